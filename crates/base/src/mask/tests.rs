@@ -1,0 +1,1 @@
+//! Facts about masks, checked against sorted sets.

@@ -1,0 +1,1 @@
+//! Virtual arrays: anything that looks like an array.
