@@ -1,0 +1,329 @@
+//! Columns: many values of one type, in one flat buffer that is shared until somebody writes.
+
+use std::any::Any;
+use std::fmt;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use crate::ragged::Ragged;
+use crate::same::Same;
+use crate::types::{Kind, Type, ValueType};
+use crate::value::Value;
+
+/// Many values of one type. Cloning shares the buffer.
+#[derive(Clone)]
+pub struct Column(Arc<dyn ColumnData>);
+
+/// What a column can do without its element type being known at compile time.
+trait ColumnData: Any + Send + Sync {
+    fn ty(&self) -> Type;
+    fn len(&self) -> usize;
+    fn get(&self, i: usize) -> Value;
+    fn gather(&self, indices: &mut dyn ExactSizeIterator<Item = usize>) -> Column;
+    fn concat(&self, others: &[Column]) -> Option<Column>;
+    fn same_at(&self, i: usize, other: &dyn ColumnData, j: usize) -> bool;
+    fn same_all(&self, other: &dyn ColumnData) -> bool;
+    fn feed_at(&self, i: usize, state: &mut dyn Hasher);
+    fn bytes(&self) -> usize;
+    fn any(&self) -> &dyn Any;
+    fn any_mut(&mut self) -> &mut dyn Any;
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl<T: ValueType> ColumnData for Vec<T> {
+    fn ty(&self) -> Type {
+        T::ty()
+    }
+    fn len(&self) -> usize {
+        self.len()
+    }
+    fn get(&self, i: usize) -> Value {
+        self[i].clone().into_value()
+    }
+    fn gather(&self, indices: &mut dyn ExactSizeIterator<Item = usize>) -> Column {
+        Column::from_vec(indices.map(|i| self[i].clone()).collect())
+    }
+    fn concat(&self, others: &[Column]) -> Option<Column> {
+        let mut all = Self::with_capacity(others.iter().map(Column::len).sum::<usize>());
+        for other in others {
+            all.extend_from_slice(other.as_slice::<T>()?);
+        }
+        Some(Column::from_vec(all))
+    }
+    fn same_at(&self, i: usize, other: &dyn ColumnData, j: usize) -> bool {
+        other.any().downcast_ref::<Self>().is_some_and(|other| self[i].same_value(&other[j]))
+    }
+    fn same_all(&self, other: &dyn ColumnData) -> bool {
+        other.any().downcast_ref::<Self>().is_some_and(|other| {
+            self.len() == other.len() && self.iter().zip(other).all(|(a, b)| a.same_value(b))
+        })
+    }
+    fn feed_at(&self, i: usize, state: &mut dyn Hasher) {
+        self[i].feed_value(state);
+    }
+    fn bytes(&self) -> usize {
+        self.capacity() * size_of::<T>()
+    }
+    fn any(&self) -> &dyn Any {
+        self
+    }
+    fn any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+impl ColumnData for Ragged {
+    fn ty(&self) -> Type {
+        self.ty()
+    }
+    fn len(&self) -> usize {
+        self.len()
+    }
+    fn get(&self, i: usize) -> Value {
+        Value::List(self.list(i))
+    }
+    fn gather(&self, indices: &mut dyn ExactSizeIterator<Item = usize>) -> Column {
+        Column::from_ragged(self.gather(indices))
+    }
+    fn concat(&self, others: &[Column]) -> Option<Column> {
+        let lists: Option<Vec<&Self>> = others.iter().map(Column::as_ragged).collect();
+        Self::concat(self.ty(), &lists?).map(Column::from_ragged)
+    }
+    fn same_at(&self, i: usize, other: &dyn ColumnData, j: usize) -> bool {
+        other.any().downcast_ref::<Self>().is_some_and(|other| self.same_lists(i, other, j))
+    }
+    fn same_all(&self, other: &dyn ColumnData) -> bool {
+        other.any().downcast_ref::<Self>().is_some_and(|other| {
+            self.offsets() == other.offsets() && self.values().same(other.values())
+        })
+    }
+    fn feed_at(&self, i: usize, state: &mut dyn Hasher) {
+        let range = self.range(i);
+        state.write_usize(range.len());
+        for j in range {
+            self.values().feed_at(j, state);
+        }
+    }
+    fn bytes(&self) -> usize {
+        size_of_val(self.offsets()) + self.values().bytes()
+    }
+    fn any(&self) -> &dyn Any {
+        self
+    }
+    fn any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+impl Column {
+    /// A column of these values.
+    pub fn from_vec<T: ValueType>(values: Vec<T>) -> Self {
+        Self(Arc::new(values))
+    }
+
+    /// A column of lists.
+    pub fn from_ragged(lists: Ragged) -> Self {
+        Self(Arc::new(lists))
+    }
+
+    /// A column of `ty` without elements.
+    pub fn empty(ty: Type) -> Self {
+        ty.collect(&mut std::iter::empty()).expect("no value is of another type")
+    }
+
+    /// A column of `n` times `value`.
+    pub fn filled(value: &Value, n: usize) -> Self {
+        value
+            .ty()
+            .collect(&mut std::iter::repeat_n(value.clone(), n))
+            .expect("the values are of their own type")
+    }
+
+    /// Type of the elements.
+    pub fn ty(&self) -> Type {
+        self.0.ty()
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Element `i`.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    pub fn get(&self, i: usize) -> Value {
+        self.0.get(i)
+    }
+
+    /// The elements, if they are of this Rust type.
+    pub fn as_slice<T: ValueType>(&self) -> Option<&[T]> {
+        self.0.any().downcast_ref::<Vec<T>>().map(Vec::as_slice)
+    }
+
+    /// The elements for writing, copied first if others share them; `None` for another type.
+    pub fn make_mut<T: ValueType>(&mut self) -> Option<&mut Vec<T>> {
+        self.as_slice::<T>()?;
+        if Arc::get_mut(&mut self.0).is_none() {
+            *self = Self::from_vec(self.as_slice::<T>()?.to_vec());
+        }
+        Arc::get_mut(&mut self.0)?.any_mut().downcast_mut()
+    }
+
+    /// The lists, if the elements are lists.
+    pub fn as_ragged(&self) -> Option<&Ragged> {
+        self.0.any().downcast_ref()
+    }
+
+    /// The buffer itself.
+    ///
+    /// # Errors
+    /// The column, if it is of another type or others share it.
+    pub fn try_into_vec<T: ValueType>(self) -> Result<Vec<T>, Self> {
+        if self.as_slice::<T>().is_none() {
+            return Err(self);
+        }
+        match Arc::downcast::<Vec<T>>(self.0.into_any()) {
+            Ok(vec) => Arc::try_unwrap(vec).map_err(|shared| Self(shared)),
+            Err(_) => unreachable!("the type was just checked"),
+        }
+    }
+
+    /// The elements at these positions, in their order.
+    pub fn gather(&self, indices: impl ExactSizeIterator<Item = usize>) -> Self {
+        let mut indices = indices;
+        self.0.gather(&mut indices)
+    }
+
+    /// The elements of a range, copied.
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        self.gather(range)
+    }
+
+    /// All columns one behind the other; `None` if one is not of type `ty`.
+    pub fn concat(ty: Type, columns: &[Self]) -> Option<Self> {
+        Self::empty(ty).0.concat(columns)
+    }
+
+    /// Whether element `i` is the same value as element `j` of the other column.
+    pub fn same_at(&self, i: usize, other: &Self, j: usize) -> bool {
+        self.0.same_at(i, &*other.0, j)
+    }
+
+    /// Feeds element `i` into a hasher.
+    pub fn feed_at(&self, i: usize, state: &mut dyn Hasher) {
+        self.0.feed_at(i, state);
+    }
+
+    /// Whether both share one buffer.
+    pub fn is_same_buffer(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Bytes of the buffer.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// The elements, one value after the other.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Value> + '_ {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// The column as flat `f32`, for types made of `f32` lanes: element `i` starts at `i * lanes`.
+    pub fn as_f32_lanes(&self) -> Option<&[f32]> {
+        use crate::vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};
+        let Kind::Lanes(crate::lane::Lane::F32, _) = self.ty().kind() else {
+            return None;
+        };
+        self.as_slice::<f32>()
+            .or_else(|| self.as_slice::<Vec3>().map(bytemuck::cast_slice))
+            .or_else(|| self.as_slice::<Vec2>().map(bytemuck::cast_slice))
+            .or_else(|| self.as_slice::<Vec4>().map(bytemuck::cast_slice))
+            .or_else(|| self.as_slice::<Color>().map(bytemuck::cast_slice))
+            .or_else(|| self.as_slice::<Quat>().map(bytemuck::cast_slice))
+            .or_else(|| self.as_slice::<Mat4>().map(bytemuck::cast_slice))
+    }
+}
+
+impl Same for Column {
+    fn same(&self, other: &Self) -> bool {
+        self.ty() == other.ty() && (self.is_same_buffer(other) || self.0.same_all(&*other.0))
+    }
+    fn feed(&self, state: &mut dyn Hasher) {
+        state.write_usize(self.len());
+        for i in 0..self.len() {
+            self.feed_at(i, state);
+        }
+    }
+}
+
+impl<T: ValueType> FromIterator<T> for Column {
+    fn from_iter<It: IntoIterator<Item = T>>(values: It) -> Self {
+        Self::from_vec(values.into_iter().collect())
+    }
+}
+
+impl<T: ValueType> From<Vec<T>> for Column {
+    fn from(values: Vec<T>) -> Self {
+        Self::from_vec(values)
+    }
+}
+
+impl fmt::Debug for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.ty())?;
+        f.debug_list().entries(self.iter().take(16).map(|value| value.to_string())).finish()?;
+        if self.len() > 16 { write!(f, " of {}", self.len()) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::Vec3;
+
+    #[test]
+    fn a_shared_buffer_is_copied_before_writing() {
+        let mut column = Column::from_vec(vec![1.0_f32, 2.0]);
+        let shared = column.clone();
+        column.make_mut::<f32>().expect("f32")[0] = 5.0;
+        assert_eq!(shared.as_slice::<f32>(), Some(&[1.0, 2.0][..]));
+        assert_eq!(column.as_slice::<f32>(), Some(&[5.0, 2.0][..]));
+    }
+
+    #[test]
+    fn the_buffer_comes_back_when_nobody_shares_it() {
+        let column = Column::from_vec(vec![1_i32, 2]);
+        let shared = column.clone();
+        let column = column.try_into_vec::<i32>().expect_err("shared");
+        drop(shared);
+        assert_eq!(column.try_into_vec::<i32>().expect("alone"), [1, 2]);
+    }
+
+    #[test]
+    fn vectors_are_read_as_lanes() {
+        let column = Column::from_vec(vec![Vec3([1.0, 2.0, 3.0]), Vec3([4.0, 5.0, 6.0])]);
+        assert_eq!(column.as_f32_lanes(), Some(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..]));
+        assert_eq!(Column::from_vec(vec![1_i32]).as_f32_lanes(), None);
+    }
+
+    #[test]
+    fn columns_of_one_type_join() {
+        let (a, b) = (Column::from_vec(vec![1_i32]), Column::from_vec(vec![2_i32, 3]));
+        let joined = Column::concat(Type::I32, &[a, b]).expect("same type");
+        assert_eq!(joined.as_slice::<i32>(), Some(&[1, 2, 3][..]));
+    }
+}

@@ -1,0 +1,205 @@
+//! Diagnostics: what is wrong, where, and what to do about it.
+//!
+//! Each phase has its own error enum with `thiserror` and `miette::Diagnostic`. What a phase hands
+//! back is a [`Diagnostics`] list, in which each entry carries the place and the texts of its error.
+
+use std::fmt;
+
+use crate::path::Place;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The document works; something in it is probably not meant.
+    Warning,
+    /// The document, or the part named, has no meaning.
+    Error,
+}
+
+/// One problem with its place and hint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Stable code, `phase::what`.
+    pub code: String,
+    /// Where.
+    pub place: Place,
+    /// What, lower case, without a final stop.
+    pub message: String,
+    /// The next step, if there is one.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// The problem `error` at `place`; code, severity and help are taken from the error.
+    pub fn new(place: Place, error: &(impl miette::Diagnostic + ?Sized)) -> Self {
+        let severity = match error.severity() {
+            Some(miette::Severity::Warning | miette::Severity::Advice) => Severity::Warning,
+            Some(miette::Severity::Error) | None => Severity::Error,
+        };
+        Self {
+            severity,
+            code: error.code().map(|code| code.to_string()).unwrap_or_default(),
+            place,
+            message: error.to_string(),
+            help: error.help().map(|help| help.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.place.path.as_str().is_empty() {
+            write!(f, "{}: ", self.place.path)?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, " ({help})")?;
+        }
+        Ok(())
+    }
+}
+
+/// The problems that a phase found, in the order of the document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// No problems.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the problem `error` at `place`.
+    pub fn report(&mut self, place: Place, error: &(impl miette::Diagnostic + ?Sized)) {
+        self.0.push(Diagnostic::new(place, error));
+    }
+
+    /// Adds a problem.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.0.push(diagnostic);
+    }
+
+    /// Adds all problems of another list behind these.
+    pub fn append(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// Whether any problem is an error.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(|d| d.severity == Severity::Error)
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Number of problems.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The problems in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+
+    /// Sorts by place in the text, keeping the order of those without one.
+    pub fn sort_by_place(&mut self) {
+        self.0.sort_by_key(|d| d.place.span.map_or(u32::MAX, |span| span.start));
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, diagnostic) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+/// The candidate that `name` was probably meant to be: the nearest by edit distance, if near.
+pub fn did_you_mean<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let n_chars = name.chars().count();
+    candidates
+        .into_iter()
+        .filter(|candidate| candidate.chars().count().abs_diff(n_chars) <= 1 + n_chars / 3)
+        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .filter(|(distance, _)| *distance <= 1 + n_chars / 3)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Number of single-character insertions, deletions, replacements and swaps of neighbours between
+/// two names (optimal string alignment distance); names longer than 64 characters count as far.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
+    if a.len() > 64 || b.len() > 64 {
+        return usize::MAX;
+    }
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    for j in 0..=b.len() {
+        rows[0][j] = j;
+    }
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_suggested_and_far_ones_are_not() {
+        let known = ["math.add", "math.subtract", "vector.distance"];
+        assert_eq!(did_you_mean("math.ad", known), Some("math.add"));
+        assert_eq!(did_you_mean("vector.distnace", known), Some("vector.distance"));
+        assert_eq!(did_you_mean("image.blur", known), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! What every other crate stands on: typed ids, run-time types, values, columns, masks, context
+//! features and diagnostics.
+//!
+//! The crate knows nothing of nodes, graphs or documents. It holds the data that flows along links
+//! and the words in which the rest of the engine speaks about it.
+
+pub mod column;
+pub mod diagnostics;
+pub mod feature;
+pub mod id;
+pub mod lane;
+pub mod limits;
+pub mod literal;
+pub mod mask;
+pub mod num;
+pub mod path;
+pub mod ragged;
+pub mod same;
+pub mod types;
+pub mod value;
+pub mod vector;
+pub mod virtual_array;
+
+pub use column::Column;
+pub use feature::{Feature, FeatureSet, Need, NeedTable};
+pub use lane::Lane;
+pub use limits::Limits;
+pub use mask::Mask;
+pub use path::{NodePath, Place, Span};
+pub use types::{Type, ValueType};
+pub use value::Value;
+pub use vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};

@@ -1,0 +1,308 @@
+//! Literals: values as JSON, which is how documents, printed graphs and tables write them.
+//!
+//! What is written reads back to the same bits. Numbers that JSON lacks are the strings `"nan"`,
+//! `"inf"` and `"-inf"`.
+
+use std::fmt;
+
+use serde_json::Value as Json;
+
+use crate::column::Column;
+use crate::lane::Lane;
+use crate::types::{Kind, Type};
+use crate::value::Value;
+
+/// Why a JSON value is no literal of a type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+pub enum LiteralError {
+    /// The JSON value has another shape.
+    #[error("{found} is no {ty}")]
+    #[diagnostic(code(literal::type_mismatch), help("a {ty} is written as {form}"))]
+    Mismatch {
+        /// The type that was asked for.
+        ty: Type,
+        /// What stands there, shortened.
+        found: String,
+        /// How the type is written.
+        form: String,
+    },
+    /// The number does not fit the type.
+    #[error("{found} does not fit a {ty}")]
+    #[diagnostic(code(literal::out_of_range), help("{range}"))]
+    OutOfRange {
+        /// The type that was asked for.
+        ty: Type,
+        /// The number.
+        found: String,
+        /// What fits.
+        range: &'static str,
+    },
+    /// Values of the type cannot be written as text.
+    #[error("a {ty} cannot be written in a document")]
+    #[diagnostic(code(literal::opaque), help("link it from a node or an input"))]
+    Opaque {
+        /// The type that was asked for.
+        ty: Type,
+    },
+}
+
+/// Reads a literal of type `ty`.
+///
+/// # Errors
+/// If the JSON value is not of the type's form.
+pub fn from_json(ty: Type, json: &Json) -> Result<Value, LiteralError> {
+    let mismatch = || LiteralError::Mismatch { ty, found: shortened(json), form: form_of(ty) };
+    match ty.kind() {
+        Kind::Lanes(lane, 1) => {
+            let bits = lane_from_json(lane, json).map_err(|error| error.at(ty, json))?;
+            Value::from_lanes(ty, &[bits]).ok_or_else(mismatch)
+        }
+        Kind::Lanes(lane, n) => {
+            let items = json.as_array().filter(|items| items.len() == n as usize);
+            let items = items.or_else(|| {
+                // A color may leave out its alpha.
+                json.as_array().filter(|items| ty == Type::COLOR && items.len() == 3)
+            });
+            let items = items.ok_or_else(mismatch)?;
+            let mut lanes = Vec::with_capacity(n as usize);
+            for item in items {
+                lanes.push(lane_from_json(lane, item).map_err(|error| error.at(ty, json))?);
+            }
+            lanes.resize(n as usize, u64::from(1.0_f32.to_bits()));
+            Value::from_lanes(ty, &lanes).ok_or_else(mismatch)
+        }
+        Kind::String => json.as_str().map(Value::from).ok_or_else(mismatch),
+        Kind::List(element) => {
+            let items = json.as_array().ok_or_else(mismatch)?;
+            let values: Result<Vec<Value>, _> =
+                items.iter().map(|item| from_json(element, item)).collect();
+            let column = element.collect(&mut values?.into_iter());
+            column.map(Value::List).ok_or_else(mismatch)
+        }
+        Kind::Opaque => Err(LiteralError::Opaque { ty }),
+    }
+}
+
+enum LaneError {
+    Shape,
+    Range(&'static str),
+}
+
+impl LaneError {
+    fn at(self, ty: Type, json: &Json) -> LiteralError {
+        let found = shortened(json);
+        match self {
+            Self::Shape => LiteralError::Mismatch { ty, found, form: form_of(ty) },
+            Self::Range(range) => LiteralError::OutOfRange { ty, found, range },
+        }
+    }
+}
+
+fn lane_from_json(lane: Lane, json: &Json) -> Result<u64, LaneError> {
+    match lane {
+        Lane::Bool => json.as_bool().map(u64::from).ok_or(LaneError::Shape),
+        Lane::I32 => {
+            let range = LaneError::Range("-2147483648 to 2147483647 fit");
+            integer(json)?.and_then(|x| i32::try_from(x).ok()).map(|x| x as u32 as u64).ok_or(range)
+        }
+        Lane::I64 => {
+            let range = LaneError::Range("-9223372036854775808 to 9223372036854775807 fit");
+            integer(json)?.map(|x| x as u64).ok_or(range)
+        }
+        Lane::F32 => {
+            let x = float(json)?;
+            if x.is_finite() && !(x as f32).is_finite() {
+                return Err(LaneError::Range("up to 3.4028235e38 fits; write \"inf\" for infinity"));
+            }
+            Ok(u64::from((x as f32).to_bits()))
+        }
+        Lane::F64 => Ok(float(json)?.to_bits()),
+    }
+}
+
+/// An integer, also when written with a fraction of zero; `None` when it does not fit 64 bits.
+fn integer(json: &Json) -> Result<Option<i64>, LaneError> {
+    let number = json.as_number().ok_or(LaneError::Shape)?;
+    if let Some(x) = number.as_i64() {
+        return Ok(Some(x));
+    }
+    let x = number.as_f64().ok_or(LaneError::Shape)?;
+    if x.fract() != 0.0 {
+        return Err(LaneError::Shape);
+    }
+    // 2^53 bounds the integers that a float holds exactly.
+    Ok((x.abs() <= 9_007_199_254_740_992.0).then_some(x as i64))
+}
+
+fn float(json: &Json) -> Result<f64, LaneError> {
+    match json {
+        Json::Number(number) => number.as_f64().ok_or(LaneError::Shape),
+        Json::String(text) => match text.as_str() {
+            "nan" => Ok(f64::NAN),
+            "inf" => Ok(f64::INFINITY),
+            "-inf" => Ok(f64::NEG_INFINITY),
+            _ => Err(LaneError::Shape),
+        },
+        Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => Err(LaneError::Shape),
+    }
+}
+
+fn shortened(json: &Json) -> String {
+    let what = match json {
+        Json::Array(items) if items.len() > 4 => return format!("a list of {}", items.len()),
+        Json::Object(_) => return "an object".into(),
+        _ => json.to_string(),
+    };
+    if what.chars().count() > 40 {
+        format!("{}...", what.chars().take(37).collect::<String>())
+    } else {
+        what
+    }
+}
+
+/// How a literal of the type is written, for messages.
+pub fn form_of(ty: Type) -> String {
+    match ty.kind() {
+        Kind::Lanes(Lane::Bool, _) => "true or false".into(),
+        Kind::Lanes(Lane::I32 | Lane::I64, _) => "a whole number".into(),
+        Kind::Lanes(Lane::F32 | Lane::F64, 1) => "a number".into(),
+        Kind::Lanes(_, n) => format!("a list of {n} numbers"),
+        Kind::String => "text in quotes".into(),
+        Kind::List(element) => format!("a list, each {}", form_of(element)),
+        Kind::Opaque => "nothing: it can only be linked".into(),
+    }
+}
+
+/// The value as JSON; `null` for opaque values, which have no text.
+pub fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Bool(x) => Json::Bool(*x),
+        Value::I32(x) => Json::from(*x),
+        Value::I64(x) => Json::from(*x),
+        Value::F32(x) => f32_to_json(*x),
+        Value::F64(x) => f64_to_json(*x),
+        Value::String(text) => Json::String(text.to_string()),
+        Value::List(elements) => Json::Array(elements.iter().map(|v| to_json(&v)).collect()),
+        Value::Vec2(v) => lanes_to_json(&v.0),
+        Value::Vec3(v) => lanes_to_json(&v.0),
+        Value::Vec4(v) => lanes_to_json(&v.0),
+        Value::Quat(v) => lanes_to_json(&v.0),
+        Value::Color(v) => lanes_to_json(&v.0),
+        Value::Mat4(v) => lanes_to_json(&v.0),
+        Value::Opaque(_) => Json::Null,
+    }
+}
+
+fn lanes_to_json(lanes: &[f32]) -> Json {
+    Json::Array(lanes.iter().map(|x| f32_to_json(*x)).collect())
+}
+
+fn f64_to_json(x: f64) -> Json {
+    match serde_json::Number::from_f64(x) {
+        Some(number) => Json::Number(number),
+        None if x.is_nan() => Json::from("nan"),
+        None if x > 0.0 => Json::from("inf"),
+        None => Json::from("-inf"),
+    }
+}
+
+/// The shortest decimal that reads back to these bits, also when a reader goes through `f64`.
+fn f32_to_json(x: f32) -> Json {
+    f64_to_json(shortest(x))
+}
+
+/// The `f64` whose shortest decimal is that of `x`, where it rounds to `x`; else `x` widened.
+fn shortest(x: f32) -> f64 {
+    match x.to_string().parse::<f64>() {
+        Ok(short) if (short as f32).to_bits() == x.to_bits() => short,
+        Ok(_) | Err(_) => f64::from(x),
+    }
+}
+
+/// Writes the value as one line of JSON; an opaque value as its type in angle brackets.
+pub(crate) fn write(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match value {
+        Value::Bool(x) => write!(f, "{x}"),
+        Value::I32(x) => write!(f, "{x}"),
+        Value::I64(x) => write!(f, "{x}"),
+        Value::F32(x) => write_float(shortest(*x), f),
+        Value::F64(x) => write_float(*x, f),
+        Value::String(text) => write!(f, "{}", Json::from(&**text)),
+        Value::List(elements) => write_column(elements, f),
+        Value::Vec2(v) => write_lanes(&v.0, f),
+        Value::Vec3(v) => write_lanes(&v.0, f),
+        Value::Vec4(v) => write_lanes(&v.0, f),
+        Value::Quat(v) => write_lanes(&v.0, f),
+        Value::Color(v) => write_lanes(&v.0, f),
+        Value::Mat4(v) => write_lanes(&v.0, f),
+        Value::Opaque(opaque) => write!(f, "<{}>", opaque.ty()),
+    }
+}
+
+fn write_float(x: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{}", f64_to_json(x))
+}
+
+fn write_lanes(lanes: &[f32], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("[")?;
+    for (i, lane) in lanes.iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        write_float(shortest(*lane), f)?;
+    }
+    f.write_str("]")
+}
+
+fn write_column(column: &Column, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("[")?;
+    for (i, value) in column.iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        write(&value, f)?;
+    }
+    f.write_str("]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::same::Same;
+    use proptest::prelude::*;
+
+    fn read(ty: Type, text: &str) -> Result<Value, LiteralError> {
+        from_json(ty, &serde_json::from_str(text).expect("valid JSON"))
+    }
+
+    #[test]
+    fn a_color_may_leave_out_alpha() {
+        let color = read(Type::COLOR, "[1, 0.5, 0]").expect("three channels");
+        assert_eq!(color.to_string(), "[1.0, 0.5, 0.0, 1.0]");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert!(matches!(read(Type::I32, "3000000000"), Err(LiteralError::OutOfRange { .. })));
+        assert!(matches!(read(Type::I32, "1.5"), Err(LiteralError::Mismatch { .. })));
+        assert!(matches!(read(Type::F32, "1e39"), Err(LiteralError::OutOfRange { .. })));
+        assert!(matches!(read(Type::VEC3, "[1, 2]"), Err(LiteralError::Mismatch { .. })));
+        assert!(matches!(read(Type::BOOL, "1"), Err(LiteralError::Mismatch { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn every_f32_reads_back(bits: u32) {
+            let value = Value::F32(f32::from_bits(bits));
+            let back = read(Type::F32, &value.to_string()).expect("reads back");
+            prop_assert!(back.same(&value));
+        }
+
+        #[test]
+        fn every_f64_reads_back(bits: u64) {
+            let value = Value::F64(f64::from_bits(bits));
+            let back = read(Type::F64, &value.to_string()).expect("reads back");
+            prop_assert!(back.same(&value));
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Rounding to integers without calls or branches, so that loops over columns become SIMD.
+//!
+//! Adding and subtracting 2 to the power of the mantissa's width leaves the nearest even integer,
+//! by the rounding that the addition does anyway; the other roundings correct that by one. Values
+//! from that power upwards are integers already, and so are infinities; NaN stays NaN.
+
+macro_rules! rounding {
+    ($float:ident) => {
+        /// The roundings of one type.
+        pub(super) mod $float {
+            /// From here upwards every value is an integer.
+            const WHOLE: $float = 1.0 / $float::EPSILON;
+
+            #[inline]
+            pub(crate) fn round_even(x: $float) -> $float {
+                let size = x.abs();
+                let near = (size + WHOLE) - WHOLE;
+                if size < WHOLE { near.copysign(x) } else { x }
+            }
+
+            #[inline]
+            pub(crate) fn floor(x: $float) -> $float {
+                let near = round_even(x);
+                if near > x { near - 1.0 } else { near }
+            }
+
+            #[inline]
+            pub(crate) fn ceil(x: $float) -> $float {
+                let near = round_even(x);
+                let up = if near < x { near + 1.0 } else { near };
+                up.copysign(x)
+            }
+
+            #[inline]
+            pub(crate) fn trunc(x: $float) -> $float {
+                let size = x.abs();
+                let near = round_even(size);
+                let down = if near > size { near - 1.0 } else { near };
+                down.copysign(x)
+            }
+
+            #[inline]
+            pub(crate) fn round(x: $float) -> $float {
+                let size = x.abs();
+                let down = trunc(size);
+                let away = if size - down >= 0.5 { down + 1.0 } else { down };
+                let away = if size < WHOLE { away } else { size };
+                away.copysign(x)
+            }
+        }
+    };
+}
+
+rounding!(f32);
+rounding!(f64);

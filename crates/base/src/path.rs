@@ -1,0 +1,96 @@
+//! Where something stands: the path of a node, and a byte range of the document.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A byte range of the text that a document was loaded from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span of bytes `start..end`; positions beyond 4 GiB saturate.
+    pub fn new(start: usize, end: usize) -> Self {
+        let clip = |x| u32::try_from(x).unwrap_or(u32::MAX);
+        Self { start: clip(start), end: clip(end) }
+    }
+
+    /// Whether the span is of no text: the part was built in code.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// Number of bytes.
+    pub fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+}
+
+/// The path of a node as people read it: names of groups and the node, joined by `/`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodePath(Arc<str>);
+
+impl NodePath {
+    /// The path with this text.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The path of `name` inside this group.
+    pub fn child(&self, name: &str) -> Self {
+        if self.0.is_empty() { Self::new(name) } else { Self::new(format!("{}/{name}", self.0)) }
+    }
+
+    /// The document itself, above all nodes.
+    pub fn root() -> Self {
+        Self::new("")
+    }
+
+    /// The text, names joined by `/`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+impl From<&str> for NodePath {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+/// A place in a document: which node, and which bytes where the text is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The node or, with a `.name` behind it, one of its sockets; empty for the whole document.
+    pub path: NodePath,
+    /// The bytes of the text, if the document came from text.
+    pub span: Option<Span>,
+}
+
+impl Place {
+    /// The place with this path and no text.
+    pub fn at(path: impl Into<NodePath>) -> Self {
+        Self { path: path.into(), span: None }
+    }
+
+    /// The place with this path and these bytes; an empty span counts as none.
+    pub fn with_span(path: impl Into<NodePath>, span: Span) -> Self {
+        Self { path: path.into(), span: (!span.is_empty()).then_some(span) }
+    }
+}
