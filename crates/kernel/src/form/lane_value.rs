@@ -1,0 +1,247 @@
+//! The Rust types behind the lanes, and what each can do.
+
+use millstream_base::Lane;
+use millstream_base::num::Float;
+
+/// A value of one lane.
+pub trait LaneValue: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static {
+    /// The lane of this type.
+    const LANE: Lane;
+
+    /// The value as 64 bits: `bool` as 0 or 1, 32-bit types with zeros above.
+    fn to_bits(self) -> u64;
+    /// The value with these bits; what [`LaneValue::to_bits`] cannot give is cut to fit.
+    fn from_bits(bits: u64) -> Self;
+    /// Conversion to `bool`: whether the value is not zero.
+    fn to_bool(self) -> bool;
+    /// Conversion to `i32`, see [`super::Op::Convert`].
+    fn to_i32(self) -> i32;
+    /// Conversion to `i64`, see [`super::Op::Convert`].
+    fn to_i64(self) -> i64;
+    /// Conversion to `f32`, see [`super::Op::Convert`].
+    fn to_f32(self) -> f32;
+    /// Conversion to `f64`, see [`super::Op::Convert`].
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! lane_value {
+    ($type:ident, $lane:ident, $zero:literal, |$x:ident| $to:expr, |$bits:ident| $from:expr) => {
+        impl LaneValue for $type {
+            const LANE: Lane = Lane::$lane;
+
+            #[inline]
+            fn to_bits(self) -> u64 {
+                let $x = self;
+                $to
+            }
+            #[inline]
+            fn from_bits($bits: u64) -> Self {
+                $from
+            }
+            #[inline]
+            fn to_bool(self) -> bool {
+                self != $zero
+            }
+            #[inline]
+            fn to_i32(self) -> i32 {
+                self as i32
+            }
+            #[inline]
+            fn to_i64(self) -> i64 {
+                self as i64
+            }
+            #[inline]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+            #[inline]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+        }
+    };
+}
+
+lane_value!(i32, I32, 0, |x| u64::from(x as u32), |bits| bits as i32);
+lane_value!(i64, I64, 0, |x| x as u64, |bits| bits as i64);
+lane_value!(f32, F32, 0.0, |x| u64::from(x.to_bits()), |bits| f32::from_bits(bits as u32));
+lane_value!(f64, F64, 0.0, |x| x.to_bits(), |bits| f64::from_bits(bits));
+
+impl LaneValue for bool {
+    const LANE: Lane = Lane::Bool;
+
+    #[inline]
+    fn to_bits(self) -> u64 {
+        u64::from(self)
+    }
+    #[inline]
+    fn from_bits(bits: u64) -> Self {
+        bits & 1 != 0
+    }
+    #[inline]
+    fn to_bool(self) -> bool {
+        self
+    }
+    #[inline]
+    fn to_i32(self) -> i32 {
+        i32::from(self)
+    }
+    #[inline]
+    fn to_i64(self) -> i64 {
+        i64::from(self)
+    }
+    #[inline]
+    fn to_f32(self) -> f32 {
+        f32::from(u8::from(self))
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from(u8::from(self))
+    }
+}
+
+/// Bits of `lane`'s value with every NaN made the canonical one.
+pub fn canonical_bits(lane: Lane, bits: u64) -> u64 {
+    match lane {
+        Lane::Bool => bool::from_bits(bits).to_bits(),
+        Lane::I32 => i32::from_bits(bits).to_bits(),
+        Lane::I64 => bits,
+        Lane::F32 => LaneValue::to_bits(f32::canonical(LaneValue::from_bits(bits))),
+        Lane::F64 => LaneValue::to_bits(f64::canonical(LaneValue::from_bits(bits))),
+    }
+}
+
+/// A float lane, with the integer lane of the same bits.
+pub(super) trait FloatLane: LaneValue + Float {
+    /// The integer type of this width.
+    type Bits: LaneValue;
+    /// The bits, NaN being canonical.
+    fn cast(self) -> Self::Bits;
+}
+
+/// An integer lane: total, wrapping operations.
+pub(super) trait IntegerLane: LaneValue + Ord {
+    /// The float type of this width.
+    type Float: LaneValue;
+    fn cast(self) -> Self::Float;
+    fn add(self, b: Self) -> Self;
+    fn sub(self, b: Self) -> Self;
+    fn mul(self, b: Self) -> Self;
+    fn div(self, b: Self) -> Self;
+    fn rem(self, b: Self) -> Self;
+    fn rem_euclid(self, b: Self) -> Self;
+    fn neg(self) -> Self;
+    fn abs(self) -> Self;
+    fn sign(self) -> Self;
+    fn and(self, b: Self) -> Self;
+    fn or(self, b: Self) -> Self;
+    fn xor(self, b: Self) -> Self;
+    fn not(self) -> Self;
+    fn shl(self, b: Self) -> Self;
+    fn shr(self, b: Self) -> Self;
+    fn ushr(self, b: Self) -> Self;
+    fn ones(self) -> Self;
+    fn leading(self) -> Self;
+    fn trailing(self) -> Self;
+}
+
+macro_rules! integer_lane {
+    ($int:ident, $uint:ident, $float:ident) => {
+        impl FloatLane for $float {
+            type Bits = $int;
+
+            #[inline]
+            fn cast(self) -> $int {
+                $float::to_bits($float::canonical(self)) as $int
+            }
+        }
+
+        impl IntegerLane for $int {
+            type Float = $float;
+
+            #[inline]
+            fn cast(self) -> $float {
+                $float::from_bits(self as $uint)
+            }
+            #[inline]
+            fn div(self, b: Self) -> Self {
+                if b == 0 { 0 } else { self.wrapping_div(b) }
+            }
+            #[inline]
+            fn rem(self, b: Self) -> Self {
+                if b == 0 { 0 } else { self.wrapping_rem(b) }
+            }
+            #[inline]
+            fn rem_euclid(self, b: Self) -> Self {
+                if b == 0 { 0 } else { self.wrapping_rem_euclid(b) }
+            }
+            #[inline]
+            fn add(self, b: Self) -> Self {
+                self.wrapping_add(b)
+            }
+            #[inline]
+            fn sub(self, b: Self) -> Self {
+                self.wrapping_sub(b)
+            }
+            #[inline]
+            fn mul(self, b: Self) -> Self {
+                self.wrapping_mul(b)
+            }
+            #[inline]
+            fn neg(self) -> Self {
+                self.wrapping_neg()
+            }
+            #[inline]
+            fn abs(self) -> Self {
+                self.wrapping_abs()
+            }
+            #[inline]
+            fn sign(self) -> Self {
+                self.signum()
+            }
+            #[inline]
+            fn and(self, b: Self) -> Self {
+                self & b
+            }
+            #[inline]
+            fn or(self, b: Self) -> Self {
+                self | b
+            }
+            #[inline]
+            fn xor(self, b: Self) -> Self {
+                self ^ b
+            }
+            #[inline]
+            fn not(self) -> Self {
+                !self
+            }
+            #[inline]
+            fn shl(self, b: Self) -> Self {
+                self.wrapping_shl(b as u32)
+            }
+            #[inline]
+            fn shr(self, b: Self) -> Self {
+                self.wrapping_shr(b as u32)
+            }
+            #[inline]
+            fn ushr(self, b: Self) -> Self {
+                (self as $uint).wrapping_shr(b as u32) as Self
+            }
+            #[inline]
+            fn ones(self) -> Self {
+                self.count_ones() as Self
+            }
+            #[inline]
+            fn leading(self) -> Self {
+                self.leading_zeros() as Self
+            }
+            #[inline]
+            fn trailing(self) -> Self {
+                self.trailing_zeros() as Self
+            }
+        }
+    };
+}
+
+integer_lane!(i32, u32, f32);
+integer_lane!(i64, u64, f64);
