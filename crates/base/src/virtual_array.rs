@@ -46,6 +46,8 @@ enum Source<'a, T> {
         start: T,
         step: T,
         at: fn(&T, &T, usize) -> T,
+        /// The elements of a range of indices, written over what the buffer holds.
+        block: fn(&T, &T, Range<usize>, &mut Vec<T>),
         offset: usize,
     },
     Indexed {
@@ -86,6 +88,11 @@ impl Ramp for f64 {
     fn ramp(start: &Self, step: &Self, i: usize) -> Self {
         start + step * i as Self
     }
+}
+
+fn ramp_block<T: Ramp>(start: &T, step: &T, range: Range<usize>, block: &mut Vec<T>) {
+    block.clear();
+    block.extend(range.map(|i| T::ramp(start, step, i)));
 }
 
 impl<'a, T: Clone> VirtualArray<'a, T> {
@@ -142,7 +149,10 @@ impl<'a, T: Clone> VirtualArray<'a, T> {
     where
         T: Ramp,
     {
-        Self { source: Source::Range { start, step, at: T::ramp, offset: 0 }, len }
+        Self {
+            source: Source::Range { start, step, at: T::ramp, block: ramp_block, offset: 0 },
+            len,
+        }
     }
 
     /// Element `i` is `span[indices[i]]`. Indices are checked when they are used.
@@ -198,7 +208,9 @@ impl<'a, T: Clone> VirtualArray<'a, T> {
     pub fn with<R>(&self, i: usize, f: impl FnOnce(&T) -> R) -> R {
         match (self.get_ref(i), &self.source) {
             (Some(value), _) => f(value),
-            (None, Source::Range { start, step, at, offset }) => f(&at(start, step, offset + i)),
+            (None, Source::Range { start, step, at, offset, .. }) => {
+                f(&at(start, step, offset + i))
+            }
             (None, Source::Function { function, offset }) => f(&function(offset + i)),
             (
                 None,

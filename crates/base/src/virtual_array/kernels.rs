@@ -5,6 +5,9 @@ use std::ops::Range;
 use super::{Source, VirtualArray, indexed};
 use crate::mask::{Mask, Segment};
 
+/// How many elements of a range array are computed in one go, into a buffer that stays in L1.
+const MAX_BLOCK: usize = 1024;
+
 /// Neighbours that one plain loop can read.
 enum Piece<'a, T> {
     Span(&'a [T]),
@@ -146,9 +149,12 @@ impl<T: Clone> VirtualArray<'_, T> {
                     start += len;
                 }
             }
-            Source::Range { start, step, at, offset } => {
-                for i in range {
-                    f(i, Piece::Single(&at(start, step, offset + i), 1));
+            Source::Range { start, step, block, offset, .. } => {
+                let mut elements = Vec::with_capacity(range.len().min(MAX_BLOCK));
+                for from in range.clone().step_by(MAX_BLOCK) {
+                    let to = range.end.min(from + MAX_BLOCK);
+                    block(start, step, offset + from..offset + to, &mut elements);
+                    f(from, Piece::Span(&elements));
                 }
             }
             Source::Indexed { span, indices } => {

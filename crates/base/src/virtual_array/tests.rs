@@ -167,6 +167,10 @@ fn a_slice_of_a_float_range_has_the_bits_of_the_whole() {
     let slice = whole.slice(1234..4000);
     let bits = |array: &VirtualArray<'_, f32>| array.iter().map(f32::to_bits).collect::<Vec<_>>();
     assert_eq!(bits(&slice), bits(&whole)[1234..4000]);
+    let several_blocks = slice.materialize(&Mask::range(5..2766));
+    assert!(
+        several_blocks.into_iter().map(f32::to_bits).eq(slice.iter().skip(5).map(f32::to_bits))
+    );
 }
 
 #[test]
