@@ -1,0 +1,212 @@
+//! Implicit conversions: the ones of the document format, and no others.
+
+use std::sync::Arc;
+
+use millstream_base::ragged::Ragged;
+use millstream_base::types::Kind;
+use millstream_base::{Column, Lane, Type, Value};
+
+use crate::form::FormBuilder;
+use crate::function::{Call, Data, Failure};
+use crate::instance::Kernel;
+
+/// Whether something of type `from` may be linked where `to` is wanted.
+pub fn convertible(from: Type, to: Type) -> bool {
+    from == to || lanes_convertible(from, to) || to.element().is_some_and(|e| convertible(from, e))
+}
+
+fn lanes_convertible(from: Type, to: Type) -> bool {
+    let float_vectors = [Type::VEC2, Type::VEC3, Type::VEC4];
+    let targets: &[Type] = if from == Type::BOOL {
+        &[Type::I32, Type::I64, Type::F32, Type::F64]
+    } else if from == Type::I32 {
+        &[Type::I64, Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]
+    } else if from == Type::I64 {
+        &[Type::F64]
+    } else if from == Type::F32 {
+        return to == Type::F64 || float_vectors.contains(&to);
+    } else if from == Type::F64 {
+        &[Type::F32]
+    } else if from == Type::VEC3 {
+        &[Type::COLOR]
+    } else if from == Type::COLOR {
+        &[Type::VEC3]
+    } else {
+        &[]
+    };
+    targets.contains(&to)
+}
+
+/// The kernel that converts `from` into `to`; `None` if nothing does.
+pub fn conversion(from: Type, to: Type) -> Option<Kernel> {
+    if lanes_convertible(from, to) {
+        return Some(lanes_kernel(from, to));
+    }
+    let element = to.element()?;
+    if element == from {
+        return Some(Kernel::Function(Arc::new(list_of_one)));
+    }
+    // Into a list of something else: first the element, then the list, in one kernel.
+    match conversion(from, element)? {
+        Kernel::Form(form) => Some(Kernel::Function(Arc::new(move |call: &mut Call<'_>| {
+            converted_list(&form, from, element, call)
+        }))),
+        // Lists of lists of one: each level wraps once more.
+        Kernel::Function(inner) => Some(Kernel::Function(Arc::new(move |call: &mut Call<'_>| {
+            inner.call(call)?;
+            wrap_output(call)
+        }))),
+        Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => None,
+    }
+}
+
+fn lanes_kernel(from: Type, to: Type) -> Kernel {
+    let b = FormBuilder::new();
+    let (from_lane, from_n) = from.lanes().expect("convertible types are made of lanes");
+    let (to_lane, to_n) = to.lanes().expect("convertible types are made of lanes");
+    let params: Vec<_> = (0..from_n).map(|_| b.param(from_lane)).collect();
+    let results: Vec<_> = (0..to_n as usize)
+        .map(|i| {
+            if from_n == 1 {
+                params[0].convert(to_lane)
+            } else {
+                // A vector becoming a color is opaque; a color loses its alpha.
+                params.get(i).copied().unwrap_or_else(|| b.constant(Lane::F32, 1.0))
+            }
+        })
+        .collect();
+    Kernel::Form(Arc::new(b.finish(&results)))
+}
+
+fn list_of_one(call: &mut Call<'_>) -> Result<(), Failure> {
+    match call.argument(0).data() {
+        Data::One(value) => {
+            let list = Column::filled(value, 1);
+            call.set_one(0, Value::List(list));
+        }
+        Data::Many(column) => {
+            let map = call.argument(0).map();
+            let entries = column.gather((0..call.extent()).map(|i| map.entry(i)));
+            let lists = Ragged::even(call.extent(), entries);
+            let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deep"))?;
+            call.set(0, Column::from_ragged(lists));
+        }
+    }
+    Ok(())
+}
+
+fn converted_list(
+    form: &crate::form::Form,
+    from: Type,
+    to: Type,
+    call: &mut Call<'_>,
+) -> Result<(), Failure> {
+    let convert = |value: &Value| {
+        let (_, n_from) = from.lanes()?;
+        let (_, n_to) = to.lanes()?;
+        let params: Option<Vec<u64>> = (0..n_from as usize).map(|i| value.lane(i)).collect();
+        let mut results = vec![0; n_to as usize];
+        form.run_scalar(&params?, &mut results, &mut Vec::new());
+        Value::from_lanes(to, &results)
+    };
+    let expect = "the argument has the signature's type";
+    match call.argument(0).data() {
+        Data::One(value) => {
+            let list = Column::filled(&convert(value).expect(expect), 1);
+            call.set_one(0, Value::List(list));
+        }
+        Data::Many(column) => {
+            let map = call.argument(0).map();
+            let mut values =
+                (0..call.extent()).map(|i| convert(&column.get(map.entry(i))).expect(expect));
+            let entries = to.collect(&mut values).expect(expect);
+            let lists = Ragged::even(call.extent(), entries);
+            let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deep"))?;
+            call.set(0, Column::from_ragged(lists));
+        }
+    }
+    Ok(())
+}
+
+/// Wraps what output 0 was set to into lists of one.
+fn wrap_output(call: &mut Call<'_>) -> Result<(), Failure> {
+    let extent = call.extent();
+    match call.output(0) {
+        Some(Data::One(value)) => {
+            let list = Column::filled(value, 1);
+            call.set_one(0, Value::List(list));
+        }
+        Some(Data::Many(column)) => {
+            let lists = Ragged::even(extent, column.clone());
+            let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deep"))?;
+            call.set(0, Column::from_ragged(lists));
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+/// Whether a literal of type `from` needs no more than bits to become `to`: used to convert
+/// constants at compile time.
+pub fn convert_value(value: &Value, to: Type) -> Option<Value> {
+    if value.ty() == to {
+        return Some(value.clone());
+    }
+    match conversion(value.ty(), to)? {
+        Kernel::Form(form) => {
+            let (_, n_from) = value.ty().lanes()?;
+            let (_, n_to) = to.lanes()?;
+            let params: Option<Vec<u64>> = (0..n_from as usize).map(|i| value.lane(i)).collect();
+            let mut results = vec![0; n_to as usize];
+            form.run_scalar(&params?, &mut results, &mut Vec::new());
+            Value::from_lanes(to, &results)
+        }
+        Kernel::Function(_) => match to.kind() {
+            Kind::List(element) => {
+                let item = convert_value(value, element)?;
+                Some(Value::List(Column::filled(&item, 1)))
+            }
+            Kind::Lanes(..) | Kind::String | Kind::Opaque => None,
+        },
+        Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_documented_conversions_exist() {
+        let text = |from: Type| {
+            let to = Type::BUILT_IN.into_iter().filter(|to| *to != from && convertible(from, *to));
+            to.map(Type::name).collect::<Vec<_>>().join(" ")
+        };
+        let all: Vec<String> =
+            Type::BUILT_IN.into_iter().map(|from| format!("{from}: {}", text(from))).collect();
+        expect_test::expect![[r"
+            bool: i32 i64 f32 f64
+            i32: i64 f32 f64 vec2 vec3 vec4
+            i64: f64
+            f32: f64 vec2 vec3 vec4
+            f64: f32
+            vec2: 
+            vec3: color
+            vec4: 
+            quat: 
+            color: vec3
+            mat4: 
+            string: 
+        "]]
+        .assert_eq(&(all.join("\n") + "\n"));
+    }
+
+    #[test]
+    fn constants_convert_like_columns() {
+        let list = Type::F64.list().and_then(Type::list).expect("two levels");
+        let converted = convert_value(&Value::F32(0.5), list).expect("f32 to f64 to lists");
+        assert_eq!(converted.to_string(), "[[0.5]]");
+        let white = convert_value(&Value::Vec3([1.0; 3].into()), Type::COLOR).expect("opaque");
+        assert_eq!(white.to_string(), "[1.0, 1.0, 1.0, 1.0]");
+    }
+}

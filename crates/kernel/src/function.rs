@@ -1,0 +1,378 @@
+//! Functions over columns: what a kernel that is not made of lanes gets and gives.
+//!
+//! A call computes the elements of a mask out of `0..extent`. Inputs are virtual arrays: a caller
+//! may hand over a full column, one value for all, or a column seen through a map. A function sets
+//! each output that is wanted, as a column of `extent` elements of which those in the mask count.
+
+use std::fmt;
+use std::sync::Arc;
+
+use millstream_base::virtual_array::VirtualArray;
+use millstream_base::{Column, Limits, Mask, Type, Value, ValueType};
+
+/// A kernel over columns with a mask.
+pub trait Function: Send + Sync {
+    /// Computes the masked elements of all wanted outputs.
+    ///
+    /// # Errors
+    /// The lowest element of the mask that fails, and why.
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure>;
+}
+
+impl<F: Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync> Function for F {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        self(call)
+    }
+}
+
+/// Why a function has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// The lowest element that failed; `None` if it does not belong to an element.
+    pub element: Option<usize>,
+    /// What is wrong, lower case, without a final stop.
+    pub message: String,
+    /// The next step, if there is one.
+    pub help: Option<String>,
+}
+
+impl Failure {
+    /// A failure at one element.
+    pub fn at(element: usize, message: impl Into<String>) -> Self {
+        Self { element: Some(element), message: message.into(), help: None }
+    }
+
+    /// A failure of the whole call.
+    pub fn whole(message: impl Into<String>) -> Self {
+        Self { element: None, message: message.into(), help: None }
+    }
+
+    /// The same with a hint.
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// A limit was hit; `raise` says which setting raises it.
+    pub fn limit(what: &str, wanted: usize, limit: usize, raise: &str) -> Self {
+        Self::whole(format!("{wanted} {what}, the limit is {limit}"))
+            .with_help(format!("raise `{raise}` in the limits if this is meant"))
+    }
+}
+
+/// How the elements of a call are found in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Map<'a> {
+    /// Element `i` is entry `i`.
+    Each,
+    /// Every element is entry 0.
+    Single,
+    /// Element `i` is entry `i % n`.
+    Tile(usize),
+    /// Element `i` is entry `i / n`.
+    Stretch(usize),
+    /// Element `i` is entry `table[i]`.
+    Table(&'a [u32]),
+}
+
+impl Map<'_> {
+    /// The entry of element `i`.
+    #[inline]
+    pub fn entry(&self, i: usize) -> usize {
+        match self {
+            Self::Each => i,
+            Self::Single => 0,
+            Self::Tile(n) => i % n,
+            Self::Stretch(n) => i / n,
+            Self::Table(table) => table[i] as usize,
+        }
+    }
+}
+
+/// What flows along a link: one value, or a column with one entry per cell.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// One value for all cells.
+    One(Value),
+    /// An entry per cell.
+    Many(Column),
+}
+
+impl Data {
+    /// The type of the value or of each entry.
+    pub fn ty(&self) -> Type {
+        match self {
+            Self::One(value) => value.ty(),
+            Self::Many(column) => column.ty(),
+        }
+    }
+
+    /// Entry `i`, or the one value.
+    pub fn get(&self, i: usize) -> Value {
+        match self {
+            Self::One(value) => value.clone(),
+            Self::Many(column) => column.get(i),
+        }
+    }
+
+    /// Bytes that the data keeps alive.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::One(value) => value.bytes(),
+            Self::Many(column) => column.bytes(),
+        }
+    }
+}
+
+/// One input of a call.
+#[derive(Debug)]
+pub struct Argument<'a> {
+    data: Given<'a>,
+    map: Map<'a>,
+}
+
+#[derive(Debug)]
+enum Given<'a> {
+    Shared(&'a Data),
+    Owned(Data),
+}
+
+impl<'a> Argument<'a> {
+    /// Data that others still use.
+    pub fn shared(data: &'a Data, map: Map<'a>) -> Self {
+        Self { data: Given::Shared(data), map }
+    }
+
+    /// Data that nobody uses after this call, so that its buffer may be written or kept.
+    pub fn owned(data: Data, map: Map<'a>) -> Self {
+        Self { data: Given::Owned(data), map }
+    }
+
+    /// The data.
+    pub fn data(&self) -> &Data {
+        match &self.data {
+            Given::Shared(data) => data,
+            Given::Owned(data) => data,
+        }
+    }
+
+    /// How elements are found in the data, where it is a column.
+    pub fn map(&self) -> Map<'a> {
+        self.map
+    }
+
+    /// The value of element `i`.
+    pub fn value(&self, i: usize) -> Value {
+        match self.data() {
+            Data::One(value) => value.clone(),
+            Data::Many(column) => column.get(self.map.entry(i)),
+        }
+    }
+}
+
+/// A list per element, whatever they are stored in.
+#[derive(Clone, Copy, Debug)]
+pub struct Lists<'a> {
+    data: &'a Data,
+    map: Map<'a>,
+}
+
+impl<'a> Lists<'a> {
+    /// Number of elements of the list of element `i`.
+    pub fn n_items(&self, i: usize) -> usize {
+        self.parts(i).1.len()
+    }
+
+    /// The list of element `i` if its items are of this Rust type.
+    pub fn slice<T: ValueType>(&self, i: usize) -> Option<&'a [T]> {
+        let (column, range) = self.parts(i);
+        column.as_slice::<T>().map(|all| &all[range])
+    }
+
+    /// A column and the positions in it that make up the list of element `i`.
+    ///
+    /// # Panics
+    /// If the argument is no list: the verifier checked that it is.
+    pub fn parts(&self, i: usize) -> (&'a Column, std::ops::Range<usize>) {
+        match self.data {
+            Data::One(Value::List(column)) => (column, 0..column.len()),
+            Data::Many(column) => {
+                let ragged = column.as_ragged().expect("the argument is a column of lists");
+                (ragged.values(), ragged.range(self.map.entry(i)))
+            }
+            Data::One(_) => panic!("the argument is a list"),
+        }
+    }
+
+    /// The list of element `i` as a column, copied if it is a part of a larger one.
+    pub fn list(&self, i: usize) -> Column {
+        let (column, range) = self.parts(i);
+        if range.len() == column.len() { column.clone() } else { column.slice(range) }
+    }
+
+    /// Whether every element has the same list.
+    pub fn is_single(&self) -> bool {
+        matches!(self.data, Data::One(_)) || matches!(self.map, Map::Single)
+    }
+}
+
+/// One call of a [`Function`].
+pub struct Call<'a> {
+    mask: &'a Mask,
+    extent: usize,
+    limits: &'a Limits,
+    inputs: &'a mut [Argument<'a>],
+    outputs: &'a mut [Output],
+}
+
+/// One output of a call.
+#[derive(Debug)]
+pub enum Output {
+    /// Nobody asked for it.
+    Ignored,
+    /// To be set; an old buffer may be given for reuse.
+    Wanted(Option<Column>),
+    /// Was set.
+    Done(Data),
+}
+
+impl<'a> Call<'a> {
+    /// A call on the elements of `mask` out of `0..extent`.
+    pub fn new(
+        mask: &'a Mask,
+        extent: usize,
+        limits: &'a Limits,
+        inputs: &'a mut [Argument<'a>],
+        outputs: &'a mut [Output],
+    ) -> Self {
+        Self { mask, extent, limits, inputs, outputs }
+    }
+
+    /// The elements to compute.
+    pub fn mask(&self) -> &'a Mask {
+        self.mask
+    }
+
+    /// Number of elements of full output columns.
+    pub fn extent(&self) -> usize {
+        self.extent
+    }
+
+    /// What the call may use.
+    pub fn limits(&self) -> &'a Limits {
+        self.limits
+    }
+
+    /// Number of inputs; sockets that take several sources count each.
+    pub fn n_inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Input `i` as it was given.
+    pub fn argument(&self, i: usize) -> &Argument<'a> {
+        &self.inputs[i]
+    }
+
+    /// Input `i` as a virtual array.
+    ///
+    /// # Panics
+    /// If the input is of another type: the verifier checked it against the signature.
+    pub fn input<T: ValueType>(&self, i: usize) -> VirtualArray<'_, T> {
+        let argument = &self.inputs[i];
+        match argument.data() {
+            Data::One(value) => {
+                let value = T::from_value(value).expect("the argument has the signature's type");
+                VirtualArray::single(value, self.extent)
+            }
+            Data::Many(column) => {
+                let all = column.as_slice::<T>().expect("the argument has the signature's type");
+                match argument.map {
+                    Map::Each => VirtualArray::span(all),
+                    Map::Single => VirtualArray::single(all[0].clone(), self.extent),
+                    Map::Tile(_) => VirtualArray::repeated(all, self.extent),
+                    Map::Stretch(n) => VirtualArray::stretched(all, n, self.extent),
+                    Map::Table(table) => VirtualArray::indexed(all, table),
+                }
+            }
+        }
+    }
+
+    /// Input `i` as a list per element.
+    pub fn lists(&self, i: usize) -> Lists<'_> {
+        Lists { data: self.inputs[i].data(), map: self.inputs[i].map }
+    }
+
+    /// Takes input `i` for writing: without a copy if nobody uses it after this call.
+    pub fn take(&mut self, i: usize) -> Data {
+        let argument = &mut self.inputs[i];
+        match &mut argument.data {
+            Given::Shared(data) => data.clone(),
+            Given::Owned(data) => std::mem::replace(data, Data::One(Value::Bool(false))),
+        }
+    }
+
+    /// Whether anybody asked for output `k`.
+    pub fn wants(&self, k: usize) -> bool {
+        matches!(self.outputs[k], Output::Wanted(_))
+    }
+
+    /// A buffer for output `k` of `extent` elements, reused if one of the right type is at hand;
+    /// what it holds is arbitrary.
+    pub fn buffer<T: ValueType>(&mut self, k: usize) -> Vec<T> {
+        let old = match &mut self.outputs[k] {
+            Output::Wanted(old) => old.take(),
+            Output::Ignored | Output::Done(_) => None,
+        };
+        let mut buffer = old.and_then(|old| old.try_into_vec::<T>().ok()).unwrap_or_default();
+        buffer.resize(self.extent, T::default_value());
+        buffer
+    }
+
+    /// Sets output `k` to a column of `extent` elements.
+    ///
+    /// # Panics
+    /// If the column has another length.
+    pub fn set(&mut self, k: usize, column: impl Into<Column>) {
+        let column = column.into();
+        assert_eq!(column.len(), self.extent, "an output column has an entry per element");
+        self.outputs[k] = Output::Done(Data::Many(column));
+    }
+
+    /// What output `k` was set to.
+    pub fn output(&self, k: usize) -> Option<&Data> {
+        match &self.outputs[k] {
+            Output::Done(data) => Some(data),
+            Output::Ignored | Output::Wanted(_) => None,
+        }
+    }
+
+    /// Sets output `k` to one value for all elements.
+    pub fn set_one(&mut self, k: usize, value: impl Into<Value>) {
+        self.outputs[k] = Output::Done(Data::One(value.into()));
+    }
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("mask", self.mask).field("extent", &self.extent).finish()
+    }
+}
+
+/// Computes the masked elements of `out`, which is made `extent` long.
+pub fn fill<T: ValueType>(
+    out: &mut Vec<T>,
+    extent: usize,
+    mask: &Mask,
+    mut element: impl FnMut(usize) -> T,
+) {
+    if mask.as_range() == Some(0..extent) {
+        out.clear();
+        out.extend((0..extent).map(element));
+    } else {
+        out.resize(extent, T::default_value());
+        mask.for_each(|i| out[i] = element(i));
+    }
+}
+
+/// A shared function.
+pub type SharedFunction = Arc<dyn Function>;

@@ -1,0 +1,123 @@
+//! Instances: a node type with its settings and types fixed, ready to run.
+
+use std::sync::Arc;
+
+use millstream_base::feature::Aspect;
+use millstream_base::{Feature, Type};
+
+use crate::class::Class;
+use crate::form::Form;
+use crate::function::SharedFunction;
+use crate::node_def::NodeDef;
+use crate::scope::ScopeRule;
+use crate::settings::Settings;
+
+/// What a node does, once its inputs are there.
+#[derive(Clone)]
+pub enum Kernel {
+    /// Element by element, on the lanes of the inputs one behind the other; gives the lanes of the
+    /// outputs.
+    Form(Arc<Form>),
+    /// A function over columns with a mask.
+    Function(SharedFunction),
+    /// Reads the context.
+    Read {
+        /// The feature.
+        feature: Feature,
+        /// How many injectors out.
+        level: u32,
+        /// Its value, of the feature's type, or the extent of its axis, an `i32`.
+        aspect: Aspect,
+    },
+    /// Gives input 0 on; the work is in the scope of its socket.
+    Pass,
+    /// Gives on one of inputs 1.., element by element; the others are not evaluated there. Input 0
+    /// is a `bool` (false picks input 1, true input 2) or an `i32` (clamped to the inputs).
+    Choose,
+}
+
+/// One input of an instance; a socket that takes several sources has one for each.
+#[derive(Clone, Debug)]
+pub struct InputSlot {
+    /// Position of the socket in the signature.
+    pub socket: u16,
+    /// Type of what is linked.
+    pub ty: Type,
+    /// The kernel may write into the buffer and hand it on.
+    pub mutable: bool,
+    /// How the context changes for what is linked; positions are those of the instance's inputs.
+    pub scope: Vec<ScopeRule>,
+}
+
+impl InputSlot {
+    /// The type that the kernel receives: a list of what is linked where an axis is gathered.
+    pub fn received(&self) -> Type {
+        if self.gathers() {
+            self.ty.list().expect("instances with gathering sockets leave room for a list")
+        } else {
+            self.ty
+        }
+    }
+
+    /// Whether the kernel receives a list of what is linked.
+    pub fn gathers(&self) -> bool {
+        self.scope.iter().any(ScopeRule::gathers)
+    }
+}
+
+/// One output of an instance.
+#[derive(Clone, Debug)]
+pub struct OutputSlot {
+    /// The type.
+    pub ty: Type,
+}
+
+/// A node type with settings and types fixed.
+pub struct Instance {
+    /// The node type.
+    pub def: Arc<NodeDef>,
+    /// Settings, defaults filled in.
+    pub settings: Settings,
+    /// The types of the generics.
+    pub generics: Vec<Type>,
+    /// Inputs in order of the sockets.
+    pub inputs: Vec<InputSlot>,
+    /// Outputs in order of the sockets.
+    pub outputs: Vec<OutputSlot>,
+    /// Names of the outputs.
+    pub output_names: Vec<Arc<str>>,
+    /// What it does.
+    pub kernel: Kernel,
+    /// The node type's own class.
+    pub class: Class,
+}
+
+impl Instance {
+    /// Whether any socket changes the context.
+    pub fn has_scopes(&self) -> bool {
+        self.inputs.iter().any(|input| !input.scope.is_empty())
+    }
+
+    /// The name of the node type.
+    pub fn name(&self) -> &str {
+        &self.def.name
+    }
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{:?}", self.def.name, self.generics)
+    }
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Form(_) => f.write_str("Form"),
+            Self::Function(_) => f.write_str("Function"),
+            Self::Read { feature, level, aspect } => write!(f, "Read({feature}, {level}, {aspect:?})"),
+            Self::Pass => f.write_str("Pass"),
+            Self::Choose => f.write_str("Choose"),
+        }
+    }
+}

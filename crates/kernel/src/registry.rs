@@ -1,0 +1,86 @@
+//! The registry: node types and value types by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_base::diagnostics::did_you_mean;
+use rustc_hash::FxHashMap;
+
+use crate::node_def::NodeDef;
+
+/// Node types and value types by name. The compiler and the evaluators know no others.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    defs: BTreeMap<String, Arc<NodeDef>>,
+    types: FxHashMap<&'static str, Type>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Registry {
+    /// A registry with the built-in types and no node types.
+    pub fn new() -> Self {
+        let types = Type::BUILT_IN.into_iter().map(|ty| (ty.name(), ty)).collect();
+        Self { defs: BTreeMap::new(), types }
+    }
+
+    /// Adds a node type; one of the same name is replaced.
+    pub fn register(&mut self, def: NodeDef) -> Arc<NodeDef> {
+        let def = Arc::new(def);
+        self.defs.insert(def.name.to_string(), Arc::clone(&def));
+        def
+    }
+
+    /// Adds a value type under its name.
+    pub fn register_type(&mut self, ty: Type) {
+        self.types.insert(ty.name(), ty);
+    }
+
+    /// The node type called `name`.
+    pub fn get(&self, name: &str) -> Option<&Arc<NodeDef>> {
+        self.defs.get(name)
+    }
+
+    /// The node type whose name is nearest to `name`, for messages.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        // A right last part in the wrong family is nearer than any spelling.
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let same_last = self.defs.keys().find(|known| known.rsplit('.').next() == Some(last));
+        same_last.map(String::as_str).or_else(|| did_you_mean(name, self.defs.keys().map(String::as_str)))
+    }
+
+    /// All node types, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<NodeDef>> {
+        self.defs.values()
+    }
+
+    /// The type called `name`, lists included: `f32`, `list<vec3>`.
+    pub fn type_named(&self, name: &str) -> Option<Type> {
+        if let Some(ty) = self.types.get(name) {
+            return Some(*ty);
+        }
+        let mut element = name;
+        let mut depth = 0;
+        while let Some(inner) = element.strip_prefix("list<").and_then(|s| s.strip_suffix('>')) {
+            element = inner;
+            depth += 1;
+            if depth > Type::MAX_LIST_DEPTH {
+                return None;
+            }
+        }
+        let ty = *self.types.get(element)?;
+        (0..depth).try_fold(ty, |ty, _| ty.list())
+    }
+
+    /// The names of all types that are no lists, sorted.
+    pub fn type_names(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.types.keys().copied().collect();
+        names.sort_unstable();
+        names
+    }
+}

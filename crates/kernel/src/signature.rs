@@ -1,0 +1,353 @@
+//! Signatures: the sockets of a node type and how generic sockets get their types.
+
+use std::borrow::Cow;
+
+use millstream_base::types::Kind;
+use millstream_base::{Type, Value, literal};
+use serde_json::Value as Json;
+
+use crate::convert::convertible;
+use crate::scope::ScopeRule;
+
+/// The sockets of a node type, for given settings.
+#[derive(Clone, Debug, Default)]
+pub struct Signature {
+    /// The types left open.
+    pub generics: Vec<Generic>,
+    /// What goes in.
+    pub inputs: Vec<Socket>,
+    /// What comes out.
+    pub outputs: Vec<OutputSocket>,
+}
+
+/// A type that the linked inputs decide.
+#[derive(Clone, Debug)]
+pub struct Generic {
+    /// Name in the manual: `T`.
+    pub name: &'static str,
+    /// What it may be.
+    pub among: Among,
+}
+
+/// The types a generic may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Among {
+    /// The first of these to which all linked inputs convert.
+    These(&'static [Type]),
+    /// Any type: the first numeric one to which all linked inputs convert, or what they agree on.
+    Any,
+}
+
+/// The type of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketType {
+    /// This type.
+    Exact(Type),
+    /// The generic at this position of the signature.
+    Generic(u8),
+    /// Lists of the generic at this position.
+    ListOf(u8),
+}
+
+/// What an input has when nothing is linked or written.
+#[derive(Clone, Debug)]
+pub enum Default {
+    /// The author must give something.
+    Required,
+    /// The zero of the type: false, 0, zero vector, empty text, empty list.
+    Zero,
+    /// This number in every lane, whatever the type.
+    Number(f64),
+    /// This value; its type must be the socket's.
+    Value(Value),
+}
+
+/// An input socket.
+#[derive(Clone, Debug)]
+pub struct Socket {
+    /// The key under `in`.
+    pub name: Cow<'static, str>,
+    /// The type of what is linked.
+    pub ty: SocketType,
+    /// What holds when nothing is given.
+    pub default: Default,
+    /// Takes any number of sources, one behind the other.
+    pub multiple: bool,
+    /// The kernel may write into the buffer and hand it on.
+    pub mutable: bool,
+    /// How the context changes for what is linked here.
+    pub scope: Vec<ScopeRule>,
+    /// For the manual.
+    pub about: Cow<'static, str>,
+}
+
+/// An output socket.
+#[derive(Clone, Debug)]
+pub struct OutputSocket {
+    /// The name after the dot in a link.
+    pub name: Cow<'static, str>,
+    /// The type.
+    pub ty: SocketType,
+    /// For the manual.
+    pub about: Cow<'static, str>,
+}
+
+/// Why the generic types of a node cannot be found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum TypeError {
+    /// The linked inputs have no common type.
+    #[error("the inputs {inputs} have no common type")]
+    #[diagnostic(code(types::no_common_type), help("they must all convert to {allowed}"))]
+    NoCommonType {
+        /// The sockets with the types linked to them.
+        inputs: String,
+        /// What the sockets take.
+        allowed: String,
+    },
+    /// A generic list would be nested too deep.
+    #[error("lists are nested too deep")]
+    #[diagnostic(code(types::list_depth), help("lists may be nested {} deep", Type::MAX_LIST_DEPTH))]
+    ListDepth,
+}
+
+/// What is known of an input before types are resolved.
+#[derive(Clone, Copy, Debug)]
+pub enum InputFact<'a> {
+    /// Something of this type is linked.
+    Linked(Type),
+    /// This is written.
+    Literal(&'a Json),
+}
+
+impl SocketType {
+    /// The concrete type, given the types of the generics.
+    ///
+    /// # Errors
+    /// If a list would be nested too deep.
+    pub fn resolve(self, generics: &[Type]) -> Result<Type, TypeError> {
+        match self {
+            Self::Exact(ty) => Ok(ty),
+            Self::Generic(g) => Ok(generics[g as usize]),
+            Self::ListOf(g) => generics[g as usize].list().ok_or(TypeError::ListDepth),
+        }
+    }
+}
+
+impl Among {
+    /// The candidates in order of preference; all numeric types for [`Among::Any`].
+    pub fn candidates(self) -> &'static [Type] {
+        match self {
+            Self::These(types) => types,
+            Self::Any => &Type::NUMERIC,
+        }
+    }
+
+    fn allows(self, ty: Type) -> bool {
+        match self {
+            Self::These(types) => types.contains(&ty),
+            Self::Any => true,
+        }
+    }
+
+    fn describe(self) -> String {
+        match self {
+            Self::These(types) => {
+                let names: Vec<&str> = types.iter().map(|ty| ty.name()).collect();
+                format!("one of {}", names.join(", "))
+            }
+            Self::Any => "one type".into(),
+        }
+    }
+}
+
+impl Default {
+    /// The value for a socket of type `ty`; `None` if something must be given.
+    pub fn value(&self, ty: Type) -> Option<Value> {
+        match self {
+            Self::Required => None,
+            Self::Zero => Some(zero(ty)),
+            Self::Number(x) => Some(repeated(ty, *x).unwrap_or_else(|| ty.default_value())),
+            Self::Value(value) => Some(value.clone()),
+        }
+    }
+}
+
+/// Zero in every lane; the default of types without lanes.
+fn zero(ty: Type) -> Value {
+    match ty.kind() {
+        Kind::Lanes(..) if Type::NUMERIC.contains(&ty) => {
+            repeated(ty, 0.0).expect("a numeric type takes a number")
+        }
+        Kind::Lanes(..) | Kind::String | Kind::List(_) | Kind::Opaque => ty.default_value(),
+    }
+}
+
+/// The number in every lane of the type; `None` for types without lanes.
+fn repeated(ty: Type, x: f64) -> Option<Value> {
+    use millstream_base::Lane;
+    let (lane, n) = ty.lanes()?;
+    let bits = match lane {
+        Lane::Bool => u64::from(x != 0.0),
+        Lane::I32 => x as i32 as u32 as u64,
+        Lane::I64 => x as i64 as u64,
+        Lane::F32 => u64::from((x as f32).to_bits()),
+        Lane::F64 => x.to_bits(),
+    };
+    Value::from_lanes(ty, &vec![bits; n as usize])
+}
+
+impl Signature {
+    /// The position of the input called `name`.
+    pub fn input(&self, name: &str) -> Option<usize> {
+        self.inputs.iter().position(|socket| socket.name == name)
+    }
+
+    /// The position of the output called `name`.
+    pub fn output(&self, name: &str) -> Option<usize> {
+        self.outputs.iter().position(|socket| socket.name == name)
+    }
+
+    /// The types of the generics: for each the first candidate to which all linked inputs of its
+    /// sockets convert; where nothing is linked, what the literals suggest (numbers are `f32` where
+    /// allowed); else `f32` or the first candidate.
+    ///
+    /// `facts` holds the position of an input with what is known of it; a socket that takes several
+    /// sources occurs once for each.
+    ///
+    /// # Errors
+    /// Every generic without a common type.
+    pub fn resolve(&self, facts: &[(usize, InputFact<'_>)]) -> Result<Vec<Type>, Vec<TypeError>> {
+        let mut types = Vec::with_capacity(self.generics.len());
+        let mut errors = Vec::new();
+        for g in 0..self.generics.len() {
+            match self.resolve_one(g, facts) {
+                Ok(ty) => types.push(ty),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() { Ok(types) } else { Err(errors) }
+    }
+
+    fn resolve_one(&self, g: usize, facts: &[(usize, InputFact<'_>)]) -> Result<Type, TypeError> {
+        let among = self.generics[g].among;
+        let mut linked: Vec<(usize, Type)> = Vec::new();
+        let mut literals = Vec::new();
+        for (input, fact) in facts {
+            let list = match self.inputs[*input].ty {
+                SocketType::Exact(_) => continue,
+                SocketType::Generic(other) if other as usize == g => false,
+                SocketType::ListOf(other) if other as usize == g => true,
+                SocketType::Generic(_) | SocketType::ListOf(_) => continue,
+            };
+            match fact {
+                InputFact::Linked(ty) if list => linked.push((*input, ty.element().unwrap_or(*ty))),
+                InputFact::Linked(ty) => linked.push((*input, *ty)),
+                InputFact::Literal(Json::Array(items)) if list => literals.extend(items.first()),
+                InputFact::Literal(json) => literals.push(*json),
+            }
+        }
+        if linked.is_empty() {
+            return Ok(suggested(among, &literals));
+        }
+        common(among, &linked).ok_or_else(|| TypeError::NoCommonType {
+            inputs: linked
+                .iter()
+                .map(|(input, ty)| format!("`{}` ({ty})", self.inputs[*input].name))
+                .collect::<Vec<_>>()
+                .join(", "),
+            allowed: among.describe(),
+        })
+    }
+}
+
+/// The first candidate to which all these types convert.
+fn common(among: Among, linked: &[(usize, Type)]) -> Option<Type> {
+    let first = linked[0].1;
+    if among.allows(first) && linked.iter().all(|(_, ty)| *ty == first) {
+        return Some(first);
+    }
+    let fits = |to: &Type| linked.iter().all(|(_, from)| convertible(*from, *to));
+    among.candidates().iter().copied().find(fits).or_else(|| match among {
+        Among::These(_) => None,
+        Among::Any => linked.iter().map(|(_, ty)| *ty).find(fits),
+    })
+}
+
+/// What literals alone suggest.
+fn suggested(among: Among, literals: &[&Json]) -> Type {
+    let guess = |json: &Json| match json {
+        Json::Bool(_) => Some(Type::BOOL),
+        Json::Number(_) => Some(Type::F32),
+        Json::Array(items) => match items.len() {
+            2 => Some(Type::VEC2),
+            3 => Some(Type::VEC3),
+            4 => Some(Type::VEC4),
+            _ => None,
+        },
+        Json::String(text) if matches!(text.as_str(), "nan" | "inf" | "-inf") => Some(Type::F32),
+        Json::String(_) => Some(Type::STRING),
+        Json::Null | Json::Object(_) => None,
+    };
+    let guessed: Vec<(usize, Type)> =
+        literals.iter().filter_map(|json| guess(json)).map(|ty| (0, ty)).collect();
+    if !guessed.is_empty()
+        && let Some(ty) = common(among, &guessed)
+    {
+        return ty;
+    }
+    let parses = |ty: &&Type| literals.iter().all(|json| literal::from_json(**ty, json).is_ok());
+    let candidates = among.candidates();
+    let preferred = candidates.iter().filter(|ty| **ty == Type::F32).chain(candidates);
+    preferred.clone().find(parses).or_else(|| preferred.clone().next()).copied().unwrap_or(Type::F32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add() -> Signature {
+        let socket = |name: &'static str| Socket {
+            name: name.into(),
+            ty: SocketType::Generic(0),
+            default: Default::Zero,
+            multiple: false,
+            mutable: false,
+            scope: vec![],
+            about: "".into(),
+        };
+        Signature {
+            generics: vec![Generic {
+                name: "T",
+                among: Among::These(&[Type::I32, Type::F32, Type::VEC3]),
+            }],
+            inputs: vec![socket("a"), socket("b")],
+            outputs: vec![],
+        }
+    }
+
+    fn resolved(facts: &[InputFact<'_>]) -> Option<Type> {
+        let facts: Vec<_> = facts.iter().copied().enumerate().collect();
+        add().resolve(&facts).ok().map(|types| types[0])
+    }
+
+    #[test]
+    fn the_first_common_type_wins() {
+        use InputFact::Linked;
+        assert_eq!(resolved(&[Linked(Type::I32), Linked(Type::I32)]), Some(Type::I32));
+        assert_eq!(resolved(&[Linked(Type::I32), Linked(Type::VEC3)]), Some(Type::VEC3));
+        assert_eq!(resolved(&[Linked(Type::BOOL)]), Some(Type::I32));
+        assert_eq!(resolved(&[Linked(Type::STRING)]), None);
+    }
+
+    #[test]
+    fn literals_adapt_to_links_and_decide_alone() {
+        let two = Json::from(2);
+        let point = serde_json::json!([1, 2, 3]);
+        use InputFact::{Linked, Literal};
+        assert_eq!(resolved(&[Linked(Type::I32), Literal(&two)]), Some(Type::I32));
+        assert_eq!(resolved(&[Literal(&two), Literal(&two)]), Some(Type::F32));
+        assert_eq!(resolved(&[Literal(&two), Literal(&point)]), Some(Type::VEC3));
+        assert_eq!(resolved(&[]), Some(Type::F32));
+    }
+}
