@@ -6,9 +6,9 @@
 //!
 //! Accuracy. `sqrt`, `fma`, `rem`, the roundings, `min` and `max` are exact, that is correctly
 //! rounded or without rounding. The others come from the `libm` crate, a port of the routines of
-//! musl and FreeBSD to Rust, whose authors aim at an error below 1 ULP (`pow`, `exp`, `ln`,
-//! `sin`, `cos`: about 0.5 to 0.8) and below 2 for the hyperbolic functions; we have not
-//! verified these figures. Its choice of hardware instructions concerns correctly rounded
+//! musl and FreeBSD to Rust, whose authors state errors below 1 ULP for most functions and below 2
+//! for the hyperbolic ones; we have not verified that. They are not correctly rounded: `exp(1)` is
+//! one ULP above the `f64` nearest to e. Its choice of hardware instructions concerns correctly rounded
 //! operations only (`sqrt`, `fma`), so results do not depend on it; 32-bit x86 without SSE2 is the
 //! exception and is not supported.
 //!

@@ -3,7 +3,7 @@
 //! A [`Form`] is a straight line of instructions over `bool i32 i64 f32 f64` lanes in which each
 //! register is written once. It is total: no operands make it fail. Nodes write theirs with a
 //! [`FormBuilder`]; from it come the scalar interpreter ([`Form::run_scalar`]), the interpreter
-//! over columns ([`run_columns`]) and whatever else computes the node.
+//! over columns and whatever else computes the node.
 
 mod build;
 mod lane_value;
@@ -11,6 +11,9 @@ mod meaning;
 mod op;
 mod operand;
 mod scalar;
+mod simplify;
+mod text;
+mod verify;
 
 use millstream_base::define_id;
 use millstream_base::id::Arena;
@@ -21,6 +24,8 @@ pub use lane_value::{LaneValue, canonical_bits};
 pub use op::Op;
 pub use operand::Operand;
 pub use scalar::eval_op;
+pub use text::FormTextError;
+pub use verify::FormError;
 
 define_id!(Reg, "%", "The register an instruction writes; prints as `%7`.");
 

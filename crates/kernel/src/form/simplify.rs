@@ -1,0 +1,298 @@
+//! Makes a form shorter without changing a bit of what it gives.
+//!
+//! Constants fold and duplicates merge by building the form anew; here are the identities, each of
+//! which holds for every operand, all NaNs being one value. Not among them, for floats: `x + 0`
+//! (turns -0 to +0), `x * 0`, `x - x`, `x / x`.
+
+use millstream_base::id::Id;
+use millstream_base::lane::Lane;
+
+use super::build::{FormBuilder, Val};
+use super::lane_value::{LaneValue, canonical_bits};
+use super::op::Op;
+use super::{Form, Inst};
+
+impl Form {
+    /// The same function in fewer instructions: constants folded, duplicates merged, bit-exact
+    /// identities used, dead instructions dropped. Parameters stay.
+    pub fn simplify(&self) -> Self {
+        let b = FormBuilder::new();
+        let mut values: Vec<Val<'_>> = Vec::with_capacity(self.insts.len());
+        for (_, inst) in self.insts.iter() {
+            let value = match inst.op {
+                Op::Const(bits) => b.constant_bits(inst.lane, bits),
+                Op::Param(_) => b.param(inst.lane),
+                _ => {
+                    let mut inst = *inst;
+                    for arg in inst.args_mut() {
+                        *arg = values[arg.index()].reg();
+                    }
+                    identity(&b, &inst).unwrap_or_else(|| b.intern(inst))
+                }
+            };
+            values.push(value);
+        }
+        let results: Vec<Val<'_>> = self.results.iter().map(|reg| values[reg.index()]).collect();
+        b.finish(&results)
+    }
+}
+
+/// The bits of a number in a lane that holds it.
+fn bits_of(lane: Lane, value: f64) -> u64 {
+    match lane {
+        Lane::Bool => value.to_bool().to_bits(),
+        Lane::I32 => value.to_i32().to_bits(),
+        Lane::I64 => value.to_i64().to_bits(),
+        Lane::F32 => LaneValue::to_bits(value.to_f32()),
+        Lane::F64 => canonical_bits(Lane::F64, LaneValue::to_bits(value)),
+    }
+}
+
+/// The value that an instruction of `b` gives, where that is one already there.
+fn identity<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
+    let arg = |i: usize| b.value(inst.args()[i]);
+    let is = |i: usize, value: f64| b.constant_value(arg(i)) == Some(bits_of(inst.of, value));
+    let inner = || b.inst(arg(0));
+    let integer = inst.of.is_integer();
+    let bits = !inst.of.is_float();
+    let twice = || inst.args()[0] == inst.args()[1];
+    match inst.op {
+        Op::Mul if is(1, 1.0) => Some(arg(0)),
+        Op::Mul if is(0, 1.0) => Some(arg(1)),
+        Op::Mul if integer && is(1, 0.0) => Some(arg(1)),
+        Op::Mul if integer && is(0, 0.0) => Some(arg(0)),
+        Op::Div if is(1, 1.0) => Some(arg(0)),
+        Op::Sub if is(1, 0.0) => Some(arg(0)),
+        Op::Sub | Op::Xor if bits && twice() => Some(b.constant_bits(inst.lane, 0)),
+        Op::Add if is(1, -0.0) => Some(arg(0)),
+        Op::Add if is(0, -0.0) => Some(arg(1)),
+        Op::Min | Op::Max | Op::And | Op::Or if twice() => Some(arg(0)),
+        Op::Not | Op::Neg if inner().op == inst.op => Some(b.value(inner().args()[0])),
+        Op::Abs if matches!(inner().op, Op::Abs) => Some(arg(0)),
+        Op::Floor | Op::Ceil | Op::Trunc | Op::Round | Op::RoundEven
+            if matches!(
+                inner().op,
+                Op::Floor | Op::Ceil | Op::Trunc | Op::Round | Op::RoundEven
+            ) =>
+        {
+            Some(arg(0))
+        }
+        Op::Bitcast if inst.of.is_integer() && inner().op == Op::Bitcast => {
+            Some(b.value(inner().args()[0]))
+        }
+        Op::Convert => redundant_conversion(b, inst),
+        Op::Select => select(b, inst),
+        _ => None,
+    }
+}
+
+/// Conversions to the same lane, and back from a lane that holds every value.
+fn redundant_conversion<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
+    let source = b.value(inst.args()[0]);
+    if inst.of == inst.lane {
+        return Some(source);
+    }
+    let inner = b.inst(source);
+    let (from, through) = (inner.of, inst.of);
+    let kept = matches!(
+        (from, through),
+        (Lane::Bool, _) | (Lane::I32, Lane::I64 | Lane::F64) | (Lane::F32, Lane::F64)
+    );
+    let back = inner.op == Op::Convert && from == inst.lane && kept;
+    back.then(|| b.value(inner.args()[0]))
+}
+
+fn select<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
+    let [condition, yes, no] = [0, 1, 2].map(|i| b.value(inst.args()[i]));
+    if yes.reg() == no.reg() {
+        return Some(yes);
+    }
+    if let Some(bits) = b.constant_value(condition) {
+        return Some(if bool::from_bits(bits) { yes } else { no });
+    }
+    let inner = b.inst(condition);
+    if inner.op == Op::Not {
+        return Some(b.value(inner.args()[0]).select(no, yes));
+    }
+    let (yes, no) = (b.constant_value(yes), b.constant_value(no));
+    match (inst.lane, yes, no) {
+        (Lane::Bool, Some(1), Some(0)) => Some(condition),
+        (Lane::Bool, Some(0), Some(1)) => Some(!condition),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn check(text: &str, expected: Expect) {
+        let form: Form = text.parse().unwrap();
+        let simple = form.simplify();
+        simple.verify().unwrap();
+        assert_eq!(simple.simplify(), simple, "simplifying again changes nothing");
+        expected.assert_eq(&simple.to_string());
+    }
+
+    #[test]
+    fn multiplying_and_dividing_by_one_goes() {
+        check(
+            "%0 = param f32
+             %1 = const f32 1.0
+             %2 = mul f32 %0, %1
+             %3 = mul f32 %1, %2
+             %4 = div f32 %3, %1
+             return %4",
+            expect![[r"
+                %0 = param f32
+                return %0
+            "]],
+        );
+    }
+
+    #[test]
+    fn only_the_exact_zero_goes() {
+        check(
+            "%0 = param f64
+             %1 = const f64 0.0
+             %2 = const f64 -0.0
+             %3 = add f64 %0, %2
+             %4 = sub f64 %0, %1
+             %5 = add f64 %0, %1
+             %6 = sub f64 %0, %2
+             %7 = mul f64 %0, %1
+             %8 = sub f64 %0, %0
+             return %3, %4, %5, %6, %7, %8",
+            expect![[r"
+                %0 = param f64
+                %1 = const f64 0.0
+                %2 = const f64 -0.0
+                %3 = add f64 %0, %1
+                %4 = sub f64 %0, %2
+                %5 = mul f64 %0, %1
+                %6 = sub f64 %0, %0
+                return %0, %0, %3, %4, %5, %6
+            "]],
+        );
+    }
+
+    #[test]
+    fn integer_zeros_go() {
+        check(
+            "%0 = param i32
+             %1 = const i32 0
+             %2 = add i32 %0, %1
+             %3 = sub i32 %2, %1
+             %4 = mul i32 %0, %1
+             %5 = xor i32 %0, %0
+             return %3, %4, %5",
+            expect![[r"
+                %0 = param i32
+                %1 = const i32 0
+                return %0, %1, %1
+            "]],
+        );
+    }
+
+    #[test]
+    fn pairs_cancel() {
+        check(
+            "%0 = param f32
+             %1 = param bool
+             %2 = neg f32 %0
+             %3 = neg f32 %2
+             %4 = not bool %1
+             %5 = not bool %4
+             %6 = min f32 %3, %0
+             %7 = bitcast i32 %0
+             %8 = bitcast f32 %7
+             return %3, %5, %6, %8",
+            expect![[r"
+                %0 = param f32
+                %1 = param bool
+                return %0, %1, %0, %0
+            "]],
+        );
+    }
+
+    #[test]
+    fn casting_integers_through_floats_stays_because_nan_has_one_pattern() {
+        check(
+            "%0 = param i32
+             %1 = bitcast f32 %0
+             %2 = bitcast i32 %1
+             return %2",
+            expect![[r"
+                %0 = param i32
+                %1 = bitcast f32 %0
+                %2 = bitcast i32 %1
+                return %2
+            "]],
+        );
+    }
+
+    #[test]
+    fn selects_without_a_choice_go() {
+        check(
+            "%0 = param bool
+             %1 = param f32
+             %2 = param f32
+             %3 = select f32 %0, %1, %1
+             %4 = const bool false
+             %5 = select f32 %4, %1, %2
+             %6 = not bool %0
+             %7 = select f32 %6, %1, %2
+             return %3, %5, %7",
+            expect![[r"
+                %0 = param bool
+                %1 = param f32
+                %2 = param f32
+                %3 = select f32 %0, %2, %1
+                return %1, %2, %3
+            "]],
+        );
+    }
+
+    #[test]
+    fn conversions_back_from_a_wider_lane_go() {
+        check(
+            "%0 = param f32
+             %1 = convert f64 %0
+             %2 = convert f32 %1
+             %3 = param i64
+             %4 = convert f64 %3
+             %5 = convert i64 %4
+             return %2, %5",
+            expect![[r"
+                %0 = param f32
+                %1 = param i64
+                %2 = convert f64 %1
+                %3 = convert i64 %2
+                return %0, %3
+            "]],
+        );
+    }
+
+    #[test]
+    fn constants_fold_and_duplicates_merge() {
+        check(
+            "%0 = param f32
+             %1 = const f32 2.0
+             %2 = const f32 3.0
+             %3 = mul f32 %1, %2
+             %4 = add f32 %0, %3
+             %5 = add f32 %0, %3
+             %6 = mul f32 %4, %5
+             %7 = sin f32 %0
+             return %6",
+            expect![[r"
+                %0 = param f32
+                %1 = const f32 6.0
+                %2 = add f32 %0, %1
+                %3 = mul f32 %2, %2
+                return %3
+            "]],
+        );
+    }
+}
