@@ -3,6 +3,8 @@
 use millstream_base::Lane;
 use millstream_base::num::Float;
 
+use super::columns::Stored;
+
 /// A value of one lane.
 pub trait LaneValue: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// The lane of this type.
@@ -112,17 +114,17 @@ pub fn canonical_bits(lane: Lane, bits: u64) -> u64 {
 }
 
 /// A float lane, with the integer lane of the same bits.
-pub(super) trait FloatLane: LaneValue + Float {
+pub(super) trait FloatLane: Stored + Float {
     /// The integer type of this width.
-    type Bits: LaneValue;
+    type Bits: Stored;
     /// The bits, NaN being canonical.
     fn cast(self) -> Self::Bits;
 }
 
 /// An integer lane: total, wrapping operations.
-pub(super) trait IntegerLane: LaneValue + Ord {
+pub(super) trait IntegerLane: Stored + Ord {
     /// The float type of this width.
-    type Float: LaneValue;
+    type Float: Stored;
     fn cast(self) -> Self::Float;
     fn add(self, b: Self) -> Self;
     fn sub(self, b: Self) -> Self;

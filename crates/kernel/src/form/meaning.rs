@@ -7,16 +7,17 @@
 use millstream_base::Lane;
 use millstream_base::num;
 
-use super::lane_value::{FloatLane, IntegerLane, LaneValue};
+use super::columns::Stored;
+use super::lane_value::{FloatLane, IntegerLane};
 use super::op::Op;
 
 /// What to do with the function of an operation.
 pub(super) trait Visit: Sized {
     type Output;
-    fn unary<A: LaneValue, R: LaneValue>(self, f: impl Fn(A) -> R + Copy) -> Self::Output;
-    fn binary<A: LaneValue, R: LaneValue>(self, f: impl Fn(A, A) -> R + Copy) -> Self::Output;
-    fn ternary<A: LaneValue>(self, f: impl Fn(A, A, A) -> A + Copy) -> Self::Output;
-    fn select<A: LaneValue>(self, f: impl Fn(bool, A, A) -> A + Copy) -> Self::Output;
+    fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> Self::Output;
+    fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> Self::Output;
+    fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> Self::Output;
+    fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> Self::Output;
 }
 
 /// Hands `visit` the function of `op` on operands of lane `of` giving lane `to`.
@@ -42,7 +43,7 @@ fn unfit(op: Op, of: Lane) -> ! {
 }
 
 #[inline]
-fn convert<A: LaneValue, V: Visit>(to: Lane, v: V) -> V::Output {
+fn convert<A: Stored, V: Visit>(to: Lane, v: V) -> V::Output {
     match to {
         Lane::Bool => v.unary(|a: A| a.to_bool()),
         Lane::I32 => v.unary(|a: A| a.to_i32()),
@@ -53,7 +54,7 @@ fn convert<A: LaneValue, V: Visit>(to: Lane, v: V) -> V::Output {
 }
 
 #[inline]
-fn choose<A: LaneValue, V: Visit>(v: V) -> V::Output {
+fn choose<A: Stored, V: Visit>(v: V) -> V::Output {
     v.select(|c, a: A, b: A| if c { a } else { b })
 }
 

@@ -3,13 +3,16 @@
 //! A [`Form`] is a straight line of instructions over `bool i32 i64 f32 f64` lanes in which each
 //! register is written once. It is total: no operands make it fail. Nodes write theirs with a
 //! [`FormBuilder`]; from it come the scalar interpreter ([`Form::run_scalar`]), the interpreter
-//! over columns and whatever else computes the node.
+//! over columns ([`run_columns`]) and whatever else computes the node.
 
 mod build;
+mod columns;
 mod lane_value;
 mod meaning;
 mod op;
 mod operand;
+#[cfg(test)]
+mod random;
 mod scalar;
 mod simplify;
 mod text;
@@ -20,6 +23,9 @@ use millstream_base::id::Arena;
 use millstream_base::lane::Lane;
 
 pub use build::{FormBuilder, Val};
+pub use columns::{
+    ColumnScratch, LaneInput, LaneOutput, LaneSlice, LaneSliceMut, Map, run_columns,
+};
 pub use lane_value::{LaneValue, canonical_bits};
 pub use op::Op;
 pub use operand::Operand;

@@ -2,6 +2,7 @@
 
 use millstream_base::Lane;
 
+use super::columns::Stored;
 use super::lane_value::LaneValue;
 use super::meaning::{Visit, apply};
 use super::op::Op;
@@ -16,20 +17,20 @@ impl Visit for OnBits {
     type Output = u64;
 
     #[inline]
-    fn unary<A: LaneValue, R: LaneValue>(self, f: impl Fn(A) -> R + Copy) -> u64 {
+    fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> u64 {
         f(A::from_bits(self.0[0])).to_bits()
     }
     #[inline]
-    fn binary<A: LaneValue, R: LaneValue>(self, f: impl Fn(A, A) -> R + Copy) -> u64 {
+    fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> u64 {
         f(A::from_bits(self.0[0]), A::from_bits(self.0[1])).to_bits()
     }
     #[inline]
-    fn ternary<A: LaneValue>(self, f: impl Fn(A, A, A) -> A + Copy) -> u64 {
+    fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> u64 {
         let [a, b, c] = self.0.map(A::from_bits);
         f(a, b, c).to_bits()
     }
     #[inline]
-    fn select<A: LaneValue>(self, f: impl Fn(bool, A, A) -> A + Copy) -> u64 {
+    fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> u64 {
         let [c, a, b] = self.0;
         f(bool::from_bits(c), A::from_bits(a), A::from_bits(b)).to_bits()
     }

@@ -1,0 +1,174 @@
+//! Runs a form over many elements: chunk by chunk, one instruction at a time over chunk buffers.
+//!
+//! A call first plans (`plan`): which registers the wanted results need, which of them are the same
+//! for all elements and so computed once, and which chunk buffer holds each of the others, buffers
+//! being used again after a register's last use. Then, for every chunk of the mask, parameters are
+//! loaded (`transfer`), instructions run as plain loops that the compiler turns into SIMD
+//! (`execute`), and results are stored. Parameters and results that lie in the caller's memory
+//! without gaps are read and written there, without a copy.
+
+mod execute;
+mod plan;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+use millstream_base::mask::{Mask, Segment};
+
+use super::Form;
+use execute::{Chunk, Machine};
+use plan::Plan;
+pub use storage::{LaneSlice, LaneSliceMut};
+pub(super) use storage::{Pools, Stored};
+
+/// Elements computed at a time, so that a few registers fit the first-level cache.
+pub(super) const CHUNK: usize = 1024;
+
+/// Ranges shorter than this join neighboring elements in one chunk.
+const SHORT: usize = 32;
+
+/// Which stored value element `i` has.
+#[derive(Clone, Copy, Debug)]
+pub enum Map<'a> {
+    /// Number `i`.
+    Each,
+    /// Number 0, for all elements.
+    Single,
+    /// Number `i % n`; `n` is not 0.
+    Tile(usize),
+    /// Number `i / n`; `n` is not 0.
+    Stretch(usize),
+    /// Number `table[i]`.
+    Table(&'a [u32]),
+}
+
+/// Where the values of a parameter come from.
+#[derive(Clone, Copy, Debug)]
+pub enum LaneInput<'a> {
+    /// Element `i` is `lanes[map(i) * stride + offset]`.
+    Lanes {
+        /// The stored lanes.
+        lanes: LaneSlice<'a>,
+        /// Place within a stored value: 1 for the y of a vector.
+        offset: usize,
+        /// Lanes in a stored value: 3 for a `vec3`.
+        stride: usize,
+        /// Which stored value an element has.
+        map: Map<'a>,
+    },
+    /// Element `i` is `start + i * step`, wrapping; for integer lanes.
+    Range {
+        /// The value of element 0.
+        start: i64,
+        /// The difference of neighbors.
+        step: i64,
+    },
+}
+
+impl<'a> LaneInput<'a> {
+    /// One value for each element, without gaps.
+    pub fn each(lanes: impl Into<LaneSlice<'a>>) -> Self {
+        Self::Lanes { lanes: lanes.into(), offset: 0, stride: 1, map: Map::Each }
+    }
+
+    /// One value, the first of `lanes`, for all elements.
+    pub fn single(lanes: impl Into<LaneSlice<'a>>) -> Self {
+        Self::Lanes { lanes: lanes.into(), offset: 0, stride: 1, map: Map::Single }
+    }
+}
+
+/// Where results go: result `first + j` of element `i`, for `j` below `width`, is written to
+/// `lanes[i * stride + offset + j]`.
+#[derive(Debug)]
+pub struct LaneOutput<'a> {
+    /// Where to write.
+    pub lanes: LaneSliceMut<'a>,
+    /// Number of the form's result that goes first.
+    pub first: usize,
+    /// Number of results, all of the lane of `lanes`.
+    pub width: usize,
+    /// Place of the first result within a stored value.
+    pub offset: usize,
+    /// Lanes in a stored value.
+    pub stride: usize,
+}
+
+impl<'a> LaneOutput<'a> {
+    /// Result number `result`, one for each element, without gaps.
+    pub fn each(result: usize, lanes: impl Into<LaneSliceMut<'a>>) -> Self {
+        Self::vector(result, 1, lanes)
+    }
+
+    /// Results `first..first + width`, interleaved without gaps.
+    pub fn vector(first: usize, width: usize, lanes: impl Into<LaneSliceMut<'a>>) -> Self {
+        Self { lanes: lanes.into(), first, width, offset: 0, stride: width }
+    }
+}
+
+/// What [`run_columns`] works in; kept between calls, it makes them free of allocation.
+#[derive(Debug, Default)]
+pub struct ColumnScratch {
+    plan: Plan,
+    pools: Pools,
+    indices: Vec<u32>,
+}
+
+/// Computes `form` for the elements in `mask`.
+///
+/// There is one input for each parameter; inputs that no wanted result needs are not read. Results
+/// without an output are not computed. Exactly the elements in `mask` are written. The bits are
+/// those of [`Form::run_scalar`], NaNs being one value.
+///
+/// # Panics
+/// If an input or output has another lane than its parameter or result, or is too short for the
+/// mask, or a result does not exist.
+pub fn run_columns(
+    form: &Form,
+    inputs: &[LaneInput<'_>],
+    outputs: &mut [LaneOutput<'_>],
+    mask: &Mask,
+    scratch: &mut ColumnScratch,
+) {
+    let n = mask.len();
+    if n == 0 {
+        return;
+    }
+    let ColumnScratch { plan, pools, indices } = scratch;
+    for output in outputs.iter() {
+        assert!(output.width <= output.stride, "the results of an output lie beside each other");
+    }
+    plan.prepare(form, inputs, outputs);
+    pools.reserve(plan.n_slots(), n.min(CHUNK));
+    let mut machine = Machine { form, plan, inputs, outputs, pools };
+    machine.fill_uniforms(n.min(CHUNK));
+    let dense = mask.as_range().is_some();
+    indices.clear();
+    for segment in mask.segments() {
+        match segment {
+            Segment::Range(range) if dense || range.len() >= SHORT => {
+                for start in range.clone().step_by(CHUNK) {
+                    machine.run(&Chunk::Range(start..range.end.min(start + CHUNK)));
+                }
+            }
+            Segment::Range(range) => {
+                collect(&mut machine, indices, range.map(|i| i as u32));
+            }
+            Segment::Indices(part) => collect(&mut machine, indices, part.iter().copied()),
+        }
+    }
+    if !indices.is_empty() {
+        machine.run(&Chunk::Indices(indices));
+    }
+}
+
+/// Adds elements to the chunk that is gathered, and runs it whenever it is full.
+fn collect(machine: &mut Machine<'_, '_>, full: &mut Vec<u32>, more: impl Iterator<Item = u32>) {
+    for index in more {
+        full.push(index);
+        if full.len() == CHUNK {
+            machine.run(&Chunk::Indices(full));
+            full.clear();
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Where lanes lie: slices of the caller and buffers of our own, one kind for each lane.
+
+use millstream_base::lane::Lane;
+
+use crate::form::lane_value::LaneValue;
+
+macro_rules! lanes {
+    ($($(#[$doc:meta])* $lane:ident $type:ident $pool:ident;)*) => {
+        /// A slice of lanes of one type.
+        #[derive(Clone, Copy, Debug)]
+        pub enum LaneSlice<'a> {
+            $($(#[$doc])* $lane(&'a [$type]),)*
+        }
+
+        /// A mutable slice of lanes of one type.
+        #[derive(Debug)]
+        pub enum LaneSliceMut<'a> {
+            $($(#[$doc])* $lane(&'a mut [$type]),)*
+        }
+
+        /// Chunk buffers of each lane.
+        #[derive(Debug, Default)]
+        pub(in crate::form) struct Pools {
+            $($pool: Vec<Vec<$type>>,)*
+        }
+
+        impl LaneSlice<'_> {
+            /// The lane of the elements.
+            pub fn lane(&self) -> Lane {
+                match self {
+                    $(Self::$lane(_) => Lane::$lane,)*
+                }
+            }
+        }
+
+        impl LaneSliceMut<'_> {
+            /// The lane of the elements.
+            pub fn lane(&self) -> Lane {
+                match self {
+                    $(Self::$lane(_) => Lane::$lane,)*
+                }
+            }
+        }
+
+        $(
+            impl<'a> From<&'a [$type]> for LaneSlice<'a> {
+                fn from(lanes: &'a [$type]) -> Self {
+                    Self::$lane(lanes)
+                }
+            }
+
+            impl<'a> From<&'a mut [$type]> for LaneSliceMut<'a> {
+                fn from(lanes: &'a mut [$type]) -> Self {
+                    Self::$lane(lanes)
+                }
+            }
+        )*
+    };
+}
+
+lanes! {
+    /// Truth values.
+    Bool bool bools;
+    /// 32-bit integers.
+    I32 i32 i32s;
+    /// 64-bit integers.
+    I64 i64 i64s;
+    /// 32-bit floats.
+    F32 f32 f32s;
+    /// 64-bit floats.
+    F64 f64 f64s;
+}
+
+impl Pools {
+    /// Makes room for `n_slots[lane]` buffers of `len` elements for each lane.
+    pub(super) fn reserve(&mut self, n_slots: [usize; 5], len: usize) {
+        fn grow<A: Stored>(pools: &mut Pools, n_slots: usize, len: usize) {
+            let pool = A::pool_mut(pools);
+            if pool.len() < n_slots {
+                pool.resize_with(n_slots, Vec::new);
+            }
+            for buffer in &mut pool[..n_slots] {
+                if buffer.len() < len {
+                    buffer.resize(len, A::default());
+                }
+            }
+        }
+        let [bools, i32s, i64s, f32s, f64s] = n_slots;
+        grow::<bool>(self, bools, len);
+        grow::<i32>(self, i32s, len);
+        grow::<i64>(self, i64s, len);
+        grow::<f32>(self, f32s, len);
+        grow::<f64>(self, f64s, len);
+    }
+}
+
+/// A lane's type, found in the enums and pools that the column interpreter keeps lanes in.
+pub(in crate::form) trait Stored: LaneValue {
+    fn view<'a>(lanes: &LaneSlice<'a>) -> &'a [Self];
+    fn view_output<'a>(lanes: &'a LaneSliceMut<'_>) -> &'a [Self];
+    fn view_mut<'a, 'l>(lanes: &'a mut LaneSliceMut<'l>) -> &'a mut &'l mut [Self];
+    fn pool(pools: &Pools) -> &[Vec<Self>];
+    fn pool_mut(pools: &mut Pools) -> &mut Vec<Vec<Self>>;
+}
+
+macro_rules! stored {
+    ($($type:ident $lane:ident $pool:ident;)*) => {$(
+        impl Stored for $type {
+            #[inline]
+            fn view<'a>(lanes: &LaneSlice<'a>) -> &'a [Self] {
+                match lanes {
+                    LaneSlice::$lane(slice) => slice,
+                    other => wrong_lane(Self::LANE, other.lane()),
+                }
+            }
+            #[inline]
+            fn view_output<'a>(lanes: &'a LaneSliceMut<'_>) -> &'a [Self] {
+                match lanes {
+                    LaneSliceMut::$lane(slice) => slice,
+                    other => wrong_lane(Self::LANE, other.lane()),
+                }
+            }
+            #[inline]
+            fn view_mut<'a, 'l>(lanes: &'a mut LaneSliceMut<'l>) -> &'a mut &'l mut [Self] {
+                match lanes {
+                    LaneSliceMut::$lane(slice) => slice,
+                    other => wrong_lane(Self::LANE, other.lane()),
+                }
+            }
+            #[inline]
+            fn pool(pools: &Pools) -> &[Vec<Self>] {
+                &pools.$pool
+            }
+            #[inline]
+            fn pool_mut(pools: &mut Pools) -> &mut Vec<Vec<Self>> {
+                &mut pools.$pool
+            }
+        }
+    )*};
+}
+
+stored! {
+    bool Bool bools;
+    i32 I32 i32s;
+    i64 I64 i64s;
+    f32 F32 f32s;
+    f64 F64 f64s;
+}
+
+#[cold]
+fn wrong_lane(wanted: Lane, found: Lane) -> ! {
+    panic!("storage has its register's lane, but {found} stands for {wanted}")
+}

@@ -1,0 +1,281 @@
+//! The column interpreter against the scalar one, over all operations, layouts and masks.
+
+use proptest::prelude::*;
+
+use millstream_base::lane::Lane;
+use millstream_base::mask::Mask;
+
+use super::*;
+use crate::form::random::{Dice, all_singles, random_form, single};
+use crate::form::{FormBuilder, LaneValue, canonical_bits};
+
+/// Lanes that a test owns.
+enum Owned {
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Owned {
+    fn new(lane: Lane, bits: &[u64]) -> Self {
+        fn all<T: LaneValue>(bits: &[u64]) -> Vec<T> {
+            bits.iter().map(|&bits| T::from_bits(bits)).collect()
+        }
+        match lane {
+            Lane::Bool => Self::Bool(all(bits)),
+            Lane::I32 => Self::I32(all(bits)),
+            Lane::I64 => Self::I64(all(bits)),
+            Lane::F32 => Self::F32(all(bits)),
+            Lane::F64 => Self::F64(all(bits)),
+        }
+    }
+
+    fn view(&self) -> LaneSlice<'_> {
+        match self {
+            Self::Bool(lanes) => lanes.as_slice().into(),
+            Self::I32(lanes) => lanes.as_slice().into(),
+            Self::I64(lanes) => lanes.as_slice().into(),
+            Self::F32(lanes) => lanes.as_slice().into(),
+            Self::F64(lanes) => lanes.as_slice().into(),
+        }
+    }
+
+    fn view_mut(&mut self) -> LaneSliceMut<'_> {
+        match self {
+            Self::Bool(lanes) => lanes.as_mut_slice().into(),
+            Self::I32(lanes) => lanes.as_mut_slice().into(),
+            Self::I64(lanes) => lanes.as_mut_slice().into(),
+            Self::F32(lanes) => lanes.as_mut_slice().into(),
+            Self::F64(lanes) => lanes.as_mut_slice().into(),
+        }
+    }
+
+    fn bits(&self, i: usize) -> u64 {
+        match self {
+            Self::Bool(lanes) => lanes[i].to_bits(),
+            Self::I32(lanes) => lanes[i].to_bits(),
+            Self::I64(lanes) => lanes[i].to_bits(),
+            Self::F32(lanes) => canonical_bits(Lane::F32, LaneValue::to_bits(lanes[i])),
+            Self::F64(lanes) => canonical_bits(Lane::F64, LaneValue::to_bits(lanes[i])),
+        }
+    }
+}
+
+/// A parameter's storage, layout and, by that, value for each element.
+struct Source {
+    lanes: Owned,
+    offset: usize,
+    stride: usize,
+    kind: usize,
+    n: usize,
+    table: Vec<u32>,
+}
+
+impl Source {
+    fn random(dice: &mut Dice, lane: Lane, len: usize) -> Self {
+        let stride = 1 + dice.below(3) * dice.below(2);
+        let (offset, n, kind) = (dice.below(stride), 1 + dice.below(7), dice.below(6));
+        let bits: Vec<u64> = (0..len.max(8) * stride).map(|_| dice.value(lane)).collect();
+        let table = (0..len).map(|_| dice.below(len) as u32).collect();
+        Self { lanes: Owned::new(lane, &bits), offset, stride, kind, n, table }
+    }
+
+    fn input(&self) -> LaneInput<'_> {
+        let map = match self.kind {
+            0 => Map::Single,
+            1 => Map::Tile(self.n),
+            2 => Map::Stretch(self.n),
+            3 => Map::Table(&self.table),
+            _ => Map::Each,
+        };
+        let (lanes, offset, stride) = (self.lanes.view(), self.offset, self.stride);
+        LaneInput::Lanes { lanes, offset, stride, map }
+    }
+
+    fn value(&self, i: usize) -> u64 {
+        let stored = match self.kind {
+            0 => 0,
+            1 => i % self.n,
+            2 => i / self.n,
+            3 => self.table[i] as usize,
+            _ => i,
+        };
+        self.lanes.bits(stored * self.stride + self.offset)
+    }
+}
+
+fn random_mask(dice: &mut Dice, len: usize) -> Mask {
+    match dice.below(4) {
+        0 => Mask::full(len),
+        1 => Mask::range(dice.below(len)..len),
+        2 => Mask::from_predicate(&Mask::full(len), |_| dice.below(3) == 0),
+        _ => Mask::from_predicate(&Mask::full(len), |i| i % 100 < 70 || dice.below(2) == 0),
+    }
+}
+
+/// Runs a form both ways and compares, elements outside the mask included.
+fn check_agreement(form: &Form, dice: &mut Dice, len: usize, scratch: &mut ColumnScratch) {
+    let sources: Vec<Source> =
+        form.params.iter().map(|&lane| Source::random(dice, lane, len)).collect();
+    let inputs: Vec<LaneInput<'_>> = sources.iter().map(Source::input).collect();
+    let mask = random_mask(dice, len);
+    let lanes: Vec<Lane> = form.result_lanes().collect();
+    let wanted: Vec<usize> = (0..lanes.len()).filter(|_| dice.below(4) != 0).collect();
+    let layouts: Vec<(usize, usize)> = wanted
+        .iter()
+        .map(|_| if dice.below(2) == 0 { (1, 0) } else { (3, dice.below(3)) })
+        .collect();
+    let mut stores: Vec<Owned> = wanted
+        .iter()
+        .zip(&layouts)
+        .map(|(&result, (stride, _))| Owned::new(lanes[result], &vec![1; len * stride]))
+        .collect();
+    let mut outputs: Vec<LaneOutput<'_>> = stores
+        .iter_mut()
+        .zip(wanted.iter().zip(&layouts))
+        .map(|(store, (&first, &(stride, offset)))| LaneOutput {
+            lanes: store.view_mut(),
+            first,
+            width: 1,
+            offset,
+            stride,
+        })
+        .collect();
+    run_columns(form, &inputs, &mut outputs, &mask, scratch);
+    let (mut results, mut registers) = (vec![0; lanes.len()], Vec::new());
+    for i in 0..len {
+        let params: Vec<u64> = if mask.contains(i) {
+            sources.iter().map(|source| source.value(i)).collect()
+        } else {
+            vec![0; sources.len()]
+        };
+        form.run_scalar(&params, &mut results, &mut registers);
+        for ((store, &result), (stride, offset)) in stores.iter().zip(&wanted).zip(&layouts) {
+            let expected =
+                if mask.contains(i) { canonical_bits(lanes[result], results[result]) } else { 1 };
+            let found = store.bits(i * stride + offset);
+            assert_eq!(found, expected, "result {result} of element {i} of\n{form}");
+        }
+    }
+}
+
+#[test]
+fn every_operation_gives_the_scalar_bits() {
+    let mut dice = Dice::new(1);
+    let mut scratch = ColumnScratch::default();
+    for (op, of, to) in all_singles() {
+        check_agreement(&single(op, of, to), &mut dice, 300, &mut scratch);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn random_forms_give_the_scalar_bits(seed: u64, n in 0_usize..60, len in 1_usize..300) {
+        let mut dice = Dice::new(seed);
+        let form = random_form(&mut dice, n);
+        prop_assert_eq!(form.verify(), Ok(()));
+        check_agreement(&form, &mut dice, len, &mut ColumnScratch::default());
+    }
+
+    #[test]
+    fn many_chunks_give_the_scalar_bits(seed: u64) {
+        let mut dice = Dice::new(seed);
+        let form = random_form(&mut dice, 6);
+        check_agreement(&form, &mut dice, 3 * CHUNK + 5, &mut ColumnScratch::default());
+    }
+
+    #[test]
+    fn random_forms_read_back_from_their_text(seed: u64, n in 0_usize..60) {
+        let form = random_form(&mut Dice::new(seed), n);
+        prop_assert_eq!(form.to_string().parse(), Ok(form));
+    }
+
+    #[test]
+    fn simplifying_and_inlining_keep_every_bit(seed: u64, n in 0_usize..60) {
+        let mut dice = Dice::new(seed);
+        let form = random_form(&mut dice, n);
+        let simple = form.simplify();
+        prop_assert_eq!(simple.verify(), Ok(()));
+        prop_assert_eq!(&simple.simplify(), &simple);
+        let b = FormBuilder::new();
+        let params: Vec<_> = form.params.iter().map(|&lane| b.param(lane)).collect();
+        let inlined = b.finish(&form.inline(&b, &params));
+        for _ in 0..20 {
+            let params: Vec<u64> = form.params.iter().map(|&lane| dice.value(lane)).collect();
+            let run = |form: &Form| {
+                let mut results = vec![0; form.results.len()];
+                form.run_scalar(&params, &mut results, &mut Vec::new());
+                let lanes = form.result_lanes();
+                lanes.zip(results).map(|(lane, bits)| canonical_bits(lane, bits)).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(run(&simple), run(&form), "{}\nand\n{}", &form, &simple);
+            prop_assert_eq!(run(&inlined), run(&form));
+        }
+    }
+}
+
+#[test]
+fn vectors_are_read_and_written_interleaved() {
+    let b = FormBuilder::new();
+    let [x, y, z, s] = b.params([Lane::F32; 4]);
+    let form = b.finish(&[x * s, y * s, z * s, x + y + z]);
+    let vectors: Vec<f32> = (0..6000_u16).map(f32::from).collect();
+    let lane = |offset| LaneInput::Lanes {
+        lanes: vectors.as_slice().into(),
+        offset,
+        stride: 3,
+        map: Map::Each,
+    };
+    let inputs = [lane(0), lane(1), lane(2), LaneInput::single([2.0_f32].as_slice())];
+    let (mut scaled, mut sums) = (vec![0.0_f32; 6000], vec![0.0_f32; 2000]);
+    let mut outputs =
+        [LaneOutput::vector(0, 3, scaled.as_mut_slice()), LaneOutput::each(3, sums.as_mut_slice())];
+    run_columns(&form, &inputs, &mut outputs, &Mask::full(2000), &mut ColumnScratch::default());
+    assert!(scaled.iter().zip(&vectors).all(|(scaled, x)| *scaled == 2.0 * x));
+    assert_eq!(sums[1999], 5997.0 + 5998.0 + 5999.0);
+}
+
+#[test]
+fn ranges_count() {
+    let b = FormBuilder::new();
+    let (i, j) = (b.param(Lane::I32), b.param(Lane::I64));
+    let form = b.finish(&[i, j * 2]);
+    let inputs =
+        [LaneInput::Range { start: 5, step: -1 }, LaneInput::Range { start: 1 << 40, step: 3 }];
+    let (mut down, mut up) = (vec![0_i32; 50], vec![0_i64; 50]);
+    let mut outputs =
+        [LaneOutput::each(0, down.as_mut_slice()), LaneOutput::each(1, up.as_mut_slice())];
+    let mask = Mask::from_predicate(&Mask::full(50), |i| i != 7);
+    run_columns(&form, &inputs, &mut outputs, &mask, &mut ColumnScratch::default());
+    assert_eq!((down[0], down[7], down[49]), (5, 0, -44));
+    assert_eq!((up[1], up[7]), (2 * ((1 << 40) + 3), 0));
+}
+
+#[test]
+fn results_that_nobody_wants_need_no_inputs() {
+    let b = FormBuilder::new();
+    let (x, y) = (b.param(Lane::F32), b.param(Lane::F32));
+    let form = b.finish(&[x.sin(), y + 1.0]);
+    let none: [f32; 0] = [];
+    let inputs = [LaneInput::each(none.as_slice()), LaneInput::each([1.0_f32, 2.0].as_slice())];
+    let mut out = [0.0_f32; 2];
+    let mut outputs = [LaneOutput::each(1, out.as_mut_slice())];
+    run_columns(&form, &inputs, &mut outputs, &Mask::full(2), &mut ColumnScratch::default());
+    assert_eq!(out, [2.0, 3.0]);
+}
+
+#[test]
+#[should_panic(expected = "an output has its result's lane")]
+fn an_output_of_another_lane_is_refused() {
+    let b = FormBuilder::new();
+    let x = b.param(Lane::F32);
+    let form = b.finish(&[x + 1.0]);
+    let mut out = [0_i32; 1];
+    let mut outputs = [LaneOutput::each(0, out.as_mut_slice())];
+    let inputs = [LaneInput::each([1.0_f32].as_slice())];
+    run_columns(&form, &inputs, &mut outputs, &Mask::full(1), &mut ColumnScratch::default());
+}
