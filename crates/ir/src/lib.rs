@@ -1,1 +1,12 @@
-//! (being written)
+//! The graph that the compiler works on, the plan that evaluators run, and the contract between
+//! evaluators and their callers.
+
+pub mod graph;
+pub mod need_map;
+pub mod paths;
+pub mod plan;
+pub mod walk;
+
+pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
+pub use paths::{PathId, Paths};
+pub use plan::{Plan, Step, StepId, StepOp, StepSource};

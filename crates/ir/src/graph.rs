@@ -1,0 +1,340 @@
+//! The graph that passes work on: flat, typed, groups expanded.
+//!
+//! Nodes are constants, graph inputs, and calls of instances. Links stand at the consumer, in one
+//! pool; a node's inputs are a range of it. Ids stay valid while nodes are removed; a removed node
+//! is [`Op::Gone`].
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use millstream_base::id::{Arena, Id};
+use millstream_base::same::Same;
+use millstream_base::{Type, Value, define_id};
+use millstream_kernel::Instance;
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::paths::{PathId, Paths};
+
+define_id!(NodeId, "n", "One node of a `Graph`; prints as `n7`.");
+define_id!(InstanceId, "f", "One instance used by a graph or plan.");
+define_id!(ConstId, "c", "One constant of a graph or plan.");
+define_id!(InputId, "i", "One input of a graph or plan.");
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Was removed.
+    Gone,
+    /// A constant.
+    Const(ConstId),
+    /// An input of the graph.
+    Input(InputId),
+    /// A call of an instance.
+    Call(InstanceId),
+}
+
+/// One output of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source {
+    /// The node.
+    pub node: NodeId,
+    /// Which of its outputs.
+    pub output: u32,
+}
+
+impl Source {
+    /// The first output of a node.
+    pub fn first(node: NodeId) -> Self {
+        Self { node, output: 0 }
+    }
+}
+
+/// One node; its inputs are found through the graph.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// What it is.
+    pub op: Op,
+    /// Where the author sees it.
+    pub path: PathId,
+    first_link: u32,
+    n_links: u32,
+}
+
+/// An input of the graph: a value that the caller sets.
+#[derive(Clone, Debug)]
+pub struct GraphInput {
+    /// The name.
+    pub name: Arc<str>,
+    /// The type.
+    pub ty: Type,
+    /// What holds when the caller sets nothing.
+    pub default: Value,
+}
+
+/// An output of the graph.
+#[derive(Clone, Debug)]
+pub struct GraphOutput {
+    /// The name.
+    pub name: Arc<str>,
+    /// The type that the document states; the source's may differ until conversions are inserted.
+    pub ty: Type,
+    /// Where the value comes from.
+    pub source: Source,
+}
+
+/// Constants by their bits, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    values: Arena<ConstId, Value>,
+    by_hash: FxHashMap<u64, Vec<ConstId>>,
+}
+
+impl Constants {
+    /// The id of a constant; equal ones share it.
+    pub fn intern(&mut self, value: Value) -> ConstId {
+        let mut state = FxHasher::default();
+        value.ty().hash(&mut state);
+        value.feed(&mut state);
+        let known = self.by_hash.entry(state.finish()).or_default();
+        if let Some(id) =
+            known.iter().find(|id| self.values[**id].ty() == value.ty() && self.values[**id].same(&value))
+        {
+            return *id;
+        }
+        let id = self.values.push(value);
+        known.push(id);
+        id
+    }
+
+    /// The values in order of their ids.
+    pub fn values(&self) -> &Arena<ConstId, Value> {
+        &self.values
+    }
+
+    /// The values alone.
+    pub fn into_values(self) -> Arena<ConstId, Value> {
+        self.values
+    }
+}
+
+/// A flat graph.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    nodes: Arena<NodeId, Node>,
+    links: Vec<Source>,
+    n_live: usize,
+    instances: Arena<InstanceId, Arc<Instance>>,
+    instance_ids: FxHashMap<usize, InstanceId>,
+    constants: Constants,
+    const_nodes: FxHashMap<ConstId, NodeId>,
+    inputs: Arena<InputId, GraphInput>,
+    /// What the graph gives.
+    pub outputs: Vec<GraphOutput>,
+    /// Where the nodes stand in the document.
+    pub paths: Paths,
+}
+
+impl Graph {
+    /// A graph without nodes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty graph with room for `n_nodes` nodes and `n_links` links.
+    pub fn with_capacity(n_nodes: usize, n_links: usize) -> Self {
+        Self {
+            nodes: Arena::with_capacity(n_nodes),
+            links: Vec::with_capacity(n_links),
+            ..Self::default()
+        }
+    }
+
+    /// Number of nodes that are there.
+    pub fn len(&self) -> usize {
+        self.n_live
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.n_live == 0
+    }
+
+    /// Number of ids given out, removed nodes included: the length of side tables.
+    pub fn n_ids(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Ids of the nodes that are there, ascending.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
+        self.nodes.iter().filter(|(_, node)| node.op != Op::Gone).map(|(id, _)| id)
+    }
+
+    /// One node.
+    #[inline]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id]
+    }
+
+    /// What a node is.
+    #[inline]
+    pub fn op(&self, id: NodeId) -> Op {
+        self.nodes[id].op
+    }
+
+    /// The links of a node, in order of its instance's inputs.
+    #[inline]
+    pub fn inputs_of(&self, id: NodeId) -> &[Source] {
+        let node = &self.nodes[id];
+        &self.links[node.first_link as usize..][..node.n_links as usize]
+    }
+
+    /// The links of a node for rewriting.
+    #[inline]
+    pub fn inputs_of_mut(&mut self, id: NodeId) -> &mut [Source] {
+        let node = &self.nodes[id];
+        &mut self.links[node.first_link as usize..][..node.n_links as usize]
+    }
+
+    /// The instance that a node calls, if it calls one.
+    #[inline]
+    pub fn instance_of(&self, id: NodeId) -> Option<&Arc<Instance>> {
+        match self.nodes[id].op {
+            Op::Call(instance) => Some(&self.instances[instance]),
+            Op::Gone | Op::Const(_) | Op::Input(_) => None,
+        }
+    }
+
+    /// The value of a constant node.
+    pub fn constant_of(&self, id: NodeId) -> Option<&Value> {
+        match self.nodes[id].op {
+            Op::Const(constant) => Some(&self.constants.values[constant]),
+            Op::Gone | Op::Input(_) | Op::Call(_) => None,
+        }
+    }
+
+    /// The type of one output of a node; `None` if there is no such output.
+    pub fn type_of(&self, source: Source) -> Option<Type> {
+        match self.nodes.get(source.node)?.op {
+            Op::Gone => None,
+            Op::Const(id) if source.output == 0 => Some(self.constants.values[id].ty()),
+            Op::Input(id) if source.output == 0 => Some(self.inputs[id].ty),
+            Op::Const(_) | Op::Input(_) => None,
+            Op::Call(id) => {
+                self.instances[id].outputs.get(source.output as usize).map(|slot| slot.ty)
+            }
+        }
+    }
+
+    /// The instances, also those that no node calls any more.
+    pub fn instances(&self) -> &Arena<InstanceId, Arc<Instance>> {
+        &self.instances
+    }
+
+    /// The constants, also those that no node holds any more.
+    pub fn constants(&self) -> &Constants {
+        &self.constants
+    }
+
+    /// The inputs in order of the document, also those that nothing reads.
+    pub fn inputs(&self) -> &Arena<InputId, GraphInput> {
+        &self.inputs
+    }
+
+    /// The id of an instance in this graph; one allocation has one id.
+    pub fn intern_instance(&mut self, instance: &Arc<Instance>) -> InstanceId {
+        let address = Arc::as_ptr(instance) as usize;
+        *self
+            .instance_ids
+            .entry(address)
+            .or_insert_with(|| self.instances.push(Arc::clone(instance)))
+    }
+
+    /// The node of a constant; equal constants share one.
+    pub fn add_const(&mut self, value: Value) -> NodeId {
+        let id = self.constants.intern(value);
+        if let Some(node) = self.const_nodes.get(&id)
+            && self.nodes[*node].op != Op::Gone
+        {
+            return *node;
+        }
+        let node = self.push(Op::Const(id), &[], Paths::root());
+        self.const_nodes.insert(id, node);
+        node
+    }
+
+    /// A new input and its node.
+    pub fn add_input(&mut self, input: GraphInput) -> NodeId {
+        let id = self.inputs.push(input);
+        self.push(Op::Input(id), &[], Paths::root())
+    }
+
+    /// A node that calls an instance.
+    pub fn add_call(&mut self, instance: InstanceId, inputs: &[Source], path: PathId) -> NodeId {
+        self.push(Op::Call(instance), inputs, path)
+    }
+
+    fn push(&mut self, op: Op, inputs: &[Source], path: PathId) -> NodeId {
+        let first_link = u32::try_from(self.links.len()).expect("limits keep links within 32 bits");
+        self.links.extend_from_slice(inputs);
+        self.n_live += 1;
+        self.nodes.push(Node { op, path, first_link, n_links: inputs.len() as u32 })
+    }
+
+    /// Turns a node into the constant `value`; its links go.
+    pub fn make_const(&mut self, id: NodeId, value: Value) {
+        let constant = self.constants.intern(value);
+        let node = &mut self.nodes[id];
+        node.op = Op::Const(constant);
+        node.n_links = 0;
+    }
+
+    /// Keeps the nodes for which `keep` holds; ids and links of the rest stay as they were.
+    pub fn retain(&mut self, mut keep: impl FnMut(NodeId) -> bool) {
+        for i in 0..self.nodes.len() {
+            let id = NodeId::from_index(i);
+            if self.nodes[id].op != Op::Gone && !keep(id) {
+                self.nodes[id].op = Op::Gone;
+                self.nodes[id].n_links = 0;
+                self.n_live -= 1;
+            }
+        }
+    }
+
+    /// Replaces every link, outputs included, by what `target` says.
+    pub fn redirect(&mut self, target: impl Fn(Source) -> Source) {
+        for node in self.nodes.as_slice() {
+            for link in &mut self.links[node.first_link as usize..][..node.n_links as usize] {
+                *link = target(*link);
+            }
+        }
+        for output in &mut self.outputs {
+            output.source = target(output.source);
+        }
+    }
+
+    /// The graph taken apart: instances, constants, inputs, outputs, paths.
+    pub fn into_parts(self) -> Parts {
+        Parts {
+            instances: self.instances,
+            constants: self.constants.into_values(),
+            inputs: self.inputs,
+            outputs: self.outputs,
+            paths: self.paths,
+        }
+    }
+}
+
+/// What a plan keeps of a graph besides nodes and links.
+#[derive(Debug)]
+pub struct Parts {
+    /// See [`Graph::instances`].
+    pub instances: Arena<InstanceId, Arc<Instance>>,
+    /// See [`Graph::constants`].
+    pub constants: Arena<ConstId, Value>,
+    /// See [`Graph::inputs`].
+    pub inputs: Arena<InputId, GraphInput>,
+    /// See [`Graph::outputs`].
+    pub outputs: Vec<GraphOutput>,
+    /// See [`Graph::paths`].
+    pub paths: Paths,
+}

@@ -1,0 +1,61 @@
+//! Paths of nodes, stored as a tree so that expanded groups share their prefixes.
+
+use std::sync::Arc;
+
+use millstream_base::NodePath;
+use millstream_base::id::{Arena, Id};
+
+millstream_base::define_id!(PathId, "p", "Where a node stands in the authored document.");
+
+/// The paths of a graph's nodes.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    entries: Arena<PathId, Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    parent: PathId,
+    name: Arc<str>,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Paths {
+    /// Only the root.
+    pub fn new() -> Self {
+        let root = Entry { parent: PathId::from_index(0), name: "".into() };
+        Self { entries: std::iter::once(root).collect() }
+    }
+
+    /// The path of the document itself, which is empty.
+    pub fn root() -> PathId {
+        PathId::from_index(0)
+    }
+
+    /// The path of `name` inside the group at `parent`.
+    pub fn child(&mut self, parent: PathId, name: Arc<str>) -> PathId {
+        self.entries.push(Entry { parent, name })
+    }
+
+    /// The path in full.
+    pub fn get(&self, id: PathId) -> NodePath {
+        let mut names = Vec::new();
+        let mut at = id;
+        while at != Self::root() {
+            names.push(&*self.entries[at].name);
+            at = self.entries[at].parent;
+        }
+        names.reverse();
+        NodePath::new(names.join("/"))
+    }
+
+    /// The last name of the path.
+    pub fn name(&self, id: PathId) -> &str {
+        &self.entries[id].name
+    }
+}

@@ -1,0 +1,142 @@
+//! The plan: what evaluators run. Immutable and shared; values live in the store of an evaluation.
+//!
+//! Steps stand in an order in which each comes behind everything it reads from. What a step needs
+//! of the context is a class of needs: steps with equal needs share one.
+
+use std::sync::Arc;
+
+use millstream_base::feature::{Aspect, Need};
+use millstream_base::id::{Arena, SideTable};
+use millstream_base::{FeatureSet, NeedTable, Type, Value, define_id};
+use millstream_kernel::{Class, Instance};
+
+use crate::graph::{ConstId, GraphInput, InputId, InstanceId};
+use crate::need_map::NeedMap;
+use crate::paths::{PathId, Paths};
+
+define_id!(StepId, "s", "One step of a `Plan`; prints as `s7`.");
+define_id!(NeedClassId, "k", "A set of needs that steps of a plan share.");
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOp {
+    /// Gives a constant.
+    Const(ConstId),
+    /// Gives an input of the request.
+    Input(InputId),
+    /// Calls an instance.
+    Call(InstanceId),
+}
+
+/// One output of one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepSource {
+    /// The step.
+    pub step: StepId,
+    /// Which of its outputs.
+    pub output: u32,
+}
+
+/// One step.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// What it does.
+    pub op: StepOp,
+    /// Where the author sees it.
+    pub path: PathId,
+    /// What it needs of the context, itself and through its inputs.
+    pub needs: NeedClassId,
+    /// Steps on the longest way to a step without inputs, saturating: what to evaluate first.
+    pub depth: u32,
+    /// Links and outputs of the plan that read from it.
+    pub n_users: u32,
+    /// First of its links in the pool.
+    pub first_link: u32,
+    /// Number of its links.
+    pub n_links: u16,
+    /// Its class, inputs included.
+    pub class: Class,
+    /// Every user reads it in the context of its own needs, so that its buffer has a last use.
+    pub is_local: bool,
+}
+
+/// An output of the plan.
+#[derive(Clone, Debug)]
+pub struct PlanOutput {
+    /// The name.
+    pub name: Arc<str>,
+    /// The type.
+    pub ty: Type,
+    /// Where the value comes from.
+    pub source: StepSource,
+}
+
+/// What evaluators run.
+#[derive(Debug)]
+pub struct Plan {
+    /// The steps, each behind everything it reads from.
+    pub steps: Arena<StepId, Step>,
+    /// The links of all steps.
+    pub links: Vec<StepSource>,
+    /// The instances that steps call.
+    pub instances: Arena<InstanceId, Arc<Instance>>,
+    /// For each instance, for each of its inputs with a scope: how needs cross it.
+    pub need_maps: SideTable<InstanceId, Vec<Option<NeedMap>>>,
+    /// The constants.
+    pub constants: Arena<ConstId, Value>,
+    /// What the caller may set.
+    pub inputs: Arena<InputId, GraphInput>,
+    /// What the plan gives.
+    pub outputs: Vec<PlanOutput>,
+    /// The needs that occur.
+    pub needs: NeedTable,
+    /// The classes of needs; class 0 is empty.
+    pub need_classes: Arena<NeedClassId, FeatureSet>,
+    /// Where the steps stand in the document.
+    pub paths: Paths,
+    /// Frames per second of the document.
+    pub fps: f64,
+}
+
+impl Plan {
+    /// The links of a step, in order of its instance's inputs.
+    #[inline]
+    pub fn inputs_of(&self, step: &Step) -> &[StepSource] {
+        &self.links[step.first_link as usize..][..step.n_links as usize]
+    }
+
+    /// The input called `name`.
+    pub fn input_named(&self, name: &str) -> Option<InputId> {
+        self.inputs.iter().find(|(_, input)| &*input.name == name).map(|(id, _)| id)
+    }
+
+    /// The position of the output called `name`.
+    pub fn output_named(&self, name: &str) -> Option<usize> {
+        self.outputs.iter().position(|output| &*output.name == name)
+    }
+
+    /// What a step needs.
+    pub fn needs_of(&self, step: &Step) -> FeatureSet {
+        self.need_classes[step.needs]
+    }
+
+    /// What the outputs need of the caller: the plan's interface to the context.
+    pub fn interface(&self) -> FeatureSet {
+        self.outputs.iter().fold(FeatureSet::NONE, |all, output| {
+            all.union(self.needs_of(&self.steps[output.source.step]))
+        })
+    }
+
+    /// The values that the caller must provide, in order of their bits.
+    pub fn required(&self) -> impl Iterator<Item = &Need> {
+        self.needs.of(self.interface()).filter(|need| match need.aspect {
+            Aspect::Value => true,
+            Aspect::Extent => false,
+        })
+    }
+
+    /// Bytes that the plan holds, apart from instances and the contents of constants.
+    pub fn bytes(&self) -> usize {
+        self.steps.len() * size_of::<Step>() + self.links.len() * size_of::<StepSource>()
+    }
+}

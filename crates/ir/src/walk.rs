@@ -1,0 +1,88 @@
+//! Walks over a graph: order, users, reach. None recurses.
+
+use millstream_base::id::{Id, SideTable};
+
+use crate::graph::{Graph, NodeId, Op};
+
+/// Nodes that lie on a cycle, each reading from the next, the last from the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cycle(pub Vec<NodeId>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    New,
+    Open,
+    Done,
+}
+
+/// All nodes that are there, each behind everything it reads from. Where the links allow it that
+/// is the order of the ids.
+///
+/// # Errors
+/// A cycle, if there is one.
+pub fn order(graph: &Graph) -> Result<Vec<NodeId>, Cycle> {
+    let ascending = graph
+        .ids()
+        .all(|id| graph.inputs_of(id).iter().all(|link| link.node.index() < id.index()));
+    if ascending {
+        return Ok(graph.ids().collect());
+    }
+    let mut order = Vec::with_capacity(graph.len());
+    let mut marks: SideTable<NodeId, Mark> = SideTable::new(graph.n_ids(), Mark::New);
+    let mut stack: Vec<(NodeId, u32)> = Vec::new();
+    for root in graph.ids() {
+        if marks[root] != Mark::New {
+            continue;
+        }
+        marks[root] = Mark::Open;
+        stack.push((root, 0));
+        while let Some((node, next)) = stack.last_mut() {
+            let Some(link) = graph.inputs_of(*node).get(*next as usize) else {
+                marks[*node] = Mark::Done;
+                order.push(*node);
+                stack.pop();
+                continue;
+            };
+            *next += 1;
+            match marks[link.node] {
+                Mark::Done => {}
+                Mark::New => {
+                    marks[link.node] = Mark::Open;
+                    stack.push((link.node, 0));
+                }
+                Mark::Open => {
+                    let start = stack.iter().position(|(node, _)| *node == link.node).unwrap_or(0);
+                    return Err(Cycle(stack[start..].iter().map(|(node, _)| *node).collect()));
+                }
+            }
+        }
+    }
+    Ok(order)
+}
+
+/// Which nodes an output can reach.
+pub fn reachable_from_outputs(graph: &Graph) -> SideTable<NodeId, bool> {
+    let mut reached = SideTable::new(graph.n_ids(), false);
+    let mut stack: Vec<NodeId> = graph.outputs.iter().map(|output| output.source.node).collect();
+    while let Some(node) = stack.pop() {
+        if std::mem::replace(&mut reached[node], true) || graph.op(node) == Op::Gone {
+            continue;
+        }
+        stack.extend(graph.inputs_of(node).iter().map(|link| link.node).filter(|n| !reached[*n]));
+    }
+    reached
+}
+
+/// How many links, outputs of the graph included, read from each node.
+pub fn count_users(graph: &Graph) -> SideTable<NodeId, u32> {
+    let mut users = SideTable::new(graph.n_ids(), 0);
+    for id in graph.ids() {
+        for link in graph.inputs_of(id) {
+            users[link.node] += 1;
+        }
+    }
+    for output in &graph.outputs {
+        users[output.source.node] += 1;
+    }
+    users
+}
