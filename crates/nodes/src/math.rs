@@ -1,0 +1,23 @@
+//! Arithmetic and elementary functions on numbers and vectors, lane by lane.
+//!
+//! Sockets are generic: `f32`, `f64` and vectors everywhere, `i32` and `i64` where whole numbers
+//! make sense. The functions that other families and `math.expression` share stand here as well.
+
+mod arithmetic;
+mod powers;
+mod ranges;
+mod trigonometry;
+
+use millstream_kernel::Registry;
+
+pub(crate) use arithmetic::floored_modulo;
+pub(crate) use ranges::{ping_pong, smooth_maximum, smooth_minimum, snap, step, wrap};
+pub(crate) use trigonometry::{degrees, radians};
+
+/// Adds the family.
+pub fn register(registry: &mut Registry) {
+    arithmetic::register(registry);
+    ranges::register(registry);
+    powers::register(registry);
+    trigonometry::register(registry);
+}
