@@ -1,0 +1,212 @@
+//! A checked document: every name resolved, every type known, nothing expanded.
+//!
+//! Each group body is resolved once, however often it is used. Parts refer to each other by
+//! position: nodes of a body in the order of the document, sources and literals in pools.
+
+use std::sync::Arc;
+
+use millstream_base::id::Arena;
+use millstream_base::{Span, Type, Value, define_id};
+use millstream_kernel::Instance;
+
+define_id!(BodyId, "b", "One body of a checked document, the root or a group; prints as `b7`.");
+
+/// A document that can be compiled.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The root and all groups, used or not.
+    pub bodies: Arena<BodyId, Body>,
+    /// The body outside groups.
+    pub root: BodyId,
+    /// Title.
+    pub name: Arc<str>,
+    /// Frames per second.
+    pub fps: f64,
+    /// The frame at which state starts.
+    pub start_frame: i64,
+}
+
+/// The root of a document or the inside of a group.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Name of the group; empty for the root.
+    pub name: Arc<str>,
+    /// What comes in.
+    pub inputs: Vec<BodyInput>,
+    /// What goes out.
+    pub outputs: Vec<BodyOutput>,
+    /// The nodes in order of the document.
+    pub nodes: Vec<CheckedNode>,
+    /// The sources of all nodes; see [`Body::sources_of`].
+    pub sources: Vec<Source>,
+    /// The literals of all sources; no two are the same.
+    pub literals: Vec<Value>,
+    /// All nodes, each behind the nodes that it takes values from.
+    pub order: Vec<u32>,
+}
+
+/// An input of a body.
+#[derive(Clone, Debug)]
+pub struct BodyInput {
+    /// Name.
+    pub name: Arc<str>,
+    /// Type of what is given.
+    pub ty: Type,
+    /// What it is when nothing is given; without one something must be given.
+    pub default: Option<Value>,
+    /// Smallest value that makes sense, in each lane.
+    pub min: Option<f64>,
+    /// Largest value that makes sense, in each lane.
+    pub max: Option<f64>,
+    /// Step of a control that changes it.
+    pub step: Option<f64>,
+    /// Unit of measure, for people.
+    pub unit: Option<Arc<str>>,
+    /// What it means.
+    pub about: Option<Arc<str>>,
+    /// Where it stands in the text.
+    pub span: Span,
+}
+
+/// An output of a body.
+#[derive(Clone, Debug)]
+pub struct BodyOutput {
+    /// Name.
+    pub name: Arc<str>,
+    /// Type of what is given out; the source converts to it.
+    pub ty: Type,
+    /// Where the value comes from.
+    pub source: Source,
+    /// Unit of measure, for people.
+    pub unit: Option<Arc<str>>,
+    /// What it means.
+    pub about: Option<Arc<str>>,
+    /// Where it stands in the text.
+    pub span: Span,
+}
+
+/// A node of a body.
+#[derive(Clone, Debug)]
+pub struct CheckedNode {
+    /// Name.
+    pub name: Arc<str>,
+    /// What it does.
+    pub kind: CheckedKind,
+    /// Where it stands in the text.
+    pub span: Span,
+    pub(crate) first_source: u32,
+    pub(crate) n_sources: u32,
+}
+
+/// What a node does.
+#[derive(Clone, Debug)]
+pub enum CheckedKind {
+    /// Runs a node type; nodes that agree in type, settings and types share the instance.
+    Call(Arc<Instance>),
+    /// Stands for the nodes of a body; its sources are those of the body's inputs.
+    Group(BodyId),
+    /// Passes inputs through.
+    Muted(Arc<Muted>),
+}
+
+/// What a muted node does instead of its work.
+#[derive(Clone, Debug)]
+pub struct Muted {
+    /// The type of each source's slot.
+    pub inputs: Vec<Type>,
+    /// Its outputs.
+    pub outputs: Vec<MutedOutput>,
+}
+
+/// One output of a muted node.
+#[derive(Clone, Debug)]
+pub struct MutedOutput {
+    /// Name.
+    pub name: Arc<str>,
+    /// Type.
+    pub ty: Type,
+    /// What it gives.
+    pub passes: Passes,
+}
+
+/// What an output of a muted node gives.
+#[derive(Clone, Debug)]
+pub enum Passes {
+    /// The source at this position among the node's sources; its slot has the output's type.
+    Source(u32),
+    /// The default of the type: no input has it.
+    Default(Value),
+}
+
+/// Where a value comes from, within one body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A literal of the body, already of the type of the slot.
+    Literal(u32),
+    /// An input of the body; its type converts to that of the slot.
+    Input(u32),
+    /// An output of a node of the body; its type converts to that of the slot.
+    Node {
+        /// Position of the node in the body.
+        node: u32,
+        /// Position of the output.
+        output: u32,
+    },
+}
+
+impl Checked {
+    /// The body outside groups.
+    pub fn root(&self) -> &Body {
+        &self.bodies[self.root]
+    }
+
+    /// The type of what this source of `body` gives, before it is converted to its slot's type.
+    pub fn source_type(&self, body: BodyId, source: Source) -> Type {
+        let body = &self.bodies[body];
+        match source {
+            Source::Literal(literal) => body.literals[literal as usize].ty(),
+            Source::Input(input) => body.inputs[input as usize].ty,
+            Source::Node { node, output } => {
+                self.output_type(&body.nodes[node as usize].kind, output)
+            }
+        }
+    }
+
+    /// The type of an output of a node.
+    pub fn output_type(&self, kind: &CheckedKind, output: u32) -> Type {
+        match kind {
+            CheckedKind::Call(instance) => instance.outputs[output as usize].ty,
+            CheckedKind::Group(body) => self.bodies[*body].outputs[output as usize].ty,
+            CheckedKind::Muted(muted) => muted.outputs[output as usize].ty,
+        }
+    }
+
+    /// The type of what a node takes at a position among its sources.
+    pub fn slot_type(&self, kind: &CheckedKind, slot: u32) -> Type {
+        match kind {
+            CheckedKind::Call(instance) => instance.inputs[slot as usize].ty,
+            CheckedKind::Group(body) => self.bodies[*body].inputs[slot as usize].ty,
+            CheckedKind::Muted(muted) => muted.inputs[slot as usize],
+        }
+    }
+}
+
+impl Body {
+    /// The sources of a node, one for each input of its instance or of its group's body.
+    #[inline]
+    pub fn sources_of(&self, node: &CheckedNode) -> &[Source] {
+        let first = node.first_source as usize;
+        &self.sources[first..first + node.n_sources as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checked_node_is_small() {
+        assert_eq!(size_of::<CheckedNode>(), 48);
+        assert_eq!(size_of::<Source>(), 12);
+    }
+}

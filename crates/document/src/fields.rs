@@ -1,0 +1,111 @@
+//! A short list of named things in the order in which they were written.
+
+use std::sync::Arc;
+
+/// Named things in order, for the few inputs and settings of one node: one allocation, found by
+/// walking.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fields<T>(Vec<(Arc<str>, T)>);
+
+impl<T> Fields<T> {
+    /// No fields.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The thing called `name`.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.0.iter().find(|(known, _)| &**known == name).map(|(_, thing)| thing)
+    }
+
+    /// Sets the thing called `name` and returns what had the name before; a new name goes last.
+    pub fn insert(&mut self, name: impl Into<Arc<str>>, thing: T) -> Option<T> {
+        let name = name.into();
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, old)) => Some(std::mem::replace(old, thing)),
+            None => {
+                self.0.push((name, thing));
+                None
+            }
+        }
+    }
+
+    /// Removes the thing called `name`; the others keep their order.
+    pub fn remove(&mut self, name: &str) -> Option<T> {
+        let at = self.0.iter().position(|(known, _)| &**known == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Gives the thing called `from` the name `to`, in its place; false if there is none or `to`
+    /// is taken.
+    pub fn rename(&mut self, from: &str, to: &str) -> bool {
+        if self.get(to).is_some() {
+            return false;
+        }
+        match self.0.iter_mut().find(|(known, _)| &**known == from) {
+            Some((name, _)) => {
+                *name = to.into();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The names with what they stand for, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &T)> + DoubleEndedIterator {
+        self.0.iter().map(|(name, thing)| (name, thing))
+    }
+
+    /// The things in order, to change them.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut().map(|(_, thing)| thing)
+    }
+
+    /// Number of fields.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Fields that are known to have different names, without spare room.
+    pub(crate) fn from_distinct(mut fields: Vec<(Arc<str>, T)>) -> Self {
+        fields.shrink_to_fit();
+        Self(fields)
+    }
+}
+
+impl<T> Default for Fields<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<N: Into<Arc<str>>, T> FromIterator<(N, T)> for Fields<T> {
+    /// Of things with the same name the last counts.
+    fn from_iter<I: IntoIterator<Item = (N, T)>>(things: I) -> Self {
+        let mut fields = Self::new();
+        for (name, thing) in things {
+            fields.insert(name, thing);
+        }
+        fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_keep_their_order_when_renamed() {
+        let mut fields: Fields<i32> = [("b", 1), ("a", 2), ("b", 3)].into_iter().collect();
+        assert!(fields.rename("b", "c"));
+        assert!(!fields.rename("c", "a"));
+        let all: Vec<_> = fields.iter().map(|(name, x)| (&**name, *x)).collect();
+        assert_eq!(all, [("c", 3), ("a", 2)]);
+        assert_eq!(fields.remove("c"), Some(3));
+    }
+}

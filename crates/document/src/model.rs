@@ -1,0 +1,264 @@
+//! The document as it is written: names and JSON literals, in the author's order.
+//!
+//! Nothing here is resolved; `check` finds out what the names mean. Names are shared strings, the
+//! inputs of a node are one short list, so that a document of a million nodes stays small.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+
+use crate::fields::Fields;
+use crate::spot::Spot;
+use crate::view::View;
+
+/// The format version that this crate writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Things by name in the order in which they are written. The hasher is seeded, because names come
+/// from documents that nobody vouches for.
+pub type Named<T> = IndexMap<Arc<str>, T>;
+
+/// A document: a graph with its groups, as an author wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// Address of a JSON Schema for text editors.
+    pub schema: Option<Arc<str>>,
+    /// Title.
+    pub name: Arc<str>,
+    /// Frames per second; frame n is tick n at n / fps seconds.
+    pub fps: f64,
+    /// The frame at which state starts.
+    pub start_frame: i64,
+    /// What a caller sets.
+    pub inputs: Named<InputDef>,
+    /// What a caller asks for.
+    pub outputs: Named<OutputDef>,
+    /// The nodes outside groups.
+    pub nodes: Named<Node>,
+    /// Groups that nodes may use; all of them stand here, whichever group uses them.
+    pub groups: Named<GroupDef>,
+    /// What editors keep about how the document looks.
+    pub view: View,
+}
+
+/// A group: a graph that nodes of type `group` use by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupDef {
+    /// The input sockets of nodes that use the group.
+    pub inputs: Named<InputDef>,
+    /// The output sockets of nodes that use the group.
+    pub outputs: Named<OutputDef>,
+    /// The nodes of the group.
+    pub nodes: Named<Node>,
+    /// What the group is for.
+    pub about: Option<Arc<str>>,
+    /// Where it stands.
+    pub spot: Spot,
+}
+
+/// An input of a document or a group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InputDef {
+    /// Name of its type.
+    pub ty: Arc<str>,
+    /// What it is when nothing is given; without one something must be given.
+    pub default: Option<Json>,
+    /// Smallest value that makes sense, in each lane.
+    pub min: Option<f64>,
+    /// Largest value that makes sense, in each lane.
+    pub max: Option<f64>,
+    /// Step of a control that changes it.
+    pub step: Option<f64>,
+    /// Unit of measure, for people.
+    pub unit: Option<Arc<str>>,
+    /// What it means.
+    pub about: Option<Arc<str>>,
+    /// Where it stands.
+    pub spot: Spot,
+}
+
+/// An output of a document or a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputDef {
+    /// Name of its type.
+    pub ty: Arc<str>,
+    /// Where its value comes from.
+    pub from: OutputFrom,
+    /// Unit of measure, for people.
+    pub unit: Option<Arc<str>>,
+    /// What it means.
+    pub about: Option<Arc<str>>,
+    /// Where it stands.
+    pub spot: Spot,
+}
+
+/// Where the value of an output comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OutputFrom {
+    /// An output of a node.
+    Link(Link),
+    /// An input of the same document or group.
+    Input(Arc<str>),
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it does.
+    pub kind: NodeKind,
+    /// What goes in, by socket.
+    pub inputs: Fields<Input>,
+    /// Its settings, fixed when the document is compiled.
+    pub set: Fields<Setting>,
+    /// Passes the first input of an output's type through.
+    pub muted: bool,
+    /// Version of the node type that the author had; 1 unless written.
+    pub version: u32,
+    /// Where it stands.
+    pub spot: Spot,
+}
+
+/// What a node does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// What the node type of this name does.
+    Type(Arc<str>),
+    /// What the group of this name does.
+    Group(Arc<str>),
+}
+
+/// A setting of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The value.
+    pub json: Json,
+    /// Where it stands.
+    pub spot: Spot,
+}
+
+/// What goes into a socket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// The source, or several.
+    pub value: InputValue,
+    /// Where it stands.
+    pub spot: Spot,
+}
+
+/// What may go into a socket.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InputValue {
+    /// A value as JSON, read once the socket's type is known.
+    Literal(Json),
+    /// An output of a node.
+    Link(Link),
+    /// An input of the document or group around the node.
+    Input(Arc<str>),
+    /// Several sources, in sockets that take several; none of them is such a list again.
+    Several(Vec<Input>),
+}
+
+/// An output of a node, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Link {
+    /// The node.
+    pub node: Arc<str>,
+    /// Its output.
+    pub output: Arc<str>,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
+impl Document {
+    /// Frames per second where the document does not say.
+    pub const DEFAULT_FPS: f64 = 24.0;
+
+    /// A document without content.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self {
+            schema: None,
+            name: name.into(),
+            fps: Self::DEFAULT_FPS,
+            start_frame: 0,
+            inputs: Named::new(),
+            outputs: Named::new(),
+            nodes: Named::new(),
+            groups: Named::new(),
+            view: View::default(),
+        }
+    }
+
+    /// Number of nodes written in the document, over all its groups.
+    pub fn n_nodes(&self) -> usize {
+        self.nodes.len() + self.groups.values().map(|group| group.nodes.len()).sum::<usize>()
+    }
+}
+
+impl InputDef {
+    /// An input of this type, without default.
+    pub fn new(ty: impl Into<Arc<str>>) -> Self {
+        Self { ty: ty.into(), ..Self::default() }
+    }
+}
+
+impl OutputDef {
+    /// An output of this type.
+    pub fn new(ty: impl Into<Arc<str>>, from: OutputFrom) -> Self {
+        Self { ty: ty.into(), from, unit: None, about: None, spot: Spot::default() }
+    }
+}
+
+impl Node {
+    /// A node without inputs and settings.
+    pub fn new(kind: NodeKind) -> Self {
+        Self {
+            kind,
+            inputs: Fields::new(),
+            set: Fields::new(),
+            muted: false,
+            version: 1,
+            spot: Spot::default(),
+        }
+    }
+}
+
+impl Link {
+    /// The output called `output` of the node called `node`.
+    pub fn new(node: impl Into<Arc<str>>, output: impl Into<Arc<str>>) -> Self {
+        Self { node: node.into(), output: output.into() }
+    }
+}
+
+impl std::fmt::Display for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.node, self.output)
+    }
+}
+
+impl From<InputValue> for Input {
+    fn from(value: InputValue) -> Self {
+        Self { value, spot: Spot::default() }
+    }
+}
+
+impl From<Json> for Setting {
+    fn from(json: Json) -> Self {
+        Self { json, spot: Spot::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_small() {
+        assert!(size_of::<Node>() <= 96, "{}", size_of::<Node>());
+        assert!(size_of::<Input>() <= 48, "{}", size_of::<Input>());
+    }
+}

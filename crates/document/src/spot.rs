@@ -1,0 +1,69 @@
+//! Where a part of a document stands in the text it was loaded from.
+
+use millstream_base::Span;
+
+/// Where a part stands in the text; nowhere for parts built in code.
+///
+/// Two documents are equal wherever their parts stand, so any spot equals any other.
+#[derive(Clone, Copy, Default)]
+pub struct Spot {
+    start: u32,
+    /// Length in bytes; the highest bit says that the part could not be read.
+    length: u32,
+}
+
+const UNREADABLE: u32 = 1 << 31;
+
+impl Spot {
+    /// The spot of these bytes.
+    pub fn new(span: Span) -> Self {
+        Self { start: span.start, length: (span.end - span.start).min(UNREADABLE - 1) }
+    }
+
+    /// The bytes; empty for parts built in code.
+    pub fn span(self) -> Span {
+        Span { start: self.start, end: self.start + (self.length & !UNREADABLE) }
+    }
+
+    /// The same spot of a part in which loading found an error, so that checking it is pointless.
+    pub(crate) fn unreadable(self) -> Self {
+        Self { length: self.length | UNREADABLE, ..self }
+    }
+
+    /// Whether loading found an error in the part.
+    pub(crate) fn is_unreadable(self) -> bool {
+        self.length & UNREADABLE != 0
+    }
+}
+
+impl From<Span> for Spot {
+    fn from(span: Span) -> Self {
+        Self::new(span)
+    }
+}
+
+impl PartialEq for Spot {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for Spot {}
+
+impl std::fmt::Debug for Spot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let span = self.span();
+        write!(f, "{}..{}", span.start, span.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spot_is_eight_bytes_and_keeps_its_span() {
+        assert_eq!(size_of::<Spot>(), 8);
+        let spot = Spot::new(Span::new(3, 10)).unreadable();
+        assert_eq!((spot.span(), spot.is_unreadable()), (Span::new(3, 10), true));
+    }
+}
