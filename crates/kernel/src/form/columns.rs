@@ -5,9 +5,11 @@
 //! being used again after a register's last use. Then, for every chunk of the mask, parameters are
 //! loaded (`transfer`), instructions run as plain loops that the compiler turns into SIMD
 //! (`execute`), and results are stored. Parameters and results that lie in the caller's memory
-//! without gaps are read and written there, without a copy.
+//! without gaps are read and written there, without a copy. Very few elements are computed one by
+//! one instead (`few`).
 
 mod execute;
+mod few;
 mod plan;
 mod storage;
 #[cfg(test)]
@@ -27,6 +29,9 @@ pub(super) const CHUNK: usize = 1024;
 
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;
+
+/// Up to so many elements are computed one by one, which saves most of the planning.
+const FEW: usize = 4;
 
 /// Which stored value element `i` has.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +142,10 @@ pub fn run_columns(
     let ColumnScratch { plan, pools, indices } = scratch;
     for output in outputs.iter() {
         assert!(output.width <= output.stride, "the results of an output lie beside each other");
+    }
+    assert_eq!(inputs.len(), form.params.len(), "an input is given for each parameter");
+    if n <= FEW {
+        return few::run(form, inputs, outputs, mask, plan);
     }
     plan.prepare(form, inputs, outputs);
     pools.reserve(plan.n_slots(), n.min(CHUNK));

@@ -2,7 +2,8 @@
 //!
 //! [`apply`] finds the Rust function of an operation on given lanes and hands it to a [`Visit`],
 //! which calls it on single values (the scalar interpreter, constant folding) or in a loop over
-//! columns. Both therefore compute the same.
+//! columns. Both therefore compute the same. Each lane lists the operations it has; a test runs
+//! all that [`Op::fits`] allows, so that none is forgotten.
 
 use millstream_base::Lane;
 use millstream_base::num;

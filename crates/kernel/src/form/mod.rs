@@ -15,6 +15,8 @@ mod operand;
 mod random;
 mod scalar;
 mod simplify;
+#[cfg(test)]
+mod tests;
 mod text;
 mod verify;
 

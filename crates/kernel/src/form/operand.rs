@@ -168,6 +168,10 @@ unary_methods! {
 
 macro_rules! binary_methods {
     ($($name:ident $op:ident;)*) => {
+        #[expect(
+            clippy::should_implement_trait,
+            reason = "shifts stand as methods beside `ushr`, which has no operator"
+        )]
         impl<'b> Val<'b> {$(
             #[doc = concat!("See [`Op::", stringify!($op), "`].")]
             #[track_caller]

@@ -104,7 +104,7 @@ pub(super) fn random_form(dice: &mut Dice, n: usize) -> Form {
             (0..op.arity()).map(|i| operand(dice, &b, &values, op.operand_lane(i, of))).collect();
         values.push(b.emit(op, to, &args));
     }
-    let results: Vec<Val<'_>> = (0..1 + dice.below(6)).map(|_| dice.pick(&values)).collect();
+    let results: Vec<Val<'_>> = (0..=dice.below(6)).map(|_| dice.pick(&values)).collect();
     b.finish(&results)
 }
 

@@ -59,7 +59,7 @@ impl Form {
         scratch.resize(insts.len(), 0);
         let regs = scratch.as_mut_slice();
         for (i, inst) in insts.iter().enumerate() {
-            regs[i] = step(inst, params, regs);
+            step(inst, i, regs, |number| params[number]);
         }
         for (result, reg) in results.iter_mut().zip(&self.results) {
             *result = regs[reg.index()];
@@ -67,15 +67,53 @@ impl Form {
     }
 }
 
+/// Calls the function of an instruction on its registers and writes its own.
+///
+/// Operands are loaded and the result is stored within the arm of each operation, so that floats
+/// need not pass through integer registers on the way.
+struct OnRegs<'r> {
+    inst: &'r Inst,
+    /// The registers before that of the instruction.
+    before: &'r [u64],
+    out: &'r mut u64,
+}
+
+impl OnRegs<'_> {
+    #[inline]
+    fn get<A: Stored>(&self, i: usize) -> A {
+        A::from_bits(self.before[self.inst.operands[i].index()])
+    }
+}
+
+impl Visit for OnRegs<'_> {
+    type Output = ();
+
+    #[inline]
+    fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) {
+        *self.out = f(self.get(0)).to_bits();
+    }
+    #[inline]
+    fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) {
+        *self.out = f(self.get(0), self.get(1)).to_bits();
+    }
+    #[inline]
+    fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) {
+        *self.out = f(self.get(0), self.get(1), self.get(2)).to_bits();
+    }
+    #[inline]
+    fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) {
+        *self.out = f(self.get(0), self.get(1), self.get(2)).to_bits();
+    }
+}
+
+/// Computes instruction number `i` into its register; `param` gives the values of parameters.
 #[inline]
-fn step(inst: &Inst, params: &[u64], regs: &[u64]) -> u64 {
+pub(super) fn step(inst: &Inst, i: usize, regs: &mut [u64], param: impl FnOnce(usize) -> u64) {
+    let (before, after) = regs.split_at_mut(i);
+    let out = &mut after[0];
     match inst.op {
-        Op::Const(bits) => bits,
-        Op::Param(i) => params[i as usize],
-        op => {
-            let [a, b, c] = inst.operands;
-            let args = [regs[a.index()], regs[b.index()], regs[c.index()]];
-            apply(op, inst.of, inst.lane, OnBits(args))
-        }
+        Op::Const(bits) => *out = bits,
+        Op::Param(number) => *out = param(number as usize),
+        op => apply(op, inst.of, inst.lane, OnRegs { inst, before, out }),
     }
 }

@@ -50,40 +50,36 @@ fn bits_of(lane: Lane, value: f64) -> u64 {
 
 /// The value that an instruction of `b` gives, where that is one already there.
 fn identity<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
-    let arg = |i: usize| b.value(inst.args()[i]);
-    let is = |i: usize, value: f64| b.constant_value(arg(i)) == Some(bits_of(inst.of, value));
-    let inner = || b.inst(arg(0));
-    let integer = inst.of.is_integer();
-    let bits = !inst.of.is_float();
-    let twice = || inst.args()[0] == inst.args()[1];
+    let args = inst.args();
+    let (first, last) = (b.value(args[0]), b.value(args[args.len() - 1]));
+    let is = |arg: Val<'b>, value: f64| b.constant_value(arg) == Some(bits_of(inst.of, value));
+    let inner = b.inst(first);
+    let inner_arg = || b.value(inner.args()[0]);
+    let exact = !inst.of.is_float();
+    let twice = first.reg() == last.reg();
     match inst.op {
-        Op::Mul if is(1, 1.0) => Some(arg(0)),
-        Op::Mul if is(0, 1.0) => Some(arg(1)),
-        Op::Mul if integer && is(1, 0.0) => Some(arg(1)),
-        Op::Mul if integer && is(0, 0.0) => Some(arg(0)),
-        Op::Div if is(1, 1.0) => Some(arg(0)),
-        Op::Sub if is(1, 0.0) => Some(arg(0)),
-        Op::Sub | Op::Xor if bits && twice() => Some(b.constant_bits(inst.lane, 0)),
-        Op::Add if is(1, -0.0) => Some(arg(0)),
-        Op::Add if is(0, -0.0) => Some(arg(1)),
-        Op::Min | Op::Max | Op::And | Op::Or if twice() => Some(arg(0)),
-        Op::Not | Op::Neg if inner().op == inst.op => Some(b.value(inner().args()[0])),
-        Op::Abs if matches!(inner().op, Op::Abs) => Some(arg(0)),
-        Op::Floor | Op::Ceil | Op::Trunc | Op::Round | Op::RoundEven
-            if matches!(
-                inner().op,
-                Op::Floor | Op::Ceil | Op::Trunc | Op::Round | Op::RoundEven
-            ) =>
-        {
-            Some(arg(0))
+        Op::Mul | Op::Div if is(last, 1.0) => Some(first),
+        Op::Mul if is(first, 1.0) => Some(last),
+        Op::Mul if exact && (is(first, 0.0) || is(last, 0.0)) => {
+            Some(b.constant_bits(inst.lane, 0))
         }
-        Op::Bitcast if inst.of.is_integer() && inner().op == Op::Bitcast => {
-            Some(b.value(inner().args()[0]))
-        }
+        Op::Add if is(first, -0.0) => Some(last),
+        Op::Add if is(last, -0.0) => Some(first),
+        Op::Sub if is(last, 0.0) => Some(first),
+        Op::Sub | Op::Xor if exact && twice => Some(b.constant_bits(inst.lane, 0)),
+        Op::Min | Op::Max | Op::And | Op::Or if twice => Some(first),
+        Op::Not | Op::Neg if inner.op == inst.op => Some(inner_arg()),
+        Op::Abs if inner.op == Op::Abs => Some(first),
+        op if is_rounding(op) && is_rounding(inner.op) => Some(first),
+        Op::Bitcast if exact && inner.op == Op::Bitcast => Some(inner_arg()),
         Op::Convert => redundant_conversion(b, inst),
         Op::Select => select(b, inst),
         _ => None,
     }
+}
+
+fn is_rounding(op: Op) -> bool {
+    matches!(op, Op::Floor | Op::Ceil | Op::Trunc | Op::Round | Op::RoundEven)
 }
 
 /// Conversions to the same lane, and back from a lane that holds every value.
@@ -127,7 +123,7 @@ mod tests {
     use super::*;
     use expect_test::{Expect, expect};
 
-    fn check(text: &str, expected: Expect) {
+    fn check(text: &str, expected: &Expect) {
         let form: Form = text.parse().unwrap();
         let simple = form.simplify();
         simple.verify().unwrap();
@@ -144,7 +140,7 @@ mod tests {
              %3 = mul f32 %1, %2
              %4 = div f32 %3, %1
              return %4",
-            expect![[r"
+            &expect![[r"
                 %0 = param f32
                 return %0
             "]],
@@ -164,7 +160,7 @@ mod tests {
              %7 = mul f64 %0, %1
              %8 = sub f64 %0, %0
              return %3, %4, %5, %6, %7, %8",
-            expect![[r"
+            &expect![[r"
                 %0 = param f64
                 %1 = const f64 0.0
                 %2 = const f64 -0.0
@@ -187,7 +183,7 @@ mod tests {
              %4 = mul i32 %0, %1
              %5 = xor i32 %0, %0
              return %3, %4, %5",
-            expect![[r"
+            &expect![[r"
                 %0 = param i32
                 %1 = const i32 0
                 return %0, %1, %1
@@ -208,7 +204,7 @@ mod tests {
              %7 = bitcast i32 %0
              %8 = bitcast f32 %7
              return %3, %5, %6, %8",
-            expect![[r"
+            &expect![[r"
                 %0 = param f32
                 %1 = param bool
                 return %0, %1, %0, %0
@@ -223,7 +219,7 @@ mod tests {
              %1 = bitcast f32 %0
              %2 = bitcast i32 %1
              return %2",
-            expect![[r"
+            &expect![[r"
                 %0 = param i32
                 %1 = bitcast f32 %0
                 %2 = bitcast i32 %1
@@ -244,7 +240,7 @@ mod tests {
              %6 = not bool %0
              %7 = select f32 %6, %1, %2
              return %3, %5, %7",
-            expect![[r"
+            &expect![[r"
                 %0 = param bool
                 %1 = param f32
                 %2 = param f32
@@ -264,7 +260,7 @@ mod tests {
              %4 = convert f64 %3
              %5 = convert i64 %4
              return %2, %5",
-            expect![[r"
+            &expect![[r"
                 %0 = param f32
                 %1 = param i64
                 %2 = convert f64 %1
@@ -286,7 +282,7 @@ mod tests {
              %6 = mul f32 %4, %5
              %7 = sin f32 %0
              return %6",
-            expect![[r"
+            &expect![[r"
                 %0 = param f32
                 %1 = const f32 6.0
                 %2 = add f32 %0, %1

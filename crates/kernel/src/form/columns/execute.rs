@@ -107,9 +107,9 @@ impl Machine<'_, '_> {
         if let (Chunk::Range(range), Direct::Output(number)) = (chunk, home.direct) {
             let number = number as usize;
             let offset = self.outputs[number].offset;
-            let lanes = mem::take(R::view_mut(&mut self.outputs[number].lanes));
+            let lanes = R::take(&mut self.outputs[number].lanes);
             write(self, &mut lanes[range.start + offset..range.end + offset]);
-            *R::view_mut(&mut self.outputs[number].lanes) = lanes;
+            self.outputs[number].lanes = R::put(lanes);
         } else {
             let slot = home.slot as usize;
             let mut buffer = mem::take(&mut R::pool_mut(self.pools)[slot]);

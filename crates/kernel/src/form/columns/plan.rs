@@ -3,9 +3,8 @@
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
-use super::storage::Stored;
+use super::few::input_bits;
 use super::{LaneInput, LaneOutput, Map};
-use crate::form::lane_value::LaneValue;
 use crate::form::{Form, Inst, Op, Reg, eval_op};
 
 /// No buffer, or no use.
@@ -29,7 +28,7 @@ pub(super) struct Home {
     pub(super) slot: u32,
     pub(super) direct: Direct,
     /// Whether a wanted result needs the register.
-    live: bool,
+    pub(super) live: bool,
     /// Whether it is a wanted result, and so stays to the end of the chunk.
     wanted: bool,
     /// Whether it is the same for all elements.
@@ -58,13 +57,8 @@ impl Plan {
         self.n_slots
     }
 
-    pub(super) fn prepare(
-        &mut self,
-        form: &Form,
-        inputs: &[LaneInput<'_>],
-        outputs: &[LaneOutput<'_>],
-    ) {
-        assert_eq!(inputs.len(), form.params.len(), "an input is given for each parameter");
+    /// Plans which registers are needed; enough for computing elements one by one.
+    pub(super) fn find_needed(&mut self, form: &Form, outputs: &[LaneOutput<'_>]) {
         let n = form.insts.len();
         let unused = Home {
             slot: NONE,
@@ -78,12 +72,22 @@ impl Plan {
         self.homes.resize(n, unused);
         self.values.clear();
         self.values.resize(n, 0);
+        self.want_results(form, outputs);
+        self.find_uses(form);
+    }
+
+    /// Plans everything.
+    pub(super) fn prepare(
+        &mut self,
+        form: &Form,
+        inputs: &[LaneInput<'_>],
+        outputs: &[LaneOutput<'_>],
+    ) {
+        self.find_needed(form, outputs);
         self.steps.clear();
         self.fills.clear();
         self.free.iter_mut().for_each(Vec::clear);
         self.n_slots = [0; 5];
-        self.want_results(form, outputs);
-        self.find_uses(form);
         for (reg, inst) in form.insts.iter() {
             if self.homes[reg.index()].live {
                 self.place(form, inputs, reg, inst);
@@ -138,10 +142,10 @@ impl Plan {
             }
         }
         self.homes[i].slot = self.take_slot(inst.lane);
-        if let Op::Param(number) = inst.op {
-            if let LaneInput::Lanes { stride: 1, map: Map::Each, .. } = inputs[number as usize] {
-                self.homes[i].direct = Direct::Input(number);
-            }
+        if let Op::Param(number) = inst.op
+            && let LaneInput::Lanes { stride: 1, map: Map::Each, .. } = inputs[number as usize]
+        {
+            self.homes[i].direct = Direct::Input(number);
         }
         self.steps.push(reg);
         for (place, &arg) in inst.args().iter().enumerate() {
@@ -157,19 +161,10 @@ impl Plan {
         match inst.op {
             Op::Const(bits) => Some(bits),
             Op::Param(number) => match inputs[number as usize] {
-                LaneInput::Lanes { lanes, offset, map: Map::Single, .. } => Some(match inst.lane {
-                    Lane::Bool => bool::view(&lanes)[offset].to_bits(),
-                    Lane::I32 => i32::view(&lanes)[offset].to_bits(),
-                    Lane::I64 => i64::view(&lanes)[offset].to_bits(),
-                    Lane::F32 => LaneValue::to_bits(f32::view(&lanes)[offset]),
-                    Lane::F64 => LaneValue::to_bits(f64::view(&lanes)[offset]),
-                }),
-                LaneInput::Lanes { .. } => None,
-                LaneInput::Range { start, step: 0 } => Some(match inst.lane {
-                    Lane::I32 => (start as i32).to_bits(),
-                    Lane::Bool | Lane::I64 | Lane::F32 | Lane::F64 => start.to_bits(),
-                }),
-                LaneInput::Range { .. } => None,
+                input @ LaneInput::Lanes { map: Map::Single, .. } => {
+                    Some(input_bits(&input, inst.lane, 0))
+                }
+                LaneInput::Lanes { .. } | LaneInput::Range { .. } => None,
             },
             op => {
                 let mut bits = [0; 3];

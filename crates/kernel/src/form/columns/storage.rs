@@ -98,7 +98,10 @@ impl Pools {
 pub(in crate::form) trait Stored: LaneValue {
     fn view<'a>(lanes: &LaneSlice<'a>) -> &'a [Self];
     fn view_output<'a>(lanes: &'a LaneSliceMut<'_>) -> &'a [Self];
-    fn view_mut<'a, 'l>(lanes: &'a mut LaneSliceMut<'l>) -> &'a mut &'l mut [Self];
+    /// Takes the slice out; an empty one stays.
+    fn take<'l>(lanes: &mut LaneSliceMut<'l>) -> &'l mut [Self];
+    /// The slice as one of its lane.
+    fn put(slice: &mut [Self]) -> LaneSliceMut<'_>;
     fn pool(pools: &Pools) -> &[Vec<Self>];
     fn pool_mut(pools: &mut Pools) -> &mut Vec<Vec<Self>>;
 }
@@ -121,11 +124,15 @@ macro_rules! stored {
                 }
             }
             #[inline]
-            fn view_mut<'a, 'l>(lanes: &'a mut LaneSliceMut<'l>) -> &'a mut &'l mut [Self] {
+            fn take<'l>(lanes: &mut LaneSliceMut<'l>) -> &'l mut [Self] {
                 match lanes {
-                    LaneSliceMut::$lane(slice) => slice,
+                    LaneSliceMut::$lane(slice) => std::mem::take(slice),
                     other => wrong_lane(Self::LANE, other.lane()),
                 }
+            }
+            #[inline]
+            fn put(slice: &mut [Self]) -> LaneSliceMut<'_> {
+                LaneSliceMut::$lane(slice)
             }
             #[inline]
             fn pool(pools: &Pools) -> &[Vec<Self>] {

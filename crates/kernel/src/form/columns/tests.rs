@@ -182,6 +182,13 @@ proptest! {
     }
 
     #[test]
+    fn few_elements_give_the_scalar_bits(seed: u64, n in 0_usize..30, len in 1_usize..8) {
+        let mut dice = Dice::new(seed);
+        let form = random_form(&mut dice, n);
+        check_agreement(&form, &mut dice, len, &mut ColumnScratch::default());
+    }
+
+    #[test]
     fn many_chunks_give_the_scalar_bits(seed: u64) {
         let mut dice = Dice::new(seed);
         let form = random_form(&mut dice, 6);

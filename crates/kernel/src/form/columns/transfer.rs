@@ -1,7 +1,5 @@
 //! Brings parameters into buffers and results out of them.
 
-use std::mem;
-
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
@@ -71,7 +69,7 @@ impl Machine<'_, '_> {
         }
         let output = &mut self.outputs[number];
         let (offset, stride) = (output.offset + place, output.stride);
-        let lanes = mem::take(A::view_mut(&mut output.lanes));
+        let lanes = A::take(&mut output.lanes);
         if home.uniform {
             let value = A::from_bits(self.plan.values[reg.index()]);
             scatter(lanes, offset, stride, chunk, std::iter::repeat_n(value, chunk.len()));
@@ -86,7 +84,7 @@ impl Machine<'_, '_> {
                 }
             }
         }
-        *A::view_mut(&mut self.outputs[number].lanes) = lanes;
+        self.outputs[number].lanes = A::put(lanes);
     }
 }
 
