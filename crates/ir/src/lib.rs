@@ -1,12 +1,17 @@
 //! The graph that the compiler works on, the plan that evaluators run, and the contract between
 //! evaluators and their callers.
 
+pub mod answer;
 pub mod graph;
 pub mod need_map;
 pub mod paths;
 pub mod plan;
+pub mod request;
+pub mod trace;
 pub mod walk;
 
+pub use answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
 pub use paths::{PathId, Paths};
 pub use plan::{Plan, Step, StepId, StepOp, StepSource};
+pub use request::{Bound, LogDetail, Request, RequestAxis};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::id::{Arena, SideTable};
-use millstream_base::{FeatureSet, NeedTable, Type, Value, define_id};
-use millstream_kernel::{Class, Instance};
+use millstream_base::{FeatureSet, NeedTable, Type, define_id};
+use millstream_kernel::{Class, Data, Instance};
 
 use crate::graph::{ConstId, GraphInput, InputId, InstanceId};
 use crate::need_map::NeedMap;
@@ -83,7 +83,7 @@ pub struct Plan {
     /// For each instance, for each of its inputs with a scope: how needs cross it.
     pub need_maps: SideTable<InstanceId, Vec<Option<NeedMap>>>,
     /// The constants.
-    pub constants: Arena<ConstId, Value>,
+    pub constants: Arena<ConstId, Data>,
     /// What the caller may set.
     pub inputs: Arena<InputId, GraphInput>,
     /// What the plan gives.

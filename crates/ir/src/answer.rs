@@ -1,0 +1,201 @@
+//! Answers: the values of the outputs, what failed, and the log of what ran.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use millstream_base::{Column, NodePath, Type};
+use millstream_kernel::Data;
+
+use crate::plan::{Plan, StepId};
+use crate::request::{Request, RequestAxis, RequestError};
+
+/// What an evaluator gives back.
+#[derive(Debug)]
+pub struct Answer {
+    /// One for each output asked for, in order of asking.
+    pub outputs: Vec<OutputAnswer>,
+    /// The nodes that failed themselves, in order of failing.
+    pub failures: Vec<NodeFailure>,
+    /// What ran, if the request asked for a log.
+    pub log: RunLog,
+    /// Extent of the request's time axis, if it opened one.
+    pub times: Option<usize>,
+    /// Extent of the request's index axis, if it opened one.
+    pub count: Option<usize>,
+}
+
+/// The answer for one output.
+#[derive(Clone, Debug)]
+pub struct OutputAnswer {
+    /// The name.
+    pub name: Arc<str>,
+    /// The type.
+    pub ty: Type,
+    /// The value; `None` if a node that it depends on failed.
+    pub value: Option<Series>,
+}
+
+/// A value, or a value per cell of some axes of the request.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The data; a column has the cells of `axes`, the first outermost.
+    pub data: Data,
+    /// The axes along which it varies.
+    pub axes: Vec<RequestAxis>,
+}
+
+/// A node that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}{}", at(.cell))]
+pub struct NodeFailure {
+    /// The node.
+    pub path: NodePath,
+    /// What is wrong.
+    pub message: String,
+    /// The next step, if there is one.
+    pub help: Option<String>,
+    /// The lowest element that failed: its position along each axis, outermost first.
+    pub cell: Vec<(&'static str, usize)>,
+}
+
+fn at(cell: &[(&'static str, usize)]) -> String {
+    let coordinates: Vec<String> = cell.iter().map(|(axis, i)| format!("{axis} {i}")).collect();
+    if cell.is_empty() { String::new() } else { format!(" (at {})", coordinates.join(", ")) }
+}
+
+/// Why there is no answer at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum EvalError {
+    /// The request does not fit the plan.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[diagnostic(code(eval::request))]
+    Request(Vec<RequestError>),
+    /// Somebody cancelled it.
+    #[error("the evaluation was cancelled")]
+    #[diagnostic(code(eval::cancelled))]
+    Cancelled,
+    /// The deadline passed.
+    #[error("the evaluation took longer than it may")]
+    #[diagnostic(code(eval::deadline), help("give it more time, or ask for less"))]
+    Deadline,
+    /// It held more bytes than it may.
+    #[error("the evaluation needs more than the {limit} bytes it may hold")]
+    #[diagnostic(code(eval::bytes), help("raise `bytes` in the limits, or ask for fewer cells"))]
+    Bytes {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// Something that runs plans. All give the same bits.
+pub trait Evaluator {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Evaluates what the request asks for.
+    ///
+    /// A node that fails leaves outputs without value; the others are valid.
+    ///
+    /// # Errors
+    /// If the request does not fit the plan, or the evaluation was ended.
+    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError>;
+}
+
+/// Why a step ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunReason {
+    /// Nothing was stored for it yet.
+    First,
+    /// An input changed.
+    InputChanged,
+    /// A context feature that it needs changed.
+    FeatureChanged,
+    /// Its stored result was dropped to save memory.
+    Evicted,
+    /// It was edited.
+    Edited,
+}
+
+/// Why a step did not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SkipReason {
+    /// Nobody asked for it.
+    NotNeeded,
+    /// A stored result was valid.
+    Cached,
+    /// What it reads was recomputed to the same value.
+    CutOff,
+    /// A step that it reads failed.
+    InputFailed,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It ran.
+    Ran(RunReason),
+    /// It did not.
+    Skipped(SkipReason),
+}
+
+/// One step in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogEntry {
+    /// Whether and why it ran.
+    pub fate: Fate,
+    /// How often it ran: once for each different context and each extension of its mask.
+    pub runs: u32,
+    /// Elements it computed over all runs.
+    pub elements: u64,
+    /// Bytes of its results.
+    pub bytes: u64,
+    /// Time over all runs; zero unless times were asked for.
+    pub time: Duration,
+}
+
+/// What ran in one evaluation, by step; empty unless the request asked for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunLog {
+    /// An entry per step of the plan.
+    pub entries: Vec<LogEntry>,
+}
+
+impl RunLog {
+    /// The entry of a step.
+    pub fn entry(&self, step: StepId) -> Option<&LogEntry> {
+        self.entries.get(millstream_base::id::Id::index(step))
+    }
+
+    /// Runs of all steps together.
+    pub fn total_runs(&self) -> u64 {
+        self.entries.iter().map(|entry| u64::from(entry.runs)).sum()
+    }
+}
+
+impl Answer {
+    /// The answer for the output called `name`.
+    pub fn output(&self, name: &str) -> Option<&OutputAnswer> {
+        self.outputs.iter().find(|output| &*output.name == name)
+    }
+
+    /// Cells of the request: its axes together, 1 without any.
+    pub fn n_cells(&self) -> usize {
+        self.times.unwrap_or(1) * self.count.unwrap_or(1)
+    }
+
+    /// The series with an entry for every cell of the request, time outermost.
+    pub fn full_column(&self, series: &Series) -> Column {
+        let (times, count) = (self.times.unwrap_or(1), self.count.unwrap_or(1));
+        match &series.data {
+            Data::One(value) => Column::filled(value, times * count),
+            Data::Many(column) => match series.axes[..] {
+                [RequestAxis::Time, RequestAxis::Index] => column.clone(),
+                [RequestAxis::Time] if count == 1 => column.clone(),
+                [RequestAxis::Index] if times == 1 => column.clone(),
+                [RequestAxis::Time] => column.gather((0..times * count).map(|i| i / count)),
+                _ => column.gather((0..times * count).map(|i| i % count)),
+            },
+        }
+    }
+}

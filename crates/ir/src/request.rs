@@ -1,0 +1,476 @@
+//! Requests: what a caller asks of a plan, and with which data.
+//!
+//! A caller names outputs, sets inputs by name, and provides context features. Data given for an
+//! input of type `T` as a column of `T` lies along the request's `index` axis. A list of times or
+//! frames opens the request's `time` axis, which is outside `index`. [`Request::bind`] checks all
+//! of it against a plan before anything runs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use millstream_base::diagnostics::did_you_mean;
+use millstream_base::feature::Aspect;
+use millstream_base::{Column, Feature, Limits, Type, Value};
+use millstream_kernel::Data;
+use millstream_kernel::convert::convert_value;
+
+use crate::plan::Plan;
+use crate::trace::trace_need;
+
+/// Something given for an input or a feature.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// One value for all cells.
+    One(Value),
+    /// A value per element: along the `index` axis.
+    PerIndex(Column),
+    /// A value per moment: along the `time` axis.
+    PerTime(Column),
+}
+
+/// How much the run log records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogDetail {
+    /// Nothing.
+    #[default]
+    Off,
+    /// What ran, how often, on how many elements, and why.
+    Counts,
+    /// Also how long.
+    Times,
+}
+
+/// What a caller asks of a plan.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    outputs: Option<Vec<String>>,
+    inputs: Vec<(String, Given)>,
+    features: Vec<(Feature, Given)>,
+    count: Option<usize>,
+    frames: Option<Frames>,
+    /// What the evaluation may use.
+    pub limits: Limits,
+    /// What the answer's log records.
+    pub log: LogDetail,
+    /// Ends the evaluation when set to true by anybody.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Ends the evaluation when it is past.
+    pub deadline: Option<Instant>,
+}
+
+#[derive(Clone, Debug)]
+enum Frames {
+    One(i64),
+    Many(Vec<i64>),
+}
+
+/// Why a request does not fit a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// No input has this name.
+    #[error("there is no input called `{name}`")]
+    #[diagnostic(code(request::unknown_input), help("{hint}"))]
+    UnknownInput {
+        /// What was asked for.
+        name: String,
+        /// The nearest name, or all.
+        hint: String,
+    },
+    /// No output has this name.
+    #[error("there is no output called `{name}`")]
+    #[diagnostic(code(request::unknown_output), help("{hint}"))]
+    UnknownOutput {
+        /// What was asked for.
+        name: String,
+        /// The nearest name, or all.
+        hint: String,
+    },
+    /// The data is of another type.
+    #[error("`{name}` is {wanted}, but was given {found}")]
+    #[diagnostic(code(request::wrong_type), help("convert the data first"))]
+    WrongType {
+        /// The input or feature.
+        name: String,
+        /// Its type.
+        wanted: Type,
+        /// The type of the data.
+        found: Type,
+    },
+    /// Columns along one axis have different lengths.
+    #[error("`{name}` has {found} elements along {axis}, {because} has {expected}")]
+    #[diagnostic(code(request::length), help("all data along one axis must have one length"))]
+    Length {
+        /// The input or feature.
+        name: String,
+        /// The axis.
+        axis: &'static str,
+        /// Its number of elements.
+        found: usize,
+        /// The number it should be.
+        expected: usize,
+        /// Who says so.
+        because: String,
+    },
+    /// The same thing is given twice.
+    #[error("`{name}` is given twice")]
+    #[diagnostic(code(request::twice))]
+    Twice {
+        /// The input or feature.
+        name: String,
+    },
+    /// The graph needs a feature that the request does not provide.
+    #[error("output `{output}` needs {need}, which the request does not provide (read by {path})")]
+    #[diagnostic(code(request::missing_feature), help("{hint}"))]
+    MissingFeature {
+        /// The output.
+        output: String,
+        /// The need.
+        need: String,
+        /// The steps from the output to the reader.
+        path: String,
+        /// How it can be provided.
+        hint: String,
+    },
+    /// More cells than the limits allow.
+    #[error("the request has {cells} cells, the limit is {limit}")]
+    #[diagnostic(code(request::too_many_cells), help("raise `list_length` in the limits"))]
+    TooManyCells {
+        /// Cells of all axes together.
+        cells: usize,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// The axes that a request can open, outermost first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RequestAxis {
+    /// Moments: `time` and `tick` vary along it.
+    Time,
+    /// Elements: `index` and the columns given for inputs vary along it.
+    Index,
+}
+
+impl RequestAxis {
+    /// The name in messages and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Index => "index",
+        }
+    }
+}
+
+/// Data with the request axis it lies along, if any.
+#[derive(Clone, Debug)]
+pub struct BoundData {
+    /// The value, or a column with an entry per cell of the axis.
+    pub data: Data,
+    /// The axis of a column.
+    pub axis: Option<RequestAxis>,
+}
+
+/// A request that fits a plan.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// Positions of the outputs asked for, in order of asking.
+    pub outputs: Vec<usize>,
+    /// For each input of the plan its data.
+    pub inputs: Vec<BoundData>,
+    /// For each need of the plan its data if it is a value of level 0 that the request provides.
+    pub features: Vec<Option<BoundData>>,
+    /// Extent of the time axis, if there is one.
+    pub times: Option<usize>,
+    /// Extent of the index axis, if there is one.
+    pub count: Option<usize>,
+}
+
+impl Request {
+    /// A request for all outputs, with the defaults of all inputs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks for this output; without any such call all outputs are asked for.
+    pub fn output(mut self, name: impl Into<String>) -> Self {
+        self.outputs.get_or_insert_default().push(name.into());
+        self
+    }
+
+    /// Sets an input to one value.
+    pub fn set(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.inputs.push((name.into(), Given::One(value.into())));
+        self
+    }
+
+    /// Gives an input a value per element.
+    pub fn column(mut self, name: impl Into<String>, column: impl Into<Column>) -> Self {
+        self.inputs.push((name.into(), Given::PerIndex(column.into())));
+        self
+    }
+
+    /// Gives an input a value per moment.
+    pub fn per_time(mut self, name: impl Into<String>, column: impl Into<Column>) -> Self {
+        self.inputs.push((name.into(), Given::PerTime(column.into())));
+        self
+    }
+
+    /// Opens the `index` axis with `n` elements.
+    pub fn count(mut self, n: usize) -> Self {
+        self.count = Some(n);
+        self
+    }
+
+    /// Provides `time` in seconds.
+    pub fn time(self, seconds: f64) -> Self {
+        self.feature(Feature::Time, Given::One(Value::F64(seconds)))
+    }
+
+    /// Opens the `time` axis with these moments in seconds.
+    pub fn times(self, seconds: Vec<f64>) -> Self {
+        self.feature(Feature::Time, Given::PerTime(Column::from_vec(seconds)))
+    }
+
+    /// Provides `tick` and, at the document's frames per second, `time`.
+    pub fn frame(mut self, frame: i64) -> Self {
+        self.frames = Some(Frames::One(frame));
+        self
+    }
+
+    /// Opens the `time` axis with these frames.
+    pub fn frames(mut self, frames: Vec<i64>) -> Self {
+        self.frames = Some(Frames::Many(frames));
+        self
+    }
+
+    /// Provides a feature.
+    pub fn feature(mut self, feature: Feature, given: Given) -> Self {
+        self.features.push((feature, given));
+        self
+    }
+
+    /// Records what ran.
+    pub fn with_log(mut self, detail: LogDetail) -> Self {
+        self.log = detail;
+        self
+    }
+
+    /// Replaces the limits.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Checks the request against a plan and resolves all names.
+    ///
+    /// # Errors
+    /// Everything that does not fit, at once.
+    pub fn bind(&self, plan: &Plan) -> Result<Bound, Vec<RequestError>> {
+        let mut binding = Binding { plan, errors: Vec::new(), extents: [None, None] };
+        if let Some(n) = self.count {
+            binding.extents[1] = Some((n, "the count".into()));
+        }
+        let mut features = self.features.clone();
+        self.add_frames(plan.fps, &mut features);
+        let inputs = binding.inputs(&self.inputs);
+        let given = binding.given_features(features);
+        let outputs = binding.outputs(self.outputs.as_deref());
+        let features = binding.needs(&outputs, &given);
+        let [times, count] = binding.extents.map(|extent| extent.map(|(n, _)| n));
+        let cells = times.unwrap_or(1).saturating_mul(count.unwrap_or(1));
+        if cells > self.limits.list_length {
+            let limit = self.limits.list_length;
+            binding.errors.push(RequestError::TooManyCells { cells, limit });
+        }
+        if binding.errors.is_empty() {
+            Ok(Bound { outputs, inputs, features, times, count })
+        } else {
+            Err(binding.errors)
+        }
+    }
+
+    fn add_frames(&self, fps: f64, features: &mut Vec<(Feature, Given)>) {
+        match &self.frames {
+            None => {}
+            Some(Frames::One(frame)) => {
+                features.push((Feature::Tick, Given::One(Value::I64(*frame))));
+                features.push((Feature::Time, Given::One(Value::F64(*frame as f64 / fps))));
+            }
+            Some(Frames::Many(frames)) => {
+                let seconds: Vec<f64> = frames.iter().map(|frame| *frame as f64 / fps).collect();
+                features.push((Feature::Tick, Given::PerTime(Column::from_vec(frames.clone()))));
+                features.push((Feature::Time, Given::PerTime(Column::from_vec(seconds))));
+            }
+        }
+    }
+}
+
+struct Binding<'p> {
+    plan: &'p Plan,
+    errors: Vec<RequestError>,
+    /// Extent of the time axis and of the index axis, with who opened it.
+    extents: [Option<(usize, String)>; 2],
+}
+
+impl Binding<'_> {
+    fn inputs(&mut self, given: &[(String, Given)]) -> Vec<BoundData> {
+        let plan = self.plan;
+        let mut bound: Vec<Option<BoundData>> = vec![None; plan.inputs.len()];
+        for (name, given) in given {
+            let Some(id) = plan.input_named(name) else {
+                let names = plan.inputs.as_slice().iter().map(|input| &*input.name);
+                let hint = hint(name, names, "the graph has no inputs", "inputs");
+                self.errors.push(RequestError::UnknownInput { name: name.clone(), hint });
+                continue;
+            };
+            let position = millstream_base::id::Id::index(id);
+            if bound[position].is_some() {
+                self.errors.push(RequestError::Twice { name: name.clone() });
+                continue;
+            }
+            bound[position] = self.data(name, plan.inputs[id].ty, given);
+        }
+        let default = |(input, data): (&crate::graph::GraphInput, Option<BoundData>)| {
+            data.unwrap_or_else(|| BoundData { data: Data::One(input.default.clone()), axis: None })
+        };
+        plan.inputs.as_slice().iter().zip(bound).map(default).collect()
+    }
+
+    fn data(&mut self, name: &str, ty: Type, given: &Given) -> Option<BoundData> {
+        let (column, axis) = match given {
+            Given::One(value) => {
+                let converted = convert_value(value, ty);
+                if converted.is_none() {
+                    let found = value.ty();
+                    self.errors.push(RequestError::WrongType { name: name.into(), wanted: ty, found });
+                }
+                return converted.map(|value| BoundData { data: Data::One(value), axis: None });
+            }
+            Given::PerIndex(column) => (column, RequestAxis::Index),
+            Given::PerTime(column) => (column, RequestAxis::Time),
+        };
+        if column.ty() != ty {
+            let found = column.ty();
+            self.errors.push(RequestError::WrongType { name: name.into(), wanted: ty, found });
+            return None;
+        }
+        let extent = self.extents[axis as usize].get_or_insert_with(|| (column.len(), format!("`{name}`")));
+        if extent.0 != column.len() {
+            self.errors.push(RequestError::Length {
+                name: name.into(),
+                axis: axis.name(),
+                found: column.len(),
+                expected: extent.0,
+                because: extent.1.clone(),
+            });
+            return None;
+        }
+        Some(BoundData { data: Data::Many(column.clone()), axis: Some(axis) })
+    }
+
+    fn given_features(&mut self, given: Vec<(Feature, Given)>) -> Vec<(Feature, BoundData)> {
+        let mut bound: Vec<(Feature, BoundData)> = Vec::new();
+        for (feature, given) in given {
+            if bound.iter().any(|(known, _)| *known == feature) {
+                self.errors.push(RequestError::Twice { name: feature.name().into() });
+                continue;
+            }
+            if let Some(data) = self.data(feature.name(), feature.ty(), &given) {
+                bound.push((feature, data));
+            }
+        }
+        bound
+    }
+
+    fn outputs(&mut self, names: Option<&[String]>) -> Vec<usize> {
+        let Some(names) = names else { return (0..self.plan.outputs.len()).collect() };
+        let mut outputs = Vec::new();
+        for name in names {
+            match self.plan.output_named(name) {
+                Some(output) => outputs.push(output),
+                None => {
+                    let known = self.plan.outputs.iter().map(|output| &*output.name);
+                    let hint = hint(name, known, "the graph has no outputs", "outputs");
+                    self.errors.push(RequestError::UnknownOutput { name: name.clone(), hint });
+                }
+            }
+        }
+        outputs
+    }
+
+    /// The data of each need that the outputs have; errors for those that nothing provides.
+    fn needs(&mut self, outputs: &[usize], given: &[(Feature, BoundData)]) -> Vec<Option<BoundData>> {
+        let plan = self.plan;
+        let mut features = vec![None; plan.needs.len()];
+        for output in outputs {
+            let output = &plan.outputs[*output];
+            for bit in plan.needs_of(&plan.steps[output.source.step]).bits() {
+                let need = plan.needs.need(bit);
+                if need.aspect == Aspect::Extent || features[bit as usize].is_some() {
+                    continue;
+                }
+                let data = given.iter().find(|(feature, _)| *feature == need.feature);
+                let data = data.map(|(_, data)| data.clone()).or_else(|| self.index_axis(&need.feature));
+                match data {
+                    Some(data) if need.level == 0 => features[bit as usize] = Some(data),
+                    Some(_) | None => self.errors.push(missing(plan, output, bit)),
+                }
+            }
+        }
+        features
+    }
+
+    /// `index` counts along the index axis, if there is one.
+    fn index_axis(&self, feature: &Feature) -> Option<BoundData> {
+        let (n, _) = self.extents[RequestAxis::Index as usize].as_ref()?;
+        (*feature == Feature::Index).then(|| BoundData {
+            data: Data::Many((0..*n as i32).collect()),
+            axis: Some(RequestAxis::Index),
+        })
+    }
+}
+
+fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestError {
+    let need = plan.needs.need(bit);
+    let path: Vec<String> = trace_need(plan, output.source.step, bit)
+        .into_iter()
+        .map(|step| plan.paths.get(plan.steps[step].path).to_string())
+        .collect();
+    let hint = if need.level > 0 {
+        format!("there are fewer than {} injectors of {} around it", need.level + 1, need.feature)
+    } else {
+        match &need.feature {
+            Feature::Time => "give a time or a frame, or inject one with `context.with_time`".into(),
+            Feature::Tick => "give a frame".into(),
+            Feature::Index => "give a count or a column, or put it inside a loop".into(),
+            Feature::RealTime
+            | Feature::Position
+            | Feature::Iteration
+            | Feature::Vararg(..)
+            | Feature::Custom(..) => {
+                format!("provide {} in the request, or inject it in the graph", need.feature)
+            }
+        }
+    };
+    RequestError::MissingFeature {
+        output: output.name.to_string(),
+        need: need.to_string(),
+        path: path.join(" <- "),
+        hint,
+    }
+}
+
+fn hint<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+    none: &str,
+    all: &str,
+) -> String {
+    if let Some(near) = did_you_mean(name, known.clone()) {
+        return format!("did you mean `{near}`?");
+    }
+    let names: Vec<&str> = known.take(20).collect();
+    if names.is_empty() { none.into() } else { format!("{all}: {}", names.join(", ")) }
+}
