@@ -107,14 +107,13 @@ fn select<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
         return Some(if bool::from_bits(bits) { yes } else { no });
     }
     let inner = b.inst(condition);
-    if inner.op == Op::Not {
-        return Some(b.value(inner.args()[0]).select(no, yes));
-    }
-    let (yes, no) = (b.constant_value(yes), b.constant_value(no));
-    match (inst.lane, yes, no) {
+    let opposite = inner.op == Op::Not;
+    let (condition, yes, no) =
+        if opposite { (b.value(inner.args()[0]), no, yes) } else { (condition, yes, no) };
+    match (inst.lane, b.constant_value(yes), b.constant_value(no)) {
         (Lane::Bool, Some(1), Some(0)) => Some(condition),
         (Lane::Bool, Some(0), Some(1)) => Some(!condition),
-        _ => None,
+        _ => opposite.then(|| condition.select(yes, no)),
     }
 }
 
@@ -239,13 +238,16 @@ mod tests {
              %5 = select f32 %4, %1, %2
              %6 = not bool %0
              %7 = select f32 %6, %1, %2
-             return %3, %5, %7",
+             %8 = const bool true
+             %9 = select bool %6, %8, %4
+             return %3, %5, %7, %9",
             &expect![[r"
                 %0 = param bool
                 %1 = param f32
                 %2 = param f32
-                %3 = select f32 %0, %2, %1
-                return %1, %2, %3
+                %3 = not bool %0
+                %4 = select f32 %0, %2, %1
+                return %1, %2, %4, %3
             "]],
         );
     }
