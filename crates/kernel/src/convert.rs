@@ -8,7 +8,59 @@ use millstream_base::{Column, Lane, Type, Value};
 
 use crate::form::FormBuilder;
 use crate::function::{Call, Data, Failure};
-use crate::instance::Kernel;
+use crate::instance::{Instance, Kernel};
+use crate::node_def::NodeDef;
+use crate::settings::{SettingError, SettingKind, Settings};
+use crate::signature::{Among, Default, Generic, OutputSocket, Signature, Socket, SocketType};
+
+/// The name of the node type that the compiler inserts.
+pub const CONVERT: &str = "convert";
+
+/// The node type of implicit conversions: `convert{"to": "vec3"}`. Every registry has it.
+pub fn node_type() -> NodeDef {
+    NodeDef::new(CONVERT, "The same value as another type")
+        .details(
+            "The compiler inserts it where a link joins two types of which the first converts \
+             to the second. Explicit conversions with a choice of rounding are nodes of their own.",
+        )
+        .setting("to", SettingKind::Type, None, "the type of the result")
+        .sockets_by_settings(|settings| {
+            let to = settings.ty("to").ok_or_else(|| SettingError::refused("to", "is no type"))?;
+            Ok(Signature {
+                generics: vec![Generic { name: "T", among: Among::Any }],
+                inputs: vec![Socket {
+                    name: "x".into(),
+                    ty: SocketType::Generic(0),
+                    default: Default::Required,
+                    multiple: false,
+                    mutable: false,
+                    scope: Vec::new(),
+                    about: "what to convert".into(),
+                }],
+                outputs: vec![OutputSocket {
+                    name: "value".into(),
+                    ty: SocketType::Exact(to),
+                    about: "the same as the other type".into(),
+                }],
+            })
+        })
+        .kernel(|parts| {
+            let (from, to) = (parts.generics[0], parts.outputs[0].ty);
+            if from == to {
+                return Ok(Kernel::Pass);
+            }
+            conversion(from, to)
+                .ok_or_else(|| SettingError::refused("to", format!("a {from} is no {to}")))
+        })
+}
+
+/// The instance that converts `from` into `to`; `None` if nothing does. `def` is
+/// [`node_type`] as a registry has it.
+pub fn instance(def: &Arc<NodeDef>, from: Type, to: Type) -> Option<Instance> {
+    let name = serde_json::Value::from(to.name());
+    let settings = Settings::read(&def.settings, [("to", &name)], &|_| Some(to)).ok()?;
+    def.instantiate(settings, vec![from], &[1]).ok()
+}
 
 /// Whether something of type `from` may be linked where `to` is wanted.
 pub fn convertible(from: Type, to: Type) -> bool {
@@ -199,6 +251,17 @@ mod tests {
             string: 
         "]]
         .assert_eq(&(all.join("\n") + "\n"));
+    }
+
+    #[test]
+    fn the_inserted_node_has_an_instance_for_each_conversion_and_no_other() {
+        let def = Arc::new(node_type());
+        for from in Type::BUILT_IN {
+            for to in Type::BUILT_IN {
+                let instance = instance(&def, from, to);
+                assert_eq!(instance.is_some(), convertible(from, to), "{from} to {to}");
+            }
+        }
     }
 
     #[test]

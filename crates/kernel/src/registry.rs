@@ -7,6 +7,7 @@ use millstream_base::Type;
 use millstream_base::diagnostics::did_you_mean;
 use rustc_hash::FxHashMap;
 
+use crate::convert;
 use crate::node_def::NodeDef;
 
 /// Node types and value types by name. The compiler and the evaluators know no others.
@@ -14,6 +15,7 @@ use crate::node_def::NodeDef;
 pub struct Registry {
     defs: BTreeMap<String, Arc<NodeDef>>,
     types: FxHashMap<&'static str, Type>,
+    conversion: Arc<NodeDef>,
 }
 
 impl Default for Registry {
@@ -26,7 +28,7 @@ impl Registry {
     /// A registry with the built-in types and no node types.
     pub fn new() -> Self {
         let types = Type::BUILT_IN.into_iter().map(|ty| (ty.name(), ty)).collect();
-        Self { defs: BTreeMap::new(), types }
+        Self { defs: BTreeMap::new(), types, conversion: Arc::new(convert::node_type()) }
     }
 
     /// Adds a node type; one of the same name is replaced.
@@ -41,9 +43,17 @@ impl Registry {
         self.types.insert(ty.name(), ty);
     }
 
-    /// The node type called `name`.
+    /// The node type called `name`; `convert` is there without being registered.
     pub fn get(&self, name: &str) -> Option<&Arc<NodeDef>> {
+        if name == convert::CONVERT {
+            return Some(&self.conversion);
+        }
         self.defs.get(name)
+    }
+
+    /// The node type that the compiler inserts where types differ.
+    pub fn conversion(&self) -> &Arc<NodeDef> {
+        &self.conversion
     }
 
     /// The node type whose name is nearest to `name`, for messages.
@@ -51,10 +61,12 @@ impl Registry {
         // A right last part in the wrong family is nearer than any spelling.
         let last = name.rsplit('.').next().unwrap_or(name);
         let same_last = self.defs.keys().find(|known| known.rsplit('.').next() == Some(last));
-        same_last.map(String::as_str).or_else(|| did_you_mean(name, self.defs.keys().map(String::as_str)))
+        same_last
+            .map(String::as_str)
+            .or_else(|| did_you_mean(name, self.defs.keys().map(String::as_str)))
     }
 
-    /// All node types, by name.
+    /// All registered node types, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<NodeDef>> {
         self.defs.values()
     }
