@@ -1,0 +1,95 @@
+//! Vectors, colors, rotations and matrices, all by kernel form.
+//!
+//! What is the same for each component (sums, minima, rounding) is in the math family, which takes
+//! vectors as well.
+
+mod algebra;
+mod color;
+mod direction;
+mod mat4;
+mod parts;
+mod quat;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_kernel::form::{FormBuilder, Val};
+use millstream_kernel::node_def::Parts;
+use millstream_kernel::{Among, Default, Kernel, NodeDef, Registry, SocketType};
+
+/// Adds the nodes of this family.
+pub fn register(registry: &mut Registry) {
+    algebra::register(registry);
+    color::register(registry);
+    direction::register(registry);
+    mat4::register(registry);
+    parts::register(registry);
+    quat::register(registry);
+}
+
+/// Vectors of any size.
+const VECTORS: Among = Among::These(&[Type::VEC2, Type::VEC3, Type::VEC4]);
+
+/// The generic of a node that takes vectors of any size.
+const T: SocketType = SocketType::Generic(0);
+
+/// A node on vectors of any size, all inputs alike and zero by default.
+fn on_vectors(
+    name: &'static str,
+    summary: &'static str,
+    inputs: &[(&'static str, &'static str)],
+) -> NodeDef {
+    let def = NodeDef::new(name, summary).generic("T", VECTORS);
+    inputs.iter().fold(def, |def, (name, about)| def.input(*name, T, *about).or(Default::Zero))
+}
+
+/// The sum of the products of components, added from the first to the last.
+fn dot<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
+    let products = a.iter().zip(b).map(|(a, b)| *a * *b);
+    products.reduce(|sum, product| sum + product).expect("vectors have components")
+}
+
+/// The cross product of two vectors of three.
+fn cross<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> [Val<'b>; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// The Euclidean length.
+fn length<'b>(a: &[Val<'b>]) -> Val<'b> {
+    dot(a, a).sqrt()
+}
+
+/// Every component times a number.
+fn scaled<'b>(a: &[Val<'b>], by: Val<'b>) -> Vec<Val<'b>> {
+    a.iter().map(|a| *a * by).collect()
+}
+
+/// Component by component.
+fn each<'b>(a: &[Val<'b>], b: &[Val<'b>], f: impl Fn(Val<'b>, Val<'b>) -> Val<'b>) -> Vec<Val<'b>> {
+    a.iter().zip(b).map(|(a, b)| f(*a, *b)).collect()
+}
+
+/// The vector of length 1 in the same direction; zeros for a vector of length 0.
+fn normalized<'b>(a: &[Val<'b>]) -> Vec<Val<'b>> {
+    let length = length(a);
+    let none = length.eq(0.0);
+    a.iter().map(|a| none.select(0.0, *a / length)).collect()
+}
+
+/// A kernel in a form that depends on the settings: takes the lanes of each input, gives those of
+/// each output.
+fn form_kernel(
+    parts: &Parts<'_>,
+    form: impl for<'b> Fn(&[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>,
+) -> Kernel {
+    let b = FormBuilder::new();
+    let mut inputs = Vec::with_capacity(parts.inputs.len());
+    for input in parts.inputs {
+        let (lane, n) = input.ty.lanes().expect("the sockets take types made of lanes");
+        inputs.push((0..n).map(|_| b.param(lane)).collect());
+    }
+    let results: Vec<Val<'_>> = form(&inputs).into_iter().flatten().collect();
+    Kernel::Form(Arc::new(b.finish(&results)))
+}

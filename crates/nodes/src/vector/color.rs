@@ -1,0 +1,90 @@
+//! Colors: channels, luminance, the sRGB transfer curve.
+
+use millstream_base::Type;
+use millstream_kernel::form::Val;
+use millstream_kernel::{Default, NodeDef, Registry};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(combine());
+    registry.register(separate());
+    registry.register(luminance());
+    registry.register(from_srgb());
+    registry.register(to_srgb());
+}
+
+const CHANNELS: [&str; 4] = ["red", "green", "blue", "alpha"];
+
+fn combine() -> NodeDef {
+    let def = NodeDef::new("color.combine", "A color from its channels")
+        .details("Linear light with BT.709 primaries; alpha is not multiplied in.");
+    CHANNELS
+        .iter()
+        .fold(def, |def, name| {
+            let opaque = if *name == "alpha" { 1.0 } else { 0.0 };
+            def.input(*name, Type::F32, "").or_number(opaque)
+        })
+        .output("value", Type::COLOR, "the color")
+        .form(|_, inputs| vec![inputs.iter().map(|x| x[0]).collect()])
+}
+
+fn separate() -> NodeDef {
+    let def = NodeDef::new("color.separate", "The channels of a color")
+        .details("Linear light with BT.709 primaries; alpha is not multiplied in.")
+        .input("color", Type::COLOR, "")
+        .or(Default::Zero);
+    CHANNELS
+        .iter()
+        .fold(def, |def, name| def.output(*name, Type::F32, ""))
+        .form(|_, inputs| inputs[0].iter().map(|x| vec![*x]).collect())
+}
+
+fn luminance() -> NodeDef {
+    NodeDef::new("color.luminance", "How bright a color is")
+        .details("Of linear light with BT.709 primaries; alpha is ignored.")
+        .source("the luminance row of the BT.709 RGB-to-XYZ matrix: 0.2126, 0.7152, 0.0722")
+        .input("color", Type::COLOR, "")
+        .or(Default::Zero)
+        .output("value", Type::F32, "luminance, in the unit of the channels")
+        .form(|_, inputs| {
+            let color = &inputs[0];
+            vec![vec![color[0] * 0.2126 + color[1] * 0.7152 + color[2] * 0.0722]]
+        })
+}
+
+/// A node that changes each channel but alpha.
+fn by_channel(
+    name: &'static str,
+    summary: &'static str,
+    channel: impl for<'b> Fn(Val<'b>) -> Val<'b> + Send + Sync + 'static,
+) -> NodeDef {
+    NodeDef::new(name, summary)
+        .source("IEC 61966-2-1")
+        .input("color", Type::COLOR, "")
+        .or(Default::Zero)
+        .output("value", Type::COLOR, "")
+        .form(move |_, inputs| {
+            let color = &inputs[0];
+            let mut changed: Vec<Val<'_>> = color[..3].iter().map(|x| channel(*x)).collect();
+            changed.push(color[3]);
+            vec![changed]
+        })
+}
+
+fn from_srgb() -> NodeDef {
+    by_channel("color.from_srgb", "Linear light from sRGB values", |x| {
+        let curve = ((x + 0.055) / 1.055).pow(2.4);
+        x.le(0.040_45).select(x / 12.92, curve)
+    })
+    .details(
+        "For colors picked on a screen or read from an 8-bit image, divided by 255. Alpha stays. The \
+         straight part goes on below 0, the curve goes on above 1.",
+    )
+}
+
+fn to_srgb() -> NodeDef {
+    by_channel("color.to_srgb", "sRGB values from linear light", |x| {
+        let curve = x.pow(1.0 / 2.4) * 1.055 - 0.055;
+        x.le(0.003_130_8).select(x * 12.92, curve)
+    })
+    .details("Alpha stays. The straight part goes on below 0, the curve goes on above 1.")
+}

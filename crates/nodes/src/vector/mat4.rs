@@ -1,0 +1,262 @@
+//! Matrices of 4 by 4, row by row, applied to column vectors.
+
+use millstream_base::{Mat4, Type};
+use millstream_kernel::form::Val;
+use millstream_kernel::{Default, Law, NodeDef, Registry};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(identity());
+    registry.register(translation());
+    registry.register(scale());
+    registry.register(rotation());
+    registry.register(compose());
+    registry.register(multiply());
+    registry.register(transpose());
+    registry.register(determinant());
+    registry.register(invert());
+    registry.register(transform_point());
+    registry.register(transform_direction());
+    registry.register(project_point());
+}
+
+fn matrix_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
+    def.input(name, Type::MAT4, about).or(Default::Zero)
+}
+
+/// The rows of a rotation by a quaternion of length 1.
+fn rotation_rows<'b>(q: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
+    let (w, x, y, z) = (q[0], q[1], q[2], q[3]);
+    let twice = |a: Val<'b>, b: Val<'b>| a * b * 2.0;
+    [
+        [1.0 - (twice(y, y) + twice(z, z)), twice(x, y) - twice(z, w), twice(x, z) + twice(y, w)],
+        [twice(x, y) + twice(z, w), 1.0 - (twice(x, x) + twice(z, z)), twice(y, z) - twice(x, w)],
+        [twice(x, z) - twice(y, w), twice(y, z) + twice(x, w), 1.0 - (twice(x, x) + twice(y, y))],
+    ]
+}
+
+/// A matrix of these three rows above 0 0 0 1.
+fn affine<'b>(rows: &[[Val<'b>; 3]; 3], offset: &[Val<'b>]) -> Vec<Val<'b>> {
+    let mut matrix = Vec::with_capacity(16);
+    for (row, offset) in rows.iter().zip(offset) {
+        matrix.extend(row);
+        matrix.push(*offset);
+    }
+    let (zero, one) = (offset[0].like(0.0), offset[0].like(1.0));
+    matrix.extend([zero, zero, zero, one]);
+    matrix
+}
+
+/// The rows of a matrix with these numbers on the diagonal.
+fn diagonal<'b>(d: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
+    let zero = d[0].like(0.0);
+    [[d[0], zero, zero], [zero, d[1], zero], [zero, zero, d[2]]]
+}
+
+fn identity() -> NodeDef {
+    NodeDef::new("mat4.identity", "The matrix that changes nothing")
+        .output("value", Type::MAT4, "ones on the diagonal")
+        .form(|b, _| vec![Mat4::default().0.iter().map(|x| b.constant_f32(*x)).collect()])
+}
+
+fn translation() -> NodeDef {
+    NodeDef::new("mat4.translation", "The matrix that moves points")
+        .input("offset", Type::VEC3, "what is added to points")
+        .or_number(0.0)
+        .output("value", Type::MAT4, "")
+        .form(|b, inputs| {
+            let one = b.constant_f32(1.0);
+            vec![affine(&diagonal(&[one, one, one]), &inputs[0])]
+        })
+}
+
+fn scale() -> NodeDef {
+    NodeDef::new("mat4.scale", "The matrix that scales along the axes")
+        .input("factors", Type::VEC3, "one for each axis")
+        .or_number(1.0)
+        .output("value", Type::MAT4, "")
+        .form(|b, inputs| {
+            let zero = b.constant_f32(0.0);
+            vec![affine(&diagonal(&inputs[0]), &[zero, zero, zero])]
+        })
+}
+
+fn rotation() -> NodeDef {
+    NodeDef::new("mat4.rotation", "The matrix of a rotation")
+        .details("The quaternion must have length 1.")
+        .input("quat", Type::QUAT, "length 1")
+        .or(Default::Zero)
+        .output("value", Type::MAT4, "")
+        .form(|b, inputs| {
+            let zero = b.constant_f32(0.0);
+            vec![affine(&rotation_rows(&inputs[0]), &[zero, zero, zero])]
+        })
+}
+
+fn compose() -> NodeDef {
+    NodeDef::new("mat4.compose", "A matrix from location, rotation and scale")
+        .details("Scales first, then rotates, then moves. The quaternion must have length 1.")
+        .input("offset", Type::VEC3, "what is added last")
+        .or_number(0.0)
+        .input("quat", Type::QUAT, "length 1")
+        .or(Default::Zero)
+        .input("factors", Type::VEC3, "scale along each axis")
+        .or_number(1.0)
+        .output("value", Type::MAT4, "")
+        .form(|_, inputs| {
+            let mut rows = rotation_rows(&inputs[1]);
+            for row in &mut rows {
+                for (x, factor) in row.iter_mut().zip(&inputs[2]) {
+                    *x = *x * *factor;
+                }
+            }
+            vec![affine(&rows, &inputs[0])]
+        })
+}
+
+/// The sum of `a[row][k] * b[k]` over the four columns of a row of `a`.
+fn row_times<'b>(a: &[Val<'b>], row: usize, b: impl Fn(usize) -> Val<'b>) -> Val<'b> {
+    let at = |k: usize| a[4 * row + k] * b(k);
+    at(0) + at(1) + at(2) + at(3)
+}
+
+fn multiply() -> NodeDef {
+    let def = NodeDef::new("mat4.multiply", "One matrix after another")
+        .details("The product a b: applies `b` first, then `a`.");
+    let def = matrix_input(def, "a", "applied second");
+    matrix_input(def, "b", "applied first").output("value", Type::MAT4, "").form(|_, inputs| {
+        let (a, b) = (&inputs[0], &inputs[1]);
+        vec![(0..16).map(|at| row_times(a, at / 4, |k| b[4 * k + at % 4])).collect()]
+    })
+}
+
+fn transpose() -> NodeDef {
+    let def = NodeDef::new("mat4.transpose", "A matrix with rows and columns exchanged")
+        .law(Law::Involution);
+    matrix_input(def, "matrix", "")
+        .output("value", Type::MAT4, "")
+        .form(|_, inputs| vec![(0..16).map(|at| inputs[0][4 * (at % 4) + at / 4]).collect()])
+}
+
+/// The determinants of 2 by 2 that all larger ones are made of: six of the upper two rows, six of
+/// the lower two, for the columns 01, 02, 03, 12, 13, 23.
+struct Minors<'b> {
+    upper: [Val<'b>; 6],
+    lower: [Val<'b>; 6],
+}
+
+const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+
+impl<'b> Minors<'b> {
+    fn of(m: &[Val<'b>]) -> Self {
+        let minor = |row: usize, (i, j): (usize, usize)| {
+            let (top, bottom) = (4 * row, 4 * (row + 1));
+            m[top + i] * m[bottom + j] - m[top + j] * m[bottom + i]
+        };
+        Self { upper: PAIRS.map(|pair| minor(0, pair)), lower: PAIRS.map(|pair| minor(2, pair)) }
+    }
+
+    /// Laplace's expansion by the upper two rows.
+    fn determinant(&self) -> Val<'b> {
+        let (u, l) = (&self.upper, &self.lower);
+        u[0] * l[5] - u[1] * l[4] + u[2] * l[3] + u[3] * l[2] - u[4] * l[1] + u[5] * l[0]
+    }
+}
+
+fn determinant() -> NodeDef {
+    let def = NodeDef::new("mat4.determinant", "By how much a matrix scales volume")
+        .details("Negative where it mirrors, 0 where it flattens.")
+        .source("Laplace's expansion by the upper two rows");
+    matrix_input(def, "matrix", "")
+        .output("value", Type::F32, "the determinant")
+        .form(|_, inputs| vec![vec![Minors::of(&inputs[0]).determinant()]])
+}
+
+/// The adjugate: the inverse times the determinant.
+fn adjugate<'b>(m: &[Val<'b>], minors: &Minors<'b>) -> Vec<Val<'b>> {
+    // Cofactors of the upper rows are made of minors of the lower ones and the other way round.
+    let cofactor = |row: usize, column: usize| {
+        let (other, minors) = match row {
+            0 => (1, &minors.lower),
+            1 => (0, &minors.lower),
+            2 => (3, &minors.upper),
+            _ => (2, &minors.upper),
+        };
+        let rest: Vec<usize> = (0..4).filter(|c| *c != column).collect();
+        let minor = |i: usize, j: usize| {
+            let at = PAIRS.iter().position(|pair| *pair == (i, j));
+            minors[at.expect("all ascending pairs are listed")]
+        };
+        let m = |c: usize| m[4 * other + c];
+        let [i, j, k] = [rest[0], rest[1], rest[2]];
+        let three = m(i) * minor(j, k) - m(j) * minor(i, k) + m(k) * minor(i, j);
+        if (row + column) % 2 == 0 { three } else { -three }
+    };
+    (0..16).map(|at| cofactor(at % 4, at / 4)).collect()
+}
+
+fn invert() -> NodeDef {
+    let def = NodeDef::new("mat4.invert", "The matrix that turns another back")
+        .details(
+            "A matrix whose determinant is 0 has none and gives zeros. One that is nearly so gives \
+             large numbers that are mostly rounding.",
+        )
+        .source("Cramer's rule");
+    matrix_input(def, "matrix", "").output("value", Type::MAT4, "the inverse, or zeros").form(
+        |_, inputs| {
+            let minors = Minors::of(&inputs[0]);
+            let determinant = minors.determinant();
+            let singular = determinant.eq(0.0);
+            let inverse = adjugate(&inputs[0], &minors);
+            vec![inverse.iter().map(|x| singular.select(0.0, *x / determinant)).collect()]
+        },
+    )
+}
+
+/// Rows of the matrix times (x, y, z, last).
+fn applied<'b>(matrix: &[Val<'b>], vector: &[Val<'b>], last: f32, n_rows: usize) -> Vec<Val<'b>> {
+    let last = vector[0].like(last);
+    (0..n_rows).map(|row| row_times(matrix, row, |k| *vector.get(k).unwrap_or(&last))).collect()
+}
+
+fn transform_point() -> NodeDef {
+    let def = NodeDef::new("mat4.transform_point", "A point moved by a matrix")
+        .details("For matrices whose last row is 0 0 0 1; `mat4.project_point` takes any.");
+    matrix_input(def, "matrix", "")
+        .input("point", Type::VEC3, "")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "the moved point")
+        .form(|_, inputs| vec![applied(&inputs[0], &inputs[1], 1.0, 3)])
+}
+
+fn transform_direction() -> NodeDef {
+    let def = NodeDef::new("mat4.transform_direction", "A direction turned by a matrix")
+        .details(
+            "Leaves out what the matrix adds to points. Normals of surfaces need the transposed \
+             inverse where the matrix does not scale evenly.",
+        );
+    matrix_input(def, "matrix", "")
+        .input("direction", Type::VEC3, "")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "the turned direction; its length may change")
+        .form(|_, inputs| {
+            let (m, v) = (&inputs[0], &inputs[1]);
+            let row = |r: usize| m[4 * r] * v[0] + m[4 * r + 1] * v[1] + m[4 * r + 2] * v[2];
+            vec![(0..3).map(row).collect()]
+        })
+}
+
+fn project_point() -> NodeDef {
+    let def = NodeDef::new("mat4.project_point", "A point seen in perspective")
+        .details(
+            "Divides by the fourth coordinate, as projections need; where that is 0 the result is \
+             infinite or NaN.",
+        );
+    matrix_input(def, "matrix", "")
+        .input("point", Type::VEC3, "")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "the projected point")
+        .form(|_, inputs| {
+            let p = applied(&inputs[0], &inputs[1], 1.0, 4);
+            vec![p[..3].iter().map(|x| *x / p[3]).collect()]
+        })
+}

@@ -1,0 +1,151 @@
+//! Rotations as quaternions, real part first. Nodes that rotate expect length 1.
+
+use millstream_base::Type;
+use millstream_kernel::form::Val;
+use millstream_kernel::{Default, Law, NodeDef, Registry};
+
+use super::{cross, dot, each, length, normalized, scaled};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(from_axis_angle());
+    registry.register(from_euler());
+    registry.register(multiply());
+    registry.register(conjugate());
+    registry.register(normalize());
+    registry.register(rotate());
+    registry.register(slerp());
+}
+
+/// The Hamilton product.
+fn product<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    vec![
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    ]
+}
+
+fn from_axis_angle() -> NodeDef {
+    NodeDef::new("quat.from_axis_angle", "The rotation about an axis")
+        .details(
+            "Against the clock where the axis points at the viewer. An axis of length 0 gives the \
+             rotation that changes nothing.",
+        )
+        .input("axis", Type::VEC3, "of any length")
+        .or_value(millstream_base::Vec3([0.0, 0.0, 1.0]))
+        .input("angle", Type::F32, "angle in radians")
+        .or_number(0.0)
+        .output("value", Type::QUAT, "length 1")
+        .form(|_, inputs| {
+            let none = length(&inputs[0]).eq(0.0);
+            let half = inputs[1][0] * 0.5;
+            let mut quat = vec![none.select(1.0, half.cos())];
+            quat.extend(scaled(&normalized(&inputs[0]), half.sin()));
+            vec![quat]
+        })
+}
+
+fn from_euler() -> NodeDef {
+    NodeDef::new("quat.from_euler", "The rotation by three angles")
+        .details("First about x, then about y, then about z, each about the fixed axis.")
+        .input("angles", Type::VEC3, "angles in radians")
+        .or_number(0.0)
+        .output("value", Type::QUAT, "length 1")
+        .form(|b, inputs| {
+            let zero = b.constant_f32(0.0);
+            let about = |axis: usize| {
+                let half = inputs[0][axis] * 0.5;
+                let mut quat = vec![half.cos(), zero, zero, zero];
+                quat[axis + 1] = half.sin();
+                quat
+            };
+            vec![product(&about(2), &product(&about(1), &about(0)))]
+        })
+}
+
+fn multiply() -> NodeDef {
+    NodeDef::new("quat.multiply", "One rotation after another")
+        .details("The Hamilton product a b: rotates by `b` first, then by `a`.")
+        .input("a", Type::QUAT, "applied second")
+        .or(Default::Zero)
+        .input("b", Type::QUAT, "applied first")
+        .or(Default::Zero)
+        .output("value", Type::QUAT, "both together")
+        .form(|_, inputs| vec![product(&inputs[0], &inputs[1])])
+}
+
+fn conjugate() -> NodeDef {
+    NodeDef::new("quat.conjugate", "The opposite rotation")
+        .details("Turns back what a quaternion of length 1 rotates.")
+        .law(Law::Involution)
+        .input("quat", Type::QUAT, "")
+        .or(Default::Zero)
+        .output("value", Type::QUAT, "as long as the quaternion")
+        .form(|_, inputs| {
+            let q = &inputs[0];
+            vec![vec![q[0], -q[1], -q[2], -q[3]]]
+        })
+}
+
+fn normalize() -> NodeDef {
+    NodeDef::new("quat.normalize", "A quaternion of length 1")
+        .details("A quaternion of length 0 gives the rotation that changes nothing.")
+        .input("quat", Type::QUAT, "")
+        .or(Default::Zero)
+        .output("value", Type::QUAT, "length 1")
+        .form(|_, inputs| {
+            let none = length(&inputs[0]).eq(0.0);
+            let mut quat = normalized(&inputs[0]);
+            quat[0] = none.select(1.0, quat[0]);
+            vec![quat]
+        })
+}
+
+fn rotate() -> NodeDef {
+    NodeDef::new("quat.rotate", "A vector turned by a rotation")
+        .details("The quaternion must have length 1: another length scales and bends.")
+        .source("v + 2 w (u x v) + 2 u x (u x v), with w the real part and u the rest")
+        .input("quat", Type::QUAT, "length 1")
+        .or(Default::Zero)
+        .input("vector", Type::VEC3, "what is turned")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "the turned vector")
+        .form(|_, inputs| {
+            let (real, axis, vector) = (inputs[0][0], &inputs[0][1..], &inputs[1]);
+            let twice: Vec<Val<'_>> = cross(axis, vector).iter().map(|x| *x * 2.0).collect();
+            let around = cross(axis, &twice);
+            vec![(0..3).map(|i| vector[i] + real * twice[i] + around[i]).collect()]
+        })
+}
+
+fn slerp() -> NodeDef {
+    NodeDef::new("quat.slerp", "A rotation between two")
+        .details(
+            "At even speed along the shorter way; past 0 and 1 it turns on. Both must have length 1. \
+             Rotations that are the same but for rounding are mixed in a straight line.",
+        )
+        .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
+        .input("a", Type::QUAT, "at factor 0")
+        .or(Default::Zero)
+        .input("b", Type::QUAT, "at factor 1")
+        .or(Default::Zero)
+        .input("factor", Type::F32, "0 to 1")
+        .or_number(0.5)
+        .output("value", Type::QUAT, "length 1")
+        .form(|_, inputs| {
+            let (a, factor) = (&inputs[0], inputs[2][0]);
+            // Of b and -b, which are the same rotation, the one on the side of a.
+            let other_side = dot(a, &inputs[1]).lt(0.0);
+            let b: Vec<Val<'_>> = inputs[1].iter().map(|b| other_side.select(-*b, *b)).collect();
+            let apart = length(&each(a, &b, |a, b| b - a));
+            let together = length(&each(a, &b, |a, b| b + a));
+            let angle = apart.atan2(together) * 2.0;
+            let sine = angle.sin();
+            let straight = sine.lt(1e-4);
+            let rest: Val<'_> = 1.0 - factor;
+            let of_a = straight.select(rest, (rest * angle).sin() / sine);
+            let of_b = straight.select(factor, (factor * angle).sin() / sine);
+            vec![normalized(&each(a, &b, |a, b| a * of_a + b * of_b))]
+        })
+}
