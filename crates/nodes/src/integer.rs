@@ -1,0 +1,258 @@
+//! What only whole numbers have: roundings of a quotient, divisors, bits.
+//!
+//! Arithmetic that floats share is in the math family. Nothing here fails: arithmetic wraps around,
+//! an integer by zero gives 0.
+
+use millstream_base::{Lane, Type};
+use millstream_kernel::form::Val;
+use millstream_kernel::{Law, NodeDef, Registry};
+
+use crate::math::floored_modulo;
+use crate::shape::{INTEGERS, Input, inputs_of_one_type, of_one_type};
+
+/// Adds the family.
+pub fn register(registry: &mut Registry) {
+    quotients(registry);
+    remainders(registry);
+    divisors(registry);
+    bitwise(registry);
+    shifts(registry);
+    counts(registry);
+}
+
+const QUOTIENT: [Input; 2] = [("a", 0.0, "what is divided"), ("b", 1.0, "the divisor")];
+const BY_ZERO: &str = "By zero it is 0; the least integer by -1 is itself.";
+
+/// Whether a quotient was not exact, and whether it is negative.
+fn rest_and_sign<'b>(a: Val<'b>, b: Val<'b>) -> (Val<'b>, Val<'b>) {
+    let rest = a % b;
+    (rest.ne(0), rest.lt(0).ne(b.lt(0)))
+}
+
+fn divide_floor<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    let (inexact, negative) = rest_and_sign(a, b);
+    a / b - (inexact & negative).convert(a.lane())
+}
+
+fn divide_ceil<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    let (inexact, negative) = rest_and_sign(a, b);
+    a / b + (inexact & !negative).convert(a.lane())
+}
+
+fn divide_round<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    let (inexact, negative) = rest_and_sign(a, b);
+    // Negative magnitudes hold the least integer too: |rest| >= |b| - |rest|.
+    let (rest, divisor) = (-(a % b).abs(), -b.abs());
+    let away = inexact & rest.le(divisor - rest);
+    let towards = negative.select(a.like(-1), a.like(1));
+    a / b + away.select(towards, 0)
+}
+
+fn quotients(registry: &mut Registry) {
+    registry.register(
+        of_one_type("integer.divide", "a / b, truncated towards zero", INTEGERS, &QUOTIENT)
+            .details(format!("{BY_ZERO} The same as `math.divide` on integers."))
+            .law(Law::RightNeutral(1.0))
+            .lanewise(|_, x| x[0] / x[1]),
+    );
+    registry.register(
+        of_one_type("integer.divide_floor", "a / b, rounded down", INTEGERS, &QUOTIENT)
+            .details(format!("{BY_ZERO} The quotient that fits `math.floored_modulo`."))
+            .law(Law::RightNeutral(1.0))
+            .lanewise(|_, x| divide_floor(x[0], x[1])),
+    );
+    registry.register(
+        of_one_type("integer.divide_ceil", "a / b, rounded up", INTEGERS, &QUOTIENT)
+            .details(format!("{BY_ZERO} How many groups of b it takes to hold a."))
+            .law(Law::RightNeutral(1.0))
+            .lanewise(|_, x| divide_ceil(x[0], x[1])),
+    );
+    registry.register(
+        of_one_type(
+            "integer.divide_round",
+            "a / b, rounded to the nearest, halves away from zero",
+            INTEGERS,
+            &QUOTIENT,
+        )
+        .details(BY_ZERO)
+        .law(Law::RightNeutral(1.0))
+        .lanewise(|_, x| divide_round(x[0], x[1])),
+    );
+}
+
+fn remainders(registry: &mut Registry) {
+    registry.register(
+        of_one_type(
+            "integer.modulo",
+            "remainder of a / b truncated, with the sign of a",
+            INTEGERS,
+            &QUOTIENT,
+        )
+        .details("By zero it is 0. The same as `math.modulo` on integers.")
+        .lanewise(|_, x| x[0] % x[1]),
+    );
+    registry.register(
+        of_one_type(
+            "integer.floored_modulo",
+            "remainder of a / b rounded down, with the sign of b",
+            INTEGERS,
+            &QUOTIENT,
+        )
+        .details("By zero it is 0. The same as `math.floored_modulo` on integers.")
+        .lanewise(|_, x| floored_modulo(x[0], x[1])),
+    );
+}
+
+/// Divisions after which Euclid's algorithm is done for every pair, one for putting the greater
+/// first included: by Lamé's theorem n divisions take a number of at least the Fibonacci number
+/// F(n + 2), and F(47) is above 2 to the power 31, F(93) above 2 to the power 63.
+fn euclid_steps(lane: Lane) -> usize {
+    match lane {
+        Lane::I32 => 45,
+        Lane::I64 => 91,
+        Lane::Bool | Lane::F32 | Lane::F64 => panic!("only integers have divisors"),
+    }
+}
+
+fn gcd<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    // Negative magnitudes hold the least integer too.
+    let (mut greater, mut less) = (-a.abs(), -b.abs());
+    for _ in 0..euclid_steps(a.lane()) {
+        let rest = greater % less;
+        greater = less.eq(0).select(greater, less);
+        less = rest;
+    }
+    -greater
+}
+
+fn lcm<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    (a / gcd(a, b) * b).abs()
+}
+
+/// `base` to the power of `exponent`, wrapping; what a negative exponent gives is truncated.
+pub(crate) fn power<'b>(base: Val<'b>, exponent: Val<'b>) -> Val<'b> {
+    let n_bits = (8 * base.lane().size() - 1) as i32;
+    let (mut result, mut square) = (base.like(1), base);
+    for bit in 0..n_bits {
+        let set = (exponent.ushr(bit) & 1).ne(0);
+        result = set.select(result * square, result);
+        square = square * square;
+    }
+    let odd = (exponent & 1).ne(0);
+    let reciprocal = base.eq(-1) & !odd | base.eq(1);
+    let reciprocal = reciprocal.select(base.like(1), (base.eq(-1) & odd).select(base, 0));
+    exponent.lt(0).select(reciprocal, result)
+}
+
+fn divisors(registry: &mut Registry) {
+    let ab = [("a", 0.0, "the one number"), ("b", 0.0, "the other")];
+    registry.register(
+        of_one_type("integer.gcd", "the greatest common divisor", INTEGERS, &ab)
+            .details(
+                "Not negative; gcd(x, 0) is the magnitude of x. Where that is 2 to the power 31 (63 \
+                 for `i64`) it wraps to the least integer.",
+            )
+            .source("Euclid, Elements VII.2")
+            .lanewise(|_, x| gcd(x[0], x[1])),
+    );
+    registry.register(
+        of_one_type("integer.lcm", "the least common multiple", INTEGERS, &ab)
+            .details("|a / gcd(a, b) * b|, wrapping around; 0 if one of them is 0.")
+            .lanewise(|_, x| lcm(x[0], x[1])),
+    );
+    let inputs = [("base", 1.0, "what is multiplied"), ("exponent", 2.0, "how often")];
+    registry.register(
+        of_one_type("integer.power", "base to the power of exponent", INTEGERS, &inputs)
+            .details(
+                "Wraps around. x to the power 0 is 1, for 0 too. A negative exponent gives the \
+                 truncated reciprocal: 1 or -1 for these bases, 0 for all others, for 0 too.",
+            )
+            .law(Law::RightNeutral(1.0))
+            .lanewise(|_, x| power(x[0], x[1])),
+    );
+}
+
+fn bitwise(registry: &mut Registry) {
+    let ab = [("a", 0.0, "the one number"), ("b", 0.0, "the other")];
+    registry.register(
+        of_one_type("integer.and", "the bits set in both", INTEGERS, &ab)
+            .law(Law::SameInputs)
+            .law(Law::LeftNeutral(-1.0))
+            .law(Law::RightNeutral(-1.0))
+            .lanewise(|_, x| x[0] & x[1]),
+    );
+    registry.register(
+        of_one_type("integer.or", "the bits set in either", INTEGERS, &ab)
+            .law(Law::SameInputs)
+            .law(Law::LeftNeutral(0.0))
+            .law(Law::RightNeutral(0.0))
+            .lanewise(|_, x| x[0] | x[1]),
+    );
+    registry.register(
+        of_one_type("integer.xor", "the bits set in one and not in the other", INTEGERS, &ab)
+            .law(Law::LeftNeutral(0.0))
+            .law(Law::RightNeutral(0.0))
+            .lanewise(|_, x| x[0] ^ x[1]),
+    );
+    registry.register(
+        of_one_type("integer.not", "all bits flipped", INTEGERS, &[("x", 0.0, "the number")])
+            .details("-x - 1.")
+            .law(Law::Involution)
+            .lanewise(|_, x| !x[0]),
+    );
+}
+
+fn rotate_left<'b>(x: Val<'b>, by: Val<'b>) -> Val<'b> {
+    x.shl(by) | x.ushr(-by)
+}
+
+fn shifts(registry: &mut Registry) {
+    let inputs = [("x", 0.0, "the number"), ("by", 1.0, "how many places")];
+    let modulo = "The number of places counts modulo the width, so that -1 is width - 1.";
+    let mut shift = |name, summary, lane: for<'b> fn(Val<'b>, Val<'b>) -> Val<'b>| {
+        registry.register(
+            of_one_type(name, summary, INTEGERS, &inputs)
+                .details(modulo)
+                .law(Law::RightNeutral(0.0))
+                .lanewise(move |_, x| lane(x[0], x[1])),
+        );
+    };
+    shift("integer.shift_left", "bits moved up, zeros moved in", |x, by| x.shl(by));
+    shift("integer.shift_right", "bits moved down, copies of the sign moved in", |x, by| x.shr(by));
+    shift("integer.shift_right_logical", "bits moved down, zeros moved in", |x, by| x.ushr(by));
+    shift("integer.rotate_left", "bits moved up, those moved out come in below", rotate_left);
+    shift("integer.rotate_right", "bits moved down, those moved out come in above", |x, by| {
+        rotate_left(x, -by)
+    });
+}
+
+fn counts(registry: &mut Registry) {
+    let count = |name, summary| {
+        NodeDef::new(name, summary)
+            .generic("T", INTEGERS)
+            .input("x", crate::shape::T, "the number")
+            .or_number(0.0)
+            .output("value", Type::I32, "")
+    };
+    registry.register(
+        count("integer.count_ones", "how many bits are set")
+            .lanewise(|_, x| x[0].count_ones().convert(Lane::I32)),
+    );
+    registry.register(
+        count("integer.leading_zeros", "how many zeros stand above the highest set bit")
+            .details("The width, 32 or 64, for 0; 0 for negative numbers.")
+            .lanewise(|_, x| x[0].leading_zeros().convert(Lane::I32)),
+    );
+    registry.register(
+        count("integer.trailing_zeros", "how many zeros stand below the lowest set bit")
+            .details("The width, 32 or 64, for 0.")
+            .lanewise(|_, x| x[0].trailing_zeros().convert(Lane::I32)),
+    );
+    let x = [("x", 0.0, "the number")];
+    registry.register(
+        inputs_of_one_type("integer.is_power_of_two", "whether x is 1, 2, 4, 8...", INTEGERS, &x)
+            .details("False for 0 and negative numbers.")
+            .output("value", Type::BOOL, "")
+            .lanewise(|_, x| x[0].gt(0) & (x[0] & (x[0] - 1)).eq(0)),
+    );
+}
