@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::Hasher;
 use std::sync::Arc;
 
+use crate::mask::Mask;
 use crate::ragged::Ragged;
 use crate::same::Same;
 use crate::types::{Kind, Type, ValueType};
@@ -24,6 +25,13 @@ trait ColumnData: Any + Send + Sync {
     fn same_at(&self, i: usize, other: &dyn ColumnData, j: usize) -> bool;
     fn same_all(&self, other: &dyn ColumnData) -> bool;
     fn feed_at(&self, i: usize, state: &mut dyn Hasher);
+    fn overwritten(
+        &self,
+        mask: &Mask,
+        from: &Column,
+        entry: &dyn Fn(usize) -> usize,
+    ) -> Option<Column>;
+    fn overwrite(&mut self, mask: &Mask, from: &Column, entry: &dyn Fn(usize) -> usize) -> bool;
     fn bytes(&self) -> usize;
     fn any(&self) -> &dyn Any;
     fn any_mut(&mut self) -> &mut dyn Any;
@@ -60,6 +68,20 @@ impl<T: ValueType> ColumnData for Vec<T> {
     }
     fn feed_at(&self, i: usize, state: &mut dyn Hasher) {
         self[i].feed_value(state);
+    }
+    fn overwritten(
+        &self,
+        mask: &Mask,
+        from: &Column,
+        entry: &dyn Fn(usize) -> usize,
+    ) -> Option<Column> {
+        let mut copy = self.clone();
+        copy.overwrite(mask, from, entry).then(|| Column::from_vec(copy))
+    }
+    fn overwrite(&mut self, mask: &Mask, from: &Column, entry: &dyn Fn(usize) -> usize) -> bool {
+        let Some(from) = from.as_slice::<T>() else { return false };
+        mask.for_each(|i| self[i].clone_from(&from[entry(i)]));
+        true
     }
     fn bytes(&self) -> usize {
         self.capacity() * size_of::<T>()
@@ -106,6 +128,24 @@ impl ColumnData for Ragged {
         for j in range {
             self.values().feed_at(j, state);
         }
+    }
+    fn overwritten(
+        &self,
+        mask: &Mask,
+        from: &Column,
+        entry: &dyn Fn(usize) -> usize,
+    ) -> Option<Column> {
+        let from = from.as_ragged()?;
+        let lists = (0..self.len()).map(|i| {
+            Value::List(if mask.contains(i) { from.list(entry(i)) } else { self.list(i) })
+        });
+        self.ty().collect(&mut lists.into_iter())
+    }
+    fn overwrite(&mut self, mask: &Mask, from: &Column, entry: &dyn Fn(usize) -> usize) -> bool {
+        let Some(new) = self.overwritten(mask, from, entry) else { return false };
+        let Some(new) = new.as_ragged() else { return false };
+        self.clone_from(new);
+        true
     }
     fn bytes(&self) -> usize {
         size_of_val(self.offsets()) + self.values().bytes()
@@ -215,6 +255,25 @@ impl Column {
     /// All columns one behind the other; `None` if one is not of type `ty`.
     pub fn concat(ty: Type, columns: &[Self]) -> Option<Self> {
         Self::empty(ty).0.concat(columns)
+    }
+
+    /// Sets the masked elements: element `i` becomes element `entry(i)` of `from`. Copies the
+    /// buffer first if others share it.
+    ///
+    /// # Panics
+    /// If the columns are of different types.
+    pub fn overwrite(&mut self, mask: &Mask, from: &Self, entry: impl Fn(usize) -> usize) {
+        let same_type = match Arc::get_mut(&mut self.0) {
+            Some(data) => data.overwrite(mask, from, &entry),
+            None => match self.0.overwritten(mask, from, &entry) {
+                Some(column) => {
+                    *self = column;
+                    true
+                }
+                None => false,
+            },
+        };
+        assert!(same_type, "a column is overwritten by one of its own type");
     }
 
     /// Whether element `i` is the same value as element `j` of the other column.

@@ -110,6 +110,11 @@ impl<I: Id, T> Arena<I, T> {
         &self.items
     }
 
+    /// Makes room for `n` more items, and no more than that.
+    pub fn reserve(&mut self, n: usize) {
+        self.items.reserve_exact(n);
+    }
+
     /// Gives back the room kept for growth.
     pub fn shrink_to_fit(&mut self) {
         self.items.shrink_to_fit();

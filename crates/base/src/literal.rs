@@ -112,7 +112,9 @@ fn lane_from_json(lane: Lane, json: &Json) -> Result<u64, LaneError> {
         Lane::F32 => {
             let x = float(json)?;
             if x.is_finite() && !(x as f32).is_finite() {
-                return Err(LaneError::Range("up to 3.4028235e38 fits; write \"inf\" for infinity"));
+                return Err(LaneError::Range(
+                    "up to 3.4028235e38 fits; write \"inf\" for infinity",
+                ));
             }
             Ok(u64::from((x as f32).to_bits()))
         }

@@ -23,7 +23,11 @@ lanes!(Vec2, 2, "Two components: x, y.");
 lanes!(Vec3, 3, "Three components: x, y, z.");
 lanes!(Vec4, 4, "Four components: x, y, z, w.");
 lanes!(Quat, 4, "A rotation as a quaternion, real part first: w, x, y, z.");
-lanes!(Color, 4, "Linear light, BT.709 primaries, alpha not premultiplied: red, green, blue, alpha.");
+lanes!(
+    Color,
+    4,
+    "Linear light, BT.709 primaries, alpha not premultiplied: red, green, blue, alpha."
+);
 lanes!(Mat4, 16, "A 4 by 4 matrix in row-major order, applied to column vectors.");
 
 impl Default for Vec2 {

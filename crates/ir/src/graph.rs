@@ -7,6 +7,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use millstream_base::id::{Arena, Id};
 use millstream_base::same::Same;
 use millstream_base::{Type, Value, define_id};
@@ -86,24 +88,29 @@ pub struct GraphOutput {
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
     values: Arena<ConstId, Value>,
-    by_hash: FxHashMap<u64, Vec<ConstId>>,
+    by_bits: HashTable<ConstId>,
+}
+
+fn hash_of(value: &Value) -> u64 {
+    let mut state = FxHasher::default();
+    value.ty().hash(&mut state);
+    value.feed(&mut state);
+    state.finish()
 }
 
 impl Constants {
     /// The id of a constant; equal ones share it.
     pub fn intern(&mut self, value: Value) -> ConstId {
-        let mut state = FxHasher::default();
-        value.ty().hash(&mut state);
-        value.feed(&mut state);
-        let known = self.by_hash.entry(state.finish()).or_default();
-        if let Some(id) =
-            known.iter().find(|id| self.values[**id].ty() == value.ty() && self.values[**id].same(&value))
-        {
-            return *id;
+        let values = &self.values;
+        let is_it = |id: &ConstId| values[*id].ty() == value.ty() && values[*id].same(&value);
+        match self.by_bits.entry(hash_of(&value), is_it, |id| hash_of(&values[*id])) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(room) => {
+                let id = self.values.push(value);
+                room.insert(id);
+                id
+            }
         }
-        let id = self.values.push(value);
-        known.push(id);
-        id
     }
 
     /// The values in order of their ids.
@@ -126,7 +133,8 @@ pub struct Graph {
     instances: Arena<InstanceId, Arc<Instance>>,
     instance_ids: FxHashMap<usize, InstanceId>,
     constants: Constants,
-    const_nodes: FxHashMap<ConstId, NodeId>,
+    /// The node of each constant, for those that got one by [`Graph::add_const`].
+    const_nodes: Vec<Option<NodeId>>,
     inputs: Arena<InputId, GraphInput>,
     /// What the graph gives.
     pub outputs: Vec<GraphOutput>,
@@ -252,13 +260,16 @@ impl Graph {
     /// The node of a constant; equal constants share one.
     pub fn add_const(&mut self, value: Value) -> NodeId {
         let id = self.constants.intern(value);
-        if let Some(node) = self.const_nodes.get(&id)
-            && self.nodes[*node].op != Op::Gone
+        if let Some(Some(node)) = self.const_nodes.get(id.index())
+            && self.nodes[*node].op == Op::Const(id)
         {
             return *node;
         }
         let node = self.push(Op::Const(id), &[], Paths::root());
-        self.const_nodes.insert(id, node);
+        if self.const_nodes.len() <= id.index() {
+            self.const_nodes.resize(id.index() + 1, None);
+        }
+        self.const_nodes[id.index()] = Some(node);
         node
     }
 
@@ -271,6 +282,34 @@ impl Graph {
     /// A node that calls an instance.
     pub fn add_call(&mut self, instance: InstanceId, inputs: &[Source], path: PathId) -> NodeId {
         self.push(Op::Call(instance), inputs, path)
+    }
+
+    /// A constant as a node of its own, also where an equal one is there.
+    pub fn add_own_const(&mut self, value: Value) -> NodeId {
+        let id = self.constants.intern(value);
+        self.push(Op::Const(id), &[], Paths::root())
+    }
+
+    /// An input of the interface that no node reads.
+    pub fn add_unread_input(&mut self, input: GraphInput) -> InputId {
+        self.inputs.push(input)
+    }
+
+    /// An id without a node, so that ids of a printed graph keep their numbers.
+    pub fn add_gap(&mut self) -> NodeId {
+        let id = self.push(Op::Gone, &[], Paths::root());
+        self.n_live -= 1;
+        id
+    }
+
+    /// Says where a node stands in the document.
+    pub fn set_path(&mut self, id: NodeId, path: PathId) {
+        self.nodes[id].path = path;
+    }
+
+    /// Number of links of the nodes that are there and of removed ones.
+    pub fn n_links(&self) -> usize {
+        self.links.len()
     }
 
     fn push(&mut self, op: Op, inputs: &[Source], path: PathId) -> NodeId {
@@ -286,6 +325,16 @@ impl Graph {
         let node = &mut self.nodes[id];
         node.op = Op::Const(constant);
         node.n_links = 0;
+    }
+
+    /// Removes a node to which no link leads.
+    pub fn remove(&mut self, id: NodeId) {
+        let node = &mut self.nodes[id];
+        if node.op != Op::Gone {
+            node.op = Op::Gone;
+            node.n_links = 0;
+            self.n_live -= 1;
+        }
     }
 
     /// Keeps the nodes for which `keep` holds; ids and links of the rest stay as they were.

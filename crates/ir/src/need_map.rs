@@ -17,18 +17,20 @@ pub enum Fate {
     Modified(u16, u32),
 }
 
-/// The fate of each need at one socket.
+/// The fate of the needs that reach one socket, learnt as they come up.
 #[derive(Clone, Debug, Default)]
 pub struct NeedMap {
     fates: Vec<Fate>,
     /// Needs of the socket itself: extents of axes it runs along.
     always: FeatureSet,
+    /// Needs whose fate is known.
+    learnt: FeatureSet,
     /// Needs that cross unchanged, for speed.
     same: FeatureSet,
 }
 
 impl NeedMap {
-    /// The map of a socket with these rules, for the needs known so far.
+    /// The map of a socket with these rules; no fate is known yet.
     ///
     /// # Errors
     /// If more than 64 needs arise.
@@ -41,32 +43,57 @@ impl NeedMap {
                 map.always = map.always.union(FeatureSet::bit(table.intern(&extent)?));
             }
         }
-        map.extend(rules, table)?;
         Ok(map)
     }
 
-    /// Completes the map for needs that came up since.
+    /// Learns the fates of these needs. Only needs that occur are looked at, so that the levels
+    /// between them take no bits of the table.
     ///
     /// # Errors
     /// If more than 64 needs arise.
-    pub fn extend(&mut self, rules: &[ScopeRule], table: &mut NeedTable) -> Result<(), TooManyNeeds> {
-        while self.fates.len() < table.len() {
-            let bit = self.fates.len() as u32;
+    #[inline]
+    pub fn learn(
+        &mut self,
+        inside: FeatureSet,
+        rules: &[ScopeRule],
+        table: &mut NeedTable,
+    ) -> Result<(), TooManyNeeds> {
+        if self.learnt.contains(inside) { Ok(()) } else { self.learn_new(inside, rules, table) }
+    }
+
+    fn learn_new(
+        &mut self,
+        inside: FeatureSet,
+        rules: &[ScopeRule],
+        table: &mut NeedTable,
+    ) -> Result<(), TooManyNeeds> {
+        for bit in inside.minus(self.learnt).bits() {
             let fate = fate(table.need(bit).clone(), rules, table)?;
             if fate == Fate::Same {
                 self.same = self.same.union(FeatureSet::bit(bit));
             }
-            self.fates.push(fate);
+            if self.fates.len() <= bit as usize {
+                self.fates.resize(bit as usize + 1, Fate::Same);
+            }
+            self.fates[bit as usize] = fate;
         }
+        self.learnt = self.learnt.union(inside);
         Ok(())
     }
 
-    /// What becomes of one need.
+    /// Whether all of `inside`, whose fates are known, crosses as it is: then the socket has no
+    /// effect on the context.
+    pub fn is_transparent(&self, inside: FeatureSet) -> bool {
+        self.same.contains(inside)
+    }
+
+    /// What becomes of one need, which was learnt.
     pub fn fate(&self, bit: u32) -> Fate {
         self.fates[bit as usize]
     }
 
-    /// The needs outside, given those inside.
+    /// The needs outside, given those inside, which were learnt.
+    #[inline]
     pub fn outside(&self, inside: FeatureSet) -> FeatureSet {
         let mut outside = inside.intersect(self.same).union(self.always);
         for bit in inside.minus(self.same).bits() {
@@ -144,8 +171,9 @@ mod tests {
         let inner = table.intern(&index(0, Aspect::Value)).expect("room");
         let outer = table.intern(&index(1, Aspect::Value)).expect("room");
         let rules = [ScopeRule::Inject { feature: Feature::Index, value: 1 }];
-        let map = NeedMap::new(&rules, &mut table).expect("room");
+        let mut map = NeedMap::new(&rules, &mut table).expect("room");
         let inside = FeatureSet::bit(inner).union(FeatureSet::bit(outer));
+        map.learn(inside, &rules, &mut table).expect("room");
         assert_eq!(map.outside(inside), FeatureSet::bit(inner));
         assert_eq!(map.active_rules(inside), 1);
     }
@@ -155,9 +183,21 @@ mod tests {
         let mut table = NeedTable::default();
         let value = table.intern(&index(0, Aspect::Value)).expect("room");
         let rules = [ScopeRule::Along { feature: Feature::Index, level: 0 }];
-        let map = NeedMap::new(&rules, &mut table).expect("room");
+        let mut map = NeedMap::new(&rules, &mut table).expect("room");
+        map.learn(FeatureSet::bit(value), &rules, &mut table).expect("room");
         let extent = table.find(&index(0, Aspect::Extent)).expect("interned by the map");
         assert_eq!(map.outside(FeatureSet::bit(value)), FeatureSet::bit(extent));
         assert_eq!(map.outside(FeatureSet::NONE), FeatureSet::bit(extent));
+    }
+
+    #[test]
+    fn levels_that_do_not_occur_take_no_bits() {
+        let mut table = NeedTable::default();
+        let far = table.intern(&index(40, Aspect::Value)).expect("room");
+        let rules = [ScopeRule::Inject { feature: Feature::Index, value: 1 }];
+        let mut map = NeedMap::new(&rules, &mut table).expect("room");
+        map.learn(FeatureSet::bit(far), &rules, &mut table).expect("room");
+        assert_eq!(map.fate(far), Fate::Outer(1));
+        assert_eq!(table.len(), 2);
     }
 }

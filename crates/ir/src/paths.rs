@@ -37,6 +37,21 @@ impl Paths {
         PathId::from_index(0)
     }
 
+    /// Makes room for `n` more paths.
+    pub fn reserve(&mut self, n: usize) {
+        self.entries.reserve(n);
+    }
+
+    /// Number of paths, the root's included.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are no paths: never, the root has one.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// The path of `name` inside the group at `parent`.
     pub fn child(&mut self, parent: PathId, name: Arc<str>) -> PathId {
         self.entries.push(Entry { parent, name })

@@ -344,7 +344,11 @@ impl Binding<'_> {
                 let converted = convert_value(value, ty);
                 if converted.is_none() {
                     let found = value.ty();
-                    self.errors.push(RequestError::WrongType { name: name.into(), wanted: ty, found });
+                    self.errors.push(RequestError::WrongType {
+                        name: name.into(),
+                        wanted: ty,
+                        found,
+                    });
                 }
                 return converted.map(|value| BoundData { data: Data::One(value), axis: None });
             }
@@ -356,7 +360,8 @@ impl Binding<'_> {
             self.errors.push(RequestError::WrongType { name: name.into(), wanted: ty, found });
             return None;
         }
-        let extent = self.extents[axis as usize].get_or_insert_with(|| (column.len(), format!("`{name}`")));
+        let extent =
+            self.extents[axis as usize].get_or_insert_with(|| (column.len(), format!("`{name}`")));
         if extent.0 != column.len() {
             self.errors.push(RequestError::Length {
                 name: name.into(),
@@ -401,7 +406,11 @@ impl Binding<'_> {
     }
 
     /// The data of each need that the outputs have; errors for those that nothing provides.
-    fn needs(&mut self, outputs: &[usize], given: &[(Feature, BoundData)]) -> Vec<Option<BoundData>> {
+    fn needs(
+        &mut self,
+        outputs: &[usize],
+        given: &[(Feature, BoundData)],
+    ) -> Vec<Option<BoundData>> {
         let plan = self.plan;
         let mut features = vec![None; plan.needs.len()];
         for output in outputs {
@@ -412,7 +421,8 @@ impl Binding<'_> {
                     continue;
                 }
                 let data = given.iter().find(|(feature, _)| *feature == need.feature);
-                let data = data.map(|(_, data)| data.clone()).or_else(|| self.index_axis(&need.feature));
+                let data =
+                    data.map(|(_, data)| data.clone()).or_else(|| self.index_axis(&need.feature));
                 match data {
                     Some(data) if need.level == 0 => features[bit as usize] = Some(data),
                     Some(_) | None => self.errors.push(missing(plan, output, bit)),
@@ -442,7 +452,9 @@ fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestEr
         format!("there are fewer than {} injectors of {} around it", need.level + 1, need.feature)
     } else {
         match &need.feature {
-            Feature::Time => "give a time or a frame, or inject one with `context.with_time`".into(),
+            Feature::Time => {
+                "give a time or a frame, or inject one with `context.with_time`".into()
+            }
             Feature::Tick => "give a frame".into(),
             Feature::Index => "give a count or a column, or put it inside a loop".into(),
             Feature::RealTime

@@ -1,6 +1,6 @@
 //! Walks over a graph: order, users, reach. None recurses.
 
-use millstream_base::id::{Id, SideTable};
+use millstream_base::id::SideTable;
 
 use crate::graph::{Graph, NodeId, Op};
 
@@ -21,43 +21,53 @@ enum Mark {
 /// # Errors
 /// A cycle, if there is one.
 pub fn order(graph: &Graph) -> Result<Vec<NodeId>, Cycle> {
-    let ascending = graph
-        .ids()
-        .all(|id| graph.inputs_of(id).iter().all(|link| link.node.index() < id.index()));
-    if ascending {
-        return Ok(graph.ids().collect());
-    }
     let mut order = Vec::with_capacity(graph.len());
     let mut marks: SideTable<NodeId, Mark> = SideTable::new(graph.n_ids(), Mark::New);
     let mut stack: Vec<(NodeId, u32)> = Vec::new();
     for root in graph.ids() {
-        if marks[root] != Mark::New {
+        if marks[root] == Mark::Done {
             continue;
         }
-        marks[root] = Mark::Open;
-        stack.push((root, 0));
-        while let Some((node, next)) = stack.last_mut() {
-            let Some(link) = graph.inputs_of(*node).get(*next as usize) else {
-                marks[*node] = Mark::Done;
-                order.push(*node);
-                stack.pop();
-                continue;
-            };
-            *next += 1;
-            match marks[link.node] {
-                Mark::Done => {}
-                Mark::New => {
-                    marks[link.node] = Mark::Open;
-                    stack.push((link.node, 0));
-                }
-                Mark::Open => {
-                    let start = stack.iter().position(|(node, _)| *node == link.node).unwrap_or(0);
-                    return Err(Cycle(stack[start..].iter().map(|(node, _)| *node).collect()));
-                }
-            }
+        if graph.inputs_of(root).iter().any(|link| marks[link.node] != Mark::Done) {
+            marks[root] = Mark::Open;
+            stack.push((root, 0));
+            place_upstream(graph, &mut stack, &mut marks, &mut order)?;
+        } else {
+            marks[root] = Mark::Done;
+            order.push(root);
         }
     }
     Ok(order)
+}
+
+/// Appends the node on the stack behind all it reads from that is not in the order yet.
+fn place_upstream(
+    graph: &Graph,
+    stack: &mut Vec<(NodeId, u32)>,
+    marks: &mut SideTable<NodeId, Mark>,
+    order: &mut Vec<NodeId>,
+) -> Result<(), Cycle> {
+    while let Some((node, next)) = stack.last_mut() {
+        let Some(link) = graph.inputs_of(*node).get(*next as usize) else {
+            marks[*node] = Mark::Done;
+            order.push(*node);
+            stack.pop();
+            continue;
+        };
+        *next += 1;
+        match marks[link.node] {
+            Mark::Done => {}
+            Mark::New => {
+                marks[link.node] = Mark::Open;
+                stack.push((link.node, 0));
+            }
+            Mark::Open => {
+                let start = stack.iter().position(|(node, _)| *node == link.node).unwrap_or(0);
+                return Err(Cycle(stack[start..].iter().map(|(node, _)| *node).collect()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Which nodes an output can reach.

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use millstream_base::virtual_array::VirtualArray;
 use millstream_base::{Column, Limits, Mask, Type, Value, ValueType};
 
+use crate::map::Map;
+
 /// A kernel over columns with a mask.
 pub trait Function: Send + Sync {
     /// Computes the masked elements of all wanted outputs.
@@ -57,35 +59,6 @@ impl Failure {
     pub fn limit(what: &str, wanted: usize, limit: usize, raise: &str) -> Self {
         Self::whole(format!("{wanted} {what}, the limit is {limit}"))
             .with_help(format!("raise `{raise}` in the limits if this is meant"))
-    }
-}
-
-/// How the elements of a call are found in a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Map<'a> {
-    /// Element `i` is entry `i`.
-    Each,
-    /// Every element is entry 0.
-    Single,
-    /// Element `i` is entry `i % n`.
-    Tile(usize),
-    /// Element `i` is entry `i / n`.
-    Stretch(usize),
-    /// Element `i` is entry `table[i]`.
-    Table(&'a [u32]),
-}
-
-impl Map<'_> {
-    /// The entry of element `i`.
-    #[inline]
-    pub fn entry(&self, i: usize) -> usize {
-        match self {
-            Self::Each => i,
-            Self::Single => 0,
-            Self::Tile(n) => i % n,
-            Self::Stretch(n) => i / n,
-            Self::Table(table) => table[i] as usize,
-        }
     }
 }
 

@@ -115,7 +115,9 @@ impl std::fmt::Debug for Kernel {
         match self {
             Self::Form(_) => f.write_str("Form"),
             Self::Function(_) => f.write_str("Function"),
-            Self::Read { feature, level, aspect } => write!(f, "Read({feature}, {level}, {aspect:?})"),
+            Self::Read { feature, level, aspect } => {
+                write!(f, "Read({feature}, {level}, {aspect:?})")
+            }
             Self::Pass => f.write_str("Pass"),
             Self::Choose => f.write_str("Choose"),
         }

@@ -7,6 +7,7 @@ pub mod convert;
 pub mod form;
 pub mod function;
 pub mod instance;
+pub mod map;
 pub mod node_def;
 pub mod registry;
 pub mod scope;
@@ -14,8 +15,9 @@ pub mod settings;
 pub mod signature;
 
 pub use class::Class;
-pub use function::{Argument, Call, Data, Failure, Function, Map};
+pub use function::{Argument, Call, Data, Failure, Function};
 pub use instance::{Instance, Kernel};
+pub use map::Map;
 pub use node_def::{Law, NodeDef};
 pub use registry::Registry;
 pub use scope::ScopeRule;

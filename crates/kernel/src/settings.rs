@@ -155,7 +155,8 @@ impl Setting {
             SettingKind::Flag => json.as_bool().map(SettingValue::Flag),
             SettingKind::Type => json.as_str().and_then(type_named).map(SettingValue::Type),
             SettingKind::Texts => json.as_array().and_then(|items| {
-                let texts: Option<_> = items.iter().map(|item| item.as_str().map(Arc::from)).collect();
+                let texts: Option<_> =
+                    items.iter().map(|item| item.as_str().map(Arc::from)).collect();
                 texts.map(SettingValue::Texts)
             }),
             SettingKind::Numbers => json.as_array().and_then(|items| {
@@ -224,7 +225,8 @@ impl Settings {
             }
         }
         for setting in schema {
-            if values.contains_key(setting.name) || errors.iter().any(|e| e.name() == setting.name) {
+            if values.contains_key(setting.name) || errors.iter().any(|e| e.name() == setting.name)
+            {
                 continue;
             }
             match &setting.default {
@@ -340,7 +342,12 @@ mod tests {
             default: None,
             about: "",
         },
-        Setting { name: "steps", kind: SettingKind::Integer(1, 9), default: Some(SettingValue::Integer(4)), about: "" },
+        Setting {
+            name: "steps",
+            kind: SettingKind::Integer(1, 9),
+            default: Some(SettingValue::Integer(4)),
+            about: "",
+        },
     ];
 
     fn read(json: &str) -> Result<Settings, Vec<SettingError>> {
@@ -360,7 +367,11 @@ mod tests {
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(
             texts,
-            ["there is no setting called `step`", "setting `steps` is 10", "setting `mode` is missing"]
+            [
+                "there is no setting called `step`",
+                "setting `steps` is 10",
+                "setting `mode` is missing"
+            ]
         );
     }
 }

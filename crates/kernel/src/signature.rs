@@ -107,7 +107,10 @@ pub enum TypeError {
     },
     /// A generic list would be nested too deep.
     #[error("lists are nested too deep")]
-    #[diagnostic(code(types::list_depth), help("lists may be nested {} deep", Type::MAX_LIST_DEPTH))]
+    #[diagnostic(
+        code(types::list_depth),
+        help("lists may be nested {} deep", Type::MAX_LIST_DEPTH)
+    )]
     ListDepth,
 }
 
@@ -299,7 +302,12 @@ fn suggested(among: Among, literals: &[&Json]) -> Type {
     let parses = |ty: &&Type| literals.iter().all(|json| literal::from_json(**ty, json).is_ok());
     let candidates = among.candidates();
     let preferred = candidates.iter().filter(|ty| **ty == Type::F32).chain(candidates);
-    preferred.clone().find(parses).or_else(|| preferred.clone().next()).copied().unwrap_or(Type::F32)
+    preferred
+        .clone()
+        .find(parses)
+        .or_else(|| preferred.clone().next())
+        .copied()
+        .unwrap_or(Type::F32)
 }
 
 #[cfg(test)]

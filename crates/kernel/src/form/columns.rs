@@ -19,6 +19,7 @@ mod transfer;
 use millstream_base::mask::{Mask, Segment};
 
 use super::Form;
+use crate::map::Map;
 use execute::{Chunk, Machine};
 use plan::Plan;
 pub use storage::{LaneSlice, LaneSliceMut};
@@ -32,21 +33,6 @@ const SHORT: usize = 32;
 
 /// Up to so many elements are computed one by one, which saves most of the planning.
 const FEW: usize = 4;
-
-/// Which stored value element `i` has.
-#[derive(Clone, Copy, Debug)]
-pub enum Map<'a> {
-    /// Number `i`.
-    Each,
-    /// Number 0, for all elements.
-    Single,
-    /// Number `i % n`; `n` is not 0.
-    Tile(usize),
-    /// Number `i / n`; `n` is not 0.
-    Stretch(usize),
-    /// Number `table[i]`.
-    Table(&'a [u32]),
-}
 
 /// Where the values of a parameter come from.
 #[derive(Clone, Copy, Debug)]

@@ -25,9 +25,7 @@ use millstream_base::id::Arena;
 use millstream_base::lane::Lane;
 
 pub use build::{FormBuilder, Val};
-pub use columns::{
-    ColumnScratch, LaneInput, LaneOutput, LaneSlice, LaneSliceMut, Map, run_columns,
-};
+pub use columns::{ColumnScratch, LaneInput, LaneOutput, LaneSlice, LaneSliceMut, run_columns};
 pub use lane_value::{LaneValue, canonical_bits};
 pub use op::Op;
 pub use operand::Operand;

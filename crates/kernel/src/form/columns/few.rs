@@ -6,10 +6,11 @@ use millstream_base::mask::Mask;
 
 use super::plan::Plan;
 use super::storage::{LaneSlice, LaneSliceMut};
-use super::{LaneInput, LaneOutput, Map};
+use super::{LaneInput, LaneOutput};
 use crate::form::Form;
 use crate::form::lane_value::LaneValue;
 use crate::form::scalar::step;
+use crate::map::Map;
 
 /// Computes and writes the elements of the mask.
 pub(super) fn run(

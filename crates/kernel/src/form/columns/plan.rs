@@ -4,8 +4,9 @@ use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
 use super::few::input_bits;
-use super::{LaneInput, LaneOutput, Map};
+use super::{LaneInput, LaneOutput};
 use crate::form::{Form, Inst, Op, Reg, eval_op};
+use crate::map::Map;
 
 /// No buffer, or no use.
 const NONE: u32 = u32::MAX;

@@ -6,8 +6,9 @@ use millstream_base::lane::Lane;
 use super::execute::{Chunk, Machine};
 use super::plan::Direct;
 use super::storage::Stored;
-use super::{LaneInput, LaneOutput, Map};
+use super::{LaneInput, LaneOutput};
 use crate::form::Reg;
+use crate::map::Map;
 
 impl Machine<'_, '_> {
     /// Loads a parameter into its buffer, unless it can be read where it is.
