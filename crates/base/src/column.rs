@@ -241,6 +241,20 @@ impl Column {
         }
     }
 
+    /// The lists themselves.
+    ///
+    /// # Errors
+    /// The column, if its elements are no lists or others share it.
+    pub fn try_into_ragged(self) -> Result<Ragged, Self> {
+        if self.as_ragged().is_none() {
+            return Err(self);
+        }
+        match Arc::downcast::<Ragged>(self.0.into_any()) {
+            Ok(lists) => Arc::try_unwrap(lists).map_err(|shared| Self(shared)),
+            Err(_) => unreachable!("the type was just checked"),
+        }
+    }
+
     /// The elements at these positions, in their order.
     pub fn gather(&self, indices: impl ExactSizeIterator<Item = usize>) -> Self {
         let mut indices = indices;

@@ -86,6 +86,11 @@ impl Ragged {
         &self.values
     }
 
+    /// The offsets and the elements of all lists, to be put together again by [`new`](Self::new).
+    pub fn into_parts(self) -> (Vec<usize>, Column) {
+        (self.offsets, self.values)
+    }
+
     /// Positions of list `i` in [`values`](Self::values).
     pub fn range(&self, i: usize) -> Range<usize> {
         self.offsets[i]..self.offsets[i + 1]
@@ -148,6 +153,17 @@ mod tests {
         let gathered = lists().gather(&mut [2, 0, 0].into_iter());
         assert_eq!(gathered.offsets(), [0, 1, 3, 5]);
         assert_eq!(gathered.values().as_slice::<f32>(), Some(&[3.0, 1.0, 2.0, 1.0, 2.0][..]));
+    }
+
+    #[test]
+    fn a_column_gives_its_lists_back_when_nobody_shares_it() {
+        let column = Column::from_ragged(lists());
+        let shared = column.clone();
+        let column = column.try_into_ragged().expect_err("shared");
+        drop(shared);
+        let (offsets, values) = column.try_into_ragged().expect("alone").into_parts();
+        assert_eq!((offsets, values.len()), (vec![0, 2, 2, 3], 3));
+        assert!(values.try_into_ragged().is_err());
     }
 
     #[test]
