@@ -1,0 +1,329 @@
+//! Filling the outputs of functions over columns, element by element.
+//!
+//! A call in which every input is one value for all elements computes one element and gives one
+//! value; any other gives a column in which the elements of the mask are filled. Both go through
+//! [`Cells`] for single values and [`ListCells`] for lists, so that a node says only what happens
+//! at one element. How to write one: make the cells, read the inputs, fill, put.
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use millstream_base::ragged::Ragged;
+use millstream_base::{Column, Limits, Value, ValueType};
+use millstream_kernel::function::SharedFunction;
+use millstream_kernel::{Call, Data, Failure, Kernel, Map};
+
+/// The kernel that calls a Rust closure.
+pub(crate) fn function(
+    f: impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static,
+) -> Kernel {
+    let f: SharedFunction = Arc::new(f);
+    Kernel::Function(f)
+}
+
+/// Whether every input is one value for all elements.
+pub(crate) fn is_uniform(call: &Call<'_>) -> bool {
+    (0..call.n_inputs()).all(|i| {
+        let argument = call.argument(i);
+        matches!(argument.data(), Data::One(_)) || matches!(argument.map(), Map::Single)
+    })
+}
+
+/// The first element of the mask, whose inputs stand for all in a uniform call.
+pub(crate) fn first(call: &Call<'_>) -> Option<usize> {
+    call.mask().bounds().map(|bounds| bounds.start)
+}
+
+/// Single values on their way into output 0.
+pub(crate) struct Cells<T> {
+    values: Vec<T>,
+    uniform: bool,
+}
+
+impl<T: ValueType> Cells<T> {
+    /// Room for the values of a call.
+    pub(crate) fn new(call: &mut Call<'_>) -> Self {
+        let uniform = is_uniform(call);
+        Self { values: if uniform { Vec::new() } else { call.buffer(0) }, uniform }
+    }
+
+    /// Computes the elements of the mask, ascending; stops at the first that fails.
+    pub(crate) fn fill(
+        &mut self,
+        call: &Call<'_>,
+        mut element: impl FnMut(usize) -> Result<T, Failure>,
+    ) -> Result<(), Failure> {
+        if self.uniform {
+            self.values.push(first(call).map_or_else(|| Ok(T::default_value()), element)?);
+            return Ok(());
+        }
+        for i in call.mask() {
+            self.values[i] = element(i)?;
+        }
+        Ok(())
+    }
+
+    /// Sets output 0.
+    pub(crate) fn put(mut self, call: &mut Call<'_>) {
+        if self.uniform {
+            let value = self.values.pop().expect("a uniform call has filled one value");
+            call.set_one(0, value);
+        } else {
+            call.set(0, self.values);
+        }
+    }
+}
+
+/// Lists on their way into output 0, in one buffer; elements outside of the mask get none.
+///
+/// `T` is the type of the items, or `usize` for positions in a column that holds them.
+pub(crate) struct ListCells<T> {
+    offsets: Vec<usize>,
+    items: Vec<T>,
+    uniform: bool,
+}
+
+impl<T> ListCells<T> {
+    /// Room for the lists of a call.
+    pub(crate) fn new(call: &Call<'_>) -> Self {
+        Self { offsets: vec![0], items: Vec::new(), uniform: is_uniform(call) }
+    }
+
+    /// Appends the items of each element of the mask, ascending; stops at the first that fails.
+    ///
+    /// `n_items` is how many there are at most, and is checked against the limit before `write`
+    /// appends them.
+    pub(crate) fn fill(
+        &mut self,
+        call: &Call<'_>,
+        n_items: impl Fn(usize) -> usize,
+        mut write: impl FnMut(usize, &mut Vec<T>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let limits = call.limits();
+        if self.uniform {
+            if let Some(i) = first(call) {
+                check_length(n_items(i), i, limits)?;
+                write(i, &mut self.items)?;
+            }
+            return Ok(());
+        }
+        self.offsets.reserve(call.extent());
+        for i in call.mask() {
+            self.offsets.resize(i + 1, self.items.len());
+            let n = n_items(i);
+            check_length(n, i, limits)?;
+            check_total(self.items.len().saturating_add(n), limits)?;
+            write(i, &mut self.items)?;
+        }
+        self.offsets.resize(call.extent() + 1, self.items.len());
+        Ok(())
+    }
+
+    fn into_data(self, column: impl FnOnce(Vec<T>) -> Column) -> Result<Data, Failure> {
+        let values = column(self.items);
+        if self.uniform {
+            values.ty().list().ok_or_else(too_deep)?;
+            return Ok(Data::One(Value::List(values)));
+        }
+        let lists = Ragged::new(self.offsets, values).ok_or_else(too_deep)?;
+        Ok(Data::Many(Column::from_ragged(lists)))
+    }
+}
+
+impl<T: ValueType> ListCells<T> {
+    /// Sets output 0 to lists of the items.
+    pub(crate) fn put(self, call: &mut Call<'_>) -> Result<(), Failure> {
+        put(call, self.into_data(Column::from_vec)?);
+        Ok(())
+    }
+}
+
+impl ListCells<usize> {
+    /// Sets output 0 to lists of what stands at the positions in `source`.
+    pub(crate) fn put_from(self, call: &mut Call<'_>, source: &Column) -> Result<(), Failure> {
+        put(call, self.into_data(|positions| source.gather(positions.into_iter()))?);
+        Ok(())
+    }
+}
+
+/// Sets output 0 to one entry of `source` per element; `position` says which.
+pub(crate) fn pick(
+    call: &mut Call<'_>,
+    source: &Column,
+    mut position: impl FnMut(&Call<'_>, usize) -> Result<usize, Failure>,
+) -> Result<(), Failure> {
+    let Some(first) = first(call) else {
+        call.set_one(0, source.ty().default_value());
+        return Ok(());
+    };
+    let of_first = position(call, first)?;
+    if is_uniform(call) {
+        call.set_one(0, source.get(of_first));
+        return Ok(());
+    }
+    // Elements outside of the mask may hold anything, so they hold what the first does.
+    let mut positions = vec![of_first; call.extent()];
+    for i in call.mask() {
+        positions[i] = position(call, i)?;
+    }
+    let column = source.gather(positions.into_iter());
+    call.set(0, column);
+    Ok(())
+}
+
+/// Hands input `i` on as output 0.
+pub(crate) fn hand_on(call: &mut Call<'_>, i: usize) {
+    let (map, extent) = (call.argument(i).map(), call.extent());
+    match (call.take(i), map) {
+        (Data::One(value), _) => call.set_one(0, value),
+        (Data::Many(column), Map::Single) => call.set_one(0, column.get(0)),
+        (Data::Many(column), Map::Each) if column.len() == extent => call.set(0, column),
+        (Data::Many(column), map) => {
+            call.set(0, column.gather((0..extent).map(|i| map.entry(i))));
+        }
+    }
+}
+
+/// Checks the length of the list that element `i` is about to get.
+pub(crate) fn check_length(n: usize, i: usize, limits: &Limits) -> Result<(), Failure> {
+    if n <= limits.list_length {
+        return Ok(());
+    }
+    let failure = Failure::limit("items in one list", n, limits.list_length, "list_length");
+    Err(Failure { element: Some(i), ..failure })
+}
+
+/// Checks the items of all lists of a column together.
+fn check_total(n: usize, limits: &Limits) -> Result<(), Failure> {
+    if n <= limits.list_length {
+        return Ok(());
+    }
+    Err(Failure::limit("items in the lists of one column", n, limits.list_length, "list_length"))
+}
+
+/// What is wrong when a list cannot be put into a list any more.
+pub(crate) fn too_deep() -> Failure {
+    Failure::whole("lists are nested too deep")
+}
+
+/// The column that holds the items of all lists of input `i`.
+pub(crate) fn items(call: &Call<'_>, i: usize) -> Column {
+    match call.argument(i).data() {
+        Data::One(Value::List(items)) => items.clone(),
+        Data::One(_) => panic!("the argument is a list"),
+        Data::Many(column) => {
+            column.as_ragged().expect("the argument is a column of lists").values().clone()
+        }
+    }
+}
+
+/// Sets output 0.
+pub(crate) fn put(call: &mut Call<'_>, data: Data) {
+    match data {
+        Data::One(value) => call.set_one(0, value),
+        Data::Many(column) => call.set(0, column),
+    }
+}
+
+/// The lists of a mutable input, taken out of the call to be written in place where nobody else
+/// uses them.
+pub(crate) struct ListEdit<'a> {
+    data: Data,
+    map: Map<'a>,
+    uniform: bool,
+}
+
+const IS_LIST: &str = "the argument is a list of the signature's type";
+
+impl<'a> ListEdit<'a> {
+    /// Takes input `i`; the call must not read it any more.
+    pub(crate) fn take(call: &mut Call<'a>, i: usize) -> Self {
+        let (uniform, map) = (is_uniform(call), call.argument(i).map());
+        Self { data: call.take(i), map, uniform }
+    }
+
+    /// The one list, where every input is one value for all elements; else what was taken.
+    pub(crate) fn uniform(self) -> Result<Column, Self> {
+        match self {
+            Self { data: Data::One(Value::List(items)), uniform: true, .. } => Ok(items),
+            Self { data: Data::Many(column), uniform: true, .. } => {
+                Ok(column.as_ragged().expect(IS_LIST).list(0))
+            }
+            other => Err(other),
+        }
+    }
+
+    /// The column that holds the items of all lists.
+    pub(crate) fn items(&self) -> &Column {
+        match &self.data {
+            Data::One(Value::List(items)) => items,
+            Data::One(_) => panic!("{IS_LIST}"),
+            Data::Many(column) => column.as_ragged().expect(IS_LIST).values(),
+        }
+    }
+
+    /// Where the list of element `i` stands in [`items`](Self::items).
+    pub(crate) fn range(&self, i: usize) -> std::ops::Range<usize> {
+        match &self.data {
+            Data::One(_) => 0..self.items().len(),
+            Data::Many(column) => column.as_ragged().expect(IS_LIST).range(self.map.entry(i)),
+        }
+    }
+
+    /// Lets `write` change the items of each element of the mask, ascending, but not their number.
+    pub(crate) fn edit<T: ValueType>(
+        self,
+        call: &Call<'_>,
+        mut write: impl FnMut(usize, &mut [T]) -> Result<(), Failure>,
+    ) -> Result<Data, Failure> {
+        let lists = match self.uniform() {
+            Ok(mut items) => {
+                if let Some(i) = first(call) {
+                    write(i, items.make_mut::<T>().expect(IS_LIST))?;
+                }
+                return Ok(Data::One(Value::List(items)));
+            }
+            Err(lists) => lists,
+        };
+        match lists {
+            Self { data: Data::Many(column), map: Map::Each, .. } if column.len() == call.extent() => {
+                edit_column(call, column, write)
+            }
+            lists => {
+                let source = lists.items().as_slice::<T>().expect(IS_LIST);
+                let mut cells = ListCells { offsets: vec![0], items: Vec::new(), uniform: false };
+                cells.fill(call, |i| lists.range(i).len(), |i, items| {
+                    let start = items.len();
+                    items.extend_from_slice(&source[lists.range(i)]);
+                    write(i, &mut items[start..])
+                })?;
+                cells.into_data(Column::from_vec)
+            }
+        }
+    }
+}
+
+/// Writes the lists of a whole column, in place if nobody else uses it.
+fn edit_column<T: ValueType>(
+    call: &Call<'_>,
+    column: Column,
+    mut write: impl FnMut(usize, &mut [T]) -> Result<(), Failure>,
+) -> Result<Data, Failure> {
+    let (offsets, mut values) = match column.try_into_ragged() {
+        Ok(lists) => lists.into_parts(),
+        Err(shared) => {
+            let lists = shared.as_ragged().expect(IS_LIST);
+            (lists.offsets().to_vec(), lists.values().clone())
+        }
+    };
+    let items = values.make_mut::<T>().expect(IS_LIST);
+    for i in call.mask() {
+        write(i, &mut items[offsets[i]..offsets[i + 1]])?;
+    }
+    let lists = Ragged::new(offsets, values).ok_or_else(too_deep)?;
+    Ok(Data::Many(Column::from_ragged(lists)))
+}

@@ -1,0 +1,116 @@
+//! Calling functions over columns in tests: with single values, columns, maps and masks.
+
+use std::sync::Arc;
+
+use millstream_base::{Column, Limits, Mask, Type, Value};
+use millstream_kernel::function::Output;
+use millstream_kernel::{Argument, Call, Data, Failure, Instance, Kernel, Map, Settings};
+use serde_json::Value as Json;
+
+/// A node of the library with these settings and generics; `arities` as for `instantiate`, empty
+/// for one source per socket.
+pub(crate) fn instance(name: &str, set: &Json, generics: &[Type], arities: &[u16]) -> Instance {
+    try_instance(name, set, generics, arities).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// As [`instance`], or what is wrong with the settings.
+pub(crate) fn try_instance(
+    name: &str,
+    set: &Json,
+    generics: &[Type],
+    arities: &[u16],
+) -> Result<Instance, String> {
+    let registry = crate::registry();
+    let def = Arc::clone(registry.get(name).unwrap_or_else(|| panic!("no node {name}")));
+    let given = set.as_object().expect("an object").iter().map(|(key, json)| (key.as_str(), json));
+    let settings = Settings::read(&def.settings, given, &|name| registry.type_named(name))
+        .map_err(|errors| errors[0].to_string())?;
+    let n_sockets = def.signature(&settings).map_err(|error| error.to_string())?.inputs.len();
+    let ones = vec![1; n_sockets];
+    let arities = if arities.is_empty() { &ones } else { arities };
+    def.instantiate(settings, generics.to_vec(), arities).map_err(|error| error.to_string())
+}
+
+/// An argument of a call: data that nobody else uses, and how elements find their entry.
+pub(crate) type Given<'a> = (Data, Map<'a>);
+
+/// One value for all elements.
+pub(crate) fn one(value: impl Into<Value>) -> Given<'static> {
+    (Data::One(value.into()), Map::Each)
+}
+
+/// An entry per element.
+pub(crate) fn many(column: impl Into<Column>) -> Given<'static> {
+    (Data::Many(column.into()), Map::Each)
+}
+
+/// A list of these items.
+pub(crate) fn list(items: impl Into<Column>) -> Value {
+    Value::List(items.into())
+}
+
+/// A column of these lists of one type.
+pub(crate) fn lists(lists: &[Value]) -> Column {
+    lists[0].ty().collect(&mut lists.iter().cloned()).expect("lists of one type")
+}
+
+/// Output 0 of a call.
+pub(crate) fn call(
+    instance: &Instance,
+    given: Vec<Given<'_>>,
+    mask: &Mask,
+    extent: usize,
+    limits: &Limits,
+) -> Result<Data, Failure> {
+    let Kernel::Function(function) = &instance.kernel else {
+        panic!("{} is a function", instance.name())
+    };
+    for ((data, _), slot) in given.iter().zip(&instance.inputs) {
+        assert_eq!(data.ty(), slot.received(), "an argument of {}", instance.name());
+    }
+    assert_eq!(given.len(), instance.inputs.len(), "arguments of {}", instance.name());
+    let mut arguments: Vec<Argument<'_>> =
+        given.into_iter().map(|(data, map)| Argument::owned(data, map)).collect();
+    let mut outputs = [Output::Wanted(None)];
+    function.call(&mut Call::new(mask, extent, limits, &mut arguments, &mut outputs))?;
+    let [Output::Done(data)] = outputs else { panic!("{} sets its output", instance.name()) };
+    assert_eq!(data.ty(), instance.outputs[0].ty, "the output of {}", instance.name());
+    Ok(data)
+}
+
+/// The value that a node gives for single values; generics are those of the first argument or of
+/// the items of a first argument that is a list.
+pub(crate) fn value(name: &str, set: &Json, args: Vec<Value>) -> Result<Value, Failure> {
+    let first = args.first().map_or(Type::F32, Value::ty);
+    value_of(name, set, first.element().unwrap_or(first), args)
+}
+
+/// As [`value`], with the type of the generic, if the node has one.
+pub(crate) fn value_of(
+    name: &str,
+    set: &Json,
+    generic: Type,
+    args: Vec<Value>,
+) -> Result<Value, Failure> {
+    let registry = crate::registry();
+    let def = registry.get(name).unwrap_or_else(|| panic!("no node {name}"));
+    let n_sockets = def.fixed_signature().map_or(1, |signature| signature.inputs.len());
+    let multiple = def
+        .fixed_signature()
+        .and_then(|signature| signature.inputs.iter().position(|socket| socket.multiple));
+    let mut arities = vec![1; n_sockets];
+    if let Some(socket) = multiple {
+        arities[socket] = (args.len() + 1 - n_sockets) as u16;
+    }
+    let instance = instance(name, set, &[generic], &arities);
+    let given = args.into_iter().map(one).collect();
+    match call(&instance, given, &Mask::full(1), 1, &Limits::default())? {
+        Data::One(value) => Ok(value),
+        Data::Many(_) => panic!("{name} gives one value for single values"),
+    }
+}
+
+/// What a node gives for single values, as text; the message where it fails.
+pub(crate) fn text(name: &str, set: &Json, args: Vec<Value>) -> String {
+    value(name, set, args).map_or_else(|failure| failure.message, |value| value.to_string())
+}

@@ -1,0 +1,117 @@
+//! What reductions give, over lists and along axes.
+
+use millstream_base::{Column, Limits, Mask, Type, Value, Vec2};
+use millstream_kernel::{Data, Map, ScopeRule};
+use serde_json::json;
+
+use crate::cells::testing::{call, instance, list, lists, many, one, text, try_instance};
+
+fn reduced(name: &str, items: impl Into<Column>) -> String {
+    let items = list(items);
+    text(&format!("list.{name}"), &json!({}), vec![items])
+}
+
+#[test]
+fn lists_reduce_to_one_value() {
+    let items = || vec![3.0_f32, -1.0, 4.0];
+    assert_eq!(reduced("sum", items()), "6.0");
+    assert_eq!(reduced("product", items()), "-12.0");
+    assert_eq!(reduced("mean", items()), "2.0");
+    assert_eq!(reduced("minimum", items()), "-1.0");
+    assert_eq!(reduced("maximum", items()), "4.0");
+    assert_eq!(reduced("first", items()), "3.0");
+    assert_eq!(reduced("last", items()), "4.0");
+    assert_eq!(reduced("any", vec![false, true]), "true");
+    assert_eq!(reduced("all", vec![false, true]), "false");
+    assert_eq!(reduced("count_true", vec![true, false, true]), "2");
+}
+
+#[test]
+fn nothing_reduces_to_what_is_documented() {
+    let none = || Vec::<f32>::new();
+    assert_eq!(reduced("sum", none()), "0.0");
+    assert_eq!(reduced("product", none()), "1.0");
+    assert_eq!(reduced("mean", none()), "\"nan\"");
+    assert_eq!(reduced("minimum", none()), "an empty list has no minimum");
+    assert_eq!(reduced("first", none()), "an empty list has no first");
+    assert_eq!(reduced("any", Vec::<bool>::new()), "false");
+    assert_eq!(reduced("all", Vec::<bool>::new()), "true");
+    assert_eq!(reduced("count_true", Vec::<bool>::new()), "0");
+}
+
+#[test]
+fn vectors_reduce_by_component_and_integers_wrap() {
+    let items = vec![Vec2([1.0, 5.0]), Vec2([3.0, 2.0])];
+    assert_eq!(reduced("minimum", items.clone()), "[1.0, 2.0]");
+    assert_eq!(reduced("mean", items), "[2.0, 3.5]");
+    assert_eq!(reduced("sum", vec![i32::MAX, 1]), "-2147483648");
+    assert_eq!(reduced("product", vec![1_i64 << 62, 4]), "0");
+}
+
+#[test]
+fn a_nan_gives_way_to_a_number() {
+    assert_eq!(reduced("minimum", vec![f32::NAN, 2.0]), "2.0");
+    assert_eq!(reduced("maximum", vec![f32::NAN]), "\"nan\"");
+    assert_eq!(reduced("minimum", vec![0.0_f32, -0.0]), "-0.0");
+    assert_eq!(reduced("sum", vec![f32::NAN, 2.0]), "\"nan\"");
+}
+
+#[test]
+fn a_column_of_lists_reduces_element_by_element() {
+    let column = lists(&[list(vec![1, 2]), list(Vec::<i32>::new()), list(vec![5, 6, 7])]);
+    let node = instance("list.sum", &json!({}), &[Type::I32], &[]);
+    let limits = Limits::default();
+    let sums = call(&node, vec![many(column.clone())], &Mask::full(3), 3, &limits).expect("sums");
+    assert_eq!((0..3).map(|i| sums.get(i).to_string()).collect::<Vec<_>>(), ["3", "0", "18"]);
+    let node = instance("list.last", &json!({}), &[Type::I32], &[]);
+    let failure = call(&node, vec![many(column.clone())], &Mask::full(3), 3, &limits);
+    assert_eq!(failure.expect_err("one is empty").element, Some(1));
+    let ends = Mask::from_indices(vec![0, 2]).expect("ascending");
+    let lasts = call(&node, vec![many(column)], &ends, 3, &limits).expect("not demanded");
+    assert_eq!((lasts.get(0).to_string(), lasts.get(2).to_string()), ("2".into(), "7".into()));
+}
+
+#[test]
+fn the_demanded_element_of_an_empty_column_of_lists_fails() {
+    let node = instance("list.first", &json!({}), &[Type::STRING], &[]);
+    let empty = || many(lists(&[list(Vec::<std::sync::Arc<str>>::new())]));
+    let nothing = call(&node, vec![empty()], &Mask::empty(), 1, &Limits::default());
+    assert!(nothing.is_ok());
+    let failure = call(&node, vec![empty()], &Mask::full(1), 1, &Limits::default());
+    assert_eq!(failure.expect_err("empty").element, Some(0));
+}
+
+#[test]
+fn reductions_along_an_axis_are_those_over_its_list() {
+    let node = instance("reduce.sum", &json!({"level": 2}), &[Type::F32], &[]);
+    let [ScopeRule::Along { level: 2, .. }] = &node.inputs[0].scope[..] else {
+        panic!("evaluated along an axis")
+    };
+    let items: Vec<f32> = (0..5000).map(|i| 1.0 / (i as f32 + 1.0)).collect();
+    let given = vec![one(list(items.clone()))];
+    let sum = call(&node, given, &Mask::full(1), 1, &Limits::default()).expect("sums");
+    assert_eq!(sum.get(0).to_string(), reduced("sum", items));
+    let refused = try_instance("reduce.sum", &json!({"level": 16}), &[Type::F32], &[]);
+    assert_eq!(refused.expect_err("too far out"), "setting `level` is 16");
+}
+
+#[test]
+fn running_sums_are_written_in_place_when_nobody_else_reads() {
+    let node = instance("scan.sum", &json!({}), &[Type::I32], &[]);
+    let run = |given, extent| {
+        call(&node, vec![given], &Mask::full(extent), extent, &Limits::default()).expect("sums")
+    };
+    let items = Column::from_vec(vec![1, 2, 3]);
+    let buffer = items.as_slice::<i32>().expect("i32").as_ptr();
+    let Data::One(Value::List(sums)) = run(one(list(items)), 1) else { panic!("one list") };
+    assert_eq!(sums.as_slice::<i32>(), Some(&[1, 3, 6][..]));
+    assert_eq!(sums.as_slice::<i32>().map(<[i32]>::as_ptr), Some(buffer));
+
+    let two = lists(&[list(vec![1, 1]), list(vec![2, 2, 2])]);
+    let shared = two.clone();
+    assert_eq!(run(many(two), 2).get(1).to_string(), "[2,4,6]".replace(',', ", "));
+    assert_eq!(shared.get(1).to_string(), "[2, 2, 2]");
+    let swapped = run((Data::Many(shared), Map::Table(&[1, 0, 1])), 3);
+    assert_eq!(swapped.get(0).to_string(), "[2, 4, 6]");
+    assert_eq!(swapped.get(1).to_string(), "[1, 2]");
+}
