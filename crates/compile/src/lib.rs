@@ -1,1 +1,117 @@
-//! (being written)
+//! From a checked document to a plan: lowering, passes, schedule.
+//!
+//! [`compile`] lowers the document to a flat graph ([`lower`](lower::lower)), runs the [`PASSES`]
+//! in their order and schedules what is left ([`schedule`](schedule::schedule)). What the passes
+//! know of nodes they take from the [`analyses`], which leave the graph as it is. Nothing recurses,
+//! and nothing is worse than `n log n` in nodes and links.
+
+pub mod analyses;
+pub mod available;
+mod converter;
+pub mod expansion;
+pub mod lower;
+pub mod passes;
+pub mod schedule;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::{Feature, Limits, NodePath};
+use millstream_document::Checked;
+use millstream_ir::verify::{Stage, verify};
+use millstream_ir::walk::Cycle;
+use millstream_ir::{Graph, NodeId, Plan, walk};
+use millstream_kernel::Registry;
+
+pub use passes::{Changed, PASSES, Pass, PassContext, Phase};
+
+/// How to compile.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What may be used.
+    pub limits: Limits,
+    /// Stop after this phase; [`compile`] inserts conversions in any case. `None` runs all passes.
+    pub after: Option<Phase>,
+    /// What requests will provide: a document that needs anything else is refused. `None` accepts
+    /// all, and leaves it to requests.
+    pub available: Option<Vec<Feature>>,
+}
+
+/// The plan of a document.
+///
+/// # Errors
+/// If its groups expand beyond the limits, if it uses too many different features and levels, or if
+/// it needs a feature that is not available.
+pub fn compile(
+    checked: &Checked,
+    registry: &Registry,
+    options: &Options,
+) -> Result<Plan, Diagnostics> {
+    let after = options.after.map(|phase| phase.max(Phase::Conversions));
+    let graph = run_passes(checked, registry, &options.limits, after)?;
+    let plan = schedule::schedule(graph, checked.fps)?;
+    if let Some(available) = &options.available {
+        let problems = available::check_available(&plan, registry, available);
+        if problems.has_errors() {
+            return Err(problems);
+        }
+    }
+    Ok(plan)
+}
+
+/// The graph of a document after a phase, or after all.
+///
+/// # Errors
+/// If its groups expand beyond the limits, or if it uses too many different features and levels.
+pub fn compile_graph(
+    checked: &Checked,
+    registry: &Registry,
+    options: &Options,
+) -> Result<Graph, Diagnostics> {
+    run_passes(checked, registry, &options.limits, options.after)
+}
+
+fn run_passes(
+    checked: &Checked,
+    registry: &Registry,
+    limits: &Limits,
+    after: Option<Phase>,
+) -> Result<Graph, Diagnostics> {
+    let mut graph = lower::lower(checked, registry, limits)?;
+    assert_sound(&graph, Stage::Lowered, Phase::Lower);
+    let cx = PassContext { registry, limits };
+    for pass in PASSES {
+        if after.is_some_and(|last| pass.phase > last) {
+            break;
+        }
+        (pass.run)(&mut graph, &cx)?;
+        assert_sound(&graph, Stage::Converted, pass.phase);
+    }
+    Ok(graph)
+}
+
+/// Stops a debug build at the phase that broke an invariant.
+fn assert_sound(graph: &Graph, stage: Stage, phase: Phase) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = verify(graph, stage)
+    {
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        panic!("the graph is sound after `{}`: {}", phase.name(), errors.join("; "));
+    }
+}
+
+/// All nodes, each behind what it reads from.
+///
+/// # Errors
+/// If there is a cycle, which checked documents have not.
+pub fn order(graph: &Graph) -> Result<Vec<NodeId>, Diagnostics> {
+    walk::order(graph).map_err(|Cycle(nodes)| {
+        let shown = nodes.iter().take(8).map(ToString::to_string);
+        let mut text = shown.collect::<Vec<_>>().join(", ");
+        if nodes.len() > 8 {
+            text.push_str("...");
+        }
+        let path = nodes.first().map_or_else(NodePath::root, |id| {
+            graph.paths.get(graph.node(*id).path)
+        });
+        passes::PassError::Cycle { nodes: text }.at(path)
+    })
+}

@@ -1,0 +1,14 @@
+//! What is learnt about the nodes of a graph, in tables beside it.
+//!
+//! Each analysis is one walk in topological order. A table is of the graph as it was; who changes
+//! the graph computes it again.
+
+mod axes;
+mod classes;
+mod needs;
+mod users;
+
+pub use axes::{Axes, AxesOf, axes};
+pub use classes::{classes, own_class};
+pub use needs::{NeedFlow, Needs, needs};
+pub use users::{Users, depths, users};

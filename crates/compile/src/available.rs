@@ -1,0 +1,179 @@
+//! Which needs nobody provides, and the way from the output to what reads them.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::feature::{Aspect, Need};
+use millstream_base::path::Place;
+use millstream_base::{Feature, FeatureSet};
+use millstream_ir::need_map::Fate;
+use millstream_ir::{Plan, StepId, StepOp};
+use millstream_kernel::{Kernel, Registry, ScopeRule};
+use rustc_hash::FxHashMap;
+
+/// A document needs something of its context that nobody provides.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("output `{output}` needs {need}, which is not available: {way}")]
+#[diagnostic(code(needs::unavailable), help("{hint}"))]
+pub struct Unavailable {
+    /// The output.
+    pub output: String,
+    /// What is needed.
+    pub need: String,
+    /// The nodes from the output to the one that reads it.
+    pub way: String,
+    /// Which nodes could provide it.
+    pub hint: String,
+}
+
+/// The way of a need through a plan, from an output to the step that reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Position of the output.
+    pub output: usize,
+    /// What is needed there.
+    pub need: Need,
+    /// The steps from the output's to the reader, none left out; a shortest way.
+    pub steps: Vec<StepId>,
+}
+
+/// A problem for each output and value it needs that is not among `available`. A request provides
+/// level 0 of what is available: a need of a further level asks for an injector in the document.
+pub fn check_available(plan: &Plan, registry: &Registry, available: &[Feature]) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    let provided = |need: &Need| need.level == 0 && available.contains(&need.feature);
+    for way in missing(plan, &provided) {
+        let reader = way.steps.last().map(|step| plan.steps[*step].path);
+        let path = reader.map(|path| plan.paths.get(path)).unwrap_or_else(|| "".into());
+        let error = Unavailable {
+            output: plan.outputs[way.output].name.to_string(),
+            need: format!("`{}`", way.need),
+            way: describe(plan, &way),
+            hint: hint(registry, &way.need),
+        };
+        problems.report(Place::at(path), &error);
+    }
+    problems
+}
+
+/// For each output and each value it needs that is not `provided`: a shortest way to a reader.
+pub fn missing(plan: &Plan, provided: &dyn Fn(&Need) -> bool) -> Vec<Way> {
+    let mut ways = Vec::new();
+    for (output, declared) in plan.outputs.iter().enumerate() {
+        let step = declared.source.step;
+        for bit in plan.needs_of(&plan.steps[step]).bits() {
+            let need = plan.needs.need(bit);
+            if need.aspect == Aspect::Value && !provided(need) {
+                let steps = shortest(plan, step, bit);
+                ways.push(Way { output, need: need.clone(), steps });
+            }
+        }
+    }
+    ways
+}
+
+/// A shortest way upstream along a need, which changes its level on the way.
+fn shortest(plan: &Plan, start: StepId, bit: u32) -> Vec<StepId> {
+    let mut came_from: FxHashMap<(StepId, u32), (StepId, u32)> = FxHashMap::default();
+    let mut queue = VecDeque::from([(start, bit)]);
+    while let Some((step, bit)) = queue.pop_front() {
+        if reads(plan, step, bit) {
+            let mut way = vec![step];
+            let mut at = (step, bit);
+            while let Some(before) = came_from.get(&at) {
+                way.push(before.0);
+                at = *before;
+            }
+            way.reverse();
+            return way;
+        }
+        for next in upstream(plan, step, bit) {
+            if next != (start, bit) && !came_from.contains_key(&next) {
+                came_from.insert(next, (step, bit));
+                queue.push_back(next);
+            }
+        }
+    }
+    vec![start]
+}
+
+/// Whether the step itself reads the need.
+fn reads(plan: &Plan, step: StepId, bit: u32) -> bool {
+    let StepOp::Call(instance) = plan.steps[step].op else { return false };
+    match &plan.instances[instance].kernel {
+        Kernel::Read { feature, level, aspect } => {
+            let need = plan.needs.need(bit);
+            need.feature == *feature && need.level == *level && need.aspect == *aspect
+        }
+        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => false,
+    }
+}
+
+/// The inputs of a step that bring the need, with what it is called inside their sockets.
+fn upstream(plan: &Plan, step: StepId, bit: u32) -> Vec<(StepId, u32)> {
+    let mut found = Vec::new();
+    let StepOp::Call(instance) = plan.steps[step].op else { return found };
+    let maps = &plan.need_maps[instance];
+    for (i, source) in plan.inputs_of(&plan.steps[step]).iter().enumerate() {
+        let inside = plan.needs_of(&plan.steps[source.step]);
+        match maps.get(i).and_then(Option::as_ref) {
+            None if inside.contains(FeatureSet::bit(bit)) => found.push((source.step, bit)),
+            None => {}
+            Some(map) => found.extend(inside.bits().filter_map(|inner| {
+                let outer = match map.fate(inner) {
+                    Fate::Same => inner,
+                    Fate::Outer(outer) | Fate::Modified(_, outer) => outer,
+                    Fate::Provided(_) => return None,
+                };
+                (outer == bit).then_some((source.step, inner))
+            })),
+        }
+    }
+    found
+}
+
+/// The way by the paths of its steps, the middle of a long one left out.
+fn describe(plan: &Plan, way: &Way) -> String {
+    const SHOWN: usize = 8;
+    let mut text = String::from("output");
+    for (i, step) in way.steps.iter().enumerate() {
+        if way.steps.len() > SHOWN && i == SHOWN / 2 {
+            let n_left_out = way.steps.len() - SHOWN;
+            // Writing to a string does not fail.
+            let _ = write!(text, " <- ({n_left_out} more)");
+        }
+        if way.steps.len() <= SHOWN || i < SHOWN / 2 || i >= way.steps.len() - SHOWN / 2 {
+            let path = plan.paths.get(plan.steps[*step].path);
+            let _ = write!(text, " <- `{path}`");
+        }
+    }
+    text
+}
+
+/// Which node types have a socket that provides the feature.
+fn hint(registry: &Registry, need: &Need) -> String {
+    let provides = |rule: &ScopeRule| match rule {
+        ScopeRule::Inject { feature, .. } | ScopeRule::Each { feature, .. } => {
+            *feature == need.feature
+        }
+        ScopeRule::Modify { .. } | ScopeRule::Along { .. } => false,
+    };
+    let names: Vec<String> = registry
+        .iter()
+        .filter(|def| {
+            def.fixed_signature().is_some_and(|signature| {
+                signature.inputs.iter().any(|socket| socket.scope.iter().any(provides))
+            })
+        })
+        .take(6)
+        .map(|def| format!("`{}`", def.name))
+        .collect();
+    if names.is_empty() {
+        format!("no node provides `{}`: it can only come from the request", need.feature)
+    } else if need.level == 0 {
+        format!("give `{}` with the request, or link through {}", need.feature, names.join(", "))
+    } else {
+        format!("link through {} once more", names.join(", "))
+    }
+}

@@ -1,0 +1,163 @@
+//! How large a document becomes when its groups are expanded, known before any is.
+//!
+//! Sizes are computed once per body, from the inside out, and saturate, so that forty groups
+//! inside each other, each used twice, are refused at once.
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::id::SideTable;
+use millstream_base::path::Place;
+use millstream_base::{Limits, NodePath};
+use millstream_document::{BodyId, Checked, CheckedKind};
+
+/// What one use of a body becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Nodes, each use of a group counted as one more.
+    pub nodes: u64,
+    /// Links, outputs of groups counted as links.
+    pub links: u64,
+}
+
+impl Size {
+    const NONE: Self = Self { nodes: 0, links: 0 };
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            nodes: self.nodes.saturating_add(other.nodes),
+            links: self.links.saturating_add(other.links),
+        }
+    }
+}
+
+/// Why a document is not expanded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+pub enum ExpansionError {
+    /// Expanding takes more nodes than the limit.
+    #[error("expanding the groups takes {nodes} nodes, the limit is {limit}")]
+    #[diagnostic(
+        code(lower::expanded_nodes),
+        help("use the group less often, or raise `expanded_nodes` in the limits if this is meant")
+    )]
+    Nodes {
+        /// How many, or that it is beyond counting.
+        nodes: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// Expanding takes more links than the limit.
+    #[error("expanding the groups takes {links} links, the limit is {limit}")]
+    #[diagnostic(
+        code(lower::expanded_links),
+        help(
+            "use the group less often, or raise `expanded_nodes` in the limits if this is meant: \
+             there may be {LINKS_PER_NODE} links for each node"
+        )
+    )]
+    Links {
+        /// How many, or that it is beyond counting.
+        links: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// A group is inside itself, which checking should have refused.
+    #[error("the group `{group}` contains itself")]
+    #[diagnostic(code(lower::recursive_group), help("take it out of its own nodes"))]
+    Recursive {
+        /// The name of the group.
+        group: String,
+    },
+}
+
+/// There may be this many links for each node of the limit.
+const LINKS_PER_NODE: u64 = 16;
+
+/// The size of each body that the root uses.
+///
+/// # Errors
+/// If the root exceeds the limits, at the innermost group that alone exceeds them.
+pub fn sizes(checked: &Checked, limits: &Limits) -> Result<SideTable<BodyId, Size>, Diagnostics> {
+    let sizes = all_sizes(checked)?;
+    match excess(sizes[checked.root], limits) {
+        None => Ok(sizes),
+        Some(_) => Err(refuse(checked, &sizes, limits)),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    New,
+    Open,
+    Done,
+}
+
+fn all_sizes(checked: &Checked) -> Result<SideTable<BodyId, Size>, Diagnostics> {
+    let mut sizes = SideTable::for_arena(&checked.bodies, Size::NONE);
+    let mut marks = SideTable::for_arena(&checked.bodies, Mark::New);
+    let mut stack = vec![(checked.root, 0)];
+    marks[checked.root] = Mark::Open;
+    'bodies: while let Some((id, at)) = stack.last_mut() {
+        let (id, body) = (*id, &checked.bodies[*id]);
+        while let Some(node) = body.nodes.get(*at) {
+            let mut size = Size { nodes: 1, links: body.sources_of(node).len() as u64 };
+            if let CheckedKind::Group(inner) = node.kind {
+                match marks[inner] {
+                    Mark::Done => size = size.plus(sizes[inner]),
+                    Mark::New => {
+                        marks[inner] = Mark::Open;
+                        stack.push((inner, 0));
+                        continue 'bodies;
+                    }
+                    Mark::Open => {
+                        let group = checked.bodies[inner].name.to_string();
+                        let error = ExpansionError::Recursive { group };
+                        let mut problems = Diagnostics::new();
+                        problems.report(Place::with_span(&*node.name, node.span), &error);
+                        return Err(problems);
+                    }
+                }
+            }
+            sizes[id] = sizes[id].plus(size);
+            *at += 1;
+        }
+        sizes[id].links = sizes[id].links.saturating_add(body.outputs.len() as u64);
+        marks[id] = Mark::Done;
+        stack.pop();
+    }
+    Ok(sizes)
+}
+
+fn counted(n: u64) -> String {
+    if n == u64::MAX { "more than 2^64".into() } else { n.to_string() }
+}
+
+fn excess(size: Size, limits: &Limits) -> Option<ExpansionError> {
+    let max_links = LINKS_PER_NODE.saturating_mul(limits.expanded_nodes as u64);
+    if size.nodes > limits.expanded_nodes as u64 {
+        let nodes = counted(size.nodes);
+        return Some(ExpansionError::Nodes { nodes, limit: limits.expanded_nodes });
+    }
+    (size.links > max_links)
+        .then(|| ExpansionError::Links { links: counted(size.links), limit: max_links })
+}
+
+/// The refusal, at the innermost group that exceeds the limits on its own.
+fn refuse(checked: &Checked, sizes: &SideTable<BodyId, Size>, limits: &Limits) -> Diagnostics {
+    let mut place = Place::at(NodePath::root());
+    let mut body = checked.root;
+    loop {
+        let larger = checked.bodies[body].nodes.iter().find_map(|node| match node.kind {
+            CheckedKind::Group(inner) if excess(sizes[inner], limits).is_some() => {
+                Some((node, inner))
+            }
+            CheckedKind::Group(_) | CheckedKind::Call(_) | CheckedKind::Muted(_) => None,
+        });
+        let Some((node, inner)) = larger else { break };
+        place = Place::with_span(place.path.child(&node.name), node.span);
+        body = inner;
+    }
+    let mut problems = Diagnostics::new();
+    if let Some(error) = excess(sizes[body], limits) {
+        problems.report(place, &error);
+    }
+    problems
+}

@@ -1,0 +1,225 @@
+//! From a checked document to a flat graph: groups are expanded, names become paths.
+//!
+//! One frame per group being expanded stands on an explicit stack. Nodes are made in topological
+//! order, so that each reads from smaller ids. Literals become constants, each value one node.
+//! Where a value crosses the border of a group, or a muted node, that states another type, it is
+//! converted there: the border leaves no other trace. All other conversions are a pass.
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::id::{Id, SideTable};
+use millstream_base::{Limits, Type};
+use millstream_document::{
+    Body, BodyId, Checked, CheckedKind, CheckedNode, Muted, Passes, Source as From,
+};
+use millstream_ir::{Graph, GraphInput, GraphOutput, NodeId, PathId, Paths, Source};
+use millstream_kernel::Registry;
+
+use crate::converter::Converter;
+use crate::expansion;
+
+/// The flat graph of a document.
+///
+/// # Errors
+/// If expanding its groups exceeds the limits; nothing was expanded then.
+pub fn lower(
+    checked: &Checked,
+    registry: &Registry,
+    limits: &Limits,
+) -> Result<Graph, Diagnostics> {
+    let sizes = expansion::sizes(checked, limits)?;
+    let size = sizes[checked.root];
+    let mut lowering = Lowering {
+        checked,
+        graph: Graph::with_capacity(size.nodes as usize, size.links as usize),
+        converter: Converter::new(registry.conversion()),
+        literals: SideTable::for_arena(&checked.bodies, Vec::new()),
+        spare: Vec::new(),
+        scratch: Vec::new(),
+    };
+    lowering.graph.paths.reserve(size.nodes as usize);
+    lowering.run();
+    Ok(lowering.graph)
+}
+
+/// What the outputs of a node of a body became: a node of the graph, or an entry of the pool.
+#[derive(Clone, Copy)]
+struct Became(u32);
+
+const POOLED: u32 = 1 << 31;
+
+/// One use of a body.
+struct Frame<'a> {
+    body_id: BodyId,
+    body: &'a Body,
+    path: PathId,
+    /// Next position in the body's order.
+    at: usize,
+    inputs: Vec<Source>,
+    became: Vec<Became>,
+    /// The outputs of groups and muted nodes.
+    pool: Vec<Source>,
+}
+
+struct Lowering<'a> {
+    checked: &'a Checked,
+    graph: Graph,
+    converter: Converter<'a>,
+    /// The constant of each literal of each body, once the body was met.
+    literals: SideTable<BodyId, Vec<NodeId>>,
+    /// Frames that ended, for their buffers.
+    spare: Vec<Frame<'a>>,
+    scratch: Vec<Source>,
+}
+
+impl<'a> Lowering<'a> {
+    fn run(&mut self) {
+        let root = self.checked.root();
+        let mut inputs = Vec::with_capacity(root.inputs.len());
+        for input in &root.inputs {
+            let default = input.default.clone().unwrap_or_else(|| input.ty.default_value());
+            let input = GraphInput { name: input.name.clone(), ty: input.ty, default };
+            inputs.push(Source::first(self.graph.add_input(input)));
+        }
+        let mut stack = vec![self.frame(self.checked.root, Paths::root(), &inputs)];
+        while let Some(frame) = stack.last_mut() {
+            let Some(&position) = frame.body.order.get(frame.at) else {
+                let done = stack.pop().expect("the frame at hand is on the stack");
+                match stack.last_mut() {
+                    Some(outer) => self.finish_group(&done, outer),
+                    None => self.finish_root(&done),
+                }
+                self.spare.push(done);
+                continue;
+            };
+            let node = &frame.body.nodes[position as usize];
+            match &node.kind {
+                CheckedKind::Call(instance) => {
+                    let instance = self.graph.intern_instance(instance);
+                    let path = self.graph.paths.child(frame.path, node.name.clone());
+                    self.scratch.clear();
+                    for source in frame.body.sources_of(node) {
+                        self.scratch.push(frame.source(&self.literals, *source));
+                    }
+                    let made = self.graph.add_call(instance, &self.scratch, path);
+                    frame.became[position as usize] = Became(made.index() as u32);
+                    frame.at += 1;
+                }
+                CheckedKind::Muted(muted) => {
+                    self.pass_through(frame, node, muted);
+                    frame.became[position as usize] = frame.pooled(muted.outputs.len());
+                    frame.at += 1;
+                }
+                CheckedKind::Group(body) => {
+                    let inner = self.enter(frame, node, *body);
+                    stack.push(inner);
+                }
+            }
+        }
+    }
+
+    /// A frame at the start of a body, whose literals become constants if they are not yet.
+    fn frame(&mut self, id: BodyId, path: PathId, inputs: &[Source]) -> Frame<'a> {
+        let body = &self.checked.bodies[id];
+        if self.literals[id].len() < body.literals.len() {
+            let graph = &mut self.graph;
+            self.literals[id] =
+                body.literals.iter().map(|value| graph.add_const(value.clone())).collect();
+        }
+        let mut frame = self.spare.pop().unwrap_or_else(|| Frame {
+            body_id: id,
+            body,
+            path,
+            at: 0,
+            inputs: Vec::new(),
+            became: Vec::new(),
+            pool: Vec::new(),
+        });
+        (frame.body_id, frame.body, frame.path, frame.at) = (id, body, path, 0);
+        frame.inputs.clear();
+        frame.inputs.extend_from_slice(inputs);
+        frame.became.clear();
+        frame.became.resize(body.nodes.len(), Became(POOLED));
+        frame.pool.clear();
+        frame
+    }
+
+    /// The frame of a group's body; its inputs are converted to what they state.
+    fn enter(&mut self, outer: &Frame<'a>, node: &CheckedNode, id: BodyId) -> Frame<'a> {
+        let path = self.graph.paths.child(outer.path, node.name.clone());
+        let body = &self.checked.bodies[id];
+        let mut inputs = std::mem::take(&mut self.scratch);
+        inputs.clear();
+        for (source, input) in outer.body.sources_of(node).iter().zip(&body.inputs) {
+            let source = outer.source(&self.literals, *source);
+            inputs.push(self.converted(source, input.ty, path));
+        }
+        let frame = self.frame(id, path, &inputs);
+        self.scratch = inputs;
+        frame
+    }
+
+    fn finish_group(&mut self, done: &Frame<'a>, outer: &mut Frame<'a>) {
+        for output in &done.body.outputs {
+            let source = done.source(&self.literals, output.source);
+            let source = self.converted(source, output.ty, done.path);
+            outer.pool.push(source);
+        }
+        let position = outer.body.order[outer.at] as usize;
+        outer.became[position] = outer.pooled(done.body.outputs.len());
+        outer.at += 1;
+    }
+
+    fn finish_root(&mut self, done: &Frame<'a>) {
+        for output in &done.body.outputs {
+            let source = done.source(&self.literals, output.source);
+            let output = GraphOutput { name: output.name.clone(), ty: output.ty, source };
+            self.graph.outputs.push(output);
+        }
+    }
+
+    fn pass_through(&mut self, frame: &mut Frame<'a>, node: &CheckedNode, muted: &Muted) {
+        let path = self.graph.paths.child(frame.path, node.name.clone());
+        for output in &muted.outputs {
+            let source = match &output.passes {
+                Passes::Source(i) => {
+                    let source = frame.body.sources_of(node)[*i as usize];
+                    let source = frame.source(&self.literals, source);
+                    self.converted(source, output.ty, path)
+                }
+                Passes::Default(value) => Source::first(self.graph.add_const(value.clone())),
+            };
+            frame.pool.push(source);
+        }
+    }
+
+    fn converted(&mut self, source: Source, to: Type, path: PathId) -> Source {
+        let from = self.graph.type_of(source).expect("a source that was made has a type");
+        self.converter
+            .convert(&mut self.graph, source, from, to, path)
+            .expect("a checked document links only what converts")
+    }
+}
+
+impl Frame<'_> {
+    /// What a source of the body became.
+    #[inline]
+    fn source(&self, literals: &SideTable<BodyId, Vec<NodeId>>, source: From) -> Source {
+        match source {
+            From::Literal(i) => Source::first(literals[self.body_id][i as usize]),
+            From::Input(i) => self.inputs[i as usize],
+            From::Node { node, output } => {
+                let Became(at) = self.became[node as usize];
+                if at & POOLED == 0 {
+                    Source { node: NodeId::from_index(at as usize), output }
+                } else {
+                    self.pool[(at & !POOLED) as usize + output as usize]
+                }
+            }
+        }
+    }
+
+    /// The last `n` entries of the pool.
+    fn pooled(&self, n: usize) -> Became {
+        Became(POOLED | (self.pool.len() - n) as u32)
+    }
+}

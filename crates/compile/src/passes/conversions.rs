@@ -1,0 +1,72 @@
+//! Insert the conversions that links between different types stand for.
+//!
+//! Requires: linked types convert. Establishes: types are equal along links and at outputs. One
+//! node converts a source to a type, whoever reads it; constants convert in place of a node.
+//! Cost: linear in links.
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_ir::{Graph, NodeId, Op, PathId, Paths, Source};
+
+use super::{Changed, PassContext, PassError};
+use crate::converter::Converter;
+
+/// Insert conversions; each stands at the path of the first node that needs it.
+///
+/// # Errors
+/// If linked types do not convert: the graph did not come from a checked document.
+pub fn conversions(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
+    let mut converter = Converter::new(cx.registry.conversion());
+    let mut changed = Changed::No;
+    let ids: Vec<NodeId> = differing(graph);
+    for id in ids {
+        let Op::Call(instance) = graph.op(id) else { continue };
+        let path = graph.node(id).path;
+        for i in 0..graph.inputs_of(id).len() {
+            let to = graph.instances()[instance].inputs[i].ty;
+            let source = graph.inputs_of(id)[i];
+            if let Some(new) = converted(&mut converter, graph, source, to, path)? {
+                graph.inputs_of_mut(id)[i] = new;
+                changed = Changed::Yes;
+            }
+        }
+    }
+    for i in 0..graph.outputs.len() {
+        let (source, to) = (graph.outputs[i].source, graph.outputs[i].ty);
+        if let Some(new) = converted(&mut converter, graph, source, to, Paths::root())? {
+            graph.outputs[i].source = new;
+            changed = Changed::Yes;
+        }
+    }
+    Ok(changed)
+}
+
+/// The nodes with a link of another type than its socket.
+fn differing(graph: &Graph) -> Vec<NodeId> {
+    let differs = |id: &NodeId| {
+        graph.instance_of(*id).is_some_and(|instance| {
+            let mut pairs = graph.inputs_of(*id).iter().zip(&instance.inputs);
+            pairs.any(|(link, slot)| graph.type_of(*link) != Some(slot.ty))
+        })
+    };
+    graph.ids().filter(differs).collect()
+}
+
+fn converted(
+    converter: &mut Converter<'_>,
+    graph: &mut Graph,
+    source: Source,
+    to: millstream_base::Type,
+    path: PathId,
+) -> Result<Option<Source>, Diagnostics> {
+    match graph.type_of(source) {
+        Some(from) if from == to => Ok(None),
+        Some(from) => match converter.convert(graph, source, from, to, path) {
+            Some(new) => Ok(Some(new)),
+            None => {
+                let error = PassError::NoConversion { from: from.name(), to: to.name() };
+                Err(error.at(graph.paths.get(path)))
+            }
+        },
+        None => Err(PassError::NoSource.at(graph.paths.get(path))),
+    }
+}

@@ -1,0 +1,133 @@
+//! Compute now what depends on constants only.
+//!
+//! Requires: types equal along links. Establishes: no static node without scopes whose kernel
+//! succeeds has constants only as inputs, unless its result is large or has no text form. A kernel
+//! that fails stays, so that the failure is reported where it is asked for. Kernels run under
+//! tighter limits than evaluations have. Cost: one sweep; each kernel runs at most once.
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::types::Kind;
+use millstream_base::{Limits, Mask, Type, Value};
+use millstream_ir::{Graph, NodeId};
+use millstream_kernel::form::Form;
+use millstream_kernel::function::{Output, SharedFunction};
+use millstream_kernel::{Argument, Call, Class, Data, Instance, Kernel, Map};
+
+use super::sweep::{Rule, sweep};
+use super::{Changed, PassContext};
+use crate::analyses::own_class;
+
+/// A constant that was folded holds at most this many bytes.
+const MAX_BYTES: usize = 1 << 16;
+
+/// Fold constants.
+///
+/// # Errors
+/// If the graph has a cycle.
+pub fn fold_constants(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
+    sweep(graph, cx, &[Rule::Fold])
+}
+
+/// Runs kernels on constants.
+pub(super) struct Folder {
+    limits: Limits,
+    params: Vec<u64>,
+    results: Vec<u64>,
+    scratch: Vec<u64>,
+}
+
+impl Folder {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let limits = Limits {
+            list_length: limits.list_length.min(1 << 14),
+            repeat_count: limits.repeat_count.min(1 << 14),
+            image_pixels: limits.image_pixels.min(1 << 14),
+            bytes: limits.bytes.min(1 << 20),
+            ..limits.clone()
+        };
+        Self { limits, params: Vec::new(), results: Vec::new(), scratch: Vec::new() }
+    }
+
+    /// The outputs of a node, if all it reads is constant and it can be computed.
+    pub(super) fn fold(&mut self, graph: &Graph, id: NodeId) -> Option<Vec<Value>> {
+        let instance = graph.instance_of(id)?;
+        let links = graph.inputs_of(id);
+        if !links.iter().all(|link| graph.constant_of(link.node).is_some())
+            || own_class(instance) != Class::Static
+            || instance.has_scopes()
+            || !instance.outputs.iter().all(|slot| has_text(slot.ty))
+        {
+            return None;
+        }
+        let inputs = links.iter().filter_map(|link| graph.constant_of(link.node));
+        let values = match &instance.kernel {
+            Kernel::Form(form) => self.run_form(form, instance, inputs),
+            Kernel::Function(function) => self.run_function(function, instance, inputs),
+            // Reads are no constants; the others are simplified, whatever they read.
+            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => None,
+        }?;
+        let fit = values.iter().zip(&instance.outputs).all(|(value, slot)| {
+            value.ty() == slot.ty && value.bytes() <= MAX_BYTES
+        });
+        fit.then_some(values)
+    }
+
+    fn run_form<'a>(
+        &mut self,
+        form: &Form,
+        instance: &Instance,
+        inputs: impl Iterator<Item = &'a Value>,
+    ) -> Option<Vec<Value>> {
+        self.params.clear();
+        for value in inputs {
+            let (_, n) = value.ty().lanes()?;
+            self.params.extend((0..n as usize).filter_map(|i| value.lane(i)));
+        }
+        if self.params.len() < form.params.len() {
+            return None;
+        }
+        self.results.clear();
+        self.results.resize(form.results.len(), 0);
+        form.run_scalar(&self.params, &mut self.results, &mut self.scratch);
+        let mut rest = self.results.as_slice();
+        let mut values = Vec::with_capacity(instance.outputs.len());
+        for slot in &instance.outputs {
+            let (_, n) = slot.ty.lanes()?;
+            let (lanes, others) = rest.split_at_checked(n as usize)?;
+            values.push(Value::from_lanes(slot.ty, lanes)?);
+            rest = others;
+        }
+        Some(values)
+    }
+
+    fn run_function<'a>(
+        &self,
+        function: &SharedFunction,
+        instance: &Instance,
+        inputs: impl Iterator<Item = &'a Value>,
+    ) -> Option<Vec<Value>> {
+        let inputs: Vec<Data> = inputs.map(|value| Data::One(value.clone())).collect();
+        let mut arguments: Vec<Argument<'_>> =
+            inputs.iter().map(|data| Argument::shared(data, Map::Single)).collect();
+        let mut outputs: Vec<Output> =
+            instance.outputs.iter().map(|_| Output::Wanted(None)).collect();
+        let mask = Mask::full(1);
+        let mut call = Call::new(&mask, 1, &self.limits, &mut arguments, &mut outputs);
+        // A failure is reported when an evaluation meets it, with its place and context.
+        function.call(&mut call).ok()?;
+        let values = outputs.iter().map(|output| match output {
+            Output::Done(data) => Some(data.get(0)),
+            Output::Ignored | Output::Wanted(_) => None,
+        });
+        values.collect()
+    }
+}
+
+/// Whether constants of the type can be printed and read back.
+fn has_text(ty: Type) -> bool {
+    match ty.kind() {
+        Kind::Lanes(..) | Kind::String => true,
+        Kind::List(element) => has_text(element),
+        Kind::Opaque => false,
+    }
+}

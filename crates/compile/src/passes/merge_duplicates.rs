@@ -1,0 +1,84 @@
+//! Merge nodes that do the same to the same inputs, also across expanded groups.
+//!
+//! Requires: nothing. Establishes: no two static or contextual nodes have equal instances and equal
+//! inputs; no two constants are equal. Nodes that keep state or read devices stay apart. What is
+//! left stands at the path of the first. Cost: one sweep with a hash table.
+
+use std::hash::{Hash, Hasher};
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use millstream_base::diagnostics::Diagnostics;
+use millstream_ir::{Graph, NodeId, Op};
+use millstream_kernel::Class;
+use rustc_hash::FxHasher;
+
+use super::canonical::Canonical;
+use super::sweep::{Rule, sweep};
+use super::{Changed, PassContext};
+use crate::analyses::own_class;
+
+/// Merge duplicates.
+///
+/// # Errors
+/// If the graph has a cycle.
+pub fn merge_duplicates(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
+    sweep(graph, cx, &[Rule::Merge])
+}
+
+/// The nodes that a sweep has passed, by what they do.
+pub(super) struct Seen {
+    nodes: HashTable<NodeId>,
+}
+
+impl Seen {
+    pub(super) fn new(graph: &Graph) -> Self {
+        Self { nodes: HashTable::with_capacity(graph.len()) }
+    }
+
+    /// The earlier node that does the same; if there is none, `id` is it from now on.
+    #[inline]
+    pub(super) fn earlier(
+        &mut self,
+        graph: &Graph,
+        canonical: &Canonical,
+        id: NodeId,
+    ) -> Option<NodeId> {
+        if let Some(instance) = graph.instance_of(id)
+            && own_class(instance) > Class::Contextual
+        {
+            return None;
+        }
+        let hash = |id: &NodeId| hash_of(graph, canonical, *id);
+        let equal = |other: &NodeId| is_equal(graph, canonical, *other, id);
+        match self.nodes.entry(hash(&id), equal, hash) {
+            Entry::Occupied(known) => (*known.get() != id).then(|| *known.get()),
+            Entry::Vacant(room) => {
+                room.insert(id);
+                None
+            }
+        }
+    }
+}
+
+fn op(graph: &Graph, canonical: &Canonical, id: NodeId) -> Op {
+    match graph.op(id) {
+        Op::Call(instance) => Op::Call(canonical.of(instance)),
+        op @ (Op::Gone | Op::Const(_) | Op::Input(_)) => op,
+    }
+}
+
+#[inline]
+fn hash_of(graph: &Graph, canonical: &Canonical, id: NodeId) -> u64 {
+    let mut state = FxHasher::default();
+    op(graph, canonical, id).hash(&mut state);
+    for link in graph.inputs_of(id) {
+        link.hash(&mut state);
+    }
+    state.finish()
+}
+
+#[inline]
+fn is_equal(graph: &Graph, canonical: &Canonical, a: NodeId, b: NodeId) -> bool {
+    op(graph, canonical, a) == op(graph, canonical, b) && graph.inputs_of(a) == graph.inputs_of(b)
+}

@@ -1,0 +1,184 @@
+//! The passes over the graph, in their order.
+//!
+//! What several passes do to single nodes is done by one sweep in topological order (`sweep`), so
+//! that a rewrite which makes another one possible further down costs no second pass.
+
+mod canonical;
+mod conversions;
+mod fold_constants;
+mod merge_duplicates;
+mod nullify;
+mod prune;
+mod replaced;
+mod simplify;
+mod sweep;
+
+
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::path::Place;
+use millstream_base::{Limits, NodePath};
+use millstream_ir::Graph;
+use millstream_kernel::Registry;
+
+pub use conversions::conversions;
+pub use fold_constants::fold_constants;
+pub use merge_duplicates::merge_duplicates;
+pub use nullify::nullify;
+pub use prune::prune;
+pub use simplify::simplify;
+
+/// What passes may look at besides the graph.
+#[derive(Clone, Copy, Debug)]
+pub struct PassContext<'a> {
+    /// The node types.
+    pub registry: &'a Registry,
+    /// What may be used.
+    pub limits: &'a Limits,
+}
+
+/// Whether a pass did anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// The graph is as it was.
+    No,
+    /// Something is different.
+    Yes,
+}
+
+impl Changed {
+    /// [`Changed::Yes`] if so.
+    pub fn when(changed: bool) -> Self {
+        if changed { Self::Yes } else { Self::No }
+    }
+}
+
+/// A step on the way from a document to a plan, after which the graph can be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Groups are expanded.
+    Lower,
+    /// See [`conversions`].
+    Conversions,
+    /// See [`fold_constants`].
+    FoldConstants,
+    /// See [`merge_duplicates`].
+    MergeDuplicates,
+    /// See [`simplify`].
+    Simplify,
+    /// See [`prune`].
+    Prune,
+    /// See [`nullify`].
+    Nullify,
+}
+
+impl Phase {
+    /// All, in their order.
+    pub const ALL: [Self; 7] = [
+        Self::Lower,
+        Self::Conversions,
+        Self::FoldConstants,
+        Self::MergeDuplicates,
+        Self::Simplify,
+        Self::Prune,
+        Self::Nullify,
+    ];
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lower => "lower",
+            Self::Conversions => "conversions",
+            Self::FoldConstants => "fold-constants",
+            Self::MergeDuplicates => "merge-duplicates",
+            Self::Simplify => "simplify",
+            Self::Prune => "prune",
+            Self::Nullify => "nullify",
+        }
+    }
+
+    /// The phase with this name; `_` may stand for `-`.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.replace('_', "-");
+        Self::ALL.into_iter().find(|phase| phase.name() == name)
+    }
+}
+
+/// A pass with its place in the order.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// What the graph is called behind it.
+    pub phase: Phase,
+    /// Does it.
+    pub run: fn(&mut Graph, &PassContext<'_>) -> Result<Changed, Diagnostics>,
+    /// Why it stands where it does.
+    pub reason: &'static str,
+}
+
+/// The passes in their order.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        phase: Phase::Conversions,
+        run: conversions,
+        reason: "first: all others rely on equal types along links",
+    },
+    Pass {
+        phase: Phase::FoldConstants,
+        run: fold_constants,
+        reason: "before merging, which then sees equal results as equal constants",
+    },
+    Pass {
+        phase: Phase::MergeDuplicates,
+        run: merge_duplicates,
+        reason: "before simplifying, which recognizes equal inputs by their node",
+    },
+    Pass {
+        phase: Phase::Simplify,
+        run: simplify,
+        reason: "before pruning: it cuts dead arms of switches off",
+    },
+    Pass {
+        phase: Phase::Prune,
+        run: prune,
+        reason: "before the need analysis of nullify, so that dead nodes claim no needs",
+    },
+    Pass {
+        phase: Phase::Nullify,
+        run: nullify,
+        reason: "last: the fewer nodes are left, the fewer scopes have an effect",
+    },
+];
+
+/// Why a pass gives up; none of these happens to the graph of a checked document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum PassError {
+    /// Linked types do not convert.
+    #[error("a {from} is linked where a {to} is wanted")]
+    #[diagnostic(code(passes::no_conversion), help("insert a node that converts"))]
+    NoConversion {
+        /// What is linked.
+        from: &'static str,
+        /// What is wanted.
+        to: &'static str,
+    },
+    /// A link leads nowhere.
+    #[error("an input is linked to a node or output that is not there")]
+    #[diagnostic(code(passes::no_source))]
+    NoSource,
+    /// Nodes read from each other in a circle.
+    #[error("the nodes {nodes} form a cycle")]
+    #[diagnostic(code(passes::cycle), help("cut one of the links"))]
+    Cycle {
+        /// The nodes, each reading from the next.
+        nodes: String,
+    },
+}
+
+impl PassError {
+    pub(crate) fn at(&self, path: NodePath) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        problems.report(Place::at(path), self);
+        problems
+    }
+}

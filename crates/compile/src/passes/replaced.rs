@@ -1,0 +1,97 @@
+//! What a sweep put in the place of what: links are rewritten when their node is reached.
+
+use millstream_base::id::Id;
+use millstream_ir::{Graph, NodeId, Source};
+use rustc_hash::FxHashMap;
+
+/// Replacements of nodes. What replaces is never replaced itself, because a sweep reaches it first.
+pub(super) struct Replaced {
+    /// By node; empty until there is one.
+    of_node: Vec<By>,
+    /// By output, for nodes whose outputs go different ways.
+    of_output: FxHashMap<Source, Source>,
+    nodes: Vec<NodeId>,
+}
+
+#[derive(Clone, Copy)]
+enum By {
+    Nothing,
+    /// The same output of another node.
+    Node(NodeId),
+    /// This, for the only output.
+    Source(Source),
+    Outputs,
+}
+
+impl Replaced {
+    pub(super) fn new() -> Self {
+        Self { of_node: Vec::new(), of_output: FxHashMap::default(), nodes: Vec::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Another node takes the place of `id`, output by output.
+    pub(super) fn by_node(&mut self, graph: &Graph, id: NodeId, other: NodeId) {
+        self.set(graph, id, By::Node(other));
+    }
+
+    /// `source` takes the place of the only output of `id`.
+    pub(super) fn by_source(&mut self, graph: &Graph, id: NodeId, source: Source) {
+        self.set(graph, id, By::Source(source));
+    }
+
+    /// The nodes of `outputs` take the places of the outputs of `id`.
+    pub(super) fn by_nodes(&mut self, graph: &Graph, id: NodeId, outputs: &[NodeId]) {
+        self.set(graph, id, By::Outputs);
+        for (output, other) in outputs.iter().enumerate() {
+            let output = Source { node: id, output: output as u32 };
+            self.of_output.insert(output, Source::first(*other));
+        }
+    }
+
+    fn set(&mut self, graph: &Graph, id: NodeId, by: By) {
+        if self.of_node.len() < graph.n_ids() {
+            self.of_node.resize(graph.n_ids(), By::Nothing);
+        }
+        self.of_node[id.index()] = by;
+        self.nodes.push(id);
+    }
+
+    #[inline]
+    fn get(&self, source: Source) -> Source {
+        match self.of_node.get(source.node.index()) {
+            None | Some(By::Nothing) => source,
+            Some(By::Node(node)) => Source { node: *node, ..source },
+            Some(By::Source(other)) => *other,
+            Some(By::Outputs) => self.of_output.get(&source).copied().unwrap_or(source),
+        }
+    }
+
+    /// Rewrites the links of a node; whether any changed.
+    #[inline]
+    pub(super) fn rewrite(&self, graph: &mut Graph, id: NodeId) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let mut changed = false;
+        for link in graph.inputs_of_mut(id) {
+            let new = self.get(*link);
+            changed |= new != *link;
+            *link = new;
+        }
+        changed
+    }
+
+    /// Rewrites the outputs and removes what was replaced.
+    pub(super) fn finish(self, graph: &mut Graph) {
+        for i in 0..graph.outputs.len() {
+            graph.outputs[i].source = self.get(graph.outputs[i].source);
+        }
+        for id in self.nodes {
+            graph.remove(id);
+        }
+    }
+}
+

@@ -1,0 +1,126 @@
+//! Put what is simpler, and equal bit for bit, in the place of nodes.
+//!
+//! Requires: types equal along links. Establishes: no node's laws, no constant selector of a
+//! switch, no switch between equal arms and no node that only passes on leaves anything to do; what
+//! this made constant is folded, what it made equal is merged, in the same sweep. Cost: one look at
+//! each node; a sweep if there is anything to do.
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::{Lane, Value};
+use millstream_ir::{Graph, NodeId, Op, Source};
+use millstream_kernel::{Instance, Kernel, Law};
+
+use super::canonical::Canonical;
+use super::sweep::{Rule, sweep};
+use super::{Changed, PassContext};
+
+/// Simplify.
+///
+/// # Errors
+/// If the graph has a cycle.
+pub fn simplify(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
+    let canonical = Canonical::new(graph.instances());
+    if !graph.ids().any(|id| simpler(graph, &canonical, id).is_some()) {
+        return Ok(Changed::No);
+    }
+    sweep(graph, cx, &[Rule::Simplify, Rule::FoldChanged, Rule::Merge])
+}
+
+/// What gives the same as a node, further up.
+#[inline]
+pub(super) fn simpler(graph: &Graph, canonical: &Canonical, id: NodeId) -> Option<Source> {
+    let instance = graph.instance_of(id)?;
+    let has_rules = match instance.kernel {
+        Kernel::Pass | Kernel::Choose => true,
+        Kernel::Form(_) | Kernel::Function(_) => !instance.def.laws.is_empty(),
+        Kernel::Read { .. } => false,
+    };
+    if !has_rules || instance.has_scopes() || instance.outputs.len() != 1 {
+        return None;
+    }
+    let links = graph.inputs_of(id);
+    let source = match instance.kernel {
+        Kernel::Pass => links.first().copied(),
+        Kernel::Choose => chosen(graph, links),
+        Kernel::Form(_) | Kernel::Function(_) => {
+            let laws = &instance.def.laws;
+            laws.iter().find_map(|law| by_law(graph, canonical, *law, instance, links))
+        }
+        Kernel::Read { .. } => None,
+    }?;
+    // A law says nothing of types; what takes the place of a node must be of its type.
+    (graph.type_of(source) == Some(instance.outputs[0].ty)).then_some(source)
+}
+
+/// The arm that a switch always gives on.
+fn chosen(graph: &Graph, links: &[Source]) -> Option<Source> {
+    let (selector, arms) = links.split_first()?;
+    let (first, others) = arms.split_first()?;
+    if others.iter().all(|arm| arm == first) {
+        return Some(*first);
+    }
+    let at = match graph.constant_of(selector.node)? {
+        Value::Bool(x) => usize::from(*x),
+        Value::I32(x) => (*x).max(0) as usize,
+        _ => return None,
+    };
+    Some(arms[at.min(arms.len() - 1)])
+}
+
+fn by_law(
+    graph: &Graph,
+    canonical: &Canonical,
+    law: Law,
+    instance: &Instance,
+    links: &[Source],
+) -> Option<Source> {
+    match (law, links) {
+        (Law::RightNeutral(c), [x, y]) => is_constant(graph, *y, c).then_some(*x),
+        (Law::LeftNeutral(c), [x, y]) => is_constant(graph, *x, c).then_some(*y),
+        (Law::SameInputs, [first, others @ ..]) if !others.is_empty() => {
+            others.iter().all(|other| other == first).then_some(*first)
+        }
+        (Law::Involution, [x]) => {
+            inner_of_same(graph, canonical, instance, *x).map(|inner| inner[0])
+        }
+        (Law::Projection, [x]) => inner_of_same(graph, canonical, instance, *x).map(|_| *x),
+        (
+            Law::RightNeutral(_)
+            | Law::LeftNeutral(_)
+            | Law::SameInputs
+            | Law::Involution
+            | Law::Projection,
+            _,
+        ) => None,
+    }
+}
+
+/// The inputs of the node behind `x`, if it is an equal instance.
+fn inner_of_same<'a>(
+    graph: &'a Graph,
+    canonical: &Canonical,
+    instance: &Instance,
+    x: Source,
+) -> Option<&'a [Source]> {
+    let Op::Call(inner) = graph.op(x.node) else { return None };
+    let same = &graph.instances()[canonical.of(inner)];
+    let is_same = std::sync::Arc::ptr_eq(&same.def, &instance.def)
+        && super::canonical::is_equal(same, instance);
+    is_same.then(|| graph.inputs_of(x.node))
+}
+
+/// Whether the source is constant and each lane has the bits of `c`.
+fn is_constant(graph: &Graph, source: Source, c: f64) -> bool {
+    let Some(value) = graph.constant_of(source.node) else { return false };
+    let Some((lane, n)) = value.ty().lanes() else { return false };
+    let bits = match lane {
+        Lane::Bool => u64::from(c != 0.0),
+        // A number that is no integer is neutral for floats only.
+        Lane::I32 if f64::from(c as i32) == c => u64::from(c as i32 as u32),
+        Lane::I64 if (c as i64) as f64 == c => c as i64 as u64,
+        Lane::I32 | Lane::I64 => return false,
+        Lane::F32 => u64::from((c as f32).to_bits()),
+        Lane::F64 => c.to_bits(),
+    };
+    (0..n as usize).all(|i| value.lane(i) == Some(bits))
+}

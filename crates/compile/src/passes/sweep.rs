@@ -1,0 +1,127 @@
+//! One way through the graph, in topological order, that rewrites nodes by a choice of rules.
+//!
+//! When a node is reached, everything it reads from is final. So what one rule does, the same sweep
+//! carries on: a switch whose selector became constant goes, its arm folds with the next constant,
+//! two nodes that now read the same become one. A second sweep with the same rules finds nothing.
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::Value;
+use millstream_ir::{Graph, NodeId, Op};
+
+use super::canonical::Canonical;
+use super::fold_constants::Folder;
+use super::merge_duplicates::Seen;
+use super::nullify::NeedsSoFar;
+use super::replaced::Replaced;
+use super::simplify::simpler;
+use super::{Changed, PassContext};
+
+/// What a sweep does to nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Compute what reads constants only.
+    Fold,
+    /// The same where a link changed in this sweep: the others were tried before.
+    FoldChanged,
+    /// Merge what is equal.
+    Merge,
+    /// Apply laws.
+    Simplify,
+    /// Drop scopes without effect.
+    Collapse,
+}
+
+struct Sweep<'g> {
+    graph: &'g mut Graph,
+    canonical: Canonical,
+    replaced: Replaced,
+    folder: Folder,
+    seen: Option<Seen>,
+    needs: Option<NeedsSoFar>,
+    simplifies: bool,
+    folds_all: bool,
+    folds_changed: bool,
+    changed: bool,
+}
+
+/// Sweeps once.
+pub(super) fn sweep(
+    graph: &mut Graph,
+    cx: &PassContext<'_>,
+    rules: &[Rule],
+) -> Result<Changed, Diagnostics> {
+    let order = crate::order(graph)?;
+    let has = |rule| rules.contains(&rule);
+    let mut sweep = Sweep {
+        canonical: Canonical::new(graph.instances()),
+        replaced: Replaced::new(),
+        folder: Folder::new(cx.limits),
+        seen: has(Rule::Merge).then(|| Seen::new(graph)),
+        needs: has(Rule::Collapse).then(|| NeedsSoFar::new(graph)),
+        simplifies: has(Rule::Simplify),
+        folds_all: has(Rule::Fold),
+        folds_changed: has(Rule::FoldChanged),
+        changed: false,
+        graph,
+    };
+    for id in order {
+        sweep.visit(id)?;
+    }
+    let changed = sweep.changed || !sweep.replaced.is_empty();
+    sweep.replaced.finish(sweep.graph);
+    Ok(Changed::when(changed))
+}
+
+impl Sweep<'_> {
+    fn visit(&mut self, id: NodeId) -> Result<(), Diagnostics> {
+        let relinked = self.replaced.rewrite(self.graph, id);
+        if let Op::Call(_) = self.graph.op(id) {
+            if let Some(needs) = &mut self.needs
+                && let Some(source) = needs.pass(self.graph, id)?
+            {
+                self.replaced.by_source(self.graph, id, source);
+                return Ok(());
+            }
+            if (self.folds_all || (self.folds_changed && relinked))
+                && let Some(values) = self.folder.fold(self.graph, id)
+                && self.put_constants(id, values)
+            {
+                return Ok(());
+            }
+            if self.simplifies
+                && let Some(source) = simpler(self.graph, &self.canonical, id)
+            {
+                self.replaced.by_source(self.graph, id, source);
+                return Ok(());
+            }
+        }
+        if let Some(other) = self.earlier(id) {
+            self.replaced.by_node(self.graph, id, other);
+        }
+        Ok(())
+    }
+
+    fn earlier(&mut self, id: NodeId) -> Option<NodeId> {
+        self.seen.as_mut()?.earlier(self.graph, &self.canonical, id)
+    }
+
+    /// Puts the values of a node's outputs in its place; whether the node is done with. A node with
+    /// one output becomes the constant and keeps its path.
+    fn put_constants(&mut self, id: NodeId, mut values: Vec<Value>) -> bool {
+        self.changed = true;
+        if values.len() == 1
+            && let Some(value) = values.pop()
+        {
+            self.graph.make_const(id, value);
+            return false;
+        }
+        let mut nodes = Vec::with_capacity(values.len());
+        for value in values {
+            let node = self.graph.add_const(value);
+            nodes.push(self.earlier(node).unwrap_or(node));
+        }
+        self.replaced.by_nodes(self.graph, id, &nodes);
+        true
+    }
+}
+

@@ -1,0 +1,174 @@
+//! From the graph to the plan: the reachable nodes in order, with what evaluators want to know.
+//!
+//! Instances and constants that no step uses stay behind. The order is that of the graph's ids
+//! where links allow it, which is the order of the document.
+
+use std::sync::Arc;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::id::{Arena, Id, SideTable};
+use millstream_base::path::Place;
+use millstream_base::{FeatureSet, NodePath};
+use millstream_ir::graph::{ConstId, InstanceId};
+use millstream_ir::plan::{NeedClassId, PlanOutput};
+use millstream_ir::{Graph, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk};
+use millstream_kernel::{Class, Data, Instance};
+use rustc_hash::FxHashMap;
+
+use crate::analyses::{Needs, classes, needs};
+
+/// The plan of a graph whose types are equal along links.
+///
+/// # Errors
+/// If the graph has a cycle or more than 64 different needs.
+pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
+    let mut order = crate::order(&graph)?;
+    let reached = walk::reachable_from_outputs(&graph);
+    order.retain(|id| reached[*id]);
+    drop(reached);
+    let needs = needs(&graph, &order).map_err(|error| too_many(&error))?;
+    let classes = classes(&graph, &order, &needs);
+    let mut schedule = Schedule::new(&graph, order.len());
+    for id in &order {
+        schedule.place(&graph, *id, &needs, classes[*id]);
+    }
+    drop((order, classes));
+    let outputs = graph.outputs.iter().map(|output| PlanOutput {
+        name: Arc::clone(&output.name),
+        ty: output.ty,
+        source: schedule.source(output.source),
+    });
+    let outputs: Vec<PlanOutput> = outputs.collect();
+    for output in &outputs {
+        let step = &mut schedule.steps[output.source.step];
+        step.n_users += 1;
+        step.is_local = false;
+    }
+    let need_maps = schedule.old_instances.iter().map(|id| needs.flow.maps(*id).to_vec());
+    let need_maps = SideTable::from_vec(need_maps.collect());
+    let parts = graph.into_parts();
+    Ok(Plan {
+        steps: schedule.steps,
+        links: schedule.links,
+        instances: schedule.instances,
+        need_maps,
+        constants: schedule.constants,
+        inputs: parts.inputs,
+        outputs,
+        needs: needs.flow.table,
+        need_classes: schedule.need_classes,
+        paths: parts.paths,
+        fps,
+    })
+}
+
+/// The problem of too many needs, which belongs to no node.
+pub(crate) fn too_many(error: &millstream_base::feature::TooManyNeeds) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    problems.report(Place::at(NodePath::root()), error);
+    problems
+}
+
+const NOT_YET: u32 = u32::MAX;
+
+struct Schedule {
+    steps: Arena<StepId, Step>,
+    links: Vec<StepSource>,
+    instances: Arena<InstanceId, Arc<Instance>>,
+    constants: Arena<ConstId, Data>,
+    need_classes: Arena<NeedClassId, FeatureSet>,
+    /// The graph's id of each instance of the plan.
+    old_instances: Vec<InstanceId>,
+    step_of: Vec<u32>,
+    instance_of: Vec<u32>,
+    constant_of: Vec<u32>,
+    class_of: FxHashMap<FeatureSet, NeedClassId>,
+}
+
+impl Schedule {
+    fn new(graph: &Graph, n_steps: usize) -> Self {
+        let mut need_classes = Arena::new();
+        let empty = need_classes.push(FeatureSet::NONE);
+        Self {
+            steps: Arena::with_capacity(n_steps),
+            links: Vec::with_capacity(graph.n_links().min(4 * n_steps)),
+            instances: Arena::new(),
+            constants: Arena::new(),
+            need_classes,
+            old_instances: Vec::new(),
+            step_of: vec![NOT_YET; graph.n_ids()],
+            instance_of: vec![NOT_YET; graph.instances().len()],
+            constant_of: vec![NOT_YET; graph.constants().values().len()],
+            class_of: FxHashMap::from_iter([(FeatureSet::NONE, empty)]),
+        }
+    }
+
+    fn source(&self, source: millstream_ir::Source) -> StepSource {
+        let step = self.step_of[source.node.index()];
+        StepSource { step: StepId::from_index(step as usize), output: source.output }
+    }
+
+    /// Appends the step of a node; the steps it reads from are there.
+    fn place(&mut self, graph: &Graph, id: NodeId, needs: &Needs, class: Class) {
+        let op = self.op(graph, id);
+        let set = needs.of[id];
+        let needs_class = if set.is_empty() {
+            NeedClassId::from_index(0)
+        } else {
+            let need_classes = &mut self.need_classes;
+            *self.class_of.entry(set).or_insert_with(|| need_classes.push(set))
+        };
+        let first_link = self.links.len() as u32;
+        let mut depth = 0;
+        let maps = match graph.op(id) {
+            Op::Call(instance) => needs.flow.maps(instance),
+            Op::Gone | Op::Const(_) | Op::Input(_) => &[],
+        };
+        let links = graph.inputs_of(id);
+        for (i, link) in links.iter().enumerate() {
+            let source = self.source(*link);
+            self.links.push(source);
+            let read = &mut self.steps[source.step];
+            depth = depth.max(read.depth.saturating_add(1));
+            read.n_users += 1;
+            let is_scoped = maps.get(i).is_some_and(Option::is_some);
+            read.is_local &= !is_scoped && read.needs == needs_class;
+        }
+        let step = self.steps.push(Step {
+            op,
+            path: graph.node(id).path,
+            needs: needs_class,
+            depth,
+            n_users: 0,
+            first_link,
+            n_links: links.len() as u16,
+            class,
+            is_local: matches!(op, StepOp::Call(_)),
+        });
+        self.step_of[id.index()] = step.index() as u32;
+    }
+
+    fn op(&mut self, graph: &Graph, id: NodeId) -> StepOp {
+        match graph.op(id) {
+            Op::Gone => unreachable!("links lead to nodes that are there"),
+            Op::Input(input) => StepOp::Input(input),
+            Op::Const(constant) => {
+                let at = &mut self.constant_of[constant.index()];
+                if *at == NOT_YET {
+                    let value = graph.constants().values()[constant].clone();
+                    *at = self.constants.push(Data::One(value)).index() as u32;
+                }
+                StepOp::Const(ConstId::from_index(*at as usize))
+            }
+            Op::Call(instance) => {
+                let at = &mut self.instance_of[instance.index()];
+                if *at == NOT_YET {
+                    let shared = Arc::clone(&graph.instances()[instance]);
+                    *at = self.instances.push(shared).index() as u32;
+                    self.old_instances.push(instance);
+                }
+                StepOp::Call(InstanceId::from_index(*at as usize))
+            }
+        }
+    }
+}
