@@ -2,10 +2,16 @@
 //!
 //! The crate knows the node library only as the `Registry` that it is handed.
 
+mod at;
 pub mod checked;
 pub mod fields;
+mod layout;
+pub mod load;
 pub mod model;
+mod problems;
+pub mod save;
 pub mod spot;
+pub mod upgrade;
 pub mod view;
 
 pub use checked::{
@@ -13,9 +19,12 @@ pub use checked::{
     Passes, Source,
 };
 pub use fields::Fields;
+pub use load::{LoadError, load};
 pub use model::{
     Document, GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind, OutputDef,
     OutputFrom, Setting,
 };
+pub use save::save;
 pub use spot::Spot;
+pub use upgrade::{NodeUpgrade, upgrade_nodes};
 pub use view::View;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::fields::Fields;
@@ -43,53 +44,74 @@ pub struct Document {
 }
 
 /// A group: a graph that nodes of type `group` use by name.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct GroupDef {
     /// The input sockets of nodes that use the group.
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub inputs: Named<InputDef>,
     /// The output sockets of nodes that use the group.
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub outputs: Named<OutputDef>,
     /// The nodes of the group.
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub nodes: Named<Node>,
     /// What the group is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
     /// Where it stands.
+    #[serde(skip)]
     pub spot: Spot,
 }
 
 /// An input of a document or a group.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct InputDef {
     /// Name of its type.
+    #[serde(rename = "type")]
     pub ty: Arc<str>,
     /// What it is when nothing is given; without one something must be given.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
     /// Smallest value that makes sense, in each lane.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
     /// Largest value that makes sense, in each lane.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
     /// Step of a control that changes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
     /// Unit of measure, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Arc<str>>,
     /// What it means.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
     /// Where it stands.
+    #[serde(skip)]
     pub spot: Spot,
 }
 
 /// An output of a document or a group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct OutputDef {
     /// Name of its type.
+    #[serde(rename = "type")]
     pub ty: Arc<str>,
     /// Where its value comes from.
+    #[serde(flatten)]
     pub from: OutputFrom,
     /// Unit of measure, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Arc<str>>,
     /// What it means.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
     /// Where it stands.
+    #[serde(skip)]
     pub spot: Spot,
 }
 
@@ -103,19 +125,26 @@ pub enum OutputFrom {
 }
 
 /// A node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Node {
     /// What it does.
+    #[serde(flatten)]
     pub kind: NodeKind,
     /// What goes in, by socket.
+    #[serde(rename = "in", default, skip_serializing_if = "Fields::is_empty")]
     pub inputs: Fields<Input>,
     /// Its settings, fixed when the document is compiled.
+    #[serde(default, skip_serializing_if = "Fields::is_empty")]
     pub set: Fields<Setting>,
     /// Passes the first input of an output's type through.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub muted: bool,
     /// Version of the node type that the author had; 1 unless written.
+    #[serde(default, skip_serializing_if = "is_first_version")]
     pub version: u32,
     /// Where it stands.
+    #[serde(skip)]
     pub spot: Spot,
 }
 
@@ -250,6 +279,16 @@ impl From<Json> for Setting {
     fn from(json: Json) -> Self {
         Self { json, spot: Spot::default() }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_first_version(version: &u32) -> bool {
+    *version == 1
 }
 
 #[cfg(test)]

@@ -1,0 +1,65 @@
+//! Which part of a document a problem is about, turned into text only when there is one.
+
+/// A part of a document, by names.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    /// The group around it; empty outside groups.
+    pub(crate) group: &'a str,
+    pub(crate) part: Part<'a>,
+}
+
+/// The parts of a body.
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'a> {
+    /// The document or group itself.
+    Body,
+    Input(&'a str),
+    Output(&'a str),
+    Node(&'a str),
+    /// A socket of a node.
+    Socket(&'a str, &'a str),
+}
+
+impl<'a> At<'a> {
+    /// The document.
+    pub(crate) const ROOT: At<'static> = At { group: "", part: Part::Body };
+
+    pub(crate) fn group(group: &'a str) -> Self {
+        Self { group, part: Part::Body }
+    }
+
+    pub(crate) fn part(self, part: Part<'a>) -> Self {
+        Self { part, ..self }
+    }
+
+    /// The path of diagnostics: `group/node.socket`.
+    pub(crate) fn path(self) -> String {
+        let group = self.group;
+        let slash = if group.is_empty() { "" } else { "/" };
+        match self.part {
+            Part::Body | Part::Input(_) | Part::Output(_) => group.into(),
+            Part::Node(node) => format!("{group}{slash}{node}"),
+            Part::Socket(node, socket) => format!("{group}{slash}{node}.{socket}"),
+        }
+    }
+
+    /// The part in a sentence whose place is known.
+    pub(crate) fn whole(self) -> String {
+        match self.part {
+            Part::Body if self.group.is_empty() => "the document".into(),
+            Part::Body => "the group".into(),
+            Part::Input(name) => format!("input `{name}`"),
+            Part::Output(name) => format!("output `{name}`"),
+            Part::Node(_) => "the node".into(),
+            Part::Socket(..) => "the source".into(),
+        }
+    }
+
+    /// An entry of the part in a sentence whose place is known.
+    pub(crate) fn entry(self, key: &str) -> String {
+        match self.part {
+            Part::Body | Part::Node(_) | Part::Socket(..) => format!("`{key}`"),
+            Part::Input(_) | Part::Output(_) => format!("`{key}` of {}", self.whole()),
+        }
+    }
+}

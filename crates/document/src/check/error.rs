@@ -1,0 +1,241 @@
+//! What can be wrong with a document that could be read.
+
+use millstream_base::Type;
+
+/// Why a document has no meaning, or probably another one than its author thinks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// Loading reported problems in the part.
+    #[error("{what} could not be read")]
+    #[diagnostic(code(check::unreadable), help("mend the problems that loading reported"))]
+    Unreadable {
+        /// The part.
+        what: String,
+    },
+    /// No node type has the name.
+    #[error("there is no node type called `{name}`")]
+    #[diagnostic(code(check::unknown_node_type), help("{hint}"))]
+    UnknownNodeType {
+        /// The name.
+        name: String,
+        /// The nearest name.
+        hint: String,
+    },
+    /// The document was made with another version of the node type.
+    #[error("the node is of version {version} of `{name}`, known is version {known}")]
+    #[diagnostic(code(check::node_version), help("{hint}"))]
+    NodeVersion {
+        /// The node type.
+        name: String,
+        /// What the document says.
+        version: u32,
+        /// What the registry has.
+        known: u32,
+        /// The next step.
+        hint: &'static str,
+    },
+    /// No group has the name.
+    #[error("there is no group called `{name}`")]
+    #[diagnostic(code(check::unknown_group), help("{hint}"))]
+    UnknownGroup {
+        /// The name.
+        name: String,
+        /// The nearest name, or all.
+        hint: String,
+    },
+    /// No type has the name.
+    #[error("{what} has the unknown type `{name}`")]
+    #[diagnostic(code(check::unknown_type), help("{hint}"))]
+    UnknownType {
+        /// The input or output.
+        what: String,
+        /// The name.
+        name: String,
+        /// The nearest name, or all.
+        hint: String,
+    },
+    /// The node has no such input.
+    #[error("`{node_type}` has no input called `{name}`")]
+    #[diagnostic(code(check::unknown_input), help("{hint}"))]
+    UnknownInput {
+        /// The node type or group.
+        node_type: String,
+        /// The name.
+        name: String,
+        /// The nearest name, or all.
+        hint: String,
+    },
+    /// The node has no such output.
+    #[error("`{link}`: `{node_type}` has no output called `{name}`")]
+    #[diagnostic(code(check::unknown_output), help("{hint}"))]
+    UnknownOutput {
+        /// The link.
+        link: String,
+        /// The node type or group.
+        node_type: String,
+        /// The name.
+        name: String,
+        /// The nearest name, or all.
+        hint: String,
+    },
+    /// There is no such node.
+    #[error("`{link}`: there is no node called `{name}`")]
+    #[diagnostic(code(check::unknown_node), help("{hint}"))]
+    UnknownNode {
+        /// The link.
+        link: String,
+        /// The name.
+        name: String,
+        /// The nearest name.
+        hint: String,
+    },
+    /// The document or group has no such input.
+    #[error("{whole} has no input called `{name}`")]
+    #[diagnostic(code(check::unknown_graph_input), help("{hint}"))]
+    UnknownGraphInput {
+        /// The document or group.
+        whole: String,
+        /// The name.
+        name: String,
+        /// The nearest name, or all.
+        hint: String,
+    },
+    /// Nothing is given for an input that has no default.
+    #[error("input `{name}` of `{node_type}` is missing")]
+    #[diagnostic(code(check::missing_input), help("link it or write {form}"))]
+    MissingInput {
+        /// The socket.
+        name: String,
+        /// The node type or group.
+        node_type: String,
+        /// How a literal is written.
+        form: String,
+    },
+    /// Several sources where one goes.
+    #[error("input `{name}` takes one source, not {n}")]
+    #[diagnostic(code(check::several_sources), help("keep one of them, or join them in a node that takes several"))]
+    SeveralSources {
+        /// The socket.
+        name: String,
+        /// How many are given.
+        n: usize,
+    },
+    /// More sources than a node takes.
+    #[error("the node has {n} sources, the limit is 65535")]
+    #[diagnostic(code(check::too_many_sources), help("split the node into several"))]
+    TooManySources {
+        /// How many are given.
+        n: usize,
+    },
+    /// A link between types that do not convert.
+    #[error("{source_name} gives a {from}, but {target} takes a {to}")]
+    #[diagnostic(code(check::type_mismatch), help("{hint}"))]
+    TypeMismatch {
+        /// Where the value comes from.
+        source_name: String,
+        /// Its type.
+        from: Type,
+        /// Where it goes.
+        target: String,
+        /// The type there.
+        to: Type,
+        /// The next step.
+        hint: String,
+    },
+    /// A node depends on itself.
+    #[error("the nodes depend on each other in a circle: {path}")]
+    #[diagnostic(code(check::cycle), help("remove one of these links"))]
+    Cycle {
+        /// The nodes all the way round, values flowing to the right.
+        path: String,
+    },
+    /// A group contains itself.
+    #[error("the group contains itself: {path}")]
+    #[diagnostic(code(check::recursive_group), help("remove one of these nodes"))]
+    RecursiveGroup {
+        /// Groups all the way round, each inside the one before.
+        path: String,
+    },
+    /// Groups inside groups beyond the limit.
+    #[error("groups are nested {depth} deep, the limit is {limit}: {path}")]
+    #[diagnostic(code(check::group_depth), help("raise `group_depth` in the limits if this is meant"))]
+    GroupDepth {
+        /// How deep.
+        depth: usize,
+        /// The limit.
+        limit: usize,
+        /// Groups from the outermost.
+        path: String,
+    },
+    /// Too many nodes once groups are expanded.
+    #[error("the document has {n} nodes when all groups are expanded, the limit is {limit}")]
+    #[diagnostic(code(check::expanded_nodes), help("raise `expanded_nodes` in the limits if this is meant"))]
+    ExpandedNodes {
+        /// How many, or more.
+        n: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// More nodes than the limit.
+    #[error("the document has {n} nodes, the limit is {limit}")]
+    #[diagnostic(code(check::too_many_nodes), help("raise `nodes` in the limits if this is meant"))]
+    TooManyNodes {
+        /// How many.
+        n: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The frame rate is no positive number.
+    #[error("`fps` is {fps}")]
+    #[diagnostic(code(check::bad_fps), help("write a number above 0"))]
+    BadFps {
+        /// What it is.
+        fps: String,
+    },
+    /// A name that links cannot mention; documents built in code can have one.
+    #[error("`{name}` cannot be the name of {what}: {reason}")]
+    #[diagnostic(code(check::bad_name), help("choose another name"))]
+    BadName {
+        /// What has the name.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A default outside the range of its input.
+    #[error("the default {default} of input `{name}` is {side}")]
+    #[diagnostic(severity(Warning), code(check::default_out_of_range), help("change the default or the range"))]
+    DefaultOutOfRange {
+        /// The input.
+        name: String,
+        /// The default.
+        default: String,
+        /// Which bound it misses.
+        side: String,
+    },
+    /// A range without content, or of a type without numbers.
+    #[error("the range of input `{name}` {reason}")]
+    #[diagnostic(severity(Warning), code(check::useless_range), help("change or remove `min` and `max`"))]
+    UselessRange {
+        /// The input.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// An input that nothing reads.
+    #[error("input `{name}` is not used")]
+    #[diagnostic(severity(Warning), code(check::unused_input), help("link it or remove it"))]
+    UnusedInput {
+        /// The input.
+        name: String,
+    },
+    /// A group that no node uses.
+    #[error("group `{name}` is not used")]
+    #[diagnostic(severity(Warning), code(check::unused_group), help("use it or remove it"))]
+    UnusedGroup {
+        /// The group.
+        name: String,
+    },
+}

@@ -1,0 +1,98 @@
+//! Sorts things behind what they depend on, and finds circles. Nothing recurses.
+
+/// An order of things, and what stands in the way of one.
+pub(super) struct Order {
+    /// All things, each behind those that it depends on, except around circles.
+    pub(super) order: Vec<u32>,
+    /// Circles, each thing in at most one of them; each depends on the next and the last on the
+    /// first.
+    pub(super) cycles: Vec<Vec<u32>>,
+}
+
+const NEW: u8 = 0;
+const OPEN: u8 = 1;
+const DONE: u8 = 2;
+
+/// Sorts `0..n`. `dependency(thing, k)` is the k-th thing that `thing` depends on, `Some(None)` for
+/// a place that holds none, `None` past the last.
+pub(super) fn sorted(n: usize, dependency: impl Fn(u32, u32) -> Option<Option<u32>>) -> Order {
+    let mut state = vec![NEW; n];
+    let mut in_cycle: Vec<bool> = Vec::new();
+    let mut found = Order { order: Vec::with_capacity(n), cycles: Vec::new() };
+    let mut stack: Vec<(u32, u32)> = Vec::new();
+    for root in 0..n as u32 {
+        if state[root as usize] != NEW {
+            continue;
+        }
+        state[root as usize] = OPEN;
+        stack.push((root, 0));
+        while let Some((thing, k)) = stack.last_mut() {
+            let (at, next) = (*thing, dependency(*thing, *k));
+            *k += 1;
+            match next {
+                None => {
+                    state[at as usize] = DONE;
+                    found.order.push(at);
+                    stack.pop();
+                }
+                Some(None) => {}
+                Some(Some(on)) => match state[on as usize] {
+                    NEW => {
+                        state[on as usize] = OPEN;
+                        stack.push((on, 0));
+                    }
+                    OPEN => {
+                        in_cycle.resize(n, false);
+                        // One circle per thing keeps the report, and the work, linear.
+                        if !in_cycle[on as usize] && !in_cycle[at as usize] {
+                            found.cycles.push(closed_by(on, &stack, &mut in_cycle));
+                        }
+                    }
+                    _ => {}
+                },
+            }
+        }
+    }
+    found
+}
+
+/// The things on the stack from `on` to the top.
+fn closed_by(on: u32, stack: &[(u32, u32)], in_cycle: &mut [bool]) -> Vec<u32> {
+    let start = stack.iter().rposition(|(thing, _)| *thing == on).unwrap_or(0);
+    let cycle: Vec<u32> = stack[start..].iter().map(|(thing, _)| *thing).collect();
+    for thing in &cycle {
+        in_cycle[*thing as usize] = true;
+    }
+    cycle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sort(dependencies: &[&[u32]]) -> Order {
+        sorted(dependencies.len(), |thing, k| {
+            dependencies[thing as usize].get(k as usize).copied().map(Some)
+        })
+    }
+
+    #[test]
+    fn things_come_behind_what_they_depend_on() {
+        assert_eq!(sort(&[&[2], &[0], &[]]).order, [2, 0, 1]);
+    }
+
+    #[test]
+    fn each_circle_is_told_once() {
+        let order = sort(&[&[1], &[2], &[0, 1], &[3], &[0]]);
+        assert_eq!(order.cycles, [vec![0, 1, 2], vec![3]]);
+    }
+
+    #[test]
+    fn a_long_chain_needs_no_stack() {
+        let n = 1_000_000;
+        let order = sorted(n, |thing, k| {
+            (k == 0 && (thing as usize) < n - 1).then_some(Some(thing + 1))
+        });
+        assert_eq!(order.order[0] as usize, n - 1);
+    }
+}

@@ -1,0 +1,204 @@
+//! Walks over JSON text that is known to be valid, and says where everything stands.
+//!
+//! The text was validated in one pass before, so nothing here can fail; on other text the cursor
+//! gives wrong answers but ends and does not panic. Skipping counts brackets instead of recursing.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A position in JSON text.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+/// The kinds of JSON values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JsonKind {
+    Object,
+    Array,
+    String,
+    Number,
+    Bool,
+    Null,
+}
+
+impl JsonKind {
+    /// As messages call it.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Object => "an object",
+            Self::Array => "a list",
+            Self::String => "a text",
+            Self::Number => "a number",
+            Self::Bool => "true or false",
+            Self::Null => "null",
+        }
+    }
+}
+
+/// A string with its place, quotes included; the text is `None` if an escape means no character.
+pub(crate) struct JsonString<'t> {
+    pub(crate) text: Option<Cow<'t, str>>,
+    pub(crate) range: Range<usize>,
+}
+
+impl<'t> Cursor<'t> {
+    /// At the start of valid JSON text.
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    fn byte(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    /// The byte behind what was read last.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.byte(), b' ' | b'\n' | b'\r' | b'\t') {
+            self.at += 1;
+        }
+    }
+
+    /// The kind of the value that comes next.
+    pub(crate) fn kind(&mut self) -> JsonKind {
+        self.skip_space();
+        match self.byte() {
+            b'{' => JsonKind::Object,
+            b'[' => JsonKind::Array,
+            b'"' => JsonKind::String,
+            b't' | b'f' => JsonKind::Bool,
+            b'-' | b'0'..=b'9' => JsonKind::Number,
+            _ => JsonKind::Null,
+        }
+    }
+
+    /// Steps into the object or list that comes next.
+    pub(crate) fn enter(&mut self) {
+        self.skip_space();
+        self.at += 1;
+    }
+
+    /// Steps to the next key of the object around the cursor, or out of the object.
+    pub(crate) fn next_key(&mut self) -> Option<JsonString<'t>> {
+        if !self.next_item() {
+            return None;
+        }
+        let key = self.string();
+        self.skip_space();
+        self.at += usize::from(self.byte() == b':');
+        Some(key)
+    }
+
+    /// Steps to the next item of the list around the cursor; false, and out of it, at its end.
+    pub(crate) fn next_item(&mut self) -> bool {
+        self.skip_space();
+        if self.byte() == b',' {
+            self.at += 1;
+            self.skip_space();
+        }
+        match self.byte() {
+            b'}' | b']' => {
+                self.at += 1;
+                false
+            }
+            0 => false,
+            _ => true,
+        }
+    }
+
+    /// Reads a string.
+    pub(crate) fn string(&mut self) -> JsonString<'t> {
+        let range = self.skip();
+        let quoted = &self.text[range.clone()];
+        let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let text = match inner {
+            Some(inner) if !inner.as_bytes().contains(&b'\\') => Some(Cow::Borrowed(inner)),
+            Some(_) | None => serde_json::from_str::<String>(quoted).ok().map(Cow::Owned),
+        };
+        JsonString { text, range }
+    }
+
+    /// Steps over the value that comes next and says where it stands.
+    pub(crate) fn skip(&mut self) -> Range<usize> {
+        self.skip_space();
+        let start = self.at;
+        match self.byte() {
+            b'"' => self.skip_string(),
+            b'{' | b'[' => self.skip_container(),
+            _ => self.skip_scalar(),
+        }
+        // A text that is not valid JSON must not stop the cursor.
+        if self.at == start {
+            self.at = self.text.len();
+        }
+        start..self.at
+    }
+
+    fn skip_string(&mut self) {
+        let bytes = self.text.as_bytes();
+        let mut i = self.at + 1;
+        while i < bytes.len() && bytes[i] != b'"' {
+            i += if bytes[i] == b'\\' { 2 } else { 1 };
+        }
+        self.at = (i + 1).min(bytes.len());
+    }
+
+    fn skip_container(&mut self) {
+        let mut depth = 0_usize;
+        while self.at < self.text.len() {
+            match self.byte() {
+                b'"' => {
+                    self.skip_string();
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.at += 1;
+                        return;
+                    }
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    fn skip_scalar(&mut self) {
+        while !matches!(self.byte(), b',' | b'}' | b']' | b':' | b' ' | b'\n' | b'\r' | b'\t' | 0) {
+            self.at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_values_come_with_their_places() {
+        let text = r#" { "a" : [1, {"x": "}"}], "b\u0041": null } "#;
+        let mut cursor = Cursor::new(text);
+        assert_eq!(cursor.kind(), JsonKind::Object);
+        cursor.enter();
+        let mut seen = Vec::new();
+        while let Some(key) = cursor.next_key() {
+            let value = cursor.skip();
+            seen.push((key.text.map(Cow::into_owned), &text[key.range], &text[value]));
+        }
+        assert_eq!(
+            seen,
+            [
+                (Some("a".into()), "\"a\"", "[1, {\"x\": \"}\"}]"),
+                (Some("bA".into()), "\"b\\u0041\"", "null")
+            ]
+        );
+    }
+}

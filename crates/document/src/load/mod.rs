@@ -1,0 +1,158 @@
+//! Loading: from bytes to a document, all problems at once, each with its bytes.
+//!
+//! A load proceeds in two passes over the text. The first is the JSON reader's, which validates
+//! without recursion and without storing anything. The second walks the valid text with a cursor,
+//! so that it knows the place of every part and can go on behind a part that does not fit.
+
+mod cursor;
+mod error;
+mod parts;
+mod reader;
+mod syntax;
+mod words;
+
+use std::sync::Arc;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::{Limits, Span};
+use serde_json::value::RawValue;
+
+pub use error::LoadError;
+
+use crate::model::{Document, FORMAT_VERSION};
+use crate::problems::{Problems, shortened};
+use crate::upgrade::{Origins, upgraded_format};
+use reader::Reader;
+use words::Words;
+
+pub(crate) use cursor::{Cursor, JsonKind};
+pub(crate) use reader::name_problem;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads a document; documents of older formats are upgraded.
+///
+/// Where a single input, output, node or group has problems, the document holds what could be read
+/// of it, and the part does not pass `check`. There is no document if the text is no JSON object of
+/// a known format or whole parts are lost.
+///
+/// ```
+/// use millstream_base::Limits;
+/// let text = br#"{ "millstream": 1, "nodes": { "n": { "tpye": "math.add" } } }"#;
+/// let (_, problems) = millstream_document::load(text, &Limits::default());
+/// let first = problems.iter().next().map(ToString::to_string);
+/// let expected = "n: the node has no entry called `tpye` (did you mean `type`?)";
+/// assert_eq!(first.as_deref(), Some(expected));
+/// ```
+pub fn load(text: &[u8], limits: &Limits) -> (Option<Document>, Diagnostics) {
+    let mut problems = Problems::default();
+    let Some(text) = valid_json(text, limits, &mut problems) else {
+        return (None, problems.finish());
+    };
+    let Some(version) = format_version(text, &mut problems) else {
+        return (None, problems.finish());
+    };
+    if version == FORMAT_VERSION {
+        return read(text, None, limits, problems);
+    }
+    let (text, origins) = upgraded_format(text, version);
+    read(&text, Some(&origins), limits, problems)
+}
+
+/// The text, if it is JSON.
+fn valid_json<'t>(bytes: &'t [u8], limits: &Limits, problems: &mut Problems) -> Option<&'t str> {
+    let mut refuse = |span: Span, error: &LoadError| {
+        problems.report(String::new, span, error);
+        None
+    };
+    if bytes.len() > limits.document_bytes {
+        let error = LoadError::TooLarge { n_bytes: bytes.len(), limit: limits.document_bytes };
+        return refuse(Span::default(), &error);
+    }
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        return refuse(Span::new(0, BYTE_ORDER_MARK.len()), &LoadError::ByteOrderMark);
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let at = error.valid_up_to();
+            return refuse(Span::new(at, at + 1), &LoadError::NotUtf8 { at });
+        }
+    };
+    if text.trim().is_empty() {
+        return refuse(Span::default(), &LoadError::Empty);
+    }
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(_) => Some(text),
+        Err(error) => {
+            let (span, error) = syntax::explained(text, &error);
+            refuse(span, &error)
+        }
+    }
+}
+
+/// The format of the document; the newest if it does not say, which is a problem.
+fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
+    let mut cursor = Cursor::new(text);
+    let kind = cursor.kind();
+    if kind != JsonKind::Object {
+        let range = cursor.skip();
+        let what = "the document".into();
+        let expected = "an object: { \"millstream\": 1, ... }";
+        let error = LoadError::WrongKind { what, found: kind.describe().into(), expected };
+        problems.report(String::new, Span::new(range.start, range.end), &error);
+        return None;
+    }
+    let start = cursor.position();
+    cursor.enter();
+    while let Some(key) = cursor.next_key() {
+        let value = cursor.skip();
+        if key.text.as_deref() != Some("millstream") {
+            continue;
+        }
+        let version = &text[value.clone()];
+        let span = Span::new(value.start, value.end);
+        let error = match serde_json::from_str::<f64>(version) {
+            Ok(number) if number.fract() == 0.0 && number >= 0.0 => {
+                if number <= f64::from(FORMAT_VERSION) {
+                    return Some(number as u32);
+                }
+                let newest = FORMAT_VERSION;
+                LoadError::NewerVersion { version: shortened(version), newest }
+            }
+            Ok(_) | Err(_) => LoadError::WrongKind {
+                what: "`millstream`".into(),
+                found: shortened(version),
+                expected: "the number of the format, 1",
+            },
+        };
+        problems.report(String::new, span, &error);
+        return None;
+    }
+    problems.report(String::new, Span::new(start, start + 1), &LoadError::NoVersion);
+    Some(FORMAT_VERSION)
+}
+
+fn read(
+    text: &str,
+    origins: Option<&Origins>,
+    limits: &Limits,
+    problems: Problems,
+) -> (Option<Document>, Diagnostics) {
+    let mut reader = Reader {
+        text,
+        cursor: Cursor::new(text),
+        origins,
+        problems,
+        limits,
+        words: Words::new(),
+        no_word: Arc::from(""),
+        n_nodes: 0,
+        parts_lost: false,
+    };
+    let document = reader.document();
+    ((!reader.parts_lost).then_some(document), reader.problems.finish())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,440 @@
+//! Reads documents, groups, their inputs, outputs and nodes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::cursor::JsonKind;
+use super::error::LoadError;
+use super::reader::{Placed, Reader, name_problem};
+use crate::at::{At, Part};
+use crate::fields::Fields;
+use crate::model::{
+    Document, GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind, OutputDef,
+    OutputFrom, Setting,
+};
+use crate::problems::shortened;
+use crate::save::SOURCE_KEYS;
+use crate::spot::Spot;
+use crate::view::View;
+
+/// Sockets of a node that are compared one by one to find doubles; more are hashed.
+const MAX_WALKED: usize = 16;
+
+impl Reader<'_> {
+    /// Reads the document, whose root is an object.
+    pub(super) fn document(&mut self) -> Document {
+        const KEYS: [&str; 10] = [
+            "$schema",
+            "millstream",
+            "name",
+            "fps",
+            "start_frame",
+            "inputs",
+            "outputs",
+            "nodes",
+            "groups",
+            "view",
+        ];
+        let at = At::ROOT;
+        let mut document = Document::new("");
+        let mut seen = 0;
+        self.cursor.enter();
+        while let Some(key) = self.field(at, &KEYS, &mut seen) {
+            match key {
+                "$schema" => document.schema = self.shared_text(at, key),
+                "name" => document.name = self.shared_text(at, key).unwrap_or_default(),
+                "fps" => {
+                    let fits = |fps: &f64| fps.is_finite() && *fps > 0.0;
+                    let fps = self.number(at, key, "a number above 0", fits);
+                    document.fps = fps.unwrap_or(Document::DEFAULT_FPS);
+                }
+                "start_frame" => {
+                    let frame = self.number(at, key, "a whole number", |_: &i64| true);
+                    document.start_frame = frame.unwrap_or(0);
+                }
+                "inputs" => document.inputs = self.inputs(at),
+                "outputs" => document.outputs = self.outputs(at),
+                "nodes" => document.nodes = self.nodes(at),
+                "groups" => document.groups = self.groups(at),
+                "view" => {
+                    let range = self.cursor.skip();
+                    document.view = View::from_valid_text(&self.text[range]);
+                }
+                // `millstream` was read before anything else.
+                _ => {
+                    self.cursor.skip();
+                }
+            }
+        }
+        document
+    }
+
+    fn groups(&mut self, at: At<'_>) -> Named<GroupDef> {
+        self.named(at, "groups", "a group", |reader, name, _| reader.group(name))
+    }
+
+    fn group(&mut self, name: &str) -> GroupDef {
+        let at = At::group(name);
+        let mut group = GroupDef::default();
+        let mut seen = 0;
+        if !self.object(at, || at.whole()) {
+            return group;
+        }
+        while let Some(key) = self.field(at, &["about", "inputs", "outputs", "nodes"], &mut seen) {
+            match key {
+                "about" => group.about = self.shared_text(at, key),
+                "inputs" => group.inputs = self.inputs(at),
+                "outputs" => group.outputs = self.outputs(at),
+                _ => group.nodes = self.nodes(at),
+            }
+        }
+        group
+    }
+
+    fn inputs(&mut self, at: At<'_>) -> Named<InputDef> {
+        self.named(at, "inputs", "an input", |reader, name, _| {
+            reader.input_def(at.part(Part::Input(name)))
+        })
+    }
+
+    fn input_def(&mut self, at: At<'_>) -> InputDef {
+        const KEYS: [&str; 7] = ["type", "default", "min", "max", "step", "unit", "about"];
+        let mut def = InputDef::default();
+        let start = self.cursor.position();
+        let mut seen = 0;
+        if !self.object(at, || at.whole()) {
+            return def;
+        }
+        while let Some(key) = self.field(at, &KEYS, &mut seen) {
+            match key {
+                "type" => def.ty = self.word(at, key).unwrap_or_default(),
+                "default" => def.default = self.json(at, key).map(|(json, _)| json),
+                "min" => def.min = self.bound(at, key),
+                "max" => def.max = self.bound(at, key),
+                "step" => def.step = self.bound(at, key),
+                "unit" => def.unit = self.word(at, key),
+                _ => def.about = self.shared_text(at, key),
+            }
+        }
+        if seen & 1 == 0 {
+            self.missing_type(at, start);
+        }
+        def
+    }
+
+    fn bound(&mut self, at: At<'_>, key: &str) -> Option<f64> {
+        self.number(at, key, "a number", |x: &f64| x.is_finite())
+    }
+
+    fn missing_type(&mut self, at: At<'_>, start: usize) {
+        let hint = match at.part {
+            Part::Node(_) => "write the node type, such as \"type\": \"math.add\"",
+            Part::Body | Part::Input(_) | Part::Output(_) | Part::Socket(..) => {
+                "write the type of its value, such as \"type\": \"f32\""
+            }
+        };
+        self.missing(at, start, "type", hint);
+    }
+
+    fn missing(&mut self, at: At<'_>, start: usize, key: &'static str, hint: &'static str) {
+        let range = trimmed(self.text, start..self.cursor.position());
+        self.report(at, &range, &LoadError::Missing { whole: at.whole(), key, hint });
+    }
+
+    fn outputs(&mut self, at: At<'_>) -> Named<OutputDef> {
+        self.named(at, "outputs", "an output", |reader, name, _| {
+            reader.output_def(at.part(Part::Output(name)))
+        })
+    }
+
+    fn output_def(&mut self, at: At<'_>) -> OutputDef {
+        let mut def = OutputDef::new("", OutputFrom::Input(Arc::from("")));
+        let start = self.cursor.position();
+        let mut seen = 0;
+        if !self.object(at, || at.whole()) {
+            return def;
+        }
+        while let Some(key) = self.field(at, &["type", "from", "input", "unit", "about"], &mut seen)
+        {
+            match key {
+                "type" => def.ty = self.word(at, key).unwrap_or_default(),
+                "from" => {
+                    let link = self.link(at, &Named::new());
+                    def.from = link.map_or(def.from, OutputFrom::Link);
+                }
+                "input" => {
+                    let name = self.shared_text(at, key);
+                    def.from = name.map_or(def.from, OutputFrom::Input);
+                }
+                "unit" => def.unit = self.word(at, key),
+                _ => def.about = self.shared_text(at, key),
+            }
+        }
+        if seen & 1 == 0 {
+            self.missing_type(at, start);
+        }
+        match seen & 0b110 {
+            0b110 => {
+                let range = trimmed(self.text, start..self.cursor.position());
+                self.report(at, &range, &LoadError::AmbiguousSource);
+            }
+            0 => self.missing(at, start, "from", "write \"from\": \"node.output\""),
+            _ => {}
+        }
+        def
+    }
+
+    fn nodes(&mut self, at: At<'_>) -> Named<Node> {
+        self.named(at, "nodes", "a node", |reader, name, nodes| {
+            reader.node(at.part(Part::Node(name)), name, nodes)
+        })
+    }
+
+    /// Reads a node; `before` are the nodes of the body that were read before it.
+    fn node(&mut self, at: At<'_>, name: &str, before: &Named<Node>) -> Node {
+        const KEYS: [&str; 6] = ["type", "group", "in", "set", "muted", "version"];
+        let mut node = Node::new(NodeKind::Type(Arc::clone(&self.no_word)));
+        let start = self.cursor.position();
+        let mut seen = 0;
+        self.n_nodes += 1;
+        if self.n_nodes > self.limits.nodes {
+            let range = self.cursor.skip();
+            if self.n_nodes == self.limits.nodes + 1 {
+                let error = LoadError::TooManyNodes { limit: self.limits.nodes };
+                self.report(at, &trimmed(self.text, range), &error);
+                self.parts_lost = true;
+            }
+            return node;
+        }
+        if !self.object(at, || at.whole()) {
+            return node;
+        }
+        let mut group = None;
+        while let Some(key) = self.field(at, &KEYS, &mut seen) {
+            match key {
+                "type" => {
+                    if let Some(ty) = self.word(at, key) {
+                        node.kind = NodeKind::Type(ty);
+                    }
+                }
+                "group" => group = self.text(at, key),
+                "in" => node.inputs = self.node_inputs(at, name, before),
+                "set" => node.set = self.settings(at),
+                "muted" => node.muted = self.flag(at, key).unwrap_or(false),
+                _ => {
+                    let version =
+                        self.number(at, key, "a whole number from 1", |version| *version > 0);
+                    node.version = version.unwrap_or(1);
+                }
+            }
+        }
+        let is_group = matches!(&node.kind, NodeKind::Type(ty) if **ty == *"group");
+        match (seen & 1 != 0, is_group, group) {
+            (false, _, _) => self.missing_type(at, start),
+            (true, true, Some((group, _))) => {
+                node.kind = NodeKind::Group(self.words.share(&group));
+            }
+            (true, true, None) if seen & 2 == 0 => {
+                self.missing(at, start, "group", "write the group's name: \"group\": \"name\"");
+            }
+            (true, false, Some((_, range))) => {
+                let hint = "only nodes of type `group` have it".into();
+                let error = LoadError::UnknownKey { whole: at.whole(), key: "group".into(), hint };
+                self.report(at, &range, &error);
+            }
+            (true, true | false, None) => {}
+        }
+        node
+    }
+
+    fn node_inputs(&mut self, at: At<'_>, node: &str, before: &Named<Node>) -> Fields<Input> {
+        let mut inputs: Vec<(Arc<str>, Input)> = Vec::new();
+        let mut names = Names::default();
+        if !self.object(at, || at.entry("in")) {
+            return Fields::new();
+        }
+        while let Some(key) = self.cursor.next_key() {
+            let Some(socket) = &key.text else {
+                self.bad_escape(at, &key.range, "a socket");
+                self.cursor.skip();
+                continue;
+            };
+            let socket = self.words.share(socket);
+            if !names.insert(&socket, &inputs) {
+                let error = LoadError::Duplicate { whole: at.entry("in"), key: shortened(&socket) };
+                self.report(at, &key.range, &error);
+                self.cursor.skip();
+                continue;
+            }
+            let value = self.input_value(at.part(Part::Socket(node, &socket)), before);
+            let span = self.span(&(key.range.start..self.cursor.position()));
+            if let Some(value) = value {
+                inputs.push((socket, Input { value, spot: Spot::new(span) }));
+            }
+        }
+        Fields::from_distinct(inputs)
+    }
+
+    fn settings(&mut self, at: At<'_>) -> Fields<Setting> {
+        let mut settings: Vec<(Arc<str>, Setting)> = Vec::new();
+        let mut names = Names::default();
+        if !self.object(at, || at.entry("set")) {
+            return Fields::new();
+        }
+        while let Some(key) = self.cursor.next_key() {
+            let Some(name) = &key.text else {
+                self.bad_escape(at, &key.range, "a setting");
+                self.cursor.skip();
+                continue;
+            };
+            let name = self.words.share(name);
+            if !names.insert(&name, &settings) {
+                let error = LoadError::Duplicate { whole: at.entry("set"), key: shortened(&name) };
+                self.report(at, &key.range, &error);
+                self.cursor.skip();
+                continue;
+            }
+            if let Some((json, range)) = self.json(at, &name) {
+                let spot = Spot::new(self.span(&(key.range.start..range.end)));
+                settings.push((name, Setting { json, spot }));
+            }
+        }
+        Fields::from_distinct(settings)
+    }
+
+    /// Reads what goes into a socket.
+    fn input_value(&mut self, at: At<'_>, before: &Named<Node>) -> Option<InputValue> {
+        match self.cursor.kind() {
+            JsonKind::Object => self.source(at, before),
+            JsonKind::Array if self.is_list_of_sources() => {
+                let mut sources = Vec::new();
+                self.cursor.enter();
+                while self.cursor.next_item() {
+                    let kind = self.cursor.kind();
+                    if kind != JsonKind::Object {
+                        let range = self.cursor.skip();
+                        let found = kind.describe().into();
+                        self.report(at, &range, &LoadError::NotASource { found });
+                        continue;
+                    }
+                    let start = self.cursor.position();
+                    let value = self.source(at, before);
+                    let span = self.span(&(start..self.cursor.position()));
+                    sources.extend(value.map(|value| Input { value, spot: Spot::new(span) }));
+                }
+                sources.shrink_to_fit();
+                Some(InputValue::Several(sources))
+            }
+            JsonKind::Array
+            | JsonKind::String
+            | JsonKind::Number
+            | JsonKind::Bool
+            | JsonKind::Null => {
+                self.json(at, "the literal").map(|(json, _)| InputValue::Literal(json))
+            }
+        }
+    }
+
+    /// Whether the list that comes next has an object with a key of sources.
+    fn is_list_of_sources(&self) -> bool {
+        let mut ahead = self.cursor;
+        ahead.enter();
+        while ahead.next_item() {
+            if ahead.kind() != JsonKind::Object {
+                ahead.skip();
+                continue;
+            }
+            ahead.enter();
+            while let Some(key) = ahead.next_key() {
+                if key.text.is_some_and(|key| SOURCE_KEYS.contains(&&*key)) {
+                    return true;
+                }
+                ahead.skip();
+            }
+        }
+        false
+    }
+
+    /// Reads a source written as an object.
+    fn source(&mut self, at: At<'_>, before: &Named<Node>) -> Option<InputValue> {
+        let start = self.cursor.position();
+        let mut seen = 0;
+        let mut value = None;
+        self.cursor.enter();
+        while let Some(key) = self.field(at, &SOURCE_KEYS, &mut seen) {
+            value = match key {
+                "from" => self.link(at, before).map(InputValue::Link),
+                "input" => self.word(at, key).map(InputValue::Input),
+                _ => self.json(at, "the literal").map(|(json, _)| InputValue::Literal(json)),
+            };
+        }
+        if seen.count_ones() != 1 {
+            let range = trimmed(self.text, start..self.cursor.position());
+            self.report(at, &range, &LoadError::AmbiguousSource);
+            return None;
+        }
+        value
+    }
+
+    /// Reads `node.output`; the name of a node that was read before is shared.
+    fn link(&mut self, at: At<'_>, before: &Named<Node>) -> Option<Link> {
+        let (text, range) = self.text(at, "from")?;
+        let parts = text.split_once('.');
+        let (node, output) = match parts {
+            Some((node, output))
+                if name_problem(node).is_none() && name_problem(output).is_none() =>
+            {
+                (node, output)
+            }
+            Some(_) | None => {
+                let hint = if name_problem(&text).is_none() {
+                    format!("name the output too: \"{}.value\"", shortened(&text))
+                } else {
+                    "a link is written \"node.output\"".into()
+                };
+                let error = LoadError::BadLink { text: shortened(&text), hint };
+                self.report(at, &range, &error);
+                return None;
+            }
+        };
+        let node = match before.get_key_value(node) {
+            Some((known, _)) => Arc::clone(known),
+            None => Arc::from(node),
+        };
+        Some(Link { node, output: self.words.share(output) })
+    }
+}
+
+/// The names that one object has, to find doubles.
+#[derive(Default)]
+struct Names(std::collections::HashSet<Arc<str>>);
+
+impl Names {
+    /// Whether the name is not yet among these fields.
+    fn insert<T>(&mut self, name: &Arc<str>, fields: &[(Arc<str>, T)]) -> bool {
+        if fields.len() < MAX_WALKED {
+            return fields.iter().all(|(known, _)| known != name);
+        }
+        if self.0.is_empty() {
+            self.0.extend(fields.iter().map(|(known, _)| Arc::clone(known)));
+        }
+        self.0.insert(Arc::clone(name))
+    }
+}
+
+/// The range without the space and colon before the value.
+fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let skipped = text[range.clone()].bytes().take_while(|b| b" \n\r\t:".contains(b)).count();
+    range.start + skipped..range.end
+}
+
+macro_rules! placed {
+    ($($part:ty),*) => {$(
+        impl Placed for $part {
+            fn spot_mut(&mut self) -> &mut Spot {
+                &mut self.spot
+            }
+        }
+    )*};
+}
+placed!(GroupDef, InputDef, OutputDef, Node);

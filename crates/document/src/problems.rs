@@ -1,0 +1,108 @@
+//! Collects the problems of one phase, up to a number that people can read.
+
+use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity, did_you_mean};
+use millstream_base::path::{Place, Span};
+
+/// Problems that are kept; more are counted.
+const MAX_KEPT: usize = 1000;
+
+/// Names that are compared in all to find what a name was meant to be, so that a document in which
+/// everything is wrong is refused in time.
+const MAX_COMPARED: usize = 200_000;
+
+/// Longer names are not compared with others.
+const MAX_COMPARED_BYTES: usize = 256;
+
+/// There are more problems than anybody reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("{n} more problems")]
+#[diagnostic(code(document::more_problems), help("mend the first ones and look again"))]
+struct More {
+    n: usize,
+}
+
+/// The problems of one phase.
+#[derive(Default)]
+pub(crate) struct Problems {
+    kept: Diagnostics,
+    n_errors: usize,
+    n_dropped: usize,
+    n_compared: usize,
+}
+
+impl Problems {
+    /// Adds a problem; `path` is only called for problems that are kept.
+    pub(crate) fn report(
+        &mut self,
+        path: impl FnOnce() -> String,
+        span: Span,
+        error: &(impl miette::Diagnostic + ?Sized),
+    ) {
+        let is_error = !matches!(
+            error.severity(),
+            Some(miette::Severity::Warning | miette::Severity::Advice)
+        );
+        self.n_errors += usize::from(is_error);
+        if self.kept.len() >= MAX_KEPT {
+            self.n_dropped += 1;
+            return;
+        }
+        self.kept.push(Diagnostic::new(Place::with_span(path().as_str(), span), error));
+    }
+
+    /// Number of errors so far, the dropped ones too.
+    pub(crate) fn n_errors(&self) -> usize {
+        self.n_errors
+    }
+
+    /// `did you mean X?`, or else the text that `otherwise` gives.
+    pub(crate) fn suggest<'a>(
+        &mut self,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+        otherwise: impl FnOnce() -> String,
+    ) -> String {
+        let room = MAX_COMPARED - self.n_compared;
+        if name.len() > MAX_COMPARED_BYTES || room == 0 {
+            return otherwise();
+        }
+        let mut n = 0;
+        let counted = known.into_iter().take(room).inspect(|_| n += 1);
+        let near = did_you_mean(name, counted);
+        self.n_compared += n;
+        near.map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
+    }
+
+    /// All problems in order of the text.
+    pub(crate) fn finish(self) -> Diagnostics {
+        let mut all = self.kept;
+        all.sort_by_place();
+        if self.n_dropped > 0 {
+            let more = More { n: self.n_dropped };
+            let mut more = Diagnostic::new(Place::at(""), &more);
+            if !all.has_errors() && self.n_errors == 0 {
+                more.severity = Severity::Warning;
+            }
+            all.push(more);
+        }
+        all
+    }
+}
+
+/// The names in a row, for hints; only the first ones if there are many.
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MAX_LISTED: usize = 12;
+    let mut names = names.into_iter();
+    let first: Vec<String> = names.by_ref().take(MAX_LISTED).map(|n| format!("`{n}`")).collect();
+    let more = if names.next().is_some() { ", ..." } else { "" };
+    format!("{}{more}", first.join(", "))
+}
+
+/// The text, cut after 60 characters.
+pub(crate) fn shortened(text: &str) -> String {
+    const MAX_SHOWN: usize = 60;
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.into(),
+    }
+}

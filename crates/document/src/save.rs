@@ -1,0 +1,160 @@
+//! Saving: the document as JSON in the order of its names.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+
+use crate::fields::Fields;
+use crate::layout::laid_out;
+use crate::model::{
+    Document, FORMAT_VERSION, Input, InputValue, Link, NodeKind, OutputFrom, Setting,
+};
+use crate::view::View;
+
+/// The text of a document, laid out so that a changed node is a changed line.
+///
+/// `load` gives an equal document back, with names in the same order.
+pub fn save(document: &Document) -> String {
+    let compact = serde_json::to_string(document).expect("keys are texts and nothing else fails");
+    laid_out(&compact)
+}
+
+/// The keys of an object under which a source is written.
+pub(crate) const SOURCE_KEYS: [&str; 3] = ["from", "input", "value"];
+
+/// Whether a list with this item is read as a list of sources.
+pub(crate) fn marks_sources(item: &Json) -> bool {
+    item.as_object().is_some_and(|object| object.keys().any(|k| SOURCE_KEYS.contains(&k.as_str())))
+}
+
+impl Serialize for Document {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(schema) = &self.schema {
+            map.serialize_entry("$schema", schema)?;
+        }
+        map.serialize_entry("millstream", &FORMAT_VERSION)?;
+        if !self.name.is_empty() {
+            map.serialize_entry("name", &self.name)?;
+        }
+        if self.fps != Self::DEFAULT_FPS {
+            map.serialize_entry("fps", &self.fps)?;
+        }
+        if self.start_frame != 0 {
+            map.serialize_entry("start_frame", &self.start_frame)?;
+        }
+        if !self.inputs.is_empty() {
+            map.serialize_entry("inputs", &self.inputs)?;
+        }
+        if !self.outputs.is_empty() {
+            map.serialize_entry("outputs", &self.outputs)?;
+        }
+        if !self.nodes.is_empty() {
+            map.serialize_entry("nodes", &self.nodes)?;
+        }
+        if !self.groups.is_empty() {
+            map.serialize_entry("groups", &self.groups)?;
+        }
+        if !self.view.is_empty() {
+            map.serialize_entry("view", &self.view)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for NodeKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::Type(name) => map.serialize_entry("type", name)?,
+            Self::Group(name) => {
+                map.serialize_entry("type", "group")?;
+                map.serialize_entry("group", name)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl Serialize for OutputFrom {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Link(link) => entry(serializer, "from", link),
+            Self::Input(name) => entry(serializer, "input", name),
+        }
+    }
+}
+
+impl Serialize for Link {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json.serialize(serializer)
+    }
+}
+
+impl Serialize for Input {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.value {
+            InputValue::Link(link) => entry(serializer, "from", link),
+            InputValue::Input(name) => entry(serializer, "input", name),
+            InputValue::Literal(json) => match json {
+                Json::Object(_) => entry(serializer, "value", json),
+                Json::Array(items) if items.iter().any(marks_sources) => {
+                    entry(serializer, "value", json)
+                }
+                Json::Null
+                | Json::Bool(_)
+                | Json::Number(_)
+                | Json::String(_)
+                | Json::Array(_) => json.serialize(serializer),
+            },
+            InputValue::Several(sources) => serializer.collect_seq(sources.iter().map(OneOfSeveral)),
+        }
+    }
+}
+
+/// A source in a list of several, where a literal is marked as one.
+struct OneOfSeveral<'a>(&'a Input);
+
+impl Serialize for OneOfSeveral<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0.value {
+            InputValue::Literal(json) => entry(serializer, "value", json),
+            InputValue::Link(_) | InputValue::Input(_) | InputValue::Several(_) => {
+                self.0.serialize(serializer)
+            }
+        }
+    }
+}
+
+fn entry<S: Serializer>(
+    serializer: S,
+    key: &str,
+    value: &(impl Serialize + ?Sized),
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(1))?;
+    map.serialize_entry(key, value)?;
+    map.end()
+}
+
+impl<T: Serialize> Serialize for Fields<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl Serialize for View {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.text() {
+            Some(text) => serde_json::from_str::<&RawValue>(text)
+                .map_err(serde::ser::Error::custom)?
+                .serialize(serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Upgrades: what older releases wrote becomes what this one reads.
+//!
+//! The format of documents and each node type have versions of their own. A format upgrade changes
+//! the JSON before it is read; it keeps the order of names and knows where everything stood. A node
+//! upgrade changes nodes that were read. Both go one version at a time.
+
+mod node;
+mod raw;
+
+pub use node::{NodeUpgrade, upgrade_nodes};
+pub(crate) use raw::Origins;
+
+use raw::Raw;
+
+/// The upgrade of documents of one format to the next.
+struct FormatUpgrade {
+    from: u32,
+    apply: fn(&mut Raw),
+}
+
+/// All format upgrades; each has a fixture `tests/fixtures/format_N.mill.json`.
+const FORMAT_UPGRADES: &[FormatUpgrade] = &[FormatUpgrade { from: 0, apply: from_draft }];
+
+/// The text of a document in the newest format, and where its parts stood in `text`.
+pub(crate) fn upgraded_format(text: &str, version: u32) -> (String, Origins) {
+    let mut document = Raw::read(text);
+    for upgrade in FORMAT_UPGRADES.iter().filter(|upgrade| upgrade.from >= version) {
+        (upgrade.apply)(&mut document);
+    }
+    document.written()
+}
+
+/// Format 0, the draft, had the links of a node apart from its literals, as plain texts under
+/// `links`, the graph inputs of a node under `inputs`, and called `fps` `frame_rate`.
+fn from_draft(document: &mut Raw) {
+    document.rename_key("frame_rate", "fps");
+    draft_body(document);
+    if let Some(groups) = document.get_mut("groups") {
+        groups.values_mut().for_each(draft_body);
+    }
+}
+
+fn draft_body(body: &mut Raw) {
+    let Some(nodes) = body.get_mut("nodes") else { return };
+    for node in nodes.values_mut() {
+        for (old, source) in [("links", "from"), ("inputs", "input")] {
+            let Some(links) = node.take(old) else { continue };
+            for (socket, link) in links.into_entries() {
+                let link = Raw::object_of(source, link);
+                node.get_or_insert_object("in").push(socket, link);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::FORMAT_VERSION;
+
+    #[test]
+    fn every_older_format_has_one_upgrade() {
+        let versions: Vec<u32> = FORMAT_UPGRADES.iter().map(|upgrade| upgrade.from).collect();
+        assert_eq!(versions, (0..FORMAT_VERSION).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn places_are_those_of_the_old_text() {
+        let text = r#"{"nodes": {"n": {"type": "t", "links": {"a": "m.value"}}}}"#;
+        let (new, origins) = upgraded_format(text, 0);
+        assert_eq!(
+            new,
+            r#"{"nodes":{"n":{"type":"t","in":{"a":{"from":"m.value"}}}}}"#
+        );
+        let at = new.find("\"m.value\"").expect("the link is there");
+        let span = origins.of(&(at..at + 9));
+        assert_eq!(&text[span.start as usize..span.end as usize], "\"m.value\"");
+    }
+}
