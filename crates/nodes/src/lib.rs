@@ -4,9 +4,24 @@
 //! element-wise nodes are defined by a kernel form and nothing else; the others are functions over
 //! columns. The crate knows neither compiler nor evaluators.
 
+mod cells;
 mod shape;
 
+pub mod expression;
 pub mod math;
+
+pub mod boolean;
+pub mod compare;
+pub mod integer;
+
+pub mod convert;
+pub mod mix;
+
+pub mod context;
+pub mod control;
+pub mod random;
+pub mod reduce;
+pub mod vector;
 
 use millstream_kernel::Registry;
 
@@ -14,5 +29,16 @@ use millstream_kernel::Registry;
 pub fn registry() -> Registry {
     let mut registry = Registry::new();
     math::register(&mut registry);
+    expression::register(&mut registry);
+    integer::register(&mut registry);
+    boolean::register(&mut registry);
+    compare::register(&mut registry);
+    convert::register(&mut registry);
+    mix::register(&mut registry);
+    context::register(&mut registry);
+    control::register(&mut registry);
+    random::register(&mut registry);
+    reduce::register(&mut registry);
+    vector::register(&mut registry);
     registry
 }

@@ -10,7 +10,7 @@ mod trigonometry;
 
 use millstream_kernel::Registry;
 
-pub(crate) use arithmetic::floored_modulo;
+pub(crate) use arithmetic::{floored_modulo, safe_divide};
 pub(crate) use ranges::{ping_pong, smooth_maximum, smooth_minimum, snap, step, wrap};
 pub(crate) use trigonometry::{degrees, radians};
 

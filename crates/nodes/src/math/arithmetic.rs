@@ -94,6 +94,11 @@ fn products(registry: &mut Registry) {
     );
 }
 
+/// The quotient, or 0 where the divisor is 0.
+pub(crate) fn safe_divide<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    b.eq(0).select(0, a / b)
+}
+
 fn quotients(registry: &mut Registry) {
     registry.register(
         of_one_type(
@@ -119,7 +124,7 @@ fn quotients(registry: &mut Registry) {
         )
         .details("+0 wherever b is +0 or -0, even if a is NaN. Integers truncate towards zero.")
         .law(Law::RightNeutral(1.0))
-        .lanewise(|_, x| x[1].eq(0).select(0, x[0] / x[1])),
+        .lanewise(|_, x| safe_divide(x[0], x[1])),
     );
     registry.register(
         of_one_type("math.reciprocal", "1 / x", FLOATS, &[("x", 1.0, "the number")])

@@ -1,0 +1,191 @@
+//! `math.expression`: a formula as text, whose free names are the inputs of the node.
+//!
+//! [`parse`] turns the text into terms, each behind its operands; from these follow the sockets and
+//! types of the node, and one kernel form.
+
+mod functions;
+mod lower;
+mod parse;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_kernel::form::{FormBuilder, Val};
+use millstream_kernel::settings::SettingError;
+use millstream_kernel::signature::{Default, Generic, OutputSocket, Signature, Socket};
+use millstream_kernel::{Kernel, NodeDef, Registry, SettingKind};
+
+use crate::shape::T;
+use functions::{CONSTANTS, Kind};
+use token::Number;
+
+/// Adds the node type.
+pub fn register(registry: &mut Registry) {
+    registry.register(
+        NodeDef::new("math.expression", "a formula written as text")
+            .details(details())
+            .setting("text", SettingKind::Text, None, "the formula, such as `2 * x + 1`")
+            .sockets_by_settings(|settings| Ok(signature(&checked(settings.text(TEXT))?)))
+            .kernel(|parts| {
+                let expression = checked(parts.settings.text(TEXT))?;
+                let (lane, _) = parts.generics[0].lanes().expect("the inputs are numbers");
+                let b = FormBuilder::new();
+                let inputs: Vec<Val<'_>> =
+                    expression.inputs.iter().map(|_| b.param(lane)).collect();
+                let result = expression.lower(&b, lane, &inputs);
+                let result = match expression.kind() {
+                    Kind::Number => result.convert(lane),
+                    Kind::Truth => result,
+                };
+                Ok(Kernel::Form(Arc::new(b.finish(&[result]).simplify())))
+            }),
+    );
+}
+
+const TEXT: &str = "text";
+
+/// A formula that was parsed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// Each behind its operands; the last is the whole.
+    terms: Vec<Term>,
+    inputs: Vec<Arc<str>>,
+}
+
+impl Expression {
+    /// The names of the inputs, in order of first appearance.
+    pub fn inputs(&self) -> &[Arc<str>] {
+        &self.inputs
+    }
+}
+
+/// Why a text is no expression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SyntaxError {
+    /// What is wrong.
+    pub message: String,
+    /// The bytes of the text that are to blame.
+    pub range: Range<usize>,
+    /// The next step.
+    pub hint: Option<String>,
+}
+
+impl SyntaxError {
+    fn new(message: impl Into<String>, range: Range<usize>) -> Self {
+        Self { message: message.into(), range, hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+/// Parses the text of a `math.expression`.
+///
+/// # Errors
+/// The first place where the text is no expression. Text of any kind and length is either parsed or
+/// refused; what is needed for it is bounded.
+pub fn parse(text: &str) -> Result<Expression, SyntaxError> {
+    parse::parse(text)
+}
+
+/// The position of a term among the terms of its expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TermId(u32);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Term {
+    Number(Number),
+    Truth(bool),
+    Input(u32),
+    Unary(Unary, TermId),
+    Binary(Binary, TermId, TermId),
+    /// The second where the first holds, else the third.
+    Choose(TermId, TermId, TermId),
+    /// A function of the table, with as many arguments as it takes.
+    Call(u16, Vec<TermId>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unary {
+    Negate,
+    Not,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Binary {
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Power,
+}
+
+fn checked(text: &str) -> Result<Expression, SettingError> {
+    parse(text).map_err(|error| SettingError::Refused {
+        name: TEXT.into(),
+        message: error.message,
+        range: Some((error.range.start, error.range.end)),
+        hint: error.hint,
+    })
+}
+
+fn signature(expression: &Expression) -> Signature {
+    let socket = |name: &Arc<str>| Socket {
+        name: name.to_string().into(),
+        ty: T,
+        default: Default::Required,
+        multiple: false,
+        mutable: false,
+        scope: vec![],
+        about: "".into(),
+    };
+    let ty = match expression.kind() {
+        Kind::Number => T,
+        Kind::Truth => Type::BOOL.into(),
+    };
+    Signature {
+        generics: vec![Generic { name: "T", among: expression.among() }],
+        inputs: expression.inputs.iter().map(socket).collect(),
+        outputs: vec![OutputSocket { name: "value".into(), ty, about: "".into() }],
+    }
+}
+
+fn details() -> String {
+    let constants: Vec<&str> = CONSTANTS.iter().map(|(name, _)| *name).collect();
+    let mut functions: Vec<&str> = functions::names().collect();
+    functions.sort_unstable();
+    format!(
+        "The free names in the text are the inputs, in order of first appearance; names of \
+         functions and constants cannot be inputs.\n\n\
+         Operators, weakest first: `c ? a : b`; `||`; `&&`; `==` `!=`; `<` `<=` `>` `>=`; `+` `-`; \
+         `*` `/` `%`; `-x` `!x`; `x ^ y`, also written `x ** y`, which groups to the right and binds \
+         stronger than a minus before it: -x^2 is -(x^2). Comparisons do not chain. Conditions are \
+         truth values or numbers, which hold if they are not 0; truth values count as 0 or 1 in \
+         arithmetic. Both sides of `&&`, `||` and `?:` are computed.\n\n\
+         All inputs have one type, which also is that of the result; but a formula that says whether \
+         something holds gives a `bool`. With integers `/` truncates, and an exponent below 0 \
+         truncates too; a number with a point or exponent, or a function that needs floats, makes \
+         the formula compute with floats. `%` has the sign of the first operand, as `fmod`; `mod` \
+         that of the second. `x ^ 2`, `x ^ 3` and `x ^ 4` are products. `log` of one argument is \
+         the natural logarithm. Angles are in radians.\n\n\
+         Constants: {}, true, false.\n\n\
+         Functions: {}.",
+        constants.join(", "),
+        functions.join(", "),
+    )
+}

@@ -1,0 +1,355 @@
+//! From text to terms: operator precedence by binding powers, with a bound on nesting.
+//!
+//! Terms are written behind their operands, so that what comes later is a loop over them and no
+//! recursion on the length of the text. The parser itself recurses only where the text nests, at
+//! most [`MAX_NESTING`] deep.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_base::diagnostics::did_you_mean;
+
+use super::functions::{CONSTANTS, FUNCTIONS, SPECIAL, find, names};
+use super::token::{Lexer, Number, Symbol, Token, TokenKind};
+use super::{Binary, Expression, SyntaxError, Term, TermId, Unary};
+
+/// How deep parentheses, prefixes and right-hand operands may nest.
+const MAX_NESTING: usize = 200;
+/// Longest text, in bytes.
+const MAX_TEXT: usize = 64 * 1024;
+
+/// Binding powers, weakest first; prefixes bind weaker than powers, so that -x^2 is -(x^2).
+const CONDITIONAL: u8 = 1;
+const PREFIX: u8 = 8;
+const POWER: u8 = 9;
+
+pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
+    if text.len() > MAX_TEXT {
+        let message = format!("the text has {} bytes, the limit is {MAX_TEXT}", text.len());
+        return Err(SyntaxError::new(message, 0..0).hint("split it over several nodes"));
+    }
+    let mut lexer = Lexer::new(text);
+    let token = lexer.next()?;
+    let mut parser = Parser {
+        lexer,
+        text,
+        token,
+        last: None,
+        depth: 0,
+        terms: Vec::new(),
+        inputs: Vec::new(),
+        known: BTreeMap::new(),
+    };
+    if token.kind == TokenKind::End {
+        return Err(SyntaxError::new("the expression is empty", 0..text.len())
+            .hint("write a formula such as `2 * x + 1`"));
+    }
+    parser.expression(0)?;
+    match parser.token.kind {
+        TokenKind::End => Ok(Expression { terms: parser.terms, inputs: parser.inputs }),
+        TokenKind::Symbol(Symbol::Close) => Err(parser.here("this `)` closes nothing")),
+        TokenKind::Symbol(_) | TokenKind::Number(_) | TokenKind::Name(_) => {
+            Err(parser.unexpected())
+        }
+    }
+}
+
+struct Parser<'t> {
+    lexer: Lexer<'t>,
+    text: &'t str,
+    /// The token that comes next.
+    token: Token<'t>,
+    /// The one before.
+    last: Option<Token<'t>>,
+    depth: usize,
+    terms: Vec<Term>,
+    inputs: Vec<Arc<str>>,
+    known: BTreeMap<&'t str, u32>,
+}
+
+impl<'t> Parser<'t> {
+    fn push(&mut self, term: Term) -> TermId {
+        self.terms.push(term);
+        TermId((self.terms.len() - 1) as u32)
+    }
+
+    fn advance(&mut self) -> Result<Token<'t>, SyntaxError> {
+        let token = std::mem::replace(&mut self.token, self.lexer.next()?);
+        self.last = Some(token);
+        Ok(token)
+    }
+
+    fn takes(&mut self, symbol: Symbol) -> Result<bool, SyntaxError> {
+        let there = self.token.kind == TokenKind::Symbol(symbol);
+        if there {
+            self.advance()?;
+        }
+        Ok(there)
+    }
+
+    fn here(&self, message: impl Into<String>) -> SyntaxError {
+        SyntaxError::new(message, self.token.start..self.token.end)
+    }
+
+    fn source(&self, token: Token<'_>) -> &'t str {
+        &self.text[token.start..token.end]
+    }
+
+    /// Parses operands and the operators between them that bind at least as strongly as `least`.
+    fn expression(&mut self, least: u8) -> Result<TermId, SyntaxError> {
+        self.depth += 1;
+        if self.depth > MAX_NESTING {
+            return Err(self
+                .here(format!("the expression nests deeper than {MAX_NESTING}"))
+                .hint("give the inner part a node of its own"));
+        }
+        let mut left = self.operand()?;
+        let mut comparison = None;
+        while let TokenKind::Symbol(symbol) = self.token.kind {
+            if symbol == Symbol::Question && least <= CONDITIONAL {
+                left = self.choice(left)?;
+                continue;
+            }
+            let Some((binary, binds)) = binary(symbol).filter(|(_, binds)| *binds >= least) else {
+                break;
+            };
+            if binary.is_comparison() && comparison == Some(binds) {
+                return Err(self
+                    .here("comparisons do not chain")
+                    .hint("write `a < b && b < c`, or parentheses"));
+            }
+            comparison = binary.is_comparison().then_some(binds);
+            self.advance()?;
+            // A power takes what follows into its exponent, everything else leaves it.
+            let right = self.expression(if binds == POWER { POWER } else { binds + 1 })?;
+            left = self.push(Term::Binary(binary, left, right));
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    /// The rest of `condition ? a : b`, from the question mark on.
+    fn choice(&mut self, condition: TermId) -> Result<TermId, SyntaxError> {
+        let question = self.advance()?;
+        let yes = self.expression(0)?;
+        if !self.takes(Symbol::Colon)? {
+            return Err(SyntaxError::new("this `?` has no `:`", question.start..question.end)
+                .hint("a choice is written `condition ? a : b`"));
+        }
+        let no = self.expression(CONDITIONAL)?;
+        Ok(self.push(Term::Choose(condition, yes, no)))
+    }
+
+    fn operand(&mut self) -> Result<TermId, SyntaxError> {
+        match self.token.kind {
+            TokenKind::Number(number) => {
+                self.advance()?;
+                Ok(self.push(Term::Number(number)))
+            }
+            TokenKind::Name(name) => {
+                let token = self.advance()?;
+                if self.token.kind == TokenKind::Symbol(Symbol::Open) {
+                    self.call(name, token)
+                } else {
+                    self.name(name, token)
+                }
+            }
+            TokenKind::Symbol(Symbol::Open) => {
+                let open = self.advance()?;
+                let inner = self.expression(0)?;
+                self.close(open)?;
+                Ok(inner)
+            }
+            TokenKind::Symbol(Symbol::Subtract) => self.prefixed(Unary::Negate),
+            TokenKind::Symbol(Symbol::Not) => self.prefixed(Unary::Not),
+            TokenKind::Symbol(Symbol::Add) => {
+                self.advance()?;
+                self.expression(PREFIX)
+            }
+            TokenKind::Symbol(_) | TokenKind::End => Err(self.missing_operand()),
+        }
+    }
+
+    fn prefixed(&mut self, unary: Unary) -> Result<TermId, SyntaxError> {
+        self.advance()?;
+        let operand = self.expression(PREFIX)?;
+        Ok(self.push(Term::Unary(unary, operand)))
+    }
+
+    fn close(&mut self, open: Token<'_>) -> Result<(), SyntaxError> {
+        if self.takes(Symbol::Close)? {
+            return Ok(());
+        }
+        if self.token.kind == TokenKind::End {
+            return Err(SyntaxError::new("this parenthesis is not closed", open.start..open.end)
+                .hint("a `)` is missing"));
+        }
+        Err(self.unexpected())
+    }
+
+    /// A name that stands alone: a constant or an input.
+    fn name(&mut self, name: &'t str, token: Token<'_>) -> Result<TermId, SyntaxError> {
+        let range = token.start..token.end;
+        if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
+            return Ok(self.push(Term::Number(Number { value: *value, whole: None })));
+        }
+        match name {
+            "true" => return Ok(self.push(Term::Truth(true))),
+            "false" => return Ok(self.push(Term::Truth(false))),
+            "and" | "or" | "not" => {
+                let symbol = [("and", "&&"), ("or", "||"), ("not", "!")];
+                let symbol = symbol.iter().find(|(word, _)| *word == name).map_or("", |s| s.1);
+                return Err(SyntaxError::new(format!("`{name}` is no operator"), range)
+                    .hint(format!("write `{symbol}`")));
+            }
+            _ => {}
+        }
+        if names().any(|function| function == name) {
+            return Err(SyntaxError::new(format!("`{name}` is a function, not an input"), range)
+                .hint(format!("write its arguments: `{name}(...)`, or name the input otherwise")));
+        }
+        let next = self.inputs.len() as u32;
+        let input = *self.known.entry(name).or_insert(next);
+        if input == next {
+            self.inputs.push(name.into());
+        }
+        Ok(self.push(Term::Input(input)))
+    }
+
+    /// A call, from the opening parenthesis on.
+    fn call(&mut self, name: &str, token: Token<'_>) -> Result<TermId, SyntaxError> {
+        let function = find(name);
+        let special = SPECIAL.iter().find(|(special, _)| *special == name);
+        let arity = match (function, special) {
+            (Some(function), _) => FUNCTIONS[function].arity,
+            (None, Some((_, n))) => (*n, *n),
+            (None, None) => return Err(unknown_function(name, token)),
+        };
+        let open = self.advance()?;
+        let mut args = Vec::new();
+        if !self.takes(Symbol::Close)? {
+            loop {
+                args.push(self.expression(0)?);
+                if !self.takes(Symbol::Comma)? {
+                    break;
+                }
+            }
+            self.close(open)?;
+        }
+        if args.len() < arity.0 || args.len() > arity.1 {
+            let end = self.last.map_or(token.end, |last| last.end);
+            return Err(wrong_arity(name, arity, args.len(), token.start..end));
+        }
+        let term = match function {
+            Some(function) => Term::Call(function as u16, args),
+            None if name == "if" => Term::Choose(args[0], args[1], args[2]),
+            None => Term::Binary(Binary::Power, args[0], args[1]),
+        };
+        Ok(self.push(term))
+    }
+
+    fn missing_operand(&self) -> SyntaxError {
+        let wanted = "a number, a name or `(`";
+        let message = match (self.last, self.token.kind) {
+            (None, _) => format!("{wanted} is missing before `{}`", self.source(self.token)),
+            (Some(last), TokenKind::End) => {
+                format!("{wanted} is missing after `{}`", self.source(last))
+            }
+            (Some(last), _) => format!(
+                "{wanted} is missing between `{}` and `{}`",
+                self.source(last),
+                self.source(self.token)
+            ),
+        };
+        let error = self.here(message);
+        match (self.last.map(|last| last.kind), self.token.kind) {
+            (Some(TokenKind::Symbol(Symbol::Divide)), TokenKind::Symbol(Symbol::Divide)) => {
+                error.hint("`/` truncates whole numbers; there are no comments")
+            }
+            (_, TokenKind::Symbol(Symbol::Multiply | Symbol::Power)) => {
+                error.hint("a power is written `x ^ 2` or `x ** 2`")
+            }
+            _ => error,
+        }
+    }
+
+    /// Something stands where an operator or the end was due.
+    fn unexpected(&self) -> SyntaxError {
+        match self.token.kind {
+            TokenKind::Symbol(Symbol::Comma) => self
+                .here("this `,` stands outside a call")
+                .hint("it separates the arguments of a function; fractions are written with `.`"),
+            TokenKind::Symbol(Symbol::Colon) => {
+                self.here("this `:` has no `?`").hint("a choice is written `condition ? a : b`")
+            }
+            TokenKind::Symbol(_) | TokenKind::Number(_) | TokenKind::Name(_) | TokenKind::End => {
+                self.missing_operator()
+            }
+        }
+    }
+
+    fn missing_operator(&self) -> SyntaxError {
+        let last = self.last.map_or("", |last| self.source(last));
+        let next = self.source(self.token);
+        let error = self.here(format!("an operator is missing between `{last}` and `{next}`"));
+        match next {
+            "and" => error.hint("write `&&`"),
+            "or" => error.hint("write `||`"),
+            "!" => error.hint("`!=` asks whether two numbers differ"),
+            "if" | "else" => error.hint("a choice is written `condition ? a : b`"),
+            _ => error.hint(format!("a product is written `{last} * {next}`")),
+        }
+    }
+}
+
+fn unknown_function(name: &str, token: Token<'_>) -> SyntaxError {
+    let error =
+        SyntaxError::new(format!("there is no function called `{name}`"), token.start..token.end);
+    match did_you_mean(name, names()) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint(format!("a product is written `{name} * (...)`")),
+    }
+}
+
+fn wrong_arity(
+    name: &str,
+    (least, most): (usize, usize),
+    given: usize,
+    range: std::ops::Range<usize>,
+) -> SyntaxError {
+    let plural = |n: usize| if n == 1 { "argument" } else { "arguments" };
+    let takes = if least == most {
+        format!("{least} {}", plural(least))
+    } else if most == usize::MAX {
+        format!("{least} or more arguments")
+    } else {
+        format!("{least} or {most} arguments")
+    };
+    SyntaxError::new(format!("`{name}` takes {takes}, not {given}"), range)
+}
+
+/// What a symbol between two operands means, and how strongly it binds.
+fn binary(symbol: Symbol) -> Option<(Binary, u8)> {
+    Some(match symbol {
+        Symbol::Or => (Binary::Or, 2),
+        Symbol::And => (Binary::And, 3),
+        Symbol::Equal => (Binary::Equal, 4),
+        Symbol::NotEqual => (Binary::NotEqual, 4),
+        Symbol::Less => (Binary::Less, 5),
+        Symbol::LessEqual => (Binary::LessEqual, 5),
+        Symbol::Greater => (Binary::Greater, 5),
+        Symbol::GreaterEqual => (Binary::GreaterEqual, 5),
+        Symbol::Add => (Binary::Add, 6),
+        Symbol::Subtract => (Binary::Subtract, 6),
+        Symbol::Multiply => (Binary::Multiply, 7),
+        Symbol::Divide => (Binary::Divide, 7),
+        Symbol::Modulo => (Binary::Modulo, 7),
+        Symbol::Caret | Symbol::Power => (Binary::Power, POWER),
+        Symbol::Not
+        | Symbol::Question
+        | Symbol::Colon
+        | Symbol::Open
+        | Symbol::Close
+        | Symbol::Comma => return None,
+    })
+}

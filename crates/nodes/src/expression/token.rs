@@ -1,0 +1,164 @@
+//! Cuts the text of an expression into numbers, names and symbols.
+
+use super::SyntaxError;
+
+/// A piece of the text and where it stands, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Token<'t> {
+    pub(super) kind: TokenKind<'t>,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// What a piece is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum TokenKind<'t> {
+    Number(Number),
+    Name(&'t str),
+    Symbol(Symbol),
+    End,
+}
+
+/// A number as it was written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Number {
+    /// The nearest float.
+    pub(super) value: f64,
+    /// The integer, if it was written without point and exponent and fits.
+    pub(super) whole: Option<i64>,
+}
+
+macro_rules! symbols {
+    ($($variant:ident $text:literal),* $(,)?) => {
+        /// Operators and punctuation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Symbol {
+            $($variant,)*
+        }
+
+        impl Symbol {
+            /// Longer ones first, so that the first match is the longest.
+            const ALL: &[(Self, &'static str)] = &[$((Self::$variant, $text)),*];
+        }
+    };
+}
+
+symbols! {
+    Equal "==", NotEqual "!=", LessEqual "<=", GreaterEqual ">=", And "&&", Or "||", Power "**",
+    Less "<", Greater ">", Add "+", Subtract "-", Multiply "*", Divide "/", Modulo "%", Caret "^",
+    Not "!", Question "?", Colon ":", Open "(", Close ")", Comma ",",
+}
+
+/// Reads one token after the other.
+pub(super) struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// The next token; at the end of the text again and again [`TokenKind::End`].
+    pub(super) fn next(&mut self) -> Result<Token<'t>, SyntaxError> {
+        let blank = self.rest().len() - self.rest().trim_start().len();
+        self.at += blank;
+        let start = self.at;
+        let rest = self.rest();
+        let kind = match rest.chars().next() {
+            None => TokenKind::End,
+            Some(c) if c.is_ascii_digit() || starts_with_fraction(rest) => {
+                TokenKind::Number(self.number()?)
+            }
+            Some(c) if starts_name(c) => {
+                let n = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
+                self.at += n;
+                TokenKind::Name(&rest[..n])
+            }
+            Some(c) => match Symbol::ALL.iter().find(|(_, text)| rest.starts_with(text)) {
+                Some((symbol, text)) => {
+                    self.at += text.len();
+                    TokenKind::Symbol(*symbol)
+                }
+                None => return Err(stray(c, start)),
+            },
+        };
+        Ok(Token { kind, start, end: self.at })
+    }
+
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn number(&mut self) -> Result<Number, SyntaxError> {
+        let rest = self.rest();
+        let digits = |from: usize| {
+            let digit = |c: &u8| c.is_ascii_digit();
+            from + rest.as_bytes()[from..].iter().take_while(|c| digit(c)).count()
+        };
+        let mut end = digits(0);
+        let mut whole = true;
+        if rest[end..].starts_with('.') {
+            whole = false;
+            end = digits(end + 1);
+        }
+        if rest[end..].starts_with(['e', 'E']) {
+            let sign = usize::from(rest[end + 1..].starts_with(['+', '-']));
+            let exponent = digits(end + 1 + sign);
+            // Without digits behind it the letter begins a name.
+            if exponent > end + 1 + sign {
+                whole = false;
+                end = exponent;
+            }
+        }
+        let start = self.at;
+        self.at += end;
+        let text = &rest[..end];
+        let value: f64 = text.parse().expect("digits with a point and an exponent are a float");
+        if value.is_infinite() {
+            return Err(SyntaxError::new("the number is too large", start..self.at)
+                .hint("write `inf` if infinity is meant"));
+        }
+        Ok(Number { value, whole: if whole { text.parse().ok() } else { None } })
+    }
+}
+
+fn starts_with_fraction(rest: &str) -> bool {
+    let mut chars = rest.chars();
+    chars.next() == Some('.') && chars.next().is_some_and(|c| c.is_ascii_digit())
+}
+
+fn starts_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+fn continues_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// A character that begins nothing, with what may have been meant.
+fn stray(c: char, start: usize) -> SyntaxError {
+    let hint = match c {
+        '=' => Some("`==` asks whether two numbers are equal; nothing can be assigned"),
+        '&' => Some("`&&` means that both hold"),
+        '|' => Some("`||` means that one of them holds"),
+        '\u{2212}' | '\u{2013}' => Some("write `-`"),
+        '\u{d7}' | '\u{b7}' => Some("write `*`"),
+        '\u{f7}' => Some("write `/`"),
+        '\u{2264}' => Some("write `<=`"),
+        '\u{2265}' => Some("write `>=`"),
+        '\u{2260}' => Some("write `!=`"),
+        '[' | ']' | '{' | '}' => Some("group with `(` and `)`"),
+        '.' => Some("a name holds no `.`; a number has a digit beside it"),
+        _ => None,
+    };
+    let error = SyntaxError::new(
+        format!("`{}` means nothing here", c.escape_debug()),
+        start..start + c.len_utf8(),
+    );
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
