@@ -1,0 +1,189 @@
+//! Random numbers that depend on seed and inputs only, by kernel form.
+//!
+//! There is no state: a number is a hash of what it is drawn for. The generator is PCG4D of
+//! M. Jarzynski and M. Olano, "Hash Functions for GPU Rendering", Journal of Computer Graphics
+//! Techniques 9(3), 2020, with one more shift at the end: four words go in, four come out that are as
+//! good as independent. The words are the id, the seed, a number of the node type, so that different
+//! nodes with the same id and seed draw differently, and a counter.
+
+mod hash;
+#[cfg(test)]
+mod tests;
+
+use millstream_base::{Lane, Type, Vec3};
+use millstream_kernel::form::{FormBuilder, Val};
+use millstream_kernel::{Default, NodeDef, Registry};
+
+/// Adds the nodes of this family.
+pub fn register(registry: &mut Registry) {
+    registry.register(value());
+    registry.register(integer());
+    registry.register(boolean());
+    registry.register(vector());
+    registry.register(direction());
+    registry.register(normal());
+    registry.register(hash::hash());
+}
+
+const SOURCE: &str = "PCG4D: M. Jarzynski, M. Olano, Hash Functions for GPU Rendering, Journal of \
+                      Computer Graphics Techniques 9(3), 2020";
+
+/// Numbers of the node types; never changed, since results depend on them.
+#[derive(Clone, Copy)]
+#[repr(i32)]
+enum Stream {
+    Value = 1,
+    Integer = 2,
+    Boolean = 3,
+    Vector = 4,
+    Direction = 5,
+    Normal = 6,
+    Hash = 7,
+}
+
+/// Four words hashed into four.
+fn pcg4d<'b>(words: [Val<'b>; 4]) -> [Val<'b>; 4] {
+    let mut v = words.map(|word| word * 1_664_525 + 1_013_904_223);
+    let mix = |v: &mut [Val<'b>; 4]| {
+        v[0] = v[0] + v[1] * v[3];
+        v[1] = v[1] + v[2] * v[0];
+        v[2] = v[2] + v[0] * v[1];
+        v[3] = v[3] + v[1] * v[2];
+    };
+    mix(&mut v);
+    v = v.map(|word| word ^ word.ushr(16));
+    mix(&mut v);
+    // Not in the paper: products carry upwards only, so the low bits need what the high ones have.
+    v.map(|word| word ^ word.ushr(16))
+}
+
+/// Four words drawn for an id and a seed.
+fn draw<'b>(b: &'b FormBuilder, id: Val<'b>, seed: Val<'b>, stream: Stream) -> [Val<'b>; 4] {
+    pcg4d([id, seed, b.constant_i32(stream as i32), b.constant_i32(0)])
+}
+
+/// 2 to the power of -24: a `f32` holds 24 bits.
+const STEP: f32 = 1.0 / 16_777_216.0;
+
+/// An `f32` from 0 up to but not including 1, in steps of 2 to the power of -24.
+fn unit(word: Val<'_>) -> Val<'_> {
+    word.ushr(8).convert(Lane::F32) * STEP
+}
+
+/// A number between two, the second excluded unless they are the same.
+fn between<'b>(min: Val<'b>, max: Val<'b>, unit: Val<'b>) -> Val<'b> {
+    let number = min + (max - min) * unit;
+    // The product may round up to the excluded end, where the range is small beside its ends.
+    let too_far = min.lt(max).and(number.ge(max));
+    too_far.select(min, number)
+}
+
+/// Adds what all nodes of the family draw by.
+fn drawn(def: NodeDef) -> NodeDef {
+    def.source(SOURCE)
+        .input("id", Type::I32, "which number is drawn: link `context.index` for one per element")
+        .or_number(0.0)
+        .input("seed", Type::I32, "which series the number is of")
+        .or_number(0.0)
+}
+
+fn value() -> NodeDef {
+    let def = NodeDef::new("random.value", "A random number")
+        .details(
+            "Uniform from `min` up to but not including `max`, in 2^24 steps; `min` where both are \
+             the same. The width of the range must be finite.",
+        )
+        .input("min", Type::F32, "lower end, included")
+        .or_number(0.0)
+        .input("max", Type::F32, "upper end, excluded")
+        .or_number(1.0);
+    drawn(def).output("value", Type::F32, "a number between min and max").form(|b, inputs| {
+        let [word, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::Value);
+        vec![vec![between(inputs[0][0], inputs[1][0], unit(word))]]
+    })
+}
+
+fn integer() -> NodeDef {
+    let def = NodeDef::new("random.integer", "A random whole number")
+        .details(
+            "From `min` to `max`, both included; ends that are swapped mean the same. Some numbers are \
+             likelier than others by at most one in 2^32.",
+        )
+        .input("min", Type::I32, "one end")
+        .or_number(0.0)
+        .input("max", Type::I32, "the other end")
+        .or_number(100.0);
+    drawn(def).output("value", Type::I32, "a number from min to max").form(|b, inputs| {
+        let [word, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::Integer);
+        let [word, a, c] = [word, inputs[0][0], inputs[1][0]].map(|x| x.convert(Lane::I64));
+        let (min, max) = (a.min(c), a.max(c));
+        // The upper half of word * count, both without sign, is below count.
+        let offset = ((word & 0xffff_ffff_i64) * (max - min + 1)).ushr(32);
+        vec![vec![(min + offset).convert(Lane::I32)]]
+    })
+}
+
+fn boolean() -> NodeDef {
+    let def = NodeDef::new("random.boolean", "A random condition")
+        .details("Never holds at 0 and below, always at 1 and above.")
+        .input("probability", Type::F32, "how often it holds, 0 to 1")
+        .or_number(0.5);
+    drawn(def).output("value", Type::BOOL, "").form(|b, inputs| {
+        let [word, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::Boolean);
+        vec![vec![unit(word).lt(inputs[0][0])]]
+    })
+}
+
+fn vector() -> NodeDef {
+    let def = NodeDef::new("random.vector", "A random vector")
+        .details("Each component is drawn as by `random.value`, independent of the others.")
+        .input("min", Type::VEC3, "lower ends, included")
+        .or(Default::Zero)
+        .input("max", Type::VEC3, "upper ends, excluded")
+        .or_value(Vec3([1.0; 3]));
+    drawn(def).output("value", Type::VEC3, "in the box between min and max").form(|b, inputs| {
+        let words = draw(b, inputs[2][0], inputs[3][0], Stream::Vector);
+        let lane = |i: usize| between(inputs[0][i], inputs[1][i], unit(words[i]));
+        vec![(0..3).map(lane).collect()]
+    })
+}
+
+/// An angle from 0 to a full turn.
+fn turn(word: Val<'_>) -> Val<'_> {
+    unit(word) * std::f32::consts::TAU
+}
+
+fn direction() -> NodeDef {
+    let def = NodeDef::new("random.direction", "A random direction").details(
+        "Evenly spread over the sphere (Archimedes: the height of a point on it is uniform).",
+    );
+    drawn(def).output("value", Type::VEC3, "length 1").form(|b, inputs| {
+        let [height, angle, ..] = draw(b, inputs[0][0], inputs[1][0], Stream::Direction);
+        let z = unit(height) * 2.0 - 1.0;
+        let squared: Val<'_> = 1.0 - z * z;
+        let radius = squared.max(0.0).sqrt();
+        let angle = turn(angle);
+        vec![vec![angle.cos() * radius, angle.sin() * radius, z]]
+    })
+}
+
+fn normal() -> NodeDef {
+    let def = NodeDef::new("random.normal", "A random number around a mean")
+        .details(
+            "Normally distributed. With 2^24 steps no number is further from the mean than 5.8 \
+             deviations.",
+        )
+        .input("mean", Type::F32, "")
+        .or_number(0.0)
+        .input("deviation", Type::F32, "standard deviation")
+        .or_number(1.0);
+    drawn(def)
+        .source(format!("G. Box, M. Muller, 1958, on two numbers of {SOURCE}"))
+        .output("value", Type::F32, "")
+        .form(|b, inputs| {
+            let [size, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::Normal);
+            // From one step to 1, so that the logarithm is finite.
+            let size = (unit(size) + STEP).ln() * -2.0;
+            vec![vec![inputs[0][0] + inputs[1][0] * (size.sqrt() * turn(angle).cos())]]
+        })
+}
