@@ -1,0 +1,244 @@
+//! The lazy evaluator: demand-driven, with an explicit stack. It defines the meaning; all other
+//! evaluators give the same bits.
+//!
+//! How a call proceeds. Each output asked for becomes a task: a step, the context restricted to
+//! what the step needs, and the cells demanded. The task on top of the stack asks for the inputs it
+//! lacks, the deepest first, by pushing tasks for them, and runs when they are there. Selectors are
+//! asked before arms, arguments of scopes before bodies; only the arms that some cell takes are
+//! asked, and only for those cells. Results lie in the store until their last user has run.
+//!
+//! A step demanded in full takes its shape from the inputs it read. A step demanded in part (below
+//! a switch that differs from cell to cell) needs its shape before its values; `shape_of` finds it.
+
+mod answer;
+mod choose;
+mod gather;
+mod run;
+mod scope;
+mod shape_of;
+mod task;
+
+use millstream_base::id::{Id, SideTable};
+use millstream_base::{Limits, Mask};
+use millstream_ir::answer::{Answer, EvalError, Evaluator, LogEntry, NodeFailure};
+use millstream_ir::graph::InstanceId;
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_ir::{InputId, Request};
+use millstream_kernel::Data;
+use rustc_hash::FxHashMap;
+
+use crate::buffers::Buffers;
+use crate::frame::{FrameId, Frames};
+use crate::shape::{AxisId, ShapeId, Shapes, TooManyCells};
+use crate::store::{SlotId, Store};
+
+/// The demand-driven evaluator. It keeps nothing between evaluations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lazy;
+
+impl Evaluator for Lazy {
+    fn name(&self) -> &'static str {
+        "lazy"
+    }
+
+    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        let mut evaluation = Evaluation::new(plan, request, &bound);
+        evaluation.answer(&bound)
+    }
+}
+
+/// Which cells of a step are asked for.
+#[derive(Clone, Debug)]
+enum Demand {
+    /// All, whatever the step's shape turns out to be.
+    Full,
+    /// Those under this mask over this shape.
+    Part(ShapeId, Mask),
+}
+
+/// A step that is asked for.
+#[derive(Debug)]
+struct Task {
+    step: StepId,
+    frame: FrameId,
+    slot: SlotId,
+    phase: u8,
+    demand: Demand,
+}
+
+/// What a task with scopes or arms found out and needs again when it runs.
+#[derive(Debug, Default)]
+struct Pending {
+    /// For each input with a scope: the context of what is linked and the axis to gather.
+    bodies: Vec<Body>,
+    /// For each arm of a choice the cells that take it, over the shape.
+    arms: Vec<(ShapeId, Mask)>,
+}
+
+/// One input with a scope, ready to be asked.
+#[derive(Clone, Copy, Debug)]
+struct Body {
+    input: u16,
+    frame: FrameId,
+    gather: Option<Gather>,
+}
+
+/// The axis along which an input is gathered into lists.
+#[derive(Clone, Copy, Debug)]
+enum Gather {
+    /// One cell: there is no axis.
+    One,
+    /// The cells of this axis.
+    Along(AxisId),
+    /// The axis has no cells, so the lists are empty and nothing is asked.
+    Nothing,
+}
+
+/// Where an operand lies.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Const(millstream_ir::graph::ConstId),
+    Input(InputId),
+    Slot(SlotId, u32),
+    /// A list that was gathered for the step that runs.
+    Gathered(usize),
+}
+
+/// Why an evaluation ends, or a step has no result.
+#[derive(Debug)]
+enum Stop {
+    /// The whole evaluation.
+    All(EvalError),
+    /// A step asks for more cells than allowed.
+    Cells,
+}
+
+impl From<TooManyCells> for Stop {
+    fn from(_: TooManyCells) -> Self {
+        Self::Cells
+    }
+}
+
+/// One evaluation.
+struct Evaluation<'a> {
+    plan: &'a Plan,
+    request: &'a Request,
+    limits: &'a Limits,
+    shapes: Shapes,
+    frames: Frames,
+    root: FrameId,
+    store: Store,
+    /// Data and shape of each input of the plan.
+    inputs: SideTable<InputId, (Data, ShapeId)>,
+    request_axes: Vec<(AxisId, &'static str)>,
+    /// Instances with a scope at some input.
+    scoped: SideTable<InstanceId, bool>,
+    /// For each step the outputs that somebody reads.
+    used_outputs: Vec<u64>,
+    stack: Vec<Task>,
+    pending: FxHashMap<SlotId, Pending>,
+    /// Lists gathered for the step that runs.
+    gathered: Vec<(Data, ShapeId)>,
+    /// Axes of loops by extent, and by how many of that extent are open around them.
+    loop_axes: FxHashMap<(scope::LoopKey, u32), AxisId>,
+    known_shapes: FxHashMap<(StepId, FrameId), ShapeId>,
+    placeholders: FxHashMap<(StepId, FrameId, u16), AxisId>,
+    failures: Vec<NodeFailure>,
+    log: Option<Vec<LogEntry>>,
+    scratch: run::Scratch,
+    buffers: Buffers,
+    /// Bytes of all results that are stored.
+    bytes: usize,
+    n_steps: u32,
+}
+
+impl<'a> Evaluation<'a> {
+    /// The context in which a source is evaluated, if it is asked for in `frame`.
+    #[inline]
+    fn home(&mut self, step: StepId, frame: FrameId) -> FrameId {
+        self.frames.restrict(frame, self.plan.steps[step].needs, self.plan)
+    }
+
+    /// Where the data of a source is, when it is asked for in `frame`.
+    #[inline]
+    fn place(&mut self, source: StepSource, frame: FrameId) -> Place {
+        match self.plan.steps[source.step].op {
+            StepOp::Const(id) => Place::Const(id),
+            StepOp::Input(id) => Place::Input(id),
+            StepOp::Call(_) => {
+                let home = self.home(source.step, frame);
+                let slot = self.store.find(source.step, home);
+                Place::Slot(slot.expect("a step is asked for before it is read"), source.output)
+            }
+        }
+    }
+
+    /// Data and shape of an operand.
+    #[inline]
+    fn read(&self, place: Place) -> (&Data, ShapeId) {
+        match place {
+            Place::Const(id) => (&self.plan.constants[id], Shapes::scalar()),
+            Place::Input(id) => {
+                let (data, shape) = &self.inputs[id];
+                (data, *shape)
+            }
+            Place::Slot(slot, output) => self.store.get(slot).output(output),
+            Place::Gathered(i) => (&self.gathered[i].0, self.gathered[i].1),
+        }
+    }
+
+    /// The loop: works on the task on top until none is left.
+    fn work(&mut self) -> Result<(), EvalError> {
+        while let Some(top) = self.stack.len().checked_sub(1) {
+            self.check_budget()?;
+            match self.advance(top) {
+                Ok(task::Progress::Done) => {
+                    self.stack.pop();
+                }
+                Ok(task::Progress::Waiting) => {}
+                Err(Stop::All(error)) => return Err(error),
+                Err(Stop::Cells) => {
+                    self.stack.truncate(top + 1);
+                    self.fail_for_cells(top);
+                    self.stack.pop();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn check_budget(&mut self) -> Result<(), EvalError> {
+        self.n_steps = self.n_steps.wrapping_add(1);
+        if self.bytes > self.limits.bytes {
+            return Err(EvalError::Bytes { limit: self.limits.bytes });
+        }
+        if self.n_steps.is_multiple_of(256) {
+            self.check_clock()?;
+        }
+        Ok(())
+    }
+
+    fn check_clock(&self) -> Result<(), EvalError> {
+        let cancelled = self.request.cancel.as_ref();
+        if cancelled.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed)) {
+            return Err(EvalError::Cancelled);
+        }
+        if self.request.deadline.is_some_and(|deadline| std::time::Instant::now() > deadline) {
+            return Err(EvalError::Deadline);
+        }
+        Ok(())
+    }
+
+    fn instance_id(&self, step: StepId) -> InstanceId {
+        match self.plan.steps[step].op {
+            StepOp::Call(id) => id,
+            StepOp::Const(_) | StepOp::Input(_) => panic!("only calls become tasks"),
+        }
+    }
+
+    fn log_entry(&mut self, step: StepId) -> Option<&mut LogEntry> {
+        self.log.as_mut().map(|log| &mut log[step.index()])
+    }
+}

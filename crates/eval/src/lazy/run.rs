@@ -1,0 +1,516 @@
+//! Running a step whose inputs are there, and storing what it gives.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use millstream_base::id::Id;
+use millstream_base::{Column, Mask, Type, Value};
+use millstream_ir::LogDetail;
+use millstream_ir::answer::{Fate, NodeFailure, RunReason, SkipReason};
+use millstream_ir::plan::StepId;
+use millstream_kernel::form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
+use millstream_kernel::function::Output;
+use millstream_kernel::instance::OutputSlot;
+use millstream_kernel::{Argument, Call, Data, Failure, Function, Instance, Kernel};
+use smallvec::SmallVec;
+
+use super::choose::overwrite;
+use super::{Demand, Evaluation, Place, Stop, Task};
+use crate::lanes::{lane_slice, lane_slice_mut, push_lanes};
+use crate::shape::{CellMap, ShapeId, Shapes};
+use crate::store::{Outputs, SlotId, State};
+
+/// What kernels work in, kept between runs.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    registers: Vec<u64>,
+    columns: ColumnScratch,
+}
+
+/// One operand of a form and which of its entries each cell has.
+pub(super) struct Operand<'d> {
+    pub(super) data: &'d Data,
+    pub(super) map: CellMap,
+}
+
+impl Scratch {
+    /// Computes the masked cells of the outputs; those that are `None` are not computed. An output
+    /// column has an entry per cell and is written in place.
+    pub(super) fn form(
+        &mut self,
+        form: &Form,
+        operands: &[Operand<'_>],
+        types: &[OutputSlot],
+        outputs: &mut [Option<&mut Column>],
+        mask: &Mask,
+    ) {
+        // A single value is handed over as a column of one entry.
+        let columns: Vec<(Column, bool)> = operands
+            .iter()
+            .map(|operand| match operand.data {
+                Data::One(value) => (Column::filled(value, 1), true),
+                Data::Many(column) => (column.clone(), false),
+            })
+            .collect();
+        let mut inputs = Vec::with_capacity(form.params.len());
+        for ((column, single), operand) in columns.iter().zip(operands) {
+            let (lanes, width) = lane_slice(column);
+            let map = if *single { CellMap::Single.as_map() } else { operand.map.as_map() };
+            inputs.extend((0..width).map(|offset| LaneInput::Lanes {
+                lanes,
+                offset,
+                stride: width,
+                map,
+            }));
+        }
+        let mut first = 0;
+        let mut results = Vec::with_capacity(outputs.len());
+        for (slot, output) in types.iter().zip(outputs) {
+            let width = slot.ty.lanes().map_or(0, |(_, n)| n as usize);
+            if let Some(column) = output {
+                let lanes = lane_slice_mut(column);
+                results.push(LaneOutput { lanes, first, width, offset: 0, stride: width });
+            }
+            first += width;
+        }
+        run_columns(form, &inputs, &mut results, mask, &mut self.columns);
+    }
+}
+
+impl<'a> Evaluation<'a> {
+    /// Runs a step whose inputs are all read in its own context.
+    pub(super) fn run_strict(&mut self, top: usize, instance: &'a Instance) -> Result<(), Stop> {
+        let plan = self.plan;
+        let Task { step, frame, .. } = self.stack[top];
+        let mut places: SmallVec<[Place; 4]> = SmallVec::new();
+        for source in plan.inputs_of(&plan.steps[step]) {
+            let place = self.place(*source, frame);
+            if self.has_failed(place) {
+                self.fail_with_input(top);
+                return Ok(());
+            }
+            places.push(place);
+        }
+        self.run_kernel(top, instance, &places)
+    }
+
+    /// Runs a kernel on operands that are all there.
+    pub(super) fn run_kernel(
+        &mut self,
+        top: usize,
+        instance: &'a Instance,
+        places: &[Place],
+    ) -> Result<(), Stop> {
+        let started = (self.request.log == LogDetail::Times).then(Instant::now);
+        match &instance.kernel {
+            Kernel::Form(form) => {
+                if !self.run_scalar_form(top, instance, form, places)? {
+                    self.run_column_form(top, instance, form, places)?;
+                }
+            }
+            Kernel::Function(function) => {
+                self.run_function(top, instance, &**function, places)?;
+            }
+            Kernel::Pass => self.run_pass(top, instance, places[0])?,
+            Kernel::Read { .. } | Kernel::Choose => panic!("these kernels have no strict run"),
+        }
+        self.release_all(top, places);
+        if let Some(started) = started {
+            self.log_time(self.stack[top].step, started.elapsed());
+        }
+        Ok(())
+    }
+
+    /// The form on one element, if all operands are single values.
+    #[inline]
+    fn run_scalar_form(
+        &mut self,
+        top: usize,
+        instance: &Instance,
+        form: &Form,
+        places: &[Place],
+    ) -> Result<bool, Stop> {
+        let mut params: SmallVec<[u64; 16]> = SmallVec::new();
+        for place in places {
+            match self.read(*place).0 {
+                Data::One(value) => push_lanes(value, &mut params),
+                Data::Many(_) => return Ok(false),
+            }
+        }
+        let mut results: SmallVec<[u64; 8]> = SmallVec::from_elem(0, form.results.len());
+        form.run_scalar(&params, &mut results, &mut self.scratch.registers);
+        let value = |ty: Type, lanes: &[u64]| {
+            Data::One(Value::from_lanes(ty, lanes).expect("a form gives the lanes of its outputs"))
+        };
+        if let [output] = &instance.outputs[..] {
+            self.store_one(top, value(output.ty, &results));
+            return Ok(true);
+        }
+        let mut rest = &results[..];
+        let mut outputs = Vec::with_capacity(instance.outputs.len());
+        for output in &instance.outputs {
+            let width = output.ty.lanes().map_or(0, |(_, n)| n as usize);
+            let (lanes, others) = rest.split_at(width);
+            outputs.push(Some(value(output.ty, lanes)));
+            rest = others;
+        }
+        self.store_result(top, outputs, Shapes::scalar(), true)?;
+        Ok(true)
+    }
+
+    /// The shape of a step's result, its cells, and those to compute.
+    fn extent(&mut self, top: usize, places: &[Place]) -> Result<(ShapeId, usize, Mask), Stop> {
+        let (shape, mask) = match &self.stack[top].demand {
+            Demand::Part(shape, mask) => (*shape, Some(mask.clone())),
+            Demand::Full => {
+                let mut shape = Shapes::scalar();
+                for place in places {
+                    let (_, other) = self.read(*place);
+                    shape = self.shapes.union(shape, other);
+                }
+                (shape, None)
+            }
+        };
+        let n_cells = self.shapes.n_cells(shape)?;
+        Ok((shape, n_cells, mask.unwrap_or_else(|| Mask::full(n_cells))))
+    }
+
+    fn maps(&mut self, shape: ShapeId, places: &[Place]) -> Result<Vec<CellMap>, Stop> {
+        let mut maps = Vec::with_capacity(places.len());
+        for place in places {
+            let (_, of) = self.read(*place);
+            maps.push(self.shapes.map(shape, of)?);
+        }
+        Ok(maps)
+    }
+
+    fn run_column_form(
+        &mut self,
+        top: usize,
+        instance: &Instance,
+        form: &Form,
+        places: &[Place],
+    ) -> Result<(), Stop> {
+        let (shape, n_cells, mask) = self.extent(top, places)?;
+        let maps = self.maps(shape, places)?;
+        let used = self.used_outputs[self.stack[top].step.index()];
+        let mut columns: Vec<Option<Column>> = Vec::with_capacity(instance.outputs.len());
+        for (k, output) in instance.outputs.iter().enumerate() {
+            let wanted = used & 1 << k.min(63) != 0;
+            columns.push(wanted.then(|| self.output_column(top, k, output.ty, n_cells)));
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let operands: Vec<Operand<'_>> = places
+            .iter()
+            .zip(maps)
+            .map(|(place, map)| Operand { data: self.read(*place).0, map })
+            .collect();
+        let mut outputs: Vec<Option<&mut Column>> =
+            columns.iter_mut().map(Option::as_mut).collect();
+        scratch.form(form, &operands, &instance.outputs, &mut outputs, &mask);
+        drop(operands);
+        self.scratch = scratch;
+        let outputs = columns.into_iter().map(|column| column.map(Data::Many)).collect();
+        self.store_result(top, outputs, shape, true)
+    }
+
+    fn run_function(
+        &mut self,
+        top: usize,
+        instance: &Instance,
+        function: &dyn Function,
+        places: &[Place],
+    ) -> Result<(), Stop> {
+        let (shape, n_cells, mask) = self.extent(top, places)?;
+        let maps = self.maps(shape, places)?;
+        let used = self.used_outputs[self.stack[top].step.index()];
+        let mut outputs = Vec::with_capacity(instance.outputs.len());
+        for (k, output) in instance.outputs.iter().enumerate() {
+            outputs.push(if used & 1 << k.min(63) == 0 {
+                Output::Ignored
+            } else {
+                Output::Wanted(self.buffers.take(output.ty))
+            });
+        }
+        let mut owned: SmallVec<[Option<Data>; 4]> = SmallVec::new();
+        for (place, input) in places.iter().zip(&instance.inputs) {
+            owned.push(if input.mutable { self.take_last(top, *place) } else { None });
+        }
+        let result = {
+            let mut arguments: Vec<Argument<'_>> = Vec::with_capacity(places.len());
+            for ((place, map), owned) in places.iter().zip(&maps).zip(owned) {
+                arguments.push(match owned {
+                    Some(data) => Argument::owned(data, map.as_map()),
+                    None => Argument::shared(self.read(*place).0, map.as_map()),
+                });
+            }
+            call(function, &mask, n_cells, self.limits, &mut arguments, &mut outputs)
+        };
+        if let Err(failure) = result {
+            let element = failure.element.map(|element| (element, shape));
+            self.fail(top, failure.message, failure.help, element);
+            return Ok(());
+        }
+        let mut results = Vec::with_capacity(outputs.len());
+        for (k, output) in outputs.into_iter().enumerate() {
+            results.push(match output {
+                Output::Ignored => None,
+                Output::Wanted(_) => {
+                    self.fail(top, format!("the node type gives no output {k}"), None, None);
+                    return Ok(());
+                }
+                Output::Done(data) => Some(self.merged(top, k, data, &mask, n_cells, shape)),
+            });
+        }
+        self.store_result(top, results, shape, true)
+    }
+
+    /// A step that gives its input on.
+    fn run_pass(&mut self, top: usize, instance: &Instance, place: Place) -> Result<(), Stop> {
+        let (data, from) = self.read(place);
+        let data = data.clone();
+        let Demand::Part(shape, mask) = self.stack[top].demand.clone() else {
+            return self.store_result(top, vec![Some(data)], from, true);
+        };
+        let n_cells = self.shapes.n_cells(shape)?;
+        let map = self.shapes.map(shape, from)?;
+        let mut column = self.output_column(top, 0, instance.outputs[0].ty, n_cells);
+        match &data {
+            Data::One(value) => column.overwrite(&mask, &Column::filled(value, 1), |_| 0),
+            Data::Many(from) => overwrite(&mut column, &mask, from, map.as_map()),
+        }
+        self.store_result(top, vec![Some(Data::Many(column))], shape, true)
+    }
+
+    /// The data of an input that nobody reads after this run, taken out of the store.
+    fn take_last(&mut self, top: usize, place: Place) -> Option<Data> {
+        let Place::Slot(slot, 0) = place else { return None };
+        if !matches!(self.stack[top].demand, Demand::Full) {
+            return None;
+        }
+        let stored = self.store.get_mut(slot);
+        if stored.uses_left != 1 || stored.state != State::Full {
+            return None;
+        }
+        match std::mem::replace(&mut stored.outputs, Outputs::None) {
+            Outputs::One(data) => {
+                self.bytes = self.bytes.saturating_sub(data.bytes());
+                Some(data)
+            }
+            others => {
+                stored.outputs = others;
+                None
+            }
+        }
+    }
+
+    /// A column for output `k`: the one that was computed in part, or a new one.
+    pub(super) fn output_column(&mut self, top: usize, k: usize, ty: Type, n: usize) -> Column {
+        self.take_partial(top, k).unwrap_or_else(|| self.buffers.column(ty, n))
+    }
+
+    pub(super) fn partial_column(&mut self, top: usize, ty: Type, n: usize) -> Column {
+        self.output_column(top, 0, ty, n)
+    }
+
+    /// The column of output `k` as far as it was computed before.
+    fn take_partial(&mut self, top: usize, k: usize) -> Option<Column> {
+        let slot = self.stack[top].slot;
+        let stored = self.store.get_mut(slot);
+        if !matches!(stored.state, State::Partial(_)) {
+            return None;
+        }
+        let data = match &mut stored.outputs {
+            Outputs::None => None,
+            Outputs::One(_) => match std::mem::replace(&mut stored.outputs, Outputs::None) {
+                Outputs::One(data) => Some(data),
+                Outputs::None | Outputs::Several(_) => None,
+            },
+            Outputs::Several(all) => all[k].take(),
+        };
+        match data {
+            Some(Data::Many(column)) => {
+                self.bytes = self.bytes.saturating_sub(column.bytes());
+                Some(column)
+            }
+            Some(Data::One(_)) | None => None,
+        }
+    }
+
+    /// What a function gave for output `k`, together with what was computed before.
+    fn merged(
+        &mut self,
+        top: usize,
+        k: usize,
+        data: Data,
+        mask: &Mask,
+        n_cells: usize,
+        shape: ShapeId,
+    ) -> Data {
+        if shape == Shapes::scalar() {
+            return Data::One(data.get(0));
+        }
+        if matches!(self.stack[top].demand, Demand::Full) {
+            return data;
+        }
+        let new = match data {
+            Data::One(value) => Column::filled(&value, n_cells),
+            Data::Many(column) => column,
+        };
+        Data::Many(match self.take_partial(top, k) {
+            Some(mut old) => {
+                old.overwrite(mask, &new, |cell| cell);
+                old
+            }
+            None => new,
+        })
+    }
+
+    /// Stores the one output of a step that was computed in full for one cell.
+    #[inline]
+    fn store_one(&mut self, top: usize, data: Data) {
+        let Task { step, slot, .. } = self.stack[top];
+        self.bytes += data.bytes();
+        if self.log.is_some() {
+            self.log_run(step, 1, data.bytes());
+        }
+        let stored = self.store.get_mut(slot);
+        stored.state = State::Full;
+        stored.shape = Shapes::scalar();
+        stored.outputs = Outputs::One(data);
+    }
+
+    /// Stores what a step gave for the cells of its demand.
+    pub(super) fn store_result(
+        &mut self,
+        top: usize,
+        outputs: Vec<Option<Data>>,
+        shape: ShapeId,
+        ran: bool,
+    ) -> Result<(), Stop> {
+        let Task { step, slot, .. } = self.stack[top];
+        let n_cells = self.shapes.n_cells(shape)?;
+        let bytes: usize = outputs.iter().flatten().map(Data::bytes).sum();
+        let part = match &self.stack[top].demand {
+            Demand::Full => None,
+            Demand::Part(_, mask) => Some(mask.clone()),
+        };
+        let elements = part.as_ref().map_or(n_cells, Mask::len);
+        if ran {
+            self.log_run(step, elements, bytes);
+        }
+        self.bytes += bytes;
+        let stored = self.store.get_mut(slot);
+        stored.state = match part {
+            None => State::Full,
+            Some(mask) => {
+                let done = match &stored.state {
+                    State::Partial(before) => before.union(&mask),
+                    State::Empty | State::Full | State::Failed | State::Released => mask,
+                };
+                if done.len() == n_cells { State::Full } else { State::Partial(done) }
+            }
+        };
+        stored.shape = shape;
+        stored.outputs = match <[Option<Data>; 1]>::try_from(outputs) {
+            Ok([Some(data)]) => Outputs::One(data),
+            Ok([None]) => Outputs::None,
+            Err(several) => Outputs::Several(several.into()),
+        };
+        Ok(())
+    }
+
+    /// Notes that a step in full demand has read its inputs.
+    pub(super) fn release_all(&mut self, top: usize, places: &[Place]) {
+        if matches!(self.stack[top].demand, Demand::Full) {
+            for place in places {
+                self.release(*place);
+            }
+        }
+    }
+
+    pub(super) fn recycle(&mut self, data: Data) {
+        self.bytes = self.bytes.saturating_sub(data.bytes());
+        if let Data::Many(column) = data {
+            self.buffers.give(column);
+        }
+    }
+
+    /// Marks the step of a task as failed for a reason of its own.
+    pub(super) fn fail(
+        &mut self,
+        top: usize,
+        message: String,
+        help: Option<String>,
+        element: Option<(usize, ShapeId)>,
+    ) {
+        let Task { step, slot, .. } = self.stack[top];
+        let mut cell = Vec::new();
+        if let Some((element, shape)) = element {
+            for (axis, position) in self.shapes.coordinates(shape, element) {
+                let name = self.request_axes.iter().find(|(known, _)| *known == axis);
+                cell.push((name.map_or("item", |(_, name)| *name), position));
+            }
+        }
+        let path = self.plan.paths.get(self.plan.steps[step].path);
+        self.failures.push(NodeFailure { path, message, help, cell });
+        self.log_run(step, 0, 0);
+        self.set_failed(slot);
+    }
+
+    /// Marks the step of a task as failed because it has too many cells.
+    pub(super) fn fail_for_cells(&mut self, top: usize) {
+        let limit = self.limits.list_length;
+        let help = Some("raise `list_length` in the limits if this is meant".into());
+        self.pending.remove(&self.stack[top].slot);
+        self.gathered.clear();
+        self.fail(top, format!("more than {limit} cells"), help, None);
+    }
+
+    fn set_failed(&mut self, slot: SlotId) {
+        let stored = self.store.get_mut(slot);
+        stored.state = State::Failed;
+        stored.outputs = Outputs::None;
+    }
+
+    fn log_run(&mut self, step: StepId, elements: usize, bytes: usize) {
+        if let Some(entry) = self.log_entry(step) {
+            entry.fate = Fate::Ran(RunReason::First);
+            entry.runs += 1;
+            entry.elements += elements as u64;
+            entry.bytes += bytes as u64;
+        }
+    }
+
+    fn log_time(&mut self, step: StepId, time: Duration) {
+        if let Some(entry) = self.log_entry(step) {
+            entry.time += time;
+        }
+    }
+
+    pub(super) fn log_failed_input(&mut self, step: StepId) {
+        if let Some(entry) = self.log_entry(step)
+            && entry.runs == 0
+        {
+            entry.fate = Fate::Skipped(SkipReason::InputFailed);
+        }
+    }
+}
+
+/// Calls a function of a node type; a panic in it becomes a failure of the node.
+fn call<'c>(
+    function: &dyn Function,
+    mask: &'c Mask,
+    extent: usize,
+    limits: &'c millstream_base::Limits,
+    arguments: &'c mut [Argument<'c>],
+    outputs: &'c mut [Output],
+) -> Result<(), Failure> {
+    let mut call = Call::new(mask, extent, limits, arguments, outputs);
+    catch_unwind(AssertUnwindSafe(|| function.call(&mut call))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        let what = text.map_or(String::new(), |text| format!(": {text}"));
+        Err(Failure::whole(format!("the node type panicked{what}")))
+    })
+}

@@ -1,0 +1,221 @@
+//! Shapes before values: the axes along which a step may vary in a context.
+//!
+//! Needed where a step is demanded in part, because the mask of a demand is over the step's own
+//! cells. The walk follows the same rules as evaluation, with axes of unknown extent for loops; it
+//! takes all arms of a choice, so a result is never narrower than what evaluation finds.
+
+use millstream_base::feature::{Aspect, Need};
+use millstream_ir::graph::InstanceId;
+use millstream_ir::need_map::Fate;
+use millstream_ir::plan::{StepId, StepOp, StepSource};
+use millstream_kernel::{Instance, Kernel, ScopeRule};
+use smallvec::SmallVec;
+
+use super::scope::need_map;
+use super::{Evaluation, Stop};
+use crate::frame::{Feat, FeatId, FrameId};
+use crate::shape::{AxisId, Extent, ShapeId, Shapes};
+
+impl<'a> Evaluation<'a> {
+    /// The shape of a step in a context that is restricted to its needs.
+    pub(super) fn shape_of(&mut self, step: StepId, frame: FrameId) -> Result<ShapeId, Stop> {
+        let mut stack = vec![(step, frame)];
+        while let Some((at, frame)) = stack.last().copied() {
+            if self.known_shape(at, frame).is_some() {
+                stack.pop();
+                continue;
+            }
+            self.check_clock().map_err(Stop::All)?;
+            let StepOp::Call(id) = self.plan.steps[at].op else {
+                panic!("constants and inputs have known shapes");
+            };
+            let plan = self.plan;
+            if let Some(shape) = self.find_shape(at, frame, id, &plan.instances[id], &mut stack) {
+                self.known_shapes.insert((at, frame), shape);
+                stack.pop();
+            }
+        }
+        Ok(self.known_shape(step, frame).expect("the walk ends when the shape is known"))
+    }
+
+    fn known_shape(&self, step: StepId, frame: FrameId) -> Option<ShapeId> {
+        match self.plan.steps[step].op {
+            StepOp::Const(_) => Some(Shapes::scalar()),
+            StepOp::Input(id) => Some(self.inputs[id].1),
+            StepOp::Call(_) => self.known_shapes.get(&(step, frame)).copied(),
+        }
+    }
+
+    /// The shape of a step if those of its inputs are known; else they are put on the stack.
+    fn find_shape(
+        &mut self,
+        step: StepId,
+        frame: FrameId,
+        id: InstanceId,
+        instance: &'a Instance,
+        stack: &mut Vec<(StepId, FrameId)>,
+    ) -> Option<ShapeId> {
+        if let Kernel::Read { feature, level, aspect } = &instance.kernel {
+            let need = Need { feature: feature.clone(), level: *level, aspect: *aspect };
+            let bit = self.plan.needs.find(&need).expect("what a step reads is a need of the plan");
+            let feat = self.frames.get(frame, bit).expect("a frame holds what its steps need");
+            return Some(match aspect {
+                Aspect::Value => self.feat_shape(feat),
+                Aspect::Extent => match *self.frames.value(feat) {
+                    Feat::Axis(Some(axis)) => self.shapes.parents(axis),
+                    _ => Shapes::scalar(),
+                },
+            });
+        }
+        let plan = self.plan;
+        let sources = plan.inputs_of(&plan.steps[step]);
+        let waiting = stack.len();
+        for (source, input) in sources.iter().zip(&instance.inputs) {
+            if input.scope.is_empty() {
+                self.want(*source, frame, stack);
+            }
+        }
+        if stack.len() > waiting {
+            return None;
+        }
+        let mut bodies: SmallVec<[(usize, FrameId, Option<AxisId>); 2]> = SmallVec::new();
+        for (i, input) in instance.inputs.iter().enumerate() {
+            if !input.scope.is_empty() {
+                let (body, axis) = self.enter_symbolically(step, frame, id, instance, i);
+                self.want(sources[i], body, stack);
+                bodies.push((i, body, axis));
+            }
+        }
+        if stack.len() > waiting {
+            return None;
+        }
+        let mut shape = Shapes::scalar();
+        let passes = matches!(instance.kernel, Kernel::Pass);
+        for (i, source) in sources.iter().enumerate() {
+            match bodies.iter().find(|(input, ..)| *input == i) {
+                None if passes && !bodies.is_empty() => {}
+                None => {
+                    let of = self.shape_in(*source, frame);
+                    shape = self.shapes.union(shape, of);
+                }
+                Some((_, body, axis)) => {
+                    let mut of = self.shape_in(*source, *body);
+                    if let Some(axis) = axis {
+                        of = self.shapes.without(of, *axis);
+                        of = self.shapes.union(of, self.shapes.parents(*axis));
+                    }
+                    shape = self.shapes.union(shape, of);
+                }
+            }
+        }
+        Some(shape)
+    }
+
+    /// Puts a source on the stack if its shape in a context is not known.
+    fn want(&mut self, source: StepSource, frame: FrameId, stack: &mut Vec<(StepId, FrameId)>) {
+        let home = self.home(source.step, frame);
+        if self.known_shape(source.step, home).is_none() {
+            stack.push((source.step, home));
+        }
+    }
+
+    fn shape_in(&mut self, source: StepSource, frame: FrameId) -> ShapeId {
+        let home = self.home(source.step, frame);
+        self.known_shape(source.step, home).expect("shapes of inputs are found first")
+    }
+
+    fn feat_shape(&mut self, feat: FeatId) -> ShapeId {
+        match *self.frames.value(feat) {
+            Feat::Value(_, shape) | Feat::Symbolic(shape) => shape,
+            Feat::Position(axis) => self.shapes.along(axis),
+            Feat::Axis(_) => Shapes::scalar(),
+        }
+    }
+
+    /// The context of an input with a scope, with shapes in place of values, and the axis that is
+    /// gathered.
+    fn enter_symbolically(
+        &mut self,
+        step: StepId,
+        frame: FrameId,
+        id: InstanceId,
+        instance: &Instance,
+        i: usize,
+    ) -> (FrameId, Option<AxisId>) {
+        let plan = self.plan;
+        let sources = plan.inputs_of(&plan.steps[step]);
+        let rules = &instance.inputs[i].scope;
+        let mut axis = None;
+        for rule in rules {
+            match rule {
+                ScopeRule::Each { count, .. } => {
+                    let parents = self.shape_in(sources[*count as usize], frame);
+                    axis = Some(self.placeholder(step, frame, i as u16, parents));
+                }
+                ScopeRule::Along { feature, level } => {
+                    let need =
+                        Need { feature: feature.clone(), level: *level, aspect: Aspect::Extent };
+                    let bit = plan.needs.find(&need).expect("a reduction needs an extent");
+                    let feat = self.frames.get(frame, bit).expect("a frame holds what is needed");
+                    if let Feat::Axis(along) = *self.frames.value(feat) {
+                        axis = along;
+                    }
+                }
+                ScopeRule::Inject { .. } | ScopeRule::Modify { .. } => {}
+            }
+        }
+        let inside = plan.needs_of(&plan.steps[sources[i].step]);
+        let mut entries = SmallVec::new();
+        for bit in inside.bits() {
+            let outer = |frames: &crate::frame::Frames, bit| {
+                frames.get(frame, bit).expect("a frame holds what its steps need")
+            };
+            let feat = match need_map(plan, id, i).fate(bit) {
+                Fate::Same => outer(&self.frames, bit),
+                Fate::Outer(other) => outer(&self.frames, other),
+                Fate::Provided(rule) => {
+                    let aspect = plan.needs.need(bit).aspect;
+                    let feat = match (&rules[rule as usize], aspect, axis) {
+                        (ScopeRule::Inject { value, .. }, Aspect::Value, _) => {
+                            Feat::Symbolic(self.shape_in(sources[*value as usize], frame))
+                        }
+                        (ScopeRule::Inject { .. }, Aspect::Extent, _) => Feat::Axis(None),
+                        (_, Aspect::Value, Some(axis)) => Feat::Position(axis),
+                        (_, Aspect::Value, None) => Feat::Symbolic(Shapes::scalar()),
+                        (_, Aspect::Extent, axis) => Feat::Axis(axis),
+                    };
+                    self.frames.feat(feat)
+                }
+                Fate::Modified(rule, other) => {
+                    let old = outer(&self.frames, other);
+                    let mut shape = self.feat_shape(old);
+                    if let ScopeRule::Modify { args, .. } = &rules[rule as usize] {
+                        for arg in args {
+                            let of = self.shape_in(sources[*arg as usize], frame);
+                            shape = self.shapes.union(shape, of);
+                        }
+                    }
+                    self.frames.feat(Feat::Symbolic(shape))
+                }
+            };
+            entries.push((bit, feat));
+        }
+        (self.frames.frame(entries), axis)
+    }
+
+    /// An axis that stands for that of a loop.
+    fn placeholder(
+        &mut self,
+        step: StepId,
+        frame: FrameId,
+        input: u16,
+        parents: ShapeId,
+    ) -> AxisId {
+        if let Some(axis) = self.placeholders.get(&(step, frame, input)) {
+            return *axis;
+        }
+        let axis = self.shapes.add_axis(Extent::Symbolic { parents });
+        self.placeholders.insert((step, frame, input), axis);
+        axis
+    }
+}
