@@ -20,15 +20,15 @@ pub fn register(registry: &mut Registry) {
     let [left_true, right_true] = neutral(1.0);
     let [left_false, right_false] = neutral(0.0);
     let same = Law::SameInputs;
-    two("boolean.and", "whether both hold", &[same, left_true, right_true], |a, b| a & b);
-    two("boolean.or", "whether one holds, or both", &[same, left_false, right_false], |a, b| a | b);
-    two("boolean.xor", "whether exactly one holds", &[left_false, right_false], |a, b| a ^ b);
-    two("boolean.nand", "whether not both hold", &[], |a, b| !(a & b));
-    two("boolean.nor", "whether none holds", &[], |a, b| !(a | b));
-    two("boolean.xnor", "whether both or none hold", &[left_true, right_true], |a, b| !(a ^ b));
-    two("boolean.imply", "whether b holds where a does", &[left_true], |a, b| !a | b);
+    two("boolean.and", "Whether both hold", &[same, left_true, right_true], |a, b| a & b);
+    two("boolean.or", "Whether one holds, or both", &[same, left_false, right_false], |a, b| a | b);
+    two("boolean.xor", "Whether exactly one holds", &[left_false, right_false], |a, b| a ^ b);
+    two("boolean.nand", "Whether not both hold", &[], |a, b| !(a & b));
+    two("boolean.nor", "Whether none holds", &[], |a, b| !(a | b));
+    two("boolean.xnor", "Whether both or none hold", &[left_true, right_true], |a, b| !(a ^ b));
+    two("boolean.imply", "Whether b holds where a does", &[left_true], |a, b| !a | b);
     registry.register(
-        NodeDef::new("boolean.not", "whether x does not hold")
+        NodeDef::new("boolean.not", "Whether x does not hold")
             .input("x", Type::BOOL, "what is turned round")
             .or_value(false)
             .output("value", Type::BOOL, "")

@@ -51,16 +51,16 @@ where
 }
 
 fn equality(registry: &mut Registry) {
-    let equal = inputs_of_one_type("compare.equal", "whether a equals b", COMPARABLE, &AB)
+    let equal = inputs_of_one_type("compare.equal", "Whether a equals b", COMPARABLE, &AB)
         .details("Vectors: in every component. -0 equals +0, NaN equals nothing.");
     registry.register(for_all(equal, |x| x[0].eq(x[1])));
     let not_equal =
-        inputs_of_one_type("compare.not_equal", "whether a differs from b", COMPARABLE, &AB)
+        inputs_of_one_type("compare.not_equal", "Whether a differs from b", COMPARABLE, &AB)
             .details("The opposite of `compare.equal`. Vectors: in some component.");
     registry.register(for_any(not_equal, |x| x[0].ne(x[1])));
     let near = inputs_of_one_type(
         "compare.near",
-        "whether a and b are at most a tolerance apart",
+        "Whether a and b are at most a tolerance apart",
         FLOATS,
         &[AB[0], AB[1], ("tolerance", 1e-6, "the greatest distance that counts as near")],
     )
@@ -80,14 +80,14 @@ fn order(registry: &mut Registry) {
                 .lanewise(move |_, x| lane(x[0], x[1])),
         );
     };
-    ordered("compare.less", "whether a < b", |a, b| a.lt(b));
-    ordered("compare.less_equal", "whether a <= b", |a, b| a.le(b));
-    ordered("compare.greater", "whether a > b", |a, b| a.gt(b));
-    ordered("compare.greater_equal", "whether a >= b", |a, b| a.ge(b));
+    ordered("compare.less", "Whether a < b", |a, b| a.lt(b));
+    ordered("compare.less_equal", "Whether a <= b", |a, b| a.le(b));
+    ordered("compare.greater", "Whether a > b", |a, b| a.gt(b));
+    ordered("compare.greater_equal", "Whether a >= b", |a, b| a.ge(b));
     registry.register(
         inputs_of_one_type(
             "compare.between",
-            "whether x lies in a range",
+            "Whether x lies in a range",
             ORDERED,
             &[
                 ("x", 0.0, "the number"),
@@ -103,15 +103,15 @@ fn order(registry: &mut Registry) {
 
 fn kinds(registry: &mut Registry) {
     let x = [("x", 0.0, "the number")];
-    let nan = inputs_of_one_type("compare.is_nan", "whether x is no number", FLOATS, &x)
+    let nan = inputs_of_one_type("compare.is_nan", "Whether x is no number", FLOATS, &x)
         .details("Vectors: some component.");
     registry.register(for_any(nan, |x| x[0].is_nan()));
     let finite =
-        inputs_of_one_type("compare.is_finite", "whether x is a finite number", FLOATS, &x)
+        inputs_of_one_type("compare.is_finite", "Whether x is a finite number", FLOATS, &x)
             .details("Neither infinite nor NaN. Vectors: every component.");
     registry.register(for_all(finite, |x| x[0].is_finite()));
     let infinite =
-        inputs_of_one_type("compare.is_infinite", "whether x is an infinity", FLOATS, &x)
+        inputs_of_one_type("compare.is_infinite", "Whether x is an infinity", FLOATS, &x)
             .details("NaN is none. Vectors: some component.");
     registry.register(for_any(infinite, |x| x[0].abs().eq(f64::INFINITY)));
 }

@@ -34,7 +34,7 @@ fn from_scalar(name: &'static str, summary: &'static str, to: Type) -> NodeDef {
 
 fn numbers(registry: &mut Registry) {
     registry.register(
-        from_scalar("convert.to_bool", "whether x is not zero", Type::BOOL)
+        from_scalar("convert.to_bool", "Whether x is not zero", Type::BOOL)
             .details("-0 is zero; NaN is not.")
             .lanewise(|_, x| x[0].convert(Lane::Bool)),
     );
@@ -105,9 +105,9 @@ fn bits(registry: &mut Registry) {
     };
     let read = "Sign, exponent, mantissa from the top. Every NaN has the same bits: positive, \
                 quiet, without payload.";
-    cast("convert.f32_bits", "the bits of an f32", Type::F32, Type::I32, read);
-    cast("convert.f64_bits", "the bits of an f64", Type::F64, Type::I64, read);
+    cast("convert.f32_bits", "The bits of an f32", Type::F32, Type::I32, read);
+    cast("convert.f64_bits", "The bits of an f64", Type::F64, Type::I64, read);
     let made = "Sign, exponent, mantissa from the top. Any bits are a float.";
-    cast("convert.f32_from_bits", "the f32 with these bits", Type::I32, Type::F32, made);
-    cast("convert.f64_from_bits", "the f64 with these bits", Type::I64, Type::F64, made);
+    cast("convert.f32_from_bits", "The f32 with these bits", Type::I32, Type::F32, made);
+    cast("convert.f64_from_bits", "The f64 with these bits", Type::I64, Type::F64, made);
 }

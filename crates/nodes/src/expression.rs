@@ -26,7 +26,7 @@ use token::Number;
 /// Adds the node type.
 pub fn register(registry: &mut Registry) {
     registry.register(
-        NodeDef::new("math.expression", "a formula written as text")
+        NodeDef::new("math.expression", "A formula written as text")
             .details(details())
             .setting("text", SettingKind::Text, None, "the formula, such as `2 * x + 1`")
             .sockets_by_settings(|settings| Ok(signature(&checked(settings.text(TEXT))?)))

@@ -84,7 +84,7 @@ fn remainders(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "integer.modulo",
-            "remainder of a / b truncated, with the sign of a",
+            "Remainder of a / b truncated, with the sign of a",
             INTEGERS,
             &QUOTIENT,
         )
@@ -94,7 +94,7 @@ fn remainders(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "integer.floored_modulo",
-            "remainder of a / b rounded down, with the sign of b",
+            "Remainder of a / b rounded down, with the sign of b",
             INTEGERS,
             &QUOTIENT,
         )
@@ -147,7 +147,7 @@ pub(crate) fn power<'b>(base: Val<'b>, exponent: Val<'b>) -> Val<'b> {
 fn divisors(registry: &mut Registry) {
     let ab = [("a", 0.0, "the one number"), ("b", 0.0, "the other")];
     registry.register(
-        of_one_type("integer.gcd", "the greatest common divisor", INTEGERS, &ab)
+        of_one_type("integer.gcd", "The greatest common divisor", INTEGERS, &ab)
             .details(
                 "Not negative; gcd(x, 0) is the magnitude of x. Where that is 2 to the power 31 (63 \
                  for `i64`) it wraps to the least integer.",
@@ -156,7 +156,7 @@ fn divisors(registry: &mut Registry) {
             .lanewise(|_, x| gcd(x[0], x[1])),
     );
     registry.register(
-        of_one_type("integer.lcm", "the least common multiple", INTEGERS, &ab)
+        of_one_type("integer.lcm", "The least common multiple", INTEGERS, &ab)
             .details("|a / gcd(a, b) * b|, wrapping around; 0 if one of them is 0.")
             .lanewise(|_, x| lcm(x[0], x[1])),
     );
@@ -175,27 +175,27 @@ fn divisors(registry: &mut Registry) {
 fn bitwise(registry: &mut Registry) {
     let ab = [("a", 0.0, "the one number"), ("b", 0.0, "the other")];
     registry.register(
-        of_one_type("integer.and", "the bits set in both", INTEGERS, &ab)
+        of_one_type("integer.and", "The bits set in both", INTEGERS, &ab)
             .law(Law::SameInputs)
             .law(Law::LeftNeutral(-1.0))
             .law(Law::RightNeutral(-1.0))
             .lanewise(|_, x| x[0] & x[1]),
     );
     registry.register(
-        of_one_type("integer.or", "the bits set in either", INTEGERS, &ab)
+        of_one_type("integer.or", "The bits set in either", INTEGERS, &ab)
             .law(Law::SameInputs)
             .law(Law::LeftNeutral(0.0))
             .law(Law::RightNeutral(0.0))
             .lanewise(|_, x| x[0] | x[1]),
     );
     registry.register(
-        of_one_type("integer.xor", "the bits set in one and not in the other", INTEGERS, &ab)
+        of_one_type("integer.xor", "The bits set in one and not in the other", INTEGERS, &ab)
             .law(Law::LeftNeutral(0.0))
             .law(Law::RightNeutral(0.0))
             .lanewise(|_, x| x[0] ^ x[1]),
     );
     registry.register(
-        of_one_type("integer.not", "all bits flipped", INTEGERS, &[("x", 0.0, "the number")])
+        of_one_type("integer.not", "All bits flipped", INTEGERS, &[("x", 0.0, "the number")])
             .details("-x - 1.")
             .law(Law::Involution)
             .lanewise(|_, x| !x[0]),
@@ -217,11 +217,11 @@ fn shifts(registry: &mut Registry) {
                 .lanewise(move |_, x| lane(x[0], x[1])),
         );
     };
-    shift("integer.shift_left", "bits moved up, zeros moved in", |x, by| x.shl(by));
-    shift("integer.shift_right", "bits moved down, copies of the sign moved in", |x, by| x.shr(by));
-    shift("integer.shift_right_logical", "bits moved down, zeros moved in", |x, by| x.ushr(by));
-    shift("integer.rotate_left", "bits moved up, those moved out come in below", rotate_left);
-    shift("integer.rotate_right", "bits moved down, those moved out come in above", |x, by| {
+    shift("integer.shift_left", "Bits moved up, zeros moved in", |x, by| x.shl(by));
+    shift("integer.shift_right", "Bits moved down, copies of the sign moved in", |x, by| x.shr(by));
+    shift("integer.shift_right_logical", "Bits moved down, zeros moved in", |x, by| x.ushr(by));
+    shift("integer.rotate_left", "Bits moved up, those moved out come in below", rotate_left);
+    shift("integer.rotate_right", "Bits moved down, those moved out come in above", |x, by| {
         rotate_left(x, -by)
     });
 }
@@ -235,23 +235,23 @@ fn counts(registry: &mut Registry) {
             .output("value", Type::I32, "")
     };
     registry.register(
-        count("integer.count_ones", "how many bits are set")
+        count("integer.count_ones", "How many bits are set")
             .lanewise(|_, x| x[0].count_ones().convert(Lane::I32)),
     );
     registry.register(
-        count("integer.leading_zeros", "how many zeros stand above the highest set bit")
+        count("integer.leading_zeros", "How many zeros stand above the highest set bit")
             .details("The width, 32 or 64, for 0; 0 for negative numbers.")
             .lanewise(|_, x| x[0].leading_zeros().convert(Lane::I32)),
     );
     registry.register(
-        count("integer.trailing_zeros", "how many zeros stand below the lowest set bit")
+        count("integer.trailing_zeros", "How many zeros stand below the lowest set bit")
             .details("The width, 32 or 64, for 0.")
             .lanewise(|_, x| x[0].trailing_zeros().convert(Lane::I32)),
     );
     let x = [("x", 0.0, "the number")];
     registry.register(
-        inputs_of_one_type("integer.is_power_of_two", "whether x is 1, 2, 4, 8...", INTEGERS, &x)
-            .details("False for 0 and negative numbers.")
+        inputs_of_one_type("integer.is_power_of_two", "Whether x is a power of two", INTEGERS, &x)
+            .details("True for 1, 2, 4 and so on; false for 0 and negative numbers.")
             .output("value", Type::BOOL, "")
             .lanewise(|_, x| x[0].gt(0) & (x[0] & (x[0] - 1)).eq(0)),
     );

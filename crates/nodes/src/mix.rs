@@ -39,11 +39,11 @@ fn edge_factor<'b>(low: Val<'b>, high: Val<'b>, x: Val<'b>) -> Val<'b> {
     low.eq(high).select(at_edge, ((x - low) / (high - low)).clamp(0, 1))
 }
 
-fn smooth<'b>(t: Val<'b>) -> Val<'b> {
+fn smooth(t: Val<'_>) -> Val<'_> {
     t * t * (3 - 2 * t)
 }
 
-fn smoother<'b>(t: Val<'b>) -> Val<'b> {
+fn smoother(t: Val<'_>) -> Val<'_> {
     t * t * t * (t * (t * 6 - 15) + 10)
 }
 
@@ -193,7 +193,7 @@ fn factors(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "mix.inverse_mix",
-            "how far x is on the way from a to b",
+            "How far x is on the way from a to b",
             FLOATS,
             &[
                 ("a", 0.0, "where the result is 0"),
@@ -211,12 +211,12 @@ fn factors(registry: &mut Registry) {
     ];
     let equal = "Where the edges are equal it is a step: 1 from the edge upwards.";
     registry.register(
-        of_one_type("mix.smoothstep", "rises from 0 to 1 between two edges, eased", FLOATS, &edges)
+        of_one_type("mix.smoothstep", "Rises from 0 to 1 between two edges, eased", FLOATS, &edges)
             .details(format!("t * t * (3 - 2 * t) of the clamped way t between the edges. {equal}"))
             .lanewise(|_, x| smoothstep(x[0], x[1], x[2])),
     );
     registry.register(
-        of_one_type("mix.smootherstep", "rises from 0 to 1, eased more", FLOATS, &edges)
+        of_one_type("mix.smootherstep", "Rises from 0 to 1, eased more", FLOATS, &edges)
             .details(format!(
                 "t * t * t * (t * (t * 6 - 15) + 10) of the clamped way t between the edges; first \
                  and second derivative are 0 at both. {equal}"
@@ -241,7 +241,7 @@ fn shapers(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "mix.bias",
-            "bends 0 to 1 so that the middle becomes the bias",
+            "Bends 0 to 1 so that the middle becomes the bias",
             FLOATS,
             &[("x", 0.5, "from 0 to 1"), ("bias", 0.5, "what 0.5 becomes")],
         )
@@ -255,7 +255,7 @@ fn shapers(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "mix.gain",
-            "bends 0 to 1 towards or away from the middle",
+            "Bends 0 to 1 towards or away from the middle",
             FLOATS,
             &[("x", 0.5, "from 0 to 1"), ("gain", 0.5, "above 0.5: steeper at both ends")],
         )

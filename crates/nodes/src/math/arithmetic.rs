@@ -144,7 +144,7 @@ fn remainders(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "math.modulo",
-            "remainder of a / b truncated, with the sign of a",
+            "Remainder of a / b truncated, with the sign of a",
             NUMBERS,
             &[("a", 0.0, "what is divided"), ("b", 1.0, "the divisor")],
         )
@@ -157,7 +157,7 @@ fn remainders(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "math.floored_modulo",
-            "remainder of a / b rounded down, with the sign of b",
+            "Remainder of a / b rounded down, with the sign of b",
             NUMBERS,
             &[("a", 0.0, "what is divided"), ("b", 1.0, "the divisor")],
         )
@@ -171,7 +171,7 @@ fn remainders(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "math.euclidean_modulo",
-            "remainder of a / b that is never negative",
+            "Remainder of a / b that is never negative",
             NUMBERS,
             &[("a", 0.0, "what is divided"), ("b", 1.0, "the divisor")],
         )
@@ -206,7 +206,7 @@ fn signs(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "math.copy_sign",
-            "the magnitude of a with the sign of b",
+            "The magnitude of a with the sign of b",
             FLOATS,
             &[("a", 0.0, "gives the magnitude"), ("b", 1.0, "gives the sign")],
         )

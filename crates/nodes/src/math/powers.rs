@@ -28,7 +28,7 @@ fn powers(registry: &mut Registry) {
         .lanewise(|_, x| x[0].pow(x[1])),
     );
     registry.register(
-        of_one_type("math.sqrt", "the square root", FLOATS, &[("x", 0.0, "the number")])
+        of_one_type("math.sqrt", "The square root", FLOATS, &[("x", 0.0, "the number")])
             .details("Correctly rounded. NaN below zero; of -0 it is -0.")
             .lanewise(|_, x| x[0].sqrt()),
     );
@@ -38,14 +38,14 @@ fn powers(registry: &mut Registry) {
             .lanewise(|_, x| 1 / x[0].sqrt()),
     );
     registry.register(
-        of_one_type("math.cbrt", "the cube root", FLOATS, &[("x", 0.0, "the number")])
+        of_one_type("math.cbrt", "The cube root", FLOATS, &[("x", 0.0, "the number")])
             .details("Of a negative number it is negative.")
             .lanewise(|_, x| x[0].cbrt()),
     );
     registry.register(
         of_one_type(
             "math.hypot",
-            "sqrt(x^2 + y^2) without overflow on the way",
+            "Sqrt(x^2 + y^2) without overflow on the way",
             FLOATS,
             &[("x", 0.0, "one short side"), ("y", 0.0, "the other")],
         )
@@ -77,22 +77,22 @@ fn logarithms(registry: &mut Registry) {
     let x = [("x", 1.0, "the number")];
     let edges = "Minus infinity at zero, NaN below.";
     registry.register(
-        of_one_type("math.ln", "the natural logarithm", FLOATS, &x)
+        of_one_type("math.ln", "The natural logarithm", FLOATS, &x)
             .details(edges)
             .lanewise(|_, x| x[0].ln()),
     );
     registry.register(
-        of_one_type("math.log2", "the logarithm to base 2", FLOATS, &x)
+        of_one_type("math.log2", "The logarithm to base 2", FLOATS, &x)
             .details(edges)
             .lanewise(|_, x| x[0].log2()),
     );
     registry.register(
-        of_one_type("math.log10", "the logarithm to base 10", FLOATS, &x)
+        of_one_type("math.log10", "The logarithm to base 10", FLOATS, &x)
             .details(edges)
             .lanewise(|_, x| x[0].log10()),
     );
     registry.register(
-        of_one_type("math.ln_1p", "the natural logarithm of 1 + x", FLOATS, &[("x", 0.0, "x")])
+        of_one_type("math.ln_1p", "The natural logarithm of 1 + x", FLOATS, &[("x", 0.0, "x")])
             .details(
                 "Accurate near zero, where `math.ln` of 1 + x is not. Minus infinity at -1, NaN \
                  below.",
@@ -102,7 +102,7 @@ fn logarithms(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "math.log",
-            "the logarithm to any base",
+            "The logarithm to any base",
             FLOATS,
             &[("x", 1.0, "the number"), ("base", 10.0, "the base")],
         )

@@ -54,14 +54,14 @@ pub(crate) fn ping_pong<'b>(x: Val<'b>, scale: Val<'b>) -> Val<'b> {
 fn extremes(registry: &mut Registry) {
     let ab = [("a", 0.0, "the one number"), ("b", 0.0, "the other")];
     registry.register(
-        of_one_type("math.minimum", "the lesser of two", NUMBERS, &ab)
+        of_one_type("math.minimum", "The lesser of two", NUMBERS, &ab)
             .details("A NaN gives way to a number; -0 is less than +0. Vectors: each component.")
             .source("minimumNumber of IEEE 754-2019, 9.6")
             .law(Law::SameInputs)
             .lanewise(|_, x| x[0].min(x[1])),
     );
     registry.register(
-        of_one_type("math.maximum", "the greater of two", NUMBERS, &ab)
+        of_one_type("math.maximum", "The greater of two", NUMBERS, &ab)
             .details("A NaN gives way to a number; +0 is greater than -0. Vectors: each component.")
             .source("maximumNumber of IEEE 754-2019, 9.6")
             .law(Law::SameInputs)
@@ -70,7 +70,7 @@ fn extremes(registry: &mut Registry) {
     let near = [ab[0], ab[1], ("distance", 1.0, "where rounding off begins: |a - b| below this")];
     let source = "the cubic polynomial smooth minimum of Inigo Quilez, \"smooth minimum\"";
     registry.register(
-        of_one_type("math.smooth_minimum", "the lesser of two, rounded off", FLOATS, &near)
+        of_one_type("math.smooth_minimum", "The lesser of two, rounded off", FLOATS, &near)
             .details(
                 "With h = max(distance - |a - b|, 0) / distance: minimum(a, b) - h^3 * distance / 6. \
                  A distance of 0 or below, or NaN, gives the plain minimum.",
@@ -79,7 +79,7 @@ fn extremes(registry: &mut Registry) {
             .lanewise(|_, x| smooth_minimum(x[0], x[1], x[2])),
     );
     registry.register(
-        of_one_type("math.smooth_maximum", "the greater of two, rounded off", FLOATS, &near)
+        of_one_type("math.smooth_maximum", "The greater of two, rounded off", FLOATS, &near)
             .details(
                 "With h = max(distance - |a - b|, 0) / distance: maximum(a, b) + h^3 * distance / 6. \
                  A distance of 0 or below, or NaN, gives the plain maximum.",
@@ -93,31 +93,31 @@ fn roundings(registry: &mut Registry) {
     let x = [("x", 0.0, "the number")];
     let kept = "Infinities and NaN stay; the sign of zero is that of x.";
     registry.register(
-        of_one_type("math.floor", "the largest whole number not above x", FLOATS, &x)
+        of_one_type("math.floor", "The largest whole number not above x", FLOATS, &x)
             .details(kept)
             .law(Law::Projection)
             .lanewise(|_, x| x[0].floor()),
     );
     registry.register(
-        of_one_type("math.ceil", "the smallest whole number not below x", FLOATS, &x)
+        of_one_type("math.ceil", "The smallest whole number not below x", FLOATS, &x)
             .details(kept)
             .law(Law::Projection)
             .lanewise(|_, x| x[0].ceil()),
     );
     registry.register(
-        of_one_type("math.round", "the nearest whole number, halves away from zero", FLOATS, &x)
+        of_one_type("math.round", "The nearest whole number, halves away from zero", FLOATS, &x)
             .details(kept)
             .law(Law::Projection)
             .lanewise(|_, x| x[0].round()),
     );
     registry.register(
-        of_one_type("math.round_even", "the nearest whole number, halves to even", FLOATS, &x)
+        of_one_type("math.round_even", "The nearest whole number, halves to even", FLOATS, &x)
             .details(kept)
             .law(Law::Projection)
             .lanewise(|_, x| x[0].round_even()),
     );
     registry.register(
-        of_one_type("math.truncate", "the whole part of x, towards zero", FLOATS, &x)
+        of_one_type("math.truncate", "The whole part of x, towards zero", FLOATS, &x)
             .details(kept)
             .law(Law::Projection)
             .lanewise(|_, x| x[0].trunc()),
@@ -146,7 +146,7 @@ fn folds(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "math.snap",
-            "the nearest multiple of an increment",
+            "The nearest multiple of an increment",
             FLOATS,
             &[
                 ("x", 0.0, "the number"),
@@ -181,7 +181,7 @@ fn folds(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "math.ping_pong",
-            "goes up to the scale and down to 0, again and again",
+            "Goes up to the scale and down to 0, again and again",
             FLOATS,
             &[("x", 0.0, "the number"), ("scale", 1.0, "the turning point")],
         )

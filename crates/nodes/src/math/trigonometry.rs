@@ -22,17 +22,17 @@ const ANGLE: [Input; 1] = [("x", 0.0, "an angle in radians")];
 fn circular(registry: &mut Registry) {
     let edges = "The angle is in radians, of any size. NaN for infinities.";
     registry.register(
-        of_one_type("math.sin", "the sine", FLOATS, &ANGLE)
+        of_one_type("math.sin", "The sine", FLOATS, &ANGLE)
             .details(edges)
             .lanewise(|_, x| x[0].sin()),
     );
     registry.register(
-        of_one_type("math.cos", "the cosine", FLOATS, &ANGLE)
+        of_one_type("math.cos", "The cosine", FLOATS, &ANGLE)
             .details(edges)
             .lanewise(|_, x| x[0].cos()),
     );
     registry.register(
-        of_one_type("math.tan", "the tangent", FLOATS, &ANGLE)
+        of_one_type("math.tan", "The tangent", FLOATS, &ANGLE)
             .details(format!("{edges} Never infinite: no float is exactly a quarter turn."))
             .lanewise(|_, x| x[0].tan()),
     );
@@ -41,24 +41,24 @@ fn circular(registry: &mut Registry) {
 fn inverse(registry: &mut Registry) {
     let x = [("x", 0.0, "the number")];
     registry.register(
-        of_one_type("math.asin", "the angle with this sine", FLOATS, &x)
+        of_one_type("math.asin", "The angle with this sine", FLOATS, &x)
             .details("Radians, from -pi/2 to pi/2. NaN outside -1 to 1.")
             .lanewise(|_, x| x[0].asin()),
     );
     registry.register(
-        of_one_type("math.acos", "the angle with this cosine", FLOATS, &x)
+        of_one_type("math.acos", "The angle with this cosine", FLOATS, &x)
             .details("Radians, from 0 to pi. NaN outside -1 to 1.")
             .lanewise(|_, x| x[0].acos()),
     );
     registry.register(
-        of_one_type("math.atan", "the angle with this tangent", FLOATS, &x)
+        of_one_type("math.atan", "The angle with this tangent", FLOATS, &x)
             .details("Radians, from -pi/2 to pi/2, which infinities give.")
             .lanewise(|_, x| x[0].atan()),
     );
     registry.register(
         of_one_type(
             "math.atan2",
-            "the angle of the point (x, y)",
+            "The angle of the point (x, y)",
             FLOATS,
             &[("y", 0.0, "the coordinate upwards"), ("x", 1.0, "the coordinate to the right")],
         )
@@ -73,29 +73,29 @@ fn inverse(registry: &mut Registry) {
 fn hyperbolic(registry: &mut Registry) {
     let x = [("x", 0.0, "the number")];
     registry.register(
-        of_one_type("math.sinh", "the hyperbolic sine", FLOATS, &x)
+        of_one_type("math.sinh", "The hyperbolic sine", FLOATS, &x)
             .details("(e^x - e^-x) / 2; overflows to an infinity.")
             .lanewise(|_, x| x[0].sinh()),
     );
     registry.register(
-        of_one_type("math.cosh", "the hyperbolic cosine", FLOATS, &x)
+        of_one_type("math.cosh", "The hyperbolic cosine", FLOATS, &x)
             .details("(e^x + e^-x) / 2; overflows to infinity.")
             .lanewise(|_, x| x[0].cosh()),
     );
     registry.register(
-        of_one_type("math.tanh", "the hyperbolic tangent", FLOATS, &x)
+        of_one_type("math.tanh", "The hyperbolic tangent", FLOATS, &x)
             .details("From -1 to 1, which infinities give.")
             .lanewise(|_, x| x[0].tanh()),
     );
     registry.register(
-        of_one_type("math.asinh", "the inverse of the hyperbolic sine", FLOATS, &x)
+        of_one_type("math.asinh", "The inverse of the hyperbolic sine", FLOATS, &x)
             .details("Infinities stay.")
             .lanewise(|_, x| x[0].asinh()),
     );
     registry.register(
         of_one_type(
             "math.acosh",
-            "the inverse of the hyperbolic cosine",
+            "The inverse of the hyperbolic cosine",
             FLOATS,
             &[("x", 1.0, "the number")],
         )
@@ -103,7 +103,7 @@ fn hyperbolic(registry: &mut Registry) {
         .lanewise(|_, x| x[0].acosh()),
     );
     registry.register(
-        of_one_type("math.atanh", "the inverse of the hyperbolic tangent", FLOATS, &x)
+        of_one_type("math.atanh", "The inverse of the hyperbolic tangent", FLOATS, &x)
             .details("Infinite at -1 and 1, NaN outside.")
             .lanewise(|_, x| x[0].atanh()),
     );
@@ -121,12 +121,12 @@ pub(crate) fn radians(x: Val<'_>) -> Val<'_> {
 
 fn units(registry: &mut Registry) {
     registry.register(
-        of_one_type("math.degrees", "radians as degrees", FLOATS, &ANGLE)
+        of_one_type("math.degrees", "Radians as degrees", FLOATS, &ANGLE)
             .details("x times 180 / pi, that number rounded to the type.")
             .lanewise(|_, x| degrees(x[0])),
     );
     registry.register(
-        of_one_type("math.radians", "degrees as radians", FLOATS, &[("x", 0.0, "in degrees")])
+        of_one_type("math.radians", "Degrees as radians", FLOATS, &[("x", 0.0, "in degrees")])
             .details("x times pi / 180, that number rounded to the type.")
             .lanewise(|_, x| radians(x[0])),
     );
@@ -134,9 +134,9 @@ fn units(registry: &mut Registry) {
 
 fn constants(registry: &mut Registry) {
     use std::f64::consts::{E, PI, TAU};
-    registry.register(constant("math.pi", "half a turn in radians, 3.14159...", PI));
-    registry.register(constant("math.tau", "a full turn in radians, 6.28318...", TAU));
-    registry.register(constant("math.e", "the base of natural logarithms, 2.71828...", E));
+    registry.register(constant("math.pi", "Half a turn in radians, about 3.14159", PI));
+    registry.register(constant("math.tau", "a full turn in radians, about 6.28319", TAU));
+    registry.register(constant("math.e", "The base of natural logarithms, about 2.71828", E));
 }
 
 /// A node without inputs, whose type is a setting because no link decides it.

@@ -1,0 +1,14 @@
+//! Tests of the node library as a whole: every node type that is registered falls under these,
+//! and the numeric ones are compared with values known from elsewhere.
+
+#![expect(clippy::unwrap_used, reason = "a test may end where an expectation fails")]
+
+mod cases;
+mod convert_cases;
+mod integer_cases;
+mod laws;
+mod library;
+mod manual;
+mod math_cases;
+mod mix_cases;
+mod run;
