@@ -33,6 +33,9 @@ pub fn register(registry: &mut Registry) {
             .kernel(|parts| {
                 let expression = checked(parts.settings.text(TEXT))?;
                 let (lane, _) = parts.generics[0].lanes().expect("the inputs are numbers");
+                if lane.is_integer() && expression.n_computed_powers() > MAX_INTEGER_POWERS {
+                    return Err(too_many_powers());
+                }
                 let b = FormBuilder::new();
                 let inputs: Vec<Val<'_>> =
                     expression.inputs.iter().map(|_| b.param(lane)).collect();
@@ -47,6 +50,18 @@ pub fn register(registry: &mut Registry) {
 }
 
 const TEXT: &str = "text";
+
+/// Integer powers with a computed exponent in one expression.
+const MAX_INTEGER_POWERS: usize = 200;
+
+fn too_many_powers() -> SettingError {
+    SettingError::Refused {
+        name: TEXT.into(),
+        message: format!("more than {MAX_INTEGER_POWERS} integer powers with computed exponents"),
+        range: None,
+        hint: Some("split the formula over several nodes, or compute with floats".into()),
+    }
+}
 
 /// A formula that was parsed.
 #[derive(Clone, Debug, PartialEq)]

@@ -51,6 +51,18 @@ impl Expression {
         Among::These(&TYPES[first..])
     }
 
+    /// How many powers have an exponent that is computed; of integers each takes some hundred
+    /// instructions.
+    pub(super) fn n_computed_powers(&self) -> usize {
+        let computed = |term: &&Term| match term {
+            Term::Binary(Binary::Power, _, exponent) => {
+                !matches!(self.terms[exponent.0 as usize], Term::Number(_))
+            }
+            _ => false,
+        };
+        self.terms.iter().filter(computed).count()
+    }
+
     /// Computes the expression with these inputs, all of lane `lane`.
     pub(super) fn lower<'b>(&self, b: &'b FormBuilder, lane: Lane, inputs: &[Val<'b>]) -> Val<'b> {
         let mut values: Vec<Val<'b>> = Vec::with_capacity(self.terms.len());

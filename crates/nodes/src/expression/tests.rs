@@ -331,7 +331,107 @@ impl Tree {
     }
 }
 
+/// What a tree gives, computed the naive way.
+#[derive(Clone, Copy)]
+enum Naive {
+    Number(f32),
+    Truth(bool),
+}
+
+impl Naive {
+    fn number(self) -> f32 {
+        match self {
+            Self::Number(x) => x,
+            Self::Truth(holds) => f32::from(u8::from(holds)),
+        }
+    }
+
+    fn holds(self) -> bool {
+        match self {
+            Self::Number(x) => x != 0.0,
+            Self::Truth(holds) => holds,
+        }
+    }
+}
+
+impl Tree {
+    fn naive(&self, x: f32, y: f32) -> Naive {
+        use Naive::{Number, Truth};
+        let of = |tree: &Self| tree.naive(x, y);
+        match self {
+            Self::Leaf("x") => Number(x),
+            Self::Leaf("y") => Number(y),
+            Self::Leaf("pi") => Number(std::f32::consts::PI),
+            Self::Leaf("true") => Truth(true),
+            Self::Leaf(number) => Number(number.parse().unwrap()),
+            Self::Prefix("-", inner) => Number(-of(inner).number()),
+            Self::Prefix(_, inner) => Truth(!of(inner).holds()),
+            Self::Infix(op, both) => {
+                let (p, q) = (of(&both[0]), of(&both[1]));
+                let (a, b) = (p.number(), q.number());
+                match *op {
+                    "||" => Truth(p.holds() || q.holds()),
+                    "&&" => Truth(p.holds() && q.holds()),
+                    "==" => Truth(a == b),
+                    "!=" => Truth(a != b),
+                    "<" => Truth(a < b),
+                    "<=" => Truth(a <= b),
+                    ">" => Truth(a > b),
+                    ">=" => Truth(a >= b),
+                    "+" => Number(a + b),
+                    "-" => Number(a - b),
+                    "*" => Number(a * b),
+                    "/" => Number(a / b),
+                    "%" => Number(a % b),
+                    _ => Number(millstream_base::num::pow(a, b)),
+                }
+            }
+            Self::Choice(three) => {
+                let [condition, yes, no] = [0, 1, 2].map(|i| of(&three[i]));
+                let chosen = if condition.holds() { yes } else { no };
+                match (yes, no) {
+                    (Truth(_), Truth(_)) => chosen,
+                    (Number(_), _) | (_, Number(_)) => Number(chosen.number()),
+                }
+            }
+            Self::Call("sin", args) => Number(millstream_base::num::sin(of(&args[0]).number())),
+            Self::Call(_, args) => {
+                let numbers = args.iter().map(|arg| of(arg).number());
+                Number(numbers.reduce(millstream_base::num::min).unwrap())
+            }
+        }
+    }
+}
+
+#[test]
+fn integer_powers_in_one_formula_are_limited() {
+    let powers: Vec<String> = (0..300).map(|i| format!("x^y{i}")).collect();
+    let mut registry = Registry::new();
+    register(&mut registry);
+    let def = Arc::clone(registry.get("math.expression").unwrap());
+    let json = Json::from(powers.join("+"));
+    let make = |ty| {
+        let settings = Settings::read(&def.settings, [("text", &json)], &|_| None).unwrap();
+        def.instantiate(settings, vec![ty], &[1; 301]).map(drop)
+    };
+    assert!(make(Type::I64).unwrap_err().to_string().contains("more than 200 integer powers"));
+    assert!(make(Type::F32).is_ok());
+}
+
 proptest! {
+    #[test]
+    fn a_formula_computes_what_its_tree_says(tree in tree(), x in -3.0_f32..3.0, y: f32) {
+        let text = tree.text(0);
+        // Both names appear, in this order, and change nothing.
+        let text = format!("false && (x < y) ? true : ({text})");
+        let wanted = match tree.naive(x, y) {
+            Naive::Number(number) => format!("f32 {}", millstream_base::Value::F32(number)),
+            Naive::Truth(holds) => format!("bool {holds}"),
+        };
+        let [x, y] = [x, y].map(|x| millstream_base::Value::F32(x).to_string());
+        prop_assert_eq!(f32_of(&text, &[&x, &y]), wanted, "{}", text);
+    }
+
     #[test]
     fn parentheses_that_are_not_needed_change_nothing(tree in tree()) {
         let (few, all) = (tree.text(0), tree.grouped());
