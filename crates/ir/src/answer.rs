@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream_base::{Column, NodePath, Type};
+use millstream_base::{Column, NodePath, Type, ValueType};
 use millstream_kernel::Data;
 
 use crate::plan::{Plan, StepId};
@@ -177,6 +177,21 @@ impl Answer {
     /// The answer for the output called `name`.
     pub fn output(&self, name: &str) -> Option<&OutputAnswer> {
         self.outputs.iter().find(|output| &*output.name == name)
+    }
+
+    /// An output's one value; `None` if it failed, varies along an axis, or is of another type.
+    pub fn value<T: ValueType>(&self, output: &str) -> Option<T> {
+        match &self.output(output)?.value.as_ref()?.data {
+            Data::One(value) => value.get(),
+            Data::Many(_) => None,
+        }
+    }
+
+    /// An output for every cell of the request, time outermost; `None` if it failed or is of
+    /// another type.
+    pub fn column<T: ValueType>(&self, output: &str) -> Option<Vec<T>> {
+        let column = self.full_column(self.output(output)?.value.as_ref()?);
+        column.try_into_vec().or_else(|shared| shared.as_slice().map(<[T]>::to_vec).ok_or(())).ok()
     }
 
     /// Cells of the request: its axes together, 1 without any.

@@ -158,7 +158,7 @@ impl Evaluation<'_> {
             Data::Many(column) if shape == Shapes::scalar() => Data::One(column.get(0)),
             data => data,
         };
-        self.store_result(top, vec![Some(data)], shape, false)
+        self.store_result(top, vec![Some(data)], shape)
     }
 }
 

@@ -154,7 +154,7 @@ impl<'a> Evaluation<'a> {
             outputs.push(Some(value(output.ty, lanes)));
             rest = others;
         }
-        self.store_result(top, outputs, Shapes::scalar(), true)?;
+        self.store_result(top, outputs, Shapes::scalar())?;
         Ok(true)
     }
 
@@ -211,7 +211,7 @@ impl<'a> Evaluation<'a> {
         drop(operands);
         self.scratch = scratch;
         let outputs = columns.into_iter().map(|column| column.map(Data::Many)).collect();
-        self.store_result(top, outputs, shape, true)
+        self.store_result(top, outputs, shape)
     }
 
     fn run_function(
@@ -262,7 +262,7 @@ impl<'a> Evaluation<'a> {
                 Output::Done(data) => Some(self.merged(top, k, data, &mask, n_cells, shape)),
             });
         }
-        self.store_result(top, results, shape, true)
+        self.store_result(top, results, shape)
     }
 
     /// A step that gives its input on.
@@ -270,7 +270,7 @@ impl<'a> Evaluation<'a> {
         let (data, from) = self.read(place);
         let data = data.clone();
         let Demand::Part(shape, mask) = self.stack[top].demand.clone() else {
-            return self.store_result(top, vec![Some(data)], from, true);
+            return self.store_result(top, vec![Some(data)], from);
         };
         let n_cells = self.shapes.n_cells(shape)?;
         let map = self.shapes.map(shape, from)?;
@@ -279,7 +279,7 @@ impl<'a> Evaluation<'a> {
             Data::One(value) => column.overwrite(&mask, &Column::filled(value, 1), |_| 0),
             Data::Many(from) => overwrite(&mut column, &mask, from, map.as_map()),
         }
-        self.store_result(top, vec![Some(Data::Many(column))], shape, true)
+        self.store_result(top, vec![Some(Data::Many(column))], shape)
     }
 
     /// The data of an input that nobody reads after this run, taken out of the store.
@@ -386,7 +386,6 @@ impl<'a> Evaluation<'a> {
         top: usize,
         outputs: Vec<Option<Data>>,
         shape: ShapeId,
-        ran: bool,
     ) -> Result<(), Stop> {
         let Task { step, slot, .. } = self.stack[top];
         let n_cells = self.shapes.n_cells(shape)?;
@@ -396,9 +395,7 @@ impl<'a> Evaluation<'a> {
             Demand::Part(_, mask) => Some(mask.clone()),
         };
         let elements = part.as_ref().map_or(n_cells, Mask::len);
-        if ran {
-            self.log_run(step, elements, bytes);
-        }
+        self.log_run(step, elements, bytes);
         self.bytes += bytes;
         let stored = self.store.get_mut(slot);
         stored.state = match part {

@@ -416,7 +416,7 @@ impl<'a> Evaluation<'a> {
             Aspect::Extent => self.extent_data(feat),
         };
         self.stack[top].demand = Demand::Full;
-        self.store_result(top, vec![Some(data)], shape, true)
+        self.store_result(top, vec![Some(data)], shape)
     }
 
     /// The number of cells of an axis, for each cell of its parents.

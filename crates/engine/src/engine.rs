@@ -1,0 +1,106 @@
+//! The engine: node types and limits, from which programs are made.
+
+use std::sync::Arc;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::{Limits, Type};
+use millstream_compile::{Options, compile};
+use millstream_document::{Checked, Document, check, load};
+use millstream_kernel::{NodeDef, Registry};
+
+use crate::error::Error;
+use crate::program::Program;
+
+/// Node types, value types and limits. Programs are made from documents with it.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    registry: Arc<Registry>,
+    limits: Limits,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine {
+    /// An engine with the whole node library and the default limits.
+    pub fn new() -> Self {
+        Self::with_registry(millstream_nodes::registry())
+    }
+
+    /// An engine with these node types only.
+    pub fn with_registry(registry: Registry) -> Self {
+        Self { registry: Arc::new(registry), limits: Limits::default() }
+    }
+
+    /// Replaces the limits for loading and compiling.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Adds a node type; one of the same name is replaced.
+    pub fn register(&mut self, def: NodeDef) -> &mut Self {
+        Arc::make_mut(&mut self.registry).register(def);
+        self
+    }
+
+    /// Adds a value type, so that documents can name it.
+    pub fn register_type(&mut self, ty: Type) -> &mut Self {
+        Arc::make_mut(&mut self.registry).register_type(ty);
+        self
+    }
+
+    /// The node types and value types.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// What documents may use.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Loads, checks and compiles the text of a document.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the document, each problem with its place.
+    pub fn load(&self, text: &[u8]) -> Result<Program, Error> {
+        let (document, mut problems) = load(text, &self.limits);
+        let Some(document) = document else { return Err(Error::Document(problems)) };
+        let (checked, found) = check(&document, &self.registry, &self.limits);
+        problems.append(found);
+        problems.sort_by_place();
+        match checked {
+            Some(checked) if !problems.has_errors() => {
+                self.compile_checked(document, &checked, problems)
+            }
+            Some(_) | None => Err(Error::Document(problems)),
+        }
+    }
+
+    /// Checks and compiles a document, for example one made with the builder.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the document.
+    pub fn compile(&self, document: Document) -> Result<Program, Error> {
+        let (checked, problems) = check(&document, &self.registry, &self.limits);
+        match checked {
+            Some(checked) => self.compile_checked(document, &checked, problems),
+            None => Err(Error::Document(problems)),
+        }
+    }
+
+    fn compile_checked(
+        &self,
+        document: Document,
+        checked: &Checked,
+        warnings: Diagnostics,
+    ) -> Result<Program, Error> {
+        let options = Options { limits: self.limits.clone(), ..Options::default() };
+        let plan = compile(checked, &self.registry, &options).map_err(Error::Document)?;
+        Ok(Program::new(document, plan, warnings))
+    }
+}

@@ -1,0 +1,3 @@
+//! What the lazy evaluator computes and how often, on graphs written as text.
+
+mod lazy;
