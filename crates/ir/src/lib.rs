@@ -7,7 +7,11 @@ pub mod need_map;
 pub mod paths;
 pub mod plan;
 pub mod request;
+#[cfg(test)]
+mod testing;
+pub mod text;
 pub mod trace;
+pub mod verify;
 pub mod walk;
 
 pub use answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};

@@ -1,0 +1,49 @@
+//! The text form of graphs: what `explain` prints, what tests of passes are written in, and what
+//! goes into a bug report.
+//!
+//! ```text
+//! n0 = input a: vec3 = [0.0, 0.0, 0.0]
+//! n1 = const 2.0
+//! n3 = math.add n0 n1  # group/node
+//! n4 = math.expression{"text": "x + y"} n1 n3
+//! n7 = list.of [n1 n1]
+//! output area n4
+//! ```
+//!
+//! One node a line. A number with a point or an exponent is an `f32`, without an `i32`; `true`,
+//! `false` and text in quotes stand for themselves; other constants name their type:
+//! `const f64 2.0`, `const vec3 [1, 2, 3]`, `const f32 "nan"`. A socket that takes several sources
+//! is bracketed. An output of a node with several is `n5.x`. Types of generics follow the name
+//! (`math.add<f64>`) where the linked types do not say them, settings (`{..}`) where they are not
+//! the defaults. An input of the graph that no node reads has no id: `input b: f32 = 0.0`. An output
+//! whose type is not that of its source states it: `output area: f64 n6`; a single output called
+//! `value` needs no name. Behind `#` stands the node's path. Ids may have gaps and are kept; links
+//! may lead to later lines. [`parse`] takes back what [`print()`] gives.
+
+mod build;
+mod cursor;
+mod error;
+mod line;
+mod print;
+#[cfg(test)]
+mod tests;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_kernel::Registry;
+
+use crate::Graph;
+
+pub use error::TextError;
+pub use print::{print, print_with_paths};
+
+/// The graph that a text describes. What the lines say is checked against the registry; that the
+/// graph as a whole makes sense is for the verifier.
+///
+/// # Errors
+/// Everything that does not belong there, each with its line, bytes and, where there is one, a hint.
+pub fn parse(text: &str, registry: &Registry) -> Result<Graph, Diagnostics> {
+    let mut problems = error::Problems::default();
+    let statements = line::read_lines(text, registry, &mut problems);
+    let graph = build::build(&statements, &mut problems);
+    problems.into_result(graph)
+}

@@ -1,0 +1,229 @@
+//! Prints graphs.
+
+use std::fmt::{self, Write as _};
+
+use millstream_base::Value;
+use millstream_base::id::{Id, SideTable};
+use millstream_kernel::Instance;
+use millstream_kernel::signature::InputFact;
+use serde_json::Value as Json;
+
+use super::cursor::is_plain;
+use crate::graph::{Graph, GraphInput, InputId, NodeId, Op, Source};
+use crate::{Paths, walk};
+
+/// The text of a graph, without the paths of its nodes.
+pub fn print(graph: &Graph) -> String {
+    Printer::new(graph).print(|_, _| Ok(()))
+}
+
+/// The text of a graph, each node with its path.
+pub fn print_with_paths(graph: &Graph) -> String {
+    Printer::new(graph).print(|out, id| {
+        let path = graph.node(id).path;
+        if path == Paths::root() {
+            return Ok(());
+        }
+        // A path is one line, whatever names a program has put into it.
+        let path: String = graph.paths.get(path).as_str().chars().map(without_break).collect();
+        write!(out, "  # {path}")
+    })
+}
+
+fn without_break(c: char) -> char {
+    if c.is_control() { '?' } else { c }
+}
+
+struct Printer<'a> {
+    graph: &'a Graph,
+    out: String,
+    /// Inputs without a node are printed where the order of inputs asks for it.
+    has_node: SideTable<InputId, bool>,
+    next_input: usize,
+    /// On a graph with a cycle the reader cannot resolve all types.
+    states_all_types: bool,
+}
+
+impl<'a> Printer<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let mut has_node = SideTable::for_arena(graph.inputs(), false);
+        for id in graph.ids() {
+            if let Op::Input(input) = graph.op(id) {
+                has_node[input] = true;
+            }
+        }
+        let states_all_types = walk::order(graph).is_err();
+        Self { graph, out: String::new(), has_node, next_input: 0, states_all_types }
+    }
+
+    fn print(mut self, behind: impl Fn(&mut String, NodeId) -> fmt::Result) -> String {
+        let graph = self.graph;
+        for id in graph.ids() {
+            if let Op::Input(input) = graph.op(id) {
+                self.unread_inputs(input.index());
+            }
+            self.node(id)
+                .and_then(|()| behind(&mut self.out, id))
+                .expect("writing to a string does not fail");
+            self.out.push('\n');
+        }
+        self.unread_inputs(graph.inputs().len());
+        for i in 0..graph.outputs.len() {
+            self.output(i).expect("writing to a string does not fail");
+        }
+        self.out
+    }
+
+    /// The inputs without a node before the one at position `end`.
+    fn unread_inputs(&mut self, end: usize) {
+        for i in self.next_input..end {
+            let id = InputId::from_index(i);
+            if !self.has_node[id] {
+                self.input(&self.graph.inputs()[id]).expect("writing to a string does not fail");
+                self.out.push('\n');
+            }
+        }
+        self.next_input = self.next_input.max(end);
+    }
+
+    fn node(&mut self, id: NodeId) -> fmt::Result {
+        write!(self.out, "{id} = ")?;
+        match self.graph.op(id) {
+            Op::Gone => Ok(()),
+            Op::Const(constant) => self.constant(&self.graph.constants().values()[constant]),
+            Op::Input(input) => self.input(&self.graph.inputs()[input]),
+            Op::Call(instance) => self.call(id, &self.graph.instances()[instance]),
+        }
+    }
+
+    fn input(&mut self, input: &GraphInput) -> fmt::Result {
+        self.out.write_str("input ")?;
+        self.name(&input.name)?;
+        write!(self.out, ": {} = {}", input.ty, input.default)
+    }
+
+    fn constant(&mut self, value: &Value) -> fmt::Result {
+        match value {
+            Value::Bool(_) | Value::I32(_) | Value::String(_) => write!(self.out, "const {value}"),
+            Value::F32(x) if x.is_finite() => write!(self.out, "const {value}"),
+            _ => write!(self.out, "const {} {value}", value.ty()),
+        }
+    }
+
+    fn call(&mut self, id: NodeId, instance: &Instance) -> fmt::Result {
+        let links = self.graph.inputs_of(id);
+        self.out.write_str(instance.name())?;
+        if !instance.generics.is_empty()
+            && (self.states_all_types || !self.are_types_clear(links, instance))
+        {
+            let types: Vec<&str> = instance.generics.iter().map(|ty| ty.name()).collect();
+            write!(self.out, "<{}>", types.join(", "))?;
+        }
+        self.settings(instance)?;
+        let signature = instance.def.signature(&instance.settings);
+        let Ok(signature) = signature.as_ref().map(std::borrow::Cow::as_ref) else {
+            return links.iter().try_for_each(|link| self.argument(*link));
+        };
+        let mut slots = instance.inputs.iter().zip(links).peekable();
+        for (i, socket) in signature.inputs.iter().enumerate() {
+            if socket.multiple {
+                self.out.write_str(" [")?;
+            }
+            let mut is_first = true;
+            while let Some((_, link)) = slots.next_if(|(slot, _)| slot.socket as usize == i) {
+                if !(socket.multiple && is_first) {
+                    self.out.write_char(' ')?;
+                }
+                is_first = false;
+                self.source(*link)?;
+            }
+            if socket.multiple {
+                self.out.write_char(']')?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a reader finds the types of the generics by the types of what is linked.
+    fn are_types_clear(&self, links: &[Source], instance: &Instance) -> bool {
+        let Ok(signature) = instance.def.signature(&instance.settings) else { return false };
+        let mut facts = Vec::with_capacity(links.len());
+        for (slot, link) in instance.inputs.iter().zip(links) {
+            let Some(ty) = self.graph.type_of(*link) else { return false };
+            facts.push((slot.socket as usize, InputFact::Linked(ty)));
+        }
+        signature.resolve(&facts).is_ok_and(|types| types == instance.generics)
+    }
+
+    fn settings(&mut self, instance: &Instance) -> fmt::Result {
+        let mut is_first = true;
+        for (name, value) in instance.settings.iter() {
+            let setting = instance.def.settings.iter().find(|setting| setting.name == name);
+            let default = setting.and_then(|setting| setting.default.as_ref());
+            let json = value.to_json();
+            if default.is_some_and(|default| default.to_json().to_string() == json.to_string()) {
+                continue;
+            }
+            self.out.write_str(if is_first { "{" } else { ", " })?;
+            is_first = false;
+            write!(self.out, "{}: {json}", Json::from(name))?;
+        }
+        if is_first { Ok(()) } else { self.out.write_char('}') }
+    }
+
+    fn argument(&mut self, link: Source) -> fmt::Result {
+        self.out.write_char(' ')?;
+        self.source(link)
+    }
+
+    fn source(&mut self, link: Source) -> fmt::Result {
+        write!(self.out, "{}", link.node)?;
+        let is_there = link.node.index() < self.graph.n_ids();
+        let instance = is_there.then(|| self.graph.instance_of(link.node)).flatten();
+        let names = instance.map_or(&[][..], |instance| &instance.output_names);
+        match names.get(link.output as usize) {
+            Some(_) if names.len() == 1 => Ok(()),
+            Some(name) => {
+                self.out.write_char('.')?;
+                let name = name.clone();
+                self.output_name(&name)
+            }
+            None if link.output == 0 && names.is_empty() => Ok(()),
+            // Nothing that reads back: the verifier says what is wrong.
+            None => write!(self.out, ".{}?", link.output),
+        }
+    }
+
+    fn output(&mut self, i: usize) -> fmt::Result {
+        let output = &self.graph.outputs[i];
+        let is_clear = self.graph.type_of(output.source) == Some(output.ty);
+        self.out.write_str("output")?;
+        if self.graph.outputs.len() > 1 || &*output.name != "value" || !is_clear {
+            self.out.write_char(' ')?;
+            self.name(&output.name)?;
+        }
+        if !is_clear {
+            write!(self.out, ": {}", output.ty)?;
+        }
+        self.argument(output.source)?;
+        self.out.write_char('\n')
+    }
+
+    fn name(&mut self, name: &str) -> fmt::Result {
+        if is_plain(name) {
+            self.out.write_str(name)
+        } else {
+            write!(self.out, "{}", Json::from(name))
+        }
+    }
+
+    /// Names of outputs may look like ids: they follow a point.
+    fn output_name(&mut self, name: &str) -> fmt::Result {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !name.is_empty() && name.chars().all(is_word) {
+            self.out.write_str(name)
+        } else {
+            write!(self.out, "{}", Json::from(name))
+        }
+    }
+}

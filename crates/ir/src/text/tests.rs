@@ -1,0 +1,305 @@
+use super::*;
+use crate::testing::registry;
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+/// The text reads, prints as expected, and what is printed prints the same.
+fn check(text: &str, expected: &Expect) {
+    let graph = parse(text, &registry()).unwrap_or_else(|problems| panic!("{problems}"));
+    let printed = print_with_paths(&graph);
+    expected.assert_eq(&printed);
+    let again = parse(&printed, &registry()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(print_with_paths(&again), printed);
+}
+
+fn check_errors(text: &str, expected: &Expect) {
+    let problems = parse(text, &registry()).expect_err("something is wrong");
+    let shown = problems.iter().map(|problem| {
+        let span = problem.place.span.map(|span| &text[span.start as usize..span.end as usize]);
+        format!("{problem} at {:?}\n", span.unwrap_or_default())
+    });
+    expected.assert_eq(&shown.collect::<String>());
+}
+
+#[test]
+fn all_kinds_of_lines_read_back() {
+    check(
+        r#"
+        # a comment of its own
+        n0 = input a: vec3 = [0, 0, 0]
+        n1 = const 2.0
+        n3 = math.scale{"factor": -0.0, "label": "a # b"} n1  # scale
+        n4 = vector.split n0   # group/inner/split
+        n5 = list.of [n1 n4.x n4.n2 n4."the rest"]
+        n6 = list.of<string> []
+        input unread: list<f32> = []
+        n9 = input "a name": bool = true # path
+        output area n3
+        output "n7" n5
+        output f: f64 n1"#,
+        &expect![[r##"
+            n0 = input a: vec3 = [0.0, 0.0, 0.0]
+            n1 = const 2.0
+            n3 = math.scale{"factor": -0.0, "label": "a # b"} n1  # scale
+            n4 = vector.split n0  # group/inner/split
+            n5 = list.of [n1 n4.x n4.n2 n4."the rest"]
+            n6 = list.of<string> []
+            input unread: list<f32> = []
+            n9 = input "a name": bool = true  # path
+            output area n3
+            output "n7" n5
+            output f: f64 n1
+        "##]],
+    );
+}
+
+#[test]
+fn constants_state_their_type_where_it_is_not_clear() {
+    check(
+        r#"n0 = const 1
+           n1 = const 1e3
+           n2 = const -0.0
+           n3 = const true
+           n4 = const "text"
+           n5 = const f64 1
+           n6 = const i64 9007199254740993
+           n7 = const f32 "-inf"
+           n8 = const color [1, 0.5, 0]
+           n9 = const list<vec2> [[1, 2], [3, 4]]"#,
+        &expect![[r#"
+            n0 = const 1
+            n1 = const 1000.0
+            n2 = const -0.0
+            n3 = const true
+            n4 = const "text"
+            n5 = const f64 1.0
+            n6 = const i64 9007199254740993
+            n7 = const f32 "-inf"
+            n8 = const color [1.0, 0.5, 0.0, 1.0]
+            n9 = const list<vec2> [[1.0, 2.0], [3.0, 4.0]]
+        "#]],
+    );
+}
+
+#[test]
+fn generics_are_written_only_where_links_do_not_say_them() {
+    check(
+        "n0 = const 1
+         n1 = const 2.0
+         n2 = math.add<f32> n0 n1
+         n3 = math.add<f64> n0 n1
+         n4 = convert{\"to\": \"vec3\"} n1
+         output n4.value",
+        &expect![[r#"
+            n0 = const 1
+            n1 = const 2.0
+            n2 = math.add n0 n1
+            n3 = math.add<f64> n0 n1
+            n4 = convert{"to": "vec3"} n1
+            output n4
+        "#]],
+    );
+}
+
+#[test]
+fn links_may_lead_to_later_lines() {
+    check(
+        "n0 = math.add n2 n2
+         n2 = math.add n3 n3
+         n3 = const f64 1
+         output n0",
+        &expect![[r#"
+            n0 = math.add n2 n2
+            n2 = math.add n3 n3
+            n3 = const f64 1.0
+            output n0
+        "#]],
+    );
+    check(
+        "n0 = math.add n1 n1
+         n1 = math.add n0 n0",
+        &expect![[r#"
+            n0 = math.add<f32> n1 n1
+            n1 = math.add<f32> n0 n0
+        "#]],
+    );
+}
+
+#[test]
+fn all_problems_come_at_once_with_their_bytes() {
+    check_errors(
+        r#"n0 = input a: vec5 = 0
+n1 = math.ad n0 n0
+n2 = math.scale{"factor": "x", "labell": 1} n0
+n3 = const [1
+n4 = const 99999999999
+n5 = math.add n0
+n6 = math.add n9 n9
+n7 = vector.split n8
+n8 = const vec3 [1, 2, 3]
+n8 = const 1
+n10 = math.add n7 n7.y
+n11 = list.of n8
+n12 = math.add [n8] n8
+n13 = math.add<f32, f32> n8 n8
+n14 = list.of [n8] n8
+n15 math
+nonsense
+n4000000000 = const 1
+output value: n8 n8
+output
+output x n8 n8"#,
+        &expect![[r#"
+            line 1: there is no type `vec5` (types: bool, color, f32, f64, i32, i64, mat4, quat, string, vec2, vec3, vec4) at "vec5"
+            line 2: there is no node type `math.ad` (did you mean `math.add`?) at "math.ad"
+            line 3: setting `factor` is "x" (it takes a number) at "{\"factor\": \"x\", \"labell\": 1}"
+            line 3: there is no setting called `labell` (did you mean `label`?) at "{\"factor\": \"x\", \"labell\": 1}"
+            line 4: expected a type, found `[1` at "[1"
+            line 5: 99999999999 does not fit a i32 (-2147483648 to 2147483647 fit) at "99999999999"
+            line 6: `math.add` takes 2 inputs, found 1 (its inputs: a, b) at "n5 = math.add n0"
+            line 7: no line makes n9 at "n9"
+            line 7: no line makes n9 at "n9"
+            line 10: n8 is made twice (give one of them a number of its own) at "n8 = const 1"
+            line 11: n7 has several outputs (write one of `n7.x`, `n7.n2`, `n7.the rest`) at "n7"
+            line 11: n7 has no output called `y` (its outputs: x, n2, the rest) at "n7.y"
+            line 12: socket `items` takes several sources (write `[n1]` for one) at "n8"
+            line 13: socket `a` takes one source (write it without brackets) at "[n8]"
+            line 14: `math.add` has 1 open types, found 2 at "n13 = math.add<f32, f32> n8 n8"
+            line 15: `list.of` takes 1 inputs, found 2 (its inputs: items) at "n14 = list.of [n8] n8"
+            line 16: expected `=` behind the number of the node, found `math` at "math"
+            line 17: expected `n0 = ...`, `input` or `output`, found `nonsense` at "nonsense"
+            line 18: n4000000000 is out of all proportion to the number of lines (numbers up to 2098240 are taken here) at "n4000000000 = const 1"
+            line 19: there is no type `n8` (types: bool, color, f32, f64, i32, i64, mat4, quat, string, vec2, vec3, vec4) at "n8"
+            line 20: expected a name or a node like `n7`, found the end of the line at ""
+            line 21: expected the end of the line, found `n8` at "n8"
+        "#]],
+    );
+}
+
+#[test]
+fn a_node_that_could_not_be_read_causes_no_further_problems() {
+    check_errors(
+        "n0 = math.ad
+         n1 = math.add n0 n0
+         output n1",
+        &expect![[r#"
+            line 1: there is no node type `math.ad` (did you mean `math.add`?) at "math.ad"
+        "#]],
+    );
+}
+
+#[test]
+fn long_chains_and_long_lines_need_no_stack() {
+    let mut text = String::from("n0 = const 1.0\n");
+    for i in 1..20_000 {
+        text.push_str(&format!("n{} = math.add n{} n0\n", 20_000 - i, 19_999 - i));
+    }
+    // Every link leads to a later line but the last.
+    let graph = parse(&text, &registry()).expect("reads");
+    assert_eq!(graph.len(), 20_000);
+    let many = "n0 ".repeat(60_000);
+    let graph = parse(&format!("n0 = const 1\nn1 = list.of [{many}]"), &registry());
+    assert_eq!(graph.expect("reads").n_links(), 60_000);
+    assert!(parse(&format!("n0 = const 1\nn1 = list.of {many}"), &registry()).is_err());
+    assert!(parse(&format!("n0 = const i32 {}", "[".repeat(100_000)), &registry()).is_err());
+    assert!(parse(&format!("n0 = input a: {}", "list<".repeat(100_000)), &registry()).is_err());
+}
+
+/// Texts near to valid ones, so that all parts of the reader are met.
+fn near_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("n0 = "),
+        Just("n1 = "),
+        Just("n2 = "),
+        Just("n70000000 = "),
+        Just("n0 "),
+        Just("n1 "),
+        Just("n2.x "),
+        Just("n2 "),
+        Just("const "),
+        Just("input a: "),
+        Just("math.add "),
+        Just("math.add<f64> "),
+        Just("math.scale{\"factor\": 1} "),
+        Just("vector.split "),
+        Just("list.of "),
+        Just("convert{\"to\": \"f64\"} "),
+        Just("output "),
+        Just("x: "),
+        Just("f32 "),
+        Just("list<f32> "),
+        Just("= "),
+        Just("[ "),
+        Just("] "),
+        Just("1.5 "),
+        Just("true "),
+        Just("\"nan\" "),
+        Just("\n"),
+        Just("\n"),
+        Just("# p/q"),
+        Just("time "),
+        Just("time.shift "),
+        Just("é"),
+        Just("{"),
+        Just("\""),
+        Just("."),
+        Just("\r\n"),
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// Graphs as text, every link to an earlier line.
+fn graph_text() -> impl Strategy<Value = String> {
+    let line = (0..7_u8, any::<[u16; 2]>(), any::<u32>(), 1..4_u32, "[a-z/# ]{0,6}");
+    proptest::collection::vec(line, 0..30).prop_map(|lines| {
+        let mut text = String::from("n0 = const 1.0\n");
+        let (mut id, mut floats) = (0, vec![0]);
+        for (kind, picks, bits, step, path) in lines {
+            id += step;
+            let pick = |i: usize| floats[picks[i] as usize % floats.len()];
+            let (a, b) = (pick(0), pick(1));
+            let value = millstream_base::Value::F32(f32::from_bits(bits));
+            let (what, is_float) = match kind {
+                0 => (format!("const f32 {value}"), true),
+                1 => (format!("math.add n{a} n{b}"), true),
+                2 => (format!("math.add<f64> n{a} n{b}"), false),
+                3 => (format!("input i{id}: f32 = {value}"), true),
+                4 => (format!("list.of [n{a} n{b} n{a}]"), false),
+                5 => (format!("math.scale{{\"factor\": {}}} n{a}", bits), true),
+                _ => (format!("time.shift<f32> n{a} n{b}"), true),
+            };
+            text.push_str(&format!("n{id} = {what} # {path}\n"));
+            if is_float {
+                floats.push(id);
+            }
+        }
+        text + &format!("output n{}\n", floats[floats.len() - 1])
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in near_text()) {
+        if let Ok(graph) = parse(&text, &registry()) {
+            print_with_paths(&graph);
+        }
+    }
+
+    #[test]
+    fn no_characters_make_the_reader_panic(text in any::<String>()) {
+        drop(parse(&text, &registry()));
+    }
+
+    #[test]
+    fn what_is_printed_reads_back_to_the_same(text in graph_text()) {
+        let graph = parse(&text, &registry()).map_err(|problems| {
+            TestCaseError::fail(format!("{problems}\n{text}"))
+        })?;
+        let printed = print_with_paths(&graph);
+        let again = parse(&printed, &registry()).map_err(|problems| {
+            TestCaseError::fail(format!("{problems}\n{printed}"))
+        })?;
+        prop_assert_eq!(print_with_paths(&again), printed);
+        prop_assert_eq!(again.len(), graph.len());
+    }
+}

@@ -1,0 +1,171 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::graph::{GraphInput, GraphOutput};
+use crate::{Paths, testing, text};
+use expect_test::{Expect, expect};
+use millstream_base::Value;
+
+fn graph(text: &str) -> Graph {
+    text::parse(text, &testing::registry()).expect("the fixture reads")
+}
+
+fn errors(graph: &Graph, stage: Stage, expected: &Expect) {
+    let errors = verify(graph, stage).expect_err("the fixture breaks an invariant");
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    expected.assert_eq(&(errors.join("\n") + "\n"));
+}
+
+fn check(text: &str, stage: Stage, expected: &Expect) {
+    errors(&graph(text), stage, expected);
+}
+
+const SOUND: &str = "
+    n0 = input a: f32 = 1.0
+    n1 = const 2.0
+    n2 = math.add n0 n1
+    output n2";
+
+#[test]
+fn a_sound_graph_passes() {
+    assert_eq!(verify(&graph(SOUND), Stage::Converted), Ok(()));
+}
+
+#[test]
+fn types_must_convert_before_conversions_and_be_equal_after() {
+    let convertible = "n0 = const 2
+        n1 = math.add<f64> n0 n0
+        output n1";
+    assert_eq!(verify(&graph(convertible), Stage::Lowered), Ok(()));
+    check(
+        convertible,
+        Stage::Converted,
+        &expect![[r#"
+            input 0 of n1 wants a f64 and reads a i32 from n0
+            input 1 of n1 wants a f64 and reads a i32 from n0
+        "#]],
+    );
+    check(
+        "n0 = const \"text\"\nn1 = vector.split n0\noutput value: string n1.x",
+        Stage::Lowered,
+        &expect![[r#"
+            input 0 of n1 wants a vec3 and reads a string from n0
+            output 0 of the graph wants a string and reads a f32 from n1
+        "#]],
+    );
+}
+
+#[test]
+fn a_cycle_is_found() {
+    check(
+        "n0 = math.add n1 n1\nn1 = math.add n0 n0\noutput n1",
+        Stage::Converted,
+        &expect![[r#"
+            2 nodes form a cycle through n0
+        "#]],
+    );
+    check(
+        "n0 = math.add n0 n0",
+        Stage::Converted,
+        &expect![[r#"
+            1 nodes form a cycle through n0
+        "#]],
+    );
+}
+
+#[test]
+fn links_lead_to_nodes_and_outputs_that_are_there() {
+    let mut removed = graph(SOUND);
+    removed.remove(NodeId::from_index(1));
+    errors(
+        &removed,
+        Stage::Converted,
+        &expect![[r#"
+            input 1 of n2 reads n1, which is gone
+        "#]],
+    );
+    let mut beyond = graph(SOUND);
+    beyond.inputs_of_mut(NodeId::from_index(2))[0] = Source::first(NodeId::from_index(9));
+    beyond.outputs[0].source.output = 3;
+    errors(
+        &beyond,
+        Stage::Converted,
+        &expect![[r#"
+            input 0 of n2 reads n9, which is not there
+            output 0 of the graph reads output 3 of n2, which has fewer
+        "#]],
+    );
+}
+
+#[test]
+fn a_node_has_as_many_links_as_inputs_and_a_leaf_has_none() {
+    let mut few = graph(SOUND);
+    let instance = few.instances().ids().next().expect("one instance");
+    few.add_call(instance, &[Source::first(NodeId::from_index(0))], Paths::root());
+    errors(
+        &few,
+        Stage::Converted,
+        &expect![[r#"
+            n3 has 1 links for 2 inputs
+        "#]],
+    );
+    let mut leaf = graph(SOUND);
+    leaf.set_op(NodeId::from_index(2), Op::Const(ConstId::from_index(0)));
+    errors(
+        &leaf,
+        Stage::Converted,
+        &expect![[r#"
+            n2 is a leaf and has 2 links
+        "#]],
+    );
+}
+
+#[test]
+fn what_nodes_stand_for_is_there() {
+    let mut graph = graph(SOUND);
+    let ids: Vec<NodeId> = graph.ids().collect();
+    graph.set_op(ids[0], Op::Input(InputId::from_index(5)));
+    graph.set_op(ids[1], Op::Const(ConstId::from_index(5)));
+    graph.set_op(ids[2], Op::Call(InstanceId::from_index(5)));
+    graph.set_path(ids[0], crate::PathId::from_index(7));
+    errors(
+        &graph,
+        Stage::Lowered,
+        &expect![[r#"
+            n0 stands at a path that is not there
+            n0 is i5, which is not there
+            n1 is c5, which is not there
+            n2 calls f5, which is not there
+        "#]],
+    );
+}
+
+#[test]
+fn an_input_is_one_node_and_has_a_default_of_its_type() {
+    let mut graph = graph(SOUND);
+    let default = Value::from("text");
+    graph.add_input(GraphInput { name: "b".into(), ty: Type::F32, default });
+    graph.set_op(NodeId::from_index(1), Op::Input(InputId::from_index(0)));
+    errors(
+        &graph,
+        Stage::Converted,
+        &expect![[r#"
+            i1 is a f32 and its default a string
+            n1 and n0 are both i0
+        "#]],
+    );
+}
+
+#[test]
+fn outputs_are_links_too() {
+    let mut graph = Graph::new();
+    let source = Source::first(NodeId::from_index(0));
+    graph.outputs.push(GraphOutput { name: Arc::from("value"), ty: Type::F32, source });
+    errors(
+        &graph,
+        Stage::Converted,
+        &expect![[r#"
+            output 0 of the graph reads n0, which is not there
+        "#]],
+    );
+}
