@@ -290,17 +290,23 @@ impl<'a> ListEdit<'a> {
             Err(lists) => lists,
         };
         match lists {
-            Self { data: Data::Many(column), map: Map::Each, .. } if column.len() == call.extent() => {
+            Self { data: Data::Many(column), map: Map::Each, .. }
+                if column.len() == call.extent() =>
+            {
                 edit_column(call, column, write)
             }
             lists => {
                 let source = lists.items().as_slice::<T>().expect(IS_LIST);
                 let mut cells = ListCells { offsets: vec![0], items: Vec::new(), uniform: false };
-                cells.fill(call, |i| lists.range(i).len(), |i, items| {
-                    let start = items.len();
-                    items.extend_from_slice(&source[lists.range(i)]);
-                    write(i, &mut items[start..])
-                })?;
+                cells.fill(
+                    call,
+                    |i| lists.range(i).len(),
+                    |i, items| {
+                        let start = items.len();
+                        items.extend_from_slice(&source[lists.range(i)]);
+                        write(i, &mut items[start..])
+                    },
+                )?;
                 cells.into_data(Column::from_vec)
             }
         }

@@ -1,0 +1,164 @@
+//! Lists: making, reading, changing and ordering them.
+//!
+//! Most nodes take items of any type: they say which positions of the lists they were given make up
+//! the new one, and the items are moved without being looked at. Lengths are checked against the
+//! limit before anything is allocated.
+
+mod change;
+mod join;
+mod make;
+mod order;
+mod read;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use millstream_base::{Column, Type, ValueType};
+use millstream_kernel::function::Lists;
+use millstream_kernel::settings::Settings;
+use millstream_kernel::{
+    Among, Call, Data, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
+};
+
+/// Adds the nodes of this family.
+pub fn register(registry: &mut Registry) {
+    make::register(registry);
+    read::register(registry);
+    change::register(registry);
+    join::register(registry);
+    order::register(registry);
+    search::register(registry);
+}
+
+/// The items of a node that takes lists of any type.
+const ITEM: SocketType = SocketType::Generic(0);
+/// Lists of them.
+const LIST: SocketType = SocketType::ListOf(0);
+
+/// A node on lists of any type.
+fn on_lists(name: &'static str, summary: &'static str) -> NodeDef {
+    NodeDef::new(name, summary).generic("T", Among::Any)
+}
+
+/// What an index outside of a list means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outside {
+    Error,
+    Clamp,
+    Wrap,
+}
+
+impl Outside {
+    /// Adds the setting.
+    fn setting(def: NodeDef) -> NodeDef {
+        let choices = SettingKind::Choice(&[
+            ("error", "it fails"),
+            ("clamp", "the nearest item is meant"),
+            ("wrap", "the list is repeated in both directions, so -1 is the last item"),
+        ]);
+        let default = Some(SettingValue::Text("error".into()));
+        def.setting("outside", choices, default, "what an index outside of the list means")
+    }
+
+    fn of(settings: &Settings) -> Self {
+        match settings.text("outside") {
+            "clamp" => Self::Clamp,
+            "wrap" => Self::Wrap,
+            _ => Self::Error,
+        }
+    }
+
+    /// The place in a list of `n` items that an index means.
+    fn place(self, index: i32, n: usize, element: usize) -> Result<usize, Failure> {
+        let (i, len) = (i64::from(index), n as i64);
+        if n == 0 {
+            return Err(Failure::at(element, format!("index {index} of an empty list")));
+        }
+        match self {
+            Self::Clamp => Ok(i.clamp(0, len - 1) as usize),
+            Self::Wrap => Ok(i.rem_euclid(len) as usize),
+            Self::Error if (0..len).contains(&i) => Ok(i as usize),
+            Self::Error => {
+                let message = format!("index {index} is outside of a list of {n}");
+                let help = "items are counted from 0; the setting `outside` can clamp or wrap";
+                Err(Failure::at(element, message).with_help(help))
+            }
+        }
+    }
+}
+
+/// The expression with `$T` for the Rust type of a built-in type; `$other` for any other.
+macro_rules! for_built_in {
+    ($ty:expr, $T:ident => $typed:expr, $other:expr) => {
+        for_built_in!(@ $ty, $T => $typed, $other, [
+            bool, i32, i64, f32, f64,
+            millstream_base::Vec2, millstream_base::Vec3, millstream_base::Vec4,
+            millstream_base::Quat, millstream_base::Color, millstream_base::Mat4,
+            std::sync::Arc<str>
+        ])
+    };
+    (@ $ty:expr, $T:ident => $typed:expr, $other:expr, [$($rust:ty),*]) => {{
+        let ty = $ty;
+        $(if ty == millstream_base::Type::of::<$rust>() {
+            type $T = $rust;
+            $typed
+        } else)* {
+            $other
+        }
+    }};
+}
+use for_built_in;
+
+/// Why typed items are there.
+const TYPED: &str = "the items have the signature's type";
+
+/// The items of element `i`.
+fn slice<'a, T: ValueType>(lists: &Lists<'a>, i: usize) -> &'a [T] {
+    lists.slice::<T>(i).expect(TYPED)
+}
+
+/// Entries of inputs, one behind the other in one column, so that positions in it can be picked.
+struct Sources {
+    column: Column,
+    /// Where the entries of each input start.
+    starts: Vec<usize>,
+}
+
+impl Sources {
+    /// The columns, which all have items of type `ty`.
+    fn join(ty: Type, columns: &[Column]) -> Self {
+        let starts = Self::starts(columns);
+        let column = match columns {
+            [column] => column.clone(),
+            _ => Column::concat(ty, columns).expect(TYPED),
+        };
+        Self { column, starts }
+    }
+
+    /// Where the entries of each column will start.
+    fn starts(columns: &[Column]) -> Vec<usize> {
+        let ends = columns.iter().scan(0, |end, column| {
+            let start = *end;
+            *end += column.len();
+            Some(start)
+        });
+        ends.collect()
+    }
+}
+
+/// The entries of an input: one for a value that all elements share.
+fn entries(call: &Call<'_>, input: usize) -> Column {
+    match call.argument(input).data() {
+        Data::One(value) => Column::filled(value, 1),
+        Data::Many(column) => column.clone(),
+    }
+}
+
+/// Which of its [`entries`] element `i` of an input has.
+fn entry(call: &Call<'_>, input: usize, i: usize) -> usize {
+    let argument = call.argument(input);
+    match argument.data() {
+        Data::One(_) => 0,
+        Data::Many(_) => argument.map().entry(i),
+    }
+}

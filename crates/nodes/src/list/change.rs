@@ -1,0 +1,119 @@
+//! Lists that differ from another in an item; written in place where nobody else uses them.
+
+use millstream_base::{Column, Type, Value, ValueType};
+use millstream_kernel::{Call, Data, Failure, NodeDef, Registry};
+
+use super::{ITEM, LIST, Outside, Sources, entries, entry, for_built_in, on_lists};
+use crate::cells::{ListCells, ListEdit, check_length, first, function, put};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(set());
+    registry.register(append());
+}
+
+fn set() -> NodeDef {
+    Outside::setting(on_lists("list.set", "A list with one item replaced"))
+        .details(
+            "A chain of these changes one list in place, without copies, as long as nothing else uses \
+             the lists between them. Fails at any index of an empty list, whatever the setting.",
+        )
+        .input("list", LIST, "")
+        .mutable()
+        .input("index", Type::I32, "which item, from 0")
+        .or_number(0.0)
+        .input("item", ITEM, "what stands there afterwards")
+        .output("value", LIST, "as long as the list")
+        .kernel(|parts| {
+            let outside = Outside::of(parts.settings);
+            Ok(for_built_in!(
+                parts.generics[0],
+                T => function(move |call| set_typed::<T>(call, outside)),
+                function(move |call| set_any(call, outside))
+            ))
+        })
+}
+
+fn set_typed<T: ValueType>(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
+    let lists = ListEdit::take(call, 0);
+    let (indices, values) = (call.input::<i32>(1), call.input::<T>(2));
+    let changed = lists.edit(call, |i, items: &mut [T]| {
+        let place = outside.place(indices.get(i), items.len(), i)?;
+        items[place] = values.get(i);
+        Ok(())
+    })?;
+    put(call, changed);
+    Ok(())
+}
+
+/// Of items whose type is not known here: they are picked from the old list and the new item.
+fn set_any(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
+    let mut cells = ListCells::new(call);
+    let lists = call.lists(0);
+    let old = crate::cells::items(call, 0);
+    let sources = Sources::join(old.ty(), &[old.clone(), entries(call, 2)]);
+    let indices = call.input::<i32>(1);
+    cells.fill(
+        call,
+        |i| lists.n_items(i),
+        |i, positions| {
+            let range = lists.parts(i).1;
+            let place = positions.len() + outside.place(indices.get(i), range.len(), i)?;
+            positions.extend(range);
+            positions[place] = sources.starts[1] + entry(call, 2, i);
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &sources.column)
+}
+
+fn append() -> NodeDef {
+    on_lists("list.append", "A list with one more item")
+        .details(
+            "A chain of these makes one list longer in place as long as nothing else uses the lists \
+             between them.",
+        )
+        .input("list", LIST, "")
+        .mutable()
+        .input("item", ITEM, "what comes last")
+        .output("value", LIST, "longer by one")
+        .kernel(|parts| {
+            Ok(for_built_in!(
+                parts.generics[0],
+                T => function(append_typed::<T>),
+                function(append_any)
+            ))
+        })
+}
+
+fn append_typed<T: ValueType>(call: &mut Call<'_>) -> Result<(), Failure> {
+    if !crate::cells::is_uniform(call) {
+        return append_any(call);
+    }
+    let Some(i) = first(call) else { return append_any(call) };
+    let item = call.input::<T>(1).get(i);
+    check_length(call.lists(0).n_items(i) + 1, i, call.limits())?;
+    let mut items: Column = match ListEdit::take(call, 0).uniform() {
+        Ok(items) => items,
+        Err(_) => unreachable!("the call was just found to be uniform"),
+    };
+    items.make_mut::<T>().expect(super::TYPED).push(item);
+    put(call, Data::One(Value::List(items)));
+    Ok(())
+}
+
+fn append_any(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = ListCells::new(call);
+    let lists = call.lists(0);
+    let old = crate::cells::items(call, 0);
+    let sources = Sources::join(old.ty(), &[old.clone(), entries(call, 1)]);
+    cells.fill(
+        call,
+        |i| lists.n_items(i) + 1,
+        |i, positions| {
+            positions.extend(lists.parts(i).1);
+            positions.push(sources.starts[1] + entry(call, 1, i));
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &sources.column)
+}

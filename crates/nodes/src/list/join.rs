@@ -1,0 +1,68 @@
+//! Lists one behind the other.
+
+use millstream_base::{Column, Type};
+use millstream_kernel::{Call, Failure, NodeDef, Registry};
+
+use super::{LIST, Sources, on_lists};
+use crate::cells::{ListCells, function, items};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(concat());
+    registry.register(repeat());
+}
+
+fn concat() -> NodeDef {
+    on_lists("list.concat", "Lists one behind the other")
+        .input("lists", LIST, "the lists in order; none give an empty list")
+        .multiple()
+        .output("value", LIST, "all their items")
+        .kernel(|parts| {
+            let ty = parts.generics[0];
+            Ok(function(move |call| joined(call, ty)))
+        })
+}
+
+fn joined(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
+    let n = call.n_inputs();
+    let columns: Vec<Column> = (0..n).map(|input| items(call, input)).collect();
+    let mut cells = ListCells::new(call);
+    let part = |input: usize, i: usize| call.lists(input).parts(i).1;
+    let n_items = |i: usize| (0..n).map(|input| part(input, i).len()).sum();
+    // Nothing is allocated before the limit is checked: the positions are counted by part first.
+    let starts = Sources::starts(&columns);
+    cells.fill(call, n_items, |i, positions| {
+        for (input, start) in starts.iter().enumerate() {
+            positions.extend(part(input, i).map(|at| start + at));
+        }
+        Ok(())
+    })?;
+    let sources = Sources::join(ty, &columns);
+    cells.put_from(call, &sources.column)
+}
+
+fn repeat() -> NodeDef {
+    on_lists("list.repeat", "A list several times over")
+        .details("A count of 0 or less gives an empty list.")
+        .input("list", LIST, "one item is a list too")
+        .input("count", Type::I32, "how many times")
+        .or_number(2.0)
+        .output("value", LIST, "")
+        .kernel(|_| Ok(function(repeated)))
+}
+
+fn repeated(call: &mut Call<'_>) -> Result<(), Failure> {
+    let source = items(call, 0);
+    let mut cells = ListCells::new(call);
+    let lists = call.lists(0);
+    let counts = call.input::<i32>(1);
+    let times = |i: usize| counts.get(i).max(0) as usize;
+    let n_items = |i: usize| lists.n_items(i).saturating_mul(times(i));
+    cells.fill(call, n_items, |i, positions| {
+        let range = lists.parts(i).1;
+        if !range.is_empty() {
+            (0..times(i)).for_each(|_| positions.extend(range.clone()));
+        }
+        Ok(())
+    })?;
+    cells.put_from(call, &source)
+}

@@ -1,0 +1,125 @@
+//! Lists out of nothing: computed items, axes, ranges, single items.
+
+use millstream_base::virtual_array::Ramp;
+use millstream_base::{Feature, Type, ValueType};
+use millstream_kernel::{Among, Call, Failure, Kernel, NodeDef, Registry, ScopeRule, Signature};
+
+use super::{ITEM, LIST, Sources, entries, entry, on_lists};
+use crate::cells::{ListCells, function, hand_on};
+use crate::context::{level, with_level};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(generate());
+    registry.register(collect());
+    registry.register(of());
+    registry.register(range());
+}
+
+fn generate() -> NodeDef {
+    on_lists("list.generate", "A list whose items are computed")
+        .details(
+            "Evaluates what is linked to `item` for each item, with `context.index` counting from 0. \
+             What does not need the index runs once. A negative count gives an empty list.",
+        )
+        .input("item", ITEM, "computed for each item")
+        .scope(ScopeRule::Each { feature: Feature::Index, count: 1 })
+        .input("count", Type::I32, "number of items")
+        .or_number(0.0)
+        .output("value", LIST, "")
+        .kernel(|_| Ok(hand_first_on()))
+}
+
+/// The items are gathered before the kernel is called.
+fn hand_first_on() -> Kernel {
+    function(|call| {
+        hand_on(call, 0);
+        Ok(())
+    })
+}
+
+fn collect() -> NodeDef {
+    let def = NodeDef::new("list.collect", "The values of all elements as a list").details(
+        "Computes `value` for every element along the axis of `context.index` of this level: the \
+         elements of the request, or of the nearest list or loop that counts. Where there is no such \
+         axis the list has one item.",
+    );
+    with_level(def)
+        .sockets_by_settings(|settings| {
+            let rule = ScopeRule::Along { feature: Feature::Index, level: level(settings) };
+            let sockets = NodeDef::new("", "")
+                .generic("T", Among::Any)
+                .input("value", ITEM, "computed for every element")
+                .scope(rule)
+                .output("value", LIST, "an item per element");
+            Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
+        })
+        .kernel(|_| Ok(hand_first_on()))
+}
+
+fn of() -> NodeDef {
+    on_lists("list.of", "A list of these items")
+        .input("items", ITEM, "the items in order; none give an empty list")
+        .multiple()
+        .output("value", LIST, "")
+        .kernel(|parts| {
+            let ty = parts.generics[0];
+            Ok(function(move |call| items_in_order(call, ty)))
+        })
+}
+
+fn items_in_order(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
+    let n = call.n_inputs();
+    let columns: Vec<_> = (0..n).map(|input| entries(call, input)).collect();
+    let sources = Sources::join(ty, &columns);
+    let mut cells = ListCells::new(call);
+    cells.fill(
+        call,
+        |_| n,
+        |i, positions| {
+            positions.extend((0..n).map(|input| sources.starts[input] + entry(call, input, i)));
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &sources.column)
+}
+
+fn range() -> NodeDef {
+    NodeDef::new("list.range", "A list of evenly spaced numbers")
+        .details(
+            "Item i is `start + i * step`, not a running sum, so errors do not add up. Integers wrap. \
+             A negative count gives an empty list.",
+        )
+        .generic("T", Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]))
+        .input("start", ITEM, "the first number")
+        .or_number(0.0)
+        .input("step", ITEM, "from each number to the next")
+        .or_number(1.0)
+        .input("count", Type::I32, "how many numbers")
+        .or_number(10.0)
+        .output("value", LIST, "")
+        .kernel(|parts| {
+            let ty = parts.generics[0];
+            Ok(if ty == Type::I32 {
+                function(ramp::<i32>)
+            } else if ty == Type::I64 {
+                function(ramp::<i64>)
+            } else if ty == Type::F32 {
+                function(ramp::<f32>)
+            } else {
+                function(ramp::<f64>)
+            })
+        })
+}
+
+fn ramp<T: ValueType + Ramp>(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = ListCells::new(call);
+    let (starts, steps) = (call.input::<T>(0), call.input::<T>(1));
+    let counts = call.input::<i32>(2);
+    let n_items = |i: usize| counts.get(i).max(0) as usize;
+    cells.fill(call, n_items, |i, items| {
+        let (start, step) = (starts.get(i), steps.get(i));
+        items.extend((0..n_items(i)).map(|k| T::ramp(&start, &step, k)));
+        Ok(())
+    })?;
+    cells.put(call)
+}

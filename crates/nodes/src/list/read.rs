@@ -1,0 +1,153 @@
+//! What a list holds: its length, its items, parts of it.
+
+use millstream_base::Type;
+use millstream_kernel::{Call, Failure, NodeDef, Registry};
+
+use super::{ITEM, LIST, Outside, on_lists};
+use crate::cells::{Cells, ListCells, function, items, pick};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(length());
+    registry.register(get());
+    registry.register(pick_items());
+    registry.register(slice());
+    registry.register(filter());
+}
+
+fn length() -> NodeDef {
+    on_lists("list.length", "How many items a list has")
+        .input("list", LIST, "")
+        .output("value", Type::I32, "number of items")
+        .kernel(|_| Ok(function(lengths)))
+}
+
+fn lengths(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = Cells::new(call);
+    let lists = call.lists(0);
+    cells.fill(call, |i| Ok(i32::try_from(lists.n_items(i)).unwrap_or(i32::MAX)))?;
+    cells.put(call);
+    Ok(())
+}
+
+fn get() -> NodeDef {
+    Outside::setting(on_lists("list.get", "One item of a list"))
+        .details("Fails at any index of an empty list, whatever the setting.")
+        .input("list", LIST, "")
+        .input("index", Type::I32, "which item, from 0")
+        .or_number(0.0)
+        .output("value", ITEM, "the item")
+        .kernel(|parts| {
+            let outside = Outside::of(parts.settings);
+            Ok(function(move |call| one_item(call, outside)))
+        })
+}
+
+fn one_item(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
+    let source = items(call, 0);
+    pick(call, &source, |call, i| {
+        let range = call.lists(0).parts(i).1;
+        let index = call.input::<i32>(1).get(i);
+        Ok(range.start + outside.place(index, range.len(), i)?)
+    })
+}
+
+fn pick_items() -> NodeDef {
+    Outside::setting(on_lists("list.pick", "Items of a list, in a given order"))
+        .details(
+            "With the result of `list.sort_indices` of one list, puts another in the same order. An \
+             item may be picked several times or not at all.",
+        )
+        .input("list", LIST, "")
+        .input("indices", Type::I32.list().expect("lists of indices exist"), "which items, from 0")
+        .output("value", LIST, "as long as the indices")
+        .kernel(|parts| {
+            let outside = Outside::of(parts.settings);
+            Ok(function(move |call| picked(call, outside)))
+        })
+}
+
+fn picked(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
+    let source = items(call, 0);
+    let mut cells = ListCells::new(call);
+    let (lists, indices) = (call.lists(0), call.lists(1));
+    cells.fill(
+        call,
+        |i| indices.n_items(i),
+        |i, positions| {
+            let range = lists.parts(i).1;
+            for index in super::slice::<i32>(&indices, i) {
+                positions.push(range.start + outside.place(*index, range.len(), i)?);
+            }
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &source)
+}
+
+fn slice() -> NodeDef {
+    on_lists("list.slice", "A part of a list")
+        .details(
+            "The items numbered from `start` up to but not including `start + count`, as far as the \
+             list has them.",
+        )
+        .input("list", LIST, "")
+        .input("start", Type::I32, "number of the first item, from 0")
+        .or_number(0.0)
+        .input("count", Type::I32, "number of items")
+        .or_number(1.0)
+        .output("value", LIST, "")
+        .kernel(|_| Ok(function(sliced)))
+}
+
+fn sliced(call: &mut Call<'_>) -> Result<(), Failure> {
+    let source = items(call, 0);
+    let mut cells = ListCells::new(call);
+    let lists = call.lists(0);
+    let (starts, counts) = (call.input::<i32>(1), call.input::<i32>(2));
+    let part = |i: usize| {
+        let range = lists.parts(i).1;
+        let start = i64::from(starts.get(i));
+        let end = start + i64::from(counts.get(i)).max(0);
+        let inside = |x: i64| range.start + x.clamp(0, range.len() as i64) as usize;
+        inside(start)..inside(end)
+    };
+    cells.fill(
+        call,
+        |i| part(i).len(),
+        |i, positions| {
+            positions.extend(part(i));
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &source)
+}
+
+fn filter() -> NodeDef {
+    on_lists("list.filter", "The items for which a condition holds")
+        .details("Fails where there are not as many conditions as items.")
+        .input("list", LIST, "")
+        .input(
+            "keep",
+            Type::BOOL.list().expect("lists of conditions exist"),
+            "a condition per item",
+        )
+        .output("value", LIST, "the items that are kept, in order")
+        .kernel(|_| Ok(function(filtered)))
+}
+
+fn filtered(call: &mut Call<'_>) -> Result<(), Failure> {
+    let source = items(call, 0);
+    let mut cells = ListCells::new(call);
+    let (lists, keep) = (call.lists(0), call.lists(1));
+    let n_kept = |i: usize| super::slice::<bool>(&keep, i).iter().filter(|kept| **kept).count();
+    cells.fill(call, n_kept, |i, positions| {
+        let (range, keep) = (lists.parts(i).1, super::slice::<bool>(&keep, i));
+        if range.len() != keep.len() {
+            let message = format!("{} conditions for {} items", keep.len(), range.len());
+            return Err(Failure::at(i, message).with_help("give as many conditions as items"));
+        }
+        positions.extend(range.zip(keep).filter(|(_, keep)| **keep).map(|(at, _)| at));
+        Ok(())
+    })?;
+    cells.put_from(call, &source)
+}

@@ -1,0 +1,89 @@
+//! Texts as lists of texts and back.
+
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_kernel::{Call, Default, Failure, NodeDef, Registry};
+
+use super::{built, on_texts, with_text};
+use crate::cells::{ListCells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(split());
+    registry.register(join());
+}
+
+fn texts() -> Type {
+    Type::STRING.list().expect("lists of texts exist")
+}
+
+fn split() -> NodeDef {
+    on_texts(
+        "string.split",
+        "The parts of a text between separators",
+        &[("text", ""), ("separator", "what stands between parts")],
+    )
+    .details(
+        "Separators that touch, or stand at an end, have empty parts beside them; so an empty text has \
+         one part, which is empty. An empty separator gives the characters.",
+    )
+    .output("value", texts(), "the parts in order")
+    .kernel(|_| Ok(function(parts)))
+}
+
+fn parts(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = ListCells::<Arc<str>>::new(call);
+    let (texts, separators) = (call.input::<Arc<str>>(0), call.input::<Arc<str>>(1));
+    let n_parts = |i: usize| {
+        texts.with(i, |text| {
+            separators.with(i, |separator| match &**separator {
+                "" => text.chars().count(),
+                separator => text.matches(separator).count() + 1,
+            })
+        })
+    };
+    cells.fill(call, n_parts, |i, parts| {
+        texts.with(i, |text| {
+            separators.with(i, |separator| match &**separator {
+                "" => parts.extend(text.chars().map(|c| Arc::from(&*c.encode_utf8(&mut [0; 4])))),
+                separator => parts.extend(text.split(separator).map(Arc::from)),
+            });
+        });
+        Ok(())
+    })?;
+    cells.put(call)
+}
+
+fn join() -> NodeDef {
+    NodeDef::new("string.join", "Texts of a list one behind the other")
+        .input("list", texts(), "the parts in order")
+        .input("separator", Type::STRING, "what stands between parts")
+        .or(Default::Zero)
+        .output("value", Type::STRING, "empty for an empty list")
+        .kernel(|_| Ok(function(joined)))
+}
+
+fn joined(call: &mut Call<'_>) -> Result<(), Failure> {
+    fn items<'c>(call: &'c Call<'_>, i: usize) -> &'c [Arc<str>] {
+        call.lists(0).slice::<Arc<str>>(i).expect("the items have the signature's type")
+    }
+    built(
+        call,
+        |call, i| {
+            let items = items(call, i);
+            let separator = with_text(call, 1, i, str::len);
+            let between = separator.saturating_mul(items.len().saturating_sub(1));
+            items.iter().fold(between, |n, item| n.saturating_add(item.len()))
+        },
+        |call, i, out| {
+            with_text(call, 1, i, |separator| {
+                for (k, item) in items(call, i).iter().enumerate() {
+                    if k > 0 {
+                        out.push_str(separator);
+                    }
+                    out.push_str(item);
+                }
+            });
+        },
+    )
+}

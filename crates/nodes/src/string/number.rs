@@ -1,0 +1,108 @@
+//! Numbers as text.
+
+use std::fmt::{Display, Write};
+use std::sync::Arc;
+
+use millstream_base::{Type, ValueType};
+use millstream_kernel::{
+    Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
+};
+
+use super::on_texts;
+use crate::cells::{Cells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(to_number());
+    registry.register(from_number());
+}
+
+fn to_number() -> NodeDef {
+    let choices = SettingKind::Choice(&[("error", "it fails"), ("nan", "the number is NaN")]);
+    on_texts("string.to_number", "The number that a text writes", &[("text", "")])
+        .details(
+            "Decimal, with a point and an exponent if need be: `-1.5e3`; also `inf`, `-inf` and `nan`. \
+             White space around it is ignored. The nearest `f64` is given.",
+        )
+        .setting(
+            "otherwise",
+            choices,
+            Some(SettingValue::Text("error".into())),
+            "what happens where the text is no number",
+        )
+        .output("value", Type::F64, "")
+        .kernel(|parts| {
+            let fails = parts.settings.text("otherwise") != "nan";
+            Ok(function(move |call| numbers(call, fails)))
+        })
+}
+
+fn numbers(call: &mut Call<'_>, fails: bool) -> Result<(), Failure> {
+    let mut cells = Cells::<f64>::new(call);
+    let texts = call.input::<Arc<str>>(0);
+    cells.fill(call, |i| {
+        texts.with(i, |text| match text.trim().parse::<f64>() {
+            Ok(number) => Ok(number),
+            Err(_) if fails => Err(no_number(text, i)),
+            Err(_) => Ok(f64::NAN),
+        })
+    })?;
+    cells.put(call);
+    Ok(())
+}
+
+fn no_number(text: &str, element: usize) -> Failure {
+    let mut shown: String = text.chars().take(40).collect();
+    if shown.len() < text.len() {
+        shown.push_str("...");
+    }
+    Failure::at(element, format!("{shown:?} is no number"))
+        .with_help("the setting `otherwise` can make it NaN")
+}
+
+/// More decimals than this are not written.
+const MAX_DECIMALS: usize = 100;
+
+fn from_number() -> NodeDef {
+    NodeDef::new("string.from_number", "A number as text")
+        .details(
+            "With -1 decimals as few as read back to the same number; else rounded to this many, at \
+             most 100. Infinities and NaN are `inf`, `-inf` and `nan`.",
+        )
+        .generic("T", Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]))
+        .input("number", SocketType::Generic(0), "")
+        .or_number(0.0)
+        .input("decimals", Type::I32, "digits after the point")
+        .or_number(-1.0)
+        .output("value", Type::STRING, "")
+        .kernel(|parts| {
+            let ty = parts.generics[0];
+            Ok(if ty == Type::I32 {
+                function(written::<i32>)
+            } else if ty == Type::I64 {
+                function(written::<i64>)
+            } else if ty == Type::F32 {
+                function(written::<f32>)
+            } else {
+                function(written::<f64>)
+            })
+        })
+}
+
+fn written<T: ValueType + Display>(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = Cells::<Arc<str>>::new(call);
+    let (numbers, decimals) = (call.input::<T>(0), call.input::<i32>(1));
+    let mut text = String::new();
+    cells.fill(call, |i| {
+        text.clear();
+        let number = numbers.get(i);
+        let result = match usize::try_from(decimals.get(i)) {
+            Ok(decimals) => write!(text, "{number:.*}", decimals.min(MAX_DECIMALS)),
+            Err(_) => write!(text, "{number}"),
+        };
+        result.expect("writing into a text does not fail");
+        text.make_ascii_lowercase();
+        Ok(text.as_str().into())
+    })?;
+    cells.put(call);
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Texts of all kinds: empty, of several bytes per character, too long.
+
+use std::sync::Arc;
+
+use millstream_base::{Limits, Mask, Type, Value};
+use millstream_kernel::Map;
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::cells::testing::{call, instance, list, many, one, text, value_of};
+
+fn on(name: &str, texts: &[&str]) -> String {
+    text(name, &json!({}), texts.iter().map(|text| Value::from(*text)).collect())
+}
+
+#[test]
+fn texts_are_joined_and_cut() {
+    assert_eq!(on("string.concat", &["a", "", "bc"]), r#""abc""#);
+    assert_eq!(on("string.concat", &[]), r#""""#);
+    assert_eq!(on("string.trim", &[" \t a b\n"]), r#""a b""#);
+    assert_eq!(on("string.upper", &["straße"]), r#""STRASSE""#);
+    assert_eq!(on("string.lower", &["ÄB"]), r#""äb""#);
+    assert_eq!(on("string.replace", &["banana", "an", "AN!"]), r#""bAN!AN!a""#);
+    assert_eq!(on("string.replace", &["abc", "", "x"]), r#""abc""#);
+    assert_eq!(on("string.replace", &["aaa", "aa", ""]), r#""a""#);
+}
+
+#[test]
+fn positions_count_characters() {
+    let part = |start, count| {
+        let args = vec!["äbcdé".into(), Value::I32(start), Value::I32(count)];
+        text("string.slice", &json!({}), args)
+    };
+    assert_eq!(part(0, 2), r#""äb""#);
+    assert_eq!(part(4, 9), r#""é""#);
+    assert_eq!(part(-2, 3), r#""ä""#);
+    assert_eq!(part(9, 2), r#""""#);
+    assert_eq!(part(2, -1), r#""""#);
+    assert_eq!(part(i32::MAX, i32::MAX), r#""""#);
+    assert_eq!(on("string.length", &["äbcdé"]), "5");
+    assert_eq!(on("string.find", &["äbcdé", "c"]), "2");
+    assert_eq!(on("string.find", &["äbcdé", "x"]), "-1");
+    assert_eq!(on("string.find", &["ä", ""]), "0");
+}
+
+#[test]
+fn texts_are_compared_character_by_character() {
+    assert_eq!(on("string.contains", &["abc", "bc"]), "true");
+    assert_eq!(on("string.starts_with", &["abc", "bc"]), "false");
+    assert_eq!(on("string.ends_with", &["abc", "bc"]), "true");
+    assert_eq!(on("string.equal", &["a", "A"]), "false");
+    assert_eq!(on("string.equal", &["", ""]), "true");
+}
+
+#[test]
+fn numbers_are_read_and_written() {
+    assert_eq!(on("string.to_number", &[" -1.5e3 "]), "-1500.0");
+    assert_eq!(on("string.to_number", &["-inf"]), "\"-inf\"");
+    assert_eq!(on("string.to_number", &["1,5"]), "\"1,5\" is no number");
+    let lenient = json!({"otherwise": "nan"});
+    assert_eq!(text("string.to_number", &lenient, vec!["one".into()]), "\"nan\"");
+    let written = |number: Value, decimals| {
+        let set = json!({});
+        text("string.from_number", &set, vec![number, Value::I32(decimals)])
+    };
+    assert_eq!(written(Value::F32(0.1), -1), r#""0.1""#);
+    assert_eq!(written(Value::F64(2.0 / 3.0), 2), r#""0.67""#);
+    assert_eq!(written(Value::F64(1e21), -1), r#""1000000000000000000000""#);
+    assert_eq!(written(Value::I64(-7), 3), r#""-7""#);
+    assert_eq!(written(Value::F32(f32::NAN), 3), r#""nan""#);
+    assert_eq!(written(Value::F32(f32::NEG_INFINITY), -1), r#""-inf""#);
+    assert_eq!(written(Value::F64(0.5), i32::MAX).len(), 2 + 2 + 100);
+}
+
+#[test]
+fn texts_are_split_and_joined() {
+    let split = |text: &str, separator: &str| on("string.split", &[text, separator]);
+    assert_eq!(split("a,b,,c", ","), r#"["a", "b", "", "c"]"#);
+    assert_eq!(split("", ","), r#"[""]"#);
+    assert_eq!(split("äb", ""), r#"["ä", "b"]"#);
+    assert_eq!(split("", ""), "[]");
+    let join = |parts: &[&str], separator: &str| {
+        let parts: Vec<Arc<str>> = parts.iter().map(|part| Arc::from(*part)).collect();
+        text("string.join", &json!({}), vec![list(parts), separator.into()])
+    };
+    assert_eq!(join(&["a", "b", ""], "--"), r#""a--b--""#);
+    assert_eq!(join(&[], "--"), r#""""#);
+}
+
+#[test]
+fn texts_that_would_be_too_long_are_not_built() {
+    let limits = Limits { list_length: 10, bytes: 25, ..Limits::default() };
+    let node = instance("string.repeat", &json!({}), &[], &[]);
+    let repeated = |counts: Vec<i32>, mask: &Mask| {
+        let n = counts.len();
+        call(&node, vec![one("abc"), many(counts)], mask, n, &limits)
+    };
+    assert!(repeated(vec![3, 1], &Mask::full(2)).is_ok());
+    let failure = repeated(vec![1, i32::MAX, 4], &Mask::full(3)).expect_err("too long");
+    assert_eq!(failure.element, Some(1));
+    assert_eq!(failure.message, "6442450941 bytes in one text, the limit is 10");
+    let third = Mask::from_indices(vec![0, 2]).expect("ascending");
+    assert_eq!(repeated(vec![1, i32::MAX, 4], &third).expect_err("too long").element, Some(2));
+    let failure = repeated(vec![3, 3, 3], &Mask::full(3)).expect_err("together too long");
+    assert_eq!(failure.message, "27 bytes in the texts of one column, the limit is 25");
+
+    let node = instance("string.replace", &json!({}), &[], &[]);
+    let given = vec![one("aaaa"), one("a"), one("bbb")];
+    let failure = call(&node, given, &Mask::full(1), 1, &limits).expect_err("too long");
+    assert_eq!(failure.message, "12 bytes in one text, the limit is 10");
+    let node = instance("string.split", &json!({}), &[], &[]);
+    let given = vec![one("aaaaaaaaaaaa"), one("")];
+    let failure = call(&node, given, &Mask::full(1), 1, &limits).expect_err("too many");
+    assert_eq!(failure.message, "12 items in one list, the limit is 10");
+}
+
+#[test]
+fn columns_of_texts_are_read_through_maps() {
+    let node = instance("string.concat", &json!({}), &[], &[2]);
+    let texts: Vec<Arc<str>> = ["a", "b"].map(Arc::from).to_vec();
+    let (stretched, mut tiled) = (many(texts.clone()), many(texts));
+    let stretched = (stretched.0, Map::Stretch(2));
+    tiled.1 = Map::Tile(2);
+    let given = vec![stretched, tiled];
+    let data = call(&node, given, &Mask::full(4), 4, &Limits::default()).expect("joined");
+    let all: Vec<String> = (0..4).map(|i| data.get(i).to_string()).collect();
+    assert_eq!(all, [r#""aa""#, r#""ab""#, r#""ba""#, r#""bb""#]);
+}
+
+proptest! {
+    #[test]
+    fn numbers_read_back(bits: u64) {
+        let number = f64::from_bits(bits);
+        let args = vec![Value::F64(number), Value::I32(-1)];
+        let text = value_of("string.from_number", &json!({}), Type::F64, args).expect("written");
+        let back = value_of("string.to_number", &json!({}), Type::F64, vec![text]).expect("read");
+        let back = back.get::<f64>().expect("f64");
+        prop_assert!(back.to_bits() == bits || back.is_nan() && number.is_nan());
+    }
+
+    #[test]
+    fn joining_undoes_splitting(text in "[ab,;]{0,12}", separator in "[,;]{1,2}") {
+        let set = json!({});
+        let args = vec![text.as_str().into(), separator.as_str().into()];
+        let parts = value_of("string.split", &set, Type::F32, args).expect("split");
+        let args = vec![parts, separator.as_str().into()];
+        let back = value_of("string.join", &set, Type::F32, args).expect("joined");
+        prop_assert_eq!(back.get::<Arc<str>>().expect("text"), Arc::from(text));
+    }
+
+    #[test]
+    fn slices_are_those_of_the_characters(text in "[aä€𝄞]{0,8}", start in -3_i32..10, count in -2_i32..10) {
+        let args = vec![text.as_str().into(), Value::I32(start), Value::I32(count)];
+        let cut = value_of("string.slice", &json!({}), Type::F32, args).expect("cut");
+        let wanted: String = (0..).zip(text.chars())
+            .filter(|(i, _)| (start..start + count).contains(i))
+            .map(|(_, c)| c)
+            .collect();
+        prop_assert_eq!(cut.get::<Arc<str>>().expect("text"), Arc::from(wanted));
+    }
+}
