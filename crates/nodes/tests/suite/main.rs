@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may end where an expectation fails")]
 
+mod bits;
 mod cases;
+mod columns;
 mod convert_cases;
 mod integer_cases;
 mod laws;
