@@ -1,0 +1,267 @@
+//! Columns in the making: cells are pushed one after the other and counted against the limits.
+
+use std::sync::Arc;
+
+use bytemuck::{AnyBitPattern, NoUninit};
+use millstream_base::ragged::Ragged;
+use millstream_base::types::Kind;
+use millstream_base::{Color, Column, Lane, Limits, Mat4, Quat, Type, Value, Vec2, Vec3, Vec4};
+
+use crate::error::{IoError, Spot};
+
+/// A column in the making.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    ty: Type,
+    cells: Cells,
+    /// Bytes of texts, beside the handles.
+    text_bytes: usize,
+}
+
+#[derive(Debug)]
+enum Cells {
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Text(Vec<Arc<str>>),
+    List { offsets: Vec<usize>, elements: Box<Builder> },
+}
+
+impl Builder {
+    /// An empty column of `ty`; `None` for types of the embedding program, which no file holds.
+    pub(crate) fn new(ty: Type) -> Option<Self> {
+        let cells = match ty.kind() {
+            Kind::Lanes(Lane::Bool, _) => Cells::Bool(Vec::new()),
+            Kind::Lanes(Lane::I32, _) => Cells::I32(Vec::new()),
+            Kind::Lanes(Lane::I64, _) => Cells::I64(Vec::new()),
+            Kind::Lanes(Lane::F32, _) => Cells::F32(Vec::new()),
+            Kind::Lanes(Lane::F64, _) => Cells::F64(Vec::new()),
+            Kind::String => Cells::Text(Vec::new()),
+            Kind::List(element) => {
+                Cells::List { offsets: vec![0], elements: Box::new(Self::new(element)?) }
+            }
+            Kind::Opaque => return None,
+        };
+        Some(Self { ty, cells, text_bytes: 0 })
+    }
+
+    /// Type of the column.
+    pub(crate) fn ty(&self) -> Type {
+        self.ty
+    }
+
+    /// Appends one lane, given as `Value::lane` gives it; a vector takes all its lanes in turn.
+    pub(crate) fn push_bits(&mut self, bits: u64) {
+        match &mut self.cells {
+            Cells::Bool(lanes) => lanes.push(bits != 0),
+            Cells::I32(lanes) => lanes.push(bits as u32 as i32),
+            Cells::I64(lanes) => lanes.push(bits as i64),
+            Cells::F32(lanes) => lanes.push(f32::from_bits(bits as u32)),
+            Cells::F64(lanes) => lanes.push(f64::from_bits(bits)),
+            Cells::Text(_) | Cells::List { .. } => panic!("only types of lanes take lanes"),
+        }
+    }
+
+    /// Appends a text.
+    pub(crate) fn push_text(&mut self, text: &str) {
+        let Cells::Text(texts) = &mut self.cells else {
+            panic!("only a column of text takes text")
+        };
+        self.text_bytes += text.len();
+        texts.push(text.into());
+    }
+
+    /// Appends a value of the column's type.
+    pub(crate) fn push_value(&mut self, value: &Value) {
+        match (&mut self.cells, value) {
+            (Cells::List { offsets, elements }, Value::List(list)) => {
+                for element in list.iter() {
+                    elements.push_value(&element);
+                }
+                offsets.push(offsets.last().copied().unwrap_or(0) + list.len());
+            }
+            (Cells::Text(_), Value::String(text)) => self.push_text(text),
+            _ => {
+                let n = self.ty.lanes().map_or(0, |(_, n)| usize::from(n));
+                for i in 0..n {
+                    self.push_bits(value.lane(i).expect("the value is of the column's type"));
+                }
+            }
+        }
+    }
+
+    /// Ends a list whose elements were pushed into [`elements`](Self::elements).
+    pub(crate) fn end_list(&mut self) {
+        let Cells::List { offsets, elements } = &mut self.cells else {
+            panic!("only a column of lists takes lists")
+        };
+        offsets.push(elements.n_cells());
+    }
+
+    /// The column of the elements of lists; itself for other types.
+    pub(crate) fn elements(&mut self) -> &mut Self {
+        if self.ty.element().is_none() {
+            return self;
+        }
+        match &mut self.cells {
+            Cells::List { elements, .. } => elements,
+            Cells::Bool(_)
+            | Cells::I32(_)
+            | Cells::I64(_)
+            | Cells::F32(_)
+            | Cells::F64(_)
+            | Cells::Text(_) => unreachable!("a list type is built as lists"),
+        }
+    }
+
+    /// Number of values so far.
+    pub(crate) fn n_cells(&self) -> usize {
+        let n_lanes = self.ty.lanes().map_or(1, |(_, n)| usize::from(n));
+        match &self.cells {
+            Cells::Bool(lanes) => lanes.len() / n_lanes,
+            Cells::I32(lanes) => lanes.len() / n_lanes,
+            Cells::I64(lanes) => lanes.len() / n_lanes,
+            Cells::F32(lanes) => lanes.len() / n_lanes,
+            Cells::F64(lanes) => lanes.len() / n_lanes,
+            Cells::Text(texts) => texts.len(),
+            Cells::List { offsets, .. } => offsets.len() - 1,
+        }
+    }
+
+    /// Bytes that the values so far take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text_bytes
+            + match &self.cells {
+                Cells::Bool(lanes) => lanes.len(),
+                Cells::I32(lanes) => size_of_val(lanes.as_slice()),
+                Cells::I64(lanes) => size_of_val(lanes.as_slice()),
+                Cells::F32(lanes) => size_of_val(lanes.as_slice()),
+                Cells::F64(lanes) => size_of_val(lanes.as_slice()),
+                Cells::Text(texts) => size_of_val(texts.as_slice()),
+                Cells::List { offsets, elements } => {
+                    size_of_val(offsets.as_slice()) + elements.bytes()
+                }
+            }
+    }
+
+    /// The column.
+    pub(crate) fn finish(self) -> Column {
+        match self.cells {
+            Cells::Bool(lanes) => Column::from_vec(lanes),
+            Cells::I32(lanes) => Column::from_vec(lanes),
+            Cells::I64(lanes) => Column::from_vec(lanes),
+            Cells::F64(lanes) => Column::from_vec(lanes),
+            Cells::F32(lanes) => column_of_lanes(self.ty, lanes),
+            Cells::Text(texts) => Column::from_vec(texts),
+            Cells::List { offsets, elements } => {
+                let lists = Ragged::new(offsets, elements.finish());
+                Column::from_ragged(lists.expect("offsets count the elements pushed"))
+            }
+        }
+    }
+}
+
+/// A column of a type made of `f32` lanes.
+pub(crate) fn column_of_lanes(ty: Type, lanes: Vec<f32>) -> Column {
+    if ty == Type::VEC2 {
+        Column::from_vec(grouped::<Vec2>(&lanes))
+    } else if ty == Type::VEC3 {
+        Column::from_vec(grouped::<Vec3>(&lanes))
+    } else if ty == Type::VEC4 {
+        Column::from_vec(grouped::<Vec4>(&lanes))
+    } else if ty == Type::QUAT {
+        Column::from_vec(grouped::<Quat>(&lanes))
+    } else if ty == Type::COLOR {
+        Column::from_vec(grouped::<Color>(&lanes))
+    } else if ty == Type::MAT4 {
+        Column::from_vec(grouped::<Mat4>(&lanes))
+    } else {
+        Column::from_vec(lanes)
+    }
+}
+
+fn grouped<T: NoUninit + AnyBitPattern>(lanes: &[f32]) -> Vec<T> {
+    bytemuck::cast_slice(lanes).to_vec()
+}
+
+/// Counts rows and bytes of the columns of one file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    rows: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self { rows: limits.list_length, bytes: limits.bytes }
+    }
+
+    /// Checks a number of rows, known or promised.
+    pub(crate) fn check_rows(
+        self,
+        n_rows: usize,
+        spot: impl FnOnce() -> Spot,
+    ) -> Result<(), IoError> {
+        if n_rows <= self.rows {
+            return Ok(());
+        }
+        Err(IoError::Limit { spot: spot(), what: "rows", limit: self.rows, name: "list_length" })
+    }
+
+    /// Checks a number of elements in one list.
+    pub(crate) fn check_list(
+        self,
+        length: usize,
+        spot: impl FnOnce() -> Spot,
+    ) -> Result<(), IoError> {
+        if length <= self.rows {
+            return Ok(());
+        }
+        let what = "elements in a list";
+        Err(IoError::Limit { spot: spot(), what, limit: self.rows, name: "list_length" })
+    }
+
+    /// Checks a number of bytes.
+    pub(crate) fn check_bytes(
+        self,
+        bytes: usize,
+        spot: impl FnOnce() -> Spot,
+    ) -> Result<(), IoError> {
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        Err(IoError::Limit { spot: spot(), what: "bytes", limit: self.bytes, name: "bytes" })
+    }
+
+    /// Checks the columns made so far.
+    pub(crate) fn check(
+        self,
+        builders: &[Builder],
+        spot: impl Fn() -> Spot,
+    ) -> Result<(), IoError> {
+        self.check_rows(builders.first().map_or(0, Builder::n_cells), &spot)?;
+        self.check_bytes(builders.iter().map(Builder::bytes).sum(), &spot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use millstream_base::same::Same;
+
+    #[test]
+    fn values_of_every_type_go_in_and_out() {
+        for ty in Type::BUILT_IN {
+            let lists = ty.list().expect("one level");
+            for ty in [ty, lists] {
+                let column = Column::filled(&ty.default_value(), 3);
+                let mut builder = Builder::new(ty).expect("built in");
+                column.iter().for_each(|value| builder.push_value(&value));
+                assert_eq!(builder.n_cells(), 3);
+                assert!(builder.finish().same(&column), "{ty}");
+            }
+        }
+    }
+}

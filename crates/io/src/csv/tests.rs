@@ -1,0 +1,106 @@
+use super::*;
+use crate::{ReadOptions, read_bytes};
+use millstream_base::Limits;
+
+fn read_text(text: &str, options: &ReadOptions) -> Result<Table, IoError> {
+    read_bytes("t.csv", text.as_bytes(), Format::Csv, options)
+}
+
+fn columns(text: &str) -> Vec<String> {
+    let table = read_text(text, &ReadOptions::default()).expect("reads");
+    table.iter().map(|(name, column)| format!("{name} {column:?}")).collect()
+}
+
+fn message(text: &str, options: &ReadOptions) -> String {
+    read_text(text, options).expect_err("is refused").to_string()
+}
+
+fn want(name: &str, ty: Type) -> ReadOptions {
+    ReadOptions::default().with_column(name, ty)
+}
+
+#[test]
+fn types_are_found_out_and_vectors_put_together() {
+    assert_eq!(
+        columns("id,name,p.x,p.y,ok,w\n1,a,0.5,1,true,\n-2,\"b, c\",inf,2,false,3\n"),
+        [
+            r#"id i32["1", "-2"]"#,
+            r#"name string["\"a\"", "\"b, c\""]"#,
+            r#"p vec2["[0.5, 1.0]", "[\"inf\", 2.0]"]"#,
+            r#"ok bool["true", "false"]"#,
+            r#"w f64["\"nan\"", "3.0"]"#,
+        ]
+    );
+}
+
+#[test]
+fn spaces_a_mark_of_bytes_and_line_ends_of_windows_are_accepted() {
+    assert_eq!(columns("\u{feff}a, b\r\n1, 2.5\r\n"), [r#"a i32["1"]"#, r#"b f64["2.5"]"#]);
+}
+
+#[test]
+fn a_wanted_type_converts() {
+    let p = read_text("p_z,p_x,p_y\n3,1,2\n", &want("p", Type::VEC3)).expect("reads");
+    assert_eq!(p.column("p").expect("wanted").get(0).to_string(), "[1.0, 2.0, 3.0]");
+    let c = read_text("c.r,c.g,c.b\n1,0,0\n", &want("c", Type::COLOR)).expect("reads");
+    assert_eq!(c.column("c").expect("wanted").get(0).to_string(), "[1.0, 0.0, 0.0, 1.0]");
+    let n = read_text("n\n3.0\ntrue\n", &want("n", Type::I32)).expect("reads");
+    assert_eq!(n.column("n").expect("wanted").as_slice::<i32>(), Some(&[3, 1][..]));
+}
+
+#[test]
+fn a_wrong_cell_is_named_by_line_and_column() {
+    assert_eq!(
+        message("a,b\n1,2\n1,two\n", &want("b", Type::F32)),
+        "`t.csv` line 3 column `b`: `two` is no f32"
+    );
+    assert_eq!(
+        message("b\n99999999999\n", &want("b", Type::I32)),
+        "`t.csv` line 2 column `b`: `99999999999` does not fit i32"
+    );
+    assert_eq!(
+        message("a,b\n,1\n", &want("a", Type::I32)),
+        "`t.csv` line 2 column `a` is empty where i32 is needed"
+    );
+    assert_eq!(message("a,b\n1,2\n3\n", &want("a", Type::I32)), {
+        "`t.csv` line 3 has 1 cells where the line of names has 2"
+    });
+}
+
+#[test]
+fn lines_are_counted_over_blank_ones_and_those_inside_quotes() {
+    assert_eq!(
+        message("a,b\n\"x\ny\",1\n\nz,two\n", &want("b", Type::F32)),
+        "`t.csv` line 5 column `b`: `two` is no f32"
+    );
+    assert_eq!(
+        message("\r\na\r\n\r\n1\r\n\r\ntwo\r\n", &want("a", Type::F32)),
+        "`t.csv` line 6 column `a`: `two` is no f32"
+    );
+}
+
+#[test]
+fn bad_tables_have_named_errors() {
+    let any = ReadOptions::default();
+    assert!(matches!(read_text("", &any), Err(IoError::Syntax { .. })));
+    assert!(matches!(read_text("1,2\n3,4\n", &any), Err(IoError::NoNames { .. })));
+    assert!(matches!(read_text("a,a\n3,4\n", &any), Err(IoError::DuplicateColumn { .. })));
+    assert!(matches!(
+        read_text("a\n1\n", &want("b", Type::F32)),
+        Err(IoError::MissingColumn { .. })
+    ));
+    assert!(matches!(read_text("p\n1\n", &want("p", Type::VEC3)), Err(IoError::OtherType { .. })));
+    let bytes = b"a,b\n1,\xff\n";
+    let error = read_bytes("t.csv", bytes, Format::Csv, &any).expect_err("no UTF-8");
+    assert_eq!(error.to_string(), "`t.csv` line 2 column `b` is not valid UTF-8");
+}
+
+#[test]
+fn more_rows_or_bytes_than_allowed_are_refused() {
+    let limits = Limits { list_length: 2, ..Limits::default() };
+    let options = ReadOptions { limits, ..want("a", Type::F32) };
+    assert!(matches!(read_text("a\n1\n2\n3\n", &options), Err(IoError::Limit { .. })));
+    let limits = Limits { bytes: 8, ..Limits::default() };
+    let options = ReadOptions { limits, ..want("a", Type::F32) };
+    assert!(matches!(read_text("a\n1\n2\n3\n", &options), Err(IoError::Limit { .. })));
+}

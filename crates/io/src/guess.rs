@@ -1,0 +1,174 @@
+//! Which type a column has when nobody says: the narrowest that holds all its cells.
+//!
+//! Whole numbers are `i32` where all fit, then `i64`, then `f64`; other numbers are `f64`; `true`
+//! and `false` are `bool`. Arrays of numbers with the same length 2, 3, 4 or 16 in each row are
+//! `vec2`, `vec3`, `vec4` and `mat4`; other arrays are lists.
+
+use millstream_base::Type;
+use serde_json::Value as Json;
+
+use crate::scalar::{parse_bool, parse_f64};
+
+/// What the cells seen so far have in common.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Guess {
+    /// Nothing was seen, or only empty cells.
+    #[default]
+    Unknown,
+    /// True and false.
+    Bool,
+    /// Whole numbers, all of which fit an `i32` or not.
+    Int { narrow: bool },
+    /// Numbers.
+    Float,
+    /// The words that stand for numbers which JSON lacks; texts, if other texts are with them.
+    Word,
+    /// Text.
+    Text,
+    /// Arrays of one length or of several.
+    Array { length: Option<usize>, element: Box<Guess> },
+}
+
+impl Guess {
+    /// The guess for one cell of a text file. Empty cells say nothing; see [`with_gaps`](Self::with_gaps).
+    pub(crate) fn of_text(text: &str) -> Self {
+        if text.is_empty() {
+            Self::Unknown
+        } else if parse_bool(text).is_some() {
+            Self::Bool
+        } else if let Ok(x) = text.parse::<i64>() {
+            Self::Int { narrow: i32::try_from(x).is_ok() }
+        } else if parse_f64(text).is_ok() {
+            Self::Float
+        } else {
+            Self::Text
+        }
+    }
+
+    /// The guess for one value of a JSON file; `None` for objects, and for arrays whose elements
+    /// have nothing in common.
+    pub(crate) fn of_json(json: &Json) -> Option<Self> {
+        Some(match json {
+            Json::Null => Self::Unknown,
+            Json::Bool(_) => Self::Bool,
+            Json::Number(number) => match number.as_i64() {
+                Some(x) => Self::Int { narrow: i32::try_from(x).is_ok() },
+                None => Self::Float,
+            },
+            Json::String(text) if matches!(text.as_str(), "nan" | "inf" | "-inf") => Self::Word,
+            Json::String(_) => Self::Text,
+            Json::Array(items) => {
+                let mut element = Self::Unknown;
+                for item in items {
+                    element = element.and_json(Self::of_json(item)?)?;
+                }
+                Self::Array { length: Some(items.len()), element: Box::new(element) }
+            }
+            Json::Object(_) => return None,
+        })
+    }
+
+    /// What this and another cell of a text file have in common; text holds everything.
+    pub(crate) fn and_text(self, other: Self) -> Self {
+        self.and_json(other).unwrap_or(Self::Text)
+    }
+
+    /// What this and another JSON value have in common; `None` for nothing.
+    pub(crate) fn and_json(self, other: Self) -> Option<Self> {
+        Some(match (self, other) {
+            (Self::Unknown, guess) | (guess, Self::Unknown) => guess,
+            (Self::Bool, Self::Bool) => Self::Bool,
+            (Self::Int { narrow: a }, Self::Int { narrow: b }) => Self::Int { narrow: a && b },
+            (Self::Word, Self::Word) => Self::Word,
+            (Self::Text, Self::Text | Self::Word) | (Self::Word, Self::Text) => Self::Text,
+            (
+                Self::Int { .. } | Self::Float | Self::Word,
+                Self::Int { .. } | Self::Float | Self::Word,
+            ) => Self::Float,
+            (
+                Self::Array { length: a, element: of_a },
+                Self::Array { length: b, element: of_b },
+            ) => Self::Array {
+                length: a.filter(|_| a == b),
+                element: Box::new(of_a.and_json(*of_b)?),
+            },
+            (
+                Self::Bool
+                | Self::Int { .. }
+                | Self::Float
+                | Self::Word
+                | Self::Text
+                | Self::Array { .. },
+                _,
+            ) => return None,
+        })
+    }
+
+    /// The guess for a column in which some cells are empty: only floats and texts may be.
+    pub(crate) fn with_gaps(self) -> Self {
+        match self {
+            Self::Int { .. } | Self::Float | Self::Word => Self::Float,
+            Self::Unknown | Self::Bool | Self::Text | Self::Array { .. } => self,
+        }
+    }
+
+    /// The type; `None` if lists are nested too deep.
+    pub(crate) fn ty(&self) -> Option<Type> {
+        match self {
+            Self::Unknown | Self::Text => Some(Type::STRING),
+            Self::Bool => Some(Type::BOOL),
+            Self::Int { narrow: true } => Some(Type::I32),
+            Self::Int { narrow: false } => Some(Type::I64),
+            Self::Float | Self::Word => Some(Type::F64),
+            Self::Array { length, element } => {
+                let numbers = matches!(**element, Self::Int { .. } | Self::Float | Self::Word);
+                match length {
+                    Some(2) if numbers => Some(Type::VEC2),
+                    Some(3) if numbers => Some(Type::VEC3),
+                    Some(4) if numbers => Some(Type::VEC4),
+                    Some(16) if numbers => Some(Type::MAT4),
+                    _ => element.ty()?.list(),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_texts(texts: &[&str]) -> Option<Type> {
+        texts.iter().fold(Guess::Unknown, |guess, text| guess.and_text(Guess::of_text(text))).ty()
+    }
+
+    fn of_jsons(text: &str) -> Option<Type> {
+        let items: Vec<Json> = serde_json::from_str(text).expect("valid JSON");
+        let mut guess = Guess::Unknown;
+        for item in &items {
+            guess = guess.and_json(Guess::of_json(item)?)?;
+        }
+        guess.ty()
+    }
+
+    #[test]
+    fn the_narrowest_type_that_holds_all_cells_is_taken() {
+        assert_eq!(of_texts(&["1", "-2"]), Some(Type::I32));
+        assert_eq!(of_texts(&["1", "3000000000"]), Some(Type::I64));
+        assert_eq!(of_texts(&["1", "99999999999999999999"]), Some(Type::F64));
+        assert_eq!(of_texts(&["1", "nan"]), Some(Type::F64));
+        assert_eq!(of_texts(&["true", "False"]), Some(Type::BOOL));
+        assert_eq!(of_texts(&["true", "1"]), Some(Type::STRING));
+        assert_eq!(of_texts(&["1", "one"]), Some(Type::STRING));
+    }
+
+    #[test]
+    fn arrays_of_one_length_are_vectors_and_others_lists() {
+        assert_eq!(of_jsons("[[1, 2, 3], [1.5, 2, 3]]"), Some(Type::VEC3));
+        assert_eq!(of_jsons("[[1, 2, 3], [4]]"), Type::I32.list());
+        assert_eq!(of_jsons("[[], [\"a\"]]"), Type::STRING.list());
+        assert_eq!(of_jsons("[1, \"a\"]"), None);
+        assert_eq!(of_jsons("[\"nan\", \"a\"]"), Some(Type::STRING));
+        assert_eq!(of_jsons("[\"nan\", 1]"), Some(Type::F64));
+    }
+}

@@ -1,0 +1,238 @@
+//! JSON: an array of objects, an object of arrays, or an array of values.
+//!
+//! An array of objects has a row per object, and the first one names the columns; an object of
+//! arrays has a column per key; the elements of any other array are the column `value`. Values
+//! are written as in documents, so a vector is an array of numbers, and numbers that JSON lacks
+//! are the strings `"nan"`, `"inf"` and `"-inf"`. A key that a row lacks counts as `null`, and
+//! `null` is a NaN in a column of floats and an error in any other. Written are an array of
+//! objects, one per line, or of values, if the only column is called `value`.
+
+use std::io::Write;
+
+use millstream_base::literal::{LiteralError, form_of, from_json};
+use millstream_base::types::Kind;
+use millstream_base::{Column, Type, Value};
+use serde_json::Value as Json;
+
+use crate::builder::{Budget, Builder};
+use crate::encoder::{ColumnSpec, Encoder, cannot_write};
+use crate::error::{IoError, Spot};
+use crate::format::Format;
+use crate::guess::Guess;
+use crate::options::Wanted;
+use crate::plan::{Fields, Naming, Target};
+use crate::table::Table;
+
+mod walk;
+
+use walk::{Shape, Walk, shape_of};
+
+/// The column that an array without names is read into.
+pub(crate) const ONLY: &str = "value";
+
+/// Reads the wanted columns. The text is read once for its shape, once for the types nobody asked
+/// for, and once for the values, so that it need not stand in memory as a tree.
+pub(crate) fn read(
+    file: &str,
+    bytes: &[u8],
+    wanted: Wanted<'_>,
+    budget: Budget,
+) -> Result<Table, IoError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes).map_err(|error| IoError::Encoding {
+        spot: Spot::line_of_byte(file, bytes, error.valid_up_to()),
+    })?;
+    let shape = shape_of(file, text)?;
+    if let Shape::Nothing = shape {
+        return empty(file, wanted);
+    }
+    let names = shape.names();
+    let fields = Fields {
+        file,
+        names: &names,
+        n_main: names.len(),
+        is_number: &|_| false,
+        naming: &Naming::WHOLE,
+    };
+    let targets = fields.plan(wanted)?;
+    let walk = Walk {
+        file,
+        text,
+        shape: &shape,
+        names: &names,
+        targets: &targets,
+        is_strict: matches!(wanted, Wanted::All),
+    };
+    let types = types_of(&walk, &targets, budget)?;
+    let mut builders = Vec::with_capacity(targets.len());
+    for (target, ty) in targets.iter().zip(types) {
+        builders.push(builder_for(file, &target.name, ty)?);
+    }
+    walk.cells(|i, row, json| {
+        let spot = || Spot::row(file, row).column(&targets[i].name);
+        let builder = &mut builders[i];
+        builder.push_value(&value_of(builder.ty(), json, &spot)?);
+        if row % 4096 == 0 {
+            budget.check_bytes(builder.bytes(), spot)?;
+        }
+        budget.check_rows(row as usize, spot)
+    })?;
+    budget.check(&builders, || Spot::file(file))?;
+    table_of(file, &targets, builders)
+}
+
+fn builder_for(file: &str, name: &str, ty: Type) -> Result<Builder, IoError> {
+    Builder::new(ty).ok_or_else(|| IoError::OtherType {
+        spot: Spot::file(file).column(name),
+        ty,
+        found: "JSON values".into(),
+        hint: "only types with a text form can be read".into(),
+    })
+}
+
+fn table_of(file: &str, targets: &[Target], builders: Vec<Builder>) -> Result<Table, IoError> {
+    let mut table = Table::new(file);
+    for (target, builder) in targets.iter().zip(builders) {
+        table.insert(&target.name, builder.finish())?;
+    }
+    Ok(table)
+}
+
+/// What an array without elements holds: no rows of whatever is wanted.
+fn empty(file: &str, wanted: Wanted<'_>) -> Result<Table, IoError> {
+    let columns: Vec<(&str, Option<Type>)> = match wanted {
+        Wanted::All => Vec::new(),
+        Wanted::Named(columns) => columns.iter().map(|(name, ty)| (name.as_str(), *ty)).collect(),
+        Wanted::One(choice) => vec![(choice.column.unwrap_or(choice.otherwise), choice.ty)],
+    };
+    let mut table = Table::new(file);
+    for (name, ty) in columns {
+        table.insert(name, builder_for(file, name, ty.unwrap_or(Type::STRING))?.finish())?;
+    }
+    Ok(table)
+}
+
+/// The types that are asked for, and the narrowest for the others.
+fn types_of(walk: &Walk<'_>, targets: &[Target], budget: Budget) -> Result<Vec<Type>, IoError> {
+    let file = walk.file;
+    let mut guesses = vec![(Guess::Unknown, false); targets.len()];
+    if targets.iter().any(|target| target.ty.is_none()) {
+        walk.cells(|i, row, json| {
+            budget.check_rows(row as usize, || Spot::row(file, row))?;
+            if targets[i].ty.is_some() {
+                return Ok(());
+            }
+            let (guess, has_gaps) = &mut guesses[i];
+            *has_gaps |= json.is_null();
+            let of_cell = Guess::of_json(json);
+            let both = of_cell.and_then(|cell| std::mem::take(guess).and_json(cell));
+            *guess = both.ok_or_else(|| IoError::Unsupported {
+                spot: Spot::row(file, row).column(&targets[i].name),
+                what: "a value of another kind than the rows before".into(),
+                hint: "the values of one column have one type".into(),
+            })?;
+            Ok(())
+        })?;
+    }
+    let types = targets.iter().zip(guesses).map(|(target, (guess, has_gaps))| {
+        let guess = if has_gaps { guess.with_gaps() } else { guess };
+        target.ty.or_else(|| guess.ty()).ok_or_else(|| IoError::Unsupported {
+            spot: Spot::file(file).column(&target.name),
+            what: format!("arrays more than {} deep", Type::MAX_LIST_DEPTH),
+            hint: "lists may be nested only so deep".into(),
+        })
+    });
+    types.collect()
+}
+
+fn value_of(ty: Type, json: &Json, spot: &dyn Fn() -> Spot) -> Result<Value, IoError> {
+    if json.is_null() {
+        return if ty == Type::F32 {
+            Ok(Value::F32(f32::NAN))
+        } else if ty == Type::F64 {
+            Ok(Value::F64(f64::NAN))
+        } else {
+            Err(IoError::MissingCell { spot: spot(), ty })
+        };
+    }
+    from_json(ty, json).map_err(|error| match error {
+        LiteralError::Mismatch { ty, found, form } => {
+            IoError::NotOfType { spot: spot(), ty, found, form }
+        }
+        LiteralError::OutOfRange { ty, found, range: _ } => {
+            IoError::OutOfRange { spot: spot(), ty, found }
+        }
+        LiteralError::Opaque { ty } => {
+            IoError::NotOfType { spot: spot(), ty, found: json.to_string(), form: form_of(ty) }
+        }
+    })
+}
+
+/// Writes JSON.
+#[derive(Debug, Default)]
+pub(crate) struct JsonEncoder {
+    /// The keys as JSON, with their colons; none for an array of values.
+    keys: Vec<String>,
+    has_rows: bool,
+}
+
+impl Encoder for JsonEncoder {
+    fn begin(
+        &mut self,
+        file: &str,
+        columns: &[ColumnSpec],
+        out: &mut dyn Write,
+    ) -> Result<(), IoError> {
+        for column in columns {
+            if innermost(column.ty).kind() == Kind::Opaque {
+                let hint = "only types with a text form can be written";
+                return Err(cannot_write(file, Format::Json, column, hint));
+            }
+        }
+        let is_only = matches!(columns, [column] if column.name == ONLY);
+        if !is_only {
+            let key = |column: &ColumnSpec| format!("{}: ", Json::from(column.name.as_str()));
+            self.keys = columns.iter().map(key).collect();
+        }
+        out.write_all(b"[").map_err(|source| IoError::Write { file: file.to_owned(), source })
+    }
+
+    fn rows(&mut self, file: &str, block: &[Column], out: &mut dyn Write) -> Result<(), IoError> {
+        self.write_rows(block, out)
+            .map_err(|source| IoError::Write { file: file.to_owned(), source })
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> std::io::Result<()> {
+        out.write_all(if self.has_rows { b"\n]\n" } else { b"]\n" })
+    }
+}
+
+impl JsonEncoder {
+    fn write_rows(&mut self, block: &[Column], out: &mut dyn Write) -> std::io::Result<()> {
+        for row in 0..block.first().map_or(0, Column::len) {
+            out.write_all(if self.has_rows { b",\n  " } else { b"\n  " })?;
+            self.has_rows = true;
+            if self.keys.is_empty() {
+                write!(out, "{}", block[0].get(row))?;
+                continue;
+            }
+            for (i, (key, column)) in self.keys.iter().zip(block).enumerate() {
+                let before = if i == 0 { "{" } else { ", " };
+                write!(out, "{before}{key}{}", column.get(row))?;
+            }
+            out.write_all(b"}")?;
+        }
+        Ok(())
+    }
+}
+
+fn innermost(ty: Type) -> Type {
+    let mut ty = ty;
+    while let Some(element) = ty.element() {
+        ty = element;
+    }
+    ty
+}
+
+#[cfg(test)]
+mod tests;

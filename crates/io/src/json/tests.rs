@@ -1,0 +1,97 @@
+use super::*;
+use crate::{ReadOptions, read_bytes};
+
+fn read_text(text: &str, options: &ReadOptions) -> Result<Table, IoError> {
+    read_bytes("t.json", text.as_bytes(), Format::Json, options)
+}
+
+fn columns(text: &str) -> Vec<String> {
+    let table = read_text(text, &ReadOptions::default()).expect("reads");
+    table.iter().map(|(name, column)| format!("{name} {column:?}")).collect()
+}
+
+fn message(text: &str, options: &ReadOptions) -> String {
+    read_text(text, options).expect_err("is refused").to_string()
+}
+
+fn want(name: &str, ty: Type) -> ReadOptions {
+    ReadOptions::default().with_column(name, ty)
+}
+
+#[test]
+fn the_three_forms_are_read() {
+    let rows = columns(r#"[{"a": 1, "p": [1, 2, 3]}, {"p": [4, 5, 6.5], "a": 2}]"#);
+    let by_column = columns(r#"{"a": [1, 2], "p": [[1, 2, 3], [4, 5, 6.5]]}"#);
+    assert_eq!(rows, [r#"a i32["1", "2"]"#, r#"p vec3["[1.0, 2.0, 3.0]", "[4.0, 5.0, 6.5]"]"#]);
+    assert_eq!(rows, by_column);
+    assert_eq!(columns(r#"["nan", 2]"#), [r#"value f64["\"nan\"", "2.0"]"#]);
+    assert_eq!(columns("[[1], [2, 3]]"), [r#"value list<i32>["[1]", "[2, 3]"]"#]);
+    assert_eq!(columns("[]"), Vec::<String>::new());
+}
+
+#[test]
+fn a_lacking_key_is_null_and_null_is_a_nan_only_in_floats() {
+    assert_eq!(
+        columns(r#"[{"a": 1, "b": 2}, {"b": null}]"#),
+        [r#"a f64["1.0", "\"nan\""]"#, r#"b f64["2.0", "\"nan\""]"#]
+    );
+    assert_eq!(
+        message(r#"[{"a": "x"}, {}]"#, &ReadOptions::default()),
+        "`t.json` row 2 column `a` is empty where string is needed"
+    );
+}
+
+#[test]
+fn a_wanted_column_is_read_alone_as_its_type() {
+    let options = want("c", Type::COLOR);
+    let table = read_text(r#"[{"x": {}, "c": [1, 0, 0]}, {"y": 1, "c": [0, 1, 0]}]"#, &options);
+    let table = table.expect("reads");
+    assert_eq!(table.n_columns(), 1);
+    assert_eq!(table.column("c").expect("wanted").get(1).to_string(), "[0.0, 1.0, 0.0, 1.0]");
+    let table = read_text("[]", &options).expect("reads");
+    assert_eq!(table.column("c").expect("wanted").ty(), Type::COLOR);
+}
+
+#[test]
+fn wrong_cells_are_named_by_row_and_column() {
+    assert_eq!(
+        message(r#"[{"a": 1}, {"a": "two"}]"#, &want("a", Type::F32)),
+        "`t.json` row 2 column `a`: \"two\" is no f32"
+    );
+    assert_eq!(
+        message(r#"{"a": [1, 2], "b": [1]}"#, &ReadOptions::default()),
+        "in `t.json` the column `a` has 2 rows and `b` has 1"
+    );
+    assert_eq!(
+        message(r#"[1, "a"]"#, &ReadOptions::default()),
+        "`t.json` row 2 column `value` holds a value of another kind than the rows before, which \
+         cannot be read"
+    );
+    assert_eq!(
+        message(r#"[{"a": 1}, {"a": 1, "b": 2}]"#, &ReadOptions::default()),
+        "`t.json` row 2 is not valid json: the key `b` is not in row 1"
+    );
+}
+
+#[test]
+fn syntax_errors_say_line_and_column() {
+    assert_eq!(
+        message("[1,\n 2,,]", &ReadOptions::default()),
+        "`t.json` line 2 is not valid json: expected value at column 4"
+    );
+    let any = ReadOptions::default();
+    for text in ["", "3", "[1] 2", "[{\"a\": 1}, 2]", "{\"a\": 1}", "nope"] {
+        assert!(matches!(read_text(text, &any), Err(IoError::Syntax { .. })), "{text}");
+    }
+    let twice = r#"[{"a": 1, "a": 2}]"#;
+    assert!(matches!(read_text(twice, &any), Err(IoError::DuplicateColumn { .. })));
+    let twice = r#"{"a": [1], "a": [2]}"#;
+    assert!(matches!(read_text(twice, &any), Err(IoError::DuplicateColumn { .. })));
+}
+
+#[test]
+fn brackets_without_end_do_not_exhaust_the_stack() {
+    let any = ReadOptions::default();
+    assert!(matches!(read_text(&"[".repeat(100_000), &any), Err(IoError::Syntax { .. })));
+    assert!(matches!(read_text(&"{\"a\":".repeat(100_000), &any), Err(IoError::Syntax { .. })));
+}

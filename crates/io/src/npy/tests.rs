@@ -1,0 +1,95 @@
+use super::*;
+use crate::{ReadOptions, read_bytes};
+use millstream_base::Value;
+
+/// A file as `numpy.save` writes it.
+fn npy(dictionary: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    let length = (10 + dictionary.len() + 1).next_multiple_of(64) - 10;
+    bytes.extend((length as u16).to_le_bytes());
+    bytes.extend(dictionary.as_bytes());
+    bytes.resize(10 + length - 1, b' ');
+    bytes.push(b'\n');
+    bytes.extend(data);
+    bytes
+}
+
+fn read_as(bytes: &[u8], ty: Option<Type>) -> Result<Column, IoError> {
+    let mut options = ReadOptions::default();
+    options.columns.insert("value".into(), ty);
+    Ok(read_bytes("t.npy", bytes, Format::Npy, &options)?.column("value")?.clone())
+}
+
+fn text(bytes: &[u8], ty: Option<Type>) -> String {
+    format!("{:?}", read_as(bytes, ty).expect("reads"))
+}
+
+fn floats(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+#[test]
+fn arrays_become_scalars_vectors_and_lists() {
+    let data = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let of_shape = |shape: &str| {
+        npy(&format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"), &data)
+    };
+    assert_eq!(read_as(&of_shape("(6,)"), None).expect("reads").ty(), Type::F32);
+    assert_eq!(text(&of_shape("(2, 3)"), None), r#"vec3["[1.0, 2.0, 3.0]", "[4.0, 5.0, 6.0]"]"#);
+    assert_eq!(text(&of_shape("(2, 3)"), Some(Type::COLOR)), {
+        r#"color["[1.0, 2.0, 3.0, 1.0]", "[4.0, 5.0, 6.0, 1.0]"]"#
+    });
+    assert_eq!(text(&of_shape("(1, 6)"), None), r#"list<f32>["[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]"]"#);
+    assert_eq!(text(&of_shape("(3L, 2L)"), Type::F64.list()), {
+        r#"list<f64>["[1.0, 2.0]", "[3.0, 4.0]", "[5.0, 6.0]"]"#
+    });
+}
+
+#[test]
+fn both_byte_orders_and_both_memory_orders_are_read() {
+    let big: Vec<u8> = [1_i16, -2].iter().flat_map(|x| x.to_be_bytes()).collect();
+    let bytes = npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", &big);
+    assert_eq!(text(&bytes, None), r#"i32["1", "-2"]"#);
+    assert_eq!(text(&bytes, Some(Type::F32)), r#"f32["1.0", "-2.0"]"#);
+    let data = floats(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    let bytes = npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", &data);
+    assert_eq!(text(&bytes, None), r#"vec3["[1.0, 2.0, 3.0]", "[4.0, 5.0, 6.0]"]"#);
+    let columns_first: Vec<f32> = (0..16).map(|i| (i % 4 * 4 + i / 4) as f32).collect();
+    let data = floats(&columns_first);
+    let bytes = npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 4, 4), }", &data);
+    let Value::Mat4(matrix) = read_as(&bytes, None).expect("reads").get(0) else {
+        panic!("no matrix")
+    };
+    assert!(matrix.0.iter().enumerate().all(|(i, x)| *x == i as f32));
+}
+
+#[test]
+fn what_columns_cannot_hold_is_named() {
+    let unsupported = |dictionary: &str| {
+        matches!(read_as(&npy(dictionary, &[]), None), Err(IoError::Unsupported { .. }))
+    };
+    assert!(unsupported("{'descr': '<c8', 'fortran_order': False, 'shape': (0,), }"));
+    assert!(unsupported("{'descr': '|O', 'fortran_order': False, 'shape': (0,), }"));
+    assert!(unsupported("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (0,), }"));
+    assert!(unsupported("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2, 2), }"));
+    let too_large =
+        npy("{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }", &u64::MAX.to_le_bytes());
+    let error = read_as(&too_large, None).expect_err("beyond i64").to_string();
+    assert_eq!(error, "`t.npy` row 1: a number above 2^63 does not fit i64");
+    let wrong = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", &[0; 8]);
+    assert!(matches!(read_as(&wrong, Some(Type::VEC3)), Err(IoError::OtherType { .. })));
+}
+
+#[test]
+fn a_header_that_promises_too_much_allocates_nothing() {
+    let of_shape = |shape: &str| {
+        npy(&format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"), &[0; 8])
+    };
+    assert!(matches!(read_as(&of_shape("(2,)"), None), Err(IoError::Length { .. })));
+    assert!(matches!(read_as(&of_shape("()"), None).map(|c| c.len()), Ok(1)));
+    assert!(matches!(read_as(&of_shape("(9000000000,)"), None), Err(IoError::Limit { .. })));
+    let huge = "(3, 9999999999999999999, 99)";
+    assert!(read_as(&of_shape(huge), None).is_err());
+    assert!(matches!(read_as(&of_shape("(0,)"), None), Err(IoError::Length { .. })));
+    assert!(read_as(b"\x93NUMPY\x02\x00\xff\xff\xff\xff", None).is_err());
+}

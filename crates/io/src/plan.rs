@@ -1,0 +1,249 @@
+//! From the names in a file to the columns of a table.
+//!
+//! Text tables and polygon files hold one number per cell, so a vector is several neighbouring
+//! fields named by component: `p.x,p.y,p.z` or `p_x,p_y,p_z` is a vec3 called `p`. Components are
+//! x y, x y z, x y z w of vectors, w x y z of a quat, r g b (a) of a color, 0 to 15 of a mat4.
+
+use millstream_base::Type;
+
+use crate::error::{IoError, Spot};
+use crate::options::{ColumnChoice, Wanted};
+use crate::table::{joined, missing_column};
+
+/// A column to make: its name, its type if known by now, and the fields that it is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) ty: Option<Type>,
+    pub(crate) fields: Vec<usize>,
+}
+
+/// How a format names the components of a vector.
+#[derive(Debug)]
+pub(crate) struct Naming {
+    /// What may stand between the name and the component.
+    pub(crate) separators: &'static [char],
+    /// The separator that makes vectors also when nobody asks for one.
+    pub(crate) automatic: char,
+    /// Names of fields that are a vector of another name.
+    pub(crate) customs: &'static [Custom],
+    /// Whether one field can hold a whole vector.
+    pub(crate) whole_vectors: bool,
+    /// The vec3 taken when the caller names none and the file has several columns.
+    pub(crate) main: Option<&'static str>,
+}
+
+impl Naming {
+    /// For formats in which a field holds any value.
+    pub(crate) const WHOLE: Self =
+        Self { separators: &[], automatic: '.', customs: &[], whole_vectors: true, main: None };
+}
+
+/// Fields that by custom are a vector: `nx ny nz` is a vec3 called `normal`.
+#[derive(Debug)]
+pub(crate) struct Custom {
+    pub(crate) name: &'static str,
+    pub(crate) ty: Type,
+    pub(crate) fields: &'static [&'static str],
+}
+
+/// The fields of a file.
+pub(crate) struct Fields<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) names: &'a [String],
+    /// How many of the names, from the first, make the table when none is asked for.
+    pub(crate) n_main: usize,
+    /// Whether a field holds numbers that may be part of a vector.
+    pub(crate) is_number: &'a dyn Fn(usize) -> bool,
+    pub(crate) naming: &'a Naming,
+}
+
+/// Types made of components, the longest first, so that `x y z w` is not taken for `x y`.
+const COMPONENTS: [(Type, &[&str]); 7] = [
+    (
+        Type::MAT4,
+        &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15"],
+    ),
+    (Type::COLOR, &["r", "g", "b", "a"]),
+    (Type::VEC4, &["x", "y", "z", "w"]),
+    (Type::QUAT, &["w", "x", "y", "z"]),
+    (Type::COLOR, &["r", "g", "b"]),
+    (Type::VEC3, &["x", "y", "z"]),
+    (Type::VEC2, &["x", "y"]),
+];
+
+/// The components that a vector is written as; empty for other types.
+pub(crate) fn components(ty: Type) -> &'static [&'static str] {
+    COMPONENTS.iter().find(|(of, _)| *of == ty).map_or(&[], |(_, names)| names)
+}
+
+impl Fields<'_> {
+    /// The columns to make.
+    pub(crate) fn plan(&self, wanted: Wanted<'_>) -> Result<Vec<Target>, IoError> {
+        match wanted {
+            Wanted::All => Ok(self.all()),
+            Wanted::Named(columns) => {
+                columns.iter().map(|(name, ty)| self.named(name, *ty)).collect()
+            }
+            Wanted::One(choice) => self.one(choice).map(|target| vec![target]),
+        }
+    }
+
+    /// All columns, neighbouring components joined to vectors.
+    fn all(&self) -> Vec<Target> {
+        let mut targets = Vec::new();
+        let mut next = 0;
+        while next < self.n_main {
+            let target = self.vector_at(next).unwrap_or_else(|| self.single(next));
+            next += target.fields.len();
+            targets.push(target);
+        }
+        targets
+    }
+
+    fn single(&self, field: usize) -> Target {
+        Target { name: self.names[field].clone(), ty: None, fields: vec![field] }
+    }
+
+    /// The vector whose components start at this field.
+    fn vector_at(&self, first: usize) -> Option<Target> {
+        let numbers = |n: usize| (first..first + n).all(self.is_number);
+        let is_free = |name: &str| !self.names.iter().any(|field| field == name);
+        for custom in self.naming.customs.iter().filter(|custom| is_free(custom.name)) {
+            let fields = self.names.get(first..first + custom.fields.len());
+            if fields.is_some_and(|fields| fields == custom.fields) && numbers(custom.fields.len())
+            {
+                let fields = (first..first + custom.fields.len()).collect();
+                return Some(Target { name: custom.name.into(), ty: Some(custom.ty), fields });
+            }
+        }
+        let (name, _) = self.names[first].rsplit_once(self.naming.automatic)?;
+        if name.is_empty() || !is_free(name) {
+            return None;
+        }
+        for (ty, components) in COMPONENTS {
+            let Some(fields) = self.names.get(first..first + components.len()) else { continue };
+            let fits = fields.iter().zip(components).all(|(field, component)| {
+                field.rsplit_once(self.naming.automatic) == Some((name, component))
+            });
+            if fits && numbers(components.len()) {
+                let fields = (first..first + components.len()).collect();
+                return Some(Target { name: name.into(), ty: Some(ty), fields });
+            }
+        }
+        None
+    }
+
+    fn named(&self, name: &str, ty: Option<Type>) -> Result<Target, IoError> {
+        let exact = self.names.iter().position(|field| field == name);
+        let Some(ty) = ty else {
+            if let Some(field) = exact {
+                return Ok(self.single(field));
+            }
+            let known = self.all().into_iter().find(|target| target.name == name);
+            return known.ok_or_else(|| self.missing(name));
+        };
+        if let Some(fields) = self.parts(name, ty) {
+            return Ok(Target { name: name.into(), ty: Some(ty), fields });
+        }
+        match exact {
+            Some(field) if self.naming.whole_vectors || components(ty).is_empty() => {
+                Ok(Target { ty: Some(ty), ..self.single(field) })
+            }
+            Some(_) => Err(IoError::OtherType {
+                spot: Spot::file(self.file).column(name),
+                ty,
+                found: "one number per row".into(),
+                hint: format!("it takes {}", self.written_as(name, ty)),
+            }),
+            None => Err(self.missing_part(name, ty).unwrap_or_else(|| self.missing(name))),
+        }
+    }
+
+    /// The fields that make up a vector of this name, wherever they stand.
+    fn parts(&self, name: &str, ty: Type) -> Option<Vec<usize>> {
+        let at = |field: &str| self.names.iter().position(|known| known == field);
+        for custom in self.naming.customs.iter().filter(|c| c.name == name && c.ty == ty) {
+            let fields: Option<Vec<usize>> = custom.fields.iter().map(|field| at(field)).collect();
+            if fields.is_some() {
+                return fields;
+            }
+        }
+        for (_, components) in COMPONENTS.iter().filter(|(of, _)| *of == ty) {
+            for separator in self.naming.separators {
+                let fields = components.iter().map(|c| at(&format!("{name}{separator}{c}")));
+                if let Some(fields) = fields.collect::<Option<Vec<usize>>>() {
+                    return Some(fields);
+                }
+            }
+        }
+        None
+    }
+
+    /// The error for a vector of which some components are there and others not.
+    fn missing_part(&self, name: &str, ty: Type) -> Option<IoError> {
+        for separator in self.naming.separators {
+            let part = |component: &&str| format!("{name}{separator}{component}");
+            let has = |field: &String| self.names.contains(field);
+            if components(ty).iter().map(part).any(|field| has(&field)) {
+                let lacking = components(ty).iter().map(part).find(|field| !has(field))?;
+                return Some(IoError::MissingColumn {
+                    file: self.file.to_owned(),
+                    name: lacking,
+                    hint: format!("a {ty} takes {}", self.written_as(name, ty)),
+                });
+            }
+        }
+        None
+    }
+
+    fn written_as(&self, name: &str, ty: Type) -> String {
+        let separator = self.naming.automatic;
+        let names: Vec<String> =
+            components(ty).iter().map(|c| format!("{name}{separator}{c}")).collect();
+        format!("the columns {}", joined(names.iter().map(String::as_str)))
+    }
+
+    fn missing(&self, name: &str) -> IoError {
+        let known: Vec<String> = self.all().into_iter().map(|target| target.name).collect();
+        missing_column(self.file, name, known.iter().map(String::as_str))
+    }
+
+    fn one(&self, choice: ColumnChoice<'_>) -> Result<Target, IoError> {
+        if let Some(column) = choice.column {
+            return self.named(column, choice.ty);
+        }
+        let all = self.all();
+        let is_there = all.iter().any(|target| target.name == choice.otherwise)
+            || choice.ty.is_some_and(|ty| self.parts(choice.otherwise, ty).is_some());
+        if is_there {
+            return self.named(choice.otherwise, choice.ty);
+        }
+        if let [only] = all.as_slice() {
+            return self.named(&only.name, choice.ty);
+        }
+        if let Some(main) = self.naming.main
+            && choice.ty.is_none_or(|ty| ty == Type::VEC3)
+            && all.iter().any(|target| target.name == main)
+        {
+            return self.named(main, choice.ty);
+        }
+        let bare = choice.ty.filter(|_| !self.naming.whole_vectors).and_then(|ty| {
+            let at = |field: &&str| self.names.iter().position(|known| known == field);
+            COMPONENTS.iter().filter(|(of, _)| *of == ty).find_map(|(_, components)| {
+                components.iter().map(at).collect::<Option<Vec<usize>>>()
+            })
+        });
+        match bare {
+            Some(fields) => Ok(Target { name: choice.otherwise.into(), ty: choice.ty, fields }),
+            None => Err(IoError::ChooseColumn {
+                file: self.file.to_owned(),
+                name: choice.otherwise.to_owned(),
+                known: joined(all.iter().map(|target| target.name.as_str())),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

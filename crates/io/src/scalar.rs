@@ -1,0 +1,189 @@
+//! Numbers on their way from a file into the lanes of a column.
+//!
+//! A number becomes the lane's type if it can without harm: whole numbers widen, floats narrow by
+//! rounding, a float becomes an integer only if it is whole, and `true` counts as 1. What does not
+//! fit is refused, never clipped.
+
+use std::fmt::Write as _;
+
+use millstream_base::Lane;
+
+/// A number as a file gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A binary32.
+    F32(f32),
+    /// A binary64.
+    F64(f64),
+}
+
+/// Why a number does not become a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misfit {
+    /// It is something else.
+    Shape,
+    /// It is too large.
+    Range,
+}
+
+impl Scalar {
+    /// The number as bits of a lane, as `Value::lane` gives them.
+    pub(crate) fn to_bits(self, lane: Lane) -> Result<u64, Misfit> {
+        match lane {
+            Lane::Bool => match self.whole()? {
+                0 => Ok(0),
+                1 => Ok(1),
+                _ => Err(Misfit::Shape),
+            },
+            Lane::I32 => {
+                let x = i32::try_from(self.whole()?).map_err(|_| Misfit::Range)?;
+                Ok(u64::from(x as u32))
+            }
+            Lane::I64 => self.whole().map(|x| x as u64),
+            Lane::F32 => self.single().map(|x| u64::from(x.to_bits())),
+            Lane::F64 => Ok(self.double().to_bits()),
+        }
+    }
+
+    fn whole(self) -> Result<i64, Misfit> {
+        match self {
+            Self::Bool(x) => Ok(i64::from(x)),
+            Self::Int(x) => Ok(x),
+            Self::F32(x) => whole(f64::from(x)),
+            Self::F64(x) => whole(x),
+        }
+    }
+
+    fn single(self) -> Result<f32, Misfit> {
+        match self {
+            Self::Bool(x) => Ok(f32::from(u8::from(x))),
+            Self::Int(x) => Ok(x as f32),
+            Self::F32(x) => Ok(x),
+            Self::F64(x) if x.is_finite() && !(x as f32).is_finite() => Err(Misfit::Range),
+            Self::F64(x) => Ok(x as f32),
+        }
+    }
+
+    fn double(self) -> f64 {
+        match self {
+            Self::Bool(x) => f64::from(u8::from(x)),
+            Self::Int(x) => x as f64,
+            Self::F32(x) => f64::from(x),
+            Self::F64(x) => x,
+        }
+    }
+}
+
+fn whole(x: f64) -> Result<i64, Misfit> {
+    if !x.is_finite() || x.fract() != 0.0 {
+        return Err(Misfit::Shape);
+    }
+    // 2^53 bounds the integers that a float holds exactly.
+    if x.abs() > 9_007_199_254_740_992.0 { Err(Misfit::Range) } else { Ok(x as i64) }
+}
+
+/// A word as bits of a lane: decimal numbers, `nan`, `inf`, `-inf`, `true` and `false`.
+///
+/// A binary32 is rounded once, from the decimal digits.
+pub(crate) fn parse_lane(text: &str, lane: Lane) -> Result<u64, Misfit> {
+    if let Some(truth) = parse_bool(text) {
+        return Scalar::Bool(truth).to_bits(lane);
+    }
+    match lane {
+        Lane::F32 => {
+            let x: f32 = text.parse().map_err(|_| Misfit::Shape)?;
+            if x.is_infinite() && has_digit(text) {
+                return Err(Misfit::Range);
+            }
+            Ok(u64::from(x.to_bits()))
+        }
+        Lane::F64 => parse_f64(text).map(f64::to_bits),
+        Lane::Bool | Lane::I32 | Lane::I64 => match text.parse::<i64>() {
+            Ok(x) => Scalar::Int(x).to_bits(lane),
+            Err(error) if is_overflow(&error) => Err(Misfit::Range),
+            Err(_) => Scalar::F64(parse_f64(text)?).to_bits(lane),
+        },
+    }
+}
+
+/// `true` or `false`, also with a capital or in capitals.
+pub(crate) fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// A decimal number, `nan`, `inf` or `-inf`; what rounds to infinity does not fit.
+pub(crate) fn parse_f64(text: &str) -> Result<f64, Misfit> {
+    let x: f64 = text.parse().map_err(|_| Misfit::Shape)?;
+    if x.is_infinite() && has_digit(text) { Err(Misfit::Range) } else { Ok(x) }
+}
+
+/// Appends the lane with these bits as the shortest word that reads back to the same bits.
+pub(crate) fn print_lane(bits: u64, lane: Lane, out: &mut String) {
+    let written = match lane {
+        Lane::Bool => write!(out, "{}", bits != 0),
+        Lane::I32 => write!(out, "{}", bits as u32 as i32),
+        Lane::I64 => write!(out, "{}", bits as i64),
+        Lane::F32 => {
+            let x = f32::from_bits(bits as u32);
+            if x.is_nan() { out.write_str("nan") } else { write!(out, "{x:?}") }
+        }
+        Lane::F64 => {
+            let x = f64::from_bits(bits);
+            if x.is_nan() { out.write_str("nan") } else { write!(out, "{x:?}") }
+        }
+    };
+    written.expect("writing to a string cannot fail");
+}
+
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+fn is_overflow(error: &std::num::ParseIntError) -> bool {
+    use std::num::IntErrorKind;
+    matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_float_becomes_an_integer_only_if_whole() {
+        assert_eq!(Scalar::F64(-3.0).to_bits(Lane::I32), Ok(u64::from(-3_i32 as u32)));
+        assert_eq!(Scalar::F64(0.5).to_bits(Lane::I32), Err(Misfit::Shape));
+        assert_eq!(Scalar::F64(f64::NAN).to_bits(Lane::I64), Err(Misfit::Shape));
+        assert_eq!(Scalar::F64(3e9).to_bits(Lane::I32), Err(Misfit::Range));
+    }
+
+    #[test]
+    fn what_would_overflow_to_infinity_is_refused() {
+        assert_eq!(Scalar::F64(1e300).to_bits(Lane::F32), Err(Misfit::Range));
+        assert_eq!(parse_lane("1e39", Lane::F32), Err(Misfit::Range));
+        assert_eq!(parse_lane("1e999", Lane::F64), Err(Misfit::Range));
+        assert_eq!(parse_lane("-inf", Lane::F32), Ok(u64::from(f32::NEG_INFINITY.to_bits())));
+        assert_eq!(parse_lane("99999999999999999999", Lane::I64), Err(Misfit::Range));
+    }
+
+    #[test]
+    fn truth_counts_as_one_and_only_zero_and_one_are_truths() {
+        assert_eq!(parse_lane("true", Lane::F64), Ok(1.0_f64.to_bits()));
+        assert_eq!(parse_lane("0", Lane::Bool), Ok(0));
+        assert_eq!(parse_lane("2", Lane::Bool), Err(Misfit::Shape));
+    }
+
+    #[test]
+    fn a_binary32_is_rounded_once() {
+        // Just above the middle of two binary32 numbers; a binary64 in between would lose that.
+        let text = "1.00000005960464477539062500000000000000001";
+        assert_eq!(parse_lane(text, Lane::F32), Ok(u64::from(1.000_000_1_f32.to_bits())));
+    }
+}

@@ -1,0 +1,128 @@
+//! Tables: named columns of one length.
+
+use indexmap::IndexMap;
+use millstream_base::Column;
+use millstream_base::diagnostics::did_you_mean;
+
+use crate::error::{IoError, Spot};
+
+/// Named columns, all of the same length, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    file: String,
+    columns: IndexMap<String, Column>,
+}
+
+impl Table {
+    /// A table without columns; `file` is what messages call it.
+    pub fn new(file: &str) -> Self {
+        Self { file: file.to_owned(), columns: IndexMap::new() }
+    }
+
+    /// Appends a column.
+    ///
+    /// # Errors
+    /// If there is a column of this name, or the lengths differ.
+    pub fn insert(&mut self, name: &str, column: Column) -> Result<(), IoError> {
+        if self.columns.contains_key(name) {
+            return Err(IoError::DuplicateColumn { spot: Spot::file(&self.file).column(name) });
+        }
+        if let Some((first, other)) = self.columns.first()
+            && other.len() != column.len()
+        {
+            return Err(IoError::Lengths {
+                file: self.file.clone(),
+                first: first.clone(),
+                n_first: other.len(),
+                second: name.to_owned(),
+                n_second: column.len(),
+            });
+        }
+        self.columns.insert(name.to_owned(), column);
+        Ok(())
+    }
+
+    /// The column of this name.
+    ///
+    /// # Errors
+    /// If there is none; the message names the nearest.
+    pub fn column(&self, name: &str) -> Result<&Column, IoError> {
+        self.columns.get(name).ok_or_else(|| {
+            missing_column(&self.file, name, self.columns.keys().map(String::as_str))
+        })
+    }
+
+    /// Number of rows; 0 without columns.
+    pub fn n_rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+
+    /// Number of columns.
+    pub fn n_columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Names and columns in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Column)> {
+        self.columns.iter().map(|(name, column)| (name.as_str(), column))
+    }
+
+    /// The columns by name.
+    pub fn into_columns(self) -> IndexMap<String, Column> {
+        self.columns
+    }
+}
+
+/// The error for a name that is not among the columns, with the nearest name or all of them.
+pub(crate) fn missing_column<'a>(
+    file: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> IoError {
+    const SHOWN: usize = 12;
+    let hint = match did_you_mean(name, known.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => match known.clone().count() {
+            0 => "the file has no columns".into(),
+            n if n > SHOWN => {
+                format!("it has {}, and {} more", joined(known.take(SHOWN)), n - SHOWN)
+            }
+            _ => format!("it has {}", joined(known)),
+        },
+    };
+    IoError::MissingColumn { file: file.to_owned(), name: name.to_owned(), hint }
+}
+
+/// The names, each in quotes.
+pub(crate) fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_one_table_have_one_length_and_their_own_names() {
+        let mut table = Table::new("t.csv");
+        table.insert("a", Column::from_vec(vec![1_i32, 2])).expect("first");
+        let error = table.insert("b", Column::from_vec(vec![1_i32])).expect_err("shorter");
+        assert_eq!(error.to_string(), "in `t.csv` the column `a` has 2 rows and `b` has 1");
+        assert!(matches!(
+            table.insert("a", Column::from_vec(vec![1_i32, 2])),
+            Err(IoError::DuplicateColumn { .. })
+        ));
+        assert_eq!((table.n_rows(), table.n_columns()), (2, 1));
+    }
+
+    #[test]
+    fn a_wrong_name_gets_the_nearest_one() {
+        let mut table = Table::new("t.csv");
+        table.insert("height", Column::from_vec(vec![1_i32])).expect("first");
+        let IoError::MissingColumn { hint, .. } = table.column("heigth").expect_err("misspelt")
+        else {
+            panic!("another error")
+        };
+        assert_eq!(hint, "did you mean `height`?");
+    }
+}

@@ -1,0 +1,312 @@
+//! Writing tables block by block, so that a result need not exist in memory at once.
+//!
+//! A call proceeds as [`TableWriter::create`], then [`TableWriter::write_rows`] for each block,
+//! then [`TableWriter::finish`]. Until then the bytes go to a temporary name beside the target;
+//! finishing renames it. A writer that is dropped earlier leaves nothing behind.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use millstream_base::Column;
+
+use crate::encoder::{ColumnSpec, Encoder};
+use crate::error::{IoError, Spot};
+use crate::format::Format;
+use crate::table::{Table, joined};
+use crate::{csv, json, npy, obj, ply};
+
+/// How the numbers of a polygon file are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlyEncoding {
+    /// As bytes, little end first.
+    #[default]
+    Binary,
+    /// As text.
+    Ascii,
+}
+
+/// Choices of the formats that have any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// How the numbers of a polygon file are written.
+    pub ply: PlyEncoding,
+}
+
+/// Writes a table block by block.
+pub struct TableWriter {
+    file: String,
+    columns: Vec<ColumnSpec>,
+    encoder: Box<dyn Encoder>,
+    sink: Sink,
+    n_rows: u64,
+}
+
+enum Sink {
+    File(TemporaryFile),
+    Memory(Cursor<Vec<u8>>),
+    Stream(Box<dyn Write + Send>),
+}
+
+impl Sink {
+    fn out(&mut self) -> &mut dyn Write {
+        match self {
+            Self::File(file) => &mut file.out,
+            Self::Memory(bytes) => bytes,
+            Self::Stream(out) => out,
+        }
+    }
+}
+
+impl TableWriter {
+    /// Starts a file in this format, or the one that the extension names.
+    ///
+    /// # Errors
+    /// If the extension names no format, the format cannot hold the columns, or the temporary
+    /// file cannot be made.
+    pub fn create(
+        path: &Path,
+        format: Option<Format>,
+        options: WriteOptions,
+        columns: Vec<ColumnSpec>,
+    ) -> Result<Self, IoError> {
+        let format = format.map_or_else(|| Format::of_path(path), Ok)?;
+        let file = path.display().to_string();
+        // The columns are checked before anything is made on disk.
+        let mut encoder = encoder_of(format, options);
+        encoder.begin(&file, &columns, &mut io::sink())?;
+        let temporary = TemporaryFile::beside(path)
+            .map_err(|source| IoError::Write { file: file.clone(), source })?;
+        Self::begin(file, format, options, columns, Sink::File(temporary))
+    }
+
+    /// Starts writing into memory; [`finish`](Self::finish) returns the bytes.
+    ///
+    /// # Errors
+    /// If the format cannot hold the columns.
+    pub fn in_memory(
+        format: Format,
+        options: WriteOptions,
+        columns: Vec<ColumnSpec>,
+    ) -> Result<Self, IoError> {
+        let file = format!("{format} in memory");
+        Self::begin(file, format, options, columns, Sink::Memory(Cursor::default()))
+    }
+
+    /// Starts writing to a stream, such as the standard output, called `name` in messages.
+    ///
+    /// # Errors
+    /// If the format cannot hold the columns, or it needs a file because it says at the start how
+    /// many rows follow.
+    pub fn to_stream(
+        name: &str,
+        out: Box<dyn Write + Send>,
+        format: Format,
+        options: WriteOptions,
+        columns: Vec<ColumnSpec>,
+    ) -> Result<Self, IoError> {
+        if encoder_of(format, options).patches() {
+            return Err(IoError::CannotWriteTable {
+                file: name.to_owned(),
+                format,
+                columns: joined(columns.iter().map(|column| column.name.as_str())),
+                hint: format!("{format} is written to files only; csv and json also to streams"),
+            });
+        }
+        Self::begin(name.to_owned(), format, options, columns, Sink::Stream(out))
+    }
+
+    fn begin(
+        file: String,
+        format: Format,
+        options: WriteOptions,
+        columns: Vec<ColumnSpec>,
+        mut sink: Sink,
+    ) -> Result<Self, IoError> {
+        for (i, column) in columns.iter().enumerate() {
+            if columns[..i].iter().any(|other| other.name == column.name) {
+                let spot = Spot::file(&file).column(&column.name);
+                return Err(IoError::DuplicateColumn { spot });
+            }
+        }
+        let mut encoder = encoder_of(format, options);
+        encoder.begin(&file, &columns, sink.out())?;
+        Ok(Self { file, columns, encoder, sink, n_rows: 0 })
+    }
+
+    /// Appends rows: one column for each that was announced, in their order, all of one length.
+    ///
+    /// # Errors
+    /// If the columns are others than announced, or writing fails.
+    pub fn write_rows(&mut self, block: &[Column]) -> Result<(), IoError> {
+        let wrong = |reason| IoError::WrongBlock { file: self.file.clone(), reason };
+        if block.len() != self.columns.len() {
+            let reason = format!("{} columns instead of {}", block.len(), self.columns.len());
+            return Err(wrong(reason));
+        }
+        for (spec, column) in self.columns.iter().zip(block) {
+            if spec.ty != column.ty() {
+                let reason = format!("`{}` is {} instead of {}", spec.name, column.ty(), spec.ty);
+                return Err(wrong(reason));
+            }
+            if column.len() != block[0].len() {
+                return Err(wrong(format!(
+                    "`{}` has {} rows and `{}` has {}",
+                    self.columns[0].name,
+                    block[0].len(),
+                    spec.name,
+                    column.len()
+                )));
+            }
+        }
+        self.encoder.rows(&self.file, block, self.sink.out())?;
+        self.n_rows += block.first().map_or(0, Column::len) as u64;
+        Ok(())
+    }
+
+    /// Ends the file and gives it its name; returns the bytes if they were written into memory.
+    ///
+    /// # Errors
+    /// If writing or renaming fails; the target then is as it was.
+    pub fn finish(mut self) -> Result<Vec<u8>, IoError> {
+        let file = std::mem::take(&mut self.file);
+        self.end().map_err(|source| IoError::Write { file, source })
+    }
+
+    fn end(mut self) -> io::Result<Vec<u8>> {
+        self.encoder.end(self.sink.out())?;
+        let patch = self.encoder.patch(self.n_rows);
+        match self.sink {
+            Sink::File(mut file) => {
+                if let Some(patch) = patch {
+                    file.out.seek(SeekFrom::Start(patch.offset))?;
+                    file.out.write_all(&patch.bytes)?;
+                }
+                file.keep()?;
+                Ok(Vec::new())
+            }
+            Sink::Memory(mut bytes) => {
+                if let Some(patch) = patch {
+                    bytes.seek(SeekFrom::Start(patch.offset))?;
+                    bytes.write_all(&patch.bytes)?;
+                }
+                Ok(bytes.into_inner())
+            }
+            Sink::Stream(mut out) => {
+                out.flush()?;
+                Ok(Vec::new())
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for TableWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableWriter")
+            .field("file", &self.file)
+            .field("columns", &self.columns)
+            .field("n_rows", &self.n_rows)
+            .finish_non_exhaustive()
+    }
+}
+
+fn encoder_of(format: Format, options: WriteOptions) -> Box<dyn Encoder> {
+    match format {
+        Format::Csv => Box::new(csv::CsvEncoder),
+        Format::Json => Box::<json::JsonEncoder>::default(),
+        Format::Npy => Box::<npy::NpyEncoder>::default(),
+        Format::Obj => Box::<obj::ObjEncoder>::default(),
+        Format::Ply => Box::new(ply::PlyEncoder::new(options.ply)),
+    }
+}
+
+/// Writes a whole table to a file.
+///
+/// # Errors
+/// As [`TableWriter`].
+pub fn write(
+    path: &Path,
+    format: Option<Format>,
+    options: WriteOptions,
+    table: &Table,
+) -> Result<(), IoError> {
+    let mut writer = TableWriter::create(path, format, options, specs_of(table))?;
+    writer.write_rows(&blocks_of(table))?;
+    writer.finish().map(|_| ())
+}
+
+/// Writes a whole table into memory.
+///
+/// # Errors
+/// If the format cannot hold the columns.
+pub fn write_bytes(
+    format: Format,
+    options: WriteOptions,
+    table: &Table,
+) -> Result<Vec<u8>, IoError> {
+    let mut writer = TableWriter::in_memory(format, options, specs_of(table))?;
+    writer.write_rows(&blocks_of(table))?;
+    writer.finish()
+}
+
+fn specs_of(table: &Table) -> Vec<ColumnSpec> {
+    table.iter().map(|(name, column)| ColumnSpec::new(name, column.ty())).collect()
+}
+
+fn blocks_of(table: &Table) -> Vec<Column> {
+    table.iter().map(|(_, column)| column.clone()).collect()
+}
+
+/// A file under a temporary name, which goes away unless it is kept.
+struct TemporaryFile {
+    out: BufWriter<File>,
+    path: PathBuf,
+    target: PathBuf,
+    kept: bool,
+}
+
+impl TemporaryFile {
+    fn beside(target: &Path) -> io::Result<Self> {
+        let Some(name) = target.file_name() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
+        };
+        if target.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+        }
+        for attempt in 0..1000 {
+            let mut hidden = std::ffi::OsString::from(".");
+            hidden.push(name);
+            hidden.push(format!(".{}-{attempt}.part", std::process::id()));
+            let path = target.with_file_name(hidden);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    let out = BufWriter::with_capacity(1 << 16, file);
+                    return Ok(Self { out, path, target: target.to_owned(), kept: false });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files beside it"))
+    }
+
+    fn keep(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        self.out.get_ref().sync_all()?;
+        std::fs::rename(&self.path, &self.target)?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nobody can be told in a drop; a leftover temporary file does no harm.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+use super::*;
+use millstream_base::Type;
+
+/// A directory of its own, gone at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("millstream-io-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("makes a directory");
+        Self(path)
+    }
+
+    fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("lists the directory");
+        let name = |entry: io::Result<std::fs::DirEntry>| {
+            entry.expect("an entry").file_name().to_string_lossy().into_owned()
+        };
+        entries.map(name).collect()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).expect("removes the directory");
+    }
+}
+
+fn specs() -> Vec<ColumnSpec> {
+    vec![ColumnSpec::new("a", Type::I32)]
+}
+
+#[test]
+fn nothing_has_the_final_name_before_the_end_and_nothing_is_left_without_one() {
+    let scratch = Scratch::new("finish");
+    let path = scratch.0.join("a.csv");
+    let create = || TableWriter::create(&path, None, WriteOptions::default(), specs());
+    let mut writer = create().expect("starts");
+    writer.write_rows(&[Column::from_vec(vec![1_i32, 2])]).expect("writes");
+    assert!(!path.exists());
+    drop(writer);
+    assert_eq!(scratch.files(), Vec::<String>::new());
+
+    let mut writer = create().expect("starts");
+    writer.write_rows(&[Column::from_vec(vec![1_i32, 2])]).expect("writes");
+    writer.write_rows(&[Column::from_vec(vec![3_i32])]).expect("writes");
+    writer.finish().expect("finishes");
+    assert_eq!(scratch.files(), ["a.csv"]);
+    assert_eq!(std::fs::read_to_string(&path).expect("reads"), "a\n1\n2\n3\n");
+}
+
+#[test]
+fn a_failed_write_leaves_the_old_file() {
+    let scratch = Scratch::new("old");
+    let path = scratch.0.join("a.npy");
+    std::fs::write(&path, "old").expect("writes");
+    let columns = vec![ColumnSpec::new("a", Type::STRING)];
+    let error = TableWriter::create(&path, None, WriteOptions::default(), columns);
+    assert!(matches!(error, Err(IoError::CannotWrite { .. })));
+    let mut writer =
+        TableWriter::create(&path, None, WriteOptions::default(), specs()).expect("starts");
+    let wrong = writer.write_rows(&[Column::from_vec(vec![1.0_f32])]);
+    assert!(matches!(wrong, Err(IoError::WrongBlock { .. })));
+    drop(writer);
+    assert_eq!(std::fs::read_to_string(&path).expect("reads"), "old");
+    assert_eq!(scratch.files(), ["a.npy"]);
+}
+
+#[test]
+fn a_directory_or_a_missing_one_is_a_named_error() {
+    let scratch = Scratch::new("directory");
+    for path in [scratch.0.clone(), scratch.0.join("no/a.csv")] {
+        let writer =
+            TableWriter::create(&path, Some(Format::Csv), WriteOptions::default(), specs());
+        assert!(matches!(writer, Err(IoError::Write { .. })));
+    }
+}
+
+#[test]
+fn streams_take_the_formats_without_a_count_at_the_start() {
+    let stream = |format| {
+        let out = Box::new(io::sink());
+        TableWriter::to_stream("stdout", out, format, WriteOptions::default(), specs())
+    };
+    assert!(stream(Format::Csv).is_ok());
+    assert!(stream(Format::Json).is_ok());
+    assert!(matches!(stream(Format::Npy), Err(IoError::CannotWriteTable { .. })));
+    assert!(matches!(stream(Format::Ply), Err(IoError::CannotWriteTable { .. })));
+}
+
+#[test]
+fn lists_are_for_json_only() {
+    let lists = Type::I32.list().expect("one level");
+    for format in Format::ALL {
+        let columns = vec![ColumnSpec::new("position", lists)];
+        let writer = TableWriter::in_memory(format, WriteOptions::default(), columns);
+        assert_eq!(writer.is_ok(), format == Format::Json, "{format}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Facts about all formats together: what is written reads back, and no bytes make a reader panic.
+
+mod corrupt;
+mod round_trip;
+mod tables;

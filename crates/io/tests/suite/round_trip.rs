@@ -1,0 +1,87 @@
+//! What is written reads back to the same bits.
+
+use millstream_base::same::Same;
+use millstream_io::{
+    ColumnSpec, Format, PlyEncoding, ReadOptions, Table, TableWriter, WriteOptions, read_bytes,
+    write_bytes,
+};
+use proptest::prelude::*;
+
+use crate::tables::{table, types_of};
+
+fn check(table: &Table, format: Format, ply: PlyEncoding) -> Result<(), TestCaseError> {
+    let bytes = write_bytes(format, WriteOptions { ply }, table).expect("the format holds it");
+    let mut options = ReadOptions::default();
+    for (name, column) in table.iter() {
+        options.columns.insert(name.to_owned(), Some(column.ty()));
+    }
+    let back = read_bytes("back", &bytes, format, &options).expect("reads what was written");
+    for (name, column) in table.iter() {
+        let read = back.column(name).expect("was read");
+        prop_assert!(read.same(column), "{name}: {read:?} is not {column:?}");
+    }
+    Ok(())
+}
+
+/// In two blocks, the file is the same as in one.
+fn check_blocks(table: &Table, format: Format) -> Result<(), TestCaseError> {
+    let options = WriteOptions::default();
+    let whole = write_bytes(format, options, table).expect("the format holds it");
+    let specs = table.iter().map(|(name, column)| ColumnSpec::new(name, column.ty())).collect();
+    let mut writer = TableWriter::in_memory(format, options, specs).expect("the format holds it");
+    let half = table.n_rows() / 2;
+    for range in [0..half, half..table.n_rows()] {
+        let block: Vec<_> = table.iter().map(|(_, column)| column.slice(range.clone())).collect();
+        writer.write_rows(&block).expect("writes");
+    }
+    prop_assert_eq!(writer.finish().expect("finishes"), whole);
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn csv_reads_back(table in table(Format::Csv)) {
+        check(&table, Format::Csv, PlyEncoding::Binary)?;
+    }
+
+    #[test]
+    fn json_reads_back(table in table(Format::Json)) {
+        check(&table, Format::Json, PlyEncoding::Binary)?;
+    }
+
+    #[test]
+    fn npy_reads_back(table in table(Format::Npy)) {
+        check(&table, Format::Npy, PlyEncoding::Binary)?;
+    }
+
+    #[test]
+    fn obj_reads_back(table in table(Format::Obj)) {
+        prop_assume!(table.n_rows() > 0 || table.n_columns() == 1);
+        check(&table, Format::Obj, PlyEncoding::Binary)?;
+    }
+
+    #[test]
+    fn ply_reads_back(table in table(Format::Ply), is_ascii: bool) {
+        let encoding = if is_ascii { PlyEncoding::Ascii } else { PlyEncoding::Binary };
+        check(&table, Format::Ply, encoding)?;
+    }
+
+    #[test]
+    fn blocks_make_the_same_file(
+        (format, table) in prop::sample::select(Format::ALL.to_vec())
+            .prop_flat_map(|format| (Just(format), table(format)))
+    ) {
+        check_blocks(&table, format)?;
+    }
+}
+
+#[test]
+fn every_type_that_a_format_holds_is_written_and_others_are_refused() {
+    for format in Format::ALL {
+        for ty in millstream_base::Type::BUILT_IN {
+            let specs = vec![ColumnSpec::new("position", ty)];
+            let writer = TableWriter::in_memory(format, WriteOptions::default(), specs);
+            assert_eq!(writer.is_ok(), types_of(format).contains(&ty), "{format} {ty}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Tables of every type with any values.
+
+use std::sync::Arc;
+
+use millstream_base::ragged::Ragged;
+use millstream_base::{Color, Column, Mat4, Quat, Type, Vec2, Vec3, Vec4};
+use millstream_io::{Format, Table};
+use proptest::prelude::*;
+
+/// Any bits of a float, with the special values more often.
+pub(crate) fn any_f32() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        4 => any::<u32>().prop_map(f32::from_bits),
+        1 => prop_oneof![Just(-0.0), Just(f32::INFINITY), Just(f32::NAN), Just(f32::MIN_POSITIVE)],
+        2 => (-1000..1000_i32).prop_map(|x| x as f32 / 8.0),
+    ]
+}
+
+fn any_f64() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => any::<u64>().prop_map(f64::from_bits),
+        1 => prop_oneof![Just(-0.0), Just(f64::NEG_INFINITY), Just(f64::NAN)],
+    ]
+}
+
+fn any_text() -> impl Strategy<Value = Arc<str>> {
+    prop_oneof![
+        prop::collection::vec(any::<char>(), 0..6).prop_map(|chars| chars.into_iter().collect()),
+        prop::sample::select(vec!["", "nan", "a,b", "\"", "\r\n", " 1 ", "true", "#", "=1"])
+            .prop_map(str::to_owned),
+    ]
+    .prop_map(Arc::from)
+}
+
+fn lanes<const N: usize>() -> impl Strategy<Value = [f32; N]> {
+    prop::collection::vec(any_f32(), N)
+        .prop_map(|lanes| lanes.try_into().expect("as many as asked for"))
+}
+
+fn column_of<S>(value: S, n_rows: usize) -> BoxedStrategy<Column>
+where
+    S: Strategy + 'static,
+    S::Value: millstream_base::ValueType,
+{
+    prop::collection::vec(value, n_rows).prop_map(Column::from_vec).boxed()
+}
+
+/// A column of this type.
+pub(crate) fn column(ty: Type, n_rows: usize) -> BoxedStrategy<Column> {
+    if let Some(element) = ty.element() {
+        let lengths = prop::collection::vec(0..4_usize, n_rows);
+        return lengths
+            .prop_flat_map(move |lengths| {
+                let mut offsets = vec![0];
+                for length in lengths {
+                    offsets.push(offsets.last().expect("never empty") + length);
+                }
+                let total = *offsets.last().expect("never empty");
+                (Just(offsets), column(element, total))
+            })
+            .prop_map(|(offsets, values)| {
+                Column::from_ragged(Ragged::new(offsets, values).expect("offsets fit"))
+            })
+            .boxed();
+    }
+    match ty.name() {
+        "bool" => column_of(any::<bool>(), n_rows),
+        "i32" => column_of(any::<i32>(), n_rows),
+        "i64" => column_of(any::<i64>(), n_rows),
+        "f32" => column_of(any_f32(), n_rows),
+        "f64" => column_of(any_f64(), n_rows),
+        "vec2" => column_of(lanes().prop_map(Vec2), n_rows),
+        "vec3" => column_of(lanes().prop_map(Vec3), n_rows),
+        "vec4" => column_of(lanes().prop_map(Vec4), n_rows),
+        "quat" => column_of(lanes().prop_map(Quat), n_rows),
+        "color" => column_of(lanes().prop_map(Color), n_rows),
+        "mat4" => column_of(lanes().prop_map(Mat4), n_rows),
+        "string" => column_of(any_text(), n_rows),
+        name => panic!("no strategy for {name}"),
+    }
+}
+
+/// The types that a format can hold.
+pub(crate) fn types_of(format: Format) -> Vec<Type> {
+    let built_in = Type::BUILT_IN.into_iter();
+    match format {
+        Format::Csv => built_in.collect(),
+        Format::Json => built_in.flat_map(|ty| [Some(ty), ty.list()]).flatten().collect(),
+        Format::Npy => built_in.filter(|ty| *ty != Type::STRING).collect(),
+        Format::Ply => built_in.filter(|ty| ![Type::STRING, Type::I64].contains(ty)).collect(),
+        Format::Obj => vec![Type::VEC3],
+    }
+}
+
+/// Names as formats may hold them: columns of the file's customs among others.
+fn name_of(format: Format, i: usize) -> String {
+    match format {
+        Format::Npy => "value".into(),
+        Format::Obj => ["position", "normal"][i].into(),
+        Format::Csv | Format::Json | Format::Ply => {
+            ["a", "position", "c_x", "normal", "color", "texcoord"][i].into()
+        }
+    }
+}
+
+/// A table that a format can hold.
+pub(crate) fn table(format: Format) -> impl Strategy<Value = Table> {
+    let n_columns = match format {
+        Format::Npy => 1..2_usize,
+        Format::Obj => 1..3,
+        Format::Csv | Format::Json | Format::Ply => 1..5,
+    };
+    let types = prop::collection::vec(prop::sample::select(types_of(format)), n_columns);
+    (types, 0..6_usize)
+        .prop_flat_map(|(types, n_rows)| {
+            types.into_iter().map(|ty| column(ty, n_rows)).collect::<Vec<_>>()
+        })
+        .prop_map(move |columns| {
+            let mut table = Table::new("generated");
+            for (i, column) in columns.into_iter().enumerate() {
+                table.insert(&name_of(format, i), column).expect("one length");
+            }
+            table
+        })
+}
