@@ -150,29 +150,25 @@ impl ListCells<usize> {
     }
 }
 
-/// Sets output 0 to one entry of `source` per element; `position` says which.
-pub(crate) fn pick(
-    call: &mut Call<'_>,
+/// One entry of `source` per element; `position` says which.
+pub(crate) fn picked(
+    call: &Call<'_>,
     source: &Column,
-    mut position: impl FnMut(&Call<'_>, usize) -> Result<usize, Failure>,
-) -> Result<(), Failure> {
+    mut position: impl FnMut(usize) -> Result<usize, Failure>,
+) -> Result<Data, Failure> {
     let Some(first) = first(call) else {
-        call.set_one(0, source.ty().default_value());
-        return Ok(());
+        return Ok(Data::One(source.ty().default_value()));
     };
-    let of_first = position(call, first)?;
+    let of_first = position(first)?;
     if is_uniform(call) {
-        call.set_one(0, source.get(of_first));
-        return Ok(());
+        return Ok(Data::One(source.get(of_first)));
     }
     // Elements outside of the mask may hold anything, so they hold what the first does.
     let mut positions = vec![of_first; call.extent()];
     for i in call.mask() {
-        positions[i] = position(call, i)?;
+        positions[i] = position(i)?;
     }
-    let column = source.gather(positions.into_iter());
-    call.set(0, column);
-    Ok(())
+    Ok(Data::Many(source.gather(positions.into_iter())))
 }
 
 /// Hands input `i` on as output 0.

@@ -7,6 +7,8 @@
 mod cells;
 mod shape;
 
+pub mod manual;
+
 pub mod expression;
 pub mod math;
 
@@ -19,8 +21,10 @@ pub mod mix;
 
 pub mod context;
 pub mod control;
+pub mod list;
 pub mod random;
 pub mod reduce;
+pub mod string;
 pub mod vector;
 
 use millstream_kernel::Registry;
@@ -37,8 +41,10 @@ pub fn registry() -> Registry {
     mix::register(&mut registry);
     context::register(&mut registry);
     control::register(&mut registry);
+    list::register(&mut registry);
     random::register(&mut registry);
     reduce::register(&mut registry);
+    string::register(&mut registry);
     vector::register(&mut registry);
     registry
 }

@@ -14,7 +14,7 @@ use millstream_kernel::{
     Among, Call, Failure, Kernel, NodeDef, Registry, ScopeRule, Signature, SocketType,
 };
 
-use crate::cells::{Cells, function, pick};
+use crate::cells::{Cells, function, picked, put};
 use crate::context::{level, with_level};
 use number::{Fraction, Number};
 
@@ -32,8 +32,7 @@ const NUMBERS: Among =
     Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
 /// Whatever can be divided.
-const FRACTIONS: Among =
-    Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
+const FRACTIONS: Among = Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
 /// What a reduction takes and gives.
 #[derive(Clone, Copy)]
@@ -53,6 +52,8 @@ struct Reduction {
     /// After "over a list" or "along an axis" it is the summary.
     summary: &'static str,
     details: &'static str,
+    /// Whether the result depends on the order of the items.
+    ordered: bool,
     shape: Shape,
     /// Makes the kernel for the type of the items.
     kernel: fn(Type) -> Kernel,
@@ -67,6 +68,7 @@ const REDUCTIONS: [Reduction; 10] = [
         name: "sum",
         summary: "The sum",
         details: "0 of nothing. Integers wrap.",
+        ordered: true,
         shape: Shape::OfItems(NUMBERS),
         kernel: sum,
     },
@@ -74,6 +76,7 @@ const REDUCTIONS: [Reduction; 10] = [
         name: "product",
         summary: "The product",
         details: "1 of nothing. Integers wrap.",
+        ordered: true,
         shape: Shape::OfItems(NUMBERS),
         kernel: product,
     },
@@ -81,6 +84,7 @@ const REDUCTIONS: [Reduction; 10] = [
         name: "mean",
         summary: "The mean",
         details: "The sum divided by the number of elements; NaN of nothing.",
+        ordered: true,
         shape: Shape::OfItems(FRACTIONS),
         kernel: mean,
     },
@@ -89,6 +93,7 @@ const REDUCTIONS: [Reduction; 10] = [
         summary: "The least value",
         details: "Of vectors the least in each component. A NaN gives way to a number, -0 is less than \
                   +0. Fails where there is nothing.",
+        ordered: false,
         shape: Shape::OfItems(NUMBERS),
         kernel: minimum,
     },
@@ -97,6 +102,7 @@ const REDUCTIONS: [Reduction; 10] = [
         summary: "The greatest value",
         details: "Of vectors the greatest in each component. A NaN gives way to a number, +0 is greater \
                   than -0. Fails where there is nothing.",
+        ordered: false,
         shape: Shape::OfItems(NUMBERS),
         kernel: maximum,
     },
@@ -104,6 +110,7 @@ const REDUCTIONS: [Reduction; 10] = [
         name: "first",
         summary: "The first value",
         details: "Fails where there is nothing.",
+        ordered: false,
         shape: Shape::OfItems(Among::Any),
         kernel: |_| function(|call| at_end(call, "first", |range| range.start)),
     },
@@ -111,6 +118,7 @@ const REDUCTIONS: [Reduction; 10] = [
         name: "last",
         summary: "The last value",
         details: "Fails where there is nothing.",
+        ordered: false,
         shape: Shape::OfItems(Among::Any),
         kernel: |_| function(|call| at_end(call, "last", |range| range.end - 1)),
     },
@@ -118,6 +126,7 @@ const REDUCTIONS: [Reduction; 10] = [
         name: "any",
         summary: "Whether a condition holds somewhere",
         details: "False of nothing.",
+        ordered: false,
         shape: Shape::Condition,
         kernel: |_| function(|call| conditions(call, |items| items.contains(&true))),
     },
@@ -125,6 +134,7 @@ const REDUCTIONS: [Reduction; 10] = [
         name: "all",
         summary: "Whether a condition holds everywhere",
         details: "True of nothing.",
+        ordered: false,
         shape: Shape::Condition,
         kernel: |_| function(|call| conditions(call, |items| !items.contains(&false))),
     },
@@ -132,6 +142,7 @@ const REDUCTIONS: [Reduction; 10] = [
         name: "count_true",
         summary: "How often a condition holds",
         details: "0 of nothing.",
+        ordered: false,
         shape: Shape::Count,
         kernel: |_| {
             function(|call| {
@@ -145,15 +156,13 @@ const REDUCTIONS: [Reduction; 10] = [
 
 impl Reduction {
     fn details(&self) -> String {
-        match self.name {
-            "sum" | "product" | "mean" => format!("{} {ORDER}", self.details),
-            _ => self.details.to_string(),
-        }
+        if self.ordered { format!("{} {ORDER}", self.details) } else { self.details.into() }
     }
 
     fn over_list(self) -> NodeDef {
-        let def = NodeDef::new(format!("list.{}", self.name), format!("{} in a list", self.summary))
-            .details(self.details());
+        let def =
+            NodeDef::new(format!("list.{}", self.name), format!("{} in a list", self.summary))
+                .details(self.details());
         let def = match self.shape {
             Shape::OfItems(among) => {
                 def.generic("T", among).input("list", SocketType::ListOf(0), "")
@@ -292,10 +301,13 @@ fn at_end(
     end: impl Fn(&std::ops::Range<usize>) -> usize,
 ) -> Result<(), Failure> {
     let source = crate::cells::items(call, 0);
-    pick(call, &source, |call, i| {
-        let range = call.lists(0).parts(i).1;
+    let lists = call.lists(0);
+    let ends = picked(call, &source, |i| {
+        let range = lists.parts(i).1;
         if range.is_empty() { Err(nothing(i, what)) } else { Ok(end(&range)) }
-    })
+    })?;
+    put(call, ends);
+    Ok(())
 }
 
 /// What is wrong where there is nothing to take something from.

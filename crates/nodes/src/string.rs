@@ -69,13 +69,17 @@ impl Budget {
     /// Allows a text of `n` bytes for element `i`.
     fn spend(&mut self, n: usize, i: usize, limits: &Limits) -> Result<(), Failure> {
         if n > limits.list_length {
-            let failure =
-                Failure::limit("bytes in one text", n, limits.list_length, "list_length");
+            let failure = Failure::limit("bytes in one text", n, limits.list_length, "list_length");
             return Err(Failure { element: Some(i), ..failure });
         }
         self.used = self.used.saturating_add(n);
         if self.used > limits.bytes {
-            return Err(Failure::limit("bytes in the texts of one column", self.used, limits.bytes, "bytes"));
+            return Err(Failure::limit(
+                "bytes in the texts of one column",
+                self.used,
+                limits.bytes,
+                "bytes",
+            ));
         }
         Ok(())
     }

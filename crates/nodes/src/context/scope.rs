@@ -33,10 +33,7 @@ fn inject(feature: Feature) -> ScopeRule {
 }
 
 /// The rule that changes each lane of level 0 by the lane of input 1.
-fn modify(
-    feature: Feature,
-    change: impl for<'b> Fn(Val<'b>, Val<'b>) -> Val<'b>,
-) -> ScopeRule {
+fn modify(feature: Feature, change: impl for<'b> Fn(Val<'b>, Val<'b>) -> Val<'b>) -> ScopeRule {
     let (lane, n) = feature.ty().lanes().expect("the built-in features are made of lanes");
     let b = FormBuilder::new();
     let old: Vec<Val<'_>> = (0..n).map(|_| b.param(lane)).collect();
@@ -92,11 +89,10 @@ fn with_feature() -> NodeDef {
 }
 
 fn shift_time() -> NodeDef {
-    let def = NodeDef::new("time.shift", "A value some time before or after")
-        .details(
-            "What is linked to `value` sees the time plus `by`: a negative `by` looks back. What does \
+    let def = NodeDef::new("time.shift", "A value some time before or after").details(
+        "What is linked to `value` sees the time plus `by`: a negative `by` looks back. What does \
              not need the time runs once all the same.",
-        );
+    );
     scoped(def, modify(Feature::Time, |old, by| old + by))
         .input("by", Type::F64, "seconds that are added to the time")
         .or_number(0.0)
@@ -113,11 +109,10 @@ fn scale_time() -> NodeDef {
 }
 
 fn shift_index() -> NodeDef {
-    let def = NodeDef::new("context.shift_index", "A value of a neighbor")
-        .details(
-            "What is linked to `value` sees `context.index` plus `by`, wrapping past the ends of \
+    let def = NodeDef::new("context.shift_index", "A value of a neighbor").details(
+        "What is linked to `value` sees `context.index` plus `by`, wrapping past the ends of \
              `i32`. The axis stays as it is: numbers below 0 and past the last element occur.",
-        );
+    );
     scoped(def, modify(Feature::Index, |old, by| old + by))
         .input("by", Type::I32, "what is added to the number")
         .or_number(0.0)

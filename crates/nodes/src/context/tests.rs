@@ -44,12 +44,16 @@ fn output_types_are_those_of_the_features() {
     let output = |name: &str, set| instance(name, &set).expect("fits").outputs[0].ty;
     assert_eq!(output("context.tick", json!({})), Type::I64);
     assert_eq!(output("context.position", json!({})), Type::VEC3);
-    assert_eq!(output("context.feature", json!({"name": "x", "type": "list<f32>"})).name(), "list<f32>");
+    assert_eq!(
+        output("context.feature", json!({"name": "x", "type": "list<f32>"})).name(),
+        "list<f32>"
+    );
 }
 
 #[test]
 fn names_of_built_in_features_are_refused() {
-    let error = |name: &str| instance("context.feature", &json!({"name": name})).expect_err("refused");
+    let error =
+        |name: &str| instance("context.feature", &json!({"name": name})).expect_err("refused");
     assert_eq!(error("time"), "setting `name`: `time` is a built-in feature");
     assert_eq!(error(""), "setting `name`: it is empty");
     assert_eq!(error("a.b"), "setting `name`: `a.b` holds a dot or a slash");
@@ -64,7 +68,8 @@ fn injectors_take_the_value_of_their_second_input() {
     ] {
         let instance = instance(name, &json!({})).expect("fits");
         assert!(matches!(instance.kernel, Kernel::Pass));
-        let [ScopeRule::Inject { feature: injected, value: 1 }] = &instance.inputs[0].scope[..] else {
+        let [ScopeRule::Inject { feature: injected, value: 1 }] = &instance.inputs[0].scope[..]
+        else {
             panic!("{name} injects");
         };
         assert_eq!(*injected, feature);

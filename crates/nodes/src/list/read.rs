@@ -4,7 +4,7 @@ use millstream_base::Type;
 use millstream_kernel::{Call, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Outside, on_lists};
-use crate::cells::{Cells, ListCells, function, items, pick};
+use crate::cells::{Cells, ListCells, function, items, picked, put};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(length());
@@ -44,11 +44,13 @@ fn get() -> NodeDef {
 
 fn one_item(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
     let source = items(call, 0);
-    pick(call, &source, |call, i| {
-        let range = call.lists(0).parts(i).1;
-        let index = call.input::<i32>(1).get(i);
-        Ok(range.start + outside.place(index, range.len(), i)?)
-    })
+    let (lists, indices) = (call.lists(0), call.input::<i32>(1));
+    let found = picked(call, &source, |i| {
+        let range = lists.parts(i).1;
+        Ok(range.start + outside.place(indices.get(i), range.len(), i)?)
+    })?;
+    put(call, found);
+    Ok(())
 }
 
 fn pick_items() -> NodeDef {
@@ -62,11 +64,11 @@ fn pick_items() -> NodeDef {
         .output("value", LIST, "as long as the indices")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
-            Ok(function(move |call| picked(call, outside)))
+            Ok(function(move |call| picked_items(call, outside)))
         })
 }
 
-fn picked(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
+fn picked_items(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
     let source = items(call, 0);
     let mut cells = ListCells::new(call);
     let (lists, indices) = (call.lists(0), call.lists(1));

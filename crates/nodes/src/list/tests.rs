@@ -140,7 +140,7 @@ fn items_are_found_by_value() {
 
 #[test]
 fn a_chain_of_changes_stays_in_one_buffer() {
-    let items = Column::from_vec(Vec::from_iter(0..1000_i32));
+    let items = (0..1000_i32).collect::<Column>();
     let buffer = items.as_slice::<i32>().expect("i32").as_ptr();
     let set = instance("list.set", &json!({}), &[Type::I32], &[]);
     let mut data = Data::One(Value::List(items));
@@ -178,7 +178,10 @@ fn lists_that_would_be_too_long_are_not_made() {
         let given = args.into_iter().map(one).collect();
         let failure = call(&node, given, &Mask::full(1), 1, &limits).expect_err("too long");
         assert_eq!(failure.element, Some(0), "{name}");
-        assert_eq!(failure.help.as_deref(), Some("raise `list_length` in the limits if this is meant"));
+        assert_eq!(
+            failure.help.as_deref(),
+            Some("raise `list_length` in the limits if this is meant")
+        );
         failure.message
     };
     let range = [0, 1, i32::MAX].map(Value::I32).to_vec();
@@ -186,7 +189,7 @@ fn lists_that_would_be_too_long_are_not_made() {
         fails("list.range", json!({}), &[], range),
         "2147483647 items in one list, the limit is 10"
     );
-    let ten = || list(Vec::from_iter(0..10));
+    let ten = || list((0..10_i32).collect::<Column>());
     let twice = vec![ten(), Value::I32(i32::MAX)];
     assert_eq!(
         fails("list.repeat", json!({}), &[], twice),

@@ -102,14 +102,18 @@ fn part(text: &str, start: i64, end: i64) -> &str {
 
 fn upper() -> NodeDef {
     on_texts("string.upper", "A text in capitals", &[("text", "")])
-        .details("By the tables of Unicode, whatever the language; the number of characters may change.")
+        .details(
+            "By the tables of Unicode, whatever the language; the number of characters may change.",
+        )
         .output("value", Type::STRING, "")
         .kernel(|_| Ok(of_one(|text| Arc::<str>::from(text.to_uppercase()))))
 }
 
 fn lower() -> NodeDef {
     on_texts("string.lower", "A text in small letters", &[("text", "")])
-        .details("By the tables of Unicode, whatever the language; the number of characters may change.")
+        .details(
+            "By the tables of Unicode, whatever the language; the number of characters may change.",
+        )
         .output("value", Type::STRING, "")
         .kernel(|_| Ok(of_one(|text| Arc::<str>::from(text.to_lowercase()))))
 }
@@ -126,7 +130,9 @@ fn replace() -> NodeDef {
         "A text with a part replaced wherever it occurs",
         &[("text", ""), ("part", "what is replaced"), ("by", "what stands there afterwards")],
     )
-    .details("Occurrences are found from the left and do not overlap. An empty part occurs nowhere.")
+    .details(
+        "Occurrences are found from the left and do not overlap. An empty part occurs nowhere.",
+    )
     .output("value", Type::STRING, "")
     .kernel(|_| {
         Ok(function(|call| {

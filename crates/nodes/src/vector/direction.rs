@@ -54,7 +54,10 @@ fn reflect() -> NodeDef {
     on_vectors(
         "vector.reflect",
         "A vector mirrored at a surface",
-        &[("vector", "what arrives at the surface"), ("normal", "normal of the surface, any length")],
+        &[
+            ("vector", "what arrives at the surface"),
+            ("normal", "normal of the surface, any length"),
+        ],
     )
     .details("The vector stays as it is where the normal has length 0.")
     .source("v - 2 (n . v) n, with n the direction of the normal")

@@ -189,7 +189,7 @@ fn adjugate<'b>(m: &[Val<'b>], minors: &Minors<'b>) -> Vec<Val<'b>> {
         let m = |c: usize| m[4 * other + c];
         let [i, j, k] = [rest[0], rest[1], rest[2]];
         let three = m(i) * minor(j, k) - m(j) * minor(i, k) + m(k) * minor(i, j);
-        if (row + column) % 2 == 0 { three } else { -three }
+        if (row + column).is_multiple_of(2) { three } else { -three }
     };
     (0..16).map(|at| cofactor(at % 4, at / 4)).collect()
 }
@@ -229,11 +229,10 @@ fn transform_point() -> NodeDef {
 }
 
 fn transform_direction() -> NodeDef {
-    let def = NodeDef::new("mat4.transform_direction", "A direction turned by a matrix")
-        .details(
-            "Leaves out what the matrix adds to points. Normals of surfaces need the transposed \
+    let def = NodeDef::new("mat4.transform_direction", "A direction turned by a matrix").details(
+        "Leaves out what the matrix adds to points. Normals of surfaces need the transposed \
              inverse where the matrix does not scale evenly.",
-        );
+    );
     matrix_input(def, "matrix", "")
         .input("direction", Type::VEC3, "")
         .or_number(0.0)
@@ -246,11 +245,10 @@ fn transform_direction() -> NodeDef {
 }
 
 fn project_point() -> NodeDef {
-    let def = NodeDef::new("mat4.project_point", "A point seen in perspective")
-        .details(
-            "Divides by the fourth coordinate, as projections need; where that is 0 the result is \
+    let def = NodeDef::new("mat4.project_point", "A point seen in perspective").details(
+        "Divides by the fourth coordinate, as projections need; where that is 0 the result is \
              infinite or NaN.",
-        );
+    );
     matrix_input(def, "matrix", "")
         .input("point", Type::VEC3, "")
         .or_number(0.0)
