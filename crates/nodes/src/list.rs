@@ -5,6 +5,7 @@
 //! limit before anything is allocated.
 
 mod change;
+mod convert;
 mod join;
 mod make;
 mod order;
@@ -25,6 +26,7 @@ pub fn register(registry: &mut Registry) {
     make::register(registry);
     read::register(registry);
     change::register(registry);
+    convert::register(registry);
     join::register(registry);
     order::register(registry);
     search::register(registry);

@@ -112,6 +112,16 @@ fn lists_of_lists_are_changed_too() {
 }
 
 #[test]
+fn numbers_in_lists_convert_as_single_ones_do() {
+    let to = |ty: &str, items: Value| text("list.convert", &json!({ "to": ty }), vec![items]);
+    assert_eq!(to("f32", ints(&[1, -2])), "[1.0, -2.0]");
+    assert_eq!(to("i32", floats(&[1.9, -1.9, f32::NAN, 1e20])), "[1, -1, 0, 2147483647]");
+    assert_eq!(to("bool", floats(&[0.0, -0.0, f32::NAN, 0.5])), "[false, false, true, true]");
+    assert_eq!(to("i32", list(vec![1_i64 << 32, 5])), "[0, 5]");
+    assert_eq!(to("f64", list(vec![true, false])), "[1.0, 0.0]");
+}
+
+#[test]
 fn sorting_is_stable_with_nan_last() {
     let sort = |descending: bool, items: Value| {
         text("list.sort", &json!({ "descending": descending }), vec![items])
