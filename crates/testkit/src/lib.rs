@@ -1,1 +1,7 @@
-//! (being written)
+//! What tests of several crates share: a model of the meaning, generated graphs, and the suite that
+//! every evaluator passes.
+
+pub mod generate;
+pub mod naive;
+pub mod plans;
+pub mod sketch;

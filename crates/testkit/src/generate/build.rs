@@ -1,0 +1,326 @@
+//! From descriptions of nodes to a graph: each picks its inputs among what is there already.
+
+use std::sync::Arc;
+
+use millstream_base::feature::Aspect;
+use millstream_base::{FeatureSet, Need, Type};
+use millstream_ir::{Graph, Plan, Source};
+use millstream_kernel::signature::{InputFact, Socket};
+use millstream_kernel::{
+    Among, NodeDef, Registry, SettingKind, SettingValue, Settings, Signature, SocketType, convert,
+};
+use serde_json::Value as Json;
+
+use super::values::{FORMULAS, input_types, own_features, value};
+use super::{GraphPlan, NodePlan};
+use crate::plans::plain_plan;
+use crate::sketch::Sketch;
+
+/// Nodes that shape how things are evaluated, the simple ones first; some stand here several times
+/// so that they are picked more often.
+const FREQUENT: [&str; 40] = [
+    "math.add",
+    "math.multiply",
+    "context.index",
+    "context.time",
+    "compare.less",
+    "control.switch",
+    "reduce.sum",
+    "list.generate",
+    "time.shift",
+    "context.with_time",
+    "context.with_index",
+    "context.count",
+    "list.get",
+    "list.of",
+    "control.choose",
+    "math.subtract",
+    "context.index",
+    "control.switch",
+    "list.generate",
+    "reduce.mean",
+    "context.shift_index",
+    "list.sum",
+    "list.collect",
+    "math.expression",
+    "context.feature",
+    "context.with_feature",
+    "vector.separate_vec3",
+    "random.value",
+    "mix.mix",
+    "list.length",
+    "time.scale",
+    "context.time",
+    "control.choose",
+    "list.generate",
+    "reduce.first",
+    "scan.sum",
+    "list.append",
+    "math.maximum",
+    "context.tick",
+    "compare.equal",
+];
+
+/// The node that stands for a use of the group.
+const GROUP: &str = "group";
+
+/// The graph of a plan of one; without the outputs that need levels which nobody provides.
+pub(super) fn build(plan: &GraphPlan, registry: &Registry) -> (Graph, Plan) {
+    let mut building = Building { sketch: Sketch::new(registry), registry, group: &plan.group };
+    let mut sources = Vec::new();
+    let types = input_types();
+    for (i, pick) in plan.inputs.iter().enumerate() {
+        let ty = types[*pick as usize % types.len()];
+        let default = value(ty, *pick as usize / types.len());
+        sources.push(building.sketch.input(&format!("in{i}"), default));
+    }
+    building.nodes(&plan.nodes, &mut sources, true);
+    let mut sketch = building.sketch;
+    if sources.is_empty() {
+        sources.push(sketch.constant(0.0_f32));
+    }
+    let n = sources.len();
+    for (k, pick) in plan.outputs.iter().enumerate() {
+        // The last nodes first, so that most of the graph is asked for.
+        sketch.output(&format!("out{k}"), sources[n - 1 - *pick as usize % n]);
+    }
+    let mut graph = sketch.graph;
+    let Ok(scheduled) = plain_plan(&graph) else {
+        graph.outputs.truncate(1);
+        graph.outputs[0].source = sources[0];
+        let scheduled = plain_plan(&graph).expect("an input needs nothing");
+        return (graph, scheduled);
+    };
+    let refused = |need: &Need| need.level > 0 && need.aspect == Aspect::Value;
+    let fits: Vec<bool> = scheduled
+        .outputs
+        .iter()
+        .map(|output| {
+            let needs: FeatureSet = scheduled.needs_of(&scheduled.steps[output.source.step]);
+            !scheduled.needs.of(needs).any(refused)
+        })
+        .collect();
+    let mut fits = fits.into_iter();
+    graph.outputs.retain(|_| fits.next().unwrap_or(false));
+    let scheduled = plain_plan(&graph).expect("fewer outputs have no more needs");
+    (graph, scheduled)
+}
+
+struct Building<'a> {
+    sketch: Sketch<'a>,
+    registry: &'a Registry,
+    group: &'a [NodePlan],
+}
+
+impl Building<'_> {
+    /// Adds the nodes that can be; each sees those before it.
+    fn nodes(&mut self, plans: &[NodePlan], sources: &mut Vec<Source>, may_group: bool) {
+        for plan in plans {
+            let name = self.name_of(plan);
+            if name == GROUP {
+                if may_group && !self.group.is_empty() && !sources.is_empty() {
+                    let arg = sources[plan.picks[0] as usize % sources.len()];
+                    let other = sources[plan.picks[1] as usize % sources.len()];
+                    let mut inside = vec![arg, other];
+                    let group = self.group;
+                    self.sketch.enter_group("group");
+                    self.nodes(group, &mut inside, false);
+                    self.sketch.leave_group();
+                    sources.extend(inside.last());
+                }
+                continue;
+            }
+            let Some(def) = self.registry.get(&name).map(Arc::clone) else { continue };
+            if let Some(outputs) = self.node(&def, plan, sources) {
+                sources.extend(outputs);
+            }
+        }
+    }
+
+    fn name_of(&self, plan: &NodePlan) -> String {
+        let kind = plan.kind as usize;
+        if kind % 3 < 2 {
+            return FREQUENT[kind / 3 % FREQUENT.len()].into();
+        }
+        let n_defs = self.registry.iter().count();
+        let at = kind / 3 % (n_defs + 8);
+        self.registry.iter().nth(at).map_or_else(|| GROUP.into(), |def| def.name.to_string())
+    }
+
+    /// One node, if its settings and some of the sources fit.
+    fn node(
+        &mut self,
+        def: &Arc<NodeDef>,
+        plan: &NodePlan,
+        sources: &[Source],
+    ) -> Option<Vec<Source>> {
+        let settings = settings(def, plan.set, self.registry)?;
+        let signature = def.signature(&settings).ok()?.into_owned();
+        let mut facts: Vec<(usize, Type)> = Vec::new();
+        let mut sockets = Vec::new();
+        for (i, socket) in signature.inputs.iter().enumerate() {
+            let pick = plan.picks[i % plan.picks.len()] as usize + i / plan.picks.len();
+            let n = if socket.multiple { 1 + pick % 3 } else { 1 };
+            let mut linked = Vec::new();
+            for k in 0..n {
+                if let Some(source) = self.source(&signature, i, pick + 11 * k, &facts, sources) {
+                    facts.push((i, self.sketch.type_of(source)));
+                    linked.push(source);
+                }
+            }
+            sockets.push(linked);
+        }
+        self.sketch.call(def, settings, &sockets).ok()
+    }
+
+    /// What is linked to a socket: a literal, an earlier source that fits, or nothing.
+    fn source(
+        &mut self,
+        signature: &Signature,
+        i: usize,
+        pick: usize,
+        facts: &[(usize, Type)],
+        sources: &[Source],
+    ) -> Option<Source> {
+        let socket = &signature.inputs[i];
+        let at = pick / 8;
+        // Sockets with a scope make sense only with something behind them.
+        if !pick.is_multiple_of(8) || !socket.scope.is_empty() {
+            let found = self.fitting(signature, i, at, facts, sources);
+            if let Some(source) = found {
+                return Some(self.bounded(socket, source));
+            }
+        }
+        let ty = self.literal_type(signature, i, at, facts);
+        if matches!(socket.default, millstream_kernel::Default::Required) || at % 2 == 1 {
+            let constant = self.sketch.constant(value(ty, at / 2));
+            return Some(self.bounded(socket, constant));
+        }
+        None
+    }
+
+    /// The first source from `at` on that fits; for lists first those that are some.
+    fn fitting(
+        &self,
+        signature: &Signature,
+        i: usize,
+        at: usize,
+        facts: &[(usize, Type)],
+        sources: &[Source],
+    ) -> Option<Source> {
+        let n = sources.len();
+        if n == 0 {
+            return None;
+        }
+        let start = at % (2 * n);
+        // Every other pick starts at the last sources, so that graphs become deep.
+        let start = if start >= n { n - 1 - (start - n) % n.min(3) } else { start };
+        let wants_list = matches!(signature.inputs[i].ty, SocketType::ListOf(_));
+        let rounds: &[bool] = if wants_list { &[true, false] } else { &[false] };
+        for only_lists in rounds {
+            for k in 0..n {
+                let source = sources[(start + k) % n];
+                let ty = self.sketch.type_of(source);
+                if *only_lists && ty.element().is_none() {
+                    continue;
+                }
+                if fits(signature, facts, (i, ty)) {
+                    return Some(source);
+                }
+            }
+        }
+        None
+    }
+
+    /// A type that a literal for a socket may have.
+    fn literal_type(
+        &self,
+        signature: &Signature,
+        i: usize,
+        at: usize,
+        facts: &[(usize, Type)],
+    ) -> Type {
+        let candidates: Vec<Type> = match signature.inputs[i].ty {
+            SocketType::Exact(ty) => return ty,
+            SocketType::Generic(g) => candidates(signature.generics[g as usize].among),
+            SocketType::ListOf(g) => candidates(signature.generics[g as usize].among)
+                .into_iter()
+                .filter_map(Type::list)
+                .collect(),
+        };
+        let n = candidates.len();
+        let tried = (0..n).map(|k| candidates[(at + k) % n]);
+        tried.clone().find(|ty| fits(signature, facts, (i, *ty))).unwrap_or(candidates[at % n])
+    }
+
+    /// Numbers of rounds, items and digits are kept small.
+    fn bounded(&mut self, socket: &Socket, source: Source) -> Source {
+        if !matches!(&*socket.name, "count" | "decimals" | "width") {
+            return source;
+        }
+        let (min, max) = (self.sketch.constant(0_i32), self.sketch.constant(4_i32));
+        let whole = [("x", source), ("min", min), ("max", max)];
+        match self.sketch.type_of(source) {
+            ty if ty == Type::I32 => self.sketch.node("mix.clamp", &whole),
+            _ => source,
+        }
+    }
+}
+
+fn candidates(among: Among) -> Vec<Type> {
+    let mut types = among.candidates().to_vec();
+    if among == Among::Any {
+        types.extend([Type::STRING, Type::COLOR]);
+    }
+    types.sort_by_key(|ty| *ty != Type::F32);
+    types
+}
+
+/// Whether something of this type can be linked to a socket, given what is linked to others.
+fn fits(signature: &Signature, facts: &[(usize, Type)], (input, ty): (usize, Type)) -> bool {
+    let mut all: Vec<(usize, InputFact<'_>)> =
+        facts.iter().map(|(i, ty)| (*i, InputFact::Linked(*ty))).collect();
+    all.push((input, InputFact::Linked(ty)));
+    let Ok(generics) = signature.resolve(&all) else { return false };
+    let converts = |(i, ty): &(usize, Type)| {
+        let wanted = signature.inputs[*i].ty.resolve(&generics);
+        wanted.is_ok_and(|wanted| convert::convertible(*ty, wanted))
+    };
+    facts.iter().all(converts) && converts(&(input, ty))
+}
+
+/// Settings by number; `None` if a node type wants something that cannot be made up.
+fn settings(def: &NodeDef, number: u32, registry: &Registry) -> Option<Settings> {
+    let mut given: Vec<(&str, Json)> = Vec::new();
+    let is_own_feature = def.settings.iter().any(|setting| setting.name == "name");
+    for (i, setting) in def.settings.iter().enumerate() {
+        let pick = (number >> (3 * i)) as usize % 97;
+        let json = match &setting.kind {
+            SettingKind::Choice(choices) => choices[pick % choices.len()].0.into(),
+            SettingKind::Text if setting.name == "text" => FORMULAS[pick % FORMULAS.len()].into(),
+            SettingKind::Text if is_own_feature => Json::from(&*own_features()[pick % 2].0),
+            SettingKind::Text => "a".into(),
+            SettingKind::Integer(min, max) => {
+                let offset = [0, 0, 0, 1, 0, 1, 2][pick % 7];
+                (min + offset).min(*max).into()
+            }
+            SettingKind::Number => [0.0, 1.0, -2.5][pick % 3].into(),
+            SettingKind::Flag => (pick % 2 == 1).into(),
+            SettingKind::Type if is_own_feature => {
+                let name = given.iter().find(|(key, _)| *key == "name").map(|(_, json)| json);
+                let own = own_features();
+                let ty = own.iter().find(|(own, _)| name.is_some_and(|name| *name == **own));
+                ty.map_or(Type::F32, |(_, ty)| *ty).name().into()
+            }
+            SettingKind::Type => match &setting.default {
+                Some(SettingValue::Type(ty)) if pick % 2 == 0 => ty.name().into(),
+                _ => input_types()[pick % input_types().len()].name().into(),
+            },
+            SettingKind::Texts => vec!["a", "b"].into(),
+            SettingKind::Numbers => vec![0.0, 1.0, 4.0].into(),
+        };
+        given.push((setting.name, json));
+    }
+    let given = given.iter().map(|(key, json)| (*key, json));
+    Settings::read(&def.settings, given, &|name| registry.type_named(name)).ok()
+}

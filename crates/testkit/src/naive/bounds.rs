@@ -1,0 +1,331 @@
+//! How many elements an evaluator has to compute of each node, counted from below and from above.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use millstream_base::feature::Aspect;
+use millstream_base::id::Id;
+use millstream_base::{Need, Value, define_id};
+use millstream_kernel::ScopeRule;
+
+use super::context::{Axis, AxisId, Bits, Cell, CtxId, Known, KnownId, Outside, outside};
+use super::evaluate::own_need;
+use super::program::{Link, ProgramOp};
+use super::scope::Gather;
+use super::{Model, Refusal};
+
+define_id!(PlainAxisId, "b", "An axis by what opened it, in a restricted context.");
+
+/// Bounds of the number of elements to compute of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elements {
+    /// Cells that differ in something that was read for them.
+    pub least: usize,
+    /// Cells of the axes that the node has, for each restricted context, where they are demanded.
+    pub most: usize,
+}
+
+/// What was read on the way to a value.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// What the context was asked for, and what it said.
+    reads: BTreeMap<Need, Bits>,
+    /// The axes along which something was read.
+    pub(super) axes: BTreeSet<AxisId>,
+    /// What was read in contexts further out, to which it is relative.
+    behind: Vec<(CtxId, Rc<Self>)>,
+}
+
+/// What distinguishes elements at least: what was read, and where along axes.
+pub(super) type Least = (Vec<(Need, Bits)>, Cell);
+
+/// What distinguishes elements at most: the restricted context, and where along the axes it has.
+pub(super) type Most = (usize, Vec<(PlainAxisId, u32)>);
+
+/// An axis by what opened it; a loop in a restricted context.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum PlainAxis {
+    Request(usize),
+    Loop { node: usize, slot: usize, restricted: usize },
+}
+
+/// One entry of a restricted context.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Restricted {
+    Same(Bits),
+    Given(usize),
+    At(PlainAxisId),
+    Linked(Link, usize),
+    Changed { old: Box<Restricted>, rule: (usize, usize, usize), args: Vec<usize> },
+    Extent(Option<PlainAxisId>),
+    Missing,
+}
+
+impl Seen {
+    /// Only the position along an axis, if there is one.
+    pub(super) fn along(axis: Option<AxisId>) -> Self {
+        Self { axes: axis.into_iter().collect(), ..Self::default() }
+    }
+
+    /// What was read in an outer context.
+    pub(super) fn behind(ctx: CtxId, seen: Rc<Self>) -> Self {
+        Self { axes: seen.axes.clone(), behind: vec![(ctx, seen)], reads: BTreeMap::new() }
+    }
+
+    pub(super) fn read(&mut self, need: Need, value: &Value) {
+        self.reads.insert(need, Bits(value.clone()));
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.reads.extend(other.reads.iter().map(|(need, value)| (need.clone(), value.clone())));
+        self.axes.extend(&other.axes);
+        for (ctx, seen) in &other.behind {
+            if !self.behind.iter().any(|(_, known)| Rc::ptr_eq(known, seen)) {
+                self.behind.push((*ctx, Rc::clone(seen)));
+            }
+        }
+    }
+
+    /// Keeps the reads that gave the same in both; what is dropped only lowers the lower bound.
+    pub(super) fn keep_common(&mut self, other: &Self) {
+        self.reads.retain(|need, value| other.reads.get(need) == Some(value));
+        self.axes.extend(&other.axes);
+        self.behind.clear();
+    }
+
+    /// The same as it looks outside of a socket, in the context `ctx`.
+    pub(super) fn outside(&self, scope: &[ScopeRule], ctx: CtxId) -> Self {
+        let mut all = Self { axes: self.axes.clone(), ..Self::default() };
+        for (need, value) in &self.reads {
+            if let Outside::Need(need) = outside(need, scope) {
+                all.reads.insert(need, value.clone());
+            }
+        }
+        for (home, seen) in &self.behind {
+            if *home == ctx {
+                all.merge(seen);
+            } else {
+                all.behind.push((*home, Rc::clone(seen)));
+            }
+        }
+        all
+    }
+}
+
+impl Model<'_> {
+    /// Counts one element of a node.
+    pub(super) fn count(
+        &mut self,
+        node: usize,
+        ctx: CtxId,
+        cell: &Cell,
+        seen: &Seen,
+    ) -> Result<(), Refusal> {
+        let reads = seen.reads.iter().map(|(need, value)| (need.clone(), value.clone()));
+        let positions = cell.iter().copied().filter(|(axis, _)| seen.axes.contains(axis));
+        self.least[node].insert((reads.collect(), positions.collect()));
+        let axes = self.axes_of(node, ctx)?;
+        let mut positions = Vec::new();
+        for (axis, position) in cell {
+            if axes.contains(axis) {
+                positions.push((self.plain_axis(*axis)?, *position));
+            }
+        }
+        positions.sort_unstable();
+        let restricted = self.restrict(node, ctx)?;
+        self.most[node].insert((restricted, positions));
+        Ok(())
+    }
+
+    pub(super) fn elements(&self) -> Vec<Elements> {
+        let both = self.least.iter().zip(&self.most);
+        both.map(|(least, most)| Elements { least: least.len(), most: most.len() }).collect()
+    }
+
+    /// The axes that a node has in a context, whatever its switches take.
+    pub(super) fn axes_of(
+        &mut self,
+        node: usize,
+        ctx: CtxId,
+    ) -> Result<Rc<BTreeSet<AxisId>>, Refusal> {
+        if let Some(axes) = self.axes_of.get(&(node, ctx)) {
+            return Ok(Rc::clone(axes));
+        }
+        let program = self.program;
+        let mut axes = BTreeSet::new();
+        match &program.nodes[node].op {
+            ProgramOp::Gone | ProgramOp::Const(_) => {}
+            ProgramOp::Input(i) => {
+                axes.extend(
+                    self.world.inputs[*i].axis.map(|axis| AxisId::from_index(axis as usize)),
+                );
+            }
+            ProgramOp::Call(instance) => {
+                if let Some(need) = own_need(instance) {
+                    let entry = self.entry(ctx, &need.feature, need.level);
+                    match (need.aspect, entry) {
+                        (_, None) => {}
+                        (Aspect::Value, Some(entry)) => axes = self.axes_of_known(entry.known)?,
+                        (Aspect::Extent, Some(entry)) => {
+                            if let Some(axis) = entry.axis {
+                                axes = self.parents(axis)?;
+                            }
+                        }
+                    }
+                }
+                for (slot, link) in program.nodes[node].links.iter().enumerate() {
+                    if instance.inputs[slot].scope.is_empty() {
+                        axes.extend(self.axes_of(link.node, ctx)?.iter());
+                        continue;
+                    }
+                    let (inner, gather) = self.enter(node, slot, ctx)?;
+                    let mut inside = (*self.axes_of(link.node, inner)?).clone();
+                    if let Gather::Along(axis) = gather {
+                        inside.remove(&axis);
+                        inside.extend(self.parents(axis)?);
+                    }
+                    axes.extend(inside);
+                }
+            }
+        }
+        let axes = Rc::new(axes);
+        self.axes_of.insert((node, ctx), Rc::clone(&axes));
+        Ok(axes)
+    }
+
+    pub(super) fn axes_of_known(&mut self, known: KnownId) -> Result<BTreeSet<AxisId>, Refusal> {
+        let known = self.knowns.get(known.index());
+        Ok(match &*known {
+            Known::Same(_) | Known::Missing => BTreeSet::new(),
+            Known::Given(i) => {
+                let axis = self.world.features[*i].1.axis;
+                axis.map(|axis| AxisId::from_index(axis as usize)).into_iter().collect()
+            }
+            Known::At(axis) => {
+                let mut axes = self.parents(*axis)?;
+                axes.insert(*axis);
+                axes
+            }
+            Known::Linked(link, ctx) => (*self.axes_of(link.node, *ctx)?).clone(),
+            Known::Changed { old, node, slot, rule, ctx } => {
+                let mut axes = self.axes_of_known(*old)?;
+                for link in self.rule_args(*node, *slot, *rule) {
+                    axes.extend(self.axes_of(link.node, *ctx)?.iter());
+                }
+                axes
+            }
+        })
+    }
+
+    /// The axes along which the extent of an axis differs.
+    fn parents(&mut self, axis: AxisId) -> Result<BTreeSet<AxisId>, Refusal> {
+        match *self.axes.get(axis.index()) {
+            Axis::Time | Axis::Index => Ok(BTreeSet::new()),
+            Axis::Loop { .. } => {
+                let (count, ctx) = self.count_of(axis);
+                Ok((*self.axes_of(count.node, ctx)?).clone())
+            }
+        }
+    }
+
+    /// Refuses to gather along an axis where the extent of another axis differs along it.
+    pub(super) fn check_gather(
+        &mut self,
+        node: usize,
+        link: Link,
+        inner: CtxId,
+        axis: AxisId,
+    ) -> Result<(), Refusal> {
+        let axes = self.axes_of(link.node, inner)?;
+        for other in axes.iter().filter(|other| **other != axis) {
+            if self.parents(*other)?.contains(&axis) {
+                return Err(Refusal::NoMeaning(self.program.nodes[node].path.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a modifier takes besides the old value.
+    fn rule_args(&self, node: usize, slot: usize, rule: usize) -> Vec<Link> {
+        let instance = self.program.instance(node).expect("only calls have sockets");
+        match &instance.inputs[slot].scope[rule] {
+            ScopeRule::Modify { args, .. } => {
+                args.iter().map(|arg| self.program.nodes[node].links[*arg as usize]).collect()
+            }
+            ScopeRule::Inject { .. } | ScopeRule::Each { .. } | ScopeRule::Along { .. } => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// The context with only what a node needs.
+    fn restrict(&mut self, node: usize, ctx: CtxId) -> Result<usize, Refusal> {
+        if let Some(restricted) = self.restricted.get(&(node, ctx)) {
+            return Ok(*restricted);
+        }
+        let mut entries = Vec::new();
+        for need in self.needs[node].clone() {
+            let entry = self.entry(ctx, &need.feature, need.level);
+            entries.push(match (need.aspect, entry) {
+                (Aspect::Value, Some(entry)) => self.restrict_known(entry.known)?,
+                (Aspect::Value, None) => Restricted::Missing,
+                (Aspect::Extent, entry) => {
+                    let axis = match entry.and_then(|entry| entry.axis) {
+                        Some(axis) => Some(self.plain_axis(axis)?),
+                        None => None,
+                    };
+                    Restricted::Extent(axis)
+                }
+            });
+        }
+        let restricted = self.restrictions.number(entries);
+        self.restricted.insert((node, ctx), restricted);
+        Ok(restricted)
+    }
+
+    fn restrict_known(&mut self, known: KnownId) -> Result<Restricted, Refusal> {
+        let known = self.knowns.get(known.index());
+        Ok(match &*known {
+            Known::Missing => Restricted::Missing,
+            Known::Same(value) => Restricted::Same(value.clone()),
+            Known::Given(i) => {
+                let (feature, data) = &self.world.features[*i];
+                match (&data.data, data.axis) {
+                    (millstream_kernel::Data::One(value), _) => {
+                        Restricted::Same(Bits(value.clone()))
+                    }
+                    // The positions of the request's elements are the feature `index` itself.
+                    (millstream_kernel::Data::Many(column), Some(axis))
+                        if *feature == millstream_base::Feature::Index
+                            && column.as_slice::<i32>().is_some_and(|all| {
+                                all.iter().enumerate().all(|(i, x)| *x == i as i32)
+                            }) =>
+                    {
+                        Restricted::At(self.plain_axis(AxisId::from_index(axis as usize))?)
+                    }
+                    (millstream_kernel::Data::Many(_), _) => Restricted::Given(*i),
+                }
+            }
+            Known::At(axis) => Restricted::At(self.plain_axis(*axis)?),
+            Known::Linked(link, ctx) => Restricted::Linked(*link, self.restrict(link.node, *ctx)?),
+            Known::Changed { old, node, slot, rule, ctx } => {
+                let old = Box::new(self.restrict_known(*old)?);
+                let mut args = Vec::new();
+                for link in self.rule_args(*node, *slot, *rule) {
+                    args.push(self.restrict(link.node, *ctx)?);
+                }
+                Restricted::Changed { old, rule: (*node, *slot, *rule), args }
+            }
+        })
+    }
+
+    fn plain_axis(&mut self, axis: AxisId) -> Result<PlainAxisId, Refusal> {
+        let plain = match *self.axes.get(axis.index()) {
+            Axis::Time | Axis::Index => PlainAxis::Request(axis.index()),
+            Axis::Loop { node, slot, ctx } => {
+                PlainAxis::Loop { node, slot, restricted: self.restrict(node, ctx)? }
+            }
+        };
+        Ok(PlainAxisId::from_index(self.plain_axes.number(plain)))
+    }
+}

@@ -1,0 +1,213 @@
+//! A model of the meaning: slow, obvious, and independent of all evaluators.
+//!
+//! How a call proceeds. The model evaluates one output of one node in one context for one cell:
+//! [`Model::evaluate`] does so for each cell of a request. A context says for each feature what it
+//! is at each level; a cell says where along each open axis. Whatever a node reads is evaluated
+//! again, recursively, in the context that the scope of its socket makes: there are no columns, no
+//! masks and no sharing, only a memo by (node, full context, cell), which can be switched off.
+//!
+//! What the model says beyond the values: which nodes may fail, and between which bounds the number
+//! of elements lies that an evaluator has to compute of each node. The lower bound counts what
+//! differs in anything that was read, the upper one cells of the axes that a node has, for each
+//! restricted context. Mostly they are equal.
+
+mod bounds;
+mod context;
+mod evaluate;
+mod program;
+mod scope;
+#[cfg(test)]
+mod tests;
+mod world;
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use millstream_base::id::Id;
+use millstream_base::{Column, Limits, Need, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub use bounds::Elements;
+pub use context::Bits;
+use context::{Axis, AxisId, Cell, CtxId, Entry, Interner, Known, KnownId, Stacks, levels_mut};
+pub use program::{Link, Program, ProgramNode, ProgramOp, ProgramOutput};
+pub use world::{Refusal, World};
+
+/// The nodes that failed themselves, by position.
+pub type Failed = BTreeSet<usize>;
+
+/// What the model says of a request.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// For each output asked for a value for each cell, time outermost; or which nodes failed.
+    pub outputs: Vec<Result<Column, Failed>>,
+    /// The nodes that fail at some cell at which they are asked for.
+    pub failed: Failed,
+    /// For each node how many elements are to be computed of it.
+    pub elements: Vec<Elements>,
+    /// Whether some loop ran no rounds, so that the upper bounds do not count what an evaluator
+    /// may compute for it.
+    pub has_empty_loop: bool,
+}
+
+/// What one evaluation of a node gives.
+#[derive(Clone, Debug)]
+struct Found {
+    value: Result<Value, Rc<Failed>>,
+    seen: Rc<bounds::Seen>,
+}
+
+/// The model of one program under one request.
+#[derive(Debug)]
+pub struct Model<'a> {
+    program: &'a Program,
+    world: &'a World,
+    limits: Limits,
+    has_memo: bool,
+    max_evaluations: usize,
+    needs: Vec<BTreeSet<Need>>,
+    contexts: Interner<Stacks>,
+    knowns: Interner<Known>,
+    axes: Interner<Axis>,
+    memo: FxHashMap<(Link, CtxId, Cell), Found>,
+    axes_of: FxHashMap<(usize, CtxId), Rc<BTreeSet<AxisId>>>,
+    restricted: FxHashMap<(usize, CtxId), usize>,
+    restrictions: Interner<Vec<bounds::Restricted>>,
+    plain_axes: Interner<bounds::PlainAxis>,
+    least: Vec<FxHashSet<bounds::Least>>,
+    most: Vec<FxHashSet<bounds::Most>>,
+    failed: Failed,
+    has_empty_loop: bool,
+    depth: usize,
+    n_evaluations: usize,
+}
+
+const TIME: usize = 0;
+const INDEX: usize = 1;
+const MAX_DEPTH: usize = 4000;
+const MAX_ITEMS: usize = 20_000;
+
+impl<'a> Model<'a> {
+    /// The model of a program under what a request provides.
+    pub fn new(program: &'a Program, world: &'a World) -> Self {
+        let mut axes = Interner::new();
+        axes.number(Axis::Time);
+        axes.number(Axis::Index);
+        let n_nodes = program.nodes.len();
+        Self {
+            program,
+            world,
+            limits: Limits::default(),
+            has_memo: true,
+            max_evaluations: 400_000,
+            needs: context::needs(program),
+            contexts: Interner::new(),
+            knowns: Interner::new(),
+            axes,
+            memo: FxHashMap::default(),
+            axes_of: FxHashMap::default(),
+            restricted: FxHashMap::default(),
+            restrictions: Interner::new(),
+            plain_axes: Interner::new(),
+            least: vec![FxHashSet::default(); n_nodes],
+            most: vec![FxHashSet::default(); n_nodes],
+            failed: Failed::new(),
+            has_empty_loop: false,
+            depth: 0,
+            n_evaluations: 0,
+        }
+    }
+
+    /// The same without memo: everything is evaluated as often as it is read.
+    pub fn without_memo(self) -> Self {
+        Self { has_memo: false, ..self }
+    }
+
+    /// The same with other limits for what functions may use.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Evaluates all outputs that are asked for, at each cell of the request.
+    ///
+    /// # Errors
+    /// If the program is too large for the model, or means nothing.
+    pub fn evaluate(mut self) -> Result<Expected, Refusal> {
+        let root = self.root();
+        let (times, count) = self.world.extents();
+        let mut outputs = Vec::new();
+        for output in &self.world.outputs {
+            let output = &self.program.outputs[*output];
+            let mut values = Vec::new();
+            let mut failed = Failed::new();
+            for cell in 0..times * count {
+                let cell = self.request_cell(cell / count, cell % count);
+                match self.eval(output.link, root, &cell)?.value {
+                    Ok(value) => values.push(value),
+                    Err(nodes) => failed.extend(nodes.iter()),
+                }
+            }
+            let column = || {
+                output.ty.collect(&mut values.into_iter()).expect("values have the output's type")
+            };
+            outputs.push(if failed.is_empty() { Ok(column()) } else { Err(failed) });
+        }
+        let elements = self.elements();
+        Ok(Expected { outputs, failed: self.failed, elements, has_empty_loop: self.has_empty_loop })
+    }
+
+    /// The context at the outputs.
+    fn root(&mut self) -> CtxId {
+        let mut stacks = Stacks::new();
+        for (i, (feature, _)) in self.world.features.iter().enumerate() {
+            let known = self.known(Known::Given(i));
+            levels_mut(&mut stacks, feature).push(Entry { known, axis: None });
+        }
+        self.open(&mut stacks, &millstream_base::Feature::Index, INDEX, self.world.count);
+        self.open(&mut stacks, &millstream_base::Feature::Time, TIME, self.world.times);
+        self.open(&mut stacks, &millstream_base::Feature::Tick, TIME, self.world.times);
+        self.context(stacks)
+    }
+
+    /// Notes that the request opened an axis for a feature, whether or not it gives the value.
+    fn open(
+        &mut self,
+        stacks: &mut Stacks,
+        feature: &millstream_base::Feature,
+        axis: usize,
+        extent: Option<usize>,
+    ) {
+        if extent.is_none() {
+            return;
+        }
+        let missing = self.known(Known::Missing);
+        let levels = levels_mut(stacks, feature);
+        if levels.is_empty() {
+            levels.push(Entry { known: missing, axis: None });
+        }
+        levels[0].axis = Some(AxisId::from_index(axis));
+    }
+
+    fn request_cell(&self, time: usize, index: usize) -> Cell {
+        let mut cell = Cell::new();
+        if self.world.times.is_some() {
+            cell.push((AxisId::from_index(TIME), time as u32));
+        }
+        if self.world.count.is_some() {
+            cell.push((AxisId::from_index(INDEX), index as u32));
+        }
+        cell
+    }
+
+    fn known(&mut self, known: Known) -> KnownId {
+        KnownId::from_index(self.knowns.number(known))
+    }
+
+    fn context(&mut self, stacks: Stacks) -> CtxId {
+        CtxId::from_index(self.contexts.number(stacks))
+    }
+
+    fn axis(&mut self, axis: Axis) -> AxisId {
+        AxisId::from_index(self.axes.number(axis))
+    }
+}

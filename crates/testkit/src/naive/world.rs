@@ -1,0 +1,61 @@
+//! What a request provides, as the model sees it.
+
+use millstream_base::{Feature, NodePath};
+use millstream_ir::request::BoundData;
+use millstream_ir::{Bound, Plan};
+
+/// The data and axes of a request.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// For each input of the graph its data.
+    pub inputs: Vec<BoundData>,
+    /// The features that the request provides.
+    pub features: Vec<(Feature, BoundData)>,
+    /// Extent of the time axis, if there is one.
+    pub times: Option<usize>,
+    /// Extent of the index axis, if there is one.
+    pub count: Option<usize>,
+    /// Positions of the outputs asked for.
+    pub outputs: Vec<usize>,
+}
+
+impl World {
+    /// What a request provides that was bound to `plan`.
+    pub fn of(bound: &Bound, plan: &Plan) -> Self {
+        let features = plan.needs.iter().zip(&bound.features).filter_map(|(need, data)| {
+            data.as_ref().map(|data| (need.feature.clone(), data.clone()))
+        });
+        Self {
+            inputs: bound.inputs.clone(),
+            features: features.collect(),
+            times: bound.times,
+            count: bound.count,
+            outputs: bound.outputs.clone(),
+        }
+    }
+
+    /// Moments and elements of the request; 1 where it has no such axis.
+    pub fn extents(&self) -> (usize, usize) {
+        (self.times.unwrap_or(1), self.count.unwrap_or(1))
+    }
+}
+
+/// Why the model says nothing about a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It takes too long.
+    #[error("more than {0} evaluations of single nodes")]
+    TooLong(usize),
+    /// The links are too long a chain for recursion.
+    #[error("more than {0} nodes deep")]
+    TooDeep(usize),
+    /// A value is larger than the model wants to copy about.
+    #[error("a list of {0} items")]
+    TooLarge(usize),
+    /// It means nothing: an axis is gathered while the extent of an inner one differs along it.
+    #[error("{0} gathers an axis on which the extent of an axis of its input depends")]
+    NoMeaning(NodePath),
+    /// Something reads a feature that nobody provides.
+    #[error("{0} reads {1}, which nobody provides")]
+    Missing(NodePath, String),
+}

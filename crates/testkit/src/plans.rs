@@ -1,0 +1,32 @@
+//! From graphs put together in code to plans, with and without the passes.
+
+use millstream_base::Limits;
+use millstream_base::diagnostics::Diagnostics;
+use millstream_compile::{PASSES, PassContext, schedule};
+use millstream_ir::{Graph, Plan};
+use millstream_kernel::Registry;
+
+/// Frames per second of the plans made here.
+pub const FPS: f64 = 24.0;
+
+/// The plan of a graph as it is.
+///
+/// # Errors
+/// If the graph uses more than 64 needs.
+pub fn plain_plan(graph: &Graph) -> Result<Plan, Diagnostics> {
+    schedule::schedule(graph.clone(), FPS)
+}
+
+/// The plan of a graph after all passes.
+///
+/// # Errors
+/// If the graph uses more than 64 needs, or a pass gives up.
+pub fn compiled_plan(graph: &Graph, registry: &Registry) -> Result<Plan, Diagnostics> {
+    let mut graph = graph.clone();
+    let limits = Limits::default();
+    let cx = PassContext { registry, limits: &limits };
+    for pass in PASSES {
+        (pass.run)(&mut graph, &cx)?;
+    }
+    schedule::schedule(graph, FPS)
+}
