@@ -1,7 +1,7 @@
 //! Reductions: many values to one, over a list (`list.sum`) or along an axis (`reduce.sum`).
 //!
 //! Along an axis a node receives a list of what is linked, so both are one function. Sums, products
-//! and means are computed in the order of [`tree`], which does not depend on chunks or threads.
+//! and means are computed in the order of `tree`, which does not depend on chunks or threads.
 
 mod number;
 mod scan;
