@@ -2,7 +2,7 @@
 //!
 //! Readers hand a feature's value over; injectors and modifiers hand their input on, which is
 //! evaluated in the changed context. The scope of that input says all there is to say, so their
-//! kernel is [`Kernel::Pass`].
+//! kernel is [`Kernel::Pass`](millstream_kernel::Kernel::Pass).
 
 mod read;
 mod scope;
