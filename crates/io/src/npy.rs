@@ -76,6 +76,10 @@ impl Array<'_> {
                 found: self.data.len().to_string(),
             });
         }
+        if per_row == 0 && n_rows > 0 {
+            // Such rows take no bytes in the file, so nothing would bound the memory they take.
+            return Err(self.no_column());
+        }
         let ty = match ty {
             Some(ty) => ty,
             None => self.native_type()?,
@@ -99,12 +103,12 @@ impl Array<'_> {
             (Lane::F32, [3]) => Type::VEC3,
             (Lane::F32, [4]) => Type::VEC4,
             (Lane::F32, [16] | [4, 4]) => Type::MAT4,
-            (_, [_]) => scalar.list().ok_or_else(|| self.too_many_axes())?,
-            (_, _) => return Err(self.too_many_axes()),
+            (_, [_]) => scalar.list().ok_or_else(|| self.no_column())?,
+            (_, _) => return Err(self.no_column()),
         })
     }
 
-    fn too_many_axes(&self) -> IoError {
+    fn no_column(&self) -> IoError {
         IoError::Unsupported {
             spot: self.spot(),
             what: format!("an array of shape {}", self.header.shape_text()),

@@ -2,7 +2,9 @@
 //!
 //! A call proceeds as [`TableWriter::create`], then [`TableWriter::write_rows`] for each block,
 //! then [`TableWriter::finish`]. Until then the bytes go to a temporary name beside the target;
-//! finishing renames it. A writer that is dropped earlier leaves nothing behind.
+//! finishing renames it, keeping the permissions of a file that is replaced. A writer that is
+//! dropped earlier leaves nothing behind. Devices and pipes, which cannot be replaced, are written
+//! to as streams.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
@@ -75,8 +77,13 @@ impl TableWriter {
         // The columns are checked before anything is made on disk.
         let mut encoder = encoder_of(format, options);
         encoder.begin(&file, &columns, &mut io::sink())?;
-        let temporary = TemporaryFile::beside(path)
-            .map_err(|source| IoError::Write { file: file.clone(), source })?;
+        let failed = |source| IoError::Write { file: file.clone(), source };
+        if std::fs::metadata(path).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
+            let device = OpenOptions::new().write(true).open(path).map_err(failed)?;
+            let out = Box::new(BufWriter::new(device));
+            return Self::to_stream(&file, out, format, options, columns);
+        }
+        let temporary = TemporaryFile::beside(path).map_err(failed)?;
         Self::begin(file, format, options, columns, Sink::File(temporary))
     }
 
@@ -267,11 +274,19 @@ struct TemporaryFile {
 
 impl TemporaryFile {
     fn beside(target: &Path) -> io::Result<Self> {
+        let is_link = std::fs::symlink_metadata(target).is_ok_and(|target| target.is_symlink());
+        let target = if is_link { &target.canonicalize()? } else { target };
+        let replaced = std::fs::metadata(target).ok();
         let Some(name) = target.file_name() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
         };
-        if target.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+        if let Some(replaced) = &replaced {
+            if replaced.is_dir() {
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+            }
+            if replaced.permissions().readonly() {
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
+            }
         }
         for attempt in 0..1000 {
             let mut hidden = std::ffi::OsString::from(".");
@@ -281,7 +296,11 @@ impl TemporaryFile {
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
                     let out = BufWriter::with_capacity(1 << 16, file);
-                    return Ok(Self { out, path, target: target.to_owned(), kept: false });
+                    let temporary = Self { out, path, target: target.to_owned(), kept: false };
+                    if let Some(replaced) = &replaced {
+                        temporary.out.get_ref().set_permissions(replaced.permissions())?;
+                    }
+                    return Ok(temporary);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),

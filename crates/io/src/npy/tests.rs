@@ -88,6 +88,9 @@ fn a_header_that_promises_too_much_allocates_nothing() {
     assert!(matches!(read_as(&of_shape("(2,)"), None), Err(IoError::Length { .. })));
     assert!(matches!(read_as(&of_shape("()"), None).map(|c| c.len()), Ok(1)));
     assert!(matches!(read_as(&of_shape("(9000000000,)"), None), Err(IoError::Limit { .. })));
+    assert!(matches!(read_as(&of_shape("(90000, 0)"), None), Err(IoError::Length { .. })));
+    let nothing = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (90000, 0), }", &[]);
+    assert!(matches!(read_as(&nothing, None), Err(IoError::Unsupported { .. })));
     let huge = "(3, 9999999999999999999, 99)";
     assert!(read_as(&of_shape(huge), None).is_err());
     assert!(matches!(read_as(&of_shape("(0,)"), None), Err(IoError::Length { .. })));

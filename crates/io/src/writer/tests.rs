@@ -68,6 +68,37 @@ fn a_failed_write_leaves_the_old_file() {
 }
 
 #[test]
+fn a_file_that_may_not_be_written_is_not_replaced() {
+    let scratch = Scratch::new("read-only");
+    let path = scratch.0.join("a.csv");
+    std::fs::write(&path, "old").expect("writes");
+    let mut permissions = std::fs::metadata(&path).expect("exists").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).expect("sets");
+    let writer = TableWriter::create(&path, None, WriteOptions::default(), specs());
+    assert!(matches!(writer, Err(IoError::Write { .. })));
+    assert_eq!(std::fs::read_to_string(&path).expect("reads"), "old");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_and_devices_written_to() {
+    let scratch = Scratch::new("links");
+    let (path, link) = (scratch.0.join("a.csv"), scratch.0.join("b.csv"));
+    std::fs::write(&path, "old").expect("writes");
+    std::os::unix::fs::symlink(&path, &link).expect("links");
+    let write = |path: &Path, format| {
+        let mut writer = TableWriter::create(path, format, WriteOptions::default(), specs())?;
+        writer.write_rows(&[Column::from_vec(vec![1_i32])])?;
+        writer.finish()
+    };
+    write(&link, None).expect("writes");
+    assert_eq!(std::fs::read_to_string(&path).expect("reads"), "a\n1\n");
+    assert!(std::fs::symlink_metadata(&link).expect("exists").is_symlink());
+    write(Path::new("/dev/null"), Some(Format::Csv)).expect("writes");
+}
+
+#[test]
 fn a_directory_or_a_missing_one_is_a_named_error() {
     let scratch = Scratch::new("directory");
     for path in [scratch.0.clone(), scratch.0.join("no/a.csv")] {
