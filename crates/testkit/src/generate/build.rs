@@ -259,7 +259,7 @@ impl Building<'_> {
             return source;
         }
         let (min, max) = (self.sketch.constant(0_i32), self.sketch.constant(4_i32));
-        let whole = [("x", source), ("min", min), ("max", max)];
+        let whole = [("x", source), ("minimum", min), ("maximum", max)];
         match self.sketch.type_of(source) {
             ty if ty == Type::I32 => self.sketch.node("mix.clamp", &whole),
             _ => source,
