@@ -1,3 +1,5 @@
+//! Types found out and asked for, and the place of every wrong cell.
+
 use super::*;
 use crate::{ReadOptions, read_bytes};
 use millstream_base::Limits;

@@ -1,3 +1,5 @@
+//! The three forms, columns asked for, and the place of every wrong value.
+
 use super::*;
 use crate::{ReadOptions, read_bytes};
 

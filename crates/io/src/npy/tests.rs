@@ -1,3 +1,5 @@
+//! Shapes, byte and memory orders, and headers that promise what is not there.
+
 use super::*;
 use crate::{ReadOptions, read_bytes};
 use millstream_base::Value;

@@ -1,3 +1,5 @@
+//! Columns of vertices and faces, and the line of every wrong statement.
+
 use super::*;
 use crate::{ColumnChoice, ReadOptions, read_bytes, read_column_bytes};
 use millstream_base::Limits;

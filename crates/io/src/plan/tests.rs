@@ -1,3 +1,5 @@
+//! Which fields make which columns.
+
 use super::*;
 
 const NAMING: Naming = Naming {

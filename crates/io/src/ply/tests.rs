@@ -1,3 +1,5 @@
+//! Properties joined to attributes, both encodings, and headers that promise too much.
+
 use super::*;
 use crate::{ReadOptions, read_bytes};
 

@@ -1,3 +1,5 @@
+//! What is on disk before, after and without the end of a write.
+
 use super::*;
 use millstream_base::Type;
 
