@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, Need};
@@ -9,8 +10,9 @@ use millstream_base::path::Place;
 use millstream_base::{Feature, FeatureSet};
 use millstream_ir::need_map::Fate;
 use millstream_ir::{Plan, StepId, StepOp};
-use millstream_kernel::{Kernel, Registry, ScopeRule};
+use millstream_kernel::{Kernel, NodeDef, Registry, ScopeRule, Settings};
 use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
 
 /// A document needs something of its context that nobody provides.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -153,19 +155,10 @@ fn describe(plan: &Plan, way: &Way) -> String {
 
 /// Which node types have a socket that provides the feature.
 fn hint(registry: &Registry, need: &Need) -> String {
-    let provides = |rule: &ScopeRule| match rule {
-        ScopeRule::Inject { feature, .. } | ScopeRule::Each { feature, .. } => {
-            *feature == need.feature
-        }
-        ScopeRule::Modify { .. } | ScopeRule::Along { .. } => false,
-    };
+    let provides = |def: &Arc<NodeDef>| sockets_provide(def, &need.feature);
     let names: Vec<String> = registry
         .iter()
-        .filter(|def| {
-            def.fixed_signature().is_some_and(|signature| {
-                signature.inputs.iter().any(|socket| socket.scope.iter().any(provides))
-            })
-        })
+        .filter(|def| provides(def))
         .take(6)
         .map(|def| format!("`{}`", def.name))
         .collect();
@@ -176,4 +169,22 @@ fn hint(registry: &Registry, need: &Need) -> String {
     } else {
         format!("link through {} once more", names.join(", "))
     }
+}
+
+/// Whether a socket of the node type injects the feature, with settings that name it if need be.
+fn sockets_provide(def: &NodeDef, feature: &Feature) -> bool {
+    let (name, ty) = (Json::from(feature.name()), Json::from(feature.ty().name()));
+    let given = [("name", &name), ("type", &ty)];
+    let known = given.into_iter().filter(|(key, _)| def.settings.iter().any(|s| s.name == *key));
+    let Ok(settings) = Settings::read(&def.settings, known, &|_| Some(feature.ty())) else {
+        return false;
+    };
+    def.signature(&settings).is_ok_and(|signature| {
+        let mut rules = signature.inputs.iter().flat_map(|socket| &socket.scope);
+        rules.any(|rule| match rule {
+            ScopeRule::Inject { feature: injected, .. }
+            | ScopeRule::Each { feature: injected, .. } => injected == feature,
+            ScopeRule::Modify { .. } | ScopeRule::Along { .. } => false,
+        })
+    })
 }

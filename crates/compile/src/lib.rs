@@ -109,9 +109,8 @@ pub fn order(graph: &Graph) -> Result<Vec<NodeId>, Diagnostics> {
         if nodes.len() > 8 {
             text.push_str("...");
         }
-        let path = nodes.first().map_or_else(NodePath::root, |id| {
-            graph.paths.get(graph.node(*id).path)
-        });
+        let path =
+            nodes.first().map_or_else(NodePath::root, |id| graph.paths.get(graph.node(*id).path));
         passes::PassError::Cycle { nodes: text }.at(path)
     })
 }

@@ -3,7 +3,7 @@
 //! Requires: types equal along links. Establishes: no static node without scopes whose kernel
 //! succeeds has constants only as inputs, unless its result is large or has no text form. A kernel
 //! that fails stays, so that the failure is reported where it is asked for. Kernels run under
-//! tighter limits than evaluations have. Cost: one sweep; each kernel runs at most once.
+//! tighter limits than evaluations have. Cost: one sweep.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::types::Kind;
@@ -66,9 +66,10 @@ impl Folder {
             // Reads are no constants; the others are simplified, whatever they read.
             Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => None,
         }?;
-        let fit = values.iter().zip(&instance.outputs).all(|(value, slot)| {
-            value.ty() == slot.ty && value.bytes() <= MAX_BYTES
-        });
+        let fit = values
+            .iter()
+            .zip(&instance.outputs)
+            .all(|(value, slot)| value.ty() == slot.ty && value.bytes() <= MAX_BYTES);
         fit.then_some(values)
     }
 

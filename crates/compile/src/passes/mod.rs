@@ -12,8 +12,8 @@ mod prune;
 mod replaced;
 mod simplify;
 mod sweep;
-
-
+#[cfg(test)]
+mod tests;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::path::Place;

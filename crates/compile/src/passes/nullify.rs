@@ -25,7 +25,7 @@ pub fn nullify(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagn
     if !graph.instances().as_slice().iter().any(|instance| may_collapse(instance)) {
         return Ok(Changed::No);
     }
-    let rules = [Rule::Collapse, Rule::Simplify, Rule::FoldChanged, Rule::Merge];
+    let rules = [Rule::Collapse, Rule::Simplify, Rule::Fold, Rule::Merge];
     let changed = sweep(graph, cx, &rules)?;
     if changed == Changed::Yes {
         let reached = walk::reachable_from_outputs(graph);
@@ -54,7 +54,11 @@ impl NeedsSoFar {
 
     /// Learns what a node needs, whose inputs were passed. If it passes its first input on in a
     /// context that is the same for all that the input needs: that input.
-    pub(super) fn pass(&mut self, graph: &Graph, id: NodeId) -> Result<Option<Source>, Diagnostics> {
+    pub(super) fn pass(
+        &mut self,
+        graph: &Graph,
+        id: NodeId,
+    ) -> Result<Option<Source>, Diagnostics> {
         let Op::Call(instance_id) = graph.op(id) else { return Ok(None) };
         let links = graph.inputs_of(id);
         // Constants that a sweep adds have ids beyond the table, and no needs.

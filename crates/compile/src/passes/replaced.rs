@@ -69,19 +69,12 @@ impl Replaced {
         }
     }
 
-    /// Rewrites the links of a node; whether any changed.
+    /// Rewrites the links of a node.
     #[inline]
-    pub(super) fn rewrite(&self, graph: &mut Graph, id: NodeId) -> bool {
-        if self.is_empty() {
-            return false;
+    pub(super) fn rewrite(&self, graph: &mut Graph, id: NodeId) {
+        if !self.is_empty() {
+            graph.inputs_of_mut(id).iter_mut().for_each(|link| *link = self.get(*link));
         }
-        let mut changed = false;
-        for link in graph.inputs_of_mut(id) {
-            let new = self.get(*link);
-            changed |= new != *link;
-            *link = new;
-        }
-        changed
     }
 
     /// Rewrites the outputs and removes what was replaced.
@@ -94,4 +87,3 @@ impl Replaced {
         }
     }
 }
-

@@ -23,7 +23,7 @@ pub fn simplify(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diag
     if !graph.ids().any(|id| simpler(graph, &canonical, id).is_some()) {
         return Ok(Changed::No);
     }
-    sweep(graph, cx, &[Rule::Simplify, Rule::FoldChanged, Rule::Merge])
+    sweep(graph, cx, &[Rule::Simplify, Rule::Fold, Rule::Merge])
 }
 
 /// What gives the same as a node, further up.

@@ -4,8 +4,8 @@
 //! carries on: a switch whose selector became constant goes, its arm folds with the next constant,
 //! two nodes that now read the same become one. A second sweep with the same rules finds nothing.
 
-use millstream_base::diagnostics::Diagnostics;
 use millstream_base::Value;
+use millstream_base::diagnostics::Diagnostics;
 use millstream_ir::{Graph, NodeId, Op};
 
 use super::canonical::Canonical;
@@ -21,8 +21,6 @@ use super::{Changed, PassContext};
 pub(super) enum Rule {
     /// Compute what reads constants only.
     Fold,
-    /// The same where a link changed in this sweep: the others were tried before.
-    FoldChanged,
     /// Merge what is equal.
     Merge,
     /// Apply laws.
@@ -39,8 +37,7 @@ struct Sweep<'g> {
     seen: Option<Seen>,
     needs: Option<NeedsSoFar>,
     simplifies: bool,
-    folds_all: bool,
-    folds_changed: bool,
+    folds: bool,
     changed: bool,
 }
 
@@ -59,8 +56,7 @@ pub(super) fn sweep(
         seen: has(Rule::Merge).then(|| Seen::new(graph)),
         needs: has(Rule::Collapse).then(|| NeedsSoFar::new(graph)),
         simplifies: has(Rule::Simplify),
-        folds_all: has(Rule::Fold),
-        folds_changed: has(Rule::FoldChanged),
+        folds: has(Rule::Fold),
         changed: false,
         graph,
     };
@@ -74,7 +70,7 @@ pub(super) fn sweep(
 
 impl Sweep<'_> {
     fn visit(&mut self, id: NodeId) -> Result<(), Diagnostics> {
-        let relinked = self.replaced.rewrite(self.graph, id);
+        self.replaced.rewrite(self.graph, id);
         if let Op::Call(_) = self.graph.op(id) {
             if let Some(needs) = &mut self.needs
                 && let Some(source) = needs.pass(self.graph, id)?
@@ -82,7 +78,7 @@ impl Sweep<'_> {
                 self.replaced.by_source(self.graph, id, source);
                 return Ok(());
             }
-            if (self.folds_all || (self.folds_changed && relinked))
+            if self.folds
                 && let Some(values) = self.folder.fold(self.graph, id)
                 && self.put_constants(id, values)
             {
@@ -124,4 +120,3 @@ impl Sweep<'_> {
         true
     }
 }
-

@@ -1,0 +1,451 @@
+use super::*;
+use expect_test::{Expect, expect};
+use millstream_ir::text;
+use millstream_ir::verify::{Stage, verify};
+use proptest::prelude::*;
+
+type Run = fn(&mut Graph, &PassContext<'_>) -> Result<Changed, Diagnostics>;
+
+fn stage_before(pass: Run) -> Stage {
+    if std::ptr::fn_addr_eq(pass, conversions as Run) { Stage::Lowered } else { Stage::Converted }
+}
+
+/// Runs a pass on the text: sound before and after, nothing left to do for a second run.
+fn check(pass: Run, before: &str, expected: &Expect) {
+    let registry = millstream_nodes::registry();
+    let mut graph = text::parse(before, &registry).unwrap_or_else(|errors| panic!("{errors}"));
+    run_twice(pass, &mut graph, &registry);
+    expected.assert_eq(&text::print_with_paths(&graph));
+}
+
+fn run_twice(pass: Run, graph: &mut Graph, registry: &Registry) {
+    let cx = PassContext { registry, limits: &Limits::default() };
+    assert_eq!(verify(graph, stage_before(pass)), Ok(()), "before the pass");
+    let before = text::print_with_paths(graph);
+    let changed = pass(graph, &cx).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(verify(graph, Stage::Converted), Ok(()), "after the pass");
+    let after = text::print_with_paths(graph);
+    assert_eq!(changed, Changed::when(before != after));
+    assert_eq!(pass(graph, &cx), Ok(Changed::No));
+    assert_eq!(text::print_with_paths(graph), after);
+}
+
+#[test]
+fn conversions_are_shared_and_constants_convert_in_place() {
+    check(
+        conversions,
+        "n0 = input x: f32 = 0.0
+         n1 = const 2
+         n2 = math.add<vec3> n0 n1 # a
+         n3 = math.add<vec3> n0 n2 # b
+         output n3
+         output f: f64 n0
+         output l: list<f64> n0",
+        &expect![[r#"
+            n0 = input x: f32 = 0.0
+            n1 = const 2
+            n2 = math.add n4 n5  # a
+            n3 = math.add n4 n2  # b
+            n4 = convert{"to": "vec3"} n0  # a
+            n5 = const vec3 [2.0, 2.0, 2.0]
+            n6 = convert{"to": "f64"} n0
+            n7 = convert{"to": "list<f64>"} n0
+            output value n3
+            output f n6
+            output l n7
+        "#]],
+    );
+}
+
+#[test]
+fn what_fits_is_not_converted() {
+    check(
+        conversions,
+        "n0 = const 2.0\nn1 = math.add n0 n0\noutput n1",
+        &expect![[r"
+        n0 = const 2.0
+        n1 = math.add n0 n0
+        output n1
+    "]],
+    );
+}
+
+#[test]
+fn constants_fold_as_far_as_they_reach() {
+    check(
+        fold_constants,
+        "n0 = const 2.0
+         n1 = math.add n0 n0 # sum
+         n2 = math.multiply n1 n1
+         n3 = input x: f32 = 0.0
+         n4 = math.add n2 n3
+         output n4",
+        &expect![[r"
+            n0 = const 2.0
+            n1 = const 4.0  # sum
+            n2 = const 16.0
+            n3 = input x: f32 = 0.0
+            n4 = math.add n2 n3
+            output n4
+        "]],
+    );
+}
+
+#[test]
+fn several_outputs_fold_into_several_constants() {
+    check(
+        fold_constants,
+        "n0 = const vec3 [1, 2, 1]
+         n1 = vector.separate_vec3 n0
+         n2 = math.add n1.x n1.y
+         output a n2
+         output b n1.z",
+        &expect![[r"
+            n0 = const vec3 [1.0, 2.0, 1.0]
+            n2 = const 3.0
+            n3 = const 1.0
+            n4 = const 2.0
+            output a n2
+            output b n3
+        "]],
+    );
+}
+
+#[test]
+fn what_reads_the_context_or_fails_does_not_fold() {
+    check(
+        fold_constants,
+        "n0 = context.time
+         n1 = const f64 2
+         n2 = math.add n0 n1
+         n3 = context.with_time n2 n1
+         n4 = const list<f32> [1, 2]
+         n5 = const 7
+         n6 = list.get n4 n5
+         output a n3
+         output b n6",
+        &expect![[r"
+            n0 = context.time
+            n1 = const f64 2.0
+            n2 = math.add n0 n1
+            n3 = context.with_time n2 n1
+            n4 = const list<f32> [1.0, 2.0]
+            n5 = const 7
+            n6 = list.get n4 n5
+            output a n3
+            output b n6
+        "]],
+    );
+}
+
+#[test]
+fn equal_nodes_merge_also_after_their_inputs_merged() {
+    check(
+        merge_duplicates,
+        r#"n0 = input x: f32 = 0.0
+         n1 = math.sin n0 # a
+         n2 = math.sin n0 # group/a
+         n3 = math.expression{"text": "x + 1"} n1
+         n4 = math.expression{"text": "x + 1"} n2
+         n5 = math.expression{"text": "x + 2"} n2
+         n6 = math.add n3 n4
+         n7 = math.add n6 n5
+         output n7"#,
+        &expect![[r#"
+            n0 = input x: f32 = 0.0
+            n1 = math.sin n0  # a
+            n3 = math.expression{"text": "x + 1"} n1
+            n5 = math.expression{"text": "x + 2"} n1
+            n6 = math.add n3 n3
+            n7 = math.add n6 n5
+            output n7
+        "#]],
+    );
+}
+
+#[test]
+fn outputs_of_merged_nodes_keep_their_place() {
+    check(
+        merge_duplicates,
+        "n0 = input v: vec3 = [0, 0, 0]
+         n1 = vector.separate_vec3 n0
+         n2 = vector.separate_vec3 n0
+         n3 = const 1.0
+         n4 = const 1.0
+         n5 = math.add n2.y n4
+         output a n5
+         output b n2.z
+         output c n3",
+        &expect![[r"
+            n0 = input v: vec3 = [0.0, 0.0, 0.0]
+            n1 = vector.separate_vec3 n0
+            n3 = const 1.0
+            n5 = math.add n1.y n3
+            output a n5
+            output b n1.z
+            output c n3
+        "]],
+    );
+}
+
+#[test]
+fn zeros_of_either_sign_are_two_constants() {
+    check(
+        merge_duplicates,
+        "n0 = const 0.0
+         n1 = const -0.0
+         n2 = const f32 \"nan\"
+         n3 = const f32 \"nan\"
+         n4 = math.add n0 n1
+         n5 = math.add n2 n3
+         output a n4
+         output b n5",
+        &expect![[r#"
+            n0 = const 0.0
+            n1 = const -0.0
+            n2 = const f32 "nan"
+            n4 = math.add n0 n1
+            n5 = math.add n2 n2
+            output a n4
+            output b n5
+        "#]],
+    );
+}
+
+#[test]
+fn neutral_constants_go_only_where_bits_stay() {
+    check(
+        simplify,
+        "n0 = input x: f32 = 0.0
+         n1 = const 0.0
+         n2 = const -0.0
+         n3 = math.add n0 n1
+         n4 = math.add n0 n2
+         n5 = const 1.0
+         n6 = math.multiply n5 n4
+         n7 = math.subtract n6 n1
+         output a n3
+         output b n7",
+        &expect![[r"
+            n0 = input x: f32 = 0.0
+            n1 = const 0.0
+            n2 = const -0.0
+            n3 = math.add n0 n1
+            n5 = const 1.0
+            output a n3
+            output b n0
+        "]],
+    );
+}
+
+#[test]
+fn laws_apply_to_pairs_and_repetitions() {
+    check(
+        simplify,
+        "n0 = input x: f32 = 0.0
+         n1 = math.negate n0
+         n2 = math.negate n1
+         n3 = math.absolute n2
+         n4 = math.absolute n3
+         n5 = math.minimum n4 n4
+         output n5",
+        &expect![[r"
+            n0 = input x: f32 = 0.0
+            n1 = math.negate n0
+            n3 = math.absolute n0
+            output n3
+        "]],
+    );
+}
+
+#[test]
+fn a_switch_with_a_known_selector_is_its_arm_and_what_follows_folds() {
+    check(
+        simplify,
+        "n0 = const true
+         n1 = const 2.0
+         n2 = input x: f32 = 0.0
+         n3 = control.switch n0 n2 n1
+         n4 = compare.less n3 n1
+         n5 = control.switch n4 n2 n3
+         n6 = const -7
+         n7 = control.choose n6 [n5 n1]
+         n8 = input i: i32 = 0
+         n9 = control.choose n8 [n7 n7]
+         n10 = math.sin n9
+         n11 = math.sin n2
+         n12 = math.add n10 n11
+         output n12",
+        &expect![[r"
+            n0 = const true
+            n1 = const 2.0
+            n2 = input x: f32 = 0.0
+            n4 = const false
+            n6 = const -7
+            n8 = input i: i32 = 0
+            n10 = math.sin n2
+            n12 = math.add n10 n10
+            output n12
+        "]],
+    );
+}
+
+#[test]
+fn passing_nodes_go() {
+    check(
+        simplify,
+        "n0 = input x: f32 = 0.0
+         n1 = control.pass n0
+         n2 = control.pass n1
+         output n2",
+        &expect![[r"
+            n0 = input x: f32 = 0.0
+            output n0
+        "]],
+    );
+}
+
+#[test]
+fn unused_constant_goes() {
+    check(
+        prune,
+        "n0 = const 2.0
+         n1 = const 3.0
+         n2 = math.add n0 n0
+         n3 = input unread: f32 = 1.0
+         output n2",
+        &expect![[r"
+            n0 = const 2.0
+            n2 = math.add n0 n0
+            input unread: f32 = 1.0
+            output n2
+        "]],
+    );
+}
+
+#[test]
+fn scopes_that_change_nothing_go() {
+    check(
+        nullify,
+        "n0 = input x: f32 = 0.0
+         n1 = const f64 1
+         n2 = time.shift n0 n1 # shifted
+         n3 = context.time # now
+         n4 = time.shift n3 n1 # later
+         n5 = context.with_time n4 n1 # frozen
+         n6 = time.shift n5 n1 # pointless
+         n7 = context.index
+         n8 = context.with_time n7 n3
+         n9 = context.with_index n8 n7
+         output a n2
+         output b n6
+         output c n9",
+        &expect![[r"
+            n0 = input x: f32 = 0.0
+            n1 = const f64 1.0
+            n3 = context.time  # now
+            n4 = time.shift n3 n1  # later
+            n5 = context.with_time n4 n1  # frozen
+            n7 = context.index
+            n9 = context.with_index n7 n7
+            output a n0
+            output b n5
+            output c n9
+        "]],
+    );
+}
+
+#[test]
+fn an_outer_level_sees_the_injector_that_it_passes() {
+    check(
+        nullify,
+        r#"n0 = context.index{"level": 1}
+         n1 = const 3
+         n2 = context.with_index n0 n1
+         n3 = context.with_index n2 n1
+         output n3"#,
+        &expect![[r#"
+            n0 = context.index{"level": 1}
+            n1 = const 3
+            n2 = context.with_index n0 n1
+            n3 = context.with_index n2 n1
+            output n3
+        "#]],
+    );
+}
+
+#[test]
+fn a_scope_whose_reader_went_goes_with_what_it_asked_for() {
+    check(
+        nullify,
+        "n0 = context.time
+         n1 = context.index
+         n2 = time.shift n1 n0
+         n3 = context.with_index n2 n4
+         n4 = const 1
+         n5 = time.shift n3 n0
+         output n5",
+        &expect![[r"
+            n1 = context.index
+            n3 = context.with_index n1 n4
+            n4 = const 1
+            output n3
+        "]],
+    );
+}
+
+/// Random graphs of numbers, switches and scopes.
+fn graph_text() -> impl Strategy<Value = String> {
+    let line = (0..12_u8, any::<[u16; 3]>());
+    proptest::collection::vec(line, 1..40).prop_map(|lines| {
+        let mut text = String::from(
+            "n0 = input x: f32 = 0.5\nn1 = const 1.0\nn2 = const -0.0\nn3 = const true\n\
+             n4 = const f64 2\nn5 = input b: bool = false\nn6 = context.time\n",
+        );
+        let (mut floats, mut bools) = (vec![0, 1, 2], vec![3, 5]);
+        for (i, (kind, picks)) in lines.into_iter().enumerate() {
+            let id = i + 7;
+            let f = |k: usize| floats[picks[k] as usize % floats.len()];
+            let b = bools[picks[2] as usize % bools.len()];
+            let (what, is_float) = match kind {
+                0 => (format!("math.add n{} n{}", f(0), f(1)), true),
+                1 => (format!("math.multiply n{} n{}", f(0), f(1)), true),
+                2 => (format!("math.negate n{}", f(0)), true),
+                3 => (format!("control.switch n{b} n{} n{}", f(0), f(1)), true),
+                4 => (format!("compare.less n{} n{}", f(0), f(1)), false),
+                5 => (format!("boolean.not n{b}"), false),
+                6 => (format!("time.shift n{} n4", f(0)), true),
+                7 => (format!("context.with_time n{} n6", f(0)), true),
+                8 => (format!("convert{{\"to\": \"f32\"}} n{b}"), true),
+                9 => ("convert{\"to\": \"f32\"} n6".into(), true),
+                10 => (format!("control.pass n{}", f(0)), true),
+                _ => (format!("math.absolute n{}", f(0)), true),
+            };
+            text.push_str(&format!("n{id} = {what}\n"));
+            if is_float { &mut floats } else { &mut bools }.push(id);
+        }
+        text + &format!(
+            "output a n{}\noutput b n{}\n",
+            floats[floats.len() - 1],
+            bools[bools.len() - 1]
+        )
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_pass_leaves_a_sound_graph_and_nothing_for_a_second_run(text in graph_text()) {
+        let registry = millstream_nodes::registry();
+        let mut graph = text::parse(&text, &registry).map_err(|errors| {
+            TestCaseError::fail(errors.to_string())
+        })?;
+        for pass in PASSES {
+            run_twice(pass.run, &mut graph, &registry);
+        }
+        // Behind the last pass none finds anything.
+        let cx = PassContext { registry: &registry, limits: &Limits::default() };
+        for pass in PASSES {
+            prop_assert_eq!((pass.run)(&mut graph, &cx), Ok(Changed::No), "{:?}", pass.phase);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use std::time::{Duration, Instant};
+
+use super::documents::{HERON, after, checked, doubling, registry};
+use expect_test::expect;
+use millstream_base::Limits;
+use millstream_compile::{Options, Phase, compile, lower};
+
+#[test]
+fn groups_are_expanded_and_keep_their_paths() {
+    expect![[r#"
+        n0 = input a: vec3 = [0.0, 0.0, 0.0]
+        n1 = input b: vec3 = [1.0, 0.0, 0.0]
+        n2 = input c: vec3 = [0.0, 1.0, 0.0]
+        n3 = vector.distance n0 n1  # ab
+        n4 = vector.distance n0 n2  # ac
+        n5 = vector.distance n1 n2  # bc
+        n6 = math.expression{"text": "(x + y + z) / 2"} n3 n4 n5  # s
+        n7 = math.expression{"text": "s * (s - x) * (s - y) * (s - z)"} n6 n3 n4 n5  # area2/p
+        n8 = math.sqrt n7  # root
+        output area n8
+    "#]]
+    .assert_eq(&after(Phase::Lower, HERON));
+}
+
+#[test]
+fn borders_of_groups_and_muted_nodes_convert_what_crosses_them() {
+    let document = r#"{ "millstream": 1,
+      "inputs": { "x": { "type": "f64", "default": 1 }, "b": { "type": "bool", "default": true } },
+      "outputs": { "y": { "type": "f64", "from": "g.out" }, "z": { "type": "f64", "from": "m.value" } },
+      "nodes": {
+        "g": { "type": "group", "group": "g", "in": { "in": { "input": "x" } } },
+        "m": { "type": "math.add", "muted": true,
+               "in": { "a": { "input": "b" }, "b": { "input": "x" } } }
+      },
+      "groups": { "g": {
+        "inputs": { "in": { "type": "f32" } },
+        "outputs": { "out": { "type": "f64", "from": "s.value" } },
+        "nodes": { "s": { "type": "math.sin", "in": { "x": { "input": "in" } } } }
+      } } }"#;
+    expect![[r#"
+        n0 = input x: f64 = 1.0
+        n1 = input b: bool = true
+        n2 = convert{"to": "f32"} n0  # g
+        n3 = math.sin n2  # g/s
+        n4 = convert{"to": "f64"} n3  # g
+        n5 = convert{"to": "f32"} n1  # m
+        output y n4
+        output z: f64 n5
+    "#]]
+    .assert_eq(&after(Phase::Lower, document));
+}
+
+#[test]
+fn equal_literals_are_one_constant() {
+    let document = r#"{ "millstream": 1,
+      "outputs": { "y": { "type": "f32", "from": "c.value" } },
+      "nodes": {
+        "a": { "type": "math.add", "in": { "a": 1, "b": 2 } },
+        "b": { "type": "math.add", "in": { "a": 2.0, "b": 1 } },
+        "c": { "type": "math.add", "in": { "a": { "from": "a.value" }, "b": { "from": "b.value" } } }
+      } }"#;
+    expect![[r"
+        n0 = const 1.0
+        n1 = const 2.0
+        n2 = math.add n0 n1  # a
+        n3 = math.add n1 n0  # b
+        n4 = math.add n2 n3  # c
+        output y n4
+    "]]
+    .assert_eq(&after(Phase::Lower, document));
+    expect![[r"
+        n4 = const 6.0  # c
+        output y n4
+    "]]
+    .assert_eq(&after(Phase::Nullify, document));
+}
+
+#[test]
+fn forty_groups_each_used_twice_are_refused_at_once() {
+    let checked = checked(&doubling(40));
+    let start = Instant::now();
+    let problems = compile(&checked, &registry(), &Options::default()).expect_err("2^40 nodes");
+    assert!(start.elapsed() < Duration::from_millis(200), "{:?}", start.elapsed());
+    expect!["one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one: expanding the groups takes 25165822 nodes, the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is meant)"].assert_eq(&problems.to_string());
+}
+
+#[test]
+fn the_limit_of_links_holds_where_few_nodes_have_many() {
+    let checked = checked(&doubling(10));
+    let limits = Limits { expanded_nodes: 3000, ..Limits::default() };
+    assert!(lower::lower(&checked, &registry(), &limits).is_err_and(|problems| {
+        problems.iter().all(|problem| problem.code == "lower::expanded_nodes")
+    }));
+    let limits = Limits { expanded_nodes: 4000, ..Limits::default() };
+    assert!(lower::lower(&checked, &registry(), &limits).is_ok());
+}

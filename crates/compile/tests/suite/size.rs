@@ -1,0 +1,27 @@
+//! Large graphs in the default stack; the figures for a million nodes are in the benchmarks.
+
+use super::documents::{checked, registry};
+use crate::large::{chain, random};
+use millstream_compile::{Options, compile};
+
+const N: usize = 200_000;
+
+#[test]
+fn a_long_chain_compiles_in_the_default_stack() {
+    let plan = compile(&checked(&chain(N)), &registry(), &Options::default()).expect("compiles");
+    assert_eq!(plan.steps.len(), N + 1);
+    assert_eq!(plan.steps[plan.outputs[0].source.step].depth as usize, N);
+}
+
+#[test]
+fn a_large_random_graph_compiles_in_the_default_stack() {
+    let plan = compile(&checked(&random(N)), &registry(), &Options::default()).expect("compiles");
+    assert!(plan.steps.len() > N / 2);
+}
+
+#[test]
+fn a_long_chain_of_constants_folds_into_one() {
+    let document = chain(N).replace(r#"{ "input": "x" }"#, "0.5");
+    let plan = compile(&checked(&document), &registry(), &Options::default()).expect("compiles");
+    assert_eq!((plan.steps.len(), plan.constants.len()), (1, 1));
+}
