@@ -44,8 +44,7 @@ pub(crate) fn laid_out(compact: &str) -> String {
                 n_opened += 1;
                 let role = role_of(open.last(), key);
                 let empty = matches!(bytes.get(end), Some(b'}' | b']'));
-                let expanded =
-                    !empty && (role != Role::Other || printer.column() + length > WIDTH);
+                let expanded = !empty && (role != Role::Other || printer.column() + length > WIDTH);
                 printer.out.push_str(token);
                 open.push(Open { role, expanded });
                 if expanded {

@@ -3,17 +3,26 @@
 //! The crate knows the node library only as the `Registry` that it is handed.
 
 mod at;
+pub mod builder;
+pub mod check;
 pub mod checked;
 pub mod fields;
 mod layout;
 pub mod load;
 pub mod model;
 mod problems;
+#[cfg(test)]
+mod properties;
 pub mod save;
+#[cfg(test)]
+mod schema;
 pub mod spot;
+#[cfg(test)]
+mod test_registry;
 pub mod upgrade;
 pub mod view;
 
+pub use check::{CheckError, check, open};
 pub use checked::{
     Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, Muted, MutedOutput,
     Passes, Source,

@@ -22,24 +22,38 @@ pub type Named<T> = IndexMap<Arc<str>, T>;
 
 /// A document: a graph with its groups, as an author wrote it.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(deny_unknown_fields, transform = crate::schema::with_format_version)
+)]
 pub struct Document {
     /// Address of a JSON Schema for text editors.
+    #[cfg_attr(test, schemars(rename = "$schema"))]
     pub schema: Option<Arc<str>>,
     /// Title.
+    #[cfg_attr(test, schemars(default))]
     pub name: Arc<str>,
     /// Frames per second; frame n is tick n at n / fps seconds.
+    #[cfg_attr(test, schemars(default = "crate::schema::default_fps", extend("exclusiveMinimum" = 0)))]
     pub fps: f64,
     /// The frame at which state starts.
+    #[cfg_attr(test, schemars(default))]
     pub start_frame: i64,
     /// What a caller sets.
+    #[cfg_attr(test, schemars(default))]
     pub inputs: Named<InputDef>,
     /// What a caller asks for.
+    #[cfg_attr(test, schemars(default))]
     pub outputs: Named<OutputDef>,
     /// The nodes outside groups.
+    #[cfg_attr(test, schemars(default))]
     pub nodes: Named<Node>,
     /// Groups that nodes may use; all of them stand here, whichever group uses them.
+    #[cfg_attr(test, schemars(default))]
     pub groups: Named<GroupDef>,
     /// What editors keep about how the document looks.
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub view: View,
 }
 
@@ -83,12 +97,12 @@ pub struct InputDef {
     /// Step of a control that changes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
-    /// Unit of measure, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<Arc<str>>,
     /// What it means.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
+    /// Unit of measure, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Arc<str>>,
     /// Where it stands.
     #[serde(skip)]
     pub spot: Spot,
@@ -104,12 +118,12 @@ pub struct OutputDef {
     /// Where its value comes from.
     #[serde(flatten)]
     pub from: OutputFrom,
-    /// Unit of measure, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<Arc<str>>,
     /// What it means.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
+    /// Unit of measure, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Arc<str>>,
     /// Where it stands.
     #[serde(skip)]
     pub spot: Spot,
@@ -131,17 +145,18 @@ pub struct Node {
     /// What it does.
     #[serde(flatten)]
     pub kind: NodeKind,
-    /// What goes in, by socket.
-    #[serde(rename = "in", default, skip_serializing_if = "Fields::is_empty")]
-    pub inputs: Fields<Input>,
     /// Its settings, fixed when the document is compiled.
     #[serde(default, skip_serializing_if = "Fields::is_empty")]
     pub set: Fields<Setting>,
+    /// What goes in, by socket.
+    #[serde(rename = "in", default, skip_serializing_if = "Fields::is_empty")]
+    pub inputs: Fields<Input>,
     /// Passes the first input of an output's type through.
     #[serde(default, skip_serializing_if = "is_false")]
     pub muted: bool,
     /// Version of the node type that the author had; 1 unless written.
-    #[serde(default, skip_serializing_if = "is_first_version")]
+    #[cfg_attr(test, schemars(default = "crate::schema::first_version", range(min = 1)))]
+    #[serde(skip_serializing_if = "is_first_version")]
     pub version: u32,
     /// Where it stands.
     #[serde(skip)]

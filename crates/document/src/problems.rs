@@ -38,10 +38,8 @@ impl Problems {
         span: Span,
         error: &(impl miette::Diagnostic + ?Sized),
     ) {
-        let is_error = !matches!(
-            error.severity(),
-            Some(miette::Severity::Warning | miette::Severity::Advice)
-        );
+        let is_error =
+            !matches!(error.severity(), Some(miette::Severity::Warning | miette::Severity::Advice));
         self.n_errors += usize::from(is_error);
         if self.kept.len() >= MAX_KEPT {
             self.n_dropped += 1;
@@ -55,6 +53,11 @@ impl Problems {
         self.n_errors
     }
 
+    /// Whether further problems are only counted, so that hints for them are of no use.
+    pub(crate) fn is_full(&self) -> bool {
+        self.kept.len() >= MAX_KEPT
+    }
+
     /// `did you mean X?`, or else the text that `otherwise` gives.
     pub(crate) fn suggest<'a>(
         &mut self,
@@ -63,6 +66,9 @@ impl Problems {
         otherwise: impl FnOnce() -> String,
     ) -> String {
         let room = MAX_COMPARED - self.n_compared;
+        if self.is_full() {
+            return String::new();
+        }
         if name.len() > MAX_COMPARED_BYTES || room == 0 {
             return otherwise();
         }

@@ -107,13 +107,13 @@ impl Serialize for Input {
                 Json::Array(items) if items.iter().any(marks_sources) => {
                     entry(serializer, "value", json)
                 }
-                Json::Null
-                | Json::Bool(_)
-                | Json::Number(_)
-                | Json::String(_)
-                | Json::Array(_) => json.serialize(serializer),
+                Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
+                    json.serialize(serializer)
+                }
             },
-            InputValue::Several(sources) => serializer.collect_seq(sources.iter().map(OneOfSeveral)),
+            InputValue::Several(sources) => {
+                serializer.collect_seq(sources.iter().map(OneOfSeveral))
+            }
         }
     }
 }

@@ -114,7 +114,10 @@ pub enum CheckError {
     },
     /// Several sources where one goes.
     #[error("input `{name}` takes one source, not {n}")]
-    #[diagnostic(code(check::several_sources), help("keep one of them, or join them in a node that takes several"))]
+    #[diagnostic(
+        code(check::several_sources),
+        help("keep one of them, or join them in a node that takes several")
+    )]
     SeveralSources {
         /// The socket.
         name: String,
@@ -159,7 +162,10 @@ pub enum CheckError {
     },
     /// Groups inside groups beyond the limit.
     #[error("groups are nested {depth} deep, the limit is {limit}: {path}")]
-    #[diagnostic(code(check::group_depth), help("raise `group_depth` in the limits if this is meant"))]
+    #[diagnostic(
+        code(check::group_depth),
+        help("raise `group_depth` in the limits if this is meant")
+    )]
     GroupDepth {
         /// How deep.
         depth: usize,
@@ -170,7 +176,10 @@ pub enum CheckError {
     },
     /// Too many nodes once groups are expanded.
     #[error("the document has {n} nodes when all groups are expanded, the limit is {limit}")]
-    #[diagnostic(code(check::expanded_nodes), help("raise `expanded_nodes` in the limits if this is meant"))]
+    #[diagnostic(
+        code(check::expanded_nodes),
+        help("raise `expanded_nodes` in the limits if this is meant")
+    )]
     ExpandedNodes {
         /// How many, or more.
         n: String,
@@ -206,7 +215,11 @@ pub enum CheckError {
     },
     /// A default outside the range of its input.
     #[error("the default {default} of input `{name}` is {side}")]
-    #[diagnostic(severity(Warning), code(check::default_out_of_range), help("change the default or the range"))]
+    #[diagnostic(
+        severity(Warning),
+        code(check::default_out_of_range),
+        help("change the default or the range")
+    )]
     DefaultOutOfRange {
         /// The input.
         name: String,
@@ -217,7 +230,11 @@ pub enum CheckError {
     },
     /// A range without content, or of a type without numbers.
     #[error("the range of input `{name}` {reason}")]
-    #[diagnostic(severity(Warning), code(check::useless_range), help("change or remove `min` and `max`"))]
+    #[diagnostic(
+        severity(Warning),
+        code(check::useless_range),
+        help("change or remove `min` and `max`")
+    )]
     UselessRange {
         /// The input.
         name: String,

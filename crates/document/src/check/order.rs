@@ -90,9 +90,8 @@ mod tests {
     #[test]
     fn a_long_chain_needs_no_stack() {
         let n = 1_000_000;
-        let order = sorted(n, |thing, k| {
-            (k == 0 && (thing as usize) < n - 1).then_some(Some(thing + 1))
-        });
+        let order =
+            sorted(n, |thing, k| (k == 0 && (thing as usize) < n - 1).then_some(Some(thing + 1)));
         assert_eq!(order.order[0] as usize, n - 1);
     }
 }

@@ -13,7 +13,10 @@ pub enum LoadError {
     Empty,
     /// The text is longer than the limit.
     #[error("the document has {n_bytes} bytes, the limit is {limit}")]
-    #[diagnostic(code(load::too_large), help("raise `document_bytes` in the limits if this is meant"))]
+    #[diagnostic(
+        code(load::too_large),
+        help("raise `document_bytes` in the limits if this is meant")
+    )]
     TooLarge {
         /// Its length.
         n_bytes: usize,
@@ -36,7 +39,10 @@ pub enum LoadError {
     },
     /// The text starts with a byte order mark.
     #[error("the text starts with a byte order mark")]
-    #[diagnostic(code(load::byte_order_mark), help("save the file as UTF-8 without byte order mark"))]
+    #[diagnostic(
+        code(load::byte_order_mark),
+        help("save the file as UTF-8 without byte order mark")
+    )]
     ByteOrderMark,
     /// The text is not JSON.
     #[error("line {line}, column {column}: {message}")]
@@ -139,7 +145,10 @@ pub enum LoadError {
     AmbiguousSource,
     /// An item of a list of sources that is not a source.
     #[error("{found} in a list of sources")]
-    #[diagnostic(code(load::not_a_source), help("in a list of sources a literal is written {{ \"value\": ... }}"))]
+    #[diagnostic(
+        code(load::not_a_source),
+        help("in a list of sources a literal is written {{ \"value\": ... }}")
+    )]
     NotASource {
         /// What it is.
         found: String,

@@ -148,6 +148,7 @@ fn read(
         words: Words::new(),
         no_word: Arc::from(""),
         n_nodes: 0,
+        misspelt_from: 0,
         parts_lost: false,
     };
     let document = reader.document();

@@ -108,7 +108,7 @@ impl Reader<'_> {
         while let Some(key) = self.field(at, &KEYS, &mut seen) {
             match key {
                 "type" => def.ty = self.word(at, key).unwrap_or_default(),
-                "default" => def.default = self.json(at, key).map(|(json, _)| json),
+                "default" => def.default = self.json(at, || at.entry(key)).map(|(json, _)| json),
                 "min" => def.min = self.bound(at, key),
                 "max" => def.max = self.bound(at, key),
                 "step" => def.step = self.bound(at, key),
@@ -137,6 +137,10 @@ impl Reader<'_> {
     }
 
     fn missing(&mut self, at: At<'_>, start: usize, key: &'static str, hint: &'static str) {
+        // The key may be the one that was misspelt.
+        if self.misspelt_from >= start {
+            return;
+        }
         let range = trimmed(self.text, start..self.cursor.position());
         self.report(at, &range, &LoadError::Missing { whole: at.whole(), key, hint });
     }
@@ -178,7 +182,7 @@ impl Reader<'_> {
                 let range = trimmed(self.text, start..self.cursor.position());
                 self.report(at, &range, &LoadError::AmbiguousSource);
             }
-            0 => self.missing(at, start, "from", "write \"from\": \"node.output\""),
+            0b000 => self.missing(at, start, "from", "write \"from\": \"node.output\""),
             _ => {}
         }
         def
@@ -294,7 +298,7 @@ impl Reader<'_> {
                 self.cursor.skip();
                 continue;
             }
-            if let Some((json, range)) = self.json(at, &name) {
+            if let Some((json, range)) = self.json(at, || format!("setting `{name}`")) {
                 let spot = Spot::new(self.span(&(key.range.start..range.end)));
                 settings.push((name, Setting { json, spot }));
             }
@@ -330,7 +334,7 @@ impl Reader<'_> {
             | JsonKind::Number
             | JsonKind::Bool
             | JsonKind::Null => {
-                self.json(at, "the literal").map(|(json, _)| InputValue::Literal(json))
+                self.json(at, || "the literal".into()).map(|(json, _)| InputValue::Literal(json))
             }
         }
     }
@@ -358,6 +362,7 @@ impl Reader<'_> {
     /// Reads a source written as an object.
     fn source(&mut self, at: At<'_>, before: &Named<Node>) -> Option<InputValue> {
         let start = self.cursor.position();
+        let n_errors = self.problems.n_errors();
         let mut seen = 0;
         let mut value = None;
         self.cursor.enter();
@@ -365,15 +370,20 @@ impl Reader<'_> {
             value = match key {
                 "from" => self.link(at, before).map(InputValue::Link),
                 "input" => self.word(at, key).map(InputValue::Input),
-                _ => self.json(at, "the literal").map(|(json, _)| InputValue::Literal(json)),
+                _ => self
+                    .json(at, || "the literal".into())
+                    .map(|(json, _)| InputValue::Literal(json)),
             };
         }
-        if seen.count_ones() != 1 {
+        if seen.count_ones() == 1 {
+            return value;
+        }
+        // A misspelt key was reported already.
+        if self.problems.n_errors() == n_errors {
             let range = trimmed(self.text, start..self.cursor.position());
             self.report(at, &range, &LoadError::AmbiguousSource);
-            return None;
         }
-        value
+        None
     }
 
     /// Reads `node.output`; the name of a node that was read before is shared.

@@ -31,6 +31,8 @@ pub(super) struct Reader<'t> {
     /// The type of nodes whose type could not be read.
     pub(super) no_word: Arc<str>,
     pub(super) n_nodes: usize,
+    /// Where the last key stood that nothing is known of.
+    pub(super) misspelt_from: usize,
     /// A body lacks parts that it should have, so that looking up names in it is pointless.
     pub(super) parts_lost: bool,
 }
@@ -112,6 +114,7 @@ impl<'t> Reader<'t> {
                     let key_text = shortened(&name);
                     let error = LoadError::UnknownKey { whole: at.whole(), key: key_text, hint };
                     self.lose_parts(at);
+                    self.misspelt_from = key.range.start;
                     self.report(at, &key.range, &error);
                 }
             }
@@ -227,14 +230,18 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads any value; its nesting is limited by the JSON reader.
-    pub(super) fn json(&mut self, at: At<'_>, what: &str) -> Option<(Json, Range<usize>)> {
+    pub(super) fn json(
+        &mut self,
+        at: At<'_>,
+        what: impl FnOnce() -> String,
+    ) -> Option<(Json, Range<usize>)> {
         let range = self.cursor.skip();
         match serde_json::from_str(&self.text[range.clone()]) {
             Ok(json) => Some((json, range)),
             Err(error) => {
                 let message = error.to_string();
                 let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-                self.report(at, &range, &LoadError::Unreadable { what: what.into(), message });
+                self.report(at, &range, &LoadError::Unreadable { what: what(), message });
                 None
             }
         }

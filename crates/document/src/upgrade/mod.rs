@@ -68,10 +68,7 @@ mod tests {
     fn places_are_those_of_the_old_text() {
         let text = r#"{"nodes": {"n": {"type": "t", "links": {"a": "m.value"}}}}"#;
         let (new, origins) = upgraded_format(text, 0);
-        assert_eq!(
-            new,
-            r#"{"nodes":{"n":{"type":"t","in":{"a":{"from":"m.value"}}}}}"#
-        );
+        assert_eq!(new, r#"{"nodes":{"n":{"type":"t","in":{"a":{"from":"m.value"}}}}}"#);
         let at = new.find("\"m.value\"").expect("the link is there");
         let span = origins.of(&(at..at + 9));
         assert_eq!(&text[span.start as usize..span.end as usize], "\"m.value\"");

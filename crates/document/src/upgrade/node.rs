@@ -94,11 +94,7 @@ fn next_upgrade(node: &Node, known: &Known<'_>) -> Option<NodeUpgrade> {
 type Renamed = HashMap<Arc<str>, Vec<(&'static str, &'static str)>>;
 
 /// Makes links follow.
-fn rename_outputs(
-    nodes: &mut Named<Node>,
-    outputs: &mut Named<OutputDef>,
-    renamed: &Renamed,
-) {
+fn rename_outputs(nodes: &mut Named<Node>, outputs: &mut Named<OutputDef>, renamed: &Renamed) {
     let rename = |link: &mut Link| {
         for (old, new) in renamed.get(&link.node).into_iter().flatten() {
             if *link.output == **old {

@@ -1,0 +1,420 @@
+//! Builds documents in Rust code, with handles that know the type of what they stand for.
+//!
+//! A [`Builder`] makes the same [`Document`]s that are written as JSON. What can be linked is an
+//! [`In<T>`](In) or an [`Out<T>`](Out), `T` being the Rust type of the value, or [`Any`]. Which
+//! sockets a node type has only the registry knows, so [`NodeBuilder::arg`] takes a source of any
+//! type and `check` has the last word; functions that state their types take `impl Source<f32>`,
+//! and then a source of another type does not compile.
+
+mod source;
+
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use millstream_base::{Value, ValueType, literal};
+use serde_json::Value as Json;
+
+pub use source::{Linked, Source};
+
+use crate::model::{Document, GroupDef, Input, InputDef, InputValue, Node, NodeKind, OutputDef};
+
+/// Builds a document or a group.
+///
+/// ```
+/// use millstream_document::builder::{Builder, In};
+/// let mut b = Builder::new("Twice and a half");
+/// let x: In<f32> = b.input("x", 1.0_f32);
+/// let sum = b.node("math.add").arg("a", x).arg("b", x).value::<f32>();
+/// let y = b.node("math.add").named("more").arg("a", sum).arg("b", 0.5).value::<f32>();
+/// b.output("y", y);
+/// let document = b.finish();
+/// let names: Vec<&str> = document.nodes.keys().map(|name| &**name).collect();
+/// assert_eq!(names, ["add", "more"]);
+/// let line = r#""more": { "type": "math.add", "in": { "a": { "from": "add.value" }, "b": 0.5 } }"#;
+/// assert!(millstream_document::save(&document).contains(line));
+/// ```
+///
+/// Types that are stated are checked when the program is compiled:
+///
+/// ```
+/// use millstream_document::builder::{Builder, Out, Source};
+/// fn sqrt(b: &mut Builder, x: impl Source<f32>) -> Out<f32> {
+///     b.node("math.sqrt").arg("x", x).value()
+/// }
+/// let mut b = Builder::new("Roots");
+/// let root = sqrt(&mut b, 2.0);
+/// sqrt(&mut b, root);
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use millstream_document::builder::{Builder, Out, Source};
+/// # fn sqrt(b: &mut Builder, x: impl Source<f32>) -> Out<f32> {
+/// #     b.node("math.sqrt").arg("x", x).value()
+/// # }
+/// # let mut b = Builder::new("Roots");
+/// let title = b.node("text.join").value::<std::sync::Arc<str>>();
+/// sqrt(&mut b, title);
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    document: Document,
+    /// Tells the handles of this body from those of others.
+    body: u32,
+    /// How often each name was asked for.
+    numbers: HashMap<Arc<str>, u32>,
+}
+
+/// A type that nobody stated.
+#[derive(Clone, Copy, Debug)]
+pub enum Any {}
+
+/// An input of a document or group, of type `T`.
+#[derive(Debug)]
+pub struct In<T = Any> {
+    body: u32,
+    index: u32,
+    ty: PhantomData<fn() -> T>,
+}
+
+/// An output of a node, of type `T`.
+#[derive(Debug)]
+pub struct Out<T = Any> {
+    node: NodeHandle,
+    output: &'static str,
+    ty: PhantomData<fn() -> T>,
+}
+
+/// A node that was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeHandle {
+    body: u32,
+    index: u32,
+}
+
+/// A group that was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupHandle(Arc<str>);
+
+/// Describes a node; it is added by [`value`](Self::value) or [`add`](Self::add).
+#[must_use = "a node is added by `value` or `add`"]
+#[derive(Debug)]
+pub struct NodeBuilder<'b> {
+    builder: &'b mut Builder,
+    name: Arc<str>,
+    node: Node,
+}
+
+impl Builder {
+    /// A document without content.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        // Handles compare the number only with that of their own body, so the order in which
+        // threads take numbers does not show in documents.
+        static N_BODIES: AtomicU32 = AtomicU32::new(0);
+        Self {
+            document: Document::new(name),
+            body: N_BODIES.fetch_add(1, Ordering::Relaxed),
+            numbers: HashMap::new(),
+        }
+    }
+
+    /// Adds an input with a default. One of the same name is replaced.
+    pub fn input<T: ValueType>(&mut self, name: impl Into<Arc<str>>, default: T) -> In<T> {
+        let default = literal::to_json(&default.into_value());
+        self.any_input(name, T::ty().name(), Some(default)).typed()
+    }
+
+    /// Adds an input that must be given. One of the same name is replaced.
+    pub fn required_input<T: ValueType>(&mut self, name: impl Into<Arc<str>>) -> In<T> {
+        self.any_input(name, T::ty().name(), None).typed()
+    }
+
+    /// Adds an input of a type that has no Rust type here, such as `list<f32>`.
+    pub fn any_input(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        ty: &str,
+        default: Option<Json>,
+    ) -> In<Any> {
+        let def = InputDef { default, ..InputDef::new(ty) };
+        let (index, _) = self.document.inputs.insert_full(name.into(), def);
+        In { body: self.body, index: index as u32, ty: PhantomData }
+    }
+
+    /// The definition of an input, to add range, unit and description.
+    ///
+    /// # Panics
+    /// If the handle is of another document or group.
+    pub fn input_def<T>(&mut self, input: In<T>) -> &mut InputDef {
+        assert_eq!(input.body, self.body, "{FOREIGN}");
+        &mut self.document.inputs[input.index as usize]
+    }
+
+    /// Adds an output. One of the same name is replaced.
+    pub fn output<T: ValueType>(&mut self, name: impl Into<Arc<str>>, from: impl Linked<T>) {
+        self.any_output(name, T::ty().name(), from);
+    }
+
+    /// Adds an output of a type that is stated by name. One of the same name is replaced.
+    pub fn any_output<T>(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        ty: &str,
+        from: impl Linked<T>,
+    ) -> &mut OutputDef {
+        let name = name.into();
+        let def = OutputDef::new(ty, from.linked(self));
+        let (index, _) = self.document.outputs.insert_full(name, def);
+        &mut self.document.outputs[index]
+    }
+
+    /// Describes a node of this type, named after it.
+    pub fn node(&mut self, node_type: impl Into<Arc<str>>) -> NodeBuilder<'_> {
+        let node_type = node_type.into();
+        let name = node_type.rsplit('.').next().unwrap_or_default().into();
+        NodeBuilder { builder: self, name, node: Node::new(NodeKind::Type(node_type)) }
+    }
+
+    /// Describes a node that uses a group, named after it.
+    ///
+    /// ```
+    /// use millstream_document::builder::Builder;
+    /// let mut b = Builder::new("Four times");
+    /// let twice = b.group("twice", |g| {
+    ///     let x = g.required_input::<f32>("x");
+    ///     let sum = g.node("math.add").arg("a", x).arg("b", x).value::<f32>();
+    ///     g.output("value", sum);
+    /// });
+    /// let x = b.input("x", 1.0_f32);
+    /// let two = b.group_node(&twice).arg("x", x).value::<f32>();
+    /// let four = b.group_node(&twice).arg("x", two).value::<f32>();
+    /// b.output("y", four);
+    /// let document = b.finish();
+    /// assert_eq!((document.nodes.len(), document.groups.len()), (2, 1));
+    /// ```
+    pub fn group_node(&mut self, group: &GroupHandle) -> NodeBuilder<'_> {
+        let name = Arc::clone(&group.0);
+        let kind = NodeKind::Group(Arc::clone(&name));
+        NodeBuilder { builder: self, name, node: Node::new(kind) }
+    }
+
+    /// Adds a group; its content is described with a builder of its own. A name that is taken gets
+    /// a number.
+    pub fn group(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        content: impl FnOnce(&mut Self),
+    ) -> GroupHandle {
+        let mut inner = Self::new("");
+        // Groups stand side by side in the document, also those that only this group uses.
+        inner.document.groups = std::mem::take(&mut self.document.groups);
+        content(&mut inner);
+        let Document { inputs, outputs, nodes, groups, .. } = inner.document;
+        self.document.groups = groups;
+        let name = name.into();
+        let mut free = Arc::clone(&name);
+        let mut number = 1_u32;
+        while self.document.groups.contains_key(&free) {
+            number += 1;
+            free = format!("{name}_{number}").into();
+        }
+        let group = GroupDef { inputs, outputs, nodes, ..GroupDef::default() };
+        self.document.groups.insert(Arc::clone(&free), group);
+        GroupHandle(free)
+    }
+
+    /// The document, to set what the builder has no method for.
+    pub fn document_mut(&mut self) -> &mut Document {
+        &mut self.document
+    }
+
+    /// The document.
+    pub fn finish(self) -> Document {
+        self.document
+    }
+
+    /// The name, with a number if it is taken.
+    fn free_name(&mut self, name: &Arc<str>) -> Arc<str> {
+        let number = self.numbers.entry(Arc::clone(name)).or_insert(0);
+        loop {
+            *number += 1;
+            let free =
+                if *number == 1 { Arc::clone(name) } else { format!("{name}_{number}").into() };
+            if !self.document.nodes.contains_key(&free) {
+                return free;
+            }
+        }
+    }
+}
+
+const FOREIGN: &str = "a handle is used in the document or group that it was made in";
+
+impl NodeBuilder<'_> {
+    /// Names the node; a name that is taken gets a number.
+    pub fn named(self, name: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// Gives a socket its source, instead of what it had.
+    pub fn arg<T>(mut self, socket: impl Into<Arc<str>>, source: impl Source<T>) -> Self {
+        let value = source.input_value(self.builder);
+        self.node.inputs.insert(socket, Input::from(value));
+        self
+    }
+
+    /// Gives a socket that takes several sources one more, behind those that it has.
+    pub fn push<T>(mut self, socket: impl Into<Arc<str>>, source: impl Source<T>) -> Self {
+        let socket = socket.into();
+        let value = Input::from(source.input_value(self.builder));
+        let sources = match self.node.inputs.remove(&socket) {
+            None => vec![value],
+            Some(Input { value: InputValue::Several(mut sources), .. }) => {
+                sources.push(value);
+                sources
+            }
+            Some(one) => vec![one, value],
+        };
+        self.node.inputs.insert(socket, Input::from(InputValue::Several(sources)));
+        self
+    }
+
+    /// Sets a setting.
+    pub fn set(mut self, name: impl Into<Arc<str>>, value: impl Into<Json>) -> Self {
+        self.node.set.insert(name, value.into().into());
+        self
+    }
+
+    /// Lets the node pass its inputs through.
+    pub fn muted(mut self) -> Self {
+        self.node.muted = true;
+        self
+    }
+
+    /// States the version of the node type; 1 unless stated.
+    pub fn version(mut self, version: u32) -> Self {
+        self.node.version = version;
+        self
+    }
+
+    /// Adds the node and returns its output called `value`.
+    pub fn value<T>(self) -> Out<T> {
+        self.add().out("value")
+    }
+
+    /// Adds the node.
+    pub fn add(self) -> NodeHandle {
+        let Self { builder, name, node } = self;
+        let name = builder.free_name(&name);
+        let (index, _) = builder.document.nodes.insert_full(name, node);
+        NodeHandle { body: builder.body, index: index as u32 }
+    }
+}
+
+impl NodeHandle {
+    /// The output of this name. That it exists and has the type is for `check` to find out.
+    pub fn out<T>(self, output: &'static str) -> Out<T> {
+        Out { node: self, output, ty: PhantomData }
+    }
+}
+
+impl<T> In<T> {
+    /// The same input, taken to be of type `U`.
+    pub fn typed<U>(self) -> In<U> {
+        In { body: self.body, index: self.index, ty: PhantomData }
+    }
+}
+
+impl<T> Out<T> {
+    /// The same output, taken to be of type `U`.
+    pub fn typed<U>(self) -> Out<U> {
+        Out { node: self.node, output: self.output, ty: PhantomData }
+    }
+
+    /// The node.
+    pub fn node(self) -> NodeHandle {
+        self.node
+    }
+}
+
+// Derives would ask for `T: Clone`.
+impl<T> Clone for In<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for In<T> {}
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Out<T> {}
+
+/// A value as a literal of a document.
+fn literal_of(value: impl Into<Value>) -> InputValue {
+    InputValue::Literal(literal::to_json(&value.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check;
+    use crate::test_registry::registry;
+    use millstream_base::{Limits, Vec3};
+    use serde_json::json;
+
+    #[test]
+    fn built_documents_are_those_of_json() {
+        let mut b = Builder::new("Sums");
+        let size = b.input("size", 2.0_f32);
+        b.input_def(size).max = Some(9.0);
+        let items = b.any_input("items", "list<f32>", Some(json!([1, 2])));
+        let first = b.node("list.first").arg("list", items).value::<f32>();
+        let two = b.node("data.two").arg("x", [1.0, 2.0, 3.0]).add();
+        let all = b
+            .node("math.sum")
+            .push("values", first)
+            .push("values", size)
+            .push("values", 4)
+            .value::<f32>();
+        let formula = b
+            .node("math.expression")
+            .named("sum")
+            .set("text", "a + b")
+            .arg("a", all)
+            .arg("b", two.out::<f64>("number"))
+            .value::<f32>();
+        let muted = b.node("math.sqrt").arg("x", formula).muted().value::<f32>();
+        b.output("y", muted);
+        b.output("p", two.out::<Vec3>("point"));
+        b.output("x", size);
+        let document = b.finish();
+        let (checked, problems) = check(&document, &registry(), &Limits::default());
+        assert!(checked.is_some() && problems.is_empty(), "{problems}");
+        let (again, _) = crate::load(crate::save(&document).as_bytes(), &Limits::default());
+        assert_eq!(again, Some(document));
+    }
+
+    #[test]
+    fn taken_names_get_numbers() {
+        let mut b = Builder::new("");
+        let _ = b.node("math.add").value::<f32>();
+        let _ = b.node("math.add").named("add_2").value::<f32>();
+        let _ = b.node("math.add").value::<f32>();
+        b.group("g", |_| ());
+        assert_eq!(b.group("g", |_| ()).0.as_ref(), "g_2");
+        let names: Vec<String> = b.finish().nodes.keys().map(ToString::to_string).collect();
+        assert_eq!(names, ["add", "add_2", "add_3"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a handle is used in the document or group that it was made in")]
+    fn handles_stay_in_their_body() {
+        let mut b = Builder::new("");
+        let x = b.input("x", 1.0_f32);
+        b.group("g", |g| {
+            let _ = g.node("math.sqrt").arg("x", x).value::<f32>();
+        });
+    }
+}

@@ -1,0 +1,218 @@
+//! Checks one body: shapes, links, order, types, outputs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_kernel::Registry;
+use millstream_kernel::convert::convertible;
+
+use super::error::CheckError;
+use super::face::{BodyDef, Face};
+use super::groups::path;
+use super::instances::Instances;
+use super::links::{Given, Linker, Links, socket_path};
+use super::literals::Literals;
+use super::order::sorted;
+use super::shapes::{NodeShape, Shapes};
+use super::types::{Typed, Typing, mismatch};
+use crate::at::Part;
+use crate::checked::{Body, BodyOutput, CheckedNode, Source};
+use crate::model::{Document, InputValue, OutputFrom};
+use crate::problems::Problems;
+
+/// Checks the bodies of a document; what they share is kept.
+pub(super) struct Checker<'d, 'c> {
+    bodies: &'c [BodyDef<'d>],
+    faces: &'c [Face],
+    shapes: Shapes<'d>,
+    instances: Instances,
+    problems: &'c mut Problems,
+    /// Whether loading could read everything, so that it is known what is not used.
+    pub(super) all_readable: bool,
+}
+
+impl<'d, 'c> Checker<'d, 'c> {
+    pub(super) fn new(
+        document: &'d Document,
+        registry: &'d Registry,
+        bodies: &'c [BodyDef<'d>],
+        faces: &'c [Face],
+        problems: &'c mut Problems,
+    ) -> Self {
+        Self {
+            bodies,
+            faces,
+            shapes: Shapes::new(document, registry),
+            instances: Instances::default(),
+            problems,
+            all_readable: true,
+        }
+    }
+
+    /// Checks one body; there is no result if anything in the document is broken.
+    pub(super) fn body(&mut self, body: usize) -> Option<Body> {
+        let (def, face) = (self.bodies[body], &self.faces[body]);
+        let mut node_shapes = Vec::with_capacity(def.nodes.len());
+        for (name, node) in def.nodes {
+            let at = def.at().part(Part::Node(name));
+            node_shapes.push(self.shapes.of(node, at, self.problems));
+        }
+        let (links, outputs) = self.links(def, face, &mut node_shapes);
+        let sorted = sorted(def.nodes.len(), |node, k| links.dependency(node, k));
+        for cycle in &sorted.cycles {
+            self.report_cycle(&def, cycle);
+        }
+        self.warn_unused(&def, &links);
+        let input_types = face
+            .inputs
+            .iter()
+            .map(|input| input.as_ref().map(|input| self.instances.number(input.ty)));
+        let mut typing = Typing {
+            body: def,
+            face,
+            faces: self.faces,
+            input_types: input_types.collect(),
+            shapes: &self.shapes,
+            node_shapes: &node_shapes,
+            links: &links,
+            instances: &mut self.instances,
+            problems: &mut *self.problems,
+            nodes: vec![Typed::Unknown; def.nodes.len()],
+            partly: HashMap::new(),
+            literals: Literals::default(),
+            sources: vec![Source::Input(u32::MAX); links.slots.len()],
+            muted_groups: HashMap::new(),
+        };
+        typing.visit(&sorted.order);
+        let outputs = checked_outputs(&mut typing, &outputs);
+        if typing.problems.n_errors() > 0 {
+            return None;
+        }
+        finished(typing, outputs, sorted.order)
+    }
+
+    fn links(
+        &mut self,
+        def: BodyDef<'d>,
+        face: &Face,
+        node_shapes: &mut [NodeShape],
+    ) -> (Links<'d>, Vec<Given<'d>>) {
+        let mut linker = Linker {
+            body: def,
+            face,
+            bodies: self.bodies,
+            faces: self.faces,
+            shapes: &self.shapes,
+            node_shapes,
+            problems: &mut *self.problems,
+            used_inputs: vec![false; def.inputs.len()],
+        };
+        let mut outputs = Vec::with_capacity(def.outputs.len());
+        for output in def.outputs.values() {
+            let path = || def.at().path();
+            outputs.push(match &output.from {
+                _ if output.spot.is_unreadable() => Given::Broken,
+                OutputFrom::Link(link) => linker.link(link, output.spot, path),
+                OutputFrom::Input(name) => linker.body_input(name, output.spot, path),
+            });
+        }
+        (linker.resolve(), outputs)
+    }
+
+    /// Reports a circle of nodes, each of which depends on the next.
+    fn report_cycle(&mut self, def: &BodyDef<'_>, cycle: &[u32]) {
+        let node = |i: u32| def.nodes.get_index(i as usize).expect("nodes are counted");
+        // Values flow from the next to the one before, so the circle is told backwards, beginning
+        // with the node that stands first in the document.
+        let first = cycle.iter().enumerate().min_by_key(|(_, node)| **node).map_or(0, |(i, _)| i);
+        let n = cycle.len();
+        let round = (0..=n).map(|k| &**node(cycle[(first + n - k % n) % n]).0);
+        let path = path(round, n + 1, " -> ");
+        let (name, broken) = node(cycle[first]);
+        let feeds = node(cycle[(first + 1) % n]).0;
+        let is_link = |value: &InputValue| match value {
+            InputValue::Link(link) => link.node == *feeds,
+            InputValue::Literal(_) | InputValue::Input(_) | InputValue::Several(_) => false,
+        };
+        let input = broken.inputs.iter().find_map(|(socket, input)| match &input.value {
+            InputValue::Several(sources) => {
+                let source = sources.iter().find(|source| is_link(&source.value))?;
+                Some((socket, source))
+            }
+            value => is_link(value).then_some((socket, input)),
+        });
+        let at = def.at().part(Part::Node(name));
+        let span = input.map_or(broken.spot, |(_, input)| input.spot).span();
+        let at_path = || input.map_or_else(|| at.path(), |(socket, _)| socket_path(at, socket));
+        self.problems.report(at_path, span, &CheckError::Cycle { path });
+    }
+
+    fn warn_unused(&mut self, def: &BodyDef<'_>, links: &Links<'_>) {
+        if !self.all_readable {
+            return;
+        }
+        for ((name, input), used) in def.inputs.iter().zip(&links.used_inputs) {
+            if !used {
+                let warning = CheckError::UnusedInput { name: name.to_string() };
+                self.problems.report(|| def.at().path(), input.spot.span(), &warning);
+            }
+        }
+    }
+}
+
+fn checked_outputs(typing: &mut Typing<'_, '_>, given: &[Given<'_>]) -> Vec<BodyOutput> {
+    let mut outputs = Vec::with_capacity(given.len());
+    let (def, face) = (typing.body, typing.face);
+    for (i, ((name, output), given)) in def.outputs.iter().zip(given).enumerate() {
+        let Some(to) = face.outputs[i] else { continue };
+        let source = match *given {
+            Given::Input(input) => Source::Input(input),
+            Given::Node { node, output } => Source::Node { node, output },
+            Given::Literal(_) | Given::Default | Given::Broken => continue,
+        };
+        if let Some(from) = typing.given_type(*given)
+            && !convertible(from, to)
+        {
+            let at = def.at().part(Part::Output(name));
+            let source_name = match &output.from {
+                OutputFrom::Link(link) => format!("`{link}`"),
+                OutputFrom::Input(name) => format!("input `{name}`"),
+            };
+            let error = mismatch(source_name, (from, to), at.whole());
+            typing.problems.report(|| at.path(), output.spot.span(), &error);
+        }
+        outputs.push(BodyOutput {
+            name: Arc::clone(name),
+            ty: to,
+            source,
+            unit: output.unit.clone(),
+            about: output.about.clone(),
+            span: output.spot.span(),
+        });
+    }
+    outputs
+}
+
+fn finished(mut typing: Typing<'_, '_>, outputs: Vec<BodyOutput>, order: Vec<u32>) -> Option<Body> {
+    let def = typing.body;
+    let mut nodes = Vec::with_capacity(def.nodes.len());
+    for (i, (name, node)) in def.nodes.iter().enumerate() {
+        let slots = typing.links.of_node(i as u32);
+        nodes.push(CheckedNode {
+            name: Arc::clone(name),
+            kind: typing.kind(i as u32, node.muted)?,
+            span: node.spot.span(),
+            first_source: slots.start as u32,
+            n_sources: slots.len() as u32,
+        });
+    }
+    Some(Body {
+        name: Arc::from(def.name),
+        inputs: typing.face.inputs.iter().cloned().collect::<Option<_>>()?,
+        outputs,
+        nodes,
+        sources: typing.sources,
+        literals: typing.literals.into_values(),
+        order,
+    })
+}

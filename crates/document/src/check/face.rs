@@ -1,0 +1,197 @@
+//! What bodies look like from outside: the types and defaults of inputs, the types of outputs.
+
+use std::sync::Arc;
+
+use millstream_base::{Lane, Type, Value, literal};
+use millstream_kernel::Registry;
+use rustc_hash::FxHashMap;
+
+use super::error::CheckError;
+use crate::at::{At, Part};
+use crate::checked::BodyInput;
+use crate::model::{Document, GroupDef, InputDef, Named, Node, OutputDef};
+use crate::problems::{Problems, listed, shortened};
+use crate::spot::Spot;
+
+/// A body as the author wrote it.
+#[derive(Clone, Copy)]
+pub(super) struct BodyDef<'d> {
+    /// Name of the group; empty for the root.
+    pub(super) name: &'d str,
+    pub(super) is_group: bool,
+    pub(super) inputs: &'d Named<InputDef>,
+    pub(super) outputs: &'d Named<OutputDef>,
+    pub(super) nodes: &'d Named<Node>,
+    pub(super) spot: Spot,
+}
+
+/// What a body looks like from outside; `None` where that could not be found out.
+pub(super) struct Face {
+    pub(super) inputs: Vec<Option<BodyInput>>,
+    pub(super) outputs: Vec<Option<Type>>,
+    pub(super) output_names: Vec<Arc<str>>,
+}
+
+impl<'d> BodyDef<'d> {
+    pub(super) fn root(document: &'d Document) -> Self {
+        Self {
+            name: "",
+            is_group: false,
+            inputs: &document.inputs,
+            outputs: &document.outputs,
+            nodes: &document.nodes,
+            spot: Spot::default(),
+        }
+    }
+
+    pub(super) fn group(name: &'d str, group: &'d GroupDef) -> Self {
+        Self {
+            name,
+            is_group: true,
+            inputs: &group.inputs,
+            outputs: &group.outputs,
+            nodes: &group.nodes,
+            spot: group.spot,
+        }
+    }
+
+    pub(super) fn at(&self) -> At<'d> {
+        At::group(self.name)
+    }
+}
+
+/// Finds the faces of bodies; types are looked up by name once each.
+pub(super) struct Faces<'d> {
+    registry: &'d Registry,
+    types: FxHashMap<&'static str, Type>,
+}
+
+impl<'d> Faces<'d> {
+    pub(super) fn new(registry: &'d Registry) -> Self {
+        Self { registry, types: FxHashMap::default() }
+    }
+
+    /// The face of a body; problems with inputs and outputs are reported.
+    pub(super) fn of(&mut self, body: &BodyDef<'_>, problems: &mut Problems) -> Face {
+        let mut face = Face {
+            inputs: Vec::with_capacity(body.inputs.len()),
+            outputs: Vec::with_capacity(body.outputs.len()),
+            output_names: body.outputs.keys().map(Arc::clone).collect(),
+        };
+        for (name, def) in body.inputs {
+            let at = body.at().part(Part::Input(name));
+            face.inputs.push(self.input(name, def, at, problems));
+        }
+        for (name, def) in body.outputs {
+            let at = body.at().part(Part::Output(name));
+            let readable = !def.spot.is_unreadable();
+            face.outputs.push(if readable {
+                self.ty(&def.ty, def.spot, at, problems)
+            } else {
+                None
+            });
+        }
+        face
+    }
+
+    fn input(
+        &mut self,
+        name: &Arc<str>,
+        def: &InputDef,
+        at: At<'_>,
+        problems: &mut Problems,
+    ) -> Option<BodyInput> {
+        if def.spot.is_unreadable() {
+            return None;
+        }
+        let ty = self.ty(&def.ty, def.spot, at, problems)?;
+        let default = match &def.default {
+            Some(json) => match literal::from_json(ty, json) {
+                Ok(value) => Some(value),
+                Err(error) => {
+                    problems.report(|| at.path(), def.spot.span(), &error);
+                    return None;
+                }
+            },
+            None => None,
+        };
+        for warning in range_warnings(name, def, ty, default.as_ref()) {
+            problems.report(|| at.path(), def.spot.span(), &warning);
+        }
+        Some(BodyInput {
+            name: Arc::clone(name),
+            ty,
+            default,
+            min: def.min,
+            max: def.max,
+            step: def.step,
+            unit: def.unit.clone(),
+            about: def.about.clone(),
+            span: def.spot.span(),
+        })
+    }
+
+    fn ty(&mut self, name: &str, spot: Spot, at: At<'_>, problems: &mut Problems) -> Option<Type> {
+        if let Some(ty) = self.types.get(name) {
+            return Some(*ty);
+        }
+        if let Some(ty) = self.registry.type_named(name) {
+            self.types.insert(ty.name(), ty);
+            return Some(ty);
+        }
+        let known = self.registry.type_names();
+        let all = || format!("types: {}, and list<...> of them", listed(known.iter().copied()));
+        let hint = problems.suggest(name, known.iter().copied(), all);
+        let error = CheckError::UnknownType { what: at.whole(), name: shortened(name), hint };
+        problems.report(|| at.path(), spot.span(), &error);
+        None
+    }
+}
+
+fn range_warnings(
+    name: &str,
+    def: &InputDef,
+    ty: Type,
+    default: Option<&Value>,
+) -> Vec<CheckError> {
+    if def.min.is_none() && def.max.is_none() {
+        return Vec::new();
+    }
+    let useless = |reason| vec![CheckError::UselessRange { name: name.into(), reason }];
+    if ty.lanes().is_none() {
+        return useless("has no meaning, because its type is not made of numbers");
+    }
+    if def.min.zip(def.max).is_some_and(|(min, max)| min > max) {
+        return useless("is empty: `min` is above `max`");
+    }
+    let Some(default) = default else { return Vec::new() };
+    let (min, max) = (def.min.unwrap_or(f64::NEG_INFINITY), def.max.unwrap_or(f64::INFINITY));
+    // A bound is met by a default that rounds to the same lane.
+    let side = lanes(default).into_iter().find_map(|x| {
+        let single = matches!(ty.lanes(), Some((Lane::F32, _)));
+        let rounded = |bound: f64| if single { f64::from(bound as f32) } else { bound };
+        if x < rounded(min) {
+            Some(format!("below its smallest value {min}"))
+        } else if x > rounded(max) {
+            Some(format!("above its largest value {max}"))
+        } else {
+            None
+        }
+    });
+    let default = shortened(&default.to_string());
+    side.map(|side| CheckError::DefaultOutOfRange { name: name.into(), default, side })
+        .into_iter()
+        .collect()
+}
+
+/// The lanes of a value as numbers.
+fn lanes(value: &Value) -> Vec<f64> {
+    let Some((lane, n)) = value.ty().lanes() else { return Vec::new() };
+    let number = |bits: u64| match lane {
+        Lane::Bool | Lane::I32 => f64::from(bits as u32 as i32),
+        Lane::I64 => bits as i64 as f64,
+        Lane::F32 => f64::from(f32::from_bits(bits as u32)),
+        Lane::F64 => f64::from_bits(bits),
+    };
+    (0..n as usize).filter_map(|i| value.lane(i)).map(number).collect()
+}

@@ -1,0 +1,139 @@
+//! Groups inside groups: none may contain itself, and the limits of depth and size hold.
+
+use millstream_base::Limits;
+
+use super::error::CheckError;
+use super::face::BodyDef;
+use super::order::sorted;
+use crate::at::Part;
+use crate::model::{Document, NodeKind};
+use crate::problems::Problems;
+
+/// Names shown of a long path.
+const MAX_SHOWN: usize = 16;
+
+/// Which groups a body uses.
+struct Uses {
+    /// Each group once, with how often it is used and the first node that does.
+    groups: Vec<(u32, u64, u32)>,
+    n_calls: u64,
+}
+
+/// Checks how groups use each other; returns which groups are used. Cost: linear in nodes.
+pub(super) fn check_groups(
+    document: &Document,
+    bodies: &[BodyDef<'_>],
+    limits: &Limits,
+    problems: &mut Problems,
+) -> Vec<bool> {
+    let mut marks = vec![u32::MAX; bodies.len()];
+    let uses: Vec<Uses> = bodies.iter().map(|body| uses_of(document, body, &mut marks)).collect();
+    let mut used = vec![false; bodies.len()];
+    for (group, _, _) in uses.iter().flat_map(|uses| &uses.groups) {
+        used[*group as usize] = true;
+    }
+    let order = sorted(bodies.len(), |body, k| {
+        uses[body as usize].groups.get(k as usize).map(|(group, _, _)| Some(*group))
+    });
+    if order.cycles.is_empty() {
+        check_limits(bodies, &uses, &order.order, limits, problems);
+    }
+    for cycle in &order.cycles {
+        let names = cycle.iter().chain(cycle.first()).map(|group| bodies[*group as usize].name);
+        let path = path(names, cycle.len() + 1, " contains ");
+        let first = bodies[cycle[0] as usize];
+        let next = cycle.get(1).unwrap_or(&cycle[0]);
+        let by = uses[cycle[0] as usize].groups.iter().find(|(group, _, _)| group == next);
+        let node = by.and_then(|(_, _, node)| first.nodes.get_index(*node as usize));
+        if let Some((name, node)) = node {
+            let at = first.at().part(Part::Node(name));
+            let error = CheckError::RecursiveGroup { path };
+            problems.report(|| at.path(), node.spot.span(), &error);
+        }
+    }
+    used
+}
+
+/// `marks` has for each group the position of its entry, valid if the entry is of that group.
+fn uses_of(document: &Document, body: &BodyDef<'_>, marks: &mut [u32]) -> Uses {
+    let mut uses = Uses { groups: Vec::new(), n_calls: 0 };
+    for (i, node) in body.nodes.values().enumerate() {
+        let group = match &node.kind {
+            NodeKind::Type(_) => None,
+            NodeKind::Group(name) => document.groups.get_index_of(&**name),
+        };
+        let Some(group) = group else {
+            uses.n_calls += 1;
+            continue;
+        };
+        let at = marks[group] as usize;
+        match uses.groups.get_mut(at).filter(|(known, _, _)| *known as usize == group) {
+            Some((_, n, _)) => *n += 1,
+            None => {
+                marks[group] = uses.groups.len() as u32;
+                uses.groups.push((group as u32, 1, i as u32));
+            }
+        }
+    }
+    uses
+}
+
+fn check_limits(
+    bodies: &[BodyDef<'_>],
+    uses: &[Uses],
+    order: &[u32],
+    limits: &Limits,
+    problems: &mut Problems,
+) {
+    let mut depth = vec![0_usize; bodies.len()];
+    let mut size = vec![0_u64; bodies.len()];
+    for body in order {
+        let body = *body as usize;
+        size[body] = uses[body].n_calls;
+        for (group, n, _) in &uses[body].groups {
+            let group = *group as usize;
+            depth[body] = depth[body].max(depth[group] + 1);
+            size[body] = size[body].saturating_add(size[group].saturating_mul(*n));
+        }
+    }
+    let root = bodies.len() - 1;
+    let deepest = (0..bodies.len()).rev().max_by_key(|body| depth[*body]).unwrap_or(root);
+    if depth[deepest] > limits.group_depth {
+        let mut names = Vec::new();
+        let mut body = deepest;
+        while depth[body] > 0 && names.len() <= MAX_SHOWN {
+            let inside = uses[body].groups.iter().find(|g| depth[g.0 as usize] + 1 == depth[body]);
+            let Some((group, _, _)) = inside else { break };
+            body = *group as usize;
+            names.push(bodies[body].name);
+        }
+        let n_names = depth[deepest];
+        let path = path(names.into_iter(), n_names, " contains ");
+        let error =
+            CheckError::GroupDepth { depth: depth[deepest], limit: limits.group_depth, path };
+        problems.report(String::new, bodies[deepest].spot.span(), &error);
+    }
+    if size[root] > limits.expanded_nodes as u64 {
+        let n = match size[root] {
+            u64::MAX => "more than 18446744073709551614".into(),
+            n => n.to_string(),
+        };
+        let error = CheckError::ExpandedNodes { n, limit: limits.expanded_nodes };
+        problems.report(String::new, bodies[root].spot.span(), &error);
+    }
+}
+
+/// The names in a row, only the first ones if there are many.
+pub(super) fn path<'a>(
+    names: impl Iterator<Item = &'a str>,
+    n_names: usize,
+    between: &str,
+) -> String {
+    let shown: Vec<String> = names.take(MAX_SHOWN).map(|name| format!("`{name}`")).collect();
+    let rest = n_names.saturating_sub(shown.len());
+    let mut text = shown.join(between);
+    if rest > 0 {
+        text += &format!("{between}{rest} more");
+    }
+    text
+}

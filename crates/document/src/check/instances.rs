@@ -1,0 +1,132 @@
+//! Instances of node types, shared by the nodes that agree in type, settings and types.
+//!
+//! A node whose sources have the types of an earlier node's sources gets that node's instance
+//! without any type being looked at again: the *pattern* of a node is its shape and, for each slot,
+//! the type that is linked.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_base::{Type, Value};
+use millstream_kernel::Instance;
+use millstream_kernel::node_def::InstanceError;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::shapes::Shape;
+use crate::checked::{Muted, MutedOutput, Passes};
+
+/// A shape, then for each slot 0 or the number of the linked type; before the slots of a socket that
+/// takes several sources, how many there are.
+pub(super) type Pattern = SmallVec<[u32; 8]>;
+
+/// The number of a type in patterns, from 1.
+pub(super) type TypeNumber = u32;
+
+/// All instances of a document.
+#[derive(Default)]
+pub(super) struct Instances {
+    types: Vec<Type>,
+    numbers: FxHashMap<Type, TypeNumber>,
+    entries: Vec<Entry>,
+    /// Seeded, as everything that documents fill.
+    by_pattern: HashMap<Pattern, u32>,
+    /// By shape, generics and arities.
+    by_types: HashMap<Pattern, u32>,
+}
+
+/// An instance with what checking its nodes needs.
+pub(super) struct Entry {
+    pub(super) instance: Arc<Instance>,
+    /// The types of the outputs.
+    pub(super) outputs: SmallVec<[TypeNumber; 2]>,
+    /// The default of each socket.
+    pub(super) defaults: Vec<Option<Value>>,
+    muted: Option<Arc<Muted>>,
+}
+
+impl Instances {
+    /// The number of a type.
+    pub(super) fn number(&mut self, ty: Type) -> TypeNumber {
+        let types = &mut self.types;
+        *self.numbers.entry(ty).or_insert_with(|| {
+            types.push(ty);
+            types.len() as TypeNumber
+        })
+    }
+
+    pub(super) fn ty(&self, number: TypeNumber) -> Type {
+        self.types[number as usize - 1]
+    }
+
+    pub(super) fn entry(&self, entry: u32) -> &Entry {
+        &self.entries[entry as usize]
+    }
+
+    /// The instance of nodes with this pattern, if there was one.
+    pub(super) fn with_pattern(&self, pattern: &[u32]) -> Option<u32> {
+        self.by_pattern.get(pattern).copied()
+    }
+
+    /// From now on nodes with this pattern have this instance.
+    pub(super) fn remember(&mut self, pattern: Pattern, entry: u32) {
+        self.by_pattern.insert(pattern, entry);
+    }
+
+    /// The instance of a shape for these types and numbers of sources.
+    pub(super) fn make(
+        &mut self,
+        shape_id: u32,
+        shape: &Shape,
+        generics: Vec<Type>,
+        arities: &[u16],
+    ) -> Result<u32, InstanceError> {
+        let mut key = Pattern::new();
+        key.push(shape_id);
+        key.extend(generics.iter().map(|ty| self.number(*ty)));
+        key.extend(arities.iter().map(|arity| u32::from(*arity)));
+        if let Some(entry) = self.by_types.get(&key) {
+            return Ok(*entry);
+        }
+        let mut defaults = Vec::with_capacity(shape.signature.inputs.len());
+        for socket in &shape.signature.inputs {
+            defaults.push(socket.default.value(socket.ty.resolve(&generics)?));
+        }
+        let instance = shape.def.instantiate(shape.settings.clone(), generics, arities)?;
+        let outputs = instance.outputs.iter().map(|slot| self.number(slot.ty)).collect();
+        let entry = self.entries.len() as u32;
+        self.entries.push(Entry { instance: Arc::new(instance), outputs, defaults, muted: None });
+        self.by_types.insert(key, entry);
+        Ok(entry)
+    }
+
+    /// What nodes of this instance do when they are muted.
+    pub(super) fn muted(&mut self, entry: u32) -> Arc<Muted> {
+        let Entry { instance, muted, .. } = &mut self.entries[entry as usize];
+        let made = muted.get_or_insert_with(|| {
+            let inputs = instance.inputs.iter().map(|slot| slot.ty).collect();
+            let types = instance.outputs.iter().map(|slot| slot.ty);
+            Arc::new(passing(inputs, instance.output_names.iter().cloned().zip(types)))
+        });
+        Arc::clone(made)
+    }
+}
+
+/// Passes to each output the first input of its type.
+pub(super) fn passing(
+    inputs: Vec<Type>,
+    outputs: impl IntoIterator<Item = (Arc<str>, Type)>,
+) -> Muted {
+    let outputs = outputs
+        .into_iter()
+        .map(|(name, ty)| {
+            let source = inputs.iter().position(|input| *input == ty);
+            let passes = match source {
+                Some(slot) => Passes::Source(slot as u32),
+                None => Passes::Default(ty.default_value()),
+            };
+            MutedOutput { name, ty, passes }
+        })
+        .collect();
+    Muted { inputs, outputs }
+}

@@ -1,0 +1,177 @@
+//! Checking: resolves every name and type of a document, and reports all that is wrong.
+//!
+//! A check proceeds body by body, groups before the root. First the *faces* of all bodies (types of
+//! inputs and outputs), which need no nodes; then, for each body, the *shapes* of its nodes (node
+//! type and settings), its *links*, their order, and in that order the *types*. What is broken is
+//! reported once and gives values of unknown type, about which later steps keep silent.
+//!
+//! Cost: linear in nodes and links, apart from looking up names; nothing recurses.
+
+mod body;
+mod error;
+mod face;
+mod groups;
+mod instances;
+mod links;
+mod literals;
+mod order;
+mod shapes;
+mod types;
+
+use std::sync::Arc;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::id::Arena;
+use millstream_base::{Limits, Span};
+use millstream_kernel::Registry;
+
+pub use error::CheckError;
+
+use crate::at::{At, Part};
+use crate::checked::Checked;
+use crate::load::{load, name_problem};
+use crate::model::Document;
+use crate::problems::{Problems, shortened};
+use crate::spot::Spot;
+use crate::upgrade::{NodeUpgrade, upgrade_nodes};
+use body::Checker;
+use face::{BodyDef, Faces};
+use groups::check_groups;
+
+/// Checks a document; the result is there unless there are errors.
+///
+/// Parts that loading could not read are errors here too, so that nothing is compiled which the
+/// author did not write; [`open`] reports each such part once.
+pub fn check(
+    document: &Document,
+    registry: &Registry,
+    limits: &Limits,
+) -> (Option<Checked>, Diagnostics) {
+    let mut problems = Problems::default();
+    for body in bodies_of(document) {
+        report_unreadable(&body, &mut problems);
+    }
+    let checked = check_readable(document, registry, limits, &mut problems);
+    let checked = checked.filter(|_| problems.n_errors() == 0);
+    (checked, problems.finish())
+}
+
+/// Loads, upgrades and checks a document: all problems of all phases at once.
+pub fn open(
+    text: &[u8],
+    registry: &Registry,
+    upgrades: &[NodeUpgrade],
+    limits: &Limits,
+) -> (Option<(Document, Checked)>, Diagnostics) {
+    let (document, mut found) = load(text, limits);
+    let Some(mut document) = document else { return (None, found) };
+    upgrade_nodes(&mut document, upgrades);
+    let mut problems = Problems::default();
+    let checked = check_readable(&document, registry, limits, &mut problems);
+    found.append(problems.finish());
+    found.sort_by_place();
+    let checked = checked.filter(|_| !found.has_errors());
+    (checked.map(|checked| (document, checked)), found)
+}
+
+/// Groups in order, the root last.
+fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
+    let groups = document.groups.iter().map(|(name, group)| BodyDef::group(name, group));
+    groups.chain([BodyDef::root(document)]).collect()
+}
+
+/// Checks what could be read; there is no result if anything was reported as an error.
+fn check_readable(
+    document: &Document,
+    registry: &Registry,
+    limits: &Limits,
+    problems: &mut Problems,
+) -> Option<Checked> {
+    let n_nodes = document.n_nodes();
+    if n_nodes > limits.nodes {
+        let error = CheckError::TooManyNodes { n: n_nodes, limit: limits.nodes };
+        problems.report(String::new, Span::default(), &error);
+        return None;
+    }
+    if !document.fps.is_finite() || document.fps <= 0.0 {
+        let error = CheckError::BadFps { fps: document.fps.to_string() };
+        problems.report(String::new, Span::default(), &error);
+    }
+    let bodies = bodies_of(document);
+    for body in &bodies {
+        check_names(body, problems);
+    }
+    let mut faces = Faces::new(registry);
+    let faces: Vec<_> = bodies.iter().map(|body| faces.of(body, problems)).collect();
+    let used = check_groups(document, &bodies, limits, problems);
+    let all_readable = bodies.iter().all(|body| unreadable_parts(body).next().is_none());
+    let mut checker = Checker::new(document, registry, &bodies, &faces, problems);
+    checker.all_readable = all_readable;
+    let checked: Vec<_> = (0..bodies.len()).map(|body| checker.body(body)).collect();
+    if all_readable {
+        for ((name, group), used) in document.groups.iter().zip(used) {
+            if !used {
+                let warning = CheckError::UnusedGroup { name: name.to_string() };
+                problems.report(|| At::group(name).path(), group.spot.span(), &warning);
+            }
+        }
+    }
+    if problems.n_errors() > 0 {
+        return None;
+    }
+    let bodies: Option<Arena<_, _>> = checked.into_iter().collect();
+    let bodies = bodies?;
+    let root = bodies.ids().next_back()?;
+    Some(Checked {
+        bodies,
+        root,
+        name: Arc::clone(&document.name),
+        fps: document.fps,
+        start_frame: document.start_frame,
+    })
+}
+
+/// Checks the names of parts built in code; loading has checked those of text.
+fn check_names(body: &BodyDef<'_>, problems: &mut Problems) {
+    let at = body.at();
+    let mut check = |what: &'static str, name: &str, spot: Spot, at: At<'_>| {
+        if spot.span().is_empty()
+            && let Some(reason) = name_problem(name)
+        {
+            let error = CheckError::BadName { what, name: shortened(name), reason };
+            problems.report(|| at.path(), Span::default(), &error);
+        }
+    };
+    if body.is_group {
+        check("a group", body.name, body.spot, at);
+    }
+    for (name, def) in body.inputs {
+        check("an input", name, def.spot, at.part(Part::Input(name)));
+    }
+    for (name, def) in body.outputs {
+        check("an output", name, def.spot, at.part(Part::Output(name)));
+    }
+    for (name, node) in body.nodes {
+        check("a node", name, node.spot, at.part(Part::Node(name)));
+    }
+}
+
+/// The parts of a body that loading could not read.
+fn unreadable_parts<'d>(body: &BodyDef<'d>) -> impl Iterator<Item = (At<'d>, Spot)> {
+    let at = body.at();
+    let parts = std::iter::once((at, body.spot))
+        .chain(body.inputs.iter().map(move |(name, def)| (at.part(Part::Input(name)), def.spot)))
+        .chain(body.outputs.iter().map(move |(name, def)| (at.part(Part::Output(name)), def.spot)))
+        .chain(body.nodes.iter().map(move |(name, node)| (at.part(Part::Node(name)), node.spot)));
+    parts.filter(|(_, spot)| spot.is_unreadable())
+}
+
+fn report_unreadable(body: &BodyDef<'_>, problems: &mut Problems) {
+    for (at, spot) in unreadable_parts(body) {
+        let error = CheckError::Unreadable { what: at.whole() };
+        problems.report(|| at.path(), spot.span(), &error);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! What nodes look like from outside before types are known: node types with their settings.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use millstream_base::Span;
+use millstream_kernel::settings::SettingError;
+use millstream_kernel::{NodeDef, Registry, Settings, Signature};
+use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
+
+use super::error::CheckError;
+use crate::at::At;
+use crate::fields::Fields;
+use crate::model::{Document, Node, NodeKind, Setting};
+use crate::problems::{Problems, listed, shortened};
+
+/// A node type with settings.
+pub(super) struct Shape {
+    pub(super) def: Arc<NodeDef>,
+    pub(super) settings: Settings,
+    pub(super) signature: Signature,
+}
+
+/// What a node looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NodeShape {
+    /// The shape at this position.
+    Def(u32),
+    /// The body at this position.
+    Group(u32),
+    /// Nobody knows; the reason has been reported.
+    Broken,
+}
+
+/// All shapes of a document, each once.
+pub(super) struct Shapes<'d> {
+    document: &'d Document,
+    registry: &'d Registry,
+    shapes: Vec<Shape>,
+    /// Node types whose name is in the registry, with their shape without settings.
+    plain: FxHashMap<&'d str, (&'d Arc<NodeDef>, Option<u32>)>,
+    /// Seeded, because the settings come from documents that nobody vouches for.
+    with_settings: HashMap<SettingsKey<'d>, u32>,
+}
+
+#[derive(PartialEq)]
+struct SettingsKey<'d> {
+    node_type: &'d str,
+    set: &'d Fields<Setting>,
+}
+impl Eq for SettingsKey<'_> {}
+
+impl Hash for SettingsKey<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.node_type.hash(state);
+        for (name, setting) in self.set.iter() {
+            name.hash(state);
+            setting.json.hash(state);
+        }
+    }
+}
+
+impl<'d> Shapes<'d> {
+    pub(super) fn new(document: &'d Document, registry: &'d Registry) -> Self {
+        Self {
+            document,
+            registry,
+            shapes: Vec::new(),
+            plain: FxHashMap::default(),
+            with_settings: HashMap::new(),
+        }
+    }
+
+    pub(super) fn get(&self, shape: u32) -> &Shape {
+        &self.shapes[shape as usize]
+    }
+
+    /// The shape of a node; what keeps it from having one is reported.
+    pub(super) fn of(&mut self, node: &'d Node, at: At<'_>, problems: &mut Problems) -> NodeShape {
+        if node.spot.is_unreadable() {
+            return NodeShape::Broken;
+        }
+        match &node.kind {
+            NodeKind::Type(name) => self.of_type(node, name, at, problems),
+            NodeKind::Group(name) => match self.document.groups.get_index_of(&**name) {
+                Some(group) => NodeShape::Group(group as u32),
+                None => {
+                    let groups = self.document.groups.keys().map(|name| &**name);
+                    let none = || match self.document.groups.len() {
+                        0 => "the document has no groups".into(),
+                        _ => format!("groups: {}", listed(groups.clone())),
+                    };
+                    let hint = problems.suggest(name, groups.clone(), none);
+                    let error = CheckError::UnknownGroup { name: shortened(name), hint };
+                    problems.report(|| at.path(), node.spot.span(), &error);
+                    NodeShape::Broken
+                }
+            },
+        }
+    }
+
+    fn of_type(
+        &mut self,
+        node: &'d Node,
+        name: &'d Arc<str>,
+        at: At<'_>,
+        problems: &mut Problems,
+    ) -> NodeShape {
+        let (def, plain) = match self.plain.get(&**name) {
+            Some(known) => *known,
+            None => match self.registry.get(name) {
+                Some(def) => *self.plain.entry(name).or_insert((def, None)),
+                None => {
+                    self.report_unknown_type(node, name, at, problems);
+                    return NodeShape::Broken;
+                }
+            },
+        };
+        if node.version != def.version {
+            let hint = if node.version > def.version {
+                "open it with a newer release of the node library"
+            } else {
+                "there is no upgrade; make the node again"
+            };
+            let name = name.to_string();
+            let (version, known) = (node.version, def.version);
+            let error = CheckError::NodeVersion { name, version, known, hint };
+            problems.report(|| at.path(), node.spot.span(), &error);
+            return NodeShape::Broken;
+        }
+        if node.set.is_empty()
+            && let Some(shape) = plain
+        {
+            return NodeShape::Def(shape);
+        }
+        let key = SettingsKey { node_type: name, set: &node.set };
+        if !node.set.is_empty()
+            && let Some(shape) = self.with_settings.get(&key)
+        {
+            return NodeShape::Def(*shape);
+        }
+        let Some(shape) = self.made(node, def, at, problems) else { return NodeShape::Broken };
+        let id = self.shapes.len() as u32;
+        self.shapes.push(shape);
+        if node.set.is_empty() {
+            self.plain.insert(name, (def, Some(id)));
+        } else {
+            self.with_settings.insert(key, id);
+        }
+        NodeShape::Def(id)
+    }
+
+    fn made(
+        &self,
+        node: &Node,
+        def: &Arc<NodeDef>,
+        at: At<'_>,
+        problems: &mut Problems,
+    ) -> Option<Shape> {
+        let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
+        let type_named = |name: &str| self.registry.type_named(name);
+        let settings = match Settings::read(&def.settings, given, &type_named) {
+            Ok(settings) => settings,
+            Err(errors) => {
+                for error in &errors {
+                    report_setting(node, error, at, problems);
+                }
+                return None;
+            }
+        };
+        match def.signature(&settings).map(Cow::into_owned) {
+            Ok(signature) => Some(Shape { def: Arc::clone(def), settings, signature }),
+            Err(error) => {
+                report_setting(node, &error, at, problems);
+                None
+            }
+        }
+    }
+
+    fn report_unknown_type(&self, node: &Node, name: &str, at: At<'_>, problems: &mut Problems) {
+        let hint = if problems.is_full() {
+            String::new()
+        } else if self.document.groups.contains_key(name) {
+            let name = shortened(name);
+            format!("a group is used with \"type\": \"group\", \"group\": \"{name}\"")
+        } else {
+            let near = (name.len() <= 256).then(|| self.registry.nearest(name)).flatten();
+            near.map_or_else(
+                || "`millstream nodes` lists all node types".into(),
+                |near| format!("did you mean `{near}`?"),
+            )
+        };
+        let error = CheckError::UnknownNodeType { name: shortened(name), hint };
+        problems.report(|| at.path(), node.spot.span(), &error);
+    }
+}
+
+/// Reports a problem with a setting of a node, at the setting.
+pub(super) fn report_setting(
+    node: &Node,
+    error: &SettingError,
+    at: At<'_>,
+    problems: &mut Problems,
+) {
+    let setting = node.set.get(error.name());
+    let span = setting.map_or(node.spot.span(), |setting| match error {
+        SettingError::Refused { range: Some((start, end)), .. } => {
+            part_of_text(setting, *start, *end).unwrap_or(setting.spot.span())
+        }
+        SettingError::Refused { range: None, .. }
+        | SettingError::Unknown { .. }
+        | SettingError::WrongValue { .. }
+        | SettingError::Missing { .. } => setting.spot.span(),
+        // The enum is of another crate and may grow.
+        _ => setting.spot.span(),
+    });
+    problems.report(|| at.path(), span, error);
+}
+
+/// The bytes of the document that hold these bytes of a setting's text; `None` if the text is
+/// written with escapes.
+fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
+    let Json::String(text) = &setting.json else { return None };
+    let span = setting.spot.span();
+    let plain = text.chars().all(|c| c != '"' && c != '\\' && !c.is_control());
+    if !plain || span.is_empty() || end > text.len() {
+        return None;
+    }
+    // The spot ends with the closing quote.
+    let first = (span.end as usize).checked_sub(1 + text.len())?;
+    Some(Span::new(first + start, first + end.max(start + 1).min(text.len())))
+}

@@ -1,0 +1,448 @@
+//! Finds the types of the nodes of one body, and with them their instances and literals.
+//!
+//! Nodes are visited behind the nodes that they take values from. What is broken gives values of
+//! unknown type, about which nothing more is said.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_base::id::Id;
+use millstream_base::{Type, literal};
+use millstream_kernel::convert::convertible;
+use millstream_kernel::node_def::InstanceError;
+use millstream_kernel::signature::{InputFact, Socket, SocketType};
+use serde_json::Value as Json;
+use smallvec::SmallVec;
+
+use super::error::CheckError;
+use super::face::{BodyDef, Face};
+use super::instances::{Instances, Pattern, TypeNumber, passing};
+use super::links::{Given, Links, socket_path};
+use super::literals::Literals;
+use super::shapes::{NodeShape, Shape, Shapes, report_setting};
+use crate::at::Part;
+use crate::checked::{BodyId, CheckedKind, Muted, Source};
+use crate::model::{Input, InputValue, Node};
+use crate::problems::Problems;
+use crate::spot::Spot;
+
+/// What is known of a node.
+#[derive(Clone, Copy)]
+pub(super) enum Typed {
+    /// Not visited, or nothing.
+    Unknown,
+    /// The instance at this position.
+    Call(u32),
+    /// The body at this position.
+    Group(u32),
+    /// Only the types of some outputs.
+    Partly,
+}
+
+/// The state of typing one body.
+pub(super) struct Typing<'d, 'c> {
+    pub(super) body: BodyDef<'d>,
+    pub(super) face: &'c Face,
+    pub(super) faces: &'c [Face],
+    pub(super) shapes: &'c Shapes<'d>,
+    pub(super) node_shapes: &'c [NodeShape],
+    pub(super) links: &'c Links<'d>,
+    pub(super) instances: &'c mut Instances,
+    pub(super) problems: &'c mut Problems,
+    pub(super) input_types: Vec<Option<TypeNumber>>,
+    pub(super) nodes: Vec<Typed>,
+    /// Outputs of nodes that are typed partly.
+    pub(super) partly: HashMap<u32, Vec<Option<Type>>>,
+    pub(super) literals: Literals,
+    pub(super) sources: Vec<Source>,
+    pub(super) muted_groups: HashMap<u32, Arc<Muted>>,
+}
+
+impl<'d> Typing<'d, '_> {
+    /// Visits the nodes in this order.
+    pub(super) fn visit(&mut self, order: &[u32]) {
+        let mut pattern = Pattern::new();
+        for node in order {
+            self.nodes[*node as usize] = match self.node_shapes[*node as usize] {
+                NodeShape::Def(shape) => self.call(*node, shape, &mut pattern),
+                NodeShape::Group(group) => self.group(*node, group),
+                NodeShape::Broken => Typed::Unknown,
+            };
+        }
+    }
+
+    /// The type of what is given; `None` if unknown or a literal.
+    pub(super) fn given_type(&self, given: Given<'_>) -> Option<Type> {
+        self.given_number(given).map(|number| self.instances.ty(number)).or_else(|| match given {
+            Given::Node { node, output } => self.other_type(node, output),
+            Given::Literal(_) | Given::Input(_) | Given::Default | Given::Broken => None,
+        })
+    }
+
+    /// The number of the type of what is given, where it is at hand.
+    fn given_number(&self, given: Given<'_>) -> Option<TypeNumber> {
+        match given {
+            Given::Input(input) => self.input_types[input as usize],
+            Given::Node { node, output } => match self.nodes[node as usize] {
+                Typed::Call(entry) => Some(self.instances.entry(entry).outputs[output as usize]),
+                Typed::Unknown | Typed::Group(_) | Typed::Partly => None,
+            },
+            Given::Literal(_) | Given::Default | Given::Broken => None,
+        }
+    }
+
+    /// The type of an output of a node that is no call.
+    fn other_type(&self, node: u32, output: u32) -> Option<Type> {
+        match self.nodes[node as usize] {
+            Typed::Group(group) => self.faces[group as usize].outputs[output as usize],
+            Typed::Partly => self.partly.get(&node)?.get(output as usize).copied().flatten(),
+            Typed::Unknown | Typed::Call(_) => None,
+        }
+    }
+
+    fn call(&mut self, node: u32, shape_id: u32, pattern: &mut Pattern) -> Typed {
+        let shapes = self.shapes;
+        let shape = shapes.get(shape_id);
+        let slots = self.links.of_node(node);
+        let known = self.read_pattern(node, shape_id, shape, pattern);
+        let entry = match known.then(|| self.instances.with_pattern(pattern)).flatten() {
+            Some(entry) => entry,
+            None => match self.first_with_pattern(node, shape_id, shape) {
+                Ok((entry, by_links)) => {
+                    if known && by_links {
+                        self.instances.remember(pattern.clone(), entry);
+                    }
+                    entry
+                }
+                Err(typed) => return typed,
+            },
+        };
+        for (slot, at) in slots.enumerate() {
+            let source = match self.links.slots[at] {
+                Given::Input(input) => Some(Source::Input(input)),
+                Given::Node { node, output } => Some(Source::Node { node, output }),
+                Given::Literal(json) => {
+                    let input = &self.instances.entry(entry).instance.inputs[slot];
+                    let (ty, socket) = (input.ty, input.socket);
+                    self.literal(node, ty, json, || &shape.signature.inputs[socket as usize].name)
+                }
+                Given::Default => {
+                    let entry = self.instances.entry(entry);
+                    let socket = entry.instance.inputs[slot].socket;
+                    let default = entry.defaults[socket as usize].clone();
+                    default.map(|value| Source::Literal(self.literals.intern(value)))
+                }
+                Given::Broken => None,
+            };
+            if let Some(source) = source {
+                self.sources[at] = source;
+            }
+        }
+        Typed::Call(entry)
+    }
+
+    /// Writes the pattern of a node; false if the type of a source is unknown.
+    fn read_pattern(
+        &mut self,
+        node: u32,
+        shape_id: u32,
+        shape: &Shape,
+        pattern: &mut Pattern,
+    ) -> bool {
+        pattern.clear();
+        pattern.push(shape_id);
+        if shape.signature.inputs.iter().any(|socket| socket.multiple) {
+            pattern.extend(self.arities(node, shape).iter().map(|arity| u32::from(*arity)));
+        }
+        for at in self.links.of_node(node) {
+            let given = self.links.slots[at];
+            let number = match given {
+                Given::Literal(_) | Given::Default => 0,
+                Given::Broken => return false,
+                Given::Input(_) | Given::Node { .. } => match self.given_number(given) {
+                    Some(number) => number,
+                    None => match self.given_type(given) {
+                        Some(ty) => self.instances.number(ty),
+                        None => return false,
+                    },
+                },
+            };
+            pattern.push(number);
+        }
+        true
+    }
+
+    /// How many sources each socket has.
+    fn arities(&self, node: u32, shape: &Shape) -> SmallVec<[u16; 8]> {
+        let slots = self.links.of_node(node);
+        let inputs = &self.body.nodes[node as usize].inputs;
+        let arity = |socket: &Socket| {
+            let given = socket.multiple.then(|| inputs.get(&socket.name)).flatten();
+            match given.map(|input| &input.value) {
+                Some(InputValue::Several(sources)) => sources.len() as u16,
+                Some(InputValue::Literal(Json::Array(items))) if items.is_empty() => 0,
+                Some(InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_))
+                | None => 1,
+            }
+        };
+        let arities: SmallVec<[u16; 8]> = shape.signature.inputs.iter().map(arity).collect();
+        debug_assert_eq!(arities.iter().map(|n| usize::from(*n)).sum::<usize>(), slots.len());
+        arities
+    }
+
+    /// Finds the instance of a node whose pattern is new, and whether the links alone decide it.
+    fn first_with_pattern(
+        &mut self,
+        node: u32,
+        shape_id: u32,
+        shape: &Shape,
+    ) -> Result<(u32, bool), Typed> {
+        let (name, def) = self.named_node(node);
+        let at = self.body.at().part(Part::Node(name));
+        let slots = self.links.of_node(node);
+        let arities = self.arities(node, shape);
+        let mut facts: Vec<(usize, InputFact<'_>)> = Vec::with_capacity(slots.len());
+        let mut unknown: SmallVec<[u8; 4]> = SmallVec::new();
+        let mut linked: SmallVec<[u8; 4]> = SmallVec::new();
+        let sockets = arities
+            .iter()
+            .enumerate()
+            .flat_map(|(socket, arity)| std::iter::repeat_n(socket, usize::from(*arity)));
+        for (slot, socket) in slots.clone().zip(sockets) {
+            let given = self.links.slots[slot];
+            let generic = match shape.signature.inputs[socket].ty {
+                SocketType::Exact(_) => None,
+                SocketType::Generic(g) | SocketType::ListOf(g) => Some(g),
+            };
+            match (given, self.given_type(given)) {
+                (Given::Literal(json), _) => facts.push((socket, InputFact::Literal(json))),
+                (_, Some(ty)) => {
+                    facts.push((socket, InputFact::Linked(ty)));
+                    linked.extend(generic);
+                }
+                (Given::Default, None) => {}
+                (Given::Input(_) | Given::Node { .. } | Given::Broken, None) => {
+                    unknown.extend(generic);
+                }
+            }
+        }
+        let generics = match shape.signature.resolve(&facts) {
+            Ok(generics) => generics,
+            Err(errors) => {
+                if unknown.is_empty() {
+                    for error in &errors {
+                        self.problems.report(|| at.path(), def.spot.span(), error);
+                    }
+                }
+                return Err(self.partly(node, shape, &[], &unknown));
+            }
+        };
+        let all_fit = self.check_links(node, shape, &generics, &arities, &unknown);
+        let has_unknown = slots.clone().any(|slot| self.is_unknown(self.links.slots[slot]));
+        if !all_fit || has_unknown {
+            return Err(self.partly(node, shape, &generics, &unknown));
+        }
+        let by_links = (0..shape.signature.generics.len()).all(|g| linked.contains(&(g as u8)));
+        let made = self.instances.make(shape_id, shape, generics, &arities);
+        made.map(|entry| (entry, by_links)).map_err(|error| {
+            match &error {
+                InstanceError::Setting(error) => report_setting(def, error, at, self.problems),
+                InstanceError::Type(error) => {
+                    self.problems.report(|| at.path(), def.spot.span(), error);
+                }
+            }
+            Typed::Unknown
+        })
+    }
+
+    fn is_unknown(&self, given: Given<'_>) -> bool {
+        match given {
+            Given::Literal(_) | Given::Default => false,
+            Given::Broken => true,
+            Given::Input(_) | Given::Node { .. } => self.given_type(given).is_none(),
+        }
+    }
+
+    /// The types of outputs that do not depend on unknown generics.
+    fn partly(&mut self, node: u32, shape: &Shape, generics: &[Type], unknown: &[u8]) -> Typed {
+        let ty = |socket: SocketType| match socket {
+            SocketType::Exact(ty) => Some(ty),
+            SocketType::Generic(g) | SocketType::ListOf(g) => {
+                let known = (g as usize) < generics.len() && !unknown.contains(&g);
+                known.then(|| socket.resolve(generics).ok()).flatten()
+            }
+        };
+        let outputs = shape.signature.outputs.iter().map(|output| ty(output.ty)).collect();
+        self.partly.insert(node, outputs);
+        Typed::Partly
+    }
+
+    /// Whether the known types of all sources convert to those of their slots; reports the others.
+    fn check_links(
+        &mut self,
+        node: u32,
+        shape: &Shape,
+        generics: &[Type],
+        arities: &[u16],
+        unknown: &[u8],
+    ) -> bool {
+        let mut all_fit = true;
+        let mut slot = self.links.of_node(node).start;
+        for (socket, arity) in shape.signature.inputs.iter().zip(arities) {
+            let open = match socket.ty {
+                SocketType::Exact(_) => false,
+                SocketType::Generic(g) | SocketType::ListOf(g) => unknown.contains(&g),
+            };
+            let to = socket.ty.resolve(generics).ok().filter(|_| !open);
+            for k in 0..*arity {
+                let given = self.links.slots[slot];
+                slot += 1;
+                if let (Some(from), Some(to)) = (self.given_type(given), to)
+                    && !convertible(from, to)
+                {
+                    all_fit = false;
+                    let of = format!("input `{}` of `{}`", socket.name, shape.def.name);
+                    self.mismatch(node, &socket.name, k as usize, (from, to), of);
+                }
+            }
+        }
+        all_fit
+    }
+
+    fn group(&mut self, node: u32, group: u32) -> Typed {
+        let faces = self.faces;
+        let face = &faces[group as usize];
+        for (slot, at) in self.links.of_node(node).enumerate() {
+            let given = self.links.slots[at];
+            let Some(input) = &face.inputs[slot] else { continue };
+            let source = match given {
+                Given::Literal(json) => self.literal(node, input.ty, json, || &input.name),
+                Given::Default => {
+                    let value = input.default.clone();
+                    value.map(|value| Source::Literal(self.literals.intern(value)))
+                }
+                Given::Broken => None,
+                Given::Input(_) | Given::Node { .. } => {
+                    if let Some(from) = self.given_type(given)
+                        && !convertible(from, input.ty)
+                    {
+                        let of = format!("input `{}` of the group", input.name);
+                        self.mismatch(node, &input.name, 0, (from, input.ty), of);
+                    }
+                    match given {
+                        Given::Input(input) => Some(Source::Input(input)),
+                        Given::Node { node, output } => Some(Source::Node { node, output }),
+                        Given::Literal(_) | Given::Default | Given::Broken => None,
+                    }
+                }
+            };
+            if let Some(source) = source {
+                self.sources[at] = source;
+            }
+        }
+        Typed::Group(group)
+    }
+
+    /// A node by position.
+    fn named_node(&self, node: u32) -> (&'d Arc<str>, &'d Node) {
+        self.body.nodes.get_index(node as usize).expect("nodes are counted")
+    }
+
+    /// Reads a literal; the reason why it does not fit is reported.
+    fn literal<'n>(
+        &mut self,
+        node: u32,
+        ty: Type,
+        json: &Json,
+        socket: impl FnOnce() -> &'n str,
+    ) -> Option<Source> {
+        match literal::from_json(ty, json) {
+            Ok(value) => Some(Source::Literal(self.literals.intern(value))),
+            Err(error) => {
+                let (name, def) = self.named_node(node);
+                let at = self.body.at().part(Part::Node(name));
+                let socket = socket();
+                let span = def.inputs.get(socket).map(|input| spot_of_literal(input, json));
+                let span = span.unwrap_or(def.spot).span();
+                self.problems.report(|| socket_path(at, socket), span, &error);
+                None
+            }
+        }
+    }
+
+    fn mismatch(&mut self, node: u32, socket: &str, k: usize, types: (Type, Type), of: String) {
+        let (name, def) = self.named_node(node);
+        let at = self.body.at().part(Part::Node(name));
+        let Some(input) = def.inputs.get(socket) else { return };
+        let source = match &input.value {
+            InputValue::Several(sources) => sources.get(k).unwrap_or(input),
+            InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input,
+        };
+        let error = mismatch(describe(&source.value), types, of);
+        self.problems.report(|| socket_path(at, socket), source.spot.span(), &error);
+    }
+
+    /// What a node of the checked body does.
+    pub(super) fn kind(&mut self, node: u32, muted: bool) -> Option<CheckedKind> {
+        match self.nodes[node as usize] {
+            Typed::Call(entry) if muted => Some(CheckedKind::Muted(self.instances.muted(entry))),
+            Typed::Call(entry) => {
+                Some(CheckedKind::Call(Arc::clone(&self.instances.entry(entry).instance)))
+            }
+            Typed::Group(group) if muted => self.muted_group(group).map(CheckedKind::Muted),
+            Typed::Group(group) => Some(CheckedKind::Group(BodyId::from_index(group as usize))),
+            Typed::Unknown | Typed::Partly => None,
+        }
+    }
+
+    fn muted_group(&mut self, group: u32) -> Option<Arc<Muted>> {
+        if let Some(known) = self.muted_groups.get(&group) {
+            return Some(Arc::clone(known));
+        }
+        let face = &self.faces[group as usize];
+        let inputs: Option<Vec<Type>> =
+            face.inputs.iter().map(|input| input.as_ref().map(|input| input.ty)).collect();
+        let names = face.output_names.iter().map(Arc::clone);
+        let types: Option<Vec<Type>> = face.outputs.iter().copied().collect();
+        let made = Arc::new(passing(inputs?, names.zip(types?)));
+        self.muted_groups.insert(group, Arc::clone(&made));
+        Some(made)
+    }
+}
+
+/// A link between types that do not convert.
+pub(super) fn mismatch(
+    source_name: String,
+    (from, to): (Type, Type),
+    target: String,
+) -> CheckError {
+    let convert: Vec<String> = Type::BUILT_IN
+        .into_iter()
+        .filter(|other| convertible(*other, to))
+        .map(|other| format!("`{other}`"))
+        .collect();
+    let hint = match convert.len() {
+        0 | 1 => format!("link something that gives a `{to}`"),
+        _ => format!("what converts to it: {}", convert.join(", ")),
+    };
+    CheckError::TypeMismatch { source_name, from, target, to, hint }
+}
+
+fn describe(value: &InputValue) -> String {
+    match value {
+        InputValue::Link(link) => format!("`{link}`"),
+        InputValue::Input(name) => format!("input `{name}`"),
+        InputValue::Literal(_) | InputValue::Several(_) => "the literal".into(),
+    }
+}
+
+/// Where a literal stands among the sources of a socket.
+fn spot_of_literal(input: &Input, json: &Json) -> Spot {
+    match &input.value {
+        InputValue::Several(sources) => sources
+            .iter()
+            .find(|source| matches!(&source.value, InputValue::Literal(j) if std::ptr::eq(j, json)))
+            .map_or(input.spot, |source| source.spot),
+        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input.spot,
+    }
+}

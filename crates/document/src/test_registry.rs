@@ -1,0 +1,148 @@
+//! A few node types for the tests of this crate.
+
+use millstream_base::{Limits, Type};
+use millstream_kernel::signature::{Among, Default, Signature, Socket, SocketType};
+use millstream_kernel::{Call, Failure, NodeDef, Registry, SettingKind, SettingValue};
+
+use crate::checked::Checked;
+use crate::{Document, open};
+use millstream_base::diagnostics::Diagnostics;
+
+fn nothing(_: &mut Call<'_>) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// `math.add`, `math.sum`, `math.sqrt`, `text.join`, `text.length`, `vector.distance`, `data.two`,
+/// `list.first`, `math.expression`, and `math.round` of version 2.
+pub(crate) fn registry() -> Registry {
+    const NUMERIC: Among = Among::These(&Type::NUMERIC);
+    let t = SocketType::Generic(0);
+    let mut registry = Registry::new();
+    registry.register(
+        NodeDef::new("math.add", "Sum of two")
+            .generic("T", NUMERIC)
+            .input("a", t, "")
+            .or_number(0.0)
+            .input("b", t, "")
+            .or_number(0.0)
+            .output("value", t, "")
+            .lanewise(|_, x| x[0] + x[1]),
+    );
+    registry.register(
+        NodeDef::new("math.sum", "Sum of all")
+            .generic("T", NUMERIC)
+            .input("values", t, "")
+            .multiple()
+            .output("value", t, "")
+            .function(nothing),
+    );
+    registry.register(
+        NodeDef::new("math.sqrt", "Square root")
+            .input("x", Type::F32, "")
+            .output("value", Type::F32, "")
+            .lanewise(|_, x| x[0].sqrt()),
+    );
+    registry.register(
+        NodeDef::new("text.join", "Texts, one behind the other")
+            .input("texts", Type::STRING, "")
+            .multiple()
+            .output("value", Type::STRING, "")
+            .function(nothing),
+    );
+    registry.register(
+        NodeDef::new("text.length", "Number of characters")
+            .input("text", Type::STRING, "")
+            .output("value", Type::I32, "")
+            .function(nothing),
+    );
+    registry.register(
+        NodeDef::new("vector.distance", "Distance of two points")
+            .input("a", Type::VEC3, "")
+            .input("b", Type::VEC3, "")
+            .output("value", Type::F32, "")
+            .function(nothing),
+    );
+    registry.register(
+        NodeDef::new("data.two", "Two outputs")
+            .input("x", Type::VEC3, "")
+            .or(Default::Zero)
+            .output("number", Type::F64, "")
+            .output("point", Type::VEC3, "")
+            .function(nothing),
+    );
+    registry.register(
+        NodeDef::new("list.first", "First item")
+            .generic("T", Among::Any)
+            .input("list", SocketType::ListOf(0), "")
+            .output("value", t, "")
+            .function(nothing),
+    );
+    registry.register(expression());
+    let mut round = NodeDef::new("math.round", "Nearest whole number")
+        .setting(
+            "mode",
+            SettingKind::Choice(&[("even", "ties to even"), ("up", "ties upwards")]),
+            Some(SettingValue::Text("even".into())),
+            "",
+        )
+        .input("x", Type::F32, "")
+        .output("value", Type::F32, "")
+        .function(nothing);
+    round.version = 2;
+    registry.register(round);
+    registry
+}
+
+/// Inputs are the letters of its text.
+fn expression() -> NodeDef {
+    NodeDef::new("math.expression", "A formula")
+        .setting("text", SettingKind::Text, None, "")
+        .sockets_by_settings(|settings| {
+            let mut letters: Vec<char> =
+                settings.text("text").chars().filter(|c| c.is_ascii_lowercase()).collect();
+            letters.sort_unstable();
+            letters.dedup();
+            let socket = |letter: char| Socket {
+                name: letter.to_string().into(),
+                ty: Type::F32.into(),
+                default: Default::Required,
+                multiple: false,
+                mutable: false,
+                scope: Vec::new(),
+                about: "".into(),
+            };
+            let output = millstream_kernel::signature::OutputSocket {
+                name: "value".into(),
+                ty: Type::F32.into(),
+                about: "".into(),
+            };
+            Ok(Signature {
+                generics: Vec::new(),
+                inputs: letters.into_iter().map(socket).collect(),
+                outputs: vec![output],
+            })
+        })
+        .function(nothing)
+}
+
+/// Opens a text with the registry of the tests.
+pub(crate) fn opened(text: &str) -> (Option<(Document, Checked)>, Diagnostics) {
+    open(text.as_bytes(), &registry(), &[], &Limits::default())
+}
+
+/// The problems, one per line: severity, the bytes that they mark, path, message, hint.
+pub(crate) fn told(text: &str, problems: &Diagnostics) -> String {
+    use std::fmt::Write;
+    let mut lines = String::new();
+    for problem in problems {
+        let marked = problem.place.span.map(|span| {
+            let bytes = text.as_bytes().get(span.start as usize..span.end as usize);
+            String::from_utf8_lossy(bytes.expect("spans lie in the text")).into_owned()
+        });
+        let severity = format!("{:?}", problem.severity).to_lowercase();
+        let code = &problem.code;
+        writeln!(lines, "{severity} {code} at {}", marked.unwrap_or_default()).unwrap();
+        writeln!(lines, "    {problem}").unwrap();
+    }
+    lines
+}
