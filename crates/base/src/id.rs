@@ -225,7 +225,11 @@ impl<I: Id, T: fmt::Debug> fmt::Debug for SideTable<I, T> {
 mod tests {
     use super::*;
 
-    define_id!(TestId, "t", "An id of the tests.");
+    #[expect(unreachable_pub, reason = "the macro makes ids that crates export")]
+    mod id {
+        crate::define_id!(TestId, "t", "An id of the tests.");
+    }
+    use id::TestId;
 
     #[test]
     fn ids_print_with_their_prefix() {

@@ -10,7 +10,7 @@ use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::path::Place;
 use millstream_base::{FeatureSet, NodePath};
 use millstream_ir::graph::{ConstId, InstanceId};
-use millstream_ir::plan::{NeedClassId, PlanOutput};
+use millstream_ir::plan::{link_kinds, NeedClassId, PlanOutput};
 use millstream_ir::{Graph, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk};
 use millstream_kernel::{Class, Data, Instance};
 use rustc_hash::FxHashMap;
@@ -47,8 +47,10 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     let need_maps = schedule.old_instances.iter().map(|id| needs.flow.maps(*id).to_vec());
     let need_maps = SideTable::from_vec(need_maps.collect());
     let parts = graph.into_parts();
+    let link_kinds = link_kinds(&schedule.steps, &schedule.links, &need_maps);
     Ok(Plan {
         steps: schedule.steps,
+        link_kinds,
         links: schedule.links,
         instances: schedule.instances,
         need_maps,

@@ -39,7 +39,7 @@ type Entries = SmallVec<[(u32, FeatId); 4]>;
 pub(crate) struct Frames {
     feats: Arena<FeatId, Feat>,
     by_hash: FxHashMap<u64, SmallVec<[FeatId; 1]>>,
-    frames: Arena<FrameId, Entries>,
+    all: Arena<FrameId, Entries>,
     by_entries: FxHashMap<Entries, FrameId>,
     restricted: FxHashMap<(FrameId, NeedClassId), FrameId>,
     positions: FxHashMap<AxisId, Column>,
@@ -51,7 +51,7 @@ impl Frames {
         let mut frames = Self {
             feats: Arena::new(),
             by_hash: FxHashMap::default(),
-            frames: Arena::new(),
+            all: Arena::new(),
             by_entries: FxHashMap::default(),
             restricted: FxHashMap::default(),
             positions: FxHashMap::default(),
@@ -63,6 +63,11 @@ impl Frames {
     /// The frame that holds nothing.
     pub(crate) fn empty() -> FrameId {
         FrameId::from_index(0)
+    }
+
+    /// No frame: where a step stands that nobody asked for.
+    pub(crate) fn nowhere() -> FrameId {
+        FrameId::from_index(u32::MAX as usize)
     }
 
     /// The id of a value or axis; equal ones share it.
@@ -83,20 +88,20 @@ impl Frames {
         if let Some(id) = self.by_entries.get(&entries) {
             return *id;
         }
-        let id = self.frames.push(entries.clone());
+        let id = self.all.push(entries.clone());
         self.by_entries.insert(entries, id);
         id
     }
 
     /// What a frame holds for a need.
     pub(crate) fn get(&self, frame: FrameId, bit: u32) -> Option<FeatId> {
-        let entries = &self.frames[frame];
+        let entries = &self.all[frame];
         entries.iter().find(|(known, _)| *known == bit).map(|(_, feat)| *feat)
     }
 
     /// All that a frame holds.
     pub(crate) fn feats_of(&self, frame: FrameId) -> impl Iterator<Item = FeatId> + '_ {
-        self.frames[frame].iter().map(|(_, feat)| *feat)
+        self.all[frame].iter().map(|(_, feat)| *feat)
     }
 
     pub(crate) fn value(&self, feat: FeatId) -> &Feat {
@@ -113,7 +118,7 @@ impl Frames {
             return *home;
         }
         let needs = plan.need_classes[class];
-        let entries: Entries = self.frames[frame]
+        let entries: Entries = self.all[frame]
             .iter()
             .copied()
             .filter(|(bit, _)| needs.contains(FeatureSet::bit(*bit)))

@@ -9,18 +9,18 @@ use millstream_ir::plan::{Plan, Step, StepId};
 use millstream_kernel::Data;
 use rustc_hash::FxHashMap;
 
-use crate::frame::FrameId;
+use crate::frame::{FrameId, Frames};
 use crate::shape::{ShapeId, Shapes};
 
 millstream_base::define_id!(SlotId, "z", "Where a step's results in one context are stored.");
 
 /// How far a slot is computed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Nothing is.
     Empty,
-    /// The cells of the mask are; the shape is the one found before values.
-    Partial(Mask),
+    /// The cells of the slot's mask are; the shape is the one found before values.
+    Partial,
     /// Everything is.
     Full,
     /// The step, or one that it reads, failed.
@@ -40,8 +40,11 @@ pub(crate) enum Outputs {
 /// The results of a step in one context.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
-    frame: Option<FrameId>,
+    /// The context; [`Frames::nowhere`] until the step is asked for.
+    frame: FrameId,
     pub(crate) state: State,
+    /// The cells that are computed, of a slot that is computed in part.
+    pub(crate) done: Option<Box<Mask>>,
     /// Shape of those outputs that are columns.
     pub(crate) shape: ShapeId,
     pub(crate) outputs: Outputs,
@@ -51,10 +54,11 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    fn new(frame: Option<FrameId>, step: &Step) -> Self {
+    fn new(frame: FrameId, step: &Step) -> Self {
         Self {
             frame,
             state: State::Empty,
+            done: None,
             shape: Shapes::scalar(),
             outputs: Outputs::None,
             uses_left: if step.is_local { step.n_users } else { u32::MAX },
@@ -77,10 +81,11 @@ impl Slot {
         }
     }
 
+    #[inline]
     pub(crate) fn is_done(&self) -> bool {
         match self.state {
             State::Full | State::Failed | State::Released => true,
-            State::Empty | State::Partial(_) => false,
+            State::Empty | State::Partial => false,
         }
     }
 }
@@ -95,27 +100,31 @@ pub(crate) struct Store {
 impl Store {
     /// Room for each step of the plan.
     pub(crate) fn new(plan: &Plan) -> Self {
-        let slots = plan.steps.as_slice().iter().map(|step| Slot::new(None, step)).collect();
+        let slots = plan.steps.as_slice().iter().map(|step| Slot::new(Frames::nowhere(), step)).collect();
         Self { slots, further: FxHashMap::default() }
     }
 
     /// The slot of a step in a context.
     #[inline]
-    pub(crate) fn slot(&mut self, step: StepId, frame: FrameId, of: &Step) -> SlotId {
+    pub(crate) fn slot(&mut self, step: StepId, frame: FrameId, plan: &Plan) -> SlotId {
         let own = &mut self.slots[step.index()];
-        match own.frame {
-            Some(known) if known == frame => return SlotId::from_index(step.index()),
-            Some(_) => {}
-            None => {
-                own.frame = Some(frame);
-                return SlotId::from_index(step.index());
-            }
+        if own.frame == Frames::nowhere() {
+            own.frame = frame;
         }
+        if own.frame == frame {
+            return SlotId::from_index(step.index());
+        }
+        self.further_slot(step, frame, plan)
+    }
+
+    /// The slot of a step that has its own slot in another context.
+    #[cold]
+    fn further_slot(&mut self, step: StepId, frame: FrameId, plan: &Plan) -> SlotId {
         if let Some(slot) = self.further.get(&(step, frame)) {
             return *slot;
         }
         let slot = SlotId::from_index(self.slots.len());
-        self.slots.push(Slot::new(Some(frame), of));
+        self.slots.push(Slot::new(frame, &plan.steps[step]));
         self.further.insert((step, frame), slot);
         slot
     }
@@ -123,7 +132,7 @@ impl Store {
     /// The slot of a step in a context, if it was asked for.
     #[inline]
     pub(crate) fn find(&self, step: StepId, frame: FrameId) -> Option<SlotId> {
-        if self.slots[step.index()].frame == Some(frame) {
+        if self.slots[step.index()].frame == frame {
             return Some(SlotId::from_index(step.index()));
         }
         self.further.get(&(step, frame)).copied()
@@ -137,5 +146,15 @@ impl Store {
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: SlotId) -> &mut Slot {
         &mut self.slots[slot.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_seven_words() {
+        assert!(size_of::<Slot>() <= 56, "{} bytes, {} of outputs", size_of::<Slot>(), size_of::<Outputs>());
     }
 }

@@ -60,6 +60,19 @@ pub struct Step {
     pub is_local: bool,
 }
 
+/// What an evaluator has to know of a link before it looks at the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkKind {
+    /// The source is a constant.
+    Const,
+    /// The source is an input of the request.
+    Input,
+    /// The source is a call in the same context: needs are equal and no scope lies between.
+    Same,
+    /// The source is a call in another context.
+    Other,
+}
+
 /// An output of the plan.
 #[derive(Clone, Debug)]
 pub struct PlanOutput {
@@ -78,6 +91,8 @@ pub struct Plan {
     pub steps: Arena<StepId, Step>,
     /// The links of all steps.
     pub links: Vec<StepSource>,
+    /// The kind of each link.
+    pub link_kinds: Vec<LinkKind>,
     /// The instances that steps call.
     pub instances: Arena<InstanceId, Arc<Instance>>,
     /// For each instance, for each of its inputs with a scope: how needs cross it.
@@ -98,11 +113,42 @@ pub struct Plan {
     pub fps: f64,
 }
 
+/// The kinds of all links of these steps.
+pub fn link_kinds(
+    steps: &Arena<StepId, Step>,
+    links: &[StepSource],
+    need_maps: &SideTable<InstanceId, Vec<Option<NeedMap>>>,
+) -> Vec<LinkKind> {
+    let mut kinds = vec![LinkKind::Other; links.len()];
+    for (_, step) in steps.iter() {
+        let StepOp::Call(instance) = step.op else { continue };
+        for i in 0..step.n_links as usize {
+            let link = step.first_link as usize + i;
+            let source = &steps[links[link].step];
+            let has_scope = need_maps[instance].get(i).is_some_and(Option::is_some);
+            kinds[link] = match source.op {
+                StepOp::Const(_) => LinkKind::Const,
+                StepOp::Input(_) => LinkKind::Input,
+                StepOp::Call(_) if source.needs == step.needs && !has_scope => LinkKind::Same,
+                StepOp::Call(_) => LinkKind::Other,
+            };
+        }
+    }
+    kinds
+}
+
 impl Plan {
     /// The links of a step, in order of its instance's inputs.
     #[inline]
     pub fn inputs_of(&self, step: &Step) -> &[StepSource] {
         &self.links[step.first_link as usize..][..step.n_links as usize]
+    }
+
+    /// The links of a step with their kinds.
+    #[inline]
+    pub fn links_of(&self, step: &Step) -> impl Iterator<Item = (StepSource, LinkKind)> + '_ {
+        let range = step.first_link as usize..step.first_link as usize + step.n_links as usize;
+        self.links[range.clone()].iter().copied().zip(self.link_kinds[range].iter().copied())
     }
 
     /// The input called `name`.

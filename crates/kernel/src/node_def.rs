@@ -64,7 +64,7 @@ pub enum Law {
 
 enum Sockets {
     Fixed(Signature),
-    BySettings(Arc<dyn Fn(&Settings) -> Result<Signature, SettingError> + Send + Sync>),
+    BySettings(Arc<MakeSignature>),
 }
 
 /// What a kernel is made from.
@@ -79,6 +79,8 @@ pub struct Parts<'a> {
     pub outputs: &'a [OutputSlot],
 }
 
+type MakeSignature = dyn Fn(&Settings) -> Result<Signature, SettingError> + Send + Sync;
+type WriteForm<'f> = dyn for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + 'f;
 type MakeKernel = dyn Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync;
 
 struct Maker(Option<Arc<MakeKernel>>);
@@ -384,7 +386,7 @@ fn at_slots(rule: &ScopeRule, first_slot: &[u16]) -> ScopeRule {
 
 fn build_form(
     parts: &Parts<'_>,
-    form: &dyn for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>,
+    form: &WriteForm<'_>,
 ) -> crate::form::Form {
     let b = FormBuilder::new();
     let mut inputs = Vec::with_capacity(parts.inputs.len());

@@ -350,9 +350,9 @@ mod tests {
 
     #[test]
     fn literals_adapt_to_links_and_decide_alone() {
+        use InputFact::{Linked, Literal};
         let two = Json::from(2);
         let point = serde_json::json!([1, 2, 3]);
-        use InputFact::{Linked, Literal};
         assert_eq!(resolved(&[Linked(Type::I32), Literal(&two)]), Some(Type::I32));
         assert_eq!(resolved(&[Literal(&two), Literal(&two)]), Some(Type::F32));
         assert_eq!(resolved(&[Literal(&two), Literal(&point)]), Some(Type::VEC3));

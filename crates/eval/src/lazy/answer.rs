@@ -91,7 +91,7 @@ impl<'a> Evaluation<'a> {
         for position in &bound.outputs {
             let output = &self.plan.outputs[*position];
             let value = self.output(output.source, output.ty, bound)?;
-            outputs.push(OutputAnswer { name: output.name.clone(), ty: output.ty, value });
+            outputs.push(OutputAnswer { name: std::sync::Arc::clone(&output.name), ty: output.ty, value });
         }
         Ok(Answer {
             outputs,

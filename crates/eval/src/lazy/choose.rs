@@ -72,7 +72,7 @@ impl Evaluation<'_> {
         let (_, selector_shape) = self.read(selector);
         let (shape, demanded) = match &self.stack[top].demand {
             Demand::Full => (selector_shape, None),
-            Demand::Part(shape, mask) => (*shape, Some(mask.clone())),
+            Demand::Part(cells) => (cells.shape, Some(cells.mask.clone())),
         };
         let demanded = match demanded {
             Some(mask) => mask,
@@ -103,7 +103,7 @@ impl Evaluation<'_> {
     fn cells(&mut self, shape: ShapeId, mask: &Mask, top: usize) -> Result<Demand, Stop> {
         let all = matches!(self.stack[top].demand, Demand::Full)
             && mask.len() == self.shapes.n_cells(shape)?;
-        Ok(if all { Demand::Full } else { Demand::Part(shape, mask.clone()) })
+        Ok(if all { Demand::Full } else { Demand::part(shape, mask.clone()) })
     }
 
     /// Puts the cells of the arms together.

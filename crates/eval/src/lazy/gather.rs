@@ -19,7 +19,7 @@ impl Evaluation<'_> {
     ) -> Result<Option<(Data, ShapeId)>, Stop> {
         let (axis, body) = match (gather, body) {
             (Some(Gather::Along(axis)), Some(body)) => (axis, body),
-            (Some(Gather::One), Some(body)) => return self.lists_of_one(body).map(Some),
+            (Some(Gather::One), Some(body)) => return Ok(Some(self.lists_of_one(body))),
             _ => {
                 let empty = Value::List(Column::empty(ty));
                 return Ok(Some((Data::One(empty), Shapes::scalar())));
@@ -46,7 +46,7 @@ impl Evaluation<'_> {
     }
 
     /// A list of one for each cell of the body.
-    fn lists_of_one(&mut self, body: Place) -> Result<(Data, ShapeId), Stop> {
+    fn lists_of_one(&self, body: Place) -> (Data, ShapeId) {
         let (data, shape) = self.read(body);
         let lists = match data {
             Data::One(value) => Data::One(Value::List(Column::filled(value, 1))),
@@ -55,7 +55,7 @@ impl Evaluation<'_> {
                 Data::Many(Column::from_ragged(lists.expect("one value per list")))
             }
         };
-        Ok((lists, shape))
+        (lists, shape)
     }
 
     /// The body does not vary along the axis: its value as often as the axis has cells.

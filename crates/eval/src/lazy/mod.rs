@@ -18,6 +18,8 @@ mod scope;
 mod shape_of;
 mod task;
 
+use std::rc::Rc;
+
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Limits, Mask};
 use millstream_ir::answer::{Answer, EvalError, Evaluator, LogEntry, NodeFailure};
@@ -53,8 +55,21 @@ impl Evaluator for Lazy {
 enum Demand {
     /// All, whatever the step's shape turns out to be.
     Full,
-    /// Those under this mask over this shape.
-    Part(ShapeId, Mask),
+    /// Some.
+    Part(Rc<Cells>),
+}
+
+/// The cells under a mask over a shape.
+#[derive(Debug)]
+struct Cells {
+    shape: ShapeId,
+    mask: Mask,
+}
+
+impl Demand {
+    fn part(shape: ShapeId, mask: Mask) -> Self {
+        Self::Part(Rc::new(Cells { shape, mask }))
+    }
 }
 
 /// A step that is asked for.
@@ -153,7 +168,7 @@ struct Evaluation<'a> {
     n_steps: u32,
 }
 
-impl<'a> Evaluation<'a> {
+impl Evaluation<'_> {
     /// The context in which a source is evaluated, if it is asked for in `frame`.
     #[inline]
     fn home(&mut self, step: StepId, frame: FrameId) -> FrameId {

@@ -15,7 +15,7 @@ use millstream_kernel::{Argument, Call, Data, Failure, Function, Instance, Kerne
 use smallvec::SmallVec;
 
 use super::choose::overwrite;
-use super::{Demand, Evaluation, Place, Stop, Task};
+use super::{Cells, Demand, Evaluation, Place, Stop, Task};
 use crate::lanes::{lane_slice, lane_slice_mut, push_lanes};
 use crate::shape::{CellMap, ShapeId, Shapes};
 use crate::store::{Outputs, SlotId, State};
@@ -137,15 +137,15 @@ impl<'a> Evaluation<'a> {
                 Data::Many(_) => return Ok(false),
             }
         }
+        if let [output] = &instance.outputs[..] {
+            self.run_on_lanes(top, form, output.ty, &params);
+            return Ok(true);
+        }
         let mut results: SmallVec<[u64; 8]> = SmallVec::from_elem(0, form.results.len());
         form.run_scalar(&params, &mut results, &mut self.scratch.registers);
         let value = |ty: Type, lanes: &[u64]| {
             Data::One(Value::from_lanes(ty, lanes).expect("a form gives the lanes of its outputs"))
         };
-        if let [output] = &instance.outputs[..] {
-            self.store_one(top, value(output.ty, &results));
-            return Ok(true);
-        }
         let mut rest = &results[..];
         let mut outputs = Vec::with_capacity(instance.outputs.len());
         for output in &instance.outputs {
@@ -158,10 +158,20 @@ impl<'a> Evaluation<'a> {
         Ok(true)
     }
 
+    /// The form of a step with one output on the lanes of its inputs.
+    #[inline]
+    pub(super) fn run_on_lanes(&mut self, top: usize, form: &Form, ty: Type, params: &[u64]) {
+        let mut results = [0; 16];
+        let results = &mut results[..form.results.len()];
+        form.run_scalar(params, results, &mut self.scratch.registers);
+        let value = Value::from_lanes(ty, results).expect("a form gives the lanes of its outputs");
+        self.store_one(top, Data::One(value));
+    }
+
     /// The shape of a step's result, its cells, and those to compute.
     fn extent(&mut self, top: usize, places: &[Place]) -> Result<(ShapeId, usize, Mask), Stop> {
         let (shape, mask) = match &self.stack[top].demand {
-            Demand::Part(shape, mask) => (*shape, Some(mask.clone())),
+            Demand::Part(cells) => (cells.shape, Some(cells.mask.clone())),
             Demand::Full => {
                 let mut shape = Shapes::scalar();
                 for place in places {
@@ -269,15 +279,16 @@ impl<'a> Evaluation<'a> {
     fn run_pass(&mut self, top: usize, instance: &Instance, place: Place) -> Result<(), Stop> {
         let (data, from) = self.read(place);
         let data = data.clone();
-        let Demand::Part(shape, mask) = self.stack[top].demand.clone() else {
+        let Demand::Part(cells) = self.stack[top].demand.clone() else {
             return self.store_result(top, vec![Some(data)], from);
         };
+        let Cells { shape, ref mask } = *cells;
         let n_cells = self.shapes.n_cells(shape)?;
         let map = self.shapes.map(shape, from)?;
         let mut column = self.output_column(top, 0, instance.outputs[0].ty, n_cells);
         match &data {
-            Data::One(value) => column.overwrite(&mask, &Column::filled(value, 1), |_| 0),
-            Data::Many(from) => overwrite(&mut column, &mask, from, map.as_map()),
+            Data::One(value) => column.overwrite(mask, &Column::filled(value, 1), |_| 0),
+            Data::Many(from) => overwrite(&mut column, mask, from, map.as_map()),
         }
         self.store_result(top, vec![Some(Data::Many(column))], shape)
     }
@@ -317,7 +328,7 @@ impl<'a> Evaluation<'a> {
     fn take_partial(&mut self, top: usize, k: usize) -> Option<Column> {
         let slot = self.stack[top].slot;
         let stored = self.store.get_mut(slot);
-        if !matches!(stored.state, State::Partial(_)) {
+        if stored.state != State::Partial {
             return None;
         }
         let data = match &mut stored.outputs {
@@ -392,22 +403,21 @@ impl<'a> Evaluation<'a> {
         let bytes: usize = outputs.iter().flatten().map(Data::bytes).sum();
         let part = match &self.stack[top].demand {
             Demand::Full => None,
-            Demand::Part(_, mask) => Some(mask.clone()),
+            Demand::Part(cells) => Some(cells.mask.clone()),
         };
         let elements = part.as_ref().map_or(n_cells, Mask::len);
         self.log_run(step, elements, bytes);
         self.bytes += bytes;
         let stored = self.store.get_mut(slot);
-        stored.state = match part {
-            None => State::Full,
-            Some(mask) => {
-                let done = match &stored.state {
-                    State::Partial(before) => before.union(&mask),
-                    State::Empty | State::Full | State::Failed | State::Released => mask,
-                };
-                if done.len() == n_cells { State::Full } else { State::Partial(done) }
+        stored.state = State::Full;
+        let before = stored.done.take();
+        if let Some(mask) = part {
+            let done = before.map_or(mask.clone(), |before| before.union(&mask));
+            if done.len() < n_cells {
+                stored.state = State::Partial;
+                stored.done = Some(Box::new(done));
             }
-        };
+        }
         stored.shape = shape;
         stored.outputs = match <[Option<Data>; 1]>::try_from(outputs) {
             Ok([Some(data)]) => Outputs::One(data),

@@ -25,11 +25,11 @@ pub(super) enum LoopKey {
 }
 
 /// The needs map of an input; inputs with a scope have one.
-pub(super) fn need_map<'p>(
-    plan: &'p millstream_ir::Plan,
+pub(super) fn need_map(
+    plan: &millstream_ir::Plan,
     id: millstream_ir::graph::InstanceId,
     input: usize,
-) -> &'p NeedMap {
+) -> &NeedMap {
     plan.need_maps[id][input].as_ref().expect("inputs with a scope have a map of needs")
 }
 
@@ -104,7 +104,9 @@ impl<'a> Evaluation<'a> {
                     }
                     ScopeRule::Each { count, .. } => used[*count as usize] = true,
                     ScopeRule::Modify { args, .. } if active & 1 << r != 0 => {
-                        args.iter().for_each(|arg| used[*arg as usize] = true);
+                        for arg in args {
+                            used[*arg as usize] = true;
+                        }
                     }
                     ScopeRule::Inject { .. }
                     | ScopeRule::Modify { .. }
@@ -175,8 +177,8 @@ impl<'a> Evaluation<'a> {
             Data::Many(column) => {
                 let counts = column.as_slice::<i32>().expect("a count is an i32");
                 let mut counts: Vec<u32> = counts.iter().map(|n| (*n).max(0) as u32).collect();
-                if let Demand::Part(from, mask) = self.stack[top].demand.clone() {
-                    let asked = self.shapes.project(from, &mask, shape)?;
+                if let Demand::Part(cells) = self.stack[top].demand.clone() {
+                    let asked = self.shapes.project(cells.shape, &cells.mask, shape)?;
                     let all = Mask::full(counts.len());
                     all.difference(&asked).for_each(|cell| counts[cell] = 0);
                 }
@@ -191,10 +193,9 @@ impl<'a> Evaluation<'a> {
             return Ok(Gather::Nothing);
         }
         let open = self.open_axes(frame);
-        let axis = (0..)
-            .map(|ordinal| self.loop_axis(&key, ordinal))
-            .find(|axis| !open.contains(axis))
-            .expect("one of the axes is not open");
+        // One more than are open, so one of them is not.
+        let mut axes = (0..=open.len() as u32).map(|ordinal| self.loop_axis(&key, ordinal));
+        let axis = axes.find(|axis| !open.contains(axis)).expect("one of the axes is not open");
         let shape = self.shapes.along(axis);
         self.shapes.n_cells(shape)?;
         Ok(Gather::Along(axis))
@@ -343,10 +344,10 @@ impl<'a> Evaluation<'a> {
         let along = self.shapes.along(axis);
         Ok(Some(match demand {
             Demand::Full if matches!(self.shapes.extent(axis), Extent::Even(_)) => Demand::Full,
-            Demand::Full => Demand::Part(along, Mask::full(self.shapes.n_cells(along)?)),
-            Demand::Part(shape, mask) => {
-                let both = self.shapes.union(shape, along);
-                Demand::Part(both, self.shapes.project(shape, &mask, both)?)
+            Demand::Full => Demand::part(along, Mask::full(self.shapes.n_cells(along)?)),
+            Demand::Part(cells) => {
+                let both = self.shapes.union(cells.shape, along);
+                Demand::part(both, self.shapes.project(cells.shape, &cells.mask, both)?)
             }
         }))
     }

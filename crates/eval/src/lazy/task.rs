@@ -1,11 +1,17 @@
 //! Tasks: asking for inputs, and running when they are there.
 
+use std::rc::Rc;
+
 use millstream_base::Mask;
-use millstream_ir::plan::{StepId, StepOp, StepSource};
-use millstream_kernel::{Instance, Kernel};
+use millstream_ir::plan::{LinkKind, StepId, StepOp, StepSource};
+use millstream_ir::LogDetail;
+use millstream_kernel::form::Form;
+use millstream_kernel::{Data, Instance, Kernel};
+use smallvec::SmallVec;
 
 use super::{Demand, Evaluation, Place, Stop, Task};
 use crate::frame::FrameId;
+use crate::lanes::push_lanes;
 use crate::store::{Outputs, SlotId, State};
 
 /// How a task got on.
@@ -45,41 +51,51 @@ impl<'a> Evaluation<'a> {
     fn start(&mut self, top: usize) -> Result<bool, Stop> {
         let (step, frame, slot) =
             (self.stack[top].step, self.stack[top].frame, self.stack[top].slot);
-        let demand = match (&self.store.get(slot).state, &self.stack[top].demand) {
+        let state = self.store.get(slot).state;
+        let demand = match (state, &self.stack[top].demand) {
             (State::Full | State::Failed | State::Released, _) => return Ok(false),
             (State::Empty, Demand::Full) => return Ok(true),
-            (State::Empty, Demand::Part(from, mask)) => {
-                let (from, mask) = (*from, mask.clone());
+            (State::Empty, Demand::Part(cells)) => {
+                let cells = Rc::clone(cells);
                 let shape = self.shape_of(step, frame)?;
-                let wanted = self.shapes.project(from, &mask, shape)?;
+                let wanted = self.shapes.project(cells.shape, &cells.mask, shape)?;
                 self.store.get_mut(slot).shape = shape;
-                if wanted.len() == self.shapes.n_cells(shape)? && !wanted.is_empty() {
+                if wanted.is_empty() {
+                    return Ok(false);
+                }
+                if wanted.len() == self.shapes.n_cells(shape)? {
                     Demand::Full
                 } else {
-                    Demand::Part(shape, wanted)
+                    Demand::part(shape, wanted)
                 }
             }
-            (State::Partial(done), demand) => {
-                let (done, demand) = (done.clone(), demand.clone());
+            (State::Partial, demand) => {
+                let demand = demand.clone();
                 let shape = self.store.get(slot).shape;
                 let wanted = match demand {
                     Demand::Full => Mask::full(self.shapes.n_cells(shape)?),
-                    Demand::Part(from, mask) => self.shapes.project(from, &mask, shape)?,
+                    Demand::Part(cells) => self.shapes.project(cells.shape, &cells.mask, shape)?,
                 };
-                Demand::Part(shape, wanted.difference(&done))
+                let done = self.store.get(slot).done.as_deref();
+                let rest = done.map_or(wanted.clone(), |done| wanted.difference(done));
+                if rest.is_empty() {
+                    return Ok(false);
+                }
+                Demand::part(shape, rest)
             }
         };
-        if let Demand::Part(_, mask) = &demand
-            && mask.is_empty()
-        {
-            return Ok(false);
-        }
         self.stack[top].demand = demand;
         Ok(true)
     }
 
     /// A step whose inputs are all asked in its own context.
+    #[inline]
     fn advance_strict(&mut self, top: usize, instance: &'a Instance) -> Result<Progress, Stop> {
+        if let (Kernel::Form(form), Demand::Full) = (&instance.kernel, &self.stack[top].demand)
+            && let Some(progress) = self.advance_scalar(top, instance, form)
+        {
+            return Ok(progress);
+        }
         let (step, frame) = (self.stack[top].step, self.stack[top].frame);
         if self.stack[top].phase == 0 {
             self.stack[top].phase = 1;
@@ -90,6 +106,72 @@ impl<'a> Evaluation<'a> {
         }
         self.run_strict(top, instance)?;
         Ok(Progress::Done)
+    }
+
+    /// The short way for a form on single values: reads and asks in one walk over the inputs.
+    /// `None` if an input is a column or failed, or the log wants times.
+    #[inline]
+    fn advance_scalar(
+        &mut self,
+        top: usize,
+        instance: &'a Instance,
+        form: &Form,
+    ) -> Option<Progress> {
+        let plan = self.plan;
+        let Task { step, frame, .. } = self.stack[top];
+        let [output] = &instance.outputs[..] else { return None };
+        if self.request.log == LogDetail::Times {
+            return None;
+        }
+        let mut params: SmallVec<[u64; 16]> = SmallVec::new();
+        let first = self.stack.len();
+        for (source, kind) in plan.links_of(&plan.steps[step]) {
+            let data = match kind {
+                LinkKind::Const => match plan.steps[source.step].op {
+                    StepOp::Const(id) => &plan.constants[id],
+                    StepOp::Input(_) | StepOp::Call(_) => panic!("the link says it is a constant"),
+                },
+                LinkKind::Input => match plan.steps[source.step].op {
+                    StepOp::Input(id) => &self.inputs[id].0,
+                    StepOp::Const(_) | StepOp::Call(_) => panic!("the link says it is an input"),
+                },
+                LinkKind::Same | LinkKind::Other => {
+                    let home = match kind {
+                        LinkKind::Same => frame,
+                        _ => self.home(source.step, frame),
+                    };
+                    let slot = self.store.slot(source.step, home, plan);
+                    let stored = self.store.get(slot);
+                    match stored.state {
+                        State::Full => stored.output(source.output).0,
+                        State::Failed | State::Released | State::Partial => {
+                            self.stack.truncate(first);
+                            return None;
+                        }
+                        State::Empty => {
+                            let demand = Demand::Full;
+                            let step = source.step;
+                            self.stack.push(Task { step, frame: home, slot, phase: 0, demand });
+                            continue;
+                        }
+                    }
+                }
+            };
+            match data {
+                Data::One(value) => push_lanes(value, &mut params),
+                Data::Many(_) => {
+                    self.stack.truncate(first);
+                    return None;
+                }
+            }
+        }
+        if self.stack.len() > first {
+            self.deepest_on_top(first);
+            return Some(Progress::Waiting);
+        }
+        // Single lanes hold no buffer, so there is nothing to release.
+        self.run_on_lanes(top, form, output.ty, &params);
+        Some(Progress::Done)
     }
 
     /// Asks for all sources that are not there, the deepest on top; false if all are there.
@@ -104,16 +186,23 @@ impl<'a> Evaluation<'a> {
                 }
             }
         }
-        let asked = self.stack.len() - first;
-        if asked == 2 {
+        let asked = self.stack.len() > first;
+        self.deepest_on_top(first);
+        asked
+    }
+
+    /// Orders the tasks from position `first` by depth.
+    #[inline]
+    fn deepest_on_top(&mut self, first: usize) {
+        let n_tasks = self.stack.len() - first;
+        if n_tasks == 2 {
             if self.depth(first) > self.depth(first + 1) {
                 self.stack.swap(first, first + 1);
             }
-        } else if asked > 2 {
+        } else if n_tasks > 2 {
             let plan = self.plan;
             self.stack[first..].sort_by_key(|task| plan.steps[task.step].depth);
         }
-        asked > 0
     }
 
     fn depth(&self, task: usize) -> u32 {
@@ -144,7 +233,7 @@ impl<'a> Evaluation<'a> {
 
     /// Puts a task for a step on the stack; `frame` is restricted to the step's needs.
     pub(super) fn push(&mut self, step: StepId, frame: FrameId, demand: Demand) {
-        let slot = self.store.slot(step, frame, &self.plan.steps[step]);
+        let slot = self.store.slot(step, frame, self.plan);
         self.stack.push(Task { step, frame, slot, phase: 0, demand });
     }
 

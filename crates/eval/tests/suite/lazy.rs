@@ -16,12 +16,13 @@ fn plan(text: &str) -> Plan {
     let mut graph = millstream_ir::text::parse(text, &registry)
         .unwrap_or_else(|problems| panic!("the graph parses: {problems}"));
     let limits = millstream_base::Limits::default();
-    conversions(&mut graph, &PassContext { registry: &registry, limits: &limits }).unwrap();
-    schedule(graph, 24.0).unwrap()
+    let cx = PassContext { registry: &registry, limits: &limits };
+    conversions(&mut graph, &cx).expect("the graph is valid");
+    schedule(graph, 24.0).expect("the graph is valid")
 }
 
 fn run(plan: &Plan, request: &Request) -> Answer {
-    Lazy.evaluate(plan, &request.clone().with_log(LogDetail::Counts)).unwrap()
+    Lazy.evaluate(plan, &request.clone().with_log(LogDetail::Counts)).expect("the request fits")
 }
 
 /// Prints outputs, failures, and for each node type that ran its runs and elements.
@@ -179,7 +180,7 @@ fn a_ladder_of_shared_time_shifts_runs_once_a_rung() {
     let time = plan.steps.ids().next().unwrap();
     assert_eq!(answer.log.entry(time).map(|entry| entry.runs), Some(n_rungs as u32 + 1));
     // The sum over the binomial distribution of the shifts.
-    let expected = (n_rungs as f64) / 2.0 * 2_f64.powi(n_rungs as i32);
+    let expected = (n_rungs as f64) / 2.0 * 2_f64.powi(n_rungs);
     assert_eq!(answer.value::<f64>("value"), Some(expected));
 }
 

@@ -157,7 +157,9 @@ impl<'a> Builder<'a> {
                 match signature.resolve(&facts) {
                     Ok(types) => types,
                     Err(errors) => {
-                        errors.into_iter().for_each(|error| self.report(at, span, error));
+                        for error in errors {
+                            self.report(at, span, error);
+                        }
                         return None;
                     }
                 }

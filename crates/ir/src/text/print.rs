@@ -161,7 +161,7 @@ impl<'a> Printer<'a> {
             let setting = instance.def.settings.iter().find(|setting| setting.name == name);
             let default = setting.and_then(|setting| setting.default.as_ref());
             let json = value.to_json();
-            if default.is_some_and(|default| default.to_json().to_string() == json.to_string()) {
+            if default.is_some_and(|default| default.to_json() == json) {
                 continue;
             }
             self.out.write_str(if is_first { "{" } else { ", " })?;
@@ -185,7 +185,7 @@ impl<'a> Printer<'a> {
             Some(_) if names.len() == 1 => Ok(()),
             Some(name) => {
                 self.out.write_char('.')?;
-                let name = name.clone();
+                let name = std::sync::Arc::clone(name);
                 self.output_name(&name)
             }
             None if link.output == 0 && names.is_empty() => Ok(()),

@@ -108,20 +108,20 @@ fn links_may_lead_to_later_lines() {
          n2 = math.add n3 n3
          n3 = const f64 1
          output n0",
-        &expect![[r#"
+        &expect![[r"
             n0 = math.add n2 n2
             n2 = math.add n3 n3
             n3 = const f64 1.0
             output n0
-        "#]],
+        "]],
     );
     check(
         "n0 = math.add n1 n1
          n1 = math.add n0 n0",
-        &expect![[r#"
+        &expect![[r"
             n0 = math.add<f32> n1 n1
             n1 = math.add<f32> n0 n0
-        "#]],
+        "]],
     );
 }
 

@@ -1,0 +1,104 @@
+//! Time per node of lazy evaluation on graphs without axes, and of a column through few nodes.
+//!
+//! `cargo bench -p millstream-eval --bench lazy`; items are nodes, or elements where said.
+
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use millstream_base::{Column, Limits, Vec3};
+use millstream_compile::passes::{PassContext, conversions};
+use millstream_compile::schedule::schedule;
+use millstream_eval::Lazy;
+use millstream_ir::{Evaluator, Plan, Request};
+
+fn main() {
+    divan::main();
+}
+
+fn plan(text: &str) -> Plan {
+    let registry = millstream_nodes::registry();
+    let mut graph = millstream_ir::text::parse(text, &registry).expect("the graph is valid");
+    let cx = PassContext { registry: &registry, limits: &Limits::default() };
+    conversions(&mut graph, &cx).expect("the graph is valid");
+    schedule(graph, 24.0).expect("the graph is valid")
+}
+
+/// Each node reads the one before it and a constant.
+fn chain(n: usize) -> Plan {
+    let mut text = String::from("n0 = input x: f32 = 0.0\nn1 = const 1.5\n");
+    for i in 0..n {
+        let op = ["math.add", "math.multiply", "math.maximum"][i % 3];
+        text += &format!("n{} = {op} n{} n1\n", i + 2, if i == 0 { 0 } else { i + 1 });
+    }
+    text += &format!("output n{}\n", n + 1);
+    plan(&text)
+}
+
+/// Each node reads two of the nodes before it, mostly near ones.
+fn random(n: usize) -> Plan {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let mut text = String::from("n0 = input x: f32 = 0.5\nn1 = input y: f32 = 0.25\n");
+    for i in 2..n + 2 {
+        let near = i - 1 - next(i.min(8));
+        let far = next(i);
+        let op = ["math.add", "math.multiply", "math.minimum"][next(3)];
+        text += &format!("n{i} = {op} n{near} n{far}\n");
+    }
+    text += &format!("output n{}\n", n + 1);
+    plan(&text)
+}
+
+#[divan::bench(args = [100, 10_000, 1_000_000])]
+fn scalar_chain(bencher: Bencher, n: usize) {
+    let (plan, request) = (chain(n), Request::new().set("x", 0.5_f32));
+    bencher
+        .counter(ItemsCount::new(n))
+        .bench(|| Lazy.evaluate(black_box(&plan), &request).expect("the request fits"));
+}
+
+#[divan::bench(args = [100, 10_000, 1_000_000])]
+fn scalar_random(bencher: Bencher, n: usize) {
+    let (plan, request) = (random(n), Request::new());
+    // Not every node is reached; steps are what runs.
+    bencher
+        .counter(ItemsCount::new(plan.steps.len()))
+        .bench(|| Lazy.evaluate(black_box(&plan), &request).expect("the request fits"));
+}
+
+/// Heron's formula; items are elements.
+#[divan::bench(args = [1, 1000, 1_000_000])]
+fn heron(bencher: Bencher, n: usize) {
+    let plan = plan(
+        "n0 = input a: vec3 = [0.0, 0.0, 0.0]
+         n1 = input b: vec3 = [1.0, 0.0, 0.0]
+         n2 = input c: vec3 = [0.0, 1.0, 0.0]
+         n3 = vector.distance n0 n1
+         n4 = vector.distance n0 n2
+         n5 = vector.distance n1 n2
+         n6 = math.add n3 n4
+         n7 = math.add n6 n5
+         n8 = const 0.5
+         n9 = math.multiply n7 n8
+         n10 = math.subtract n9 n3
+         n11 = math.subtract n9 n4
+         n12 = math.subtract n9 n5
+         n13 = math.multiply n9 n10
+         n14 = math.multiply n11 n12
+         n15 = math.multiply n13 n14
+         n16 = math.sqrt n15
+         output area n16",
+    );
+    let corner = |k: usize| -> Column {
+        (0..n).map(|i| Vec3(std::array::from_fn(|j| ((i * 7 + j * 3 + k) % 11) as f32))).collect()
+    };
+    let request =
+        Request::new().column("a", corner(0)).column("b", corner(1)).column("c", corner(2));
+    bencher
+        .counter(ItemsCount::new(n))
+        .bench(|| Lazy.evaluate(black_box(&plan), &request).expect("the request fits"));
+}
