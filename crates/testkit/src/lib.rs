@@ -1,6 +1,7 @@
 //! What tests of several crates share: a model of the meaning, generated graphs, and the suite that
 //! every evaluator passes.
 
+pub mod agreement;
 pub mod generate;
 pub mod naive;
 pub mod plans;

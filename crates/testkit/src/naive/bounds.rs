@@ -14,6 +14,9 @@ use super::program::{Link, ProgramOp};
 use super::scope::Gather;
 use super::{Model, Refusal};
 
+/// Stands for all axes of loops; the axes of the request come before it.
+const LOOPS: usize = 2;
+
 define_id!(PlainAxisId, "b", "An axis by what opened it, in a restricted context.");
 
 /// Bounds of the number of elements to compute of a node.
@@ -36,8 +39,9 @@ pub(super) struct Seen {
     behind: Vec<(CtxId, Rc<Self>)>,
 }
 
-/// What distinguishes elements at least: what was read, and where along axes.
-pub(super) type Least = (Vec<(Need, Bits)>, Cell);
+/// What distinguishes elements at least: what was read, and where along axes. Loops count as one
+/// axis, since an evaluator may let loops of one length share theirs.
+pub(super) type Least = (Vec<(Need, Bits)>, Vec<(usize, u32)>);
 
 /// What distinguishes elements at most: the restricted context, and where along the axes it has.
 pub(super) type Most = (usize, Vec<(PlainAxisId, u32)>);
@@ -122,8 +126,13 @@ impl Model<'_> {
         seen: &Seen,
     ) -> Result<(), Refusal> {
         let reads = seen.reads.iter().map(|(need, value)| (need.clone(), value.clone()));
-        let positions = cell.iter().copied().filter(|(axis, _)| seen.axes.contains(axis));
-        self.least[node].insert((reads.collect(), positions.collect()));
+        let mut positions: Vec<(usize, u32)> = cell
+            .iter()
+            .filter(|(axis, _)| seen.axes.contains(axis))
+            .map(|(axis, position)| (axis.index().min(LOOPS), *position))
+            .collect();
+        positions.sort_unstable();
+        self.least[node].insert((reads.collect(), positions));
         let axes = self.axes_of(node, ctx)?;
         let mut positions = Vec::new();
         for (axis, position) in cell {

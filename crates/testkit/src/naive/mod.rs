@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use millstream_base::id::Id;
-use millstream_base::{Column, Limits, Need, Value};
+use millstream_base::{Column, Feature, Limits, Need, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use bounds::Elements;
@@ -84,7 +84,7 @@ pub struct Model<'a> {
 
 const TIME: usize = 0;
 const INDEX: usize = 1;
-const MAX_DEPTH: usize = 4000;
+const MAX_DEPTH: usize = 300;
 const MAX_ITEMS: usize = 20_000;
 
 impl<'a> Model<'a> {
@@ -163,20 +163,15 @@ impl<'a> Model<'a> {
             let known = self.known(Known::Given(i));
             levels_mut(&mut stacks, feature).push(Entry { known, axis: None });
         }
-        self.open(&mut stacks, &millstream_base::Feature::Index, INDEX, self.world.count);
-        self.open(&mut stacks, &millstream_base::Feature::Time, TIME, self.world.times);
-        self.open(&mut stacks, &millstream_base::Feature::Tick, TIME, self.world.times);
+        self.open(&mut stacks, &Feature::Index, INDEX, self.world.count);
+        self.open(&mut stacks, &Feature::Position, INDEX, self.world.count);
+        self.open(&mut stacks, &Feature::Time, TIME, self.world.times);
+        self.open(&mut stacks, &Feature::Tick, TIME, self.world.times);
         self.context(stacks)
     }
 
     /// Notes that the request opened an axis for a feature, whether or not it gives the value.
-    fn open(
-        &mut self,
-        stacks: &mut Stacks,
-        feature: &millstream_base::Feature,
-        axis: usize,
-        extent: Option<usize>,
-    ) {
+    fn open(&mut self, stacks: &mut Stacks, feature: &Feature, axis: usize, extent: Option<usize>) {
         if extent.is_none() {
             return;
         }

@@ -1,0 +1,226 @@
+//! One case: does an evaluator agree with the model?
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use millstream_base::id::Id;
+use millstream_ir::answer::Answer;
+use millstream_ir::{Evaluator, LogDetail, Plan, Request, StepId, StepOp};
+use millstream_kernel::Kernel;
+
+use super::compare::difference;
+use crate::generate::{Case, REGISTRY};
+use crate::naive::{Expected, Failed, Model, Program, Refusal, World};
+use crate::plans::compiled_plan;
+
+/// What became of a case that shows no disagreement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The evaluator agrees.
+    Agrees,
+    /// The model has nothing to say.
+    Skipped(Refusal),
+}
+
+/// Checks one case: on the graph as it is the values, the failed nodes, the numbers of elements and
+/// that the answer is the same the second time; on the compiled plan values and numbers.
+///
+/// # Errors
+/// What the evaluator does differently.
+pub fn check(evaluator: &dyn Evaluator, case: &Case) -> Result<Verdict, String> {
+    let request = case.request.request().with_log(LogDetail::Counts);
+    let plain = &case.plain;
+    let expected = match expect(plain, &request) {
+        Ok(expected) => expected,
+        Err(refusal) => return Ok(Verdict::Skipped(refusal)),
+    };
+    let answer = evaluate(evaluator, plain, &request)?;
+    outputs(&expected, &answer, Strictness::Failures)?;
+    failures(&expected, plain, &answer)?;
+    elements(&expected, plain, &answer)?;
+    repeated(evaluator, plain, &request, &answer)?;
+
+    let compiled = compiled_plan(&case.graph, &REGISTRY)
+        .map_err(|problems| format!("the graph does not compile: {problems:?}"))?;
+    match expect(&compiled, &request) {
+        Ok(of_compiled) => {
+            passes_keep_values(&expected, &of_compiled)?;
+            let answer = evaluate(evaluator, &compiled, &request)?;
+            outputs(&expected, &answer, Strictness::Values)
+                .and_then(|()| elements(&of_compiled, &compiled, &answer))
+                .map_err(|problem| format!("on the compiled plan: {problem}"))?;
+        }
+        Err(refusal) => return Ok(Verdict::Skipped(refusal)),
+    }
+    Ok(Verdict::Agrees)
+}
+
+/// What the model says of a plan.
+///
+/// # Errors
+/// Why it says nothing.
+///
+/// # Panics
+/// If the request does not fit the plan.
+pub fn expect(plan: &Plan, request: &Request) -> Result<Expected, Refusal> {
+    let bound = request.bind(plan).expect("generated requests fit");
+    let world = World::of(&bound, plan);
+    Model::new(&Program::of_plan(plan), &world).evaluate()
+}
+
+fn evaluate(evaluator: &dyn Evaluator, plan: &Plan, request: &Request) -> Result<Answer, String> {
+    evaluator.evaluate(plan, request).map_err(|error| format!("no answer: {error}"))
+}
+
+/// How outputs are compared that fail in the model.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strictness {
+    /// They must fail.
+    Failures,
+    /// They may have a value: passes drop what turns out not to be needed.
+    Values,
+}
+
+fn outputs(expected: &Expected, answer: &Answer, strictness: Strictness) -> Result<(), String> {
+    for (expected, output) in expected.outputs.iter().zip(&answer.outputs) {
+        let name = &output.name;
+        match (expected, &output.value) {
+            (Ok(column), Some(series)) => {
+                if let Some(difference) = difference(column, &answer.full_column(series)) {
+                    return Err(format!("output `{name}`: {difference}"));
+                }
+            }
+            (Ok(column), None) if !column.is_empty() => {
+                return Err(format!("output `{name}` has no value, expected {column:?}"));
+            }
+            (Err(failed), Some(series)) if strictness == Strictness::Failures => {
+                let found = answer.full_column(series);
+                return Err(format!("output `{name}` is {found:?}, but {failed:?} fail"));
+            }
+            (Err(_), Some(_) | None) | (Ok(_), None) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Compares what the model says before and after the passes.
+fn passes_keep_values(before: &Expected, after: &Expected) -> Result<(), String> {
+    for (k, (before, after)) in before.outputs.iter().zip(&after.outputs).enumerate() {
+        match (before, after) {
+            (Ok(before), Ok(after)) => {
+                if let Some(difference) = difference(before, after) {
+                    return Err(format!("the passes change output {k}: {difference}"));
+                }
+            }
+            (Ok(_), Err(failed)) => {
+                return Err(format!("after the passes {failed:?} fail for output {k}"));
+            }
+            (Err(_), Ok(_) | Err(_)) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The nodes that fail whatever is asked for first: those with nothing before them that fails.
+fn certain(failed: &Failed, plan: &Plan) -> Failed {
+    let mut tainted = vec![false; plan.steps.len()];
+    let mut certain = Failed::new();
+    for (id, step) in plan.steps.iter() {
+        let above = plan.inputs_of(step).iter().any(|link| tainted[link.step.index()]);
+        let fails = failed.contains(&id.index());
+        if fails && !above {
+            certain.insert(id.index());
+        }
+        tainted[id.index()] = above || fails;
+    }
+    certain
+}
+
+fn failures(expected: &Expected, plan: &Plan, answer: &Answer) -> Result<(), String> {
+    let paths = |nodes: &Failed| -> BTreeSet<String> {
+        let path = |node: &usize| plan.paths.get(plan.steps[StepId::from_index(*node)].path);
+        nodes.iter().map(|node| path(node).to_string()).collect()
+    };
+    let possible = paths(&expected.failed);
+    let certain = paths(&certain(&expected.failed, plan));
+    let found: BTreeSet<String> =
+        answer.failures.iter().map(|failure| failure.path.to_string()).collect();
+    if !found.is_subset(&possible) {
+        let too_many: Vec<_> = answer
+            .failures
+            .iter()
+            .filter(|failure| !possible.contains(failure.path.as_str()))
+            .map(ToString::to_string)
+            .collect();
+        return Err(format!("these fail, but should not: {too_many:?}"));
+    }
+    if !certain.is_subset(&found) {
+        let missing: Vec<_> = certain.difference(&found).collect();
+        return Err(format!("these should fail, but do not: {missing:?}"));
+    }
+    Ok(())
+}
+
+/// Whether elements of a step are counted alike by all: it computes something itself.
+fn is_counted(plan: &Plan, step: StepId) -> bool {
+    match plan.steps[step].op {
+        StepOp::Const(_) | StepOp::Input(_) => false,
+        StepOp::Call(instance) => match &plan.instances[instance].kernel {
+            Kernel::Form(_) | Kernel::Function(_) => true,
+            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => false,
+        },
+    }
+}
+
+fn elements(expected: &Expected, plan: &Plan, answer: &Answer) -> Result<(), String> {
+    // What did not run because something failed, or for an output without cells, is not counted.
+    if !expected.failed.is_empty() || answer.n_cells() == 0 {
+        return Ok(());
+    }
+    let mut text = String::new();
+    for (id, step) in plan.steps.iter().filter(|(id, _)| is_counted(plan, *id)) {
+        let bounds = expected.elements[id.index()];
+        let entry = answer.log.entry(id).ok_or("the log has no entry for a step")?;
+        let found = entry.elements as usize;
+        if found < bounds.least || (found > bounds.most && !expected.has_empty_loop) {
+            let (path, least, most) = (plan.paths.get(step.path), bounds.least, bounds.most);
+            // Writing to a string does not fail.
+            let _ = write!(
+                text,
+                "\n  {path} ({id}): {found} in {} runs, expected {}",
+                entry.runs,
+                if least == most { format!("{least}") } else { format!("{least} to {most}") }
+            );
+        }
+    }
+    if text.is_empty() { Ok(()) } else { Err(format!("numbers of elements differ:{text}")) }
+}
+
+fn repeated(
+    evaluator: &dyn Evaluator,
+    plan: &Plan,
+    request: &Request,
+    first: &Answer,
+) -> Result<(), String> {
+    let second = evaluate(evaluator, plan, request)?;
+    for (a, b) in first.outputs.iter().zip(&second.outputs) {
+        let differs = match (&a.value, &b.value) {
+            (Some(x), Some(y)) => difference(&first.full_column(x), &second.full_column(y)),
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => Some("only one evaluation has a value".into()),
+        };
+        if let Some(difference) = differs {
+            return Err(format!("the second evaluation gives another `{}`: {difference}", a.name));
+        }
+    }
+    if first.failures != second.failures {
+        return Err("the second evaluation has other failures".into());
+    }
+    let same_counts = first
+        .log
+        .entries
+        .iter()
+        .zip(&second.log.entries)
+        .all(|(a, b)| (a.fate, a.runs, a.elements) == (b.fate, b.runs, b.elements));
+    if same_counts { Ok(()) } else { Err("the second evaluation runs other steps".into()) }
+}

@@ -1,0 +1,101 @@
+//! The suite that every evaluator passes: it agrees with the model, bit for bit and in what runs.
+//!
+//! Three parts: cases written by hand, each for one rule of the evaluation; fixtures, which are
+//! cases that once failed (`tests/graphs`); generated cases, by default always the same ones. With
+//! `PROPTEST_CASES` set there are as many, and others each time.
+
+mod by_hand;
+mod check;
+mod compare;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use millstream_ir::Evaluator;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+
+pub use check::{Verdict, check, expect};
+pub use compare::difference;
+
+use crate::generate::{Case, REGISTRY, cases};
+
+/// Runs the whole suite.
+///
+/// # Panics
+/// If the evaluator disagrees with the model somewhere; the message holds the case as a fixture.
+pub fn agreement_suite(evaluator: &dyn Evaluator) {
+    by_hand::run_all(evaluator);
+    fixtures(evaluator);
+    generated(evaluator);
+}
+
+/// Runs the cases written by hand.
+///
+/// # Panics
+/// If the evaluator disagrees.
+pub fn cases_by_hand(evaluator: &dyn Evaluator) {
+    by_hand::run_all(evaluator);
+}
+
+/// Runs the fixtures.
+///
+/// # Panics
+/// If a fixture cannot be read, or the evaluator disagrees.
+pub fn fixtures(evaluator: &dyn Evaluator) {
+    for (name, case) in all_fixtures() {
+        match check(evaluator, &case) {
+            Ok(Verdict::Agrees) => {}
+            Ok(Verdict::Skipped(refusal)) => panic!("{name}: the model refuses it: {refusal}"),
+            Err(problem) => panic!("{name}: {} {problem}\n{case}", evaluator.name()),
+        }
+    }
+}
+
+/// The fixtures with their names, sorted.
+///
+/// # Panics
+/// If one cannot be read.
+pub fn all_fixtures() -> Vec<(String, Case)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/graphs");
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    paths.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_default();
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let case = Case::parse(&text, &REGISTRY).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (name, case)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// Runs generated cases.
+///
+/// # Panics
+/// If the evaluator disagrees, or the model refuses most cases.
+pub fn generated(evaluator: &dyn Evaluator) {
+    let config = Config { failure_persistence: None, max_shrink_iters: 4096, ..Config::default() };
+    let mut runner = if std::env::var_os("PROPTEST_CASES").is_some() {
+        TestRunner::new(config)
+    } else {
+        let config = Config { cases: 400, ..config };
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+    };
+    let (n_checked, n_skipped) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let result = runner.run(&cases(14), |case| {
+        match check(evaluator, &case).map_err(TestCaseError::fail)? {
+            Verdict::Agrees => n_checked.fetch_add(1, Ordering::Relaxed),
+            Verdict::Skipped(_) => n_skipped.fetch_add(1, Ordering::Relaxed),
+        };
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{} disagrees with the model: {error}", evaluator.name());
+    }
+    let (n_checked, n_skipped) = (n_checked.into_inner(), n_skipped.into_inner());
+    assert!(n_skipped * 4 < n_checked, "{n_skipped} cases skipped, {n_checked} checked");
+}
