@@ -80,7 +80,7 @@ fn node() -> impl Strategy<Value = Node> {
     let set = vec((name(), json_value().prop_map(Into::into)), 0..3);
     (kind, inputs, set, any::<bool>(), 1..4_u32).prop_map(|(kind, inputs, set, muted, version)| {
         let (inputs, set) = (inputs.into_iter().collect(), set.into_iter().collect());
-        Node { inputs, set, muted, version, ..Node::new(kind) }
+        Node { set, inputs, muted, version, ..Node::new(kind) }
     })
 }
 
@@ -96,8 +96,8 @@ fn input_def() -> impl Strategy<Value = InputDef> {
             min,
             max,
             step,
-            unit,
             about,
+            unit,
             ..InputDef::new(ty)
         },
     )

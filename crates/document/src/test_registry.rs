@@ -8,6 +8,7 @@ use crate::checked::Checked;
 use crate::{Document, open};
 use millstream_base::diagnostics::Diagnostics;
 
+#[expect(clippy::unnecessary_wraps, reason = "the signature is that of functions")]
 fn nothing(_: &mut Call<'_>) -> Result<(), Failure> {
     Ok(())
 }
@@ -99,7 +100,7 @@ fn expression() -> NodeDef {
         .setting("text", SettingKind::Text, None, "")
         .sockets_by_settings(|settings| {
             let mut letters: Vec<char> =
-                settings.text("text").chars().filter(|c| c.is_ascii_lowercase()).collect();
+                settings.text("text").chars().filter(char::is_ascii_lowercase).collect();
             letters.sort_unstable();
             letters.dedup();
             let socket = |letter: char| Socket {

@@ -58,7 +58,8 @@ impl<'d, 'c> Checker<'d, 'c> {
             node_shapes.push(self.shapes.of(node, at, self.problems));
         }
         let (links, outputs) = self.links(def, face, &mut node_shapes);
-        let sorted = sorted(def.nodes.len(), |node, k| links.dependency(node, k));
+        let n_slots = |node| links.of_node(node).len() as u32;
+        let sorted = sorted(def.nodes.len(), n_slots, |node, k| links.dependency(node, k));
         for cycle in &sorted.cycles {
             self.report_cycle(&def, cycle);
         }

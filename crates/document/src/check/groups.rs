@@ -32,9 +32,9 @@ pub(super) fn check_groups(
     for (group, _, _) in uses.iter().flat_map(|uses| &uses.groups) {
         used[*group as usize] = true;
     }
-    let order = sorted(bodies.len(), |body, k| {
-        uses[body as usize].groups.get(k as usize).map(|(group, _, _)| Some(*group))
-    });
+    let n_groups = |body: u32| uses[body as usize].groups.len() as u32;
+    let group = |body: u32, k: u32| Some(uses[body as usize].groups[k as usize].0);
+    let order = sorted(bodies.len(), n_groups, group);
     if order.cycles.is_empty() {
         check_limits(bodies, &uses, &order.order, limits, problems);
     }

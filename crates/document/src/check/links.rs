@@ -40,20 +40,18 @@ pub(super) struct Links<'d> {
     pub(super) used_inputs: Vec<bool>,
 }
 
-impl<'d> Links<'d> {
+impl Links<'_> {
     pub(super) fn of_node(&self, node: u32) -> std::ops::Range<usize> {
         let node = node as usize;
         self.first_slot[node] as usize..self.first_slot[node + 1] as usize
     }
 
-    /// The node that a slot of a node depends on; `None` past the last slot.
-    pub(super) fn dependency(&self, node: u32, k: u32) -> Option<Option<u32>> {
-        let slots = self.of_node(node);
-        let slot = slots.start + k as usize;
-        (slot < slots.end).then(|| match self.slots[slot] {
+    /// The node that slot `k` of a node takes its value from.
+    pub(super) fn dependency(&self, node: u32, k: u32) -> Option<u32> {
+        match self.slots[self.of_node(node).start + k as usize] {
             Given::Node { node, .. } => Some(node),
             Given::Literal(_) | Given::Input(_) | Given::Default | Given::Broken => None,
-        })
+        }
     }
 }
 
@@ -126,7 +124,7 @@ impl<'d> Linker<'d, '_> {
                 Some(socket) => given[socket] = Some(input),
                 None => {
                     let known = signature.inputs.iter().map(|socket| &*socket.name);
-                    self.unknown_input(name, input, &shape.def.name, known, at);
+                    self.unknown_input(name, input, &shape.def.name, &known, at);
                 }
             }
         }
@@ -173,7 +171,7 @@ impl<'d> Linker<'d, '_> {
                 Some(socket) => given[socket] = Some(input),
                 None => {
                     let known = body.inputs.keys().map(|name| &**name);
-                    self.unknown_input(name, input, body.name, known, at);
+                    self.unknown_input(name, input, body.name, &known, at);
                 }
             }
         }
@@ -195,7 +193,7 @@ impl<'d> Linker<'d, '_> {
         name: &str,
         input: &Input,
         node_type: &str,
-        known: impl Iterator<Item = &'n str> + Clone,
+        known: &(impl Iterator<Item = &'n str> + Clone),
         at: At<'_>,
     ) {
         let all = || match listed(known.clone()) {
@@ -237,7 +235,9 @@ impl<'d> Linker<'d, '_> {
         let error = CheckError::SeveralSources { name: shortened(name), n: inputs.len() };
         let span = input.map(|input| input.spot.span()).unwrap_or_default();
         self.problems.report(|| socket_path(at, name), span, &error);
-        inputs.iter().for_each(|input| self.mark_used_by(input));
+        for input in inputs {
+            self.mark_used_by(input);
+        }
         Given::Broken
     }
 

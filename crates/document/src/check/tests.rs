@@ -8,7 +8,7 @@ use crate::test_registry::{opened, registry, told};
 const HERON: &str = include_str!("../../tests/fixtures/heron.mill.json");
 
 /// Checks the problems of a document with this content.
-fn check_problems(content: &str, expected: Expect) {
+fn check_problems(content: &str, expected: &Expect) {
     let text = format!("{{\"millstream\": 1, {content}}}");
     let (checked, problems) = opened(&text);
     assert_eq!(checked.is_some(), !problems.has_errors());
@@ -160,7 +160,7 @@ fn names_that_mean_nothing_are_told_with_what_was_meant() {
             "k": { "type": "math.sqrt", "in": { "x": { "from": "h.valu" } } }
         },
         "groups": { "product": { "outputs": { "value": { "type": "f32", "from": "n.value" } }, "nodes": { "n": { "type": "math.sqrt" } } } }"#,
-        expect![[r#"
+        &expect![[r#"
             error check::unknown_type at "size": { "type": "float" }
                 input `size` has the unknown type `float` (types: `bool`, `color`, `f32`, `f64`, `i32`, `i64`, `mat4`, `quat`, `string`, `vec2`, `vec3`, `vec4`, and list<...> of them)
             error check::unknown_type at "t": { "type": "f3" }
@@ -226,7 +226,7 @@ fn types_that_do_not_fit_are_told_and_nothing_follows_from_them() {
             "r3": { "type": "math.round", "version": 3, "in": { "x": 1 } }
         },
         "groups": { "g": { "inputs": { "x": { "type": "f32" }, "y": { "type": "f32" } }, "outputs": { "v": { "type": "f32", "input": "x" }, "w": { "type": "f32", "input": "y" } } } }"#,
-        expect![[r#"
+        &expect![[r#"
             error check::type_mismatch at "p": { "type": "f32", "from": "d.point" }
                 `d.point` gives a vec3, but output `p` takes a f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
             error check::type_mismatch at "x": { "input": "s" }
@@ -274,7 +274,7 @@ fn circles_are_told_all_the_way_round() {
             "b": { "type": "math.add", "in": { "a": { "from": "a.value" } } },
             "after": { "type": "math.add", "in": { "a": { "from": "b.value" }, "b": "x" } }
         }"#,
-        expect![[r#"
+        &expect![[r#"
             error check::type_mismatch at "o": { "type": "string", "from": "after.value" }
                 `after.value` gives a f32, but output `o` takes a string (link something that gives a `string`)
             error check::cycle at "x": { "from": "self.value" }
@@ -297,7 +297,7 @@ fn groups_that_contain_themselves_are_told() {
             "c": { "nodes": { "back": { "type": "group", "group": "a" } } },
             "d": { "nodes": { "me": { "type": "group", "group": "d" } } }
         }"#,
-        expect![[r#"
+        &expect![[r#"
             error check::recursive_group at "inner": { "type": "group", "group": "b" }
                 a/inner: the group contains itself: `a` contains `b` contains `c` contains `a` (remove one of these nodes)
             error check::recursive_group at "me": { "type": "group", "group": "d" }
@@ -318,7 +318,7 @@ fn probable_mistakes_are_warnings() {
         },
         "nodes": { "n": { "type": "math.sqrt", "in": { "x": { "input": "used" } } } },
         "groups": { "g": { "inputs": { "x": { "type": "f32" } } } }"#,
-        expect![[r#"
+        &expect![[r#"
             warning check::default_out_of_range at "used": { "type": "f32", "default": 2, "min": 0, "max": 1 }
                 the default 2.0 of input `used` is above its largest value 1 (change the default or the range)
             warning check::default_out_of_range at "low": { "type": "vec3", "default": [1, -1, 1], "min": 0 }
@@ -353,7 +353,7 @@ fn problems_of_loading_and_checking_come_together_and_once() {
             "b": { "type": "math.add", "in": { "a": { "from": "a.value" }, "b": { "input": "x" } } },
             "c": { "type": "math.sqrt", "in": { "x": { "input": "y" } } }
         }"#,
-        expect![[r#"
+        &expect![[r#"
             error load::unknown_key at "tpye"
                 input `x` has no entry called `tpye` (did you mean `type`?)
             error load::unknown_key at "im"
@@ -396,14 +396,14 @@ fn limits_are_hit_at_once() {
     };
     check_problems(
         &chain(40, 2),
-        expect![[r#"
+        &expect![[r#"
         error check::expanded_nodes at 
             the document has 1099511627776 nodes when all groups are expanded, the limit is 16000000 (raise `expanded_nodes` in the limits if this is meant)
     "#]],
     );
     check_problems(
         &chain(100, 2),
-        expect![[r#"
+        &expect![[r#"
         error check::group_depth at 
             groups are nested 100 deep, the limit is 64: `g99` contains `g98` contains `g97` contains `g96` contains `g95` contains `g94` contains `g93` contains `g92` contains `g91` contains `g90` contains `g89` contains `g88` contains `g87` contains `g86` contains `g85` contains `g84` contains 84 more (raise `group_depth` in the limits if this is meant)
         error check::expanded_nodes at 
@@ -412,7 +412,7 @@ fn limits_are_hit_at_once() {
     );
     check_problems(
         &chain(65, 1),
-        expect![[r#"
+        &expect![[r#"
         error check::group_depth at 
             groups are nested 65 deep, the limit is 64: `g64` contains `g63` contains `g62` contains `g61` contains `g60` contains `g59` contains `g58` contains `g57` contains `g56` contains `g55` contains `g54` contains `g53` contains `g52` contains `g51` contains `g50` contains `g49` contains 49 more (raise `group_depth` in the limits if this is meant)
     "#]],

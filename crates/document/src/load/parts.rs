@@ -375,7 +375,7 @@ impl Reader<'_> {
                     .map(|(json, _)| InputValue::Literal(json)),
             };
         }
-        if seen.count_ones() == 1 {
+        if seen.is_power_of_two() {
             return value;
         }
         // A misspelt key was reported already.

@@ -8,7 +8,7 @@ use crate::test_registry::told;
 const HERON: &str = include_str!("../../tests/fixtures/heron.mill.json");
 const FORMAT_0: &str = include_str!("../../tests/fixtures/format_0.mill.json");
 
-fn check(text: &str, expected: Expect) {
+fn check(text: &str, expected: &Expect) {
     let (_, problems) = load(text.as_bytes(), &Limits::default());
     expected.assert_eq(&told(text, &problems));
 }
@@ -63,7 +63,7 @@ fn problems_of_an_upgraded_document_stand_in_the_old_text() {
     let text = r#"{ "millstream": 0, "nodes": { "n": { "type": 3, "links": { "a": "b" } } } }"#;
     check(
         text,
-        expect![[r#"
+        &expect![[r#"
         error load::wrong_kind at 3
             n: `type` is 3 (it must be a text in double quotes)
         error load::bad_link at "b"
@@ -73,6 +73,7 @@ fn problems_of_an_upgraded_document_stand_in_the_old_text() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a flat table")]
 fn text_that_is_no_json_is_explained() {
     for (text, expected) in [
         (
@@ -216,7 +217,7 @@ fn text_that_is_no_json_is_explained() {
         "#]],
         ),
     ] {
-        check(text, expected);
+        check(text, &expected);
     }
     let (document, problems) = load(b"{ \"a\": \"\xff\" }", &Limits::default());
     assert!(document.is_none());
@@ -270,7 +271,7 @@ fn versions_are_told_apart() {
         ),
         ("{ \"millstream\": 1 }", expect![[""]]),
     ] {
-        check(text, expected);
+        check(text, &expected);
     }
 }
 
@@ -294,7 +295,7 @@ fn all_problems_come_at_once() {
     }"#;
     check(
         text,
-        expect![[r#"
+        &expect![[r#"
         error load::unknown_key at "nmae"
             the document has no entry called `nmae` (did you mean `name`?)
         error load::wrong_kind at 0
