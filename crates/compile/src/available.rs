@@ -7,7 +7,7 @@ use std::sync::Arc;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::path::Place;
-use millstream_base::{Feature, FeatureSet};
+use millstream_base::{Feature, FeatureSet, NodePath};
 use millstream_ir::need_map::Fate;
 use millstream_ir::{Plan, StepId, StepOp};
 use millstream_kernel::{Kernel, NodeDef, Registry, ScopeRule, Settings};
@@ -47,7 +47,7 @@ pub fn check_available(plan: &Plan, registry: &Registry, available: &[Feature]) 
     let provided = |need: &Need| need.level == 0 && available.contains(&need.feature);
     for way in missing(plan, &provided) {
         let reader = way.steps.last().map(|step| plan.steps[*step].path);
-        let path = reader.map(|path| plan.paths.get(path)).unwrap_or_else(|| "".into());
+        let path = reader.map_or_else(NodePath::root, |path| plan.paths.get(path));
         let error = Unavailable {
             output: plan.outputs[way.output].name.to_string(),
             need: format!("`{}`", way.need),

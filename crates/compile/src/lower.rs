@@ -5,6 +5,8 @@
 //! Where a value crosses the border of a group, or a muted node, that states another type, it is
 //! converted there: the border leaves no other trace. All other conversions are a pass.
 
+use std::sync::Arc;
+
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Limits, Type};
@@ -77,7 +79,7 @@ impl<'a> Lowering<'a> {
         let mut inputs = Vec::with_capacity(root.inputs.len());
         for input in &root.inputs {
             let default = input.default.clone().unwrap_or_else(|| input.ty.default_value());
-            let input = GraphInput { name: input.name.clone(), ty: input.ty, default };
+            let input = GraphInput { name: Arc::clone(&input.name), ty: input.ty, default };
             inputs.push(Source::first(self.graph.add_input(input)));
         }
         let mut stack = vec![self.frame(self.checked.root, Paths::root(), &inputs)];
@@ -95,7 +97,7 @@ impl<'a> Lowering<'a> {
             match &node.kind {
                 CheckedKind::Call(instance) => {
                     let instance = self.graph.intern_instance(instance);
-                    let path = self.graph.paths.child(frame.path, node.name.clone());
+                    let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
                     self.scratch.clear();
                     for source in frame.body.sources_of(node) {
                         self.scratch.push(frame.source(&self.literals, *source));
@@ -145,7 +147,7 @@ impl<'a> Lowering<'a> {
 
     /// The frame of a group's body; its inputs are converted to what they state.
     fn enter(&mut self, outer: &Frame<'a>, node: &CheckedNode, id: BodyId) -> Frame<'a> {
-        let path = self.graph.paths.child(outer.path, node.name.clone());
+        let path = self.graph.paths.child(outer.path, Arc::clone(&node.name));
         let body = &self.checked.bodies[id];
         let mut inputs = std::mem::take(&mut self.scratch);
         inputs.clear();
@@ -172,13 +174,13 @@ impl<'a> Lowering<'a> {
     fn finish_root(&mut self, done: &Frame<'a>) {
         for output in &done.body.outputs {
             let source = done.source(&self.literals, output.source);
-            let output = GraphOutput { name: output.name.clone(), ty: output.ty, source };
+            let output = GraphOutput { name: Arc::clone(&output.name), ty: output.ty, source };
             self.graph.outputs.push(output);
         }
     }
 
     fn pass_through(&mut self, frame: &mut Frame<'a>, node: &CheckedNode, muted: &Muted) {
-        let path = self.graph.paths.child(frame.path, node.name.clone());
+        let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
         for output in &muted.outputs {
             let source = match &output.passes {
                 Passes::Source(i) => {

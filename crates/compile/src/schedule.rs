@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
+use millstream_base::feature::TooManyNeeds;
 use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::path::Place;
 use millstream_base::{FeatureSet, NodePath};
 use millstream_ir::graph::{ConstId, InstanceId};
-use millstream_ir::plan::{link_kinds, NeedClassId, PlanOutput};
+use millstream_ir::plan::{NeedClassId, PlanOutput, link_kinds};
 use millstream_ir::{Graph, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk};
 use millstream_kernel::{Class, Data, Instance};
 use rustc_hash::FxHashMap;
@@ -26,7 +27,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     let reached = walk::reachable_from_outputs(&graph);
     order.retain(|id| reached[*id]);
     drop(reached);
-    let needs = needs(&graph, &order).map_err(|error| too_many(&error))?;
+    let needs = needs(&graph, &order).map_err(too_many)?;
     let classes = classes(&graph, &order, &needs);
     let mut schedule = Schedule::new(&graph, order.len());
     for id in &order {
@@ -65,9 +66,9 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
 }
 
 /// The problem of too many needs, which belongs to no node.
-pub(crate) fn too_many(error: &millstream_base::feature::TooManyNeeds) -> Diagnostics {
+pub(crate) fn too_many(error: TooManyNeeds) -> Diagnostics {
     let mut problems = Diagnostics::new();
-    problems.report(Place::at(NodePath::root()), error);
+    problems.report(Place::at(NodePath::root()), &error);
     problems
 }
 

@@ -1,7 +1,7 @@
 //! A small document, with a group.
 
 /// The area of a triangle by its sides, with a group.
-pub const HERON: &str = r#"{
+pub(crate) const HERON: &str = r#"{
   "millstream": 1,
   "inputs": {
     "a": { "type": "vec3", "default": [0, 0, 0] },

@@ -12,7 +12,7 @@ fn document(nodes: &str, last: usize) -> String {
 }
 
 /// A chain of `n` nodes, each reading the one before it.
-pub fn chain(n: usize) -> String {
+pub(crate) fn chain(n: usize) -> String {
     let types = ["math.sin", "math.cos", "math.negate", "math.exp"];
     let mut nodes =
         String::from(r#""n0": { "type": "math.sin", "in": { "x": { "input": "x" } } }"#);
@@ -26,7 +26,7 @@ pub fn chain(n: usize) -> String {
 }
 
 /// `n` nodes, each reading the one before it and any other before it, or a number.
-pub fn random(n: usize) -> String {
+pub(crate) fn random(n: usize) -> String {
     let types = ["math.add", "math.multiply", "math.minimum", "math.atan2", "math.subtract"];
     let mut nodes =
         String::from(r#""n0": { "type": "math.sin", "in": { "x": { "input": "x" } } }"#);

@@ -7,7 +7,7 @@
 //! at least contextual if and only if a need is left, and volatile if the clock is among them.
 
 use millstream_base::feature::Aspect;
-use millstream_base::id::SideTable;
+use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, FeatureSet, NeedTable};
 use millstream_ir::{Graph, NodeId, Op};
 use millstream_kernel::{Class, Instance, Kernel};
@@ -40,7 +40,7 @@ pub fn classes(graph: &Graph, order: &[NodeId], needs: &Needs) -> SideTable<Node
             Op::Input(_) => Class::UserInput,
             Op::Call(instance) => {
                 let inputs = graph.inputs_of(*id).iter().map(|link| travels[link.node]);
-                inputs.fold(own[millstream_base::id::Id::index(instance)], Class::max)
+                inputs.fold(own[instance.index()], Class::max)
             }
         };
     }

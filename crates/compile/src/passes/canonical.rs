@@ -51,7 +51,9 @@ fn hash_of(instance: &Instance) -> u64 {
             SettingValue::Type(ty) => ty.hash(&mut state),
             SettingValue::Texts(texts) => texts.hash(&mut state),
             SettingValue::Numbers(numbers) => {
-                numbers.iter().for_each(|x| x.to_bits().hash(&mut state));
+                for x in numbers {
+                    x.to_bits().hash(&mut state);
+                }
             }
         }
     }

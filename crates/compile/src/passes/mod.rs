@@ -6,6 +6,8 @@
 mod canonical;
 mod conversions;
 mod fold_constants;
+#[cfg(test)]
+mod meaning;
 mod merge_duplicates;
 mod nullify;
 mod prune;

@@ -7,9 +7,11 @@
 //! recorded in the plan as its class of needs; the rest is null for it. Cost: one sweep, if there
 //! is any node that passes on in a changed context.
 
+use millstream_base::FeatureSet;
 use millstream_base::diagnostics::Diagnostics;
-use millstream_base::{FeatureSet, id::SideTable};
+use millstream_base::id::{Id, SideTable};
 use millstream_ir::{Graph, NodeId, Op, Source, walk};
+use millstream_kernel::instance::InputSlot;
 use millstream_kernel::{Instance, Kernel};
 
 use super::sweep::{Rule, sweep};
@@ -62,16 +64,15 @@ impl NeedsSoFar {
         let Op::Call(instance_id) = graph.op(id) else { return Ok(None) };
         let links = graph.inputs_of(id);
         // Constants that a sweep adds have ids beyond the table, and no needs.
-        let of = |link: &Source| match self.of.len() > millstream_base::id::Id::index(link.node) {
-            true => self.of[link.node],
-            false => FeatureSet::NONE,
+        let of = |link: &Source| {
+            self.of.as_slice().get(link.node.index()).copied().unwrap_or(FeatureSet::NONE)
         };
         let inside: Vec<FeatureSet> = links.iter().map(of).collect();
         let instances = graph.instances();
         let needs = self.flow.needs_of_call(instances, instance_id, inside.iter().copied());
-        self.of[id] = needs.map_err(|error| too_many(&error))?;
+        self.of[id] = needs.map_err(too_many)?;
         let instance = &instances[instance_id];
-        if !may_collapse(instance) || instance.inputs.iter().any(|slot| slot.gathers()) {
+        if !may_collapse(instance) || instance.inputs.iter().any(InputSlot::gathers) {
             return Ok(None);
         }
         let is_transparent = inside.iter().enumerate().all(|(i, needs)| {

@@ -1,5 +1,9 @@
+use super::meaning::Meaning;
 use super::*;
 use expect_test::{Expect, expect};
+use millstream_base::Value;
+use millstream_base::id::Id;
+use millstream_ir::graph::InputId;
 use millstream_ir::text;
 use millstream_ir::verify::{Stage, verify};
 use proptest::prelude::*;
@@ -291,6 +295,27 @@ fn a_switch_with_a_known_selector_is_its_arm_and_what_follows_folds() {
 }
 
 #[test]
+fn what_became_constant_folds_on_without_a_changed_link() {
+    check(
+        simplify,
+        "n0 = const true
+         n1 = const 1.0
+         n2 = control.switch n0 n1 n1
+         n3 = math.negate n2
+         n4 = math.add n3 n1
+         n5 = math.sqrt n4
+         output n5",
+        &expect![[r"
+            n0 = const true
+            n1 = const 1.0
+            n3 = const -1.0
+            n4 = const 0.0
+            output n4
+        "]],
+    );
+}
+
+#[test]
 fn passing_nodes_go() {
     check(
         simplify,
@@ -396,7 +421,7 @@ fn a_scope_whose_reader_went_goes_with_what_it_asked_for() {
 
 /// Random graphs of numbers, switches and scopes.
 fn graph_text() -> impl Strategy<Value = String> {
-    let line = (0..12_u8, any::<[u16; 3]>());
+    let line = (0..14_u8, any::<[u16; 3]>());
     proptest::collection::vec(line, 1..40).prop_map(|lines| {
         let mut text = String::from(
             "n0 = input x: f32 = 0.5\nn1 = const 1.0\nn2 = const -0.0\nn3 = const true\n\
@@ -419,6 +444,8 @@ fn graph_text() -> impl Strategy<Value = String> {
                 8 => (format!("convert{{\"to\": \"f32\"}} n{b}"), true),
                 9 => ("convert{\"to\": \"f32\"} n6".into(), true),
                 10 => (format!("control.pass n{}", f(0)), true),
+                11 => (format!("math.subtract n{} n{}", f(0), f(1)), true),
+                12 => (format!("math.minimum n{} n{}", f(0), f(1)), true),
                 _ => (format!("math.absolute n{}", f(0)), true),
             };
             text.push_str(&format!("n{id} = {what}\n"));
@@ -446,6 +473,29 @@ proptest! {
         let cx = PassContext { registry: &registry, limits: &Limits::default() };
         for pass in PASSES {
             prop_assert_eq!((pass.run)(&mut graph, &cx), Ok(Changed::No), "{:?}", pass.phase);
+        }
+    }
+
+    #[test]
+    fn every_pass_keeps_the_bits_of_all_outputs(text in graph_text(), x: u32, b: bool) {
+        let registry = millstream_nodes::registry();
+        let mut graph = text::parse(&text, &registry).map_err(|errors| {
+            TestCaseError::fail(errors.to_string())
+        })?;
+        let cx = PassContext { registry: &registry, limits: &Limits::default() };
+        conversions(&mut graph, &cx).expect("the types convert");
+        let inputs = |id: InputId| match id.index() {
+            0 => Value::F32(f32::from_bits(x)),
+            _ => Value::Bool(b),
+        };
+        for time in [0.0, 1.5, f64::NAN] {
+            let expected = Meaning::new(&graph, &inputs).outputs(time);
+            let mut passed = graph.clone();
+            for pass in PASSES {
+                (pass.run)(&mut passed, &cx).expect("no cycle, few needs");
+                let found = Meaning::new(&passed, &inputs).outputs(time);
+                prop_assert_eq!(&found, &expected, "{:?} at {}", pass.phase, time);
+            }
         }
     }
 }

@@ -85,7 +85,7 @@ fn forty_groups_each_used_twice_are_refused_at_once() {
 }
 
 #[test]
-fn the_limit_of_links_holds_where_few_nodes_have_many() {
+fn the_limit_of_nodes_counts_uses_of_groups() {
     let checked = checked(&doubling(10));
     let limits = Limits { expanded_nodes: 3000, ..Limits::default() };
     assert!(lower::lower(&checked, &registry(), &limits).is_err_and(|problems| {
@@ -93,4 +93,30 @@ fn the_limit_of_links_holds_where_few_nodes_have_many() {
     }));
     let limits = Limits { expanded_nodes: 4000, ..Limits::default() };
     assert!(lower::lower(&checked, &registry(), &limits).is_ok());
+}
+
+#[test]
+fn the_limit_of_links_holds_where_few_nodes_have_many() {
+    let outputs: Vec<String> =
+        (0..60).map(|i| format!(r#""o{i}": {{ "type": "f32", "input": "x" }}"#)).collect();
+    let nodes: Vec<String> = (0..64)
+        .map(|i| {
+            let link = r#"{ "input": "x" }"#;
+            format!(r#""n{i}": {{ "type": "group", "group": "g", "in": {{ "x": {link} }} }}"#)
+        })
+        .collect();
+    let input = r#""inputs": { "x": { "type": "f32", "default": 0 } }"#;
+    let document = format!(
+        r#"{{ "millstream": 1, {input},
+            "outputs": {{ "y": {{ "type": "f32", "from": "n0.o0" }} }},
+            "nodes": {{ {} }},
+            "groups": {{ "g": {{ {input}, "outputs": {{ {} }} }} }} }}"#,
+        nodes.join(", "),
+        outputs.join(", ")
+    );
+    let checked = checked(&document);
+    let limits = Limits { expanded_nodes: 200, ..Limits::default() };
+    let problems = lower::lower(&checked, &registry(), &limits).expect_err("3905 links");
+    assert!(problems.iter().all(|problem| problem.code == "lower::expanded_links"), "{problems}");
+    assert!(lower::lower(&checked, &registry(), &Limits::default()).is_ok());
 }

@@ -3,9 +3,9 @@ use std::time::{Duration, Instant};
 
 use super::documents::{checked, graph, registry, scheduled};
 use expect_test::expect;
-use millstream_base::Feature;
+use millstream_base::{Feature, Limits};
 use millstream_compile::available::check_available;
-use millstream_compile::{Options, analyses, compile, order};
+use millstream_compile::{Options, PASSES, PassContext, analyses, compile, order, schedule};
 
 #[test]
 fn what_nobody_provides_is_reported_with_the_way_to_its_reader() {
@@ -102,9 +102,16 @@ fn heavy_sharing_costs_no_more_than_its_links() {
 }
 
 #[test]
-fn a_ladder_of_shifts_compiles_with_all_passes() {
-    let text = ladder(2_000);
-    let plan = scheduled(&text);
+fn a_ladder_of_ten_thousand_shifts_goes_through_all_passes() {
+    let (registry, limits) = (registry(), Limits::default());
+    let cx = PassContext { registry: &registry, limits: &limits };
+    let mut graph = graph(&ladder(10_000));
+    let start = Instant::now();
+    for pass in PASSES {
+        (pass.run)(&mut graph, &cx).expect("two needs, no cycle");
+    }
+    let plan = schedule::schedule(graph, 24.0).expect("two needs, no cycle");
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     assert_eq!(plan.needs.len(), 2);
-    assert!(plan.steps.len() > 6_000);
+    assert!(plan.steps.len() > 30_000, "{}", plan.steps.len());
 }

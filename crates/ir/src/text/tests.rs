@@ -265,7 +265,7 @@ fn graph_text() -> impl Strategy<Value = String> {
                 2 => (format!("math.add<f64> n{a} n{b}"), false),
                 3 => (format!("input i{id}: f32 = {value}"), true),
                 4 => (format!("list.of [n{a} n{b} n{a}]"), false),
-                5 => (format!("math.scale{{\"factor\": {}}} n{a}", bits), true),
+                5 => (format!("math.scale{{\"factor\": {bits}}} n{a}"), true),
                 _ => (format!("time.shift<f32> n{a} n{b}"), true),
             };
             text.push_str(&format!("n{id} = {what} # {path}\n"));

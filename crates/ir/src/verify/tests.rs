@@ -40,18 +40,18 @@ fn types_must_convert_before_conversions_and_be_equal_after() {
     check(
         convertible,
         Stage::Converted,
-        &expect![[r#"
+        &expect![[r"
             input 0 of n1 wants a f64 and reads a i32 from n0
             input 1 of n1 wants a f64 and reads a i32 from n0
-        "#]],
+        "]],
     );
     check(
         "n0 = const \"text\"\nn1 = vector.split n0\noutput value: string n1.x",
         Stage::Lowered,
-        &expect![[r#"
+        &expect![[r"
             input 0 of n1 wants a vec3 and reads a string from n0
             output 0 of the graph wants a string and reads a f32 from n1
-        "#]],
+        "]],
     );
 }
 
@@ -60,16 +60,16 @@ fn a_cycle_is_found() {
     check(
         "n0 = math.add n1 n1\nn1 = math.add n0 n0\noutput n1",
         Stage::Converted,
-        &expect![[r#"
+        &expect![[r"
             2 nodes form a cycle through n0
-        "#]],
+        "]],
     );
     check(
         "n0 = math.add n0 n0",
         Stage::Converted,
-        &expect![[r#"
+        &expect![[r"
             1 nodes form a cycle through n0
-        "#]],
+        "]],
     );
 }
 
@@ -80,9 +80,9 @@ fn links_lead_to_nodes_and_outputs_that_are_there() {
     errors(
         &removed,
         Stage::Converted,
-        &expect![[r#"
+        &expect![[r"
             input 1 of n2 reads n1, which is gone
-        "#]],
+        "]],
     );
     let mut beyond = graph(SOUND);
     beyond.inputs_of_mut(NodeId::from_index(2))[0] = Source::first(NodeId::from_index(9));
@@ -90,10 +90,10 @@ fn links_lead_to_nodes_and_outputs_that_are_there() {
     errors(
         &beyond,
         Stage::Converted,
-        &expect![[r#"
+        &expect![[r"
             input 0 of n2 reads n9, which is not there
             output 0 of the graph reads output 3 of n2, which has fewer
-        "#]],
+        "]],
     );
 }
 
@@ -105,18 +105,18 @@ fn a_node_has_as_many_links_as_inputs_and_a_leaf_has_none() {
     errors(
         &few,
         Stage::Converted,
-        &expect![[r#"
+        &expect![[r"
             n3 has 1 links for 2 inputs
-        "#]],
+        "]],
     );
     let mut leaf = graph(SOUND);
     leaf.set_op(NodeId::from_index(2), Op::Const(ConstId::from_index(0)));
     errors(
         &leaf,
         Stage::Converted,
-        &expect![[r#"
+        &expect![[r"
             n2 is a leaf and has 2 links
-        "#]],
+        "]],
     );
 }
 
@@ -131,12 +131,12 @@ fn what_nodes_stand_for_is_there() {
     errors(
         &graph,
         Stage::Lowered,
-        &expect![[r#"
+        &expect![[r"
             n0 stands at a path that is not there
             n0 is i5, which is not there
             n1 is c5, which is not there
             n2 calls f5, which is not there
-        "#]],
+        "]],
     );
 }
 
@@ -149,10 +149,10 @@ fn an_input_is_one_node_and_has_a_default_of_its_type() {
     errors(
         &graph,
         Stage::Converted,
-        &expect![[r#"
+        &expect![[r"
             i1 is a f32 and its default a string
             n1 and n0 are both i0
-        "#]],
+        "]],
     );
 }
 
@@ -164,8 +164,8 @@ fn outputs_are_links_too() {
     errors(
         &graph,
         Stage::Converted,
-        &expect![[r#"
+        &expect![[r"
             output 0 of the graph reads n0, which is not there
-        "#]],
+        "]],
     );
 }
