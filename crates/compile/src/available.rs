@@ -1,17 +1,15 @@
 //! Which needs nobody provides, and the way from the output to what reads them.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::path::Place;
-use millstream_base::{Feature, FeatureSet, NodePath};
-use millstream_ir::need_map::Fate;
-use millstream_ir::{Plan, StepId, StepOp};
-use millstream_kernel::{Kernel, NodeDef, Registry, ScopeRule, Settings};
-use rustc_hash::FxHashMap;
+use millstream_base::{Feature, NodePath};
+use millstream_ir::trace::trace_need;
+use millstream_ir::{Plan, StepId};
+use millstream_kernel::{NodeDef, Registry, ScopeRule, Settings};
 use serde_json::Value as Json;
 
 /// A document needs something of its context that nobody provides.
@@ -67,72 +65,12 @@ pub fn missing(plan: &Plan, provided: &dyn Fn(&Need) -> bool) -> Vec<Way> {
         for bit in plan.needs_of(&plan.steps[step]).bits() {
             let need = plan.needs.need(bit);
             if need.aspect == Aspect::Value && !provided(need) {
-                let steps = shortest(plan, step, bit);
+                let steps = trace_need(plan, step, bit);
                 ways.push(Way { output, need: need.clone(), steps });
             }
         }
     }
     ways
-}
-
-/// A shortest way upstream along a need, which changes its level on the way.
-fn shortest(plan: &Plan, start: StepId, bit: u32) -> Vec<StepId> {
-    let mut came_from: FxHashMap<(StepId, u32), (StepId, u32)> = FxHashMap::default();
-    let mut queue = VecDeque::from([(start, bit)]);
-    while let Some((step, bit)) = queue.pop_front() {
-        if reads(plan, step, bit) {
-            let mut way = vec![step];
-            let mut at = (step, bit);
-            while let Some(before) = came_from.get(&at) {
-                way.push(before.0);
-                at = *before;
-            }
-            way.reverse();
-            return way;
-        }
-        for next in upstream(plan, step, bit) {
-            if next != (start, bit) && !came_from.contains_key(&next) {
-                came_from.insert(next, (step, bit));
-                queue.push_back(next);
-            }
-        }
-    }
-    vec![start]
-}
-
-/// Whether the step itself reads the need.
-fn reads(plan: &Plan, step: StepId, bit: u32) -> bool {
-    let StepOp::Call(instance) = plan.steps[step].op else { return false };
-    match &plan.instances[instance].kernel {
-        Kernel::Read { feature, level, aspect } => {
-            let need = plan.needs.need(bit);
-            need.feature == *feature && need.level == *level && need.aspect == *aspect
-        }
-        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => false,
-    }
-}
-
-/// The inputs of a step that bring the need, with what it is called inside their sockets.
-fn upstream(plan: &Plan, step: StepId, bit: u32) -> Vec<(StepId, u32)> {
-    let mut found = Vec::new();
-    let StepOp::Call(instance) = plan.steps[step].op else { return found };
-    let maps = &plan.need_maps[instance];
-    for (i, source) in plan.inputs_of(&plan.steps[step]).iter().enumerate() {
-        let inside = plan.needs_of(&plan.steps[source.step]);
-        match maps.get(i).and_then(Option::as_ref) {
-            None if inside.contains(FeatureSet::bit(bit)) => found.push((source.step, bit)),
-            None => {}
-            Some(map) => found.extend(inside.bits().filter_map(|inner| {
-                let outer = match map.fate(inner) {
-                    Fate::Same => inner,
-                    Fate::Outer(outer) | Fate::Modified(_, outer) => outer,
-                    Fate::Provided(_) => return None,
-                };
-                (outer == bit).then_some((source.step, inner))
-            })),
-        }
-    }
-    found
 }
 
 /// The way by the paths of its steps, the middle of a long one left out.

@@ -1,25 +1,38 @@
 //! Why a step needs something of the context: the way from it to the step that reads it.
 
+use std::collections::VecDeque;
+
 use millstream_base::FeatureSet;
 use millstream_base::feature::Need;
 use millstream_kernel::Kernel;
+use rustc_hash::FxHashMap;
 
 use crate::need_map::Fate;
 use crate::plan::{Plan, StepId, StepOp};
 
-/// The steps from `from` down to one that reads need `bit`, both included; the first way found.
-/// Empty if `from` does not need it.
+/// The steps from `from` down to one that reads need `bit`, both included; a shortest way. Empty if
+/// `from` does not need it.
 pub fn trace_need(plan: &Plan, from: StepId, bit: u32) -> Vec<StepId> {
-    let mut way = Vec::new();
-    let mut at = Some((from, bit));
-    while let Some((step, bit)) = at {
-        if !plan.needs_of(&plan.steps[step]).contains(FeatureSet::bit(bit)) {
-            break;
-        }
-        way.push(step);
-        at = if reads(plan, step, plan.needs.need(bit)) { None } else { next(plan, step, bit) };
+    let mut came_from: FxHashMap<(StepId, u32), (StepId, u32)> = FxHashMap::default();
+    let mut queue = VecDeque::new();
+    if plan.needs_of(&plan.steps[from]).contains(FeatureSet::bit(bit)) {
+        queue.push_back((from, bit));
     }
-    way
+    while let Some(at) = queue.pop_front() {
+        if reads(plan, at.0, plan.needs.need(at.1)) {
+            let back = std::iter::successors(Some(at), |at| came_from.get(at).copied());
+            let mut way: Vec<StepId> = back.map(|(step, _)| step).collect();
+            way.reverse();
+            return way;
+        }
+        for next in upstream(plan, at.0, at.1) {
+            if next != (from, bit) && !came_from.contains_key(&next) {
+                came_from.insert(next, at);
+                queue.push_back(next);
+            }
+        }
+    }
+    Vec::new()
 }
 
 fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
@@ -32,9 +45,10 @@ fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
     }
 }
 
-/// The input of `step` because of which it needs `bit`, and the need that the input has.
-fn next(plan: &Plan, step: StepId, bit: u32) -> Option<(StepId, u32)> {
-    let StepOp::Call(instance) = plan.steps[step].op else { return None };
+/// The inputs because of which `step` needs `bit`, with the needs that they have.
+fn upstream(plan: &Plan, step: StepId, bit: u32) -> Vec<(StepId, u32)> {
+    let StepOp::Call(instance) = plan.steps[step].op else { return Vec::new() };
+    let mut found = Vec::new();
     for (i, link) in plan.inputs_of(&plan.steps[step]).iter().enumerate() {
         let inside = plan.needs_of(&plan.steps[link.step]);
         let map = plan.need_maps[instance].get(i).and_then(Option::as_ref);
@@ -43,9 +57,9 @@ fn next(plan: &Plan, step: StepId, bit: u32) -> Option<(StepId, u32)> {
             Fate::Outer(outer) | Fate::Modified(_, outer) => Some(outer),
             Fate::Provided(_) => None,
         };
-        if let Some(inner) = inside.bits().find(|inner| becomes(*inner) == Some(bit)) {
-            return Some((link.step, inner));
-        }
+        found.extend(
+            inside.bits().filter(|inner| becomes(*inner) == Some(bit)).map(|b| (link.step, b)),
+        );
     }
-    None
+    found
 }
