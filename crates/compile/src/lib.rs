@@ -4,6 +4,22 @@
 //! in their order and schedules what is left ([`schedule`](schedule::schedule)). What the passes
 //! know of nodes they take from the [`analyses`], which leave the graph as it is. Nothing recurses,
 //! and nothing is worse than `n log n` in nodes and links.
+//!
+//! ```
+//! use millstream_base::Limits;
+//! use millstream_compile::{Options, compile};
+//!
+//! let registry = millstream_nodes::registry();
+//! let text = r#"{ "millstream": 1,
+//!     "outputs": { "y": { "type": "f32", "from": "sum.value" } },
+//!     "nodes": { "sum": { "type": "math.add", "in": { "a": 1, "b": 2 } } } }"#;
+//! let (opened, problems) =
+//!     millstream_document::open(text.as_bytes(), &registry, &[], &Limits::default());
+//! let (_, checked) = opened.ok_or(problems)?;
+//! let plan = compile(&checked, &registry, &Options::default())?;
+//! assert_eq!(plan.steps.len(), 1, "all is known now: one constant is left");
+//! # Ok::<(), millstream_base::diagnostics::Diagnostics>(())
+//! ```
 
 pub mod analyses;
 pub mod available;

@@ -355,18 +355,6 @@ impl Graph {
         }
     }
 
-    /// Replaces every link, outputs included, by what `target` says.
-    pub fn redirect(&mut self, target: impl Fn(Source) -> Source) {
-        for node in self.nodes.as_slice() {
-            for link in &mut self.links[node.first_link as usize..][..node.n_links as usize] {
-                *link = target(*link);
-            }
-        }
-        for output in &mut self.outputs {
-            output.source = target(output.source);
-        }
-    }
-
     /// The graph taken apart: instances, constants, inputs, outputs, paths.
     pub fn into_parts(self) -> Parts {
         Parts {

@@ -95,7 +95,8 @@ pub struct Plan {
     pub link_kinds: Vec<LinkKind>,
     /// The instances that steps call.
     pub instances: Arena<InstanceId, Arc<Instance>>,
-    /// For each instance, for each of its inputs with a scope: how needs cross it.
+    /// For each instance how needs cross its inputs: `None` for an input without a scope, and no
+    /// entries at all where none has one. A map knows the needs of the steps that are linked there.
     pub need_maps: SideTable<InstanceId, Vec<Option<NeedMap>>>,
     /// The constants.
     pub constants: Arena<ConstId, Data>,

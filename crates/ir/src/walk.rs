@@ -1,4 +1,4 @@
-//! Walks over a graph: order, users, reach. None recurses.
+//! Walks over a graph: order, reach. None recurses.
 
 use millstream_base::id::SideTable;
 
@@ -81,18 +81,4 @@ pub fn reachable_from_outputs(graph: &Graph) -> SideTable<NodeId, bool> {
         stack.extend(graph.inputs_of(node).iter().map(|link| link.node).filter(|n| !reached[*n]));
     }
     reached
-}
-
-/// How many links, outputs of the graph included, read from each node.
-pub fn count_users(graph: &Graph) -> SideTable<NodeId, u32> {
-    let mut users = SideTable::new(graph.n_ids(), 0);
-    for id in graph.ids() {
-        for link in graph.inputs_of(id) {
-            users[link.node] += 1;
-        }
-    }
-    for output in &graph.outputs {
-        users[output.source.node] += 1;
-    }
-    users
 }

@@ -2,7 +2,9 @@
 
 use super::documents::{checked, registry};
 use crate::large::{chain, random};
+use millstream_base::Limits;
 use millstream_compile::{Options, compile};
+use millstream_document::open;
 
 const N: usize = 200_000;
 
@@ -24,4 +26,25 @@ fn a_long_chain_of_constants_folds_into_one() {
     let document = chain(N).replace(r#"{ "input": "x" }"#, "0.5");
     let plan = compile(&checked(&document), &registry(), &Options::default()).expect("compiles");
     assert_eq!((plan.steps.len(), plan.constants.len()), (1, 1));
+}
+
+#[test]
+fn a_socket_with_very_many_sources_is_refused_or_compiles() {
+    for n in [65_535, 65_536, 70_000] {
+        let document = format!(
+            r#"{{ "millstream": 1, "outputs": {{ "y": {{ "type": "i32", "from": "n.value" }} }},
+                "nodes": {{
+                    "l": {{ "type": "list.of", "in": {{ "items": [{}] }} }},
+                    "n": {{ "type": "list.length", "in": {{ "list": {{ "from": "l.value" }} }} }}
+                }} }}"#,
+            vec!["1"; n].join(", ")
+        );
+        let (opened, problems) = open(document.as_bytes(), &registry(), &[], &Limits::default());
+        match opened {
+            Some((_, checked)) => {
+                compile(&checked, &registry(), &Options::default()).expect("compiles");
+            }
+            None => assert!(problems.has_errors()),
+        }
+    }
 }
