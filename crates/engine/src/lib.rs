@@ -30,6 +30,7 @@
 
 mod engine;
 mod error;
+pub mod explain;
 mod program;
 
 pub use engine::Engine;

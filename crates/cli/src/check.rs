@@ -1,0 +1,220 @@
+//! `millstream check`: all problems of documents, and what they ask of a caller.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use millstream::parts::base::literal::to_json;
+use millstream::parts::compile::available::missing;
+use millstream::{Diagnostics, Engine, Error, Program};
+use serde_json::{Value as Json, json};
+
+use crate::document::{Text, read};
+use crate::limits::limits;
+use crate::outcome::{Exit, Stop};
+use crate::problems::{self, Lines};
+use crate::terminal::{self, Style};
+
+const EXAMPLES: &str = "\
+Examples:
+  millstream check my.mill.json
+  millstream check examples/*.mill.json
+  millstream check my.mill.json --format json
+
+The exit code is 1 if any document has an error; warnings do not count.";
+
+/// Show all problems of documents, and their interface
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The documents, - for the standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Raise or lower a limit: nodes, group_depth, expanded_nodes...
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+    /// How results are written
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// Checks and shows.
+pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
+    let limits = limits(&args.limits)?;
+    let engine = Engine::new().with_limits(limits.clone());
+    let style = terminal::of_stdout();
+    let mut out = std::io::stdout().lock();
+    let mut exit = Exit::Done;
+    let mut list = Vec::new();
+    for path in &args.files {
+        let text = read(path, limits.document_bytes)?;
+        let (program, problems) = match engine.load(&text.bytes) {
+            Ok(program) => {
+                let warnings = program.warnings().clone();
+                (Some(program), warnings)
+            }
+            Err(Error::Document(problems)) => {
+                exit = Exit::Wrong;
+                (None, problems)
+            }
+            Err(Error::Eval(error)) => unreachable!("nothing is evaluated: {error}"),
+        };
+        match args.format {
+            Format::Text => {
+                out.write_all(as_text(&text, program.as_ref(), &problems, style).as_bytes())?;
+            }
+            Format::Json => list.push(as_json(&text, program.as_ref(), &problems)),
+        }
+    }
+    if args.format == Format::Json {
+        serde_json::to_writer_pretty(&mut out, &list)?;
+        writeln!(out)?;
+    }
+    Ok(exit)
+}
+
+fn as_text(
+    text: &Text,
+    program: Option<&Program>,
+    problems: &Diagnostics,
+    style: Style,
+) -> String {
+    let mut out = problems::text(&text.file, &text.bytes, problems, style);
+    let n_errors = problems.iter().filter(|d| d.severity == millstream::Severity::Error).count();
+    let n_warnings = problems.len() - n_errors;
+    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let mut facts = Vec::new();
+    if n_errors > 0 {
+        facts.push(counted(n_errors, "error"));
+    }
+    if n_warnings > 0 {
+        facts.push(counted(n_warnings, "warning"));
+    }
+    if let Some(program) = program {
+        facts.push(counted(program.document().n_nodes(), "node"));
+        facts.push(format!("{} in the plan", counted(program.plan().steps.len(), "step")));
+    }
+    let verdict = if program.is_some() { "ok" } else { "wrong" };
+    line(&mut out, format_args!("{}: {verdict}, {}", style.strong(&text.file), facts.join(", ")));
+    if let Some(program) = program {
+        interface(&mut out, program);
+    }
+    out
+}
+
+fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+    writeln!(out, "{text}").expect("strings take all text");
+}
+
+fn interface(out: &mut String, program: &Program) {
+    let document = program.document();
+    for input in program.inputs() {
+        let def = document.inputs.get(&*input.name);
+        let mut text = format!("  input {}: {}", input.name, input.ty);
+        match def.and_then(|def| def.default.as_ref()) {
+            Some(_) => text += &format!(" = {}", input.default),
+            None => text += ", must be given",
+        }
+        if let Some(def) = def {
+            let min = def.min.map(|min| format!("from {min}"));
+            let max = def.max.map(|max| format!("to {max}"));
+            let range: Vec<String> = min.into_iter().chain(max).collect();
+            if !range.is_empty() {
+                text += &format!(", {}", range.join(" "));
+            }
+            text += &note(def.unit.as_deref(), def.about.as_deref());
+        }
+        line(out, format_args!("{text}"));
+    }
+    for output in &program.plan().outputs {
+        let def = document.outputs.get(&*output.name);
+        let note =
+            def.map_or_else(String::new, |def| note(def.unit.as_deref(), def.about.as_deref()));
+        line(out, format_args!("  output {}: {}{note}", output.name, output.ty));
+    }
+    for (need, output, way) in needs(program) {
+        line(out, format_args!("  needs {need} for output {output}: {}", way.join(" <- ")));
+    }
+}
+
+fn note(unit: Option<&str>, about: Option<&str>) -> String {
+    match (about, unit) {
+        (Some(about), Some(unit)) => format!("  ({about}, in {unit})"),
+        (Some(about), None) => format!("  ({about})"),
+        (None, Some(unit)) => format!("  (in {unit})"),
+        (None, None) => String::new(),
+    }
+}
+
+/// What requests must provide: the need, an output that has it, and the way to what reads it.
+fn needs(program: &Program) -> Vec<(String, String, Vec<String>)> {
+    let plan = program.plan();
+    let ways = missing(plan, &|_| false).into_iter().map(|way| {
+        let path = |step: &_| {
+            let step = &plan.steps[*step];
+            plan.paths.get(step.path).to_string()
+        };
+        let output = plan.outputs[way.output].name.to_string();
+        // A conversion stands at the path of the node that it was inserted for.
+        let mut steps: Vec<String> = way.steps.iter().map(path).collect();
+        steps.dedup();
+        (way.need.to_string(), output, steps)
+    });
+    ways.collect()
+}
+
+fn as_json(text: &Text, program: Option<&Program>, problems: &Diagnostics) -> Json {
+    let lines = Lines::of(&text.bytes);
+    let problems: Vec<Json> =
+        problems.iter().map(|problem| problems::json(&lines, problem)).collect();
+    json!({
+        "file": text.file,
+        "ok": program.is_some(),
+        "problems": problems,
+        "interface": program.map(interface_json),
+    })
+}
+
+fn interface_json(program: &Program) -> Json {
+    let document = program.document();
+    let inputs = program.inputs().iter().map(|input| {
+        let def = document.inputs.get(&*input.name);
+        let default = def.and_then(|def| def.default.as_ref());
+        json!({
+            "name": &*input.name,
+            "type": input.ty.name(),
+            "default": default.map(|_| to_json(&input.default)),
+            "min": def.and_then(|def| def.min),
+            "max": def.and_then(|def| def.max),
+            "unit": def.and_then(|def| def.unit.as_deref()),
+            "about": def.and_then(|def| def.about.as_deref()),
+        })
+    });
+    let outputs = program.plan().outputs.iter().map(|output| {
+        let def = document.outputs.get(&*output.name);
+        json!({
+            "name": &*output.name,
+            "type": output.ty.name(),
+            "unit": def.and_then(|def| def.unit.as_deref()),
+            "about": def.and_then(|def| def.about.as_deref()),
+        })
+    });
+    let needs = needs(program).into_iter().map(|(need, output, way)| {
+        json!({ "feature": need, "output": output, "way": way })
+    });
+    json!({
+        "name": &*document.name,
+        "inputs": inputs.collect::<Vec<_>>(),
+        "outputs": outputs.collect::<Vec<_>>(),
+        "needs": needs.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,57 @@
+//! Reading and compiling the document that a verb is about.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use millstream::{Diagnostics, Engine, Error, Program};
+
+use crate::outcome::{Exit, Message, Stop};
+use crate::problems;
+use crate::terminal;
+
+/// The text of a document with its name in messages.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub(crate) file: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Reads a document, from the standard input if the path is `-`.
+pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
+    let is_stdin = path == Path::new("-");
+    let file = if is_stdin { "standard input".into() } else { path.display().to_string() };
+    let mut bytes = Vec::new();
+    // One byte more than the limit lets loading see that there is too much.
+    let limit = (limit as u64).saturating_add(1);
+    let done = if is_stdin {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    match done {
+        Ok(_) => Ok(Text { file, bytes }),
+        Err(error) => Err(Stop::new(Exit::Wrong, format!("cannot read `{file}`: {error}"), None)),
+    }
+}
+
+/// Compiles a document; its problems are shown on the standard error.
+pub(crate) fn compile(engine: &Engine, text: &Text) -> Result<Program, Stop> {
+    engine.load(&text.bytes).map_err(|error| shown(text, error))
+}
+
+/// Shows the problems of a document.
+pub(crate) fn shown(text: &Text, error: Error) -> Stop {
+    match error {
+        Error::Document(problems) => {
+            // If the standard error is gone there is nobody to tell.
+            let _ = std::io::stderr().write_all(rendered(text, &problems).as_bytes());
+            Stop::silent(Exit::Wrong)
+        }
+        Error::Eval(error) => Stop::all(Exit::Failed, vec![Message::of(&error)]),
+    }
+}
+
+fn rendered(text: &Text, problems: &Diagnostics) -> String {
+    problems::text(&text.file, &text.bytes, problems, terminal::of_stderr())
+}

@@ -1,0 +1,117 @@
+//! `--in NAME=VALUE` and `--in NAME=@FILE:COLUMN`: what is given for inputs and features.
+
+use std::path::Path;
+
+use millstream::parts::base::literal::{LiteralError, from_json};
+use millstream::{Column, Given, Limits, Type, Value};
+use millstream_io::{ColumnChoice, IoError, read_column};
+use serde_json::Value as Json;
+
+use crate::outcome::{Exit, Message, Stop};
+
+/// What stands on the command line for one name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Assignment<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: &'a str,
+}
+
+/// Splits `NAME=VALUE`.
+pub(crate) fn assignment<'a>(flag: &str, text: &'a str) -> Result<Assignment<'a>, Stop> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok(Assignment { name, value }),
+        Some(_) | None => {
+            let help = Some(format!("write {flag} NAME=VALUE or {flag} NAME=@FILE:COLUMN"));
+            Err(Stop::new(Exit::Usage, format!("`{flag} {text}` does not say what is given"), help))
+        }
+    }
+}
+
+/// What is given for something of type `ty`: a literal, or a column of a file.
+pub(crate) fn given(at: Assignment<'_>, ty: Type, limits: &Limits) -> Result<Given, Stop> {
+    match at.value.strip_prefix('@') {
+        Some(place) => from_file(at.name, place, ty, limits),
+        None => literal(at.name, at.value, ty).map(Given::One),
+    }
+}
+
+/// A value as JSON; text needs no quotes.
+fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
+    let json = serde_json::from_str(text).unwrap_or_else(|_| Json::from(text));
+    let json = match json {
+        Json::String(_) => json,
+        _ if ty == Type::STRING => Json::from(text),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => json,
+    };
+    from_json(ty, &json).map_err(|error| {
+        let help = match &error {
+            LiteralError::Mismatch { form, .. } => {
+                format!("a {ty} is written as {form}; @FILE:COLUMN gives a column of them")
+            }
+            LiteralError::OutOfRange { .. } | LiteralError::Opaque { .. } => {
+                Message::of(&error).help.unwrap_or_default()
+            }
+        };
+        Stop::new(Exit::Usage, format!("`{name}`: {error}"), Some(help))
+    })
+}
+
+/// A column of a file. Where a list is wanted the column is that one list, unless it has lists
+/// itself.
+fn from_file(name: &str, place: &str, ty: Type, limits: &Limits) -> Result<Given, Stop> {
+    let (file, column) = split_place(place);
+    let read = |ty: Option<Type>| -> Result<Column, IoError> {
+        let choice = ColumnChoice { column, otherwise: name, ty };
+        read_column(Path::new(file), None, choice, limits)
+    };
+    let stop = |error: IoError| Stop::data(Exit::Wrong, &error);
+    let Some(element) = ty.element() else {
+        return read(Some(ty)).map(Given::PerIndex).map_err(stop);
+    };
+    if let Ok(column) = read(None)
+        && column.ty() == ty
+    {
+        return Ok(Given::PerIndex(column));
+    }
+    read(Some(element)).map(|column| Given::One(Value::List(column))).map_err(stop)
+}
+
+/// The file and the column. What stands behind the last colon is a column unless there is a file of
+/// the whole name.
+fn split_place(place: &str) -> (&str, Option<&str>) {
+    match place.rsplit_once(':') {
+        Some((file, column))
+            if !column.is_empty() && !column.contains(['/', '\\']) && !Path::new(place).exists() =>
+        {
+            (file, Some(column))
+        }
+        Some(_) | None => (place, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_needs_no_quotes_and_may_have_them() {
+        let text = |text| literal("x", text, Type::STRING).expect("text").to_string();
+        assert_eq!(text("hello"), "\"hello\"");
+        assert_eq!(text("\"@x\""), "\"@x\"");
+        assert_eq!(text("12"), "\"12\"");
+    }
+
+    #[test]
+    fn numbers_that_json_lacks_are_words() {
+        assert_eq!(literal("x", "inf", Type::F32).expect("a number").to_string(), "\"inf\"");
+        assert!(literal("x", "[1, 2]", Type::VEC3).is_err());
+        assert!(literal("x", "infinite", Type::F32).is_err());
+    }
+
+    #[test]
+    fn a_column_stands_behind_the_last_colon() {
+        assert_eq!(split_place("a.csv:p"), ("a.csv", Some("p")));
+        assert_eq!(split_place("a.csv"), ("a.csv", None));
+        assert_eq!(split_place("C:\\a.csv"), ("C:\\a.csv", None));
+    }
+}

@@ -1,0 +1,74 @@
+//! The command line of Millstream: one verb a file.
+//!
+//! Results go to the standard output, everything else to the standard error. The exit code is 0 if
+//! all was done, 1 if a document or data is wrong, 2 for wrong usage, 3 if an evaluation failed or
+//! exceeded its budget.
+
+mod check;
+mod document;
+mod explain;
+mod given;
+mod limits;
+mod moments;
+mod nodes;
+mod outcome;
+mod plot;
+mod problems;
+mod run;
+mod save;
+mod show;
+mod stats;
+mod summary;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use outcome::report;
+
+/// Runs and examines node graphs.
+#[derive(Parser)]
+#[command(name = "millstream", version, about, after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Run(Box<run::Args>),
+    Check(check::Args),
+    Explain(explain::Args),
+    Nodes(nodes::Args),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  millstream run examples/triangle_area.mill.json
+  millstream run examples/triangle_area.mill.json --in a=@examples/data/triangles.csv --in c=[0,3,0]
+  millstream check my.mill.json
+  millstream explain my.mill.json --format svg > my.svg
+  millstream nodes math.sqrt
+
+Every verb has its own help with examples: millstream run --help
+
+Exit codes:
+  0  done
+  1  a document or data is wrong
+  2  wrong usage
+  3  an evaluation failed or exceeded its budget";
+
+fn main() -> ExitCode {
+    let verb = Cli::parse().verb;
+    let done = match &verb {
+        Verb::Run(args) => run::run(args),
+        Verb::Check(args) => check::check(args),
+        Verb::Explain(args) => explain::explain(args),
+        Verb::Nodes(args) => nodes::nodes(args),
+    };
+    ExitCode::from(match done {
+        Ok(exit) => exit.code(),
+        Err(stop) => report(&stop).code(),
+    })
+}

@@ -1,0 +1,185 @@
+//! Problems of a document with their places: as labelled source on a terminal, one line each
+//! elsewhere, or as JSON.
+
+use std::fmt;
+
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use millstream::{Diagnostic, Diagnostics, Severity};
+use serde_json::{Value as Json, json};
+
+use crate::terminal::Style;
+
+/// Lines longer than this many bytes are not shown with labels.
+const MAX_LINE: usize = 300;
+
+/// A place for people: line and column, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LineColumn {
+    pub(crate) line: usize,
+    /// In characters.
+    pub(crate) column: usize,
+}
+
+/// Lines of a text by position.
+pub(crate) struct Lines<'a> {
+    text: &'a [u8],
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn of(text: &'a [u8]) -> Self {
+        let breaks = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        let starts = std::iter::once(0).chain(breaks.map(|(i, _)| i + 1)).collect();
+        Self { text, starts }
+    }
+
+    /// Line and column of a byte; of the end if it is beyond.
+    pub(crate) fn at(&self, byte: usize) -> LineColumn {
+        let byte = byte.min(self.text.len());
+        let line = self.starts.partition_point(|start| *start <= byte).max(1) - 1;
+        let before = &self.text[self.starts[line]..byte];
+        let column = String::from_utf8_lossy(before).chars().count() + 1;
+        LineColumn { line: line + 1, column }
+    }
+
+    fn length_of_line(&self, line: usize) -> usize {
+        let start = self.starts[line - 1];
+        self.starts.get(line).copied().unwrap_or(self.text.len()) - start
+    }
+}
+
+/// All problems as text.
+pub(crate) fn text(file: &str, source: &[u8], problems: &Diagnostics, style: Style) -> String {
+    let lines = Lines::of(source);
+    let valid = std::str::from_utf8(source).ok().filter(|_| style.is_terminal);
+    let handler = valid.map(|text| Handler {
+        source: NamedSource::new(file, text.to_owned()).with_language("JSON"),
+        handler: GraphicalReportHandler::new_themed(if style.color {
+            GraphicalTheme::unicode()
+        } else {
+            GraphicalTheme::unicode_nocolor()
+        }),
+    });
+    let mut out = String::new();
+    for problem in problems {
+        let fits = problem.place.span.is_some_and(|span| {
+            lines.length_of_line(lines.at(span.start as usize).line) <= MAX_LINE
+        });
+        match &handler {
+            Some(handler) if fits => handler.write(problem, &mut out),
+            Some(_) | None => out.push_str(&line(file, &lines, problem)),
+        }
+    }
+    out
+}
+
+/// One problem on a line of its own, its help on another.
+fn line(file: &str, lines: &Lines<'_>, problem: &Diagnostic) -> String {
+    let mut out = file.to_owned();
+    if let Some(span) = problem.place.span {
+        let LineColumn { line, column } = lines.at(span.start as usize);
+        out.push_str(&format!(":{line}:{column}"));
+    }
+    let severity = severity(problem.severity);
+    out.push_str(&format!(": {severity}[{}]: ", problem.code));
+    if !problem.place.path.as_str().is_empty() {
+        out.push_str(&format!("{}: ", problem.place.path));
+    }
+    out.push_str(&problem.message);
+    out.push('\n');
+    if let Some(help) = &problem.help {
+        out.push_str(&format!("  help: {help}\n"));
+    }
+    out
+}
+
+/// A problem for other programs.
+pub(crate) fn json(lines: &Lines<'_>, problem: &Diagnostic) -> Json {
+    let span = problem.place.span.map(|span| {
+        let LineColumn { line, column } = lines.at(span.start as usize);
+        json!({ "start": span.start, "end": span.end, "line": line, "column": column })
+    });
+    json!({
+        "severity": severity(problem.severity),
+        "code": problem.code,
+        "path": problem.place.path.as_str(),
+        "message": problem.message,
+        "help": problem.help,
+        "span": span,
+    })
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}
+
+struct Handler {
+    source: NamedSource<String>,
+    handler: GraphicalReportHandler,
+}
+
+impl Handler {
+    fn write(&self, problem: &Diagnostic, out: &mut String) {
+        let labelled = Labelled { problem, source: &self.source };
+        // Writing to a string does not fail.
+        let _ = self.handler.render_report(out, &labelled);
+    }
+}
+
+/// A problem as miette draws it.
+#[derive(Debug)]
+struct Labelled<'a> {
+    problem: &'a Diagnostic,
+    source: &'a NamedSource<String>,
+}
+
+impl fmt::Display for Labelled<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.problem.place.path.as_str().is_empty() {
+            write!(f, "{}: ", self.problem.place.path)?;
+        }
+        f.write_str(&self.problem.message)
+    }
+}
+
+impl std::error::Error for Labelled<'_> {}
+
+impl miette::Diagnostic for Labelled<'_> {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(&self.problem.code))
+    }
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.problem.severity {
+            Severity::Warning => miette::Severity::Warning,
+            Severity::Error => miette::Severity::Error,
+        })
+    }
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let help = self.problem.help.as_ref()?;
+        Some(Box::new(help))
+    }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.problem.place.span.map(|_| self.source as &dyn SourceCode)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let span = self.problem.place.span?;
+        let label = LabeledSpan::new(None, span.start as usize, span.len());
+        Some(Box::new(std::iter::once(label)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_lines_and_characters_from_1() {
+        let lines = Lines::of("a\nüb\n".as_bytes());
+        assert_eq!(lines.at(0), LineColumn { line: 1, column: 1 });
+        assert_eq!(lines.at(4), LineColumn { line: 2, column: 2 });
+        assert_eq!(lines.at(99), LineColumn { line: 3, column: 1 });
+    }
+}

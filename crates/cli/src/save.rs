@@ -1,0 +1,110 @@
+//! `--save FILE`: the outputs as columns of a file, written block by block.
+//!
+//! A row is a cell of the request, moments outermost. Without axes there is one row, unless all
+//! outputs are lists of one length: then their items are the rows.
+
+use std::path::Path;
+
+use millstream::parts::kernel::Data;
+use millstream::{Answer, Column, RequestAxis, Series, Type, Value};
+use millstream_io::{ColumnSpec, IoError, TableWriter, WriteOptions};
+
+use crate::outcome::{Exit, Stop};
+use crate::show::Moments;
+
+/// Rows that are written at once.
+const BLOCK: usize = 1 << 16;
+
+/// Where the entries of a column come from.
+enum Source<'a> {
+    /// A coordinate of the row.
+    Time(&'a Moments),
+    Index,
+    /// An output.
+    Series(&'a Series),
+    /// The items of an output that is a list.
+    Items(&'a Column),
+}
+
+/// Writes all outputs; the file is as it was unless that succeeds.
+pub(crate) fn save(path: &Path, answer: &Answer, moments: Option<&Moments>) -> Result<(), Stop> {
+    let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
+    let n_rows = if let Some((items, n)) = items(answer) {
+        columns.extend(items);
+        n
+    } else {
+        if let Some(moments) = moments {
+            columns.push((ColumnSpec::new("time", Type::F64), Source::Time(moments)));
+            if answer.count.is_some() {
+                columns.push((ColumnSpec::new("index", Type::I32), Source::Index));
+            }
+        }
+        for output in &answer.outputs {
+            let Some(series) = &output.value else { continue };
+            columns.push((ColumnSpec::new(&output.name, output.ty), Source::Series(series)));
+        }
+        answer.n_cells()
+    };
+    let specs = columns.iter().map(|(spec, _)| spec.clone()).collect();
+    let mut writer =
+        TableWriter::create(path, None, WriteOptions::default(), specs).map_err(|e| stop(&e))?;
+    let count = answer.count.unwrap_or(1).max(1);
+    let mut start = 0;
+    while start < n_rows {
+        let end = n_rows.min(start + BLOCK);
+        let block: Vec<Column> =
+            columns.iter().map(|(_, source)| source.rows(start..end, count)).collect();
+        writer.write_rows(&block).map_err(|error| stop(&error))?;
+        start = end;
+    }
+    writer.finish().map_err(|error| stop(&error))?;
+    let plural = if n_rows == 1 { "" } else { "s" };
+    eprintln!("saved {n_rows} row{plural} to {}", path.display());
+    Ok(())
+}
+
+fn stop(error: &IoError) -> Stop {
+    match error {
+        IoError::UnknownFormat { .. }
+        | IoError::CannotWrite { .. }
+        | IoError::CannotWriteTable { .. }
+        | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error),
+        _ => Stop::data(Exit::Failed, error),
+    }
+}
+
+/// The outputs by their items, if there are no axes and all are lists of one length.
+fn items(answer: &Answer) -> Option<(Vec<(ColumnSpec, Source<'_>)>, usize)> {
+    if answer.times.is_some() || answer.count.is_some() {
+        return None;
+    }
+    let mut items = Vec::new();
+    let mut n_items = None;
+    for output in &answer.outputs {
+        let Data::One(Value::List(list)) = &output.value.as_ref()?.data else { return None };
+        if *n_items.get_or_insert(list.len()) != list.len() {
+            return None;
+        }
+        items.push((ColumnSpec::new(&output.name, list.ty()), Source::Items(list)));
+    }
+    n_items.map(|n| (items, n))
+}
+
+impl Source<'_> {
+    /// The entries of some rows; `count` is the extent of the index axis.
+    fn rows(&self, rows: std::ops::Range<usize>, count: usize) -> Column {
+        match self {
+            Self::Time(moments) => rows.map(|row| moments.seconds[row / count]).collect(),
+            Self::Index => rows.map(|row| (row % count) as i32).collect(),
+            Self::Items(list) => list.slice(rows),
+            Self::Series(Series { data: Data::One(value), .. }) => {
+                Column::filled(value, rows.len())
+            }
+            Self::Series(Series { data: Data::Many(column), axes }) => match axes[..] {
+                [RequestAxis::Time] => column.gather(rows.map(|row| row / count)),
+                [RequestAxis::Index] => column.gather(rows.map(|row| row % count)),
+                _ => column.gather(rows),
+            },
+        }
+    }
+}

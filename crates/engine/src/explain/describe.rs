@@ -1,0 +1,320 @@
+//! From the graphs after each pass to an [`Explanation`].
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::feature::Aspect;
+use millstream_base::id::{Id, SideTable};
+use millstream_base::{Feature, FeatureSet, NodePath, Place};
+use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
+use millstream_document::Document;
+use millstream_ir::{Graph, InputId, NodeId, Op, Source};
+use millstream_kernel::{Class, Instance, ScopeRule};
+
+use super::fate::{Fates, is_same_call};
+use super::{Explanation, Fate, From, Node, Output, Scope, Socket};
+
+/// Features that vary along axes of a request.
+const AXIS_FEATURES: [Feature; 3] = [Feature::Index, Feature::Time, Feature::Tick];
+
+/// What the analyses say about one graph.
+struct Facts<'a> {
+    graph: &'a Graph,
+    needs: Needs,
+    classes: SideTable<NodeId, Class>,
+    axes: SideTable<NodeId, Axes>,
+    /// For each node a bit per graph input that it depends on.
+    inputs: Vec<u64>,
+    words: usize,
+}
+
+impl<'a> Facts<'a> {
+    fn of(graph: &'a Graph, columns: &[InputId]) -> Result<Self, Diagnostics> {
+        let order = millstream_compile::order(graph)?;
+        let needs = needs(graph, &order).map_err(|error| {
+            let mut problems = Diagnostics::new();
+            problems.report(Place::at(NodePath::root()), &error);
+            problems
+        })?;
+        let classes = classes(graph, &order, &needs);
+        let of = AxesOf { columns, features: &AXIS_FEATURES };
+        let axes = axes(graph, &order, &needs, &of);
+        let words = graph.inputs().len().div_ceil(64);
+        let mut inputs = vec![0; words * graph.n_ids()];
+        for id in order {
+            let at = id.index() * words;
+            if let Op::Input(input) = graph.op(id) {
+                inputs[at + input.index() / 64] |= 1 << (input.index() % 64);
+            }
+            for link in graph.inputs_of(id) {
+                for word in 0..words {
+                    inputs[at + word] |= inputs[link.node.index() * words + word];
+                }
+            }
+        }
+        Ok(Self { graph, needs, classes, axes, inputs, words })
+    }
+
+    fn needs(&self, id: NodeId) -> Vec<String> {
+        self.needs.flow.table.of(self.needs.of[id]).map(ToString::to_string).collect()
+    }
+
+    /// Names of features whose value the node needs from the request.
+    fn features(&self, id: NodeId) -> Vec<String> {
+        let needs = self.needs.flow.table.of(self.needs.of[id]);
+        let needs = needs.map(|need| match need.aspect {
+            Aspect::Value => need.feature.name().to_owned(),
+            Aspect::Extent => format!("number of elements along {}", need.feature),
+        });
+        needs.collect()
+    }
+
+    fn depends_on(&self, id: NodeId) -> Vec<String> {
+        let words = &self.inputs[id.index() * self.words..][..self.words];
+        let has = |i: usize| words[i / 64] >> (i % 64) & 1 == 1;
+        let inputs = self.graph.inputs().as_slice().iter().enumerate();
+        inputs.filter(|(i, _)| has(*i)).map(|(_, input)| input.name.to_string()).collect()
+    }
+
+    fn axes(&self, id: NodeId) -> Vec<&'static str> {
+        let axes = self.axes[id];
+        let mut names = Vec::new();
+        if axes.features & 0b110 != 0 {
+            names.push("time");
+        }
+        if axes.elements {
+            names.push("index");
+        }
+        names
+    }
+}
+
+/// Describes every node of the first stage; `columns` are the inputs that vary by element.
+pub(super) fn describe(
+    document: &Document,
+    stages: &[Graph],
+    columns: &[InputId],
+) -> Result<Explanation, Diagnostics> {
+    let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
+        unreachable!("the list of passes is not empty")
+    };
+    let fates = Fates::new(stages)?;
+    let describing = Describing {
+        first,
+        at_first: Facts::of(first, columns)?,
+        at_last: Facts::of(last, columns)?,
+        listed: listed(first)?,
+        fates,
+    };
+    let ids: Vec<NodeId> = describing.listed.order.clone();
+    let nodes = ids.into_iter().map(|id| describing.node(id)).collect();
+    let outputs = first.outputs.iter().map(|output| Output {
+        name: output.name.to_string(),
+        ty: output.ty,
+        from: describing.from(output.source),
+    });
+    let name_of = |id: &InputId| first.inputs()[*id].name.to_string();
+    Ok(Explanation {
+        name: document.name.to_string(),
+        columns: columns.iter().map(name_of).collect(),
+        outputs: outputs.collect(),
+        nodes,
+    })
+}
+
+/// The nodes that an explanation lists, with their positions.
+struct Listed {
+    order: Vec<NodeId>,
+    position: SideTable<NodeId, usize>,
+}
+
+fn listed(graph: &Graph) -> Result<Listed, Diagnostics> {
+    let all = millstream_compile::order(graph)?;
+    let is_input = |id: &NodeId| matches!(graph.op(*id), Op::Input(_));
+    let is_call = |id: &NodeId| matches!(graph.op(*id), Op::Call(_));
+    let mut order: Vec<NodeId> = all.iter().copied().filter(is_input).collect();
+    order.extend(all.iter().copied().filter(is_call));
+    let mut position = SideTable::new(graph.n_ids(), usize::MAX);
+    for (i, id) in order.iter().enumerate() {
+        position[*id] = i;
+    }
+    Ok(Listed { order, position })
+}
+
+struct Describing<'a> {
+    first: &'a Graph,
+    at_first: Facts<'a>,
+    at_last: Facts<'a>,
+    listed: Listed,
+    fates: Fates<'a>,
+}
+
+impl Describing<'_> {
+    fn from(&self, source: Source) -> From {
+        match self.first.constant_of(source.node) {
+            Some(value) => From::Constant(value.to_string()),
+            None => From::Node {
+                node: self.listed.position[source.node],
+                output: source.output as usize,
+            },
+        }
+    }
+
+    fn node(&self, id: NodeId) -> Node {
+        match (self.first.op(id), self.first.instance_of(id)) {
+            (Op::Call(_), Some(instance)) => self.call(id, instance),
+            (Op::Input(input), _) => self.input(id, input),
+            (Op::Call(_) | Op::Const(_) | Op::Gone, _) => {
+                unreachable!("inputs and calls are listed")
+            }
+        }
+    }
+
+    fn input(&self, id: NodeId, input: InputId) -> Node {
+        let input = &self.first.inputs()[input];
+        let is_read = self.at_last.graph.op(id) != Op::Gone;
+        Node {
+            path: input.name.to_string(),
+            is_input: true,
+            node_type: input.ty.to_string(),
+            settings: Vec::new(),
+            inputs: Vec::new(),
+            outputs: vec![(input.name.to_string(), input.ty)],
+            fate: if is_read { Fate::Kept } else { Fate::Unread },
+            class: Class::UserInput,
+            needs: Vec::new(),
+            depends_on: vec![input.name.to_string()],
+            axes: self.at_first.axes(id),
+            runs: "set by the request".into(),
+        }
+    }
+
+    fn call(&self, id: NodeId, instance: &Instance) -> Node {
+        let fate = self.fate(id, instance);
+        let facts = match fate {
+            Fate::Kept => &self.at_last,
+            Fate::Constant(_) | Fate::SameAs(_) | Fate::Replaced(_) | Fate::Unread => {
+                &self.at_first
+            }
+        };
+        let names = instance.output_names.iter().map(ToString::to_string);
+        let types = instance.outputs.iter().map(|slot| slot.ty);
+        let class = facts.classes[id];
+        let (depends_on, axes) = (facts.depends_on(id), facts.axes(id));
+        let runs = match &fate {
+            Fate::Kept => runs(class, &axes, &depends_on, &facts.features(id)),
+            Fate::Constant(_) => "never: its value is known once the document is compiled".into(),
+            Fate::SameAs(_) => "never: another node does the same".into(),
+            Fate::Replaced(_) => "never: what it reads is its result".into(),
+            Fate::Unread => "never: nothing that is left reads it".into(),
+        };
+        Node {
+            path: self.first.paths.get(self.first.node(id).path).to_string(),
+            is_input: false,
+            node_type: instance.name().to_owned(),
+            settings: changed_settings(instance),
+            inputs: self.sockets(id, instance, facts),
+            outputs: names.zip(types).collect(),
+            fate,
+            class,
+            needs: facts.needs(id),
+            depends_on,
+            axes,
+            runs,
+        }
+    }
+
+    fn sockets(&self, id: NodeId, instance: &Instance, facts: &Facts<'_>) -> Vec<Socket> {
+        let signature = instance.def.signature(&instance.settings).ok();
+        let links = self.first.inputs_of(id).iter().zip(&instance.inputs).enumerate();
+        let Op::Call(in_facts) = facts.graph.op(id) else { return Vec::new() };
+        let socket = |(i, (link, slot)): (usize, (&Source, &millstream_kernel::instance::InputSlot))| {
+            let socket =
+                signature.as_ref().and_then(|all| all.inputs.get(slot.socket as usize));
+            let inside = facts.graph.inputs_of(id).get(i);
+            let inside = inside.map_or(FeatureSet::NONE, |link| facts.needs.of[link.node]);
+            let map = facts.needs.flow.map(in_facts, i);
+            let scope = (!slot.scope.is_empty()).then(|| Scope {
+                change: slot.scope.iter().map(change).collect::<Vec<_>>().join(", "),
+                has_effect: slot.gathers() || map.is_none_or(|map| !map.is_transparent(inside)),
+            });
+            Socket {
+                name: socket.map_or_else(|| i.to_string(), |socket| socket.name.to_string()),
+                ty: slot.ty,
+                from: self.from(*link),
+                scope,
+            }
+        };
+        links.map(socket).collect()
+    }
+
+    fn fate(&self, id: NodeId, instance: &Instance) -> Fate {
+        if matches!(self.at_last.graph.op(id), Op::Call(_)) {
+            return Fate::Kept;
+        }
+        let outputs = 0..instance.outputs.len() as u32;
+        let constants: Option<Vec<String>> =
+            outputs.map(|output| self.fates.constant(Source { node: id, output })).collect();
+        if let Some(constants) = constants.filter(|constants| !constants.is_empty()) {
+            return Fate::Constant(constants);
+        }
+        let Some(source) = self.fates.source(Source::first(id)) else { return Fate::Unread };
+        if source.node.index() >= self.first.n_ids() {
+            return Fate::Unread;
+        }
+        if is_same_call(self.first, id, self.at_last.graph, source.node) {
+            return Fate::SameAs(self.listed.position[source.node]);
+        }
+        Fate::Replaced(self.from(source))
+    }
+}
+
+fn changed_settings(instance: &Instance) -> Vec<(String, String)> {
+    let is_default = |name: &str, json: &str| {
+        let setting = instance.def.settings.iter().find(|setting| setting.name == name);
+        let default = setting.and_then(|setting| setting.default.as_ref());
+        default.is_some_and(|default| default.to_json().to_string() == json)
+    };
+    let settings = instance.settings.iter();
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_json().to_string()));
+    settings.filter(|(name, json)| !is_default(name, json)).collect()
+}
+
+fn change(rule: &ScopeRule) -> String {
+    match rule {
+        ScopeRule::Inject { feature, .. } => format!("sets {feature}"),
+        ScopeRule::Each { feature, .. } => format!("counts {feature}"),
+        ScopeRule::Modify { feature, .. } => format!("changes {feature}"),
+        ScopeRule::Along { feature, level: 0 } => format!("runs along {feature}"),
+        ScopeRule::Along { feature, level } => format!("runs along {feature} (level {level})"),
+    }
+}
+
+/// When a node runs, in words.
+fn runs(class: Class, axes: &[&str], inputs: &[String], features: &[String]) -> String {
+    let per: Vec<&str> =
+        axes.iter().map(|axis| if *axis == "time" { "moment" } else { "element" }).collect();
+    let mut text = String::from("once");
+    if !per.is_empty() {
+        text = format!("once per {}", per.join(" and "));
+    }
+    match class {
+        Class::Volatile => return format!("{text}; again with every request"),
+        Class::Stateful => return format!("{text}; again with every tick"),
+        Class::Static | Class::UserInput | Class::Contextual => {}
+    }
+    let mut causes: Vec<String> = inputs.iter().map(|input| format!("`{input}`")).collect();
+    for feature in features {
+        if !causes.contains(feature) {
+            causes.push(feature.clone());
+        }
+    }
+    if causes.len() > 6 {
+        let rest = causes.len() - 5;
+        causes.truncate(5);
+        causes.push(format!("{rest} more"));
+    }
+    match causes.split_last() {
+        None => text,
+        Some((only, [])) => format!("{text}; again when {only} changes"),
+        Some((last, others)) => format!("{text}; again when {} or {last} changes", others.join(", ")),
+    }
+}

@@ -1,0 +1,134 @@
+//! An explanation in the language of Graphviz: groups are clusters, classes are colors.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::text::{shortened, source};
+use super::{Explanation, Fate, From, Node, Output, svg::color_of};
+
+/// The explanation as a directed graph.
+pub fn dot(explanation: &Explanation) -> String {
+    let mut out = String::from(
+        "digraph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"filled,rounded\", \
+         fontname=\"Helvetica\", fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=9, color=\"#6b7280\"];\n",
+    );
+    let mut clusters = Cluster::default();
+    for (i, node) in explanation.nodes.iter().enumerate() {
+        clusters.at(&node.path, i);
+    }
+    clusters.write(&mut out, explanation, "", 1);
+    for (i, node) in explanation.nodes.iter().enumerate() {
+        for socket in &node.inputs {
+            if let From::Node { node: from, .. } = socket.from {
+                let style = if node.fate == Fate::Kept { "" } else { ", style=dashed" };
+                push(&mut out, format_args!("  n{from} -> n{i} [label={}{style}];\n", quoted(&socket.name)));
+            }
+        }
+    }
+    for (i, output) in explanation.outputs.iter().enumerate() {
+        write_output(&mut out, explanation, i, output);
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("strings take all text");
+}
+
+fn write_output(out: &mut String, explanation: &Explanation, i: usize, output: &Output) {
+    let label = match &output.from {
+        From::Node { .. } => format!("{}\n{}", output.name, output.ty),
+        From::Constant(_) => {
+            format!("{} = {}", output.name, source(explanation, &output.from))
+        }
+    };
+    push(out, format_args!("  o{i} [label={}, shape=cds, fillcolor=\"#ffffff\"];\n", quoted(&label)));
+    if let From::Node { node, .. } = output.from {
+        push(out, format_args!("  n{node} -> o{i};\n"));
+    }
+}
+
+/// The nodes of a group, and the groups inside it.
+#[derive(Default)]
+struct Cluster {
+    nodes: Vec<usize>,
+    inside: BTreeMap<String, Self>,
+}
+
+impl Cluster {
+    fn at(&mut self, path: &str, node: usize) {
+        let mut cluster = self;
+        if let Some((groups, _)) = path.rsplit_once('/') {
+            for group in groups.split('/') {
+                cluster = cluster.inside.entry(group.to_owned()).or_default();
+            }
+        }
+        cluster.nodes.push(node);
+    }
+
+    /// Groups nest no deeper than the limit on documents, so recursion is bounded.
+    fn write(&self, out: &mut String, explanation: &Explanation, path: &str, depth: usize) {
+        let indent = "  ".repeat(depth);
+        for i in &self.nodes {
+            push(out, format_args!("{indent}n{i} [{}];\n", attributes(explanation, &explanation.nodes[*i])));
+        }
+        for (name, cluster) in &self.inside {
+            let path = format!("{path}/{name}");
+            push(out, format_args!("{indent}subgraph {} {{\n", quoted(&format!("cluster{path}"))));
+            push(out, format_args!(
+                "{indent}  label={}; style=\"rounded\"; color=\"#9ca3af\"; fontname=\"Helvetica\"; fontsize=10;\n",
+                quoted(name)
+            ));
+            cluster.write(out, explanation, &path, depth + 1);
+            push(out, format_args!("{indent}}}\n"));
+        }
+    }
+}
+
+fn attributes(explanation: &Explanation, node: &Node) -> String {
+    let name = node.path.rsplit('/').next().unwrap_or(&node.path);
+    let mut label = format!("{name}\n{}", node.node_type);
+    for socket in &node.inputs {
+        if let From::Constant(value) = &socket.from {
+            push(&mut label, format_args!("\n{}: {}", socket.name, shortened(value)));
+        }
+    }
+    let fate = match &node.fate {
+        Fate::Kept => "",
+        Fate::Constant(values) => {
+            push(&mut label, format_args!("\n= {}", shortened(&values.join(", "))));
+            ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
+        }
+        Fate::SameAs(other) => {
+            push(&mut label, format_args!("\nmerged into {}", explanation.nodes[*other].path));
+            ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
+        }
+        Fate::Replaced(from) => {
+            push(&mut label, format_args!("\nis {}", source(explanation, from)));
+            ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
+        }
+        Fate::Unread => {
+            label.push_str("\ndropped");
+            ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
+        }
+    };
+    let shape = if node.is_input { ", shape=cds" } else { "" };
+    let color = color_of(node);
+    format!("label={}, tooltip={}, fillcolor=\"{color}\"{shape}{fate}", quoted(&label), quoted(&node.runs))
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,92 @@
+//! What became of each node on its way through the passes.
+//!
+//! Passes leave no record, but node ids stay what they are, and a link that leads to a replaced
+//! node is rewritten: what a reader reads from before and after a pass tells what replaced what.
+//! Readers are looked at before what they read from, so that a node merged away still tells, by
+//! the node it was merged into.
+
+use std::collections::HashMap;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_ir::{Graph, NodeId, Op, Source};
+
+/// What took the place of an output of a node that is gone.
+pub(super) struct Fates<'a> {
+    stages: &'a [Graph],
+    /// For each stage but the first: what replaced what since the one before.
+    replaced: Vec<HashMap<Source, Source>>,
+}
+
+impl<'a> Fates<'a> {
+    /// Compares the graphs after the passes, in their order.
+    pub(super) fn new(stages: &'a [Graph]) -> Result<Self, Diagnostics> {
+        let pairs = stages.windows(2).map(|pair| replaced(&pair[0], &pair[1]));
+        Ok(Self { stages, replaced: pairs.collect::<Result<_, _>>()? })
+    }
+
+    /// What an output of the first stage is in the last; `None` if nothing there reads it.
+    pub(super) fn source(&self, source: Source) -> Option<Source> {
+        let mut at = source;
+        for (graph, replaced) in self.stages[1..].iter().zip(&self.replaced) {
+            match replaced.get(&at) {
+                Some(new) => at = *new,
+                None if graph.op(at.node) == Op::Gone => return None,
+                None => {}
+            }
+        }
+        Some(at)
+    }
+
+    /// The value that a node was folded to, looked up in the stage where that happened.
+    pub(super) fn constant(&self, source: Source) -> Option<String> {
+        let mut at = source;
+        let mut value = None;
+        for (i, graph) in self.stages.iter().enumerate() {
+            if i > 0 {
+                at = self.replaced[i - 1].get(&at).copied().unwrap_or(at);
+            }
+            if let Some(constant) = graph.constant_of(at.node) {
+                value = Some(constant.to_string());
+            }
+        }
+        value
+    }
+}
+
+fn replaced(before: &Graph, after: &Graph) -> Result<HashMap<Source, Source>, Diagnostics> {
+    let mut replaced: HashMap<Source, Source> = HashMap::new();
+    for (old, new) in before.outputs.iter().zip(&after.outputs) {
+        if old.source != new.source {
+            replaced.insert(old.source, new.source);
+        }
+    }
+    let order = millstream_compile::order(before)?;
+    for id in order.into_iter().rev() {
+        let twin = match after.op(id) {
+            Op::Gone => replaced.get(&Source::first(id)).map(|source| source.node),
+            Op::Const(_) | Op::Input(_) | Op::Call(_) => Some(id),
+        };
+        let Some(twin) = twin.filter(|twin| is_same_call(before, id, after, *twin)) else {
+            continue;
+        };
+        for (old, new) in before.inputs_of(id).iter().zip(after.inputs_of(twin)) {
+            if old != new {
+                replaced.entry(*old).or_insert(*new);
+            }
+        }
+    }
+    Ok(replaced)
+}
+
+/// Whether two nodes of two stages call the same with as many links.
+pub(super) fn is_same_call(before: &Graph, a: NodeId, after: &Graph, b: NodeId) -> bool {
+    match (before.instance_of(a), after.instance_of(b)) {
+        (Some(x), Some(y)) => {
+            x.name() == y.name()
+                && x.generics == y.generics
+                && x.settings == y.settings
+                && before.inputs_of(a).len() == after.inputs_of(b).len()
+        }
+        (None, _) | (_, None) => false,
+    }
+}

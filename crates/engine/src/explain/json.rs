@@ -1,0 +1,97 @@
+//! An explanation as JSON.
+
+use serde_json::{Value as Json, json};
+
+use super::{Explanation, Fate, From, Node, Socket};
+
+/// The explanation for other programs.
+pub fn json(explanation: &Explanation) -> Json {
+    let nodes: Vec<Json> = explanation.nodes.iter().map(|node| node_json(explanation, node)).collect();
+    let outputs = explanation.outputs.iter().map(|output| {
+        json!({
+            "name": output.name,
+            "type": output.ty.name(),
+            "from": source(explanation, &output.from),
+        })
+    });
+    json!({
+        "name": explanation.name,
+        "columns": explanation.columns,
+        "nodes": nodes,
+        "outputs": outputs.collect::<Vec<_>>(),
+    })
+}
+
+fn node_json(explanation: &Explanation, node: &Node) -> Json {
+    let settings: serde_json::Map<String, Json> = node
+        .settings
+        .iter()
+        .map(|(name, text)| {
+            let value = serde_json::from_str(text).unwrap_or_else(|_| Json::from(text.as_str()));
+            (name.clone(), value)
+        })
+        .collect();
+    let outputs = node.outputs.iter().map(|(name, ty)| json!({ "name": name, "type": ty.name() }));
+    let inputs = node.inputs.iter().map(|socket| socket_json(explanation, socket));
+    json!({
+        "path": node.path,
+        "input": node.is_input,
+        "type": node.node_type,
+        "settings": settings,
+        "in": inputs.collect::<Vec<_>>(),
+        "out": outputs.collect::<Vec<_>>(),
+        "fate": fate_json(explanation, &node.fate),
+        "class": node.class.name(),
+        "needs": node.needs,
+        "depends_on": node.depends_on,
+        "axes": node.axes,
+        "runs": node.runs,
+    })
+}
+
+fn socket_json(explanation: &Explanation, socket: &Socket) -> Json {
+    let mut json = json!({
+        "name": socket.name,
+        "type": socket.ty.name(),
+        "from": source(explanation, &socket.from),
+    });
+    if let Some(scope) = &socket.scope {
+        json["scope"] = json!({ "change": scope.change, "has_effect": scope.has_effect });
+    }
+    json
+}
+
+fn fate_json(explanation: &Explanation, fate: &Fate) -> Json {
+    match fate {
+        Fate::Kept => json!({ "is": "kept" }),
+        Fate::Constant(values) => {
+            let values: Vec<Json> = values.iter().map(|text| value(text)).collect();
+            json!({ "is": "constant", "values": values })
+        }
+        Fate::SameAs(other) => {
+            json!({ "is": "merged", "into": explanation.nodes[*other].path })
+        }
+        Fate::Replaced(from) => json!({ "is": "replaced", "by": source(explanation, from) }),
+        Fate::Unread => json!({ "is": "dropped" }),
+    }
+}
+
+/// A value prints as JSON unless it is opaque.
+fn value(text: &str) -> Json {
+    serde_json::from_str(text).unwrap_or_else(|_| Json::from(text))
+}
+
+fn source(explanation: &Explanation, from: &From) -> Json {
+    match from {
+        From::Constant(text) => json!({ "value": value(text) }),
+        From::Node { node, output } => {
+            let node = &explanation.nodes[*node];
+            if node.is_input {
+                json!({ "input": node.path })
+            } else {
+                let output = node.outputs.get(*output).map_or("value", |(name, _)| name.as_str());
+                json!({ "node": node.path, "output": output })
+            }
+        }
+    }
+}

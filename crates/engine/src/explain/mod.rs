@@ -1,0 +1,206 @@
+//! Explaining a document: what each node depends on, what the compiler made of it, when it runs.
+//!
+//! [`explain`] follows the nodes of the expanded document through all passes and asks the analyses
+//! about those that are left. The [`Explanation`] is plain data; [`text`], [`json`], [`dot`] and
+//! [`svg`] show it.
+
+mod describe;
+mod dot;
+mod fate;
+mod json;
+mod layout;
+mod svg;
+mod text;
+
+use millstream_base::diagnostics::{Diagnostic, did_you_mean};
+use millstream_base::{Place, Type};
+use millstream_compile::{Options, PASSES, PassContext, Phase, compile_graph, lower};
+use millstream_document::{Checked, Document, check};
+use millstream_ir::Graph;
+use millstream_kernel::Class;
+
+use crate::engine::Engine;
+use crate::error::Error;
+
+pub use dot::dot;
+pub use json::json;
+pub use svg::{TooLarge, svg};
+pub use text::text;
+
+/// What became of a document, node by node.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The document's name.
+    pub name: String,
+    /// Inputs that were taken as columns, in order of the document.
+    pub columns: Vec<String>,
+    /// Graph inputs, then the nodes of the expanded document, each behind what it reads from.
+    /// Constants stand at the sockets that they go to.
+    pub nodes: Vec<Node>,
+    /// The outputs.
+    pub outputs: Vec<Output>,
+}
+
+/// One node of the expanded document.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Path of a node, name of a graph input.
+    pub path: String,
+    /// Whether it is an input of the graph.
+    pub is_input: bool,
+    /// The node type; the value type for an input of the graph.
+    pub node_type: String,
+    /// Settings that are not the defaults, as JSON.
+    pub settings: Vec<(String, String)>,
+    /// What goes in.
+    pub inputs: Vec<Socket>,
+    /// Names and types of what comes out.
+    pub outputs: Vec<(String, Type)>,
+    /// What the compiler made of it.
+    pub fate: Fate,
+    /// How often its result can change.
+    pub class: Class,
+    /// What it needs of the context.
+    pub needs: Vec<String>,
+    /// Graph inputs that it depends on.
+    pub depends_on: Vec<String>,
+    /// Axes of the request along which it is computed.
+    pub axes: Vec<&'static str>,
+    /// When it runs, as a sentence.
+    pub runs: String,
+}
+
+/// An input socket with what goes in.
+#[derive(Clone, Debug)]
+pub struct Socket {
+    /// The name.
+    pub name: String,
+    /// The type.
+    pub ty: Type,
+    /// Where the value comes from.
+    pub from: From,
+    /// How the context is changed for what is linked.
+    pub scope: Option<Scope>,
+}
+
+/// How a socket changes the context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// What it changes.
+    pub change: String,
+    /// Whether what is linked needs any of that; if not the change is nullified.
+    pub has_effect: bool,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum From {
+    /// A value that the document states.
+    Constant(String),
+    /// An output of a node.
+    Node {
+        /// Position in [`Explanation::nodes`].
+        node: usize,
+        /// Which of its outputs.
+        output: usize,
+    },
+}
+
+/// What the compiler made of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is in the plan.
+    Kept,
+    /// Its outputs are known.
+    Constant(Vec<String>),
+    /// The node at this position does the same to the same inputs.
+    SameAs(usize),
+    /// It gives on what this source gives.
+    Replaced(From),
+    /// Nothing that is left reads from it.
+    Unread,
+}
+
+/// An output of the document.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The name.
+    pub name: String,
+    /// The type.
+    pub ty: Type,
+    /// Where the value comes from in the document.
+    pub from: From,
+}
+
+/// Explains a document. `columns` names the inputs that are taken as columns; without, all are.
+///
+/// # Errors
+/// Everything that is wrong with the document, or a name in `columns` that is no input.
+pub fn explain(
+    engine: &Engine,
+    document: &Document,
+    columns: Option<&[String]>,
+) -> Result<Explanation, Error> {
+    let checked = checked(engine, document)?;
+    let mut graph = lower::lower(&checked, engine.registry(), engine.limits())
+        .map_err(Error::Document)?;
+    let cx = PassContext { registry: engine.registry(), limits: engine.limits() };
+    let mut stages: Vec<Graph> = Vec::with_capacity(PASSES.len());
+    for pass in PASSES {
+        (pass.run)(&mut graph, &cx).map_err(Error::Document)?;
+        stages.push(graph.clone());
+    }
+    let columns = match columns {
+        Some(names) => known_columns(&graph, names)?,
+        None => graph.inputs().iter().map(|(id, _)| id).collect(),
+    };
+    describe::describe(document, &stages, &columns).map_err(Error::Document)
+}
+
+/// The text of a document's graph after a phase, each node with its path.
+///
+/// # Errors
+/// Everything that is wrong with the document.
+pub fn graph_after(engine: &Engine, document: &Document, phase: Phase) -> Result<String, Error> {
+    let checked = checked(engine, document)?;
+    let limits = engine.limits().clone();
+    let options = Options { limits, after: Some(phase), ..Options::default() };
+    let graph = compile_graph(&checked, engine.registry(), &options).map_err(Error::Document)?;
+    Ok(millstream_ir::text::print_with_paths(&graph))
+}
+
+fn checked(engine: &Engine, document: &Document) -> Result<Checked, Error> {
+    let (checked, problems) = check(document, engine.registry(), engine.limits());
+    checked.ok_or(Error::Document(problems))
+}
+
+fn known_columns(
+    graph: &Graph,
+    names: &[String],
+) -> Result<Vec<millstream_ir::InputId>, Error> {
+    let find = |name: &String| {
+        let known = graph.inputs().iter().find(|(_, input)| *input.name == **name);
+        known.map(|(id, _)| id).ok_or_else(|| {
+            let known = graph.inputs().as_slice().iter().map(|input| &*input.name);
+            let hint = match did_you_mean(name, known.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("inputs: {}", known.collect::<Vec<_>>().join(", ")),
+            };
+            let error = NoSuchInput { name: name.clone(), hint };
+            Error::Document(Diagnostic::new(Place::at(""), &error).into())
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// A column is named that is no input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("there is no input called `{name}`")]
+#[diagnostic(code(explain::unknown_input), help("{hint}"))]
+struct NoSuchInput {
+    name: String,
+    hint: String,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,352 @@
+//! An explanation as a picture that needs no other program: boxes with their sockets, links as
+//! curves, classes as colors, what does not run in gray.
+
+use std::fmt::Write as _;
+
+use super::layout::{Box, Layout, Link, layout};
+use super::text::{shortened, source, summary};
+use super::{Explanation, Fate, From, Node};
+use millstream_kernel::Class;
+
+/// Width of a character of the running text, in pixels.
+const CHAR: f64 = 6.2;
+const ROW: f64 = 16.0;
+const HEAD: f64 = 38.0;
+const FOOT: f64 = 20.0;
+const MARGIN: f64 = 24.0;
+/// Room above the drawing for the title and the legend.
+const TOP: f64 = 64.0;
+
+/// Pictures of more nodes take long to lay out and cannot be read.
+const MAX_NODES: usize = 3000;
+
+/// The document is too large for a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("a picture of {n} nodes would be too large")]
+#[diagnostic(code(explain::too_large), help("up to {MAX_NODES} are drawn; take text, json or dot"))]
+pub struct TooLarge {
+    /// How many nodes there are.
+    pub n: usize,
+}
+
+/// The color of a node by its class; gray if it does not run.
+pub(super) fn color_of(node: &Node) -> &'static str {
+    match node.fate {
+        Fate::Kept => class_color(node.class),
+        Fate::Constant(_) | Fate::SameAs(_) | Fate::Replaced(_) | Fate::Unread => "#eceef1",
+    }
+}
+
+fn class_color(class: Class) -> &'static str {
+    match class {
+        Class::Static => "#cfd8e3",
+        Class::UserInput => "#a9cbf2",
+        Class::Contextual => "#f6cf86",
+        Class::Stateful => "#d3b5ee",
+        Class::Volatile => "#f3aaa4",
+    }
+}
+
+/// The explanation as an SVG image.
+///
+/// # Errors
+/// If there are more nodes than can be drawn.
+pub fn svg(explanation: &Explanation) -> Result<String, TooLarge> {
+    let n = explanation.nodes.len();
+    if n > MAX_NODES {
+        return Err(TooLarge { n });
+    }
+    let cards: Vec<Card> = explanation
+        .nodes
+        .iter()
+        .map(|node| Card::of_node(explanation, node))
+        .chain(explanation.outputs.iter().map(|output| Card {
+            title: output.name.clone(),
+            group: String::new(),
+            subtitle: format!("output: {}", output.ty),
+            rows: match &output.from {
+                From::Constant(value) => vec![Row { left: shortened(value), right: String::new() }],
+                From::Node { .. } => Vec::new(),
+            },
+            foot: String::new(),
+            fill: "#ffffff",
+            runs: true,
+            is_end: true,
+            tooltip: String::new(),
+        }))
+        .collect();
+    let boxes: Vec<Box> = cards
+        .iter()
+        .enumerate()
+        .map(|(i, card)| Box { width: card.width(), height: card.height(), is_last: i >= n })
+        .collect();
+    let links = links(explanation);
+    let mut layout = layout(&boxes, &links.iter().map(|(link, _)| *link).collect::<Vec<_>>());
+    layout.width = layout.width.max(560.0);
+    let mut out = String::new();
+    head(&mut out, explanation, &layout);
+    for (way, (_, runs)) in layout.ways.iter().zip(&links) {
+        write_way(&mut out, way, *runs);
+    }
+    for ((card, corner), b) in cards.iter().zip(&layout.corners).zip(&boxes) {
+        card.write(&mut out, *corner, b);
+    }
+    out.push_str("</g>\n</svg>\n");
+    Ok(out)
+}
+
+/// The links, each with whether it is in the plan.
+fn links(explanation: &Explanation) -> Vec<(Link, bool)> {
+    let n = explanation.nodes.len();
+    let port = |node: usize, output: usize| {
+        let node = &explanation.nodes[node];
+        if node.is_input { HEAD / 2.0 } else { HEAD + ROW * (output as f64 + 0.5) }
+    };
+    let mut links = Vec::new();
+    for (i, node) in explanation.nodes.iter().enumerate() {
+        for (row, socket) in node.inputs.iter().enumerate() {
+            if let From::Node { node: from, output } = socket.from {
+                let to_port = HEAD + ROW * (row as f64 + 0.5);
+                let link = Link { from, from_port: port(from, output), to: i, to_port };
+                let runs = node.fate == Fate::Kept && explanation.nodes[from].fate == Fate::Kept;
+                links.push((link, runs));
+            }
+        }
+    }
+    for (i, output) in explanation.outputs.iter().enumerate() {
+        if let From::Node { node: from, output } = output.from {
+            let from_port = port(from, output);
+            let link = Link { from, from_port, to: n + i, to_port: HEAD / 2.0 };
+            links.push((link, true));
+        }
+    }
+    links
+}
+
+/// What stands on a box.
+struct Card {
+    title: String,
+    /// The groups around the node.
+    group: String,
+    subtitle: String,
+    rows: Vec<Row>,
+    foot: String,
+    fill: &'static str,
+    runs: bool,
+    /// Whether it is an input or output of the graph.
+    is_end: bool,
+    tooltip: String,
+}
+
+/// A socket on either side.
+struct Row {
+    left: String,
+    right: String,
+}
+
+impl Card {
+    fn of_node(explanation: &Explanation, node: &Node) -> Self {
+        let (group, title) = match node.path.rsplit_once('/') {
+            Some((group, title)) => (format!("{group} /"), title.to_owned()),
+            None => (String::new(), node.path.clone()),
+        };
+        let n_rows = if node.is_input { 0 } else { node.inputs.len().max(node.outputs.len()) };
+        let row = |i: usize| {
+            let left = node.inputs.get(i).map_or_else(String::new, |socket| match &socket.from {
+                From::Constant(value) => format!("{} {}", socket.name, clipped(value, 18)),
+                From::Node { .. } => socket.name.clone(),
+            });
+            let right = node.outputs.get(i).map_or_else(String::new, |(name, ty)| {
+                if name == "value" { ty.to_string() } else { format!("{name}: {ty}") }
+            });
+            Row { left, right }
+        };
+        let mut subtitle = node.node_type.clone();
+        if let Some((_, json)) = node.settings.first() {
+            write!(subtitle, "  {}", clipped(json, 28)).expect("strings take all text");
+        }
+        let foot = match &node.fate {
+            Fate::Kept if node.is_input => String::new(),
+            Fate::Kept => foot(node),
+            Fate::Constant(values) => format!("constant {}", clipped(&values.join(", "), 24)),
+            Fate::SameAs(other) => {
+                format!("merged into {}", clipped(&explanation.nodes[*other].path, 24))
+            }
+            Fate::Replaced(from) => format!("is {}", clipped(&source(explanation, from), 24)),
+            Fate::Unread => "not read".into(),
+        };
+        Self {
+            subtitle: if node.is_input { format!("input: {}", node.node_type) } else { subtitle },
+            title,
+            group,
+            rows: (0..n_rows).map(row).collect(),
+            foot,
+            fill: color_of(node),
+            runs: node.fate == Fate::Kept,
+            is_end: node.is_input,
+            tooltip: format!("{}: {}; runs {}", node.path, node.class, node.runs),
+        }
+    }
+
+    fn width(&self) -> f64 {
+        let chars = |text: &str| text.chars().count() as f64;
+        let title = (chars(&self.title) + chars(&self.group)) * CHAR * 1.12;
+        let rows = self.rows.iter().map(|row| (chars(&row.left) + chars(&row.right) + 3.0) * CHAR);
+        let widest = rows.fold(title.max(chars(&self.subtitle) * CHAR * 0.92), f64::max);
+        let widest = widest.max(chars(&self.foot) * CHAR * 0.92) + 22.0;
+        if self.is_end { widest.max(84.0) } else { widest.max(120.0) }
+    }
+
+    fn height(&self) -> f64 {
+        let foot = if self.foot.is_empty() { 0.0 } else { FOOT };
+        let rows = if self.rows.is_empty() { 0.0 } else { ROW * self.rows.len() as f64 + 4.0 };
+        HEAD + rows + foot
+    }
+
+    fn write(&self, out: &mut String, (x, y): (f64, f64), size: &Box) {
+        let (width, height) = (size.width, size.height);
+        let class = if self.runs { "card" } else { "card gone" };
+        push(out, format_args!("<g class=\"{class}\" transform=\"translate({x:.1} {y:.1})\">"));
+        if !self.tooltip.is_empty() {
+            push(out, format_args!("<title>{}</title>", escaped(&self.tooltip)));
+        }
+        let radius = if self.is_end { HEAD / 2.0 } else { 7.0 };
+        push(out, format_args!(
+            "<rect class=\"body\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\"/>"
+        ));
+        let fill = self.fill;
+        if self.is_end {
+            push(out, format_args!(
+                "<rect width=\"{width:.1}\" height=\"{HEAD}\" rx=\"{radius}\" fill=\"{fill}\" class=\"edge\"/>"
+            ));
+        } else {
+            push(out, format_args!(
+                "<path d=\"M0 {HEAD}V7a7 7 0 0 1 7 -7H{:.1}a7 7 0 0 1 7 7V{HEAD}Z\" fill=\"{fill}\"/>\
+                 <rect class=\"edge\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\" fill=\"none\"/>",
+                width - 7.0
+            ));
+        }
+        let inset = if self.is_end { 18.0 } else { 10.0 };
+        let group = match self.group.as_str() {
+            "" => String::new(),
+            group => format!("<tspan class=\"group\">{} </tspan>", escaped(group)),
+        };
+        push(out, format_args!(
+            "<text x=\"{inset}\" y=\"16\" class=\"title\">{group}{}</text><text x=\"{inset}\" y=\"30\" class=\"type\">{}</text>",
+            escaped(&self.title),
+            escaped(&self.subtitle)
+        ));
+        for (i, row) in self.rows.iter().enumerate() {
+            let y = HEAD + ROW * (i as f64 + 0.5) + 4.0;
+            if !row.left.is_empty() {
+                push(out, format_args!("<text x=\"10\" y=\"{y}\">{}</text>", escaped(&row.left)));
+            }
+            if !row.right.is_empty() && !self.is_end {
+                push(out, format_args!(
+                    "<text x=\"{:.1}\" y=\"{y}\" class=\"out\">{}</text>",
+                    width - 10.0,
+                    escaped(&row.right)
+                ));
+            }
+        }
+        if !self.foot.is_empty() {
+            push(out, format_args!(
+                "<text x=\"10\" y=\"{:.1}\" class=\"foot\">{}</text>",
+                height - 7.0,
+                escaped(&self.foot)
+            ));
+        }
+        out.push_str("</g>\n");
+    }
+}
+
+/// How often a node runs, in few characters.
+fn foot(node: &Node) -> String {
+    let per = match node.axes.as_slice() {
+        [] => "once".to_owned(),
+        axes => format!("per {}", axes.join(", ")),
+    };
+    let needs: Vec<&str> = node.needs.iter().map(String::as_str).collect();
+    if needs.is_empty() { per } else { format!("{per}; needs {}", clipped(&needs.join(", "), 30)) }
+}
+
+fn write_way(out: &mut String, way: &[(f64, f64)], runs: bool) {
+    let class = if runs { "link" } else { "link gone" };
+    let (x, y) = way[0];
+    push(out, format_args!("<path class=\"{class}\" d=\"M{x:.1} {y:.1}"));
+    for pair in way.windows(2) {
+        let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+        let bend = ((x1 - x0) * 0.5).max(12.0);
+        push(out, format_args!(
+            "C{:.1} {y0:.1} {:.1} {y1:.1} {x1:.1} {y1:.1}",
+            x0 + bend,
+            x1 - bend
+        ));
+    }
+    out.push_str("\"/>");
+    let (x1, y1) = way[way.len() - 1];
+    push(out, format_args!(
+        "<circle class=\"{class} end\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>\
+         <circle class=\"{class} end\" cx=\"{x1:.1}\" cy=\"{y1:.1}\" r=\"2.6\"/>\n"
+    ));
+}
+
+fn head(out: &mut String, explanation: &Explanation, layout: &Layout) {
+    let (width, height) = (layout.width + 2.0 * MARGIN, layout.height + TOP + 2.0 * MARGIN);
+    push(out, format_args!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\">\n<style>{STYLE}</style>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#f7f8fa\"/>\n"
+    ));
+    push(out, format_args!(
+        "<text x=\"{MARGIN}\" y=\"30\" class=\"name\">{}</text>\n<text x=\"{MARGIN}\" y=\"48\" class=\"foot\">{}</text>\n",
+        escaped(if explanation.name.is_empty() { "unnamed" } else { &explanation.name }),
+        escaped(&summary(explanation))
+    ));
+    let mut x = MARGIN;
+    let classes = [Class::Static, Class::UserInput, Class::Contextual, Class::Stateful, Class::Volatile];
+    let legend = classes.map(|class| (class_color(class), class.name()));
+    for (color, name) in legend.into_iter().chain([("#eceef1", "does not run")]) {
+        push(out, format_args!(
+            "<rect x=\"{x:.1}\" y=\"60\" width=\"12\" height=\"12\" rx=\"3\" fill=\"{color}\" class=\"edge\"/>\
+             <text x=\"{:.1}\" y=\"70\" class=\"foot\">{name}</text>\n",
+            x + 17.0
+        ));
+        x += 36.0 + name.len() as f64 * CHAR;
+    }
+    push(out, format_args!("<g transform=\"translate({MARGIN} {:.1})\">\n", TOP + MARGIN));
+}
+
+const STYLE: &str = "text{font:11px 'DejaVu Sans',Verdana,Helvetica,sans-serif;fill:#27303b}\
+.name{font-size:17px;font-weight:600}.title{font-size:12px;font-weight:600}\
+.group{font-weight:400;fill:#5b6675}.type{font-size:10px;fill:#4a5563}.foot{font-size:10px;fill:#5b6675}\
+.out{text-anchor:end;fill:#5b6675}.body{fill:#fff}.edge{stroke:#8d98a7;stroke-width:1}\
+.link{fill:none;stroke:#76859a;stroke-width:1.4}.end{fill:#76859a;stroke:none}\
+.link.gone{stroke:#c3cad3;stroke-dasharray:4 3}.end.gone{fill:#c3cad3}\
+.card.gone text{fill:#98a2af}.card.gone .edge{stroke-dasharray:4 3;stroke:#b5bec9}";
+
+fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("strings take all text");
+}
+
+fn clipped(text: &str, n_chars: usize) -> String {
+    if text.chars().count() <= n_chars {
+        return text.to_owned();
+    }
+    format!("{}\u{2026}", text.chars().take(n_chars - 1).collect::<String>())
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,126 @@
+//! An explanation as text: two lines a node.
+
+use std::fmt::Write as _;
+
+use super::{Explanation, Fate, From, Node, Socket};
+
+/// The explanation for a terminal, ending in a line break.
+pub fn text(explanation: &Explanation) -> String {
+    let mut out = String::new();
+    if !explanation.name.is_empty() {
+        line(&mut out, format_args!("{}", explanation.name));
+    }
+    let columns = match explanation.columns.as_slice() {
+        [] => "no input".to_owned(),
+        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+    };
+    line(&mut out, format_args!("explained for requests that give columns for: {columns}"));
+    line(&mut out, format_args!(""));
+    for node in &explanation.nodes {
+        describe(&mut out, explanation, node);
+    }
+    line(&mut out, format_args!(""));
+    for output in &explanation.outputs {
+        let from = source(explanation, &output.from);
+        line(&mut out, format_args!("output {}: {} = {from}", output.name, output.ty));
+    }
+    line(&mut out, format_args!("{}", summary(explanation)));
+    out
+}
+
+fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+    writeln!(out, "{text}").expect("strings take all text");
+}
+
+fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
+    if node.is_input {
+        let note = match node.fate {
+            Fate::Unread => " (not read)",
+            Fate::Kept | Fate::Constant(_) | Fate::SameAs(_) | Fate::Replaced(_) => "",
+        };
+        line(out, format_args!("input {}: {}{}{note}", node.path, node.node_type, axes(node)));
+        return;
+    }
+    let mut head = format!("{} = {}", node.path, node.node_type);
+    if !node.settings.is_empty() {
+        let settings: Vec<String> =
+            node.settings.iter().map(|(name, json)| format!("{name}: {json}")).collect();
+        write!(head, "{{{}}}", settings.join(", ")).expect("strings take all text");
+    }
+    let sockets: Vec<String> =
+        node.inputs.iter().map(|socket| socket_text(explanation, socket)).collect();
+    line(out, format_args!("{head}({})", sockets.join(", ")));
+    line(out, format_args!("    {}{}{}", node.class, axes(node), needs(node)));
+    match &node.fate {
+        Fate::Kept => line(out, format_args!("    runs {}", node.runs)),
+        Fate::Constant(values) => {
+            let values: Vec<String> = values.iter().map(|value| shortened(value)).collect();
+            line(out, format_args!("    is the constant {}", values.join(", ")));
+        }
+        Fate::SameAs(other) => {
+            let other = &explanation.nodes[*other].path;
+            line(out, format_args!("    is merged into {other}, which does the same"));
+        }
+        Fate::Replaced(from) => {
+            line(out, format_args!("    is replaced by {}", source(explanation, from)));
+        }
+        Fate::Unread => line(out, format_args!("    is dropped: nothing that is left reads it")),
+    }
+}
+
+fn axes(node: &Node) -> String {
+    if node.axes.is_empty() { String::new() } else { format!(", along {}", node.axes.join(" and ")) }
+}
+
+fn needs(node: &Node) -> String {
+    if node.needs.is_empty() { String::new() } else { format!(", needs {}", node.needs.join(", ")) }
+}
+
+fn socket_text(explanation: &Explanation, socket: &Socket) -> String {
+    let mut text = format!("{}: {}", socket.name, source(explanation, &socket.from));
+    if let Some(scope) = &socket.scope {
+        let effect = if scope.has_effect { "" } else { ", without effect" };
+        write!(text, " [{}{effect}]", scope.change).expect("strings take all text");
+    }
+    text
+}
+
+/// A source as people write it.
+pub(super) fn source(explanation: &Explanation, from: &From) -> String {
+    match from {
+        From::Constant(value) => shortened(value),
+        From::Node { node, output } => {
+            let node = &explanation.nodes[*node];
+            match node.outputs.get(*output) {
+                Some((name, _)) if node.outputs.len() > 1 => format!("{}.{name}", node.path),
+                Some(_) | None => node.path.clone(),
+            }
+        }
+    }
+}
+
+/// A value in at most 40 characters.
+pub(super) fn shortened(value: &str) -> String {
+    if value.chars().count() <= 40 {
+        return value.to_owned();
+    }
+    format!("{}...", value.chars().take(37).collect::<String>())
+}
+
+/// How many nodes there are and what became of them.
+pub(super) fn summary(explanation: &Explanation) -> String {
+    let nodes = || explanation.nodes.iter().filter(|node| !node.is_input);
+    let count = |is: fn(&Fate) -> bool| nodes().filter(|node| is(&node.fate)).count();
+    let parts = [
+        (count(|fate| matches!(fate, Fate::Kept)), "in the plan"),
+        (count(|fate| matches!(fate, Fate::Constant(_))), "constant"),
+        (count(|fate| matches!(fate, Fate::SameAs(_))), "merged"),
+        (count(|fate| matches!(fate, Fate::Replaced(_))), "simplified away"),
+        (count(|fate| matches!(fate, Fate::Unread)), "dropped"),
+    ];
+    let parts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let n = nodes().count();
+    let plural = if n == 1 { "" } else { "s" };
+    let parts: Vec<String> = parts.collect();
+    format!("{n} node{plural}: {}", if parts.is_empty() { "none".into() } else { parts.join(", ") })
+}
