@@ -45,7 +45,7 @@ fn whole(bencher: Bencher<'_, '_>, document: &Document) {
 }
 
 #[divan::bench]
-fn heron_13_nodes(bencher: Bencher<'_, '_>) {
+fn heron(bencher: Bencher<'_, '_>) {
     whole(bencher, &loaded(heron::HERON));
 }
 
