@@ -46,33 +46,45 @@ pub enum Value {
 
 /// A value of a Rust type that the embedding program registered.
 #[derive(Clone)]
-pub struct Opaque {
-    ty: Type,
-    data: Arc<dyn Any + Send + Sync>,
+pub struct Opaque(Arc<dyn OpaqueData>);
+
+/// A value type behind a pointer.
+trait OpaqueData: Send + Sync {
+    fn ty(&self) -> Type;
+    fn any(&self) -> &dyn Any;
+}
+
+impl<T: ValueType> OpaqueData for T {
+    fn ty(&self) -> Type {
+        T::ty()
+    }
+    fn any(&self) -> &dyn Any {
+        self
+    }
 }
 
 impl Opaque {
     /// Wraps a value.
     pub fn new<T: ValueType>(value: T) -> Self {
-        Self { ty: T::ty(), data: Arc::new(value) }
+        Self(Arc::new(value))
     }
 
     /// The value, if it is of this type.
     pub fn get<T: ValueType>(&self) -> Option<&T> {
-        self.data.downcast_ref()
+        self.any().downcast_ref()
     }
 
     /// The type.
     pub fn ty(&self) -> Type {
-        self.ty
+        (*self.0).ty()
     }
 
     pub(crate) fn any(&self) -> &dyn Any {
-        &*self.data
+        (*self.0).any()
     }
 
     pub(crate) fn is_same_allocation(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.data, &other.data)
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 

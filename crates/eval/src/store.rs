@@ -37,77 +37,62 @@ pub(crate) enum Outputs {
     Several(Box<[Option<Data>]>),
 }
 
-/// The results of a step in one context.
-#[derive(Clone, Debug)]
-pub(crate) struct Slot {
-    /// The context; [`Frames::nowhere`] until the step is asked for.
+/// Which context a slot is for and how far it is computed: what is looked at most.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    /// [`Frames::nowhere`] until the step is asked for.
     frame: FrameId,
-    pub(crate) state: State,
-    /// The cells that are computed, of a slot that is computed in part.
-    pub(crate) done: Option<Box<Mask>>,
+    state: State,
+}
+
+/// What is rarely looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Rest {
     /// Shape of those outputs that are columns.
     pub(crate) shape: ShapeId,
-    pub(crate) outputs: Outputs,
     /// Links that have not read it for the last time yet; of steps that are read from several
     /// contexts more than can be counted down.
     pub(crate) uses_left: u32,
+    /// The cells that are computed, of a slot that is computed in part.
+    pub(crate) done: Option<Box<Mask>>,
 }
 
-impl Slot {
-    fn new(frame: FrameId, step: &Step) -> Self {
+impl Rest {
+    fn new(step: &Step) -> Self {
         Self {
-            frame,
-            state: State::Empty,
-            done: None,
             shape: Shapes::scalar(),
-            outputs: Outputs::None,
             uses_left: if step.is_local { step.n_users } else { u32::MAX },
-        }
-    }
-
-    /// Data and shape of an output that was computed.
-    #[inline]
-    pub(crate) fn output(&self, output: u32) -> (&Data, ShapeId) {
-        let data = match &self.outputs {
-            Outputs::One(data) => data,
-            Outputs::Several(all) => {
-                all[output as usize].as_ref().expect("outputs with users are computed")
-            }
-            Outputs::None => panic!("a step is computed before it is read"),
-        };
-        match data {
-            Data::One(_) => (data, Shapes::scalar()),
-            Data::Many(_) => (data, self.shape),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn is_done(&self) -> bool {
-        match self.state {
-            State::Full | State::Failed | State::Released => true,
-            State::Empty | State::Partial => false,
+            done: None,
         }
     }
 }
 
-/// All slots of one evaluation.
+/// All slots of one evaluation. The parts of a slot lie apart, so that walking over many steps
+/// touches little memory.
 #[derive(Debug)]
 pub(crate) struct Store {
-    slots: Vec<Slot>,
+    heads: Vec<Head>,
+    outputs: Vec<Outputs>,
+    rest: Vec<Rest>,
     further: FxHashMap<(StepId, FrameId), SlotId>,
 }
 
 impl Store {
     /// Room for each step of the plan.
     pub(crate) fn new(plan: &Plan) -> Self {
-        let slots = plan.steps.as_slice().iter().map(|step| Slot::new(Frames::nowhere(), step)).collect();
-        Self { slots, further: FxHashMap::default() }
+        let n = plan.steps.len();
+        Self {
+            heads: vec![Head { frame: Frames::nowhere(), state: State::Empty }; n],
+            outputs: vec![Outputs::None; n],
+            rest: plan.steps.as_slice().iter().map(Rest::new).collect(),
+            further: FxHashMap::default(),
+        }
     }
 
     /// The slot of a step in a context.
     #[inline]
     pub(crate) fn slot(&mut self, step: StepId, frame: FrameId, plan: &Plan) -> SlotId {
-        let own = &mut self.slots[step.index()];
+        let own = &mut self.heads[step.index()];
         if own.frame == Frames::nowhere() {
             own.frame = frame;
         }
@@ -123,8 +108,10 @@ impl Store {
         if let Some(slot) = self.further.get(&(step, frame)) {
             return *slot;
         }
-        let slot = SlotId::from_index(self.slots.len());
-        self.slots.push(Slot::new(frame, &plan.steps[step]));
+        let slot = SlotId::from_index(self.heads.len());
+        self.heads.push(Head { frame, state: State::Empty });
+        self.outputs.push(Outputs::None);
+        self.rest.push(Rest::new(&plan.steps[step]));
         self.further.insert((step, frame), slot);
         slot
     }
@@ -132,20 +119,64 @@ impl Store {
     /// The slot of a step in a context, if it was asked for.
     #[inline]
     pub(crate) fn find(&self, step: StepId, frame: FrameId) -> Option<SlotId> {
-        if self.slots[step.index()].frame == frame {
+        if self.heads[step.index()].frame == frame {
             return Some(SlotId::from_index(step.index()));
         }
         self.further.get(&(step, frame)).copied()
     }
 
+    /// How far a slot is computed.
     #[inline]
-    pub(crate) fn get(&self, slot: SlotId) -> &Slot {
-        &self.slots[slot.index()]
+    pub(crate) fn state(&self, slot: SlotId) -> State {
+        self.heads[slot.index()].state
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, slot: SlotId) -> &mut Slot {
-        &mut self.slots[slot.index()]
+    pub(crate) fn set_state(&mut self, slot: SlotId, state: State) {
+        self.heads[slot.index()].state = state;
+    }
+
+    /// Whether nothing is left to compute.
+    #[inline]
+    pub(crate) fn is_done(&self, slot: SlotId) -> bool {
+        match self.state(slot) {
+            State::Full | State::Failed | State::Released => true,
+            State::Empty | State::Partial => false,
+        }
+    }
+
+    /// Data and shape of an output that was computed.
+    #[inline]
+    pub(crate) fn output(&self, slot: SlotId, output: u32) -> (&Data, ShapeId) {
+        let data = match &self.outputs[slot.index()] {
+            Outputs::One(data) => data,
+            Outputs::Several(all) => {
+                all[output as usize].as_ref().expect("outputs with users are computed")
+            }
+            Outputs::None => panic!("a step is computed before it is read"),
+        };
+        match data {
+            Data::One(_) => (data, Shapes::scalar()),
+            Data::Many(_) => (data, self.rest[slot.index()].shape),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn outputs_mut(&mut self, slot: SlotId) -> &mut Outputs {
+        &mut self.outputs[slot.index()]
+    }
+
+    /// Takes the outputs out.
+    pub(crate) fn take_outputs(&mut self, slot: SlotId) -> Outputs {
+        std::mem::replace(self.outputs_mut(slot), Outputs::None)
+    }
+
+    pub(crate) fn rest(&self, slot: SlotId) -> &Rest {
+        &self.rest[slot.index()]
+    }
+
+    pub(crate) fn rest_mut(&mut self, slot: SlotId) -> &mut Rest {
+        &mut self.rest[slot.index()]
     }
 }
 
@@ -154,7 +185,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_is_seven_words() {
-        assert!(size_of::<Slot>() <= 56, "{} bytes, {} of outputs", size_of::<Slot>(), size_of::<Outputs>());
+    fn slots_are_small() {
+        assert_eq!(size_of::<Head>(), 8);
+        assert_eq!(size_of::<Outputs>(), 24);
+        assert_eq!(size_of::<Rest>(), 16);
     }
 }

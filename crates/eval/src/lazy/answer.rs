@@ -13,7 +13,7 @@ use millstream_kernel::Data;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Demand, Evaluation, Place, Stop, run};
+use super::{Demand, Evaluation, Place, Stop, run, scalar};
 use crate::buffers::Buffers;
 use crate::frame::{Feat, Frames};
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
@@ -68,6 +68,10 @@ impl<'a> Evaluation<'a> {
             inputs,
             request_axes,
             scoped: SideTable::from_vec(scoped.collect()),
+            one_ops: match request.log {
+                LogDetail::Times => SideTable::new(plan.instances.len(), None),
+                LogDetail::Off | LogDetail::Counts => scalar::one_ops(plan),
+            },
             used_outputs: used_outputs(plan),
             stack: Vec::new(),
             pending: FxHashMap::default(),
@@ -91,7 +95,11 @@ impl<'a> Evaluation<'a> {
         for position in &bound.outputs {
             let output = &self.plan.outputs[*position];
             let value = self.output(output.source, output.ty, bound)?;
-            outputs.push(OutputAnswer { name: std::sync::Arc::clone(&output.name), ty: output.ty, value });
+            outputs.push(OutputAnswer {
+                name: std::sync::Arc::clone(&output.name),
+                ty: output.ty,
+                value,
+            });
         }
         Ok(Answer {
             outputs,

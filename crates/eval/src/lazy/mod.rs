@@ -14,6 +14,7 @@ mod answer;
 mod choose;
 mod gather;
 mod run;
+mod scalar;
 mod scope;
 mod shape_of;
 mod task;
@@ -149,6 +150,8 @@ struct Evaluation<'a> {
     request_axes: Vec<(AxisId, &'static str)>,
     /// Instances with a scope at some input.
     scoped: SideTable<InstanceId, bool>,
+    /// Instances that are one operation on numbers; none if the log wants times.
+    one_ops: SideTable<InstanceId, Option<scalar::OneOp>>,
     /// For each step the outputs that somebody reads.
     used_outputs: Vec<u64>,
     stack: Vec<Task>,
@@ -198,7 +201,7 @@ impl Evaluation<'_> {
                 let (data, shape) = &self.inputs[id];
                 (data, *shape)
             }
-            Place::Slot(slot, output) => self.store.get(slot).output(output),
+            Place::Slot(slot, output) => self.store.output(slot, output),
             Place::Gathered(i) => (&self.gathered[i].0, self.gathered[i].1),
         }
     }
@@ -207,6 +210,14 @@ impl Evaluation<'_> {
     fn work(&mut self) -> Result<(), EvalError> {
         while let Some(top) = self.stack.len().checked_sub(1) {
             self.check_budget()?;
+            match self.short_way(top) {
+                scalar::Short::Done => {
+                    self.stack.pop();
+                    continue;
+                }
+                scalar::Short::Waiting => continue,
+                scalar::Short::No => {}
+            }
             match self.advance(top) {
                 Ok(task::Progress::Done) => {
                     self.stack.pop();

@@ -299,17 +299,16 @@ impl<'a> Evaluation<'a> {
         if !matches!(self.stack[top].demand, Demand::Full) {
             return None;
         }
-        let stored = self.store.get_mut(slot);
-        if stored.uses_left != 1 || stored.state != State::Full {
+        if self.store.rest(slot).uses_left != 1 || self.store.state(slot) != State::Full {
             return None;
         }
-        match std::mem::replace(&mut stored.outputs, Outputs::None) {
+        match self.store.take_outputs(slot) {
             Outputs::One(data) => {
                 self.bytes = self.bytes.saturating_sub(data.bytes());
                 Some(data)
             }
             others => {
-                stored.outputs = others;
+                *self.store.outputs_mut(slot) = others;
                 None
             }
         }
@@ -327,17 +326,17 @@ impl<'a> Evaluation<'a> {
     /// The column of output `k` as far as it was computed before.
     fn take_partial(&mut self, top: usize, k: usize) -> Option<Column> {
         let slot = self.stack[top].slot;
-        let stored = self.store.get_mut(slot);
-        if stored.state != State::Partial {
+        if self.store.state(slot) != State::Partial {
             return None;
         }
-        let data = match &mut stored.outputs {
+        let data = match self.store.take_outputs(slot) {
             Outputs::None => None,
-            Outputs::One(_) => match std::mem::replace(&mut stored.outputs, Outputs::None) {
-                Outputs::One(data) => Some(data),
-                Outputs::None | Outputs::Several(_) => None,
-            },
-            Outputs::Several(all) => all[k].take(),
+            Outputs::One(data) => Some(data),
+            Outputs::Several(mut all) => {
+                let data = all[k].take();
+                *self.store.outputs_mut(slot) = Outputs::Several(all);
+                data
+            }
         };
         match data {
             Some(Data::Many(column)) => {
@@ -385,10 +384,8 @@ impl<'a> Evaluation<'a> {
         if self.log.is_some() {
             self.log_run(step, 1, data.bytes());
         }
-        let stored = self.store.get_mut(slot);
-        stored.state = State::Full;
-        stored.shape = Shapes::scalar();
-        stored.outputs = Outputs::One(data);
+        self.store.set_state(slot, State::Full);
+        *self.store.outputs_mut(slot) = Outputs::One(data);
     }
 
     /// Stores what a step gave for the cells of its demand.
@@ -408,18 +405,19 @@ impl<'a> Evaluation<'a> {
         let elements = part.as_ref().map_or(n_cells, Mask::len);
         self.log_run(step, elements, bytes);
         self.bytes += bytes;
-        let stored = self.store.get_mut(slot);
-        stored.state = State::Full;
-        let before = stored.done.take();
+        let mut state = State::Full;
+        let rest = self.store.rest_mut(slot);
+        rest.shape = shape;
+        let before = rest.done.take();
         if let Some(mask) = part {
             let done = before.map_or(mask.clone(), |before| before.union(&mask));
             if done.len() < n_cells {
-                stored.state = State::Partial;
-                stored.done = Some(Box::new(done));
+                state = State::Partial;
+                rest.done = Some(Box::new(done));
             }
         }
-        stored.shape = shape;
-        stored.outputs = match <[Option<Data>; 1]>::try_from(outputs) {
+        self.store.set_state(slot, state);
+        *self.store.outputs_mut(slot) = match <[Option<Data>; 1]>::try_from(outputs) {
             Ok([Some(data)]) => Outputs::One(data),
             Ok([None]) => Outputs::None,
             Err(several) => Outputs::Several(several.into()),
@@ -474,13 +472,12 @@ impl<'a> Evaluation<'a> {
         self.fail(top, format!("more than {limit} cells"), help, None);
     }
 
-    fn set_failed(&mut self, slot: SlotId) {
-        let stored = self.store.get_mut(slot);
-        stored.state = State::Failed;
-        stored.outputs = Outputs::None;
+    pub(super) fn set_failed(&mut self, slot: SlotId) {
+        self.store.set_state(slot, State::Failed);
+        *self.store.outputs_mut(slot) = Outputs::None;
     }
 
-    fn log_run(&mut self, step: StepId, elements: usize, bytes: usize) {
+    pub(super) fn log_run(&mut self, step: StepId, elements: usize, bytes: usize) {
         if let Some(entry) = self.log_entry(step) {
             entry.fate = Fate::Ran(RunReason::First);
             entry.runs += 1;

@@ -3,15 +3,11 @@
 use std::rc::Rc;
 
 use millstream_base::Mask;
-use millstream_ir::plan::{LinkKind, StepId, StepOp, StepSource};
-use millstream_ir::LogDetail;
-use millstream_kernel::form::Form;
-use millstream_kernel::{Data, Instance, Kernel};
-use smallvec::SmallVec;
+use millstream_ir::plan::{StepId, StepOp, StepSource};
+use millstream_kernel::{Instance, Kernel};
 
 use super::{Demand, Evaluation, Place, Stop, Task};
 use crate::frame::FrameId;
-use crate::lanes::push_lanes;
 use crate::store::{Outputs, SlotId, State};
 
 /// How a task got on.
@@ -51,7 +47,7 @@ impl<'a> Evaluation<'a> {
     fn start(&mut self, top: usize) -> Result<bool, Stop> {
         let (step, frame, slot) =
             (self.stack[top].step, self.stack[top].frame, self.stack[top].slot);
-        let state = self.store.get(slot).state;
+        let state = self.store.state(slot);
         let demand = match (state, &self.stack[top].demand) {
             (State::Full | State::Failed | State::Released, _) => return Ok(false),
             (State::Empty, Demand::Full) => return Ok(true),
@@ -59,7 +55,7 @@ impl<'a> Evaluation<'a> {
                 let cells = Rc::clone(cells);
                 let shape = self.shape_of(step, frame)?;
                 let wanted = self.shapes.project(cells.shape, &cells.mask, shape)?;
-                self.store.get_mut(slot).shape = shape;
+                self.store.rest_mut(slot).shape = shape;
                 if wanted.is_empty() {
                     return Ok(false);
                 }
@@ -71,12 +67,12 @@ impl<'a> Evaluation<'a> {
             }
             (State::Partial, demand) => {
                 let demand = demand.clone();
-                let shape = self.store.get(slot).shape;
+                let shape = self.store.rest(slot).shape;
                 let wanted = match demand {
                     Demand::Full => Mask::full(self.shapes.n_cells(shape)?),
                     Demand::Part(cells) => self.shapes.project(cells.shape, &cells.mask, shape)?,
                 };
-                let done = self.store.get(slot).done.as_deref();
+                let done = self.store.rest(slot).done.as_deref();
                 let rest = done.map_or(wanted.clone(), |done| wanted.difference(done));
                 if rest.is_empty() {
                     return Ok(false);
@@ -89,13 +85,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// A step whose inputs are all asked in its own context.
-    #[inline]
     fn advance_strict(&mut self, top: usize, instance: &'a Instance) -> Result<Progress, Stop> {
-        if let (Kernel::Form(form), Demand::Full) = (&instance.kernel, &self.stack[top].demand)
-            && let Some(progress) = self.advance_scalar(top, instance, form)
-        {
-            return Ok(progress);
-        }
         let (step, frame) = (self.stack[top].step, self.stack[top].frame);
         if self.stack[top].phase == 0 {
             self.stack[top].phase = 1;
@@ -106,72 +96,6 @@ impl<'a> Evaluation<'a> {
         }
         self.run_strict(top, instance)?;
         Ok(Progress::Done)
-    }
-
-    /// The short way for a form on single values: reads and asks in one walk over the inputs.
-    /// `None` if an input is a column or failed, or the log wants times.
-    #[inline]
-    fn advance_scalar(
-        &mut self,
-        top: usize,
-        instance: &'a Instance,
-        form: &Form,
-    ) -> Option<Progress> {
-        let plan = self.plan;
-        let Task { step, frame, .. } = self.stack[top];
-        let [output] = &instance.outputs[..] else { return None };
-        if self.request.log == LogDetail::Times {
-            return None;
-        }
-        let mut params: SmallVec<[u64; 16]> = SmallVec::new();
-        let first = self.stack.len();
-        for (source, kind) in plan.links_of(&plan.steps[step]) {
-            let data = match kind {
-                LinkKind::Const => match plan.steps[source.step].op {
-                    StepOp::Const(id) => &plan.constants[id],
-                    StepOp::Input(_) | StepOp::Call(_) => panic!("the link says it is a constant"),
-                },
-                LinkKind::Input => match plan.steps[source.step].op {
-                    StepOp::Input(id) => &self.inputs[id].0,
-                    StepOp::Const(_) | StepOp::Call(_) => panic!("the link says it is an input"),
-                },
-                LinkKind::Same | LinkKind::Other => {
-                    let home = match kind {
-                        LinkKind::Same => frame,
-                        _ => self.home(source.step, frame),
-                    };
-                    let slot = self.store.slot(source.step, home, plan);
-                    let stored = self.store.get(slot);
-                    match stored.state {
-                        State::Full => stored.output(source.output).0,
-                        State::Failed | State::Released | State::Partial => {
-                            self.stack.truncate(first);
-                            return None;
-                        }
-                        State::Empty => {
-                            let demand = Demand::Full;
-                            let step = source.step;
-                            self.stack.push(Task { step, frame: home, slot, phase: 0, demand });
-                            continue;
-                        }
-                    }
-                }
-            };
-            match data {
-                Data::One(value) => push_lanes(value, &mut params),
-                Data::Many(_) => {
-                    self.stack.truncate(first);
-                    return None;
-                }
-            }
-        }
-        if self.stack.len() > first {
-            self.deepest_on_top(first);
-            return Some(Progress::Waiting);
-        }
-        // Single lanes hold no buffer, so there is nothing to release.
-        self.run_on_lanes(top, form, output.ty, &params);
-        Some(Progress::Done)
     }
 
     /// Asks for all sources that are not there, the deepest on top; false if all are there.
@@ -193,7 +117,7 @@ impl<'a> Evaluation<'a> {
 
     /// Orders the tasks from position `first` by depth.
     #[inline]
-    fn deepest_on_top(&mut self, first: usize) {
+    pub(super) fn deepest_on_top(&mut self, first: usize) {
         let n_tasks = self.stack.len() - first;
         if n_tasks == 2 {
             if self.depth(first) > self.depth(first + 1) {
@@ -213,7 +137,7 @@ impl<'a> Evaluation<'a> {
     #[inline]
     fn lacks(&self, step: StepId, home: FrameId) -> bool {
         match self.store.find(step, home) {
-            Some(slot) => !self.store.get(slot).is_done(),
+            Some(slot) => !self.store.is_done(slot),
             None => true,
         }
     }
@@ -241,7 +165,7 @@ impl<'a> Evaluation<'a> {
     pub(super) fn has_failed(&self, place: Place) -> bool {
         match place {
             Place::Const(_) | Place::Input(_) | Place::Gathered(_) => false,
-            Place::Slot(slot, _) => self.store.get(slot).state == State::Failed,
+            Place::Slot(slot, _) => self.store.state(slot) == State::Failed,
         }
     }
 
@@ -249,9 +173,7 @@ impl<'a> Evaluation<'a> {
     pub(super) fn fail_with_input(&mut self, top: usize) {
         let Task { step, slot, .. } = self.stack[top];
         self.pending.remove(&slot);
-        let stored = self.store.get_mut(slot);
-        stored.state = State::Failed;
-        stored.outputs = Outputs::None;
+        self.set_failed(slot);
         self.log_failed_input(step);
     }
 
@@ -259,17 +181,16 @@ impl<'a> Evaluation<'a> {
     /// further readers is reused.
     pub(super) fn release(&mut self, place: Place) {
         let Place::Slot(slot, _) = place else { return };
-        let stored = self.store.get_mut(slot);
-        stored.uses_left = stored.uses_left.saturating_sub(1);
-        if stored.uses_left == 0 && stored.state == State::Full {
+        let rest = self.store.rest_mut(slot);
+        rest.uses_left = rest.uses_left.saturating_sub(1);
+        if rest.uses_left == 0 && self.store.state(slot) == State::Full {
             self.drop_results(slot);
         }
     }
 
     pub(super) fn drop_results(&mut self, slot: SlotId) {
-        let stored = self.store.get_mut(slot);
-        stored.state = State::Released;
-        match std::mem::replace(&mut stored.outputs, Outputs::None) {
+        self.store.set_state(slot, State::Released);
+        match self.store.take_outputs(slot) {
             Outputs::None => {}
             Outputs::One(data) => self.recycle(data),
             Outputs::Several(all) => {
