@@ -10,7 +10,7 @@ use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::groups::path;
 use super::instances::Instances;
-use super::links::{Given, Linker, Links, socket_path};
+use super::links::{Given, Linker, Links, Recent, socket_path};
 use super::literals::Literals;
 use super::order::sorted;
 use super::shapes::{NodeShape, Shapes};
@@ -107,6 +107,7 @@ impl<'d, 'c> Checker<'d, 'c> {
             node_shapes,
             problems: &mut *self.problems,
             used_inputs: vec![false; def.inputs.len()],
+            recent: Recent::for_nodes(def.nodes.len()),
         };
         let mut outputs = Vec::with_capacity(def.outputs.len());
         for output in def.outputs.values() {

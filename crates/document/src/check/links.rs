@@ -67,6 +67,39 @@ pub(super) struct Linker<'d, 'c> {
     pub(super) node_shapes: &'c mut [NodeShape],
     pub(super) problems: &'c mut Problems,
     pub(super) used_inputs: Vec<bool>,
+    pub(super) recent: Recent,
+}
+
+/// The nodes met last, by the address of their name: loading lets links share the names of nodes, so
+/// that most links find their node without a name being read.
+pub(super) struct Recent(Vec<(usize, u32)>);
+
+impl Recent {
+    pub(super) fn for_nodes(n: usize) -> Self {
+        const MOST: usize = 1 << 16;
+        Self(vec![(0, 0); n.next_power_of_two().min(MOST)])
+    }
+
+    fn address(name: &Arc<str>) -> usize {
+        Arc::as_ptr(name).cast::<u8>().addr()
+    }
+
+    fn slot(&self, address: usize) -> usize {
+        // Allocations lie on multiples of 16; the names of nodes often follow each other.
+        (address >> 4) & (self.0.len() - 1)
+    }
+
+    fn put(&mut self, name: &Arc<str>, node: u32) {
+        let address = Self::address(name);
+        let slot = self.slot(address);
+        self.0[slot] = (address, node);
+    }
+
+    fn get(&self, name: &Arc<str>) -> Option<usize> {
+        let address = Self::address(name);
+        let (known, node) = self.0[self.slot(address)];
+        (known == address).then_some(node as usize)
+    }
 }
 
 /// The sources of one socket.
@@ -86,6 +119,7 @@ impl<'d> Linker<'d, '_> {
         let mut given: Vec<Option<&'d Input>> = Vec::new();
         for (i, (name, node)) in self.body.nodes.iter().enumerate() {
             first_slot.push(slots.len() as u32);
+            self.recent.put(name, i as u32);
             let at = self.body.at().part(Part::Node(name));
             match self.node_shapes[i] {
                 NodeShape::Def(shape) => {
@@ -292,7 +326,8 @@ impl<'d> Linker<'d, '_> {
         spot: Spot,
         path: impl FnOnce() -> String,
     ) -> Given<'d> {
-        let Some(node) = self.body.nodes.get_index_of(&*link.node) else {
+        let known = self.recent.get(&link.node);
+        let Some(node) = known.or_else(|| self.body.nodes.get_index_of(&*link.node)) else {
             let hint = if self.body.inputs.contains_key(&*link.node) {
                 format!("an input is linked with {{ \"input\": \"{}\" }}", link.node)
             } else {

@@ -145,10 +145,12 @@ fn read(
         origins,
         problems,
         limits,
-        words: Words::new(),
+        words: Words::new(512),
+        names: Words::new((text.len() / 64).next_power_of_two().min(1 << 14)),
         no_word: Arc::from(""),
         n_nodes: 0,
         misspelt_from: 0,
+        inputs: Vec::new(),
         parts_lost: false,
     };
     let document = reader.document();

@@ -252,9 +252,10 @@ impl Reader<'_> {
     }
 
     fn node_inputs(&mut self, at: At<'_>, node: &str, before: &Named<Node>) -> Fields<Input> {
-        let mut inputs: Vec<(Arc<str>, Input)> = Vec::new();
+        let mut inputs = std::mem::take(&mut self.inputs);
         let mut names = Names::default();
         if !self.object(at, || at.entry("in")) {
+            self.inputs = inputs;
             return Fields::new();
         }
         while let Some(key) = self.cursor.next_key() {
@@ -276,7 +277,9 @@ impl Reader<'_> {
                 inputs.push((socket, Input { value, spot: Spot::new(span) }));
             }
         }
-        Fields::from_distinct(inputs)
+        let fields = Fields::from_distinct(inputs.drain(..).collect());
+        self.inputs = inputs;
+        fields
     }
 
     fn settings(&mut self, at: At<'_>) -> Fields<Setting> {
@@ -407,10 +410,10 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let node = match before.get_key_value(node) {
+        let node = self.names.share_or(node, || match before.get_key_value(node) {
             Some((known, _)) => Arc::clone(known),
             None => Arc::from(node),
-        };
+        });
         Some(Link { node, output: self.words.share(output) })
     }
 }

@@ -11,7 +11,7 @@ use super::cursor::{Cursor, JsonKind};
 use super::error::LoadError;
 use super::words::Words;
 use crate::at::{At, Part};
-use crate::model::Named;
+use crate::model::{Input, Named};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
 use crate::upgrade::Origins;
@@ -27,12 +27,17 @@ pub(super) struct Reader<'t> {
     pub(super) origins: Option<&'t Origins>,
     pub(super) problems: Problems,
     pub(super) limits: &'t Limits,
+    /// Names of types, sockets and outputs.
     pub(super) words: Words,
+    /// Names of nodes.
+    pub(super) names: Words,
     /// The type of nodes whose type could not be read.
     pub(super) no_word: Arc<str>,
     pub(super) n_nodes: usize,
     /// Where the last key stood that nothing is known of.
     pub(super) misspelt_from: usize,
+    /// The inputs of the node being read; kept for its room.
+    pub(super) inputs: Vec<(Arc<str>, Input)>,
     /// A body lacks parts that it should have, so that looking up names in it is pointless.
     pub(super) parts_lost: bool,
 }
@@ -160,11 +165,12 @@ impl<'t> Reader<'t> {
                 self.cursor.skip();
                 continue;
             }
+            let shared = self.names.share(text);
             let mut thing = read(self, text, &things);
             let spot = Spot::new(self.span(&(name.range.start..self.cursor.position())));
             let readable = self.problems.n_errors() == n_errors;
             *thing.spot_mut() = if readable { spot } else { spot.unreadable() };
-            things.insert(Arc::from(&**text), thing);
+            things.insert(shared, thing);
         }
         things
     }

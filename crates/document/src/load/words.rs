@@ -1,11 +1,9 @@
-//! Shares the strings that documents repeat: names of types, sockets and outputs.
+//! Shares the strings that documents repeat: names of types, sockets, outputs and nodes.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 use std::sync::Arc;
 
 use rustc_hash::FxHasher;
-
-const N_SLOTS: usize = 512;
 
 /// The words seen last. Forgets instead of growing, so that no text makes it slow or large.
 pub(super) struct Words {
@@ -13,21 +11,46 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn new() -> Self {
-        Self { slots: vec![None; N_SLOTS] }
+    /// Remembers at most this many words, a power of two.
+    pub(super) fn new(n_slots: usize) -> Self {
+        Self { slots: vec![None; n_slots] }
+    }
+
+    fn slot(&mut self, word: &str) -> &mut Option<Arc<str>> {
+        let hash = BuildHasherDefault::<FxHasher>::default().hash_one(word);
+        let n_slots = self.slots.len();
+        &mut self.slots[hash as usize & (n_slots - 1)]
     }
 
     /// The word as a shared string.
     pub(super) fn share(&mut self, word: &str) -> Arc<str> {
-        let hash = BuildHasherDefault::<FxHasher>::default().hash_one(word);
-        let slot = &mut self.slots[hash as usize % N_SLOTS];
+        self.share_or(word, || word.into())
+    }
+
+    /// The word as a shared string; `make` makes one if the word is not remembered.
+    pub(super) fn share_or(&mut self, word: &str, make: impl FnOnce() -> Arc<str>) -> Arc<str> {
+        let slot = self.slot(word);
         match slot {
             Some(known) if **known == *word => Arc::clone(known),
             Some(_) | None => {
-                let new: Arc<str> = word.into();
+                let new = make();
                 *slot = Some(Arc::clone(&new));
                 new
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_seen_last_are_shared() {
+        let mut words = Words::new(1);
+        let first = words.share("a");
+        assert!(Arc::ptr_eq(&first, &words.share("a")));
+        words.share("b");
+        assert!(!Arc::ptr_eq(&first, &words.share("a")));
     }
 }
