@@ -120,8 +120,8 @@ fn interface(out: &mut String, program: &Program) {
     for input in program.inputs() {
         let def = document.inputs.get(&*input.name);
         let mut text = format!("  input {}: {}", input.name, input.ty);
-        match def.and_then(|def| def.default.as_ref()) {
-            Some(_) => text += &format!(" = {}", input.default),
+        match &input.default {
+            Some(default) => text += &format!(" = {default}"),
             None => text += ", must be given",
         }
         if let Some(def) = def {
@@ -192,7 +192,7 @@ fn interface_json(program: &Program) -> Json {
         json!({
             "name": &*input.name,
             "type": input.ty.name(),
-            "default": default.map(|_| to_json(&input.default)),
+            "default": input.default.as_ref().map(to_json),
             "min": def.and_then(|def| def.min),
             "max": def.and_then(|def| def.max),
             "unit": def.and_then(|def| def.unit.as_deref()),

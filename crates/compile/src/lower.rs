@@ -78,7 +78,7 @@ impl<'a> Lowering<'a> {
         let root = self.checked.root();
         let mut inputs = Vec::with_capacity(root.inputs.len());
         for input in &root.inputs {
-            let default = input.default.clone().unwrap_or_else(|| input.ty.default_value());
+            let default = input.default.clone();
             let input = GraphInput { name: Arc::clone(&input.name), ty: input.ty, default };
             inputs.push(Source::first(self.graph.add_input(input)));
         }

@@ -69,8 +69,8 @@ pub struct GraphInput {
     pub name: Arc<str>,
     /// The type.
     pub ty: Type,
-    /// What holds when the caller sets nothing.
-    pub default: Value,
+    /// What holds when the caller sets nothing; `None` if the caller has to set it.
+    pub default: Option<Value>,
 }
 
 /// An output of the graph.

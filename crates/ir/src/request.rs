@@ -11,11 +11,13 @@ use std::time::Instant;
 
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
+use millstream_base::id::SideTable;
 use millstream_base::{Column, Feature, Limits, Type, Value};
 use millstream_kernel::Data;
 use millstream_kernel::convert::convert_value;
 
-use crate::plan::Plan;
+use crate::graph::{GraphInput, InputId};
+use crate::plan::{Plan, StepId, StepOp};
 use crate::trace::trace_need;
 
 /// Something given for an input or a feature.
@@ -77,6 +79,15 @@ pub enum RequestError {
         name: String,
         /// The nearest name, or all.
         hint: String,
+    },
+    /// An input without a default is not given.
+    #[error("input `{name}` is not given")]
+    #[diagnostic(code(request::missing_input), help("it has no default; give it a {ty}"))]
+    MissingInput {
+        /// The input.
+        name: String,
+        /// Its type.
+        ty: Type,
     },
     /// No output has this name.
     #[error("there is no output called `{name}`")]
@@ -277,6 +288,7 @@ impl Request {
         let inputs = binding.inputs(&self.inputs);
         let given = binding.given_features(features);
         let outputs = binding.outputs(self.outputs.as_deref());
+        let inputs = binding.with_defaults(inputs, &outputs);
         let features = binding.needs(&outputs, &given);
         let [times, count] = binding.extents.map(|extent| extent.map(|(n, _)| n));
         let cells = times.unwrap_or(1).saturating_mul(count.unwrap_or(1));
@@ -315,7 +327,7 @@ struct Binding<'p> {
 }
 
 impl Binding<'_> {
-    fn inputs(&mut self, given: &[(String, Given)]) -> Vec<BoundData> {
+    fn inputs(&mut self, given: &[(String, Given)]) -> Vec<Option<BoundData>> {
         let plan = self.plan;
         let mut bound: Vec<Option<BoundData>> = vec![None; plan.inputs.len()];
         for (name, given) in given {
@@ -332,10 +344,36 @@ impl Binding<'_> {
             }
             bound[position] = self.data(name, plan.inputs[id].ty, given);
         }
-        let default = |(input, data): (&crate::graph::GraphInput, Option<BoundData>)| {
-            data.unwrap_or_else(|| BoundData { data: Data::One(input.default.clone()), axis: None })
+        bound
+    }
+
+    /// Fills in defaults. An input that has none and was not given is an error if an output that
+    /// is asked for reads it.
+    fn with_defaults(
+        &mut self,
+        given: Vec<Option<BoundData>>,
+        outputs: &[usize],
+    ) -> Vec<BoundData> {
+        let plan = self.plan;
+        let lacking = |(input, data): (&GraphInput, &Option<BoundData>)| {
+            data.is_none() && input.default.is_none()
         };
-        plan.inputs.as_slice().iter().zip(bound).map(default).collect()
+        if plan.inputs.as_slice().iter().zip(&given).any(lacking) {
+            let read = inputs_read(plan, outputs);
+            for ((id, input), data) in plan.inputs.iter().zip(&given) {
+                if lacking((input, data)) && read[id] {
+                    let (name, ty) = (input.name.to_string(), input.ty);
+                    self.errors.push(RequestError::MissingInput { name, ty });
+                }
+            }
+        }
+        let filled = |(input, data): (&GraphInput, Option<BoundData>)| {
+            data.unwrap_or_else(|| {
+                let value = input.default.clone().unwrap_or_else(|| input.ty.default_value());
+                BoundData { data: Data::One(value), axis: None }
+            })
+        };
+        plan.inputs.as_slice().iter().zip(given).map(filled).collect()
     }
 
     fn data(&mut self, name: &str, ty: Type, given: &Given) -> Option<BoundData> {
@@ -440,6 +478,25 @@ impl Binding<'_> {
             axis: Some(RequestAxis::Index),
         })
     }
+}
+
+/// Which inputs the steps behind these outputs read.
+fn inputs_read(plan: &Plan, outputs: &[usize]) -> SideTable<InputId, bool> {
+    let mut read = SideTable::for_arena(&plan.inputs, false);
+    let mut seen: SideTable<StepId, bool> = SideTable::for_arena(&plan.steps, false);
+    let mut stack: Vec<StepId> =
+        outputs.iter().map(|output| plan.outputs[*output].source.step).collect();
+    while let Some(step) = stack.pop() {
+        if std::mem::replace(&mut seen[step], true) {
+            continue;
+        }
+        let step = &plan.steps[step];
+        if let StepOp::Input(input) = step.op {
+            read[input] = true;
+        }
+        stack.extend(plan.inputs_of(step).iter().map(|link| link.step));
+    }
+    read
 }
 
 fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestError {

@@ -167,8 +167,8 @@ pub fn verify(graph: &Graph, stage: Stage) -> Result<(), Vec<VerifyError>> {
         node_of_input: SideTable::for_arena(graph.inputs(), None),
     };
     for (id, input) in graph.inputs().iter() {
-        let (ty, default) = (input.ty, input.default.ty());
-        if ty != default {
+        let (ty, default) = (input.ty, input.default.as_ref().map(millstream_base::Value::ty));
+        if let Some(default) = default.filter(|default| *default != ty) {
             verifier.errors.push(VerifyError::DefaultType { input: id, ty, default });
         }
     }

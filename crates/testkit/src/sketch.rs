@@ -28,7 +28,7 @@ impl<'r> Sketch<'r> {
     /// An input of the graph with this default.
     pub fn input(&mut self, name: &str, default: impl Into<Value>) -> Source {
         let default = default.into();
-        let input = GraphInput { name: name.into(), ty: default.ty(), default };
+        let input = GraphInput { name: name.into(), ty: default.ty(), default: Some(default) };
         Source::first(self.graph.add_input(input))
     }
 

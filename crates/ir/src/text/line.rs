@@ -168,9 +168,14 @@ impl Reader<'_, '_> {
         let colon = self.cursor.expect(':', "`:` and the type");
         self.check(colon)?;
         let ty = self.value_type()?;
-        let equals = self.cursor.expect('=', "`=` and the default");
-        self.check(equals)?;
-        let default = self.literal(ty)?;
+        self.cursor.skip_blanks();
+        let default = if self.cursor.peek() == Some('=') {
+            let equals = self.cursor.expect('=', "`=` and the default");
+            self.check(equals)?;
+            Some(self.literal(ty)?)
+        } else {
+            None
+        };
         Some(GraphInput { name: name.into(), ty, default })
     }
 

@@ -99,7 +99,11 @@ impl<'a> Printer<'a> {
     fn input(&mut self, input: &GraphInput) -> fmt::Result {
         self.out.write_str("input ")?;
         self.name(&input.name)?;
-        write!(self.out, ": {} = {}", input.ty, input.default)
+        write!(self.out, ": {}", input.ty)?;
+        match &input.default {
+            Some(default) => write!(self.out, " = {default}"),
+            None => Ok(()),
+        }
     }
 
     fn constant(&mut self, value: &Value) -> fmt::Result {

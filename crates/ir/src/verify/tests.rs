@@ -143,7 +143,7 @@ fn what_nodes_stand_for_is_there() {
 #[test]
 fn an_input_is_one_node_and_has_a_default_of_its_type() {
     let mut graph = graph(SOUND);
-    let default = Value::from("text");
+    let default = Some(Value::from("text"));
     graph.add_input(GraphInput { name: "b".into(), ty: Type::F32, default });
     graph.set_op(NodeId::from_index(1), Op::Input(InputId::from_index(0)));
     errors(
