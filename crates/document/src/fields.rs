@@ -72,9 +72,8 @@ impl<T> Fields<T> {
     }
 
     /// Fields that are known to have different names, without spare room.
-    pub(crate) fn from_distinct(mut fields: Vec<(Arc<str>, T)>) -> Self {
-        fields.shrink_to_fit();
-        Self(fields)
+    pub(crate) fn from_distinct(fields: impl ExactSizeIterator<Item = (Arc<str>, T)>) -> Self {
+        Self(fields.collect())
     }
 }
 

@@ -277,7 +277,7 @@ impl Reader<'_> {
                 inputs.push((socket, Input { value, spot: Spot::new(span) }));
             }
         }
-        let fields = Fields::from_distinct(inputs.drain(..).collect());
+        let fields = Fields::from_distinct(inputs.drain(..));
         self.inputs = inputs;
         fields
     }
@@ -306,7 +306,7 @@ impl Reader<'_> {
                 settings.push((name, Setting { json, spot }));
             }
         }
-        Fields::from_distinct(settings)
+        Fields::from_distinct(settings.into_iter())
     }
 
     /// Reads what goes into a socket.
