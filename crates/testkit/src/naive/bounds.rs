@@ -6,7 +6,7 @@ use std::rc::Rc;
 use millstream_base::feature::Aspect;
 use millstream_base::id::Id;
 use millstream_base::{Need, Value, define_id};
-use millstream_kernel::ScopeRule;
+use millstream_kernel::{Kernel, ScopeRule};
 
 use super::context::{Axis, AxisId, Bits, Cell, CtxId, Known, KnownId, Outside, outside};
 use super::evaluate::own_need;
@@ -35,13 +35,15 @@ pub(super) struct Seen {
     reads: BTreeMap<Need, Bits>,
     /// The axes along which something was read.
     pub(super) axes: BTreeSet<AxisId>,
+    /// The arms that were taken, by node.
+    arms: BTreeSet<(usize, usize)>,
     /// What was read in contexts further out, to which it is relative.
     behind: Vec<(CtxId, Rc<Self>)>,
 }
 
-/// What distinguishes elements at least: what was read, and where along axes. Loops count as one
-/// axis, since an evaluator may let loops of one length share theirs.
-pub(super) type Least = (Vec<(Need, Bits)>, Vec<(usize, u32)>);
+/// What distinguishes elements at least: what was read, which arms were taken, and where along
+/// axes. Loops count as one axis, since an evaluator may let loops of one length share theirs.
+pub(super) type Least = (Vec<(Need, Bits)>, Vec<(usize, usize)>, Vec<(usize, u32)>);
 
 /// What distinguishes elements at most: the restricted context, and where along the axes it has.
 pub(super) type Most = (usize, Vec<(PlainAxisId, u32)>);
@@ -73,16 +75,27 @@ impl Seen {
 
     /// What was read in an outer context.
     pub(super) fn behind(ctx: CtxId, seen: Rc<Self>) -> Self {
-        Self { axes: seen.axes.clone(), behind: vec![(ctx, seen)], reads: BTreeMap::new() }
+        Self {
+            axes: seen.axes.clone(),
+            arms: seen.arms.clone(),
+            behind: vec![(ctx, seen)],
+            reads: BTreeMap::new(),
+        }
     }
 
     pub(super) fn read(&mut self, need: Need, value: &Value) {
         self.reads.insert(need, Bits(value.clone()));
     }
 
+    /// Notes that a choice took an arm.
+    pub(super) fn took(&mut self, node: usize, arm: usize) {
+        self.arms.insert((node, arm));
+    }
+
     pub(super) fn merge(&mut self, other: &Self) {
         self.reads.extend(other.reads.iter().map(|(need, value)| (need.clone(), value.clone())));
         self.axes.extend(&other.axes);
+        self.arms.extend(&other.arms);
         for (ctx, seen) in &other.behind {
             if !self.behind.iter().any(|(_, known)| Rc::ptr_eq(known, seen)) {
                 self.behind.push((*ctx, Rc::clone(seen)));
@@ -94,12 +107,13 @@ impl Seen {
     pub(super) fn keep_common(&mut self, other: &Self) {
         self.reads.retain(|need, value| other.reads.get(need) == Some(value));
         self.axes.extend(&other.axes);
+        self.arms.retain(|arm| other.arms.contains(arm));
         self.behind.clear();
     }
 
     /// The same as it looks outside of a socket, in the context `ctx`.
     pub(super) fn outside(&self, scope: &[ScopeRule], ctx: CtxId) -> Self {
-        let mut all = Self { axes: self.axes.clone(), ..Self::default() };
+        let mut all = Self { axes: self.axes.clone(), arms: self.arms.clone(), ..Self::default() };
         for (need, value) in &self.reads {
             if let Outside::Need(need) = outside(need, scope) {
                 all.reads.insert(need, value.clone());
@@ -132,7 +146,8 @@ impl Model<'_> {
             .map(|(axis, position)| (axis.index().min(LOOPS), *position))
             .collect();
         positions.sort_unstable();
-        self.least[node].insert((reads.collect(), positions));
+        let arms = seen.arms.iter().copied().collect();
+        self.least[node].insert((reads.collect(), arms, positions));
         let axes = self.axes_of(node, ctx)?;
         let mut positions = Vec::new();
         for (axis, position) in cell {
@@ -182,7 +197,10 @@ impl Model<'_> {
                         }
                     }
                 }
-                for (slot, link) in program.nodes[node].links.iter().enumerate() {
+                // What only passes on has the axes of what it passes on.
+                let passes = matches!(instance.kernel, Kernel::Pass);
+                let n_slots = if passes { 1 } else { instance.inputs.len() };
+                for (slot, link) in program.nodes[node].links.iter().enumerate().take(n_slots) {
                     if instance.inputs[slot].scope.is_empty() {
                         axes.extend(self.axes_of(link.node, ctx)?.iter());
                         continue;

@@ -118,9 +118,11 @@ impl Model<'_> {
             Err(nodes) => return Ok(Found { value: Err(nodes), seen: selector.seen }),
         };
         let n_arms = self.program.nodes[node].links.len() - 1;
-        let arm = self.receive(node, 1 + picked.min(n_arms - 1), ctx, cell)?;
-        let mut seen = (*selector.seen).clone();
-        seen.merge(&arm.seen);
+        let picked = picked.min(n_arms - 1);
+        let arm = self.receive(node, 1 + picked, ctx, cell)?;
+        // Where all cells take one arm an evaluator may forget what the selector varies along.
+        let mut seen = (*arm.seen).clone();
+        seen.took(node, picked);
         Ok(Found { value: arm.value, seen: Rc::new(seen) })
     }
 
@@ -152,7 +154,13 @@ impl Model<'_> {
                 || is_active(r, scope, &self.needs[link.node]);
             if has_effect {
                 for arg in args {
-                    let found = self.eval(program.nodes[node].links[*arg as usize], ctx, cell)?;
+                    let arg = program.nodes[node].links[*arg as usize];
+                    let axes = self.axes_of(arg.node, ctx)?;
+                    if !axes.iter().all(|axis| cell.iter().any(|(known, _)| known == axis)) {
+                        // An axis without cells.
+                        continue;
+                    }
+                    let found = self.eval(arg, ctx, cell)?;
                     if let Err(nodes) = found.value {
                         failed.extend(nodes.iter());
                     }
@@ -192,7 +200,8 @@ impl Model<'_> {
             Ok(n) => n.get::<i32>().unwrap_or(0) as u32,
             Err(_) => return Ok(extent),
         };
-        self.has_empty_loop |= n == 0;
+        let (least, most) = self.rounds.entry(axis).or_insert((n, n));
+        (*least, *most) = ((*least).min(n), (*most).max(n));
         let mut values = Vec::new();
         let mut failed = Failed::new();
         let mut seen: Option<Seen> = None;

@@ -45,9 +45,12 @@ pub struct Expected {
     pub failed: Failed,
     /// For each node how many elements are to be computed of it.
     pub elements: Vec<Elements>,
-    /// Whether some loop ran no rounds, so that the upper bounds do not count what an evaluator
-    /// may compute for it.
+    /// Whether some loop ran no rounds at some cell, so that the upper bounds do not count what an
+    /// evaluator may compute for it.
     pub has_empty_loop: bool,
+    /// Whether some loop ran no rounds at any cell, so that an evaluator may find its list to be
+    /// the same for all cells, and fall below the lower bounds.
+    pub has_idle_loop: bool,
 }
 
 /// What one evaluation of a node gives.
@@ -77,7 +80,8 @@ pub struct Model<'a> {
     least: Vec<FxHashSet<bounds::Least>>,
     most: Vec<FxHashSet<bounds::Most>>,
     failed: Failed,
-    has_empty_loop: bool,
+    /// For each axis that was gathered along the least and the greatest extent.
+    rounds: FxHashMap<AxisId, (u32, u32)>,
     depth: usize,
     n_evaluations: usize,
 }
@@ -112,7 +116,7 @@ impl<'a> Model<'a> {
             least: vec![FxHashSet::default(); n_nodes],
             most: vec![FxHashSet::default(); n_nodes],
             failed: Failed::new(),
-            has_empty_loop: false,
+            rounds: FxHashMap::default(),
             depth: 0,
             n_evaluations: 0,
         }
@@ -140,20 +144,22 @@ impl<'a> Model<'a> {
             let output = &self.program.outputs[*output];
             let mut values = Vec::new();
             let mut failed = Failed::new();
-            for cell in 0..times * count {
-                let cell = self.request_cell(cell / count, cell % count);
+            for cell in self.request_cells(output.link.node, root)? {
                 match self.eval(output.link, root, &cell)?.value {
                     Ok(value) => values.push(value),
                     Err(nodes) => failed.extend(nodes.iter()),
                 }
             }
+            values.truncate(times * count);
             let column = || {
                 output.ty.collect(&mut values.into_iter()).expect("values have the output's type")
             };
             outputs.push(if failed.is_empty() { Ok(column()) } else { Err(failed) });
         }
         let elements = self.elements();
-        Ok(Expected { outputs, failed: self.failed, elements, has_empty_loop: self.has_empty_loop })
+        let has_empty_loop = self.rounds.values().any(|(least, _)| *least == 0);
+        let has_idle_loop = self.rounds.values().any(|(_, most)| *most == 0);
+        Ok(Expected { outputs, failed: self.failed, elements, has_empty_loop, has_idle_loop })
     }
 
     /// The context at the outputs.
@@ -183,15 +189,22 @@ impl<'a> Model<'a> {
         levels[0].axis = Some(AxisId::from_index(axis));
     }
 
-    fn request_cell(&self, time: usize, index: usize) -> Cell {
-        let mut cell = Cell::new();
-        if self.world.times.is_some() {
-            cell.push((AxisId::from_index(TIME), time as u32));
+    /// The cells of the request, time outermost; of a request without cells those of the axes
+    /// that the node has.
+    fn request_cells(&mut self, node: usize, root: CtxId) -> Result<Vec<Cell>, Refusal> {
+        let axes = self.axes_of(node, root)?;
+        let extents = [(TIME, self.world.times), (INDEX, self.world.count)];
+        let mut cells = vec![Cell::new()];
+        for (axis, extent) in extents {
+            let axis = AxisId::from_index(axis);
+            let Some(n) = extent.filter(|n| *n > 0 || axes.contains(&axis)) else { continue };
+            let along = |cell: &Cell| {
+                let cell = cell.clone();
+                (0..n as u32).map(move |i| [&cell[..], &[(axis, i)]].concat())
+            };
+            cells = cells.iter().flat_map(along).collect();
         }
-        if self.world.count.is_some() {
-            cell.push((AxisId::from_index(INDEX), index as u32));
-        }
-        cell
+        Ok(cells)
     }
 
     fn known(&mut self, known: Known) -> KnownId {
