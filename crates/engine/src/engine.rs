@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Limits, Type};
 use millstream_compile::{Options, compile};
-use millstream_document::{Checked, Document, check, load};
+use millstream_document::{Checked, Document, NodeUpgrade, check, open};
 use millstream_kernel::{NodeDef, Registry};
 
 use crate::error::Error;
@@ -15,6 +15,7 @@ use crate::program::Program;
 #[derive(Clone, Debug)]
 pub struct Engine {
     registry: Arc<Registry>,
+    upgrades: Vec<NodeUpgrade>,
     limits: Limits,
 }
 
@@ -32,7 +33,7 @@ impl Engine {
 
     /// An engine with these node types only.
     pub fn with_registry(registry: Registry) -> Self {
-        Self { registry: Arc::new(registry), limits: Limits::default() }
+        Self { registry: Arc::new(registry), upgrades: Vec::new(), limits: Limits::default() }
     }
 
     /// Replaces the limits for loading and compiling.
@@ -53,6 +54,12 @@ impl Engine {
         self
     }
 
+    /// Adds an upgrade of nodes of an older version of their type.
+    pub fn register_upgrade(&mut self, upgrade: NodeUpgrade) -> &mut Self {
+        self.upgrades.push(upgrade);
+        self
+    }
+
     /// The node types and value types.
     pub fn registry(&self) -> &Registry {
         &self.registry
@@ -68,13 +75,9 @@ impl Engine {
     /// # Errors
     /// Everything that is wrong with the document, each problem with its place.
     pub fn load(&self, text: &[u8]) -> Result<Program, Error> {
-        let (document, mut problems) = load(text, &self.limits);
-        let Some(document) = document else { return Err(Error::Document(problems)) };
-        let (checked, found) = check(&document, &self.registry, &self.limits);
-        problems.append(found);
-        problems.sort_by_place();
-        match checked {
-            Some(checked) if !problems.has_errors() => {
+        let (opened, problems) = open(text, &self.registry, &self.upgrades, &self.limits);
+        match opened {
+            Some((document, checked)) if !problems.has_errors() => {
                 self.compile_checked(document, &checked, problems)
             }
             Some(_) | None => Err(Error::Document(problems)),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use millstream_base::ragged::Ragged;
-use millstream_base::types::Kind;
 use millstream_base::{Column, Lane, Type, Value};
 
 use crate::form::FormBuilder;
@@ -64,7 +63,7 @@ pub fn instance(def: &Arc<NodeDef>, from: Type, to: Type) -> Option<Instance> {
 
 /// Whether something of type `from` may be linked where `to` is wanted.
 pub fn convertible(from: Type, to: Type) -> bool {
-    from == to || lanes_convertible(from, to) || to.element().is_some_and(|e| convertible(from, e))
+    from == to || lanes_convertible(from, to) || to.element() == Some(from)
 }
 
 fn lanes_convertible(from: Type, to: Type) -> bool {
@@ -94,22 +93,7 @@ pub fn conversion(from: Type, to: Type) -> Option<Kernel> {
     if lanes_convertible(from, to) {
         return Some(lanes_kernel(from, to));
     }
-    let element = to.element()?;
-    if element == from {
-        return Some(Kernel::Function(Arc::new(list_of_one)));
-    }
-    // Into a list of something else: first the element, then the list, in one kernel.
-    match conversion(from, element)? {
-        Kernel::Form(form) => Some(Kernel::Function(Arc::new(move |call: &mut Call<'_>| {
-            converted_list(&form, from, element, call)
-        }))),
-        // Lists of lists of one: each level wraps once more.
-        Kernel::Function(inner) => Some(Kernel::Function(Arc::new(move |call: &mut Call<'_>| {
-            inner.call(call)?;
-            wrap_output(call)
-        }))),
-        Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => None,
-    }
+    (to.element() == Some(from)).then(|| Kernel::Function(Arc::new(list_of_one)))
 }
 
 fn lanes_kernel(from: Type, to: Type) -> Kernel {
@@ -147,59 +131,7 @@ fn list_of_one(call: &mut Call<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn converted_list(
-    form: &crate::form::Form,
-    from: Type,
-    to: Type,
-    call: &mut Call<'_>,
-) -> Result<(), Failure> {
-    let convert = |value: &Value| {
-        let (_, n_from) = from.lanes()?;
-        let (_, n_to) = to.lanes()?;
-        let params: Option<Vec<u64>> = (0..n_from as usize).map(|i| value.lane(i)).collect();
-        let mut results = vec![0; n_to as usize];
-        form.run_scalar(&params?, &mut results, &mut Vec::new());
-        Value::from_lanes(to, &results)
-    };
-    let expect = "the argument has the signature's type";
-    match call.argument(0).data() {
-        Data::One(value) => {
-            let list = Column::filled(&convert(value).expect(expect), 1);
-            call.set_one(0, Value::List(list));
-        }
-        Data::Many(column) => {
-            let map = call.argument(0).map();
-            let mut values =
-                (0..call.extent()).map(|i| convert(&column.get(map.entry(i))).expect(expect));
-            let entries = to.collect(&mut values).expect(expect);
-            let lists = Ragged::even(call.extent(), entries);
-            let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deep"))?;
-            call.set(0, Column::from_ragged(lists));
-        }
-    }
-    Ok(())
-}
-
-/// Wraps what output 0 was set to into lists of one.
-fn wrap_output(call: &mut Call<'_>) -> Result<(), Failure> {
-    let extent = call.extent();
-    match call.output(0) {
-        Some(Data::One(value)) => {
-            let list = Column::filled(value, 1);
-            call.set_one(0, Value::List(list));
-        }
-        Some(Data::Many(column)) => {
-            let lists = Ragged::even(extent, column.clone());
-            let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deep"))?;
-            call.set(0, Column::from_ragged(lists));
-        }
-        None => {}
-    }
-    Ok(())
-}
-
-/// Whether a literal of type `from` needs no more than bits to become `to`: used to convert
-/// constants at compile time.
+/// The value as another type; `None` if nothing converts it.
 pub fn convert_value(value: &Value, to: Type) -> Option<Value> {
     if value.ty() == to {
         return Some(value.clone());
@@ -213,13 +145,7 @@ pub fn convert_value(value: &Value, to: Type) -> Option<Value> {
             form.run_scalar(&params?, &mut results, &mut Vec::new());
             Value::from_lanes(to, &results)
         }
-        Kernel::Function(_) => match to.kind() {
-            Kind::List(element) => {
-                let item = convert_value(value, element)?;
-                Some(Value::List(Column::filled(&item, 1)))
-            }
-            Kind::Lanes(..) | Kind::String | Kind::Opaque => None,
-        },
+        Kernel::Function(_) => Some(Value::List(Column::filled(value, 1))),
         Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => None,
     }
 }
@@ -266,9 +192,10 @@ mod tests {
 
     #[test]
     fn constants_convert_like_columns() {
-        let list = Type::F64.list().and_then(Type::list).expect("two levels");
-        let converted = convert_value(&Value::F32(0.5), list).expect("f32 to f64 to lists");
-        assert_eq!(converted.to_string(), "[[0.5]]");
+        let list = Type::F32.list().expect("one level");
+        let converted = convert_value(&Value::F32(0.5), list).expect("a list of one");
+        assert_eq!(converted.to_string(), "[0.5]");
+        assert!(convert_value(&Value::I32(1), list).is_none(), "one conversion, not two");
         let white = convert_value(&Value::Vec3([1.0; 3].into()), Type::COLOR).expect("opaque");
         assert_eq!(white.to_string(), "[1.0, 1.0, 1.0, 1.0]");
     }

@@ -311,14 +311,6 @@ impl<'a> Call<'a> {
         self.outputs[k] = Output::Done(Data::Many(column));
     }
 
-    /// What output `k` was set to.
-    pub fn output(&self, k: usize) -> Option<&Data> {
-        match &self.outputs[k] {
-            Output::Done(data) => Some(data),
-            Output::Ignored | Output::Wanted(_) => None,
-        }
-    }
-
     /// Sets output `k` to one value for all elements.
     pub fn set_one(&mut self, k: usize, value: impl Into<Value>) {
         self.outputs[k] = Output::Done(Data::One(value.into()));

@@ -1,0 +1,16 @@
+//! Any text as an expression: parsing never panics, and what parses makes a node.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use millstream::parts::nodes::expression::parse;
+
+fuzz_target!(|text: &str| {
+    match parse(text) {
+        Ok(expression) => assert!(expression.inputs().len() <= text.len()),
+        Err(error) => {
+            assert!(error.range.end <= text.len() && error.range.start <= error.range.end);
+            assert!(text.is_char_boundary(error.range.start));
+            assert!(text.is_char_boundary(error.range.end));
+        }
+    }
+});

@@ -1,0 +1,25 @@
+//! Any text as a printed graph: parsing never panics, and what parses and is sound prints and
+//! parses again as the same text.
+#![no_main]
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use millstream::Registry;
+use millstream::parts::ir::text::{parse, print_with_paths};
+use millstream::parts::ir::verify::{Stage, verify};
+
+fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(millstream::parts::nodes::registry)
+}
+
+fuzz_target!(|text: &str| {
+    if let Ok(graph) = parse(text, registry())
+        && verify(&graph, Stage::Lowered).is_ok()
+    {
+        let printed = print_with_paths(&graph);
+        let again = parse(&printed, registry()).expect("what is printed parses");
+        assert_eq!(print_with_paths(&again), printed);
+    }
+});
