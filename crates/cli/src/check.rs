@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::document::{Text, read};
 use crate::limits::limits;
-use crate::outcome::{Exit, Stop};
+use crate::outcome::{Exit, Stop, report};
 use crate::problems::{self, Lines};
 use crate::terminal::{self, Style};
 
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// The documents, - for the standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Raise or lower a limit: nodes, group_depth, expanded_nodes...
+    /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
     /// How results are written
@@ -56,7 +56,14 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     let mut exit = Exit::Done;
     let mut list = Vec::new();
     for path in &args.files {
-        let text = read(path, limits.document_bytes)?;
+        let text = match read(path, limits.document_bytes) {
+            Ok(text) => text,
+            Err(stop) => {
+                exit = report(&stop);
+                list.push(json!({ "file": path.display().to_string(), "ok": false, "problems": [], "interface": null }));
+                continue;
+            }
+        };
         let (program, problems) = match engine.load(&text.bytes) {
             Ok(program) => {
                 let warnings = program.warnings().clone();
@@ -82,12 +89,7 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
-fn as_text(
-    text: &Text,
-    program: Option<&Program>,
-    problems: &Diagnostics,
-    style: Style,
-) -> String {
+fn as_text(text: &Text, program: Option<&Program>, problems: &Diagnostics, style: Style) -> String {
     let mut out = problems::text(&text.file, &text.bytes, problems, style);
     let n_errors = problems.iter().filter(|d| d.severity == millstream::Severity::Error).count();
     let n_warnings = problems.len() - n_errors;
@@ -188,7 +190,6 @@ fn interface_json(program: &Program) -> Json {
     let document = program.document();
     let inputs = program.inputs().iter().map(|input| {
         let def = document.inputs.get(&*input.name);
-        let default = def.and_then(|def| def.default.as_ref());
         json!({
             "name": &*input.name,
             "type": input.ty.name(),
@@ -208,9 +209,9 @@ fn interface_json(program: &Program) -> Json {
             "about": def.and_then(|def| def.about.as_deref()),
         })
     });
-    let needs = needs(program).into_iter().map(|(need, output, way)| {
-        json!({ "feature": need, "output": output, "way": way })
-    });
+    let needs = needs(program)
+        .into_iter()
+        .map(|(need, output, way)| json!({ "feature": need, "output": output, "way": way }));
     json!({
         "name": &*document.name,
         "inputs": inputs.collect::<Vec<_>>(),

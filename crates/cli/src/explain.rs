@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Show the graph as it is after this pass instead
     #[arg(long, value_name = "PASS", value_parser = phase, conflicts_with = "columns")]
     after: Option<Phase>,
-    /// Raise or lower a limit: nodes, group_depth, expanded_nodes...
+    /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
     /// How results are written

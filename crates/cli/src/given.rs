@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use millstream::parts::base::literal::{LiteralError, from_json};
-use millstream::{Column, Given, Limits, Type, Value};
-use millstream_io::{ColumnChoice, IoError, read_column};
+use millstream::{Given, Limits, Type, Value};
+use millstream_io::{ColumnChoice, read_column};
 use serde_json::Value as Json;
 
 use crate::outcome::{Exit, Message, Stop};
@@ -60,20 +60,20 @@ fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
 /// itself.
 fn from_file(name: &str, place: &str, ty: Type, limits: &Limits) -> Result<Given, Stop> {
     let (file, column) = split_place(place);
-    let read = |ty: Option<Type>| -> Result<Column, IoError> {
+    let read = |ty: Option<Type>| {
         let choice = ColumnChoice { column, otherwise: name, ty };
-        read_column(Path::new(file), None, choice, limits)
+        let column = read_column(Path::new(file), None, choice, limits);
+        column.map_err(|error| Stop::data(Exit::Wrong, &error))
     };
-    let stop = |error: IoError| Stop::data(Exit::Wrong, &error);
     let Some(element) = ty.element() else {
-        return read(Some(ty)).map(Given::PerIndex).map_err(stop);
+        return read(Some(ty)).map(Given::PerIndex);
     };
     if let Ok(column) = read(None)
         && column.ty() == ty
     {
         return Ok(Given::PerIndex(column));
     }
-    read(Some(element)).map(|column| Given::One(Value::List(column))).map_err(stop)
+    read(Some(element)).map(|column| Given::One(Value::List(column)))
 }
 
 /// The file and the column. What stands behind the last colon is a column unless there is a file of
@@ -81,7 +81,9 @@ fn from_file(name: &str, place: &str, ty: Type, limits: &Limits) -> Result<Given
 fn split_place(place: &str) -> (&str, Option<&str>) {
     match place.rsplit_once(':') {
         Some((file, column))
-            if !column.is_empty() && !column.contains(['/', '\\']) && !Path::new(place).exists() =>
+            if !column.is_empty()
+                && !column.contains(['/', '\\'])
+                && !Path::new(place).exists() =>
         {
             (file, Some(column))
         }

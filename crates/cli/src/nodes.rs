@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use millstream::parts::base::literal::to_json;
 use millstream::parts::kernel::signature::{Signature, Socket};
-use millstream::parts::kernel::{Among, Default, Settings, SocketType};
+use millstream::parts::kernel::{Among, Default, SettingValue, Settings, SocketType};
 use millstream::parts::nodes::manual;
 use millstream::{Engine, NodeDef, Registry};
 use serde_json::{Value as Json, json};
@@ -55,9 +55,8 @@ pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
         }
         return Ok(Exit::Done);
     }
-    let is_meant = |def: &&Arc<NodeDef>| {
-        args.name.as_deref().is_none_or(|family| def.family() == family)
-    };
+    let is_meant =
+        |def: &&Arc<NodeDef>| args.name.as_deref().is_none_or(|family| def.family() == family);
     let defs: Vec<&Arc<NodeDef>> = registry.iter().filter(is_meant).collect();
     if let (Some(name), true) = (&args.name, defs.is_empty()) {
         return Err(unknown(registry, name));
@@ -112,7 +111,7 @@ fn entry(def: &Arc<NodeDef>) -> Json {
         json!({
             "name": setting.name,
             "takes": setting.kind.to_string(),
-            "default": setting.default.as_ref().map(|value| value.to_json()),
+            "default": setting.default.as_ref().map(SettingValue::to_json),
             "about": setting.about,
         })
     });

@@ -89,7 +89,8 @@ fn canvas(over: Option<&[f64]>, numbers: &[f64], min: f64, max: f64) -> Vec<[u8;
         let x = match over {
             Some(over) => {
                 let (first, last) = (over[0] / 2.0, over[over.len() - 1] / 2.0);
-                let share = if last > first { (over[i] / 2.0 - first) / (last - first) } else { 0.0 };
+                let share =
+                    if last > first { (over[i] / 2.0 - first) / (last - first) } else { 0.0 };
                 ((share * (columns - 1) as f64).round() as usize).min(columns - 1)
             }
             None => i * (columns - 1) / (numbers.len() - 1).max(1),

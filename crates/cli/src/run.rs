@@ -8,14 +8,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 use millstream::parts::base::diagnostics::did_you_mean;
-use millstream::parts::ir::StepOp;
 use millstream::{
     Answer, Engine, EvalError, Evaluator, Feature, Given, Lazy, Limits, LogDetail, Program,
     Request, RequestError, Value,
 };
 
 use crate::document::{compile, read};
-use crate::given::{Assignment, assignment, given};
+use crate::given::{assignment, given};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::outcome::{Exit, Message, Stop};
@@ -69,7 +68,7 @@ pub(crate) struct Args {
     /// Show what ran, how often, on how many elements, and why
     #[arg(long)]
     stats: bool,
-    /// Raise or lower a limit: nodes, expanded_nodes, list_length, bytes...
+    /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
     /// Give up after this time
@@ -116,7 +115,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let failed = answer.outputs.iter().any(|output| output.value.is_none());
     match &args.save {
         Some(path) if !failed => save::save(path, &answer, moments.as_ref())?,
-        Some(path) => eprintln!("{} is not written, because an output has no value", path.display()),
+        Some(path) => {
+            eprintln!("{} is not written, because an output has no value", path.display());
+        }
         None => {}
     }
     match args.format {
@@ -160,21 +161,20 @@ fn request(
             Some(input) => assigned.push((at, input.ty)),
             None => {
                 let known = program.inputs().iter().map(|input| &*input.name);
-                messages.push(unknown("input", at.name, known));
+                messages.push(unknown("there is no input", at.name, known));
             }
         }
     }
     for name in &args.outputs {
         if program.plan().output_named(name).is_none() {
             let known = program.plan().outputs.iter().map(|output| &*output.name);
-            messages.push(unknown("output", name, known));
+            messages.push(unknown("there is no output", name, known));
         }
         request = request.output(name);
     }
     if !messages.is_empty() {
         return Err(Stop::all(Exit::Usage, messages));
     }
-    require_inputs(args, program, &assigned)?;
     for (at, ty) in assigned {
         request = match given(at, ty, &limits)? {
             Given::One(value) => request.set(at.name, value),
@@ -198,53 +198,6 @@ fn request(
     Ok(request.with_limits(limits).with_log(detail))
 }
 
-/// Inputs without default that what is asked for reads must be given.
-fn require_inputs(
-    args: &Args,
-    program: &Program,
-    assigned: &[(Assignment<'_>, millstream::Type)],
-) -> Result<(), Stop> {
-    let plan = program.plan();
-    let asked = |name: &str| args.outputs.is_empty() || args.outputs.iter().any(|out| out == name);
-    let mut stack: Vec<_> = plan
-        .outputs
-        .iter()
-        .filter(|output| asked(&output.name))
-        .map(|output| output.source.step)
-        .collect();
-    let lacks_default = |name: &str| {
-        let input = program.document().inputs.get(name);
-        input.is_some_and(|input| input.default.is_none())
-            && !assigned.iter().any(|(at, _)| at.name == name)
-    };
-    if !plan.inputs.as_slice().iter().any(|input| lacks_default(&input.name)) {
-        return Ok(());
-    }
-    let mut seen = vec![false; plan.steps.len()];
-    let mut missing = Vec::new();
-    while let Some(step) = stack.pop() {
-        if std::mem::replace(&mut seen[millstream::parts::base::id::Id::index(step)], true) {
-            continue;
-        }
-        let step = &plan.steps[step];
-        if let StepOp::Input(input) = step.op {
-            let input = &plan.inputs[input];
-            if lacks_default(&input.name) {
-                missing.push(Message {
-                    text: format!("nothing is given for the input `{}`", input.name),
-                    help: Some(format!(
-                        "give --in {0}=VALUE or --in {0}=@FILE:COLUMN; it is {1}",
-                        input.name, input.ty
-                    )),
-                });
-            }
-        }
-        stack.extend(plan.inputs_of(step).iter().map(|link| link.step));
-    }
-    missing.sort_by(|a, b| a.text.cmp(&b.text));
-    if missing.is_empty() { Ok(()) } else { Err(Stop::all(Exit::Usage, missing)) }
-}
-
 fn features(
     args: &Args,
     program: &Program,
@@ -262,12 +215,16 @@ fn features(
         };
         if let Some(flag) = flag {
             let help = Some(format!("give {flag}"));
-            return Err(Stop::new(Exit::Usage, format!("`{}` has a flag of its own", at.name), help));
+            return Err(Stop::new(
+                Exit::Usage,
+                format!("`{}` has a flag of its own", at.name),
+                help,
+            ));
         }
         let named = needs.iter().map(|need| &need.feature).find(|f| f.name() == at.name);
         let Some(feature) = named else {
             let known = needs.iter().map(|need| need.feature.name());
-            let message = unknown("feature that the graph reads", at.name, known);
+            let message = unknown("the graph reads no feature", at.name, known);
             return Err(Stop::all(Exit::Usage, vec![message]));
         };
         request = request.feature(feature.clone(), given(at, feature.ty(), limits)?);
@@ -293,7 +250,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Cl
             }
         }
     };
-    Message { text: format!("there is no {what} called `{name}`"), help: Some(help) }
+    Message { text: format!("{what} called `{name}`"), help: Some(help) }
 }
 
 /// Why there is no answer, in words of the command line.
@@ -328,10 +285,15 @@ fn message_of(error: &RequestError) -> Message {
         RequestError::MissingFeature { need, hint, .. } => match need.as_str() {
             "time" => "give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12".into(),
             "tick" => "give a frame, --frame 12 or --frame 0..48".into(),
-            "index" => "give a number of elements, --count 100, or a column, --in NAME=@FILE".into(),
+            "index" => {
+                "give a number of elements, --count 100, or a column, --in NAME=@FILE".into()
+            }
             name if !name.contains(' ') => format!("give it, --feature {name}=VALUE"),
             _ => hint.clone(),
         },
+        RequestError::MissingInput { name, ty } => {
+            format!("it is of type {ty}: give --in {name}=VALUE, or --in {name}=@FILE:COLUMN")
+        }
         RequestError::TooManyCells { .. } => "raise it with --limit list_length=N".into(),
         _ => return Message::of(error),
     };

@@ -47,11 +47,7 @@ fn stdout() -> BufWriter<StdoutLock<'static>> {
 }
 
 /// Prints an answer for people.
-pub(crate) fn text(
-    answer: &Answer,
-    moments: Option<&Moments>,
-    style: Style,
-) -> Result<(), Stop> {
+pub(crate) fn text(answer: &Answer, moments: Option<&Moments>, style: Style) -> Result<(), Stop> {
     let mut out = stdout();
     let mut tables: Vec<(Vec<RequestAxis>, Table<'_>)> = Vec::new();
     for output in &answer.outputs {

@@ -57,9 +57,8 @@ pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> Str
         ]);
     }
     let n_steps = rows.len() - 1;
-    let widths: Vec<usize> = (0..6)
-        .map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0))
-        .collect();
+    let widths: Vec<usize> =
+        (0..6).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
     let mut out = String::new();
     for row in &rows {
         let mut line = String::new();

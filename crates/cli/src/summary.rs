@@ -56,8 +56,7 @@ fn number(lane: LaneType, value: &Value, i: usize) -> f64 {
 /// Head and rows of the summary of some lanes.
 pub(crate) fn table(lanes: &[Lane]) -> (Vec<String>, Vec<Vec<String>>) {
     let has_course = lanes.iter().any(|lane| lane.numbers.len() > 10) && lanes.len() > 1;
-    let mut head: Vec<String> =
-        ["", "count", "min", "mean", "max"].map(str::to_owned).to_vec();
+    let mut head: Vec<String> = ["", "count", "min", "mean", "max"].map(str::to_owned).to_vec();
     let has_shape = lanes.iter().any(|lane| lane.numbers.len() > 10);
     if has_shape {
         head.push("distribution".into());
@@ -145,7 +144,8 @@ fn course(numbers: &[f64]) -> String {
     let step = |i: usize| {
         let part = &numbers[i * numbers.len() / n_steps..(i + 1) * numbers.len() / n_steps];
         let finite: Vec<f64> = part.iter().copied().filter(|x| x.is_finite()).collect();
-        finite.iter().map(|x| x / finite.len() as f64).sum::<f64>() + if finite.is_empty() { f64::NAN } else { 0.0 }
+        finite.iter().map(|x| x / finite.len() as f64).sum::<f64>()
+            + if finite.is_empty() { f64::NAN } else { 0.0 }
     };
     let steps: Vec<f64> = (0..n_steps).map(step).collect();
     let Some((min, max)) = range(&steps) else { return String::new() };

@@ -62,7 +62,7 @@ impl<'a> Facts<'a> {
         let needs = self.needs.flow.table.of(self.needs.of[id]);
         let needs = needs.map(|need| match need.aspect {
             Aspect::Value => need.feature.name().to_owned(),
-            Aspect::Extent => format!("number of elements along {}", need.feature),
+            Aspect::Extent => format!("the number of elements along {}", need.feature),
         });
         needs.collect()
     }
@@ -226,23 +226,24 @@ impl Describing<'_> {
         let signature = instance.def.signature(&instance.settings).ok();
         let links = self.first.inputs_of(id).iter().zip(&instance.inputs).enumerate();
         let Op::Call(in_facts) = facts.graph.op(id) else { return Vec::new() };
-        let socket = |(i, (link, slot)): (usize, (&Source, &millstream_kernel::instance::InputSlot))| {
-            let socket =
-                signature.as_ref().and_then(|all| all.inputs.get(slot.socket as usize));
-            let inside = facts.graph.inputs_of(id).get(i);
-            let inside = inside.map_or(FeatureSet::NONE, |link| facts.needs.of[link.node]);
-            let map = facts.needs.flow.map(in_facts, i);
-            let scope = (!slot.scope.is_empty()).then(|| Scope {
-                change: slot.scope.iter().map(change).collect::<Vec<_>>().join(", "),
-                has_effect: slot.gathers() || map.is_none_or(|map| !map.is_transparent(inside)),
-            });
-            Socket {
-                name: socket.map_or_else(|| i.to_string(), |socket| socket.name.to_string()),
-                ty: slot.ty,
-                from: self.from(*link),
-                scope,
-            }
-        };
+        let socket =
+            |(i, (link, slot)): (usize, (&Source, &millstream_kernel::instance::InputSlot))| {
+                let socket =
+                    signature.as_ref().and_then(|all| all.inputs.get(slot.socket as usize));
+                let inside = facts.graph.inputs_of(id).get(i);
+                let inside = inside.map_or(FeatureSet::NONE, |link| facts.needs.of[link.node]);
+                let map = facts.needs.flow.map(in_facts, i);
+                let scope = (!slot.scope.is_empty()).then(|| Scope {
+                    change: slot.scope.iter().map(change).collect::<Vec<_>>().join(", "),
+                    has_effect: slot.gathers() || map.is_none_or(|map| !map.is_transparent(inside)),
+                });
+                Socket {
+                    name: socket.map_or_else(|| i.to_string(), |socket| socket.name.to_string()),
+                    ty: slot.ty,
+                    from: self.from(*link),
+                    scope,
+                }
+            };
         links.map(socket).collect()
     }
 
@@ -271,7 +272,7 @@ fn changed_settings(instance: &Instance) -> Vec<(String, String)> {
     let is_default = |name: &str, json: &str| {
         let setting = instance.def.settings.iter().find(|setting| setting.name == name);
         let default = setting.and_then(|setting| setting.default.as_ref());
-        default.is_some_and(|default| default.to_json().to_string() == json)
+        default.is_some_and(|default| default.to_json().to_string().as_str() == json)
     };
     let settings = instance.settings.iter();
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_json().to_string()));
@@ -315,6 +316,8 @@ fn runs(class: Class, axes: &[&str], inputs: &[String], features: &[String]) -> 
     match causes.split_last() {
         None => text,
         Some((only, [])) => format!("{text}; again when {only} changes"),
-        Some((last, others)) => format!("{text}; again when {} or {last} changes", others.join(", ")),
+        Some((last, others)) => {
+            format!("{text}; again when {} or {last} changes", others.join(", "))
+        }
     }
 }

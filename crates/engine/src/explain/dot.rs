@@ -21,7 +21,10 @@ pub fn dot(explanation: &Explanation) -> String {
         for socket in &node.inputs {
             if let From::Node { node: from, .. } = socket.from {
                 let style = if node.fate == Fate::Kept { "" } else { ", style=dashed" };
-                push(&mut out, format_args!("  n{from} -> n{i} [label={}{style}];\n", quoted(&socket.name)));
+                push(
+                    &mut out,
+                    format_args!("  n{from} -> n{i} [label={}{style}];\n", quoted(&socket.name)),
+                );
             }
         }
     }
@@ -43,7 +46,10 @@ fn write_output(out: &mut String, explanation: &Explanation, i: usize, output: &
             format!("{} = {}", output.name, source(explanation, &output.from))
         }
     };
-    push(out, format_args!("  o{i} [label={}, shape=cds, fillcolor=\"#ffffff\"];\n", quoted(&label)));
+    push(
+        out,
+        format_args!("  o{i} [label={}, shape=cds, fillcolor=\"#ffffff\"];\n", quoted(&label)),
+    );
     if let From::Node { node, .. } = output.from {
         push(out, format_args!("  n{node} -> o{i};\n"));
     }
@@ -71,15 +77,24 @@ impl Cluster {
     fn write(&self, out: &mut String, explanation: &Explanation, path: &str, depth: usize) {
         let indent = "  ".repeat(depth);
         for i in &self.nodes {
-            push(out, format_args!("{indent}n{i} [{}];\n", attributes(explanation, &explanation.nodes[*i])));
+            push(
+                out,
+                format_args!(
+                    "{indent}n{i} [{}];\n",
+                    attributes(explanation, &explanation.nodes[*i])
+                ),
+            );
         }
         for (name, cluster) in &self.inside {
             let path = format!("{path}/{name}");
             push(out, format_args!("{indent}subgraph {} {{\n", quoted(&format!("cluster{path}"))));
-            push(out, format_args!(
-                "{indent}  label={}; style=\"rounded\"; color=\"#9ca3af\"; fontname=\"Helvetica\"; fontsize=10;\n",
-                quoted(name)
-            ));
+            push(
+                out,
+                format_args!(
+                    "{indent}  label={}; style=\"rounded\"; color=\"#9ca3af\"; fontname=\"Helvetica\"; fontsize=10;\n",
+                    quoted(name)
+                ),
+            );
             cluster.write(out, explanation, &path, depth + 1);
             push(out, format_args!("{indent}}}\n"));
         }
@@ -87,7 +102,8 @@ impl Cluster {
 }
 
 fn attributes(explanation: &Explanation, node: &Node) -> String {
-    let name = node.path.rsplit('/').next().unwrap_or(&node.path);
+    let label = node.label();
+    let name = label.rsplit('/').next().unwrap_or(&label);
     let mut label = format!("{name}\n{}", node.node_type);
     for socket in &node.inputs {
         if let From::Constant(value) = &socket.from {
@@ -101,7 +117,7 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
             ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
         }
         Fate::SameAs(other) => {
-            push(&mut label, format_args!("\nmerged into {}", explanation.nodes[*other].path));
+            push(&mut label, format_args!("\nmerged into {}", explanation.nodes[*other].label()));
             ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
         }
         Fate::Replaced(from) => {
@@ -115,7 +131,11 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
     };
     let shape = if node.is_input { ", shape=cds" } else { "" };
     let color = color_of(node);
-    format!("label={}, tooltip={}, fillcolor=\"{color}\"{shape}{fate}", quoted(&label), quoted(&node.runs))
+    format!(
+        "label={}, tooltip={}, fillcolor=\"{color}\"{shape}{fate}",
+        quoted(&label),
+        quoted(&node.runs)
+    )
 }
 
 fn quoted(text: &str) -> String {

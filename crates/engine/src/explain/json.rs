@@ -6,7 +6,8 @@ use super::{Explanation, Fate, From, Node, Socket};
 
 /// The explanation for other programs.
 pub fn json(explanation: &Explanation) -> Json {
-    let nodes: Vec<Json> = explanation.nodes.iter().map(|node| node_json(explanation, node)).collect();
+    let nodes: Vec<Json> =
+        explanation.nodes.iter().map(|node| node_json(explanation, node)).collect();
     let outputs = explanation.outputs.iter().map(|output| {
         json!({
             "name": output.name,

@@ -164,8 +164,11 @@ fn reduce_crossings(items: &[Item], layers: &mut [Vec<usize>]) {
     let mut fewest = crossings(items, layers, &position);
     for sweep in 0..SWEEPS {
         let rightwards = sweep % 2 == 0;
-        let order: Vec<usize> =
-            if rightwards { (0..layers.len()).collect() } else { (0..layers.len()).rev().collect() };
+        let order: Vec<usize> = if rightwards {
+            (0..layers.len()).collect()
+        } else {
+            (0..layers.len()).rev().collect()
+        };
         for l in order {
             let weight = |i: usize| {
                 let beside = if rightwards { &items[i].left } else { &items[i].right };
@@ -175,7 +178,8 @@ fn reduce_crossings(items: &[Item], layers: &mut [Vec<usize>]) {
                 let sum: f64 = beside.iter().map(place).sum();
                 if beside.is_empty() { position[i] as f64 } else { sum / beside.len() as f64 }
             };
-            let mut weighed: Vec<(f64, usize)> = layers[l].iter().map(|i| (weight(*i), *i)).collect();
+            let mut weighed: Vec<(f64, usize)> =
+                layers[l].iter().map(|i| (weight(*i), *i)).collect();
             weighed.sort_by(|a, b| a.0.total_cmp(&b.0));
             layers[l] = weighed.into_iter().map(|(_, i)| i).collect();
             for (p, i) in layers[l].iter().enumerate() {
@@ -299,8 +303,9 @@ mod tests {
     #[test]
     fn boxes_do_not_overlap_and_links_lead_to_the_right() {
         let boxes = vec![boxed(); 12];
-        let links: Vec<Link> =
-            (0..12).flat_map(|i| (i + 1..12).filter(move |j| (i * j) % 3 == 1).map(move |j| link(i, j))).collect();
+        let links: Vec<Link> = (0..12)
+            .flat_map(|i| (i + 1..12).filter(move |j| (i * j) % 3 == 1).map(move |j| link(i, j)))
+            .collect();
         let layout = layout(&boxes, &links);
         for link in &links {
             assert!(layout.corners[link.from].0 < layout.corners[link.to].0);

@@ -70,6 +70,19 @@ pub struct Node {
     pub runs: String,
 }
 
+impl Node {
+    /// What to call the node: its path, and for a conversion, which stands at the path of the node
+    /// that it was inserted for, also what it converts to.
+    pub fn label(&self) -> String {
+        match self.outputs.as_slice() {
+            [(_, ty)] if self.node_type == millstream_kernel::convert::CONVERT => {
+                format!("{} as {ty}", self.path)
+            }
+            _ => self.path.clone(),
+        }
+    }
+}
+
 /// An input socket with what goes in.
 #[derive(Clone, Debug)]
 pub struct Socket {
@@ -142,8 +155,8 @@ pub fn explain(
     columns: Option<&[String]>,
 ) -> Result<Explanation, Error> {
     let checked = checked(engine, document)?;
-    let mut graph = lower::lower(&checked, engine.registry(), engine.limits())
-        .map_err(Error::Document)?;
+    let mut graph =
+        lower::lower(&checked, engine.registry(), engine.limits()).map_err(Error::Document)?;
     let cx = PassContext { registry: engine.registry(), limits: engine.limits() };
     let mut stages: Vec<Graph> = Vec::with_capacity(PASSES.len());
     for pass in PASSES {
@@ -174,10 +187,7 @@ fn checked(engine: &Engine, document: &Document) -> Result<Checked, Error> {
     checked.ok_or(Error::Document(problems))
 }
 
-fn known_columns(
-    graph: &Graph,
-    names: &[String],
-) -> Result<Vec<millstream_ir::InputId>, Error> {
+fn known_columns(graph: &Graph, names: &[String]) -> Result<Vec<millstream_ir::InputId>, Error> {
     let find = |name: &String| {
         let known = graph.inputs().iter().find(|(_, input)| *input.name == **name);
         known.map(|(id, _)| id).ok_or_else(|| {

@@ -15,7 +15,7 @@ const HEAD: f64 = 38.0;
 const FOOT: f64 = 20.0;
 const MARGIN: f64 = 24.0;
 /// Room above the drawing for the title and the legend.
-const TOP: f64 = 64.0;
+const TOP: f64 = 72.0;
 
 /// Pictures of more nodes take long to lay out and cannot be read.
 const MAX_NODES: usize = 3000;
@@ -146,9 +146,10 @@ struct Row {
 
 impl Card {
     fn of_node(explanation: &Explanation, node: &Node) -> Self {
-        let (group, title) = match node.path.rsplit_once('/') {
+        let label = node.label();
+        let (group, title) = match label.rsplit_once('/') {
             Some((group, title)) => (format!("{group} /"), title.to_owned()),
-            None => (String::new(), node.path.clone()),
+            None => (String::new(), label),
         };
         let n_rows = if node.is_input { 0 } else { node.inputs.len().max(node.outputs.len()) };
         let row = |i: usize| {
@@ -170,7 +171,7 @@ impl Card {
             Fate::Kept => foot(node),
             Fate::Constant(values) => format!("constant {}", clipped(&values.join(", "), 24)),
             Fate::SameAs(other) => {
-                format!("merged into {}", clipped(&explanation.nodes[*other].path, 24))
+                format!("merged into {}", clipped(&explanation.nodes[*other].label(), 24))
             }
             Fate::Replaced(from) => format!("is {}", clipped(&source(explanation, from), 24)),
             Fate::Unread => "not read".into(),
@@ -184,17 +185,17 @@ impl Card {
             fill: color_of(node),
             runs: node.fate == Fate::Kept,
             is_end: node.is_input,
-            tooltip: format!("{}: {}; runs {}", node.path, node.class, node.runs),
+            tooltip: format!("{}: {}; runs {}", node.label(), node.class, node.runs),
         }
     }
 
     fn width(&self) -> f64 {
         let chars = |text: &str| text.chars().count() as f64;
-        let title = (chars(&self.title) + chars(&self.group)) * CHAR * 1.12;
+        let title = chars(&self.title) * CHAR * 1.28 + chars(&self.group) * CHAR * 1.12;
         let rows = self.rows.iter().map(|row| (chars(&row.left) + chars(&row.right) + 3.0) * CHAR);
         let widest = rows.fold(title.max(chars(&self.subtitle) * CHAR * 0.92), f64::max);
-        let widest = widest.max(chars(&self.foot) * CHAR * 0.92) + 22.0;
-        if self.is_end { widest.max(84.0) } else { widest.max(120.0) }
+        let widest = widest.max(chars(&self.foot) * CHAR * 0.92);
+        if self.is_end { (widest + 36.0).max(84.0) } else { (widest + 22.0).max(120.0) }
     }
 
     fn height(&self) -> f64 {
@@ -211,50 +212,68 @@ impl Card {
             push(out, format_args!("<title>{}</title>", escaped(&self.tooltip)));
         }
         let radius = if self.is_end { HEAD / 2.0 } else { 7.0 };
-        push(out, format_args!(
-            "<rect class=\"body\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\"/>"
-        ));
+        push(
+            out,
+            format_args!(
+                "<rect class=\"body\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\"/>"
+            ),
+        );
         let fill = self.fill;
         if self.is_end {
-            push(out, format_args!(
-                "<rect width=\"{width:.1}\" height=\"{HEAD}\" rx=\"{radius}\" fill=\"{fill}\" class=\"edge\"/>"
-            ));
+            push(
+                out,
+                format_args!(
+                    "<rect width=\"{width:.1}\" height=\"{HEAD}\" rx=\"{radius}\" fill=\"{fill}\" class=\"edge\"/>"
+                ),
+            );
         } else {
-            push(out, format_args!(
-                "<path d=\"M0 {HEAD}V7a7 7 0 0 1 7 -7H{:.1}a7 7 0 0 1 7 7V{HEAD}Z\" fill=\"{fill}\"/>\
+            push(
+                out,
+                format_args!(
+                    "<path d=\"M0 {HEAD}V7a7 7 0 0 1 7 -7H{:.1}a7 7 0 0 1 7 7V{HEAD}Z\" fill=\"{fill}\"/>\
                  <rect class=\"edge\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\" fill=\"none\"/>",
-                width - 7.0
-            ));
+                    width - 7.0
+                ),
+            );
         }
         let inset = if self.is_end { 18.0 } else { 10.0 };
         let group = match self.group.as_str() {
             "" => String::new(),
             group => format!("<tspan class=\"group\">{} </tspan>", escaped(group)),
         };
-        push(out, format_args!(
-            "<text x=\"{inset}\" y=\"16\" class=\"title\">{group}{}</text><text x=\"{inset}\" y=\"30\" class=\"type\">{}</text>",
-            escaped(&self.title),
-            escaped(&self.subtitle)
-        ));
+        push(
+            out,
+            format_args!(
+                "<text x=\"{inset}\" y=\"16\" class=\"title\">{group}{}</text><text x=\"{inset}\" y=\"30\" class=\"type\">{}</text>",
+                escaped(&self.title),
+                escaped(&self.subtitle)
+            ),
+        );
         for (i, row) in self.rows.iter().enumerate() {
             let y = HEAD + ROW * (i as f64 + 0.5) + 4.0;
             if !row.left.is_empty() {
                 push(out, format_args!("<text x=\"10\" y=\"{y}\">{}</text>", escaped(&row.left)));
             }
             if !row.right.is_empty() && !self.is_end {
-                push(out, format_args!(
-                    "<text x=\"{:.1}\" y=\"{y}\" class=\"out\">{}</text>",
-                    width - 10.0,
-                    escaped(&row.right)
-                ));
+                push(
+                    out,
+                    format_args!(
+                        "<text x=\"{:.1}\" y=\"{y}\" class=\"out\">{}</text>",
+                        width - 10.0,
+                        escaped(&row.right)
+                    ),
+                );
             }
         }
         if !self.foot.is_empty() {
-            push(out, format_args!(
-                "<text x=\"10\" y=\"{:.1}\" class=\"foot\">{}</text>",
-                height - 7.0,
-                escaped(&self.foot)
-            ));
+            push(
+                out,
+                format_args!(
+                    "<text x=\"10\" y=\"{:.1}\" class=\"foot\">{}</text>",
+                    height - 7.0,
+                    escaped(&self.foot)
+                ),
+            );
         }
         out.push_str("</g>\n");
     }
@@ -277,41 +296,53 @@ fn write_way(out: &mut String, way: &[(f64, f64)], runs: bool) {
     for pair in way.windows(2) {
         let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
         let bend = ((x1 - x0) * 0.5).max(12.0);
-        push(out, format_args!(
-            "C{:.1} {y0:.1} {:.1} {y1:.1} {x1:.1} {y1:.1}",
-            x0 + bend,
-            x1 - bend
-        ));
+        push(
+            out,
+            format_args!("C{:.1} {y0:.1} {:.1} {y1:.1} {x1:.1} {y1:.1}", x0 + bend, x1 - bend),
+        );
     }
     out.push_str("\"/>");
     let (x1, y1) = way[way.len() - 1];
-    push(out, format_args!(
-        "<circle class=\"{class} end\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>\
+    push(
+        out,
+        format_args!(
+            "<circle class=\"{class} end\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>\
          <circle class=\"{class} end\" cx=\"{x1:.1}\" cy=\"{y1:.1}\" r=\"2.6\"/>\n"
-    ));
+        ),
+    );
 }
 
 fn head(out: &mut String, explanation: &Explanation, layout: &Layout) {
     let (width, height) = (layout.width + 2.0 * MARGIN, layout.height + TOP + 2.0 * MARGIN);
-    push(out, format_args!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+    push(
+        out,
+        format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\">\n<style>{STYLE}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#f7f8fa\"/>\n"
-    ));
-    push(out, format_args!(
-        "<text x=\"{MARGIN}\" y=\"30\" class=\"name\">{}</text>\n<text x=\"{MARGIN}\" y=\"48\" class=\"foot\">{}</text>\n",
-        escaped(if explanation.name.is_empty() { "unnamed" } else { &explanation.name }),
-        escaped(&summary(explanation))
-    ));
+        ),
+    );
+    push(
+        out,
+        format_args!(
+            "<text x=\"{MARGIN}\" y=\"30\" class=\"name\">{}</text>\n<text x=\"{MARGIN}\" y=\"48\" class=\"foot\">{}</text>\n",
+            escaped(if explanation.name.is_empty() { "unnamed" } else { &explanation.name }),
+            escaped(&summary(explanation))
+        ),
+    );
     let mut x = MARGIN;
-    let classes = [Class::Static, Class::UserInput, Class::Contextual, Class::Stateful, Class::Volatile];
+    let classes =
+        [Class::Static, Class::UserInput, Class::Contextual, Class::Stateful, Class::Volatile];
     let legend = classes.map(|class| (class_color(class), class.name()));
     for (color, name) in legend.into_iter().chain([("#eceef1", "does not run")]) {
-        push(out, format_args!(
-            "<rect x=\"{x:.1}\" y=\"60\" width=\"12\" height=\"12\" rx=\"3\" fill=\"{color}\" class=\"edge\"/>\
+        push(
+            out,
+            format_args!(
+                "<rect x=\"{x:.1}\" y=\"60\" width=\"12\" height=\"12\" rx=\"3\" fill=\"{color}\" class=\"edge\"/>\
              <text x=\"{:.1}\" y=\"70\" class=\"foot\">{name}</text>\n",
-            x + 17.0
-        ));
+                x + 17.0
+            ),
+        );
         x += 36.0 + name.len() as f64 * CHAR;
     }
     push(out, format_args!("<g transform=\"translate({MARGIN} {:.1})\">\n", TOP + MARGIN));

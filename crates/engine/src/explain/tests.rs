@@ -1,1 +1,195 @@
 //! Explanations of small documents.
+
+use expect_test::{Expect, expect};
+
+use super::*;
+
+fn explained(json: &str, columns: Option<&[&str]>) -> Explanation {
+    let engine = Engine::new();
+    let program = engine.load(json.as_bytes()).expect("the document is right");
+    let columns: Option<Vec<String>> =
+        columns.map(|names| names.iter().map(ToString::to_string).collect());
+    explain(&engine, program.document(), columns.as_deref()).expect("it can be explained")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "callers write the expectation in place")]
+fn check(json: &str, columns: Option<&[&str]>, expected: Expect) {
+    expected.assert_eq(&text(&explained(json, columns)));
+}
+
+/// A constant, a duplicate, an identity, a dead arm and a conversion.
+const ALL_FATES: &str = r#"{
+  "millstream": 1,
+  "inputs": { "x": { "type": "i32", "default": 1 }, "unused": { "type": "f32", "default": 0 } },
+  "outputs": { "y": { "type": "f32", "from": "chosen.value" } },
+  "nodes": {
+    "three": { "type": "math.add", "in": { "a": 1.0, "b": 2.0 } },
+    "p": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": { "from": "three.value" } } },
+    "q": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": { "from": "three.value" } } },
+    "sum": { "type": "math.add", "in": { "a": { "from": "p.value" }, "b": { "from": "q.value" } } },
+    "passed": { "type": "control.pass", "in": { "value": { "from": "sum.value" } } },
+    "dead": { "type": "math.sqrt", "in": { "x": { "from": "passed.value" } } },
+    "chosen": {
+      "type": "control.switch",
+      "in": { "condition": false, "false": { "from": "passed.value" }, "true": { "from": "dead.value" } }
+    }
+  }
+}"#;
+
+const SHIFTED: &str = r#"{
+  "millstream": 1,
+  "inputs": { "x": { "type": "f64", "default": 1 } },
+  "outputs": { "y": { "type": "f64", "from": "late.value" }, "z": { "type": "f64", "from": "same.value" } },
+  "nodes": {
+    "time": { "type": "context.time" },
+    "twice": { "type": "math.multiply", "in": { "a": { "from": "time.value" }, "b": { "input": "x" } } },
+    "late": { "type": "time.shift", "in": { "value": { "from": "twice.value" }, "by": -1.0 } },
+    "half": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 0.5 } },
+    "same": { "type": "time.shift", "in": { "value": { "from": "half.value" }, "by": -1.0 } }
+  }
+}"#;
+
+#[test]
+fn every_fate_of_a_node_is_told() {
+    check(
+        ALL_FATES,
+        Some(&["x"]),
+        expect![[r#"
+            explained for requests that give columns for: `x`
+
+            input x: i32, along index
+            input unused: f32 (not read)
+            three = math.add(a: 1.0, b: 2.0)
+                static
+                is the constant 3.0
+            p as f32 = convert{to: "f32"}(x: input x)
+                user-input, along index
+                runs once per element; again when `x` changes
+            p = math.multiply(a: p as f32, b: three)
+                user-input, along index
+                runs once per element; again when `x` changes
+            q = math.multiply(a: p as f32, b: three)
+                user-input, along index
+                is merged into p, which does the same
+            sum = math.add(a: p, b: q)
+                user-input, along index
+                runs once per element; again when `x` changes
+            passed = control.pass(value: sum)
+                user-input, along index
+                is replaced by sum
+            dead = math.sqrt(x: passed)
+                user-input, along index
+                is dropped: nothing that is left reads it
+            chosen = control.switch(condition: false, false: passed, true: dead)
+                user-input, along index
+                is replaced by sum
+
+            output y: f32 = chosen
+            8 nodes: 3 in the plan, 1 constant, 1 merged, 2 simplified away, 1 dropped
+        "#]],
+    );
+}
+
+#[test]
+fn a_shift_without_effect_is_replaced_and_one_with_effect_stays() {
+    check(
+        SHIFTED,
+        Some(&[]),
+        expect![[r#"
+        explained for requests that give columns for: no input
+
+        input x: f64
+        time = context.time()
+            contextual, along time, needs time
+            runs once per moment; again when time changes
+        twice = math.multiply(a: time, b: input x)
+            contextual, along time, needs time
+            runs once per moment; again when `x` or time changes
+        late = time.shift(value: twice [changes time], by: -1.0)
+            contextual, along time, needs time
+            runs once per moment; again when `x` or time changes
+        half = math.multiply(a: input x, b: 0.5)
+            user-input
+            runs once; again when `x` changes
+        same = time.shift(value: half [changes time, without effect], by: -1.0)
+            user-input
+            is replaced by half
+
+        output y: f64 = late
+        output z: f64 = same
+        5 nodes: 4 in the plan, 1 simplified away
+    "#]],
+    );
+}
+
+#[test]
+fn columns_make_axes() {
+    let single = explained(SHIFTED, Some(&[]));
+    let many = explained(SHIFTED, None);
+    let axes = |of: &Explanation, path: &str| {
+        of.nodes.iter().find(|node| node.path == path).map(|node| node.axes.clone())
+    };
+    assert_eq!(axes(&single, "half"), Some(vec![]));
+    assert_eq!(axes(&many, "half"), Some(vec!["index"]));
+    assert_eq!(axes(&many, "late"), Some(vec!["time", "index"]));
+}
+
+#[test]
+fn a_column_that_is_no_input_is_refused() {
+    let engine = Engine::new();
+    let program = engine.load(SHIFTED.as_bytes()).expect("the document is right");
+    let error =
+        explain(&engine, program.document(), Some(&["X".to_owned()])).expect_err("no input");
+    assert_eq!(error.to_string(), "there is no input called `X` (did you mean `x`?)");
+}
+
+#[test]
+fn the_graph_after_a_pass_is_printed_with_paths() {
+    let engine = Engine::new();
+    let program = engine.load(ALL_FATES.as_bytes()).expect("the document is right");
+    let graph = graph_after(&engine, program.document(), Phase::MergeDuplicates);
+    expect![[r#"
+        n0 = input x: i32 = 1
+        n1 = input unused: f32 = 0.0
+        n2 = const 1.0
+        n3 = const 2.0
+        n4 = const false
+        n5 = const 3.0  # three
+        n6 = math.multiply n12 n5  # p
+        n8 = math.add n6 n6  # sum
+        n9 = control.pass n8  # passed
+        n10 = math.sqrt n9  # dead
+        n11 = control.switch n4 n9 n10  # chosen
+        n12 = convert{"to": "f32"} n0  # p
+        output y n11
+    "#]]
+    .assert_eq(&graph.expect("it compiles"));
+}
+
+#[test]
+fn json_has_an_entry_for_each_node() {
+    let json = json(&explained(ALL_FATES, None));
+    assert_eq!(json["nodes"].as_array().map(Vec::len), Some(10));
+    assert_eq!(json["nodes"][2]["fate"]["is"], "constant");
+    assert_eq!(json["nodes"][2]["fate"]["values"][0], 3.0);
+}
+
+#[test]
+fn pictures_hold_every_node_and_escape_what_is_special() {
+    let special = ALL_FATES.replace("three", "a<b&\\\"c\\\"");
+    let explanation = explained(&special, None);
+    let picture = svg(&explanation).expect("small");
+    assert!(picture.contains("a&lt;b&amp;&quot;c&quot;"));
+    assert_eq!(picture.matches("<g class=\"card").count(), explanation.nodes.len() + 1);
+    let graph = dot(&explanation);
+    assert!(graph.contains("a<b&\\\"c\\\""));
+    assert_eq!(graph.matches("fillcolor").count(), explanation.nodes.len() + 1);
+}
+
+#[test]
+fn a_picture_of_too_many_nodes_is_refused() {
+    let mut explanation = explained(SHIFTED, None);
+    let node = explanation.nodes[0].clone();
+    explanation.nodes.resize(4000, node);
+    assert_eq!(svg(&explanation), Err(TooLarge { n: 4000 }));
+}

@@ -41,7 +41,7 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
         line(out, format_args!("input {}: {}{}{note}", node.path, node.node_type, axes(node)));
         return;
     }
-    let mut head = format!("{} = {}", node.path, node.node_type);
+    let mut head = format!("{} = {}", node.label(), node.node_type);
     if !node.settings.is_empty() {
         let settings: Vec<String> =
             node.settings.iter().map(|(name, json)| format!("{name}: {json}")).collect();
@@ -58,7 +58,7 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
             line(out, format_args!("    is the constant {}", values.join(", ")));
         }
         Fate::SameAs(other) => {
-            let other = &explanation.nodes[*other].path;
+            let other = explanation.nodes[*other].label();
             line(out, format_args!("    is merged into {other}, which does the same"));
         }
         Fate::Replaced(from) => {
@@ -69,7 +69,11 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
 }
 
 fn axes(node: &Node) -> String {
-    if node.axes.is_empty() { String::new() } else { format!(", along {}", node.axes.join(" and ")) }
+    if node.axes.is_empty() {
+        String::new()
+    } else {
+        format!(", along {}", node.axes.join(" and "))
+    }
 }
 
 fn needs(node: &Node) -> String {
@@ -92,8 +96,9 @@ pub(super) fn source(explanation: &Explanation, from: &From) -> String {
         From::Node { node, output } => {
             let node = &explanation.nodes[*node];
             match node.outputs.get(*output) {
-                Some((name, _)) if node.outputs.len() > 1 => format!("{}.{name}", node.path),
-                Some(_) | None => node.path.clone(),
+                Some(_) if node.is_input => format!("input {}", node.path),
+                Some((name, _)) if node.outputs.len() > 1 => format!("{}.{name}", node.label()),
+                Some(_) | None => node.label(),
             }
         }
     }

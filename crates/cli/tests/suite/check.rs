@@ -1,0 +1,112 @@
+//! `millstream check`.
+
+use expect_test::expect;
+
+use crate::{code, expect_seen, file, json, seen};
+
+const BROKEN: &str = r#"{
+  "millstream": 1,
+  "inputs": { "x": { "type": "f33" } },
+  "outputs": { "y": { "type": "f32", "from": "b.value" } },
+  "nodes": {
+    "a": { "type": "math.ad", "in": { "a": 1, "b": 2 } },
+    "b": { "type": "math.add", "in": { "a": { "from": "c.value" }, "b": { "from": "missing.value" } } },
+    "c": { "type": "math.add", "in": { "a": { "from": "b.value" }, "b": 1 } }
+  }
+}
+"#;
+
+#[test]
+fn all_examples_are_right() {
+    let directory = crate::root().join("examples");
+    let entries = std::fs::read_dir(directory).expect("it is there");
+    let mut files: Vec<String> = entries
+        .map(|entry| entry.expect("it can be listed").path().display().to_string())
+        .filter(|path| path.ends_with(".mill.json"))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 7);
+    let args: Vec<&str> =
+        std::iter::once("check").chain(files.iter().map(String::as_str)).collect();
+    let output = crate::millstream(&args);
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(!text.contains("warning"), "{text}");
+}
+
+#[test]
+fn the_interface_is_shown() {
+    expect_seen(
+        &["check", "examples/echo.mill.json"],
+        expect![[r#"
+        examples/echo.mill.json: ok, 6 nodes, 8 steps in the plan
+          input delay: f64 = 0.6, from 0  (from each echo to the next, in s)
+          input decay: f64 = 0.6  (how much weaker each echo is)
+          output heard: f64
+          needs time for output heard: heard <- pulse <- time
+    "#]],
+    );
+}
+
+#[test]
+fn all_problems_are_shown_with_their_places() {
+    let path = file("broken.mill.json", BROKEN);
+    let text = seen(&["check", &path]).replace(&path, "broken.mill.json");
+    expect![[r#"
+        exit code 1
+        broken.mill.json:3:15: error[check::unknown_type]: input `x` has the unknown type `f33`
+          help: did you mean `f32`?
+        broken.mill.json:3:15: warning[check::unused_input]: input `x` is not used
+          help: link it or remove it
+        broken.mill.json:6:5: error[check::unknown_node_type]: a: there is no node type called `math.ad`
+          help: did you mean `math.add`?
+        broken.mill.json:7:40: error[check::cycle]: b.a: the nodes depend on each other in a circle: `b` -> `c` -> `b`
+          help: remove one of these links
+        broken.mill.json:7:68: error[check::unknown_node]: b.b: `missing.value`: there is no node called `missing`
+          help: add the node or change the link
+        broken.mill.json: wrong, 4 errors, 1 warning
+    "#]].assert_eq(&text);
+}
+
+#[test]
+fn problems_and_interface_are_there_for_programs() {
+    let path = file("broken_json.mill.json", BROKEN);
+    let files = json(&["check", &path, "examples/echo.mill.json", "--format", "json"]);
+    assert_eq!(files[0]["ok"], false);
+    assert_eq!(files[0]["interface"], serde_json::Value::Null);
+    let problems = files[0]["problems"].as_array().expect("a list");
+    assert!(problems.iter().any(|problem| problem["severity"] == "error"));
+    let unknown = problems.iter().find(|problem| problem["code"] == "check::unknown_node_type");
+    let unknown = unknown.expect("it is found");
+    assert_eq!((&unknown["path"], &unknown["span"]["line"]), (&"a".into(), &6.into()));
+    assert_eq!(files[1]["ok"], true);
+    assert_eq!(files[1]["interface"]["inputs"][0]["name"], "delay");
+    assert_eq!(files[1]["interface"]["needs"][0]["feature"], "time");
+}
+
+#[test]
+fn one_wrong_document_among_several_sets_the_exit_code() {
+    let path = file("broken_too.mill.json", BROKEN);
+    assert_eq!(code(&["check", "examples/echo.mill.json", &path]), Some(1));
+    assert_eq!(code(&["check", "examples/echo.mill.json"]), Some(0));
+    let files = json(&["check", "not/there.json", "examples/echo.mill.json", "--format", "json"]);
+    assert_eq!((&files[0]["ok"], &files[1]["ok"]), (&false.into(), &true.into()));
+    assert_eq!(code(&["check", "not/there.json", "examples/echo.mill.json"]), Some(1));
+    assert_eq!(code(&["check", "examples/echo.mill.json", "--limit", "nodes=2"]), Some(1));
+}
+
+#[test]
+fn a_warning_is_shown_and_is_no_error() {
+    let path = file(
+        "warned.mill.json",
+        r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 0 } } }"#,
+    );
+    let text = seen(&["check", &path]).replace(&path, "warned.mill.json");
+    expect![[r#"
+        warned.mill.json:1:32: warning[check::unused_input]: input `x` is not used
+          help: link it or remove it
+        warned.mill.json: ok, 1 warning, 0 nodes, 0 steps in the plan
+          input x: f32 = 0.0
+    "#]]
+    .assert_eq(&text);
+}

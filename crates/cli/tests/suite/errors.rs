@@ -1,0 +1,268 @@
+//! What is wrong, told with place and hint, and the exit code of its kind.
+
+use expect_test::expect;
+
+use crate::{code, document, expect_seen, file};
+
+const TRIANGLE: &str = "examples/triangle_area.mill.json";
+const ECHO: &str = "examples/echo.mill.json";
+const PASS: &str = r#"{ "type": "control.pass", "in": { "value": { "input": "x" } } }"#;
+
+#[test]
+fn unknown_verbs_and_flags_are_wrong_usage() {
+    for args in [
+        &["rum", TRIANGLE][..],
+        &["run"],
+        &["run", TRIANGLE, "--inn", "a=1"],
+        &["run", TRIANGLE, "--time", "1", "--frame", "2"],
+        &["run", TRIANGLE, "--time", "0..1"],
+        &["run", TRIANGLE, "--frame", "2..1"],
+        &["run", TRIANGLE, "--evaluator", "slow"],
+        &["run", TRIANGLE, "--deadline", "soon"],
+        &["run", TRIANGLE, "--format", "xml"],
+        &["run", TRIANGLE, "--count", "-1"],
+        &["run", TRIANGLE, "--in", "a"],
+        &["check"],
+        &["explain", TRIANGLE, "--after", "folding"],
+        &[],
+    ] {
+        assert_eq!(code(args), Some(2), "{args:?}");
+    }
+    expect_seen(
+        &["rum"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: unrecognized subcommand 'rum'
+
+          tip: a similar subcommand exists: 'run'
+
+        Usage: millstream <COMMAND>
+
+        For more information, try '--help'.
+    "#]],
+    );
+}
+
+#[test]
+fn names_that_are_not_there_get_the_nearest() {
+    expect_seen(
+        &["run", TRIANGLE, "--in", "d=1", "--in", "aa=1", "--out", "aera"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: there is no input called `d`
+              help: did you mean `a`?
+            error: there is no input called `aa`
+              help: did you mean `a`?
+            error: there is no output called `aera`
+              help: did you mean `area`?
+        "#]],
+    );
+}
+
+#[test]
+fn a_value_of_another_type_a_second_and_a_missing_one_are_refused() {
+    expect_seen(
+        &["run", TRIANGLE, "--in", "a=[1, 2]"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: `a`: [1,2] is no vec3
+          help: a vec3 is written as a list of 3 numbers; @FILE:COLUMN gives a column of them
+    "#]],
+    );
+    expect_seen(
+        &["run", TRIANGLE, "--in", "a=[0,0,0]", "--in", "a=[0,0,0]"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: `a` is given twice
+        "#]],
+    );
+    let graph = document("i32.mill.json", "i32", PASS, "i32");
+    expect_seen(
+        &["run", &graph, "--in", "x=3000000000"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: `x`: 3000000000 does not fit a i32
+          help: -2147483648 to 2147483647 fit
+    "#]],
+    );
+    expect_seen(
+        &["run", &graph],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: input `x` is not given
+              help: it is of type i32: give --in x=VALUE, or --in x=@FILE:COLUMN
+        "#]],
+    );
+}
+
+#[test]
+fn a_missing_feature_is_told_with_its_flag() {
+    expect_seen(
+        &["run", ECHO],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: output `heard` needs time, which the request does not provide (read by heard <- pulse <- time)
+          help: give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12
+    "#]],
+    );
+    expect_seen(
+        &["run", "examples/tone_curve.mill.json"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: output `linear` needs index, which the request does not provide (read by linear <- linear <- index)
+          help: give a number of elements, --count 100, or a column, --in NAME=@FILE
+        error: output `srgb` needs index, which the request does not provide (read by curve <- is_dark <- linear <- linear <- index)
+          help: give a number of elements, --count 100, or a column, --in NAME=@FILE
+    "#]],
+    );
+}
+
+#[test]
+fn data_is_wrong_with_file_line_and_column() {
+    let graph = document("data.mill.json", "f32", PASS, "f32");
+    let wrong = |name: &str, content: &str| {
+        let path = file(name, content);
+        let text = crate::seen(&["run", &graph, "--in", &format!("x=@{path}")]);
+        text.replace(&path, name)
+    };
+    expect![[r#"
+        exit code 1
+        stderr:
+        error: `word.csv` line 3 column `x`: `two` is no f32
+          help: f32 is written as a number
+    "#]]
+    .assert_eq(&wrong("word.csv", "x\n1\ntwo\n"));
+    expect![[r#"
+        exit code 1
+        stderr:
+        error: `ragged.csv` line 3 has 1 cells where the line of names has 2
+          help: a comma inside a cell must be in quotes: "a, b"
+    "#]]
+    .assert_eq(&wrong("ragged.csv", "x,y\n1,2\n3\n"));
+    expect![[r#"
+        exit code 1
+        stderr:
+        error: `others.csv` has several columns and none called `x`
+          help: name one of them: `u`, `v`
+    "#]]
+    .assert_eq(&wrong("others.csv", "u,v\n1,2\n"));
+    expect![[r#"
+        exit code 1
+        stderr:
+        error: `data.xlsx` has no extension that names a format
+          help: name the format or use one of: csv, json, npy, obj, ply
+    "#]]
+    .assert_eq(&wrong("data.xlsx", "x\n1\n"));
+    expect_seen(
+        &["run", &graph, "--in", "x=@not/there.csv"],
+        expect![[r#"
+        exit code 1
+        stderr:
+        error: cannot read `not/there.csv`: No such file or directory (os error 2)
+    "#]],
+    );
+}
+
+#[test]
+fn columns_of_other_lengths_are_wrong_data() {
+    let short = file("short.csv", "b.x,b.y,b.z\n1,0,0\n");
+    expect_seen(
+        &[
+            "run",
+            TRIANGLE,
+            "--in",
+            "a=@examples/data/triangles.csv",
+            "--in",
+            &format!("b=@{short}"),
+        ],
+        expect![[r#"
+            exit code 1
+            stderr:
+            error: `b` has 1 elements along index, `a` has 6
+              help: all data along one axis must have one length
+        "#]],
+    );
+}
+
+#[test]
+fn limits_are_told_and_can_be_changed() {
+    let wave = "examples/square_wave.mill.json";
+    assert_eq!(code(&["run", wave, "--in", "samples=1000", "--limit", "list_length=100"]), Some(3));
+    assert_eq!(
+        code(&["run", wave, "--in", "samples=100", "--limit", "list_length=1_000"]),
+        Some(0)
+    );
+    assert_eq!(code(&["run", TRIANGLE, "--limit", "nodes=3"]), Some(1));
+    expect_seen(
+        &["run", TRIANGLE, "--limit", "node=3"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: there is no limit called `node`
+          help: did you mean `nodes`?
+    "#]],
+    );
+    expect_seen(
+        &["run", TRIANGLE, "--limit", "nodes=many"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: the limit `nodes` cannot be `many`
+          help: write a whole number
+    "#]],
+    );
+    expect_seen(
+        &["run", "examples/tone_curve.mill.json", "--count", "1000", "--limit", "list_length=10"],
+        expect![[r#"
+            exit code 3
+            stderr:
+            error: the request has 1000 cells, the limit is 10
+              help: raise it with --limit list_length=N
+        "#]],
+    );
+}
+
+#[test]
+fn an_evaluation_that_takes_too_long_is_given_up() {
+    expect_seen(
+        &["run", "examples/tone_curve.mill.json", "--count", "1000", "--deadline", "0"],
+        expect![[r#"
+            exit code 3
+            stderr:
+            error: the evaluation took longer than it may
+              help: give it more with --deadline, or ask for less
+        "#]],
+    );
+}
+
+#[test]
+fn a_document_that_is_not_there_or_not_one_is_wrong() {
+    expect_seen(
+        &["run", "not/there.mill.json"],
+        expect![[r#"
+        exit code 1
+        stderr:
+        error: cannot read `not/there.mill.json`: No such file or directory (os error 2)
+    "#]],
+    );
+    let noise: String = (0..20_000_u32).map(|i| char::from(33 + (i * i % 90) as u8)).collect();
+    let brackets = "[".repeat(100_000);
+    for (name, content) in
+        [("noise.json", noise.as_str()), ("brackets.json", &brackets), ("empty.json", "")]
+    {
+        let path = file(name, content);
+        for verb in ["run", "check", "explain"] {
+            let output = crate::millstream(&[verb, &path]);
+            assert_eq!(output.status.code(), Some(1), "{verb} {name}");
+            assert!(output.stdout.len() + output.stderr.len() < 2000, "{verb} {name}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `millstream explain`.
+
+use expect_test::expect;
+
+use crate::{expect_seen, json, millstream, seen};
+
+const TRIANGLE: &str = "examples/triangle_area.mill.json";
+
+#[test]
+fn each_node_is_explained() {
+    expect_seen(
+        &["explain", "examples/echo.mill.json", "--columns", "none"],
+        expect![[r#"
+        Two echoes of a pulse
+        explained for requests that give columns for: no input
+
+        input delay: f64
+        input decay: f64
+        time = context.time()
+            contextual, along time, needs time
+            runs once per moment; again when time changes
+        pulse = math.expression{text: "t < 0 ? 0 : exp(-6 * t) * sin(8 * tau * t)"}(t: time)
+            contextual, along time, needs time
+            runs once per moment; again when time changes
+        back = math.expression{text: "-delay"}(delay: input delay)
+            user-input
+            runs once; again when `delay` changes
+        echo = time.shift(value: pulse [changes time], by: back)
+            contextual, along time, needs time
+            runs once per moment; again when `delay` or time changes
+        echo_of_echo = time.shift(value: echo [changes time], by: back)
+            contextual, along time, needs time
+            runs once per moment; again when `delay` or time changes
+        heard = math.expression{text: "pulse + decay * (echo + decay * again)"}(pulse: pulse, decay: input decay, echo: echo, again: echo_of_echo)
+            contextual, along time, needs time
+            runs once per moment; again when `delay`, `decay` or time changes
+
+        output heard: f64 = heard
+        6 nodes: 6 in the plan
+    "#]],
+    );
+}
+
+#[test]
+fn columns_say_what_runs_per_element() {
+    let json = json(&["explain", TRIANGLE, "--columns", "c", "--format", "json"]);
+    let axes = |path: &str| {
+        let nodes = json["nodes"].as_array().expect("a list");
+        let node = nodes.iter().find(|node| node["path"] == path && node["input"] == false);
+        node.expect("it is there")["axes"].clone()
+    };
+    assert_eq!(axes("ab"), serde_json::json!([]));
+    assert_eq!(axes("ac"), serde_json::json!(["index"]));
+    assert_eq!(json["columns"], serde_json::json!(["c"]));
+    expect_seen(
+        &["explain", TRIANGLE, "--columns", "cc"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: there is no input called `cc`
+          help: did you mean `c`?
+    "#]],
+    );
+}
+
+#[test]
+fn the_graph_is_shown_after_every_pass() {
+    let passes = "lower conversions fold-constants merge-duplicates simplify prune nullify";
+    for pass in passes.split(' ') {
+        let text = seen(&["explain", TRIANGLE, "--after", pass]);
+        assert!(text.contains("# area2/p"), "{pass}: {text}");
+    }
+    expect_seen(
+        &["explain", TRIANGLE, "--after", "prun"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: invalid value 'prun' for '--after <PASS>': there is no such pass; did you mean `prune`?
+
+        For more information, try '--help'.
+    "#]],
+    );
+    let json = json(&["explain", TRIANGLE, "--after", "prune", "--format", "json"]);
+    assert_eq!(json["after"], "prune");
+    expect_seen(
+        &["explain", TRIANGLE, "--after", "prune", "--format", "svg"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: --after shows the graph as text, not as a picture
+          help: leave out --after, or take text or json
+    "#]],
+    );
+}
+
+#[test]
+fn pictures_are_whole() {
+    let svg = String::from_utf8(millstream(&["explain", TRIANGLE, "--format", "svg"]).stdout);
+    let svg = svg.expect("UTF-8");
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    assert_eq!(svg.matches("<g").count(), svg.matches("</g>").count());
+    let dot = String::from_utf8(millstream(&["explain", TRIANGLE, "--format", "dot"]).stdout);
+    let dot = dot.expect("UTF-8");
+    assert!(dot.starts_with("digraph {") && dot.ends_with("}\n"));
+    assert!(dot.contains("subgraph \"cluster/area2\""));
+}

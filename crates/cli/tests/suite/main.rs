@@ -1,0 +1,92 @@
+//! The command line as a user meets it: every verb and flag, what is printed where, exit codes.
+
+mod check;
+mod errors;
+mod explain;
+mod nodes;
+mod run;
+mod save;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use expect_test::Expect;
+
+/// The root of the repository, in which commands run.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs the command line with these arguments.
+fn millstream(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_millstream"))
+        .args(args)
+        .current_dir(root())
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary was built")
+}
+
+/// What a person sees: the exit code if it is not 0, then what was printed.
+fn seen(args: &[&str]) -> String {
+    let output = millstream(args);
+    let mut text = match output.status.code() {
+        Some(0) => String::new(),
+        Some(code) => format!("exit code {code}\n"),
+        None => "killed\n".into(),
+    };
+    for (name, bytes) in [("", &output.stdout), ("stderr:\n", &output.stderr)] {
+        if !bytes.is_empty() {
+            text += name;
+            text += std::str::from_utf8(bytes).expect("output is UTF-8");
+        }
+    }
+    text
+}
+
+/// Compares what a person sees.
+#[expect(clippy::needless_pass_by_value, reason = "callers write the expectation in place")]
+fn expect_seen(args: &[&str], expected: Expect) {
+    expected.assert_eq(&seen(args));
+}
+
+/// The exit code.
+fn code(args: &[&str]) -> Option<i32> {
+    millstream(args).status.code()
+}
+
+/// The standard output as JSON.
+fn json(args: &[&str]) -> serde_json::Value {
+    let output = millstream(args);
+    serde_json::from_slice(&output.stdout).expect("the output is JSON")
+}
+
+/// A file of a test, which has this content.
+fn file(name: &str, content: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, content).expect("the directory for tests can be written");
+    path.display().to_string()
+}
+
+/// The name of a file that is not there yet.
+fn new_file(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // It is there if an earlier run of the tests made it.
+    let _ = std::fs::remove_file(&path);
+    path
+}
+
+/// A document with one input `x` of this type and one output `y` from this node of the input.
+fn document(name: &str, ty: &str, node: &str, out: &str) -> String {
+    let text = format!(
+        r#"{{
+  "millstream": 1,
+  "inputs": {{ "x": {{ "type": "{ty}" }} }},
+  "outputs": {{ "y": {{ "type": "{out}", "from": "n.value" }} }},
+  "nodes": {{ "n": {node} }}
+}}
+"#
+    );
+    file(name, &text)
+}

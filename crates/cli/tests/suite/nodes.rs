@@ -1,0 +1,81 @@
+//! `millstream nodes`, help and version.
+
+use expect_test::expect;
+
+use crate::{code, expect_seen, json, seen};
+
+#[test]
+fn node_types_are_listed_by_family() {
+    let all = seen(&["nodes"]);
+    assert!(all.contains("\nmath\n  math.abs"), "{all}");
+    let family = seen(&["nodes", "boolean"]);
+    assert!(family.starts_with("boolean\n  boolean.and"), "{family}");
+    assert!(!family.contains("math"));
+}
+
+#[test]
+fn a_node_type_has_a_manual_entry() {
+    expect_seen(
+        &["nodes", "math.sqrt"],
+        expect![[r#"
+        math.sqrt: The square root
+            version 1, static
+
+          inputs
+            x: T = 0  the number
+
+          outputs
+            value: T
+
+          types
+            T  f32, f64, vec2, vec3, vec4
+
+          Correctly rounded. NaN below zero; of -0 it is -0.
+    "#]],
+    );
+    expect_seen(
+        &["nodes", "maths.sqrt"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: there is no node type or family called `maths.sqrt`
+          help: did you mean `math.sqrt`?
+    "#]],
+    );
+    expect_seen(
+        &["nodes", "qqqqqqqq"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: there is no node type or family called `qqqqqqqq`
+          help: families: boolean, color, compare, context, control, convert, integer, list, mat4, math, mix, quat, random, reduce, scan, string, time, vector
+    "#]],
+    );
+}
+
+#[test]
+fn node_types_are_there_for_programs() {
+    let all = json(&["nodes", "--format", "json"]);
+    assert!(all.as_array().is_some_and(|all| all.len() > 100));
+    let sqrt = json(&["nodes", "math.sqrt", "--format", "json"]);
+    assert_eq!(
+        (&sqrt["name"], &sqrt["outputs"][0]["name"]),
+        (&"math.sqrt".into(), &"value".into())
+    );
+}
+
+#[test]
+fn every_verb_has_help_with_examples() {
+    for args in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["check", "--help"],
+        &["explain", "--help"],
+        &["nodes", "--help"],
+    ] {
+        let text = seen(args);
+        assert!(text.contains("Examples:\n  millstream "), "{text}");
+        assert_eq!(code(args), Some(0));
+    }
+    assert_eq!(seen(&["--version"]), format!("millstream {}\n", env!("CARGO_PKG_VERSION")));
+}
