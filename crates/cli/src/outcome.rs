@@ -89,13 +89,18 @@ impl From<serde_json::Error> for Stop {
     }
 }
 
+/// A hint of the library in words of the command line.
+pub(crate) fn in_flags(help: &str) -> String {
+    help.replace(" in the limits", " with --limit")
+}
+
 /// Tells the user why a verb ended.
 pub(crate) fn report(stop: &Stop) -> Exit {
     let style = terminal::of_stderr();
     for message in &stop.messages {
         eprintln!("{} {}", style.error("error:"), message.text);
         if let Some(help) = &message.help {
-            eprintln!("  {} {help}", style.help("help:"));
+            eprintln!("  {} {}", style.help("help:"), in_flags(help));
         }
     }
     stop.exit

@@ -7,6 +7,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, S
 use millstream::{Diagnostic, Diagnostics, Severity};
 use serde_json::{Value as Json, json};
 
+use crate::outcome::in_flags;
 use crate::terminal::Style;
 
 /// Lines longer than this many bytes are not shown with labels.
@@ -66,7 +67,10 @@ pub(crate) fn text(file: &str, source: &[u8], problems: &Diagnostics, style: Sty
             lines.length_of_line(lines.at(span.start as usize).line) <= MAX_LINE
         });
         match &handler {
-            Some(handler) if fits => handler.write(problem, &mut out),
+            Some(handler) if fits => {
+                handler.write(problem, &mut out);
+                out.push('\n');
+            }
             Some(_) | None => out.push_str(&line(file, &lines, problem)),
         }
     }
@@ -88,7 +92,7 @@ fn line(file: &str, lines: &Lines<'_>, problem: &Diagnostic) -> String {
     out.push_str(&problem.message);
     out.push('\n');
     if let Some(help) = &problem.help {
-        out.push_str(&format!("  help: {help}\n"));
+        out.push_str(&format!("  help: {}\n", in_flags(help)));
     }
     out
 }
@@ -158,8 +162,7 @@ impl miette::Diagnostic for Labelled<'_> {
         })
     }
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let help = self.problem.help.as_ref()?;
-        Some(Box::new(help))
+        self.problem.help.as_ref().map(|help| Box::new(in_flags(help)) as Box<dyn fmt::Display>)
     }
     fn source_code(&self) -> Option<&dyn SourceCode> {
         self.problem.place.span.map(|_| self.source as &dyn SourceCode)

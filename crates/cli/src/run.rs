@@ -17,7 +17,7 @@ use crate::document::{compile, read};
 use crate::given::{assignment, given};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
-use crate::outcome::{Exit, Message, Stop};
+use crate::outcome::{Exit, Message, Stop, in_flags};
 use crate::show::{self, Moments};
 use crate::{save, stats, terminal};
 
@@ -305,7 +305,7 @@ fn report_failures(answer: &Answer) {
     for failure in &answer.failures {
         eprintln!("{} {failure}", style.error("error:"));
         if let Some(help) = &failure.help {
-            eprintln!("  {} {help}", style.help("help:"));
+            eprintln!("  {} {}", style.help("help:"), in_flags(help));
         }
     }
     for output in answer.outputs.iter().filter(|output| output.value.is_none()) {

@@ -200,7 +200,22 @@ fn limits_are_told_and_can_be_changed() {
         code(&["run", wave, "--in", "samples=100", "--limit", "list_length=1_000"]),
         Some(0)
     );
-    assert_eq!(code(&["run", TRIANGLE, "--limit", "nodes=3"]), Some(1));
+    expect_seen(&["run", TRIANGLE, "--limit", "nodes=3"], expect![[r#"
+        exit code 1
+        stderr:
+        examples/triangle_area.mill.json:16:10: error[load::too_many_nodes]: s: the document has more than 3 nodes
+          help: raise `nodes` with --limit if this is meant
+    "#]]);
+    expect_seen(
+        &["run", wave, "--in", "samples=1000", "--limit", "list_length=100"],
+        expect![[r#"
+            exit code 3
+            stderr:
+            error: wave: more than 100 cells
+              help: raise `list_length` with --limit if this is meant
+            output `wave` has no value
+        "#]],
+    );
     expect_seen(
         &["run", TRIANGLE, "--limit", "node=3"],
         expect![[r#"

@@ -163,11 +163,14 @@ impl Card {
             Row { left, right }
         };
         let mut subtitle = node.node_type.clone();
+        if node.is_input {
+            let is_read = node.fate == Fate::Kept;
+            subtitle = format!("input: {subtitle}{}", if is_read { "" } else { ", not read" });
+        }
         if let Some((_, json)) = node.settings.first() {
             write!(subtitle, "  {}", clipped(json, 28)).expect("strings take all text");
         }
-        let foot = match &node.fate {
-            Fate::Kept if node.is_input => String::new(),
+        let mut foot = match &node.fate {
             Fate::Kept => foot(node),
             Fate::Constant(values) => format!("constant {}", clipped(&values.join(", "), 24)),
             Fate::SameAs(other) => {
@@ -176,8 +179,11 @@ impl Card {
             Fate::Replaced(from) => format!("is {}", clipped(&source(explanation, from), 24)),
             Fate::Unread => "not read".into(),
         };
+        if node.is_input {
+            foot.clear();
+        }
         Self {
-            subtitle: if node.is_input { format!("input: {}", node.node_type) } else { subtitle },
+            subtitle,
             title,
             group,
             rows: (0..n_rows).map(row).collect(),
