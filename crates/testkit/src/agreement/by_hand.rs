@@ -270,6 +270,7 @@ fn over_rounds() -> Arc<NodeDef> {
     )
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "functions of nodes may fail")]
 fn hand_on(call: &mut Call<'_>) -> Result<(), millstream_kernel::Failure> {
     let argument = call.argument(0);
     let values: Vec<Value> = (0..call.extent()).map(|i| argument.value(i)).collect();

@@ -58,7 +58,8 @@ pub fn fixtures(evaluator: &dyn Evaluator) {
 /// If one cannot be read.
 pub fn all_fixtures() -> Vec<(String, Case)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/graphs");
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let entries =
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));

@@ -116,6 +116,11 @@ impl Building<'_> {
     /// Adds the nodes that can be; each sees those before it.
     fn nodes(&mut self, plans: &[NodePlan], sources: &mut Vec<Source>, may_group: bool) {
         for plan in plans {
+            let kind = plan.kind as usize;
+            if kind % 8 == 7 {
+                sources.extend(super::motif::add(&mut self.sketch, kind / 8, plan, sources));
+                continue;
+            }
             let name = self.name_of(plan);
             if name == GROUP {
                 if may_group && !self.group.is_empty() && !sources.is_empty() {
@@ -191,7 +196,7 @@ impl Building<'_> {
                 return Some(self.bounded(socket, source));
             }
         }
-        let ty = self.literal_type(signature, i, at, facts);
+        let ty = Self::literal_type(signature, i, at, facts);
         if matches!(socket.default, millstream_kernel::Default::Required) || at % 2 == 1 {
             let constant = self.sketch.constant(value(ty, at / 2));
             return Some(self.bounded(socket, constant));
@@ -233,13 +238,7 @@ impl Building<'_> {
     }
 
     /// A type that a literal for a socket may have.
-    fn literal_type(
-        &self,
-        signature: &Signature,
-        i: usize,
-        at: usize,
-        facts: &[(usize, Type)],
-    ) -> Type {
+    fn literal_type(signature: &Signature, i: usize, at: usize, facts: &[(usize, Type)]) -> Type {
         let candidates: Vec<Type> = match signature.inputs[i].ty {
             SocketType::Exact(ty) => return ty,
             SocketType::Generic(g) => candidates(signature.generics[g as usize].among),
@@ -313,7 +312,7 @@ fn settings(def: &NodeDef, number: u32, registry: &Registry) -> Option<Settings>
                 ty.map_or(Type::F32, |(_, ty)| *ty).name().into()
             }
             SettingKind::Type => match &setting.default {
-                Some(SettingValue::Type(ty)) if pick % 2 == 0 => ty.name().into(),
+                Some(SettingValue::Type(ty)) if pick.is_multiple_of(2) => ty.name().into(),
                 _ => input_types()[pick % input_types().len()].name().into(),
             },
             SettingKind::Texts => vec!["a", "b"].into(),

@@ -7,6 +7,7 @@
 //! their body. A description that cannot be made a node is left out.
 
 mod build;
+mod motif;
 pub mod request;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use std::sync::{Arc, LazyLock};
 
 use millstream_base::{Feature, Type};
 use millstream_ir::request::Given;
+use millstream_ir::verify::{Stage, verify};
 use millstream_ir::{Graph, Plan, text};
 use millstream_kernel::Registry;
 use proptest::collection::vec;
@@ -74,6 +76,7 @@ impl Case {
         let (first, rest) = text.split_once('\n').ok_or("a fixture has several lines")?;
         let request = first.strip_prefix("# request:").ok_or("the first line is the request")?;
         let graph = text::parse(rest, registry).map_err(|problems| format!("{problems:?}"))?;
+        verify(&graph, Stage::Converted).map_err(|errors| format!("{errors:?}"))?;
         let request = RequestSketch::parse(request, &graph)?;
         let plain = crate::plans::plain_plan(&graph).map_err(|problems| format!("{problems:?}"))?;
         Ok(Self { graph, plain: plain.into(), request })
@@ -175,7 +178,7 @@ fn sketch(plan: &RequestPlan, graph: &Graph) -> RequestSketch {
                 features.push((feature, Given::PerIndex(values::column(ty, n, seed))));
             }
             (2, _, Some(n)) => {
-                features.push((feature, Given::PerTime(values::column(ty, n, seed))))
+                features.push((feature, Given::PerTime(values::column(ty, n, seed))));
             }
             _ => {}
         }

@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 
-use millstream_ir::verify::{Stage, verify};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 

@@ -33,7 +33,7 @@ pub struct Elements {
 pub(super) struct Seen {
     /// What the context was asked for, and what it said.
     reads: BTreeMap<Need, Bits>,
-    /// The axes along which something was read.
+    /// The axes along which inputs were read.
     pub(super) axes: BTreeSet<AxisId>,
     /// The arms that were taken, by node.
     arms: BTreeSet<(usize, usize)>,
@@ -73,14 +73,10 @@ impl Seen {
         Self { axes: axis.into_iter().collect(), ..Self::default() }
     }
 
-    /// What was read in an outer context.
+    /// What was read in an outer context. Where the value of a feature comes from does not matter
+    /// to those who read the feature, only to those outside of the socket that changes it.
     pub(super) fn behind(ctx: CtxId, seen: Rc<Self>) -> Self {
-        Self {
-            axes: seen.axes.clone(),
-            arms: seen.arms.clone(),
-            behind: vec![(ctx, seen)],
-            reads: BTreeMap::new(),
-        }
+        Self { behind: vec![(ctx, seen)], ..Self::default() }
     }
 
     pub(super) fn read(&mut self, need: Need, value: &Value) {

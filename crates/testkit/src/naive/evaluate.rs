@@ -18,7 +18,7 @@ use super::{Failed, Found, MAX_DEPTH, MAX_ITEMS, Model, Refusal};
 impl Model<'_> {
     /// Evaluates what a link leads to.
     pub(super) fn eval(&mut self, link: Link, ctx: CtxId, cell: &Cell) -> Result<Found, Refusal> {
-        let key = (link, ctx, cell.clone());
+        let key = (self.is_asked, link, ctx, cell.clone());
         if let Some(found) = self.memo.get(&key) {
             return Ok(found.clone());
         }
@@ -100,9 +100,13 @@ impl Model<'_> {
         if !failed.is_empty() {
             return Ok(Found { value: Err(Rc::new(failed)), seen: Rc::new(seen) });
         }
-        self.count(link.node, ctx, cell, &seen)?;
+        if self.is_asked {
+            self.count(link.node, ctx, cell, &seen)?;
+        }
         let value = run(&values).ok_or_else(|| {
-            self.failed.insert(link.node);
+            if self.is_asked {
+                self.failed.insert(link.node);
+            }
             Rc::new(Failed::from([link.node]))
         });
         Ok(Found { value, seen: Rc::new(seen) })
@@ -200,8 +204,10 @@ impl Model<'_> {
             Ok(n) => n.get::<i32>().unwrap_or(0) as u32,
             Err(_) => return Ok(extent),
         };
-        let (least, most) = self.rounds.entry(axis).or_insert((n, n));
-        (*least, *most) = ((*least).min(n), (*most).max(n));
+        if self.is_asked {
+            let (least, most) = self.rounds.entry(axis).or_insert((n, n));
+            (*least, *most) = ((*least).min(n), (*most).max(n));
+        }
         let mut values = Vec::new();
         let mut failed = Failed::new();
         let mut seen: Option<Seen> = None;

@@ -72,7 +72,9 @@ pub struct Model<'a> {
     contexts: Interner<Stacks>,
     knowns: Interner<Known>,
     axes: Interner<Axis>,
-    memo: FxHashMap<(Link, CtxId, Cell), Found>,
+    memo: FxHashMap<(bool, Link, CtxId, Cell), Found>,
+    /// Whether what is evaluated was asked for, and counts.
+    is_asked: bool,
     axes_of: FxHashMap<(usize, CtxId), Rc<BTreeSet<AxisId>>>,
     restricted: FxHashMap<(usize, CtxId), usize>,
     restrictions: Interner<Vec<bounds::Restricted>>,
@@ -109,6 +111,7 @@ impl<'a> Model<'a> {
             knowns: Interner::new(),
             axes,
             memo: FxHashMap::default(),
+            is_asked: true,
             axes_of: FxHashMap::default(),
             restricted: FxHashMap::default(),
             restrictions: Interner::new(),

@@ -98,13 +98,18 @@ impl Model<'_> {
         if !self.has_memo || !self.axes_of_known(known)?.is_empty() {
             return Ok(known);
         }
-        match self.value_of(known, &Cell::new())?.value {
+        // This finds out which contexts are equal; it asks for nothing, so it does not count.
+        let outer = std::mem::replace(&mut self.is_asked, false);
+        let found = self.value_of(known, &Cell::new());
+        self.is_asked = outer;
+        match found?.value {
             Ok(value) => Ok(self.known(Known::Same(Bits(value)))),
             Err(_) => Ok(known),
         }
     }
 
-    /// What a feature that is known so is at a cell.
+    /// What a feature that is known so is at a cell. Which axes it varies along is not noted: two
+    /// features with equal values are one to those who read them.
     pub(super) fn value_of(&mut self, known: KnownId, cell: &Cell) -> Result<Found, Refusal> {
         let known = self.knowns.get(known.index());
         match &*known {
@@ -113,13 +118,11 @@ impl Model<'_> {
                 let data = &self.world.features[*i].1;
                 let axis = data.axis.map(|axis| AxisId::from_index(axis as usize));
                 let position = axis.map_or(0, |axis| position(cell, axis));
-                let seen = Seen::along(axis);
-                Ok(Found { value: Ok(data.data.get(position)), seen: Rc::new(seen) })
+                Ok(Found { value: Ok(data.data.get(position)), seen: Rc::default() })
             }
             Known::At(axis) => {
-                let seen = Seen::along(Some(*axis));
                 let value = Value::I32(position(cell, *axis) as i32);
-                Ok(Found { value: Ok(value), seen: Rc::new(seen) })
+                Ok(Found { value: Ok(value), seen: Rc::default() })
             }
             Known::Linked(link, ctx) => {
                 let found = self.eval(*link, *ctx, cell)?;
@@ -170,9 +173,8 @@ impl Model<'_> {
         } else {
             Err(Rc::new(failed))
         };
-        let mut seen = Seen::behind(ctx, Rc::new(outer));
-        seen.merge(&old.seen);
-        Ok(Found { value, seen: Rc::new(seen) })
+        outer.merge(&old.seen);
+        Ok(Found { value, seen: Rc::new(Seen::behind(ctx, Rc::new(outer))) })
     }
 
     /// What a node reads from its context.
