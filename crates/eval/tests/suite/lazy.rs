@@ -8,15 +8,19 @@ use millstream_eval::Lazy;
 use millstream_ir::answer::Fate;
 use millstream_ir::request::Given;
 use millstream_ir::{Answer, Evaluator, LogDetail, Plan, Request};
-use millstream_kernel::Data;
+use millstream_kernel::{Data, Registry};
 
 /// The plan of a graph as it is written, only with conversions.
-fn plan(text: &str) -> Plan {
-    let registry = millstream_nodes::registry();
-    let mut graph = millstream_ir::text::parse(text, &registry)
+pub(crate) fn plan(text: &str) -> Plan {
+    plan_with(&millstream_nodes::registry(), text)
+}
+
+/// The same with node types of one's own.
+pub(crate) fn plan_with(registry: &Registry, text: &str) -> Plan {
+    let mut graph = millstream_ir::text::parse(text, registry)
         .unwrap_or_else(|problems| panic!("the graph parses: {problems}"));
     let limits = millstream_base::Limits::default();
-    let cx = PassContext { registry: &registry, limits: &limits };
+    let cx = PassContext { registry, limits: &limits };
     conversions(&mut graph, &cx).expect("the graph is valid");
     schedule(graph, 24.0).expect("the graph is valid")
 }

@@ -1,3 +1,5 @@
 //! What the lazy evaluator computes and how often, on graphs written as text.
 
+mod budget;
+mod large;
 mod lazy;
