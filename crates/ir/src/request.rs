@@ -501,10 +501,12 @@ fn inputs_read(plan: &Plan, outputs: &[usize]) -> SideTable<InputId, bool> {
 
 fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestError {
     let need = plan.needs.need(bit);
-    let path: Vec<String> = trace_need(plan, output.source.step, bit)
+    let mut path: Vec<String> = trace_need(plan, output.source.step, bit)
         .into_iter()
         .map(|step| plan.paths.get(plan.steps[step].path).to_string())
         .collect();
+    // A conversion has the path of the node that it is for.
+    path.dedup();
     let hint = if need.level > 0 {
         format!("there are fewer than {} injectors of {} around it", need.level + 1, need.feature)
     } else {
