@@ -183,7 +183,7 @@ fn elements(expected: &Expected, plan: &Plan, answer: &Answer) -> Result<(), Str
         let entry = answer.log.entry(id).ok_or("the log has no entry for a step")?;
         let found = entry.elements as usize;
         let too_few = found < bounds.least && !expected.has_idle_loop;
-        let too_many = found > bounds.most && !expected.has_empty_loop;
+        let too_many = found > bounds.most;
         if too_few || too_many {
             let (path, least, most) = (plan.paths.get(step.path), bounds.least, bounds.most);
             // Writing to a string does not fail.

@@ -7,6 +7,7 @@
 //! their body. A description that cannot be made a node is left out.
 
 mod build;
+pub mod document;
 mod motif;
 pub mod request;
 #[cfg(test)]

@@ -205,8 +205,8 @@ impl Model<'_> {
             Err(_) => return Ok(extent),
         };
         if self.is_asked {
-            let (least, most) = self.rounds.entry(axis).or_insert((n, n));
-            (*least, *most) = ((*least).min(n), (*most).max(n));
+            let most = self.rounds.entry(axis).or_insert(n);
+            *most = (*most).max(n);
         }
         let mut values = Vec::new();
         let mut failed = Failed::new();

@@ -45,9 +45,6 @@ pub struct Expected {
     pub failed: Failed,
     /// For each node how many elements are to be computed of it.
     pub elements: Vec<Elements>,
-    /// Whether some loop ran no rounds at some cell, so that the upper bounds do not count what an
-    /// evaluator may compute for it.
-    pub has_empty_loop: bool,
     /// Whether some loop ran no rounds at any cell, so that an evaluator may find its list to be
     /// the same for all cells, and fall below the lower bounds.
     pub has_idle_loop: bool,
@@ -82,8 +79,8 @@ pub struct Model<'a> {
     least: Vec<FxHashSet<bounds::Least>>,
     most: Vec<FxHashSet<bounds::Most>>,
     failed: Failed,
-    /// For each axis that was gathered along the least and the greatest extent.
-    rounds: FxHashMap<AxisId, (u32, u32)>,
+    /// For each axis that was gathered along the greatest extent.
+    rounds: FxHashMap<AxisId, u32>,
     depth: usize,
     n_evaluations: usize,
 }
@@ -160,9 +157,8 @@ impl<'a> Model<'a> {
             outputs.push(if failed.is_empty() { Ok(column()) } else { Err(failed) });
         }
         let elements = self.elements();
-        let has_empty_loop = self.rounds.values().any(|(least, _)| *least == 0);
-        let has_idle_loop = self.rounds.values().any(|(_, most)| *most == 0);
-        Ok(Expected { outputs, failed: self.failed, elements, has_empty_loop, has_idle_loop })
+        let has_idle_loop = self.rounds.values().any(|n| *n == 0);
+        Ok(Expected { outputs, failed: self.failed, elements, has_idle_loop })
     }
 
     /// The context at the outputs.
