@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 
 use millstream_base::id::{Arena, Id};
 use millstream_base::same::Same;
-use millstream_base::{Column, FeatureSet, define_id};
+use millstream_base::{Column, FeatureSet, Type, define_id};
 use millstream_ir::plan::{NeedClassId, Plan};
 use millstream_kernel::Data;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -70,8 +70,10 @@ impl Frames {
         FrameId::from_index(u32::MAX as usize)
     }
 
-    /// The id of a value or axis; equal ones share it.
-    pub(crate) fn feat(&mut self, feat: Feat) -> FeatId {
+    /// The id of a value or axis; equal ones share it, also when one is a column that counts the
+    /// positions along an axis and the other is the axis.
+    pub(crate) fn feat(&mut self, feat: Feat, shapes: &mut Shapes) -> FeatId {
+        let feat = self.canonical(feat, shapes);
         let mut state = FxHasher::default();
         feed(&feat, &mut state);
         let known = self.by_hash.entry(state.finish()).or_default();
@@ -81,6 +83,15 @@ impl Frames {
         let id = self.feats.push(feat);
         known.push(id);
         id
+    }
+
+    fn canonical(&mut self, feat: Feat, shapes: &mut Shapes) -> Feat {
+        let Feat::Value(Data::Many(column), shape) = &feat else { return feat };
+        let Some(axis) = shapes.axes_of(*shape).last().copied() else { return feat };
+        if column.ty() != Type::I32 || shapes.along(axis) != *shape {
+            return feat;
+        }
+        if self.positions(axis, shapes).same(column) { Feat::Position(axis) } else { feat }
     }
 
     /// The frame with these entries, given in order of their bits.

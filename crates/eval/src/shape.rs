@@ -161,6 +161,12 @@ impl Shapes {
         self.intern(axes)
     }
 
+    /// Whether each axis has the same extent everywhere.
+    pub(crate) fn is_even(&self, shape: ShapeId) -> bool {
+        let axes = &self.shapes[shape].axes;
+        axes.iter().all(|axis| matches!(self.axes[*axis], Extent::Even(_)))
+    }
+
     pub(crate) fn contains(&self, shape: ShapeId, axis: AxisId) -> bool {
         self.shapes[shape].axes.contains(&axis)
     }

@@ -28,25 +28,29 @@ impl<'a> Evaluation<'a> {
         let mut request_axes = Vec::new();
         request_axes.extend(time.map(|axis| (axis, RequestAxis::Time.name())));
         request_axes.extend(index.map(|axis| (axis, RequestAxis::Index.name())));
-        let mut shape_of = |data: &BoundData| match data.axis {
+        let shape_of = |data: &BoundData, shapes: &mut Shapes| match data.axis {
             None => Shapes::scalar(),
             Some(RequestAxis::Time) => shapes.along(time.expect("bound data opened the axis")),
             Some(RequestAxis::Index) => shapes.along(index.expect("bound data opened the axis")),
         };
         let inputs: SideTable<InputId, (Data, ShapeId)> = SideTable::from_vec(
-            bound.inputs.iter().map(|data| (data.data.clone(), shape_of(data))).collect(),
+            bound
+                .inputs
+                .iter()
+                .map(|data| (data.data.clone(), shape_of(data, &mut shapes)))
+                .collect(),
         );
         let mut frames = Frames::new();
         let mut entries = SmallVec::new();
         for (bit, need) in plan.needs.iter().enumerate() {
             let feat = match need.aspect {
                 Aspect::Value => match &bound.features[bit] {
-                    Some(data) => Feat::Value(data.data.clone(), shape_of(data)),
+                    Some(data) => Feat::Value(data.data.clone(), shape_of(data, &mut shapes)),
                     None => continue,
                 },
                 Aspect::Extent => Feat::Axis(extent_of(need, time, index)),
             };
-            entries.push((bit as u32, frames.feat(feat)));
+            entries.push((bit as u32, frames.feat(feat, &mut shapes)));
         }
         let root = frames.frame(entries);
         let scoped = plan.need_maps.iter().map(|(_, maps)| maps.iter().any(Option::is_some));

@@ -147,7 +147,7 @@ impl<'a> Evaluation<'a> {
                 Fate::Outer(outer) => self.feat_of(frame, outer),
                 Fate::Provided(rule) => {
                     let feat = self.provide(top, &rules[rule as usize], bit, gather);
-                    self.frames.feat(feat)
+                    self.frames.feat(feat, &mut self.shapes)
                 }
                 Fate::Modified(rule, outer) => {
                     let old = self.feat_of(frame, outer);
@@ -291,7 +291,7 @@ impl<'a> Evaluation<'a> {
             operands.push((data.clone(), shape));
         }
         let feat = self.changed(form, feature, &operands)?;
-        Ok(self.frames.feat(feat))
+        Ok(self.frames.feat(feat, &mut self.shapes))
     }
 
     fn changed(

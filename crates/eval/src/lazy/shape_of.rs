@@ -184,7 +184,7 @@ impl<'a> Evaluation<'a> {
                         (_, Aspect::Value, None) => Feat::Symbolic(Shapes::scalar()),
                         (_, Aspect::Extent, axis) => Feat::Axis(axis),
                     };
-                    self.frames.feat(feat)
+                    self.frames.feat(feat, &mut self.shapes)
                 }
                 Fate::Modified(rule, other) => {
                     let old = outer(&self.frames, other);
@@ -195,7 +195,7 @@ impl<'a> Evaluation<'a> {
                             shape = self.shapes.union(shape, of);
                         }
                     }
-                    self.frames.feat(Feat::Symbolic(shape))
+                    self.frames.feat(Feat::Symbolic(shape), &mut self.shapes)
                 }
             };
             entries.push((bit, feat));

@@ -59,7 +59,8 @@ impl<'a> Evaluation<'a> {
                 if wanted.is_empty() {
                     return Ok(false);
                 }
-                if wanted.len() == self.shapes.n_cells(shape)? {
+                // All cells of a ragged shape are not all cells of its parents.
+                if wanted.len() == self.shapes.n_cells(shape)? && self.shapes.is_even(shape) {
                     Demand::Full
                 } else {
                     Demand::part(shape, wanted)

@@ -207,7 +207,7 @@ fn loops_nest_and_their_lengths_may_differ() {
             value = [0, 10, 41, 93]
             context.index: 1 runs, 6 elements
             context.index: 1 runs, 4 elements
-            math.multiply: 1 runs, 4 elements
+            math.multiply: 1 runs, 3 elements
             math.add: 1 runs, 6 elements
             context.index: 1 runs, 4 elements
             list.generate: 1 runs, 4 elements
