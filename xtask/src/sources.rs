@@ -66,7 +66,8 @@ fn nothing_is_left_unfinished() {
 #[test]
 fn every_lint_exception_has_a_reason() {
     check(|_, text| {
-        let exceptions = text.match_indices("#[expect(").chain(text.match_indices("#[allow("));
+        let [expect, allow] = [concat!("#[ex", "pect("), concat!("#[al", "low(")];
+        let exceptions = text.match_indices(expect).chain(text.match_indices(allow));
         let bare = exceptions.map(|(at, _)| &text[at..]).find(|rest| {
             let end = rest.find(")]").unwrap_or(rest.len());
             !rest[..end].contains("reason")

@@ -1,3 +1,5 @@
+//! The passes, each on the text of graphs.
+
 use super::meaning::Meaning;
 use super::*;
 use expect_test::{Expect, expect};

@@ -1,3 +1,5 @@
+//! What the analyses learn of nodes.
+
 use super::documents::graph;
 use expect_test::expect;
 use millstream_base::Feature;

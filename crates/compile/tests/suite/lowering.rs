@@ -1,3 +1,5 @@
+//! Documents lowered to graphs: groups, muted nodes, limits.
+
 use std::time::{Duration, Instant};
 
 use super::documents::{HERON, after, checked, doubling, registry};

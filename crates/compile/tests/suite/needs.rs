@@ -1,3 +1,5 @@
+//! Needs across scopes and levels, and who could provide them.
+
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 

@@ -1,3 +1,5 @@
+//! Plans of whole documents.
+
 use std::fmt::Write as _;
 
 use super::documents::{HERON, checked, plan, registry, scheduled};

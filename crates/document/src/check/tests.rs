@@ -1,3 +1,5 @@
+//! Every kind of problem that a check reports.
+
 use expect_test::{Expect, expect};
 use millstream_base::{Limits, Type};
 

@@ -1,3 +1,5 @@
+//! Every kind of problem that loading reports.
+
 use expect_test::{Expect, expect};
 use millstream_base::Limits;
 

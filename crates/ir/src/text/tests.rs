@@ -1,3 +1,5 @@
+//! The text form: what is printed, what parses, what is refused.
+
 use super::*;
 use crate::testing::registry;
 use expect_test::{Expect, expect};

@@ -1,3 +1,5 @@
+//! A fixture for each invariant that fails it.
+
 use std::sync::Arc;
 
 use super::*;
