@@ -11,7 +11,7 @@ use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::path::Place;
 use millstream_base::{FeatureSet, NodePath};
 use millstream_ir::graph::{ConstId, InstanceId};
-use millstream_ir::plan::{NeedClassId, PlanOutput, link_kinds};
+use millstream_ir::plan::{NeedClassId, Notes, PlanOutput, link_kinds};
 use millstream_ir::{Graph, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk};
 use millstream_kernel::{Class, Data, Instance};
 use rustc_hash::FxHashMap;
@@ -62,6 +62,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         need_classes: schedule.need_classes,
         paths: parts.paths,
         fps,
+        notes: Notes::default(),
     })
 }
 

@@ -3,7 +3,8 @@
 //! Steps stand in an order in which each comes behind everything it reads from. What a step needs
 //! of the context is a class of needs: steps with equal needs share one.
 
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::id::{Arena, SideTable};
@@ -112,6 +113,21 @@ pub struct Plan {
     pub paths: Paths,
     /// Frames per second of the document.
     pub fps: f64,
+    /// What an evaluator found out about the plan.
+    pub notes: Notes,
+}
+
+/// What an evaluator found out about a plan and keeps with it, such as fused forms. It says nothing
+/// that the plan does not say.
+#[derive(Debug, Default)]
+pub struct Notes(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Notes {
+    /// The notes of type `T`, which are made now if there are none; `None` if the plan holds notes
+    /// of another type.
+    pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
+        self.0.get_or_init(|| Box::new(make())).downcast_ref()
+    }
 }
 
 /// The kinds of all links of these steps.
