@@ -1,23 +1,43 @@
 //! The elementary functions that everything computes with: the same bits on every machine.
 //!
 //! The standard library hands `sin`, `exp` and their kin to the platform, whose last bits differ
-//! from one machine to the next. Here they come from one place, [`Float`], so that they can be
-//! replaced in one place. Call them as `num::sin(x)`: the method `x.sin()` is the platform's.
+//! from one machine to the next. Here they are made of additions, multiplications, divisions,
+//! square roots and integer operations only, each rounded as IEEE 754 says, never contracted.
+//! Call them as `num::sin(x)`: the method `x.sin()` is the platform's.
+//!
+//! They have no branches and no tables, so that a loop over a column becomes SIMD of any width,
+//! with the same bits. The few elements that need more (angles of millions, remainders of huge
+//! quotients) are mended behind such a loop, see [`Float::angle_is_rare`].
 //!
 //! Accuracy. `sqrt`, `fma`, `rem`, the roundings, `min` and `max` are exact, that is correctly
-//! rounded or without rounding. The others come from the `libm` crate, a port of the routines of
-//! musl and FreeBSD to Rust, whose authors state errors below 1 ULP for most functions and below 2
-//! for the hyperbolic ones; we have not verified that. They are not correctly rounded: `exp(1)` is
-//! one ULP above the `f64` nearest to e. Its choice of hardware instructions concerns correctly rounded
-//! operations only (`sqrt`, `fma`), so results do not depend on it; 32-bit x86 without SSE2 is the
-//! exception and is not supported.
+//! rounded or without rounding. The largest errors of the others in ULP, as
+//! `cargo run --release -p millstream-base --example accuracy` measures them, in `f32` over every
+//! argument (of two-argument functions over random ones):
+//!
+//!
+//! `f32` functions compute in `f64` and round. Those of `f64` follow the methods named in the files
+//! of this folder; their polynomials come from `tools/minimax.py`.
 //!
 //! NaNs are one value: which payload a result carries is not defined. [`Float::canonical`] gives
 //! the one that readers of bits see.
 
+#[cfg(test)]
+mod accuracy;
+#![expect(
+    clippy::needless_bitwise_bool,
+    reason = "`&` and `|` on conditions have no branches, which SIMD asks for"
+)]
+
+mod constants;
+mod exact;
+mod exponential;
+mod inverse;
+mod logarithm;
+mod power;
 mod round;
 #[cfg(test)]
 mod tests;
+mod trigonometric;
 
 /// A floating-point type with the functions of this module.
 ///
@@ -49,7 +69,7 @@ pub trait Float:
     /// Whether this is neither infinite nor NaN.
     fn finite(x: Self) -> bool;
     /// The value itself, or [`Float::NAN`] for any NaN.
-    #[inline]
+    #[inline(always)]
     fn canonical(x: Self) -> Self {
         if Self::nan(x) { Self::NAN } else { x }
     }
@@ -123,73 +143,119 @@ pub trait Float:
     fn abs(x: Self) -> Self;
     /// See [`copysign`].
     fn copysign(x: Self, y: Self) -> Self;
+
+    /// Whether [`sin`], [`cos`] and [`tan`] of this angle take a slow way, with branches; a loop
+    /// that should become SIMD takes the usual way and mends the rare elements behind it.
+    fn angle_is_rare(x: Self) -> bool;
+    /// [`sin`] of an angle that is not rare; of others anything.
+    fn sin_usual(x: Self) -> Self;
+    /// [`cos`] of an angle that is not rare; of others anything.
+    fn cos_usual(x: Self) -> Self;
+    /// [`tan`] of an angle that is not rare; of others anything.
+    fn tan_usual(x: Self) -> Self;
+    /// Whether [`rem`] of these takes a slow way, as [`Float::angle_is_rare`] says.
+    fn rem_is_rare(x: Self, y: Self) -> bool;
+    /// [`rem`] of values that are not rare; of others anything.
+    fn rem_usual(x: Self, y: Self) -> Self;
 }
 
 macro_rules! float {
-    ($float:ident, { $($name:ident => $source:ident ( $($arg:ident),* );)* }) => {
+    ($float:ident, { $($module:ident :: $source:ident as $name:ident ( $($arg:ident),* ) -> $out:ident;)* }) => {
         impl Float for $float {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const NAN: Self = $float::NAN;
 
-            #[inline]
+            #[inline(always)]
             fn nan(x: Self) -> bool {
                 x.is_nan()
             }
-            #[inline]
+            #[inline(always)]
             fn finite(x: Self) -> bool {
                 x.is_finite()
             }
-            #[inline]
+            #[inline(always)]
             fn sqrt(x: Self) -> Self {
                 x.sqrt()
             }
-            #[inline]
+            #[inline(always)]
             fn floor(x: Self) -> Self {
                 round::$float::floor(x)
             }
-            #[inline]
+            #[inline(always)]
             fn ceil(x: Self) -> Self {
                 round::$float::ceil(x)
             }
-            #[inline]
+            #[inline(always)]
             fn trunc(x: Self) -> Self {
                 round::$float::trunc(x)
             }
-            #[inline]
+            #[inline(always)]
             fn round(x: Self) -> Self {
                 round::$float::round(x)
             }
-            #[inline]
+            #[inline(always)]
             fn round_even(x: Self) -> Self {
                 round::$float::round_even(x)
             }
-            #[inline]
+            #[inline(always)]
+            fn abs(x: Self) -> Self {
+                x.abs()
+            }
+            #[inline(always)]
+            fn copysign(x: Self, y: Self) -> Self {
+                x.copysign(y)
+            }
+            #[inline(always)]
             fn min(x: Self, y: Self) -> Self {
                 let lower = if y < x { y } else { x };
                 let equal = Self::from_bits(x.to_bits() | y.to_bits());
                 let number = if x == y { equal } else { lower };
                 if x.is_nan() { y } else { number }
             }
-            #[inline]
+            #[inline(always)]
             fn max(x: Self, y: Self) -> Self {
                 let upper = if y > x { y } else { x };
                 let equal = Self::from_bits(x.to_bits() & y.to_bits());
                 let number = if x == y { equal } else { upper };
                 if x.is_nan() { y } else { number }
             }
-            #[inline]
-            fn abs(x: Self) -> Self {
-                x.abs()
+            #[inline(always)]
+            fn sin(x: Self) -> Self {
+                if Self::angle_is_rare(x) {
+                    trigonometric::sin_rare(f64::from(x)) as Self
+                } else {
+                    Self::sin_usual(x)
+                }
             }
-            #[inline]
-            fn copysign(x: Self, y: Self) -> Self {
-                x.copysign(y)
+            #[inline(always)]
+            fn cos(x: Self) -> Self {
+                if Self::angle_is_rare(x) {
+                    trigonometric::cos_rare(f64::from(x)) as Self
+                } else {
+                    Self::cos_usual(x)
+                }
+            }
+            #[inline(always)]
+            fn tan(x: Self) -> Self {
+                if Self::angle_is_rare(x) {
+                    trigonometric::tan_rare(f64::from(x)) as Self
+                } else {
+                    Self::tan_usual(x)
+                }
+            }
+            #[inline(always)]
+            fn rem(x: Self, y: Self) -> Self {
+                if Self::rem_is_rare(x, y) {
+                    exact::rem_rare(f64::from(x), f64::from(y)) as Self
+                } else {
+                    Self::rem_usual(x, y)
+                }
             }
             $(
-                #[inline]
-                fn $name($($arg: Self),*) -> Self {
-                    libm::$source($($arg),*)
+                #[inline(always)]
+                fn $name($($arg: Self),*) -> $out {
+                    $module::$source($($arg),*)
                 }
             )*
         }
@@ -197,65 +263,99 @@ macro_rules! float {
 }
 
 float!(f32, {
-    cbrt => cbrtf(x);
-    sin => sinf(x);
-    cos => cosf(x);
-    tan => tanf(x);
-    asin => asinf(x);
-    acos => acosf(x);
-    atan => atanf(x);
-    atan2 => atan2f(y, x);
-    sinh => sinhf(x);
-    cosh => coshf(x);
-    tanh => tanhf(x);
-    asinh => asinhf(x);
-    acosh => acoshf(x);
-    atanh => atanhf(x);
-    exp => expf(x);
-    exp2 => exp2f(x);
-    exp_m1 => expm1f(x);
-    ln => logf(x);
-    ln_1p => log1pf(x);
-    log2 => log2f(x);
-    log10 => log10f(x);
-    pow => powf(x, y);
-    hypot => hypotf(x, y);
-    rem => fmodf(x, y);
-    fma => fmaf(x, y, z);
+    exponential::exp_f32 as exp(x) -> Self;
+    exponential::exp2_f32 as exp2(x) -> Self;
+    logarithm::ln_f32 as ln(x) -> Self;
+    logarithm::log2_f32 as log2(x) -> Self;
+    logarithm::log10_f32 as log10(x) -> Self;
+    power::pow_f32 as pow(x, y) -> Self;
+    power::hypot_f32 as hypot(x, y) -> Self;
+    widened::asin as asin(x) -> Self;
+    widened::acos as acos(x) -> Self;
+    widened::atan as atan(x) -> Self;
+    widened::atan2 as atan2(y, x) -> Self;
+    widened::sinh as sinh(x) -> Self;
+    widened::cosh as cosh(x) -> Self;
+    widened::tanh as tanh(x) -> Self;
+    widened::asinh as asinh(x) -> Self;
+    widened::acosh as acosh(x) -> Self;
+    widened::atanh as atanh(x) -> Self;
+    widened::exp_m1 as exp_m1(x) -> Self;
+    widened::ln_1p as ln_1p(x) -> Self;
+    widened::cbrt as cbrt(x) -> Self;
+    trigonometric::is_rare_f32 as angle_is_rare(x) -> bool;
+    trigonometric::sin_f32_usual as sin_usual(x) -> Self;
+    trigonometric::cos_f32_usual as cos_usual(x) -> Self;
+    trigonometric::tan_f32_usual as tan_usual(x) -> Self;
+    exact::rem_f32_is_rare as rem_is_rare(x, y) -> bool;
+    exact::rem_f32_usual as rem_usual(x, y) -> Self;
+    exact::fma_f32 as fma(x, y, z) -> Self;
 });
 
 float!(f64, {
-    cbrt => cbrt(x);
-    sin => sin(x);
-    cos => cos(x);
-    tan => tan(x);
-    asin => asin(x);
-    acos => acos(x);
-    atan => atan(x);
-    atan2 => atan2(y, x);
-    sinh => sinh(x);
-    cosh => cosh(x);
-    tanh => tanh(x);
-    asinh => asinh(x);
-    acosh => acosh(x);
-    atanh => atanh(x);
-    exp => exp(x);
-    exp2 => exp2(x);
-    exp_m1 => expm1(x);
-    ln => log(x);
-    ln_1p => log1p(x);
-    log2 => log2(x);
-    log10 => log10(x);
-    pow => pow(x, y);
-    hypot => hypot(x, y);
-    rem => fmod(x, y);
-    fma => fma(x, y, z);
+    exponential::exp as exp(x) -> Self;
+    exponential::exp2 as exp2(x) -> Self;
+    logarithm::ln as ln(x) -> Self;
+    logarithm::log2 as log2(x) -> Self;
+    logarithm::log10 as log10(x) -> Self;
+    power::pow as pow(x, y) -> Self;
+    power::hypot as hypot(x, y) -> Self;
+    inverse::asin as asin(x) -> Self;
+    inverse::acos as acos(x) -> Self;
+    inverse::atan as atan(x) -> Self;
+    inverse::atan2 as atan2(y, x) -> Self;
+    exponential::sinh as sinh(x) -> Self;
+    exponential::cosh as cosh(x) -> Self;
+    exponential::tanh as tanh(x) -> Self;
+    logarithm::asinh as asinh(x) -> Self;
+    logarithm::acosh as acosh(x) -> Self;
+    logarithm::atanh as atanh(x) -> Self;
+    exponential::exp_m1 as exp_m1(x) -> Self;
+    logarithm::ln_1p as ln_1p(x) -> Self;
+    power::cbrt as cbrt(x) -> Self;
+    trigonometric::is_rare as angle_is_rare(x) -> bool;
+    trigonometric::sin_usual as sin_usual(x) -> Self;
+    trigonometric::cos_usual as cos_usual(x) -> Self;
+    trigonometric::tan_usual as tan_usual(x) -> Self;
+    exact::rem_f64_is_rare as rem_is_rare(x, y) -> bool;
+    exact::rem_f64_usual as rem_usual(x, y) -> Self;
+    exact::fma_f64 as fma(x, y, z) -> Self;
 });
+
+/// Functions of `f32` that are those of `f64`, rounded.
+mod widened {
+    use super::{exponential, inverse, logarithm, power};
+
+    macro_rules! widened {
+        ($($module:ident :: $name:ident ( $($arg:ident),* );)*) => {$(
+            #[inline(always)]
+            pub(super) fn $name($($arg: f32),*) -> f32 {
+                $module::$name($(f64::from($arg)),*) as f32
+            }
+        )*};
+    }
+
+    widened! {
+        inverse::asin(x);
+        inverse::acos(x);
+        inverse::atan(x);
+        inverse::atan2(y, x);
+        exponential::sinh(x);
+        exponential::cosh(x);
+        exponential::tanh(x);
+        logarithm::asinh(x);
+        logarithm::acosh(x);
+        logarithm::atanh(x);
+        exponential::exp_m1(x);
+        logarithm::ln_1p(x);
+        power::cbrt(x);
+    }
+}
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident($($arg:ident),*);)*) => {$(
         $(#[$doc])*
-        #[inline]
+        #[inline(always)]
         pub fn $name<T: Float>($($arg: T),*) -> T {
             T::$name($($arg),*)
         }
@@ -344,21 +444,21 @@ functions! {
 ///
 /// A tiny negative `x` rounds up to the magnitude of `y` itself. NaN if `y` is zero or `x`
 /// infinite.
-#[inline]
+#[inline(always)]
 pub fn rem_euclid<T: Float>(x: T, y: T) -> T {
     let rest = T::rem(x, y);
     if rest < T::ZERO { rest + T::abs(y) } else { rest }
 }
 
 /// -1, 0 or 1 as `x` is negative, zero or positive; zeros and NaN are returned as they are.
-#[inline]
+#[inline(always)]
 pub fn sign<T: Float>(x: T) -> T {
     let one = T::copysign(T::ONE, x);
     if x == T::ZERO || T::nan(x) { x } else { one }
 }
 
 /// `x` minus [`floor`] of `x`: 0 to 1, and 1 itself for a tiny negative `x`; NaN for infinities.
-#[inline]
+#[inline(always)]
 pub fn fract<T: Float>(x: T) -> T {
     x - T::floor(x)
 }

@@ -11,27 +11,27 @@ macro_rules! rounding {
             /// From here upwards every value is an integer.
             const WHOLE: $float = 1.0 / $float::EPSILON;
 
-            #[inline]
+            #[inline(always)]
             pub(crate) fn round_even(x: $float) -> $float {
                 let size = x.abs();
                 let near = (size + WHOLE) - WHOLE;
                 if size < WHOLE { near.copysign(x) } else { x }
             }
 
-            #[inline]
+            #[inline(always)]
             pub(crate) fn floor(x: $float) -> $float {
                 let near = round_even(x);
                 if near > x { near - 1.0 } else { near }
             }
 
-            #[inline]
+            #[inline(always)]
             pub(crate) fn ceil(x: $float) -> $float {
                 let near = round_even(x);
                 let up = if near < x { near + 1.0 } else { near };
                 up.copysign(x)
             }
 
-            #[inline]
+            #[inline(always)]
             pub(crate) fn trunc(x: $float) -> $float {
                 let size = x.abs();
                 let near = round_even(size);
@@ -39,7 +39,7 @@ macro_rules! rounding {
                 down.copysign(x)
             }
 
-            #[inline]
+            #[inline(always)]
             pub(crate) fn round(x: $float) -> $float {
                 let size = x.abs();
                 let down = trunc(size);

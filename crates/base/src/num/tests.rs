@@ -152,6 +152,6 @@ fn elementary_functions_are_near_the_platforms() {
 #[test]
 fn bits_are_the_same_everywhere() {
     assert_eq!(sin(1e22_f64).to_bits(), (-0.852_200_849_767_188_8_f64).to_bits());
-    assert_eq!(exp(1.0_f64).to_bits(), std::f64::consts::E.next_up().to_bits());
+    assert_eq!(exp(1.0_f64).to_bits(), std::f64::consts::E.to_bits());
     assert_eq!(sin(0.5_f32).to_bits(), 0.479_425_55_f32.to_bits());
 }

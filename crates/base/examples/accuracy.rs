@@ -1,0 +1,155 @@
+//! Measures the elementary functions.
+//!
+//! `cargo run --release -p millstream-base --example accuracy` prints the largest error in ULP of
+//! each `f32` function, over every argument where it takes one, against that of `f64`. With
+//! `-- --dump` it prints arguments and results of the `f64` functions instead, for
+//! `tools/accuracy.py`, which measures those with mpmath.
+
+use std::thread;
+
+use millstream_base::num;
+
+/// Elements computed at a time.
+const BLOCK: usize = 256;
+
+/// Results of each function that are printed.
+const N_DUMPED: usize = 20_000;
+
+macro_rules! for_each {
+    ($call:ident: $($name:ident)*) => {
+        $($call(stringify!($name), num::$name::<f32>, num::$name::<f64>);)*
+    };
+}
+
+macro_rules! for_all {
+    ($one:ident, $two:ident) => {
+        for_each!($one: sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 exp_m1 ln ln_1p log2 log10 cbrt);
+        for_each!($two: pow atan2 hypot);
+    };
+}
+
+/// The distance of a result from the exact value, in units of the last place of `f32` there.
+fn ulps(found: f32, exact: f64) -> f64 {
+    let nearest = exact as f32;
+    if found.is_nan() || nearest.is_nan() {
+        return if found.is_nan() && nearest.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if nearest.is_infinite() || found.is_infinite() {
+        return if found == nearest { 0.0 } else { f64::INFINITY };
+    }
+    if found == 0.0 && nearest == 0.0 && exact == 0.0 {
+        return if found.is_sign_negative() == exact.is_sign_negative() {
+            0.0
+        } else {
+            f64::INFINITY
+        };
+    }
+    let exponent = (((exact.to_bits() >> 52) & 0x7FF) as i32 - 1023).max(-126);
+    (f64::from(found) - exact).abs() * 2.0_f64.powi(23 - exponent)
+}
+
+/// A small generator of numbers: a multiplicative congruence, upper bits used.
+struct Dice(u64);
+
+impl Dice {
+    fn bits(&mut self) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 ^ self.0 >> 29
+    }
+
+    /// Any bits, or a number below 1000, 8 or 1 in size, or near 1.
+    fn float(&mut self) -> f64 {
+        let unit = (self.bits() >> 11) as f64 / 4_503_599_627_370_496.0 - 1.0;
+        match self.bits() >> 40 & 7 {
+            0 | 1 => f64::from_bits(self.bits()),
+            2 => unit * 1000.0,
+            3 | 4 => unit * 8.0,
+            5 | 6 => unit,
+            _ => 1.0 + unit * 1e-2,
+        }
+    }
+}
+
+/// The worst among the arguments whose bits, in blocks, are those of `part` modulo `parts`.
+fn worst_of_part(
+    function: impl Fn(f32) -> f32,
+    exact: impl Fn(f64) -> f64,
+    part: u32,
+    parts: u32,
+) -> (f64, f32) {
+    let (mut worst, mut at) = (0.0, 0.0);
+    let (mut found, mut wanted) = ([0.0; BLOCK], [0.0; BLOCK]);
+    for block in (part..=u32::MAX / BLOCK as u32).step_by(parts as usize) {
+        let x = |i: usize| f32::from_bits(block * BLOCK as u32 + i as u32);
+        for i in 0..BLOCK {
+            found[i] = function(x(i));
+        }
+        for i in 0..BLOCK {
+            wanted[i] = exact(f64::from(x(i)));
+        }
+        for i in 0..BLOCK {
+            let error = ulps(found[i], wanted[i]);
+            if error > worst {
+                (worst, at) = (error, x(i));
+            }
+        }
+    }
+    (worst, at)
+}
+
+fn measure_one(
+    name: &str,
+    function: impl Fn(f32) -> f32 + Copy + Send,
+    exact: impl Fn(f64) -> f64 + Copy + Send,
+) {
+    let parts = thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let (worst, at) = thread::scope(|scope| {
+        let workers: Vec<_> = (0..parts)
+            .map(|part| scope.spawn(move || worst_of_part(function, exact, part, parts)))
+            .collect();
+        let found = workers.into_iter().map(|worker| worker.join().unwrap_or((f64::INFINITY, 0.0)));
+        found.fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
+    });
+    println!("{name:8} {worst:9.5} ULP at {at:e}");
+}
+
+fn measure_two(name: &str, function: impl Fn(f32, f32) -> f32, exact: impl Fn(f64, f64) -> f64) {
+    let mut dice = Dice(1);
+    let (mut worst, mut at) = (0.0, (0.0, 0.0));
+    for _ in 0..100_000_000 {
+        let (x, y) = (dice.float() as f32, dice.float() as f32);
+        let error = ulps(function(x, y), exact(f64::from(x), f64::from(y)));
+        if error > worst {
+            (worst, at) = (error, (x, y));
+        }
+    }
+    println!("{name:8} {worst:9.5} ULP at {:e} {:e}", at.0, at.1);
+}
+
+fn dump_one(name: &str, _: fn(f32) -> f32, function: fn(f64) -> f64) {
+    let mut dice = Dice(2);
+    for _ in 0..N_DUMPED {
+        let x = dice.float();
+        println!("{name} {:016x} {:016x}", x.to_bits(), function(x).to_bits());
+    }
+}
+
+fn dump_two(name: &str, _: fn(f32, f32) -> f32, function: fn(f64, f64) -> f64) {
+    let mut dice = Dice(3);
+    for _ in 0..N_DUMPED {
+        let (x, y) = (dice.float(), dice.float());
+        let bits = function(x, y).to_bits();
+        println!("{name} {:016x} {:016x} {bits:016x}", x.to_bits(), y.to_bits());
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    if args.get(1).is_some_and(|flag| flag == "--dump") {
+        for_all!(dump_one, dump_two);
+        return;
+    }
+    println!("f32, largest error");
+    for_all!(measure_one, measure_two);
+}

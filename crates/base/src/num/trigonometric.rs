@@ -1,0 +1,217 @@
+//! Sine, cosine and tangent.
+//!
+//! Multiples of pi / 2 (in f32 of pi) are subtracted in parts, of which products with a whole
+//! number are exact (W. J. Cody, W. Waite, as in `exponential`). Angles too large for that take a
+//! way of their own ([`reduce`]), with integers; loops over columns treat them behind all others,
+//! so that the usual way is one without branches.
+
+use super::constants::{COS, FRAC_PI_2, FRAC_PI_2_F32, PI_F32, SIN, SIN_F32, TWO_OVER_PI};
+use super::exact::{nearest, ordered_sum, polynomial, power_of_two, product, sum};
+
+/// Larger angles are rare: 2^20 multiples of pi / 2, less some.
+const LARGE: f64 = 1_600_000.0;
+/// Larger angles are rare in f32: 2^22 multiples of pi, less some.
+const LARGE_F32: f32 = 13_000_000.0;
+
+#[inline(always)]
+pub(super) fn is_rare(x: f64) -> bool {
+    (x.abs() > LARGE) & (x.abs() < f64::INFINITY)
+}
+
+#[inline(always)]
+pub(super) fn is_rare_f32(x: f32) -> bool {
+    (x.abs() > LARGE_F32) & (x.abs() < f32::INFINITY)
+}
+
+/// An angle as `quarters` of a turn, of which the lowest two bits count, and a rest in two parts.
+#[derive(Clone, Copy)]
+struct Angle {
+    quarters: u64,
+    rest: f64,
+    low: f64,
+}
+
+#[inline(always)]
+fn reduce_usual(x: f64) -> Angle {
+    let (n, quarters) = nearest(x * std::f64::consts::FRAC_2_PI);
+    let (near, error) = sum(x - n * FRAC_PI_2[0], -(n * FRAC_PI_2[1]));
+    let (near, error_2) = sum(near, -(n * FRAC_PI_2[2]));
+    let (rest, low) = ordered_sum(near, (error + error_2) - n * FRAC_PI_2[3]);
+    Angle { quarters, rest, low }
+}
+
+/// 64 bits of 2 / pi, `skipped` bits behind the point; negative places hold zeros.
+fn window(skipped: usize) -> u64 {
+    let word = |i: usize| if i == 0 { 0 } else { TWO_OVER_PI[i - 1] };
+    let (index, shift) = (skipped / 64, skipped % 64);
+    if shift == 0 { word(index) } else { word(index) << shift | word(index + 1) >> (64 - shift) }
+}
+
+/// Multiplies the angle with those bits of 2 / pi that decide the quarter of the turn and the rest
+/// (M. Payne, R. Hanek, "Radian reduction for trigonometric functions", SIGNUM 18, 1983).
+///
+/// For finite angles from 2^19 upwards.
+fn reduce(x: f64) -> Angle {
+    let bits = x.abs().to_bits();
+    let mantissa = u128::from(bits & ((1 << 52) - 1) | 1 << 52);
+    let exponent = (bits >> 52) as i32 - 1075;
+    // Bits that count for whole turns only are left out: what follows is modulo 4 quarters.
+    let skipped = (exponent - 2 + 64) as usize;
+    let low = mantissa * u128::from(window(skipped + 128));
+    let middle = mantissa * u128::from(window(skipped + 64)) + (low >> 64);
+    let high = mantissa * u128::from(window(skipped)) + (middle >> 64);
+    let quarters = (high as u64) >> 62;
+    // The fraction of a quarter, as 190 bits from the top of three words.
+    let above =
+        ((high << 64) | (middle & u128::from(u64::MAX))) << 2 | u128::from(low as u64 >> 62);
+    let below = (low as u64) << 2;
+    let up = above >> 127 == 1;
+    let (above, below) = if up { negative(above, below) } else { (above, below) };
+    let zeros = above.leading_zeros();
+    let digits = if zeros == 0 {
+        above
+    } else {
+        above << zeros | u128::from(below) >> 64_u32.saturating_sub(zeros)
+    };
+    let high_part = (digits >> 75) as u64;
+    let low_part = (digits >> 22) as u64 & ((1 << 53) - 1);
+    let size = power_of_two(-f64::from(zeros));
+    let turn = high_part as f64 * power_of_two(-53.0) * size;
+    let turn_low = low_part as f64 * power_of_two(-106.0) * size;
+    let (rest, rest_low) = product(turn, std::f64::consts::FRAC_PI_2);
+    let rest_low =
+        rest_low + turn * super::constants::FRAC_PI_2_LOW + turn_low * std::f64::consts::FRAC_PI_2;
+    let (rest, low) = ordered_sum(rest, rest_low);
+    let (rest, low) = if up { (-rest, -low) } else { (rest, low) };
+    let quarters = quarters + u64::from(up);
+    if x < 0.0 {
+        Angle { quarters: quarters.wrapping_neg(), rest: -rest, low: -low }
+    } else {
+        Angle { quarters, rest, low }
+    }
+}
+
+/// Two's complement over both words.
+fn negative(above: u128, below: u64) -> (u128, u64) {
+    let (below, carry) = (!below).overflowing_add(1);
+    ((!above).wrapping_add(u128::from(carry)), below)
+}
+
+/// The sine of the rest, in two parts.
+#[inline(always)]
+fn sin_rest(angle: Angle) -> (f64, f64) {
+    let Angle { rest, low, .. } = angle;
+    let z = rest * rest;
+    ordered_sum(rest, z * (rest * polynomial(z, &SIN) - 0.5 * low) + low)
+}
+
+/// The cosine of the rest, in two parts.
+#[inline(always)]
+fn cos_rest(angle: Angle) -> (f64, f64) {
+    let Angle { rest, low, .. } = angle;
+    let z = rest * rest;
+    let (near, error) = ordered_sum(1.0, -0.5 * z);
+    ordered_sum(near, error + (z * z * polynomial(z, &COS) - rest * low))
+}
+
+/// `value` or, where that bit of `quarters` is set, `-value`.
+#[inline(always)]
+fn turn(value: f64, quarters: u64, bit: u32) -> f64 {
+    f64::from_bits(value.to_bits() ^ (quarters >> bit << 63))
+}
+
+#[inline(always)]
+fn sin_of(angle: Angle) -> f64 {
+    let ((sin, _), (cos, _)) = (sin_rest(angle), cos_rest(angle));
+    turn(if angle.quarters & 1 == 0 { sin } else { cos }, angle.quarters, 1)
+}
+
+#[inline(always)]
+fn cos_of(angle: Angle) -> f64 {
+    sin_of(Angle { quarters: angle.quarters.wrapping_add(1), ..angle })
+}
+
+#[inline(always)]
+fn tan_of(angle: Angle) -> f64 {
+    let ((sin, sin_low), (cos, cos_low)) = (sin_rest(angle), cos_rest(angle));
+    let odd = angle.quarters & 1 != 0;
+    let (above, above_low) = if odd { (cos, cos_low) } else { (sin, sin_low) };
+    let (below, below_low) = if odd { (sin, sin_low) } else { (cos, cos_low) };
+    let quotient = above / below;
+    let (back, back_low) = product(quotient, below);
+    let rest = ((above - back) - back_low) + (above_low - quotient * below_low);
+    turn(quotient + rest / below, angle.quarters, 0)
+}
+
+#[inline(always)]
+pub(super) fn sin_usual(x: f64) -> f64 {
+    let result = sin_of(reduce_usual(x));
+    if x == 0.0 { x } else { result }
+}
+
+#[inline(always)]
+pub(super) fn cos_usual(x: f64) -> f64 {
+    cos_of(reduce_usual(x))
+}
+
+#[inline(always)]
+pub(super) fn tan_usual(x: f64) -> f64 {
+    let result = tan_of(reduce_usual(x));
+    // Where the rest is tiny, parts of products underflow.
+    if x.abs() < 1e-9 { x } else { result }
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn sin_rare(x: f64) -> f64 {
+    sin_of(reduce(x))
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn cos_rare(x: f64) -> f64 {
+    cos_of(reduce(x))
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn tan_rare(x: f64) -> f64 {
+    tan_of(reduce(x))
+}
+
+/// Sine of `x - n pi` with the sign for `n`, whose lowest bit is that of `bits`.
+#[inline(always)]
+fn sin_short(x: f64, n: f64, bits: u64) -> f32 {
+    let rest = (x - n * PI_F32[0]) - n * PI_F32[1];
+    let z = rest * rest;
+    turn(rest + rest * z * polynomial(z, &SIN_F32), bits, 0) as f32
+}
+
+#[inline(always)]
+pub(super) fn sin_f32_usual(x: f32) -> f32 {
+    let wide = f64::from(x);
+    let (n, bits) = nearest(wide * std::f64::consts::FRAC_1_PI);
+    let result = sin_short(wide, n, bits);
+    if x == 0.0 { x } else { result }
+}
+
+#[inline(always)]
+pub(super) fn cos_f32_usual(x: f32) -> f32 {
+    let wide = f64::from(x);
+    let (n, bits) = nearest(wide * std::f64::consts::FRAC_1_PI + 0.5);
+    sin_short(wide, n - 0.5, bits)
+}
+
+#[inline(always)]
+pub(super) fn tan_f32_usual(x: f32) -> f32 {
+    let wide = f64::from(x);
+    let (n, quarters) = nearest(wide * std::f64::consts::FRAC_2_PI);
+    let rest = (wide - n * FRAC_PI_2_F32[0]) - n * FRAC_PI_2_F32[1];
+    let z = rest * rest;
+    let sin = rest + rest * z * polynomial(z, &SIN);
+    let cos = 1.0 - z * (0.5 - z * polynomial(z, &COS));
+    let odd = quarters & 1 != 0;
+    let (above, below) = if odd { (cos, sin) } else { (sin, cos) };
+    let result = turn(above / below, quarters, 0) as f32;
+    if x == 0.0 { x } else { result }
+}

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Computes the constants of `crates/base/src/num/constants.rs`; needs mpmath.
+
+    python3 tools/minimax.py > crates/base/src/num/constants.rs
+
+Polynomials are best approximations in the sense of the largest weighted error, found by the
+exchange algorithm of Remez (E. Remez, 1934; as described in W. J. Cody, W. Fraser, J. F. Hart,
+"Rational Chebyshev approximation using linear equations", Numer. Math. 12, 1968). Each line says
+the largest error, weighted, before coefficients are rounded to f64. The functions are what is left
+of a Taylor series behind its first exact terms; see `elementary.rs` for how each is used.
+"""
+import struct
+from mpmath import mp, mpf
+
+mp.dps = 60
+
+
+def remez(f, weight, a, b, degree):
+    """Coefficients, lowest first, of the polynomial with the least max |(p - f) weight|."""
+    a, b = mpf(a), mpf(b)
+    n = degree + 2
+    points = [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * (i + mpf(1) / 2) / n) for i in range(n)]
+    grid = [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * i / (24 * n)) for i in range(24 * n + 1)]
+    # Weights may vanish at 0, which no point may therefore be.
+    points = [x if abs(x) > (b - a) * mpf(10) ** -12 else (b - a) / 1000 for x in points]
+    if a == 0:
+        grid = grid[1:]
+    elif a < 0 < b:
+        grid = [x for x in grid if abs(x) > (b - a) * mpf(10) ** -12]
+    values, weights = [f(x) for x in grid], [weight(x) for x in grid]
+    for _ in range(12):
+        system, right = mp.matrix(n, n), mp.matrix(n, 1)
+        for i, x in enumerate(points):
+            for j in range(degree + 1):
+                system[i, j] = x**j
+            system[i, degree + 1] = (-1) ** i / weight(x)
+            right[i] = f(x)
+        solution = mp.lu_solve(system, right)
+        coefficients = [solution[j] for j in range(degree + 1)]
+        errors = [(mp.polyval(coefficients[::-1], x) - v) * w for x, v, w in zip(grid, values, weights)]
+        peaks = []
+        for x, e in zip(grid, errors):
+            if peaks and (e > 0) == (peaks[-1][1] > 0):
+                if abs(e) > abs(peaks[-1][1]):
+                    peaks[-1] = (x, e)
+            else:
+                peaks.append((x, e))
+        while len(peaks) > n:
+            peaks.pop(0 if abs(peaks[0][1]) < abs(peaks[-1][1]) else -1)
+        largest = max(abs(e) for _, e in peaks)
+        if len(peaks) < n or largest < abs(solution[degree + 1]) * mpf("1.02"):
+            break
+        points = [x for x, _ in peaks]
+    return coefficients, max(abs(e) for e in errors)
+
+
+def rest(f, x0):
+    """`f` away from 0, its value `x0` there."""
+    return lambda x: f(x) if abs(x) > mpf(10) ** -9 else mpf(x0)
+
+
+def cut(x, bits):
+    """`x` with its leading `bits` bits."""
+    m, e = mp.frexp(x)
+    return mp.ldexp(mp.floor(mp.ldexp(m, bits)), e - bits)
+
+
+def bits(x):
+    return "0x%016x" % struct.unpack("<Q", struct.pack("<d", float(x)))[0]
+
+
+def number(x):
+    text = repr(float(x))
+    mantissa, _, exponent = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    group = lambda digits, size: "_".join(digits[i : i + size] for i in range(0, len(digits), size))
+    fraction = group(fraction, 3) or "0"
+    return whole + "." + fraction + ("e" + str(int(exponent)) if exponent else "")
+
+
+def constant(name, about, value):
+    print(f"/// {about}")
+    print(f"pub(super) const {name}: f64 = {number(value)};")
+
+
+def parts(name, about, value, lengths):
+    """`value` as a sum of numbers of so many bits, the last rounded."""
+    found = []
+    for length in lengths[:-1]:
+        part = cut(value, length)
+        found.append(part)
+        value -= part
+    found.append(value)
+    print(f"/// {about}")
+    print(f"pub(super) const {name}: [f64; {len(found)}] = [")
+    for part in found:
+        print(f"    {number(part)},")
+    print("];")
+
+
+def polynomial(name, about, f, weight, a, b, degree):
+    coefficients, error = remez(f, weight, a, b, degree)
+    size = mp.nstr(mp.log(error, 2), 4)
+    print(f"/// {about}; error 2^{size}.")
+    print(f"pub(super) const {name}: [f64; {degree + 1}] = [")
+    for c in coefficients:
+        print(f"    {number(c)},")
+    print("];")
+
+
+def main():
+    print("//! Constants of the elementary functions; written by `tools/minimax.py`, which says how.")
+    print()
+    pi, ln2, one = mp.pi, mp.log(2), mpf(1)
+    parts("LN_2", "ln 2 as a number of 32 bits and the rest.", ln2, [32, 53])
+    parts("LN_2_26", "ln 2 as a number of 26 bits and the rest.", ln2, [26, 53])
+    parts("LOG2_E", "1 / ln 2 as a number of 26 bits and the rest.", 1 / ln2, [26, 53])
+    parts("LOG10_E", "1 / ln 10 as a number of 26 bits and the rest.", 1 / mp.log(10), [26, 53])
+    parts("LOG10_2", "log10 2 as a number of 32 bits and the rest.", mp.log(2, 10), [32, 53])
+    parts("LN_2_POW", "ln 2 in three parts, two of 32 bits.", ln2, [32, 32, 53])
+    parts("FRAC_PI_2", "pi / 2 in four parts, three of 33 bits.", pi / 2, [33, 33, 33, 53])
+    parts("FRAC_PI_2_F32", "pi / 2 as a number of 29 bits and the rest.", pi / 2, [29, 53])
+    parts("PI_F32", "pi as a number of 29 bits and the rest.", pi, [29, 53])
+    parts("THIRD", "1 / 3 and what it is more than that.", one / 3, [53, 53])
+    constant("FRAC_PI_2_LOW", "What pi / 2 is more than the nearest f64.", pi / 2 - mpf(float(pi / 2)))
+    constant("PI_LOW", "What pi is more than the nearest f64.", pi - mpf(float(pi)))
+    constant("FRAC_PI_4_LOW", "What pi / 4 is more than the nearest f64.", pi / 4 - mpf(float(pi / 4)))
+    mp.dps = 420
+    digits = int(mp.floor(mp.ldexp(2 / mp.pi, 64 * 20)))
+    mp.dps = 60
+    print("/// The first 1280 bits of 2 / pi behind the point, highest first.")
+    print("pub(super) const TWO_OVER_PI: [u64; 20] = [")
+    for i in range(20):
+        word = "%016x" % (digits >> (64 * (19 - i)) & (2**64 - 1))
+        print("    0x" + "_".join(word[j : j + 4] for j in range(0, 16, 4)) + ",")
+    print("];")
+
+    half = ln2 / 2 * mpf("1.0001")
+    exp_rest = rest(lambda r: (mp.expm1(r) - r) / r**2, one / 2)
+    polynomial("EXP", "(e^r - 1 - r) / r^2 for |r| up to ln 2 / 2", exp_rest, lambda r: r**2, -half, half, 10)
+    polynomial("EXP_F32", "(e^r - 1 - r) / r^2, short", exp_rest, lambda r: r**2, -half, half, 5)
+    polynomial(
+        "EXP2_F32", "(2^r - 1) / r for |r| up to 1/2",
+        rest(lambda r: mp.expm1(r * ln2) / r, ln2), abs, mpf("-0.50001"), mpf("0.50001"), 6,
+    )
+    z = (pi / 4 * mpf("1.0001")) ** 2
+    root = mp.sqrt
+    polynomial(
+        "SIN", "(sin r - r) / r^3 over z = r^2, |r| up to pi / 4",
+        rest(lambda z: (mp.sin(root(z)) / root(z) - 1) / z, -one / 6), abs, 0, z, 5,
+    )
+    polynomial(
+        "COS", "(cos r - 1 + z / 2) / z^2 over z = r^2, |r| up to pi / 4",
+        rest(lambda z: (mp.cos(root(z)) - 1 + z / 2) / z**2, one / 24), lambda z: z**2, 0, z, 5,
+    )
+    polynomial(
+        "SIN_F32", "(sin r - r) / r^3 over z = r^2, |r| up to pi / 2",
+        rest(lambda z: (mp.sin(root(z)) / root(z) - 1) / z, -one / 6),
+        lambda z: z / (mp.sin(root(z)) / root(z)), 0, (pi / 2 * mpf("1.0001")) ** 2, 4,
+    )
+    s = ((root(mpf(2)) - 1) / (root(mpf(2)) + 1) * mpf("1.0001")) ** 2
+    atanh_rest = lambda z: (mp.atanh(root(z)) / root(z) - 1) / z
+    polynomial(
+        "LN", "2 (atanh s - s) / s^3 over z = s^2, 1 + f = (1 + s) / (1 - s)",
+        rest(lambda z: 2 * atanh_rest(z), one * 2 / 3), abs, 0, s, 6,
+    )
+    polynomial(
+        "LN_POW", "(atanh s - s - s^3 / 3) / s^5 over z = s^2",
+        rest(lambda z: (atanh_rest(z) - one / 3) / z, one / 5), lambda z: z**2, 0, s, 7,
+    )
+    polynomial(
+        "LN_F32", "(ln(1 + f) - f) / f^2 for 1 + f from sqrt(1/2) to sqrt 2",
+        rest(lambda f: (mp.log1p(f) - f) / f**2, -one / 2), lambda f: abs(f * f / mp.log1p(f)),
+        root(one / 2) * mpf("0.99999") - 1, root(mpf(2)) * mpf("1.00001") - 1, 9,
+    )
+    polynomial(
+        "ASIN", "(asin x - x) / x^3 over z = x^2, |x| up to 1/2",
+        rest(lambda z: (mp.asin(root(z)) / root(z) - 1) / z, one / 6), abs, 0, mpf("0.2501"), 12,
+    )
+    t = (root(mpf(2)) - 1) * mpf("1.0001")
+    atan_rest = rest(lambda z: (mp.atan(root(z)) / root(z) - 1) / z, -one / 3)
+    polynomial("ATAN", "(atan t - t) / t^3 over z = t^2, |t| up to tan(pi / 8)", atan_rest, abs, 0, t**2, 11)
+    polynomial(
+        "SINH", "(sinh x - x) / x^3 over z = x^2, |x| up to 1",
+        rest(lambda z: (mp.sinh(root(z)) / root(z) - 1) / z, one / 6), abs, 0, mpf("1.001"), 7,
+    )
+
+
+if __name__ == "__main__":
+    main()
