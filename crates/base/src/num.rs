@@ -21,13 +21,13 @@
 //! NaNs are one value: which payload a result carries is not defined. [`Float::canonical`] gives
 //! the one that readers of bits see.
 
-#[cfg(test)]
-mod accuracy;
 #![expect(
     clippy::needless_bitwise_bool,
     reason = "`&` and `|` on conditions have no branches, which SIMD asks for"
 )]
 
+#[cfg(test)]
+mod accuracy;
 mod constants;
 mod exact;
 mod exponential;
