@@ -23,7 +23,7 @@ pub(crate) enum State {
     Partial,
     /// Everything is.
     Full,
-    /// The step, or one that it reads, failed.
+    /// Nothing ever will be: the step, or one that it reads, failed whatever the cells.
     Failed,
     /// Everything was, and its last user has run.
     Released,
@@ -55,6 +55,15 @@ pub(crate) struct Rest {
     pub(crate) uses_left: u32,
     /// The cells that are computed, of a slot that is computed in part.
     pub(crate) done: Option<Box<Mask>>,
+    /// Cells that are known to fail: a demand for one of them fails.
+    pub(crate) bad: Option<Box<Bad>>,
+}
+
+/// Cells that fail. The shape may lack axes of the step; then all cells over those of the mask fail.
+#[derive(Clone, Debug)]
+pub(crate) struct Bad {
+    pub(crate) shape: ShapeId,
+    pub(crate) cells: Mask,
 }
 
 impl Rest {
@@ -63,6 +72,7 @@ impl Rest {
             shape: Shapes::scalar(),
             uses_left: if step.is_local { step.n_users } else { u32::MAX },
             done: None,
+            bad: None,
         }
     }
 }
@@ -188,6 +198,6 @@ mod tests {
     fn slots_are_small() {
         assert_eq!(size_of::<Head>(), 8);
         assert_eq!(size_of::<Outputs>(), 24);
-        assert_eq!(size_of::<Rest>(), 16);
+        assert_eq!(size_of::<Rest>(), 24);
     }
 }

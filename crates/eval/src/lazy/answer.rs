@@ -141,7 +141,7 @@ impl<'a> Evaluation<'a> {
             return Err(EvalError::Bytes { limit: self.limits.bytes });
         }
         let place = self.place(source, root);
-        if self.has_failed(place) {
+        if self.has_failed(place, &Demand::Full).unwrap_or(true) {
             return Ok(None);
         }
         let (data, shape) = self.read(place);

@@ -42,8 +42,9 @@ impl Evaluation<'_> {
         if self.stack[top].phase == 1 {
             self.stack[top].phase = 2;
             let selector = self.place(sources[0], frame);
-            if self.has_failed(selector) {
-                self.fail_with_input(top);
+            let demand = self.stack[top].demand.clone();
+            if self.has_failed(selector, &demand)? {
+                self.fail_with_input(top, selector)?;
                 return Ok(Progress::Done);
             }
             let arms = self.split(top, sources)?;
@@ -116,14 +117,14 @@ impl Evaluation<'_> {
     ) -> Result<(), Stop> {
         let mut taken = Vec::with_capacity(arms.len());
         let mut shape = arms[0].0;
-        for (source, (_, mask)) in sources[1..].iter().zip(arms) {
+        for (source, (selected, mask)) in sources[1..].iter().zip(arms) {
             if mask.is_empty() {
                 continue;
             }
             let place = self.place(*source, frame);
-            if self.has_failed(place) {
-                self.fail_with_input(top);
-                return Ok(());
+            let demand = self.cells(*selected, mask, top)?;
+            if self.has_failed(place, &demand)? {
+                return self.fail_with_arm(top, place, *selected, mask);
             }
             let (_, arm_shape) = self.read(place);
             shape = self.shapes.union(shape, arm_shape);

@@ -34,13 +34,13 @@ impl Evaluation<'_> {
             panic!("what varies along an axis is a column");
         };
         if self.shapes.depends_on(shape, axis) {
-            self.fail(
+            let failed = self.fail(
                 top,
                 "it reduces along an axis on which the length of a loop around it depends".into(),
                 Some("move the reduction out of the inner loop".into()),
                 None,
             );
-            return Ok(None);
+            return failed.map(|()| None);
         }
         self.cut(&column, shape, axis).map(Some)
     }

@@ -12,6 +12,7 @@
 
 mod answer;
 mod choose;
+mod failure;
 mod gather;
 mod run;
 mod scalar;
@@ -86,18 +87,22 @@ struct Task {
 /// What a task with scopes or arms found out and needs again when it runs.
 #[derive(Debug, Default)]
 struct Pending {
-    /// For each input with a scope: the context of what is linked and the axis to gather.
+    /// For each input with a scope what was asked of it.
     bodies: Vec<Body>,
     /// For each arm of a choice the cells that take it, over the shape.
     arms: Vec<(ShapeId, Mask)>,
 }
 
 /// One input with a scope, ready to be asked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Body {
     input: u16,
+    /// The context of what is linked.
     frame: FrameId,
+    /// The axis to gather.
     gather: Option<Gather>,
+    /// What is asked; nothing where the axis has no cells.
+    demand: Option<Demand>,
 }
 
 /// The axis along which an input is gathered into lists.

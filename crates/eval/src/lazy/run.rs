@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use millstream_base::id::Id;
 use millstream_base::{Column, Mask, Type, Value};
 use millstream_ir::LogDetail;
-use millstream_ir::answer::{Fate, NodeFailure, RunReason, SkipReason};
+use millstream_ir::answer::{Fate, RunReason, SkipReason};
 use millstream_ir::plan::StepId;
 use millstream_kernel::form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
 use millstream_kernel::function::Output;
@@ -18,7 +18,7 @@ use super::choose::overwrite;
 use super::{Cells, Demand, Evaluation, Place, Stop, Task};
 use crate::lanes::{lane_slice, lane_slice_mut, push_lanes};
 use crate::shape::{CellMap, ShapeId, Shapes};
-use crate::store::{Outputs, SlotId, State};
+use crate::store::{Outputs, State};
 
 /// What kernels work in, kept between runs.
 #[derive(Debug, Default)]
@@ -85,9 +85,9 @@ impl<'a> Evaluation<'a> {
         let mut places: SmallVec<[Place; 4]> = SmallVec::new();
         for source in plan.inputs_of(&plan.steps[step]) {
             let place = self.place(*source, frame);
-            if self.has_failed(place) {
-                self.fail_with_input(top);
-                return Ok(());
+            let demand = self.stack[top].demand.clone();
+            if self.has_failed(place, &demand)? {
+                return self.fail_with_input(top, place);
             }
             places.push(place);
         }
@@ -243,8 +243,11 @@ impl<'a> Evaluation<'a> {
             });
         }
         let mut owned: SmallVec<[Option<Data>; 4]> = SmallVec::new();
+        let mut taken: SmallVec<[Place; 4]> = SmallVec::new();
         for (place, input) in places.iter().zip(&instance.inputs) {
-            owned.push(if input.mutable { self.take_last(top, *place) } else { None });
+            let data = if input.mutable { self.take_last(top, *place) } else { None };
+            taken.extend(data.is_some().then_some(*place));
+            owned.push(data);
         }
         let result = {
             let mut arguments: Vec<Argument<'_>> = Vec::with_capacity(places.len());
@@ -257,17 +260,22 @@ impl<'a> Evaluation<'a> {
             call(function, &mask, n_cells, self.limits, &mut arguments, &mut outputs)
         };
         if let Err(failure) = result {
+            // What was taken is gone; a later demand for other cells computes it again.
+            for place in taken {
+                if let Place::Slot(slot, _) = place {
+                    self.store.set_state(slot, State::Empty);
+                }
+            }
             let element = failure.element.map(|element| (element, shape));
-            self.fail(top, failure.message, failure.help, element);
-            return Ok(());
+            return self.fail(top, failure.message, failure.help, element);
         }
         let mut results = Vec::with_capacity(outputs.len());
         for (k, output) in outputs.into_iter().enumerate() {
             results.push(match output {
                 Output::Ignored => None,
                 Output::Wanted(_) => {
-                    self.fail(top, format!("the node type gives no output {k}"), None, None);
-                    return Ok(());
+                    let message = format!("the node type gives no output {k}");
+                    return self.fail(top, message, None, None);
                 }
                 Output::Done(data) => Some(self.merged(top, k, data, &mask, n_cells, shape)),
             });
@@ -439,42 +447,6 @@ impl<'a> Evaluation<'a> {
         if let Data::Many(column) = data {
             self.buffers.give(column);
         }
-    }
-
-    /// Marks the step of a task as failed for a reason of its own.
-    pub(super) fn fail(
-        &mut self,
-        top: usize,
-        message: String,
-        help: Option<String>,
-        element: Option<(usize, ShapeId)>,
-    ) {
-        let Task { step, slot, .. } = self.stack[top];
-        let mut cell = Vec::new();
-        if let Some((element, shape)) = element {
-            for (axis, position) in self.shapes.coordinates(shape, element) {
-                let name = self.request_axes.iter().find(|(known, _)| *known == axis);
-                cell.push((name.map_or("item", |(_, name)| *name), position));
-            }
-        }
-        let path = self.plan.paths.get(self.plan.steps[step].path);
-        self.failures.push(NodeFailure { path, message, help, cell });
-        self.log_run(step, 0, 0);
-        self.set_failed(slot);
-    }
-
-    /// Marks the step of a task as failed because it has too many cells.
-    pub(super) fn fail_for_cells(&mut self, top: usize) {
-        let limit = self.limits.list_length;
-        let help = Some("raise `list_length` in the limits if this is meant".into());
-        self.pending.remove(&self.stack[top].slot);
-        self.gathered.clear();
-        self.fail(top, format!("more than {limit} cells"), help, None);
-    }
-
-    pub(super) fn set_failed(&mut self, slot: SlotId) {
-        self.store.set_state(slot, State::Failed);
-        *self.store.outputs_mut(slot) = Outputs::None;
     }
 
     pub(super) fn log_run(&mut self, step: StepId, elements: usize, bytes: usize) {

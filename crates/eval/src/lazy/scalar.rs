@@ -95,7 +95,11 @@ impl Evaluation<'_> {
     pub(super) fn short_way(&mut self, top: usize) -> Short {
         let plan = self.plan;
         let Task { step, frame, slot, ref demand, .. } = self.stack[top];
-        if !matches!(demand, Demand::Full) || self.store.state(slot) != State::Empty {
+        // After a failure an input may stay empty, which only the long way understands.
+        if !matches!(demand, Demand::Full)
+            || self.store.state(slot) != State::Empty
+            || !self.failures.is_empty()
+        {
             return Short::No;
         }
         let at = &plan.steps[step];

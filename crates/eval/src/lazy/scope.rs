@@ -56,8 +56,9 @@ impl<'a> Evaluation<'a> {
             self.stack[top].phase = 2;
             for argument in self.arguments(top, instance) {
                 let place = self.place(sources[argument], frame);
-                if self.has_failed(place) {
-                    self.fail_with_input(top);
+                let demand = self.stack[top].demand.clone();
+                if self.has_failed(place, &demand)? {
+                    self.fail_with_input(top, place)?;
                     return Ok(Progress::Done);
                 }
             }
@@ -67,11 +68,11 @@ impl<'a> Evaluation<'a> {
                 if input.scope.is_empty() {
                     continue;
                 }
-                let (body, demand) = self.enter(top, instance, i)?;
-                bodies.push(body);
-                if let Some(demand) = demand {
-                    asked |= self.ask(sources[i], body.frame, demand);
+                let body = self.enter(top, instance, i)?;
+                if let Some(demand) = &body.demand {
+                    asked |= self.ask(sources[i], body.frame, demand.clone());
                 }
+                bodies.push(body);
             }
             self.pending.insert(slot, Pending { bodies, ..Pending::default() });
             if asked {
@@ -118,12 +119,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The context of input `i` of a step whose arguments are there, and what to ask of it.
-    fn enter(
-        &mut self,
-        top: usize,
-        instance: &'a Instance,
-        i: usize,
-    ) -> Result<(Body, Option<Demand>), Stop> {
+    fn enter(&mut self, top: usize, instance: &'a Instance, i: usize) -> Result<Body, Stop> {
         let plan = self.plan;
         let Task { step, frame, .. } = self.stack[top];
         let id = self.instance_id(step);
@@ -156,9 +152,8 @@ impl<'a> Evaluation<'a> {
             };
             entries.push((bit, feat));
         }
-        let body = Body { input: i as u16, frame: self.frames.frame(entries), gather };
         let demand = self.demand_on_body(top, gather)?;
-        Ok((body, demand))
+        Ok(Body { input: i as u16, frame: self.frames.frame(entries), gather, demand })
     }
 
     /// What a frame holds for a need that the step in it has.
@@ -361,7 +356,7 @@ impl<'a> Evaluation<'a> {
         let mut places: SmallVec<[Place; 4]> = SmallVec::new();
         let arguments = self.arguments(top, instance);
         for (i, source) in sources.iter().enumerate() {
-            let body = bodies.iter().find(|body| body.input as usize == i).copied();
+            let body = bodies.iter().find(|body| body.input as usize == i);
             let place = match body {
                 None if arguments.contains(&i) => self.place(*source, frame),
                 // Not asked for, because no rule uses it: only steps that pass on have such inputs.
@@ -369,10 +364,14 @@ impl<'a> Evaluation<'a> {
                 Some(body) => {
                     let nothing = matches!(body.gather, Some(Gather::Nothing));
                     let place = (!nothing).then(|| self.place(*source, body.frame));
-                    if place.is_some_and(|place| self.has_failed(place)) {
-                        self.gathered.clear();
-                        self.fail_with_input(top);
-                        return Ok(());
+                    if let (Some(place), Some(demand)) = (place, &body.demand)
+                        && self.has_failed(place, demand)?
+                    {
+                        let axis = match body.gather {
+                            Some(Gather::Along(axis)) => Some(axis),
+                            Some(Gather::One | Gather::Nothing) | None => None,
+                        };
+                        return self.fail_with_body(top, place, axis);
                     }
                     match (body.gather, place) {
                         (None, Some(place)) => place,

@@ -50,7 +50,7 @@ impl<'a> Evaluation<'a> {
         let state = self.store.state(slot);
         let demand = match (state, &self.stack[top].demand) {
             (State::Full | State::Failed | State::Released, _) => return Ok(false),
-            (State::Empty, Demand::Full) => return Ok(true),
+            (State::Empty, Demand::Full) => return Ok(self.store.rest(slot).bad.is_none()),
             (State::Empty, Demand::Part(cells)) => {
                 let cells = Rc::clone(cells);
                 let shape = self.shape_of(step, frame)?;
@@ -81,6 +81,9 @@ impl<'a> Evaluation<'a> {
                 Demand::part(shape, rest)
             }
         };
+        if self.is_bad(slot, &demand)? {
+            return Ok(false);
+        }
         self.stack[top].demand = demand;
         Ok(true)
     }
@@ -160,22 +163,6 @@ impl<'a> Evaluation<'a> {
     pub(super) fn push(&mut self, step: StepId, frame: FrameId, demand: Demand) {
         let slot = self.store.slot(step, frame, self.plan);
         self.stack.push(Task { step, frame, slot, phase: 0, demand });
-    }
-
-    /// Whether a place holds no result because something failed.
-    pub(super) fn has_failed(&self, place: Place) -> bool {
-        match place {
-            Place::Const(_) | Place::Input(_) | Place::Gathered(_) => false,
-            Place::Slot(slot, _) => self.store.state(slot) == State::Failed,
-        }
-    }
-
-    /// Marks the step of a task as failed because of one that it reads.
-    pub(super) fn fail_with_input(&mut self, top: usize) {
-        let Task { step, slot, .. } = self.stack[top];
-        self.pending.remove(&slot);
-        self.set_failed(slot);
-        self.log_failed_input(step);
     }
 
     /// Notes that one link has read its source for the last time; the buffer of a source without

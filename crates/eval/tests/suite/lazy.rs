@@ -282,6 +282,27 @@ fn a_failure_stays_on_its_branch() {
 }
 
 #[test]
+fn what_fails_does_not_depend_on_who_asked_first() {
+    // The first output asks for all elements, of which one fails; the second only for good ones.
+    let text = "n0 = input i: i32 = 0
+         n1 = const list<f32> [1.0, 4.0]
+         n2 = list.get n1 n0
+         n3 = math.sqrt n2
+         n4 = const 1
+         n5 = compare.greater n0 n4
+         n6 = const -1.0
+         n7 = control.switch n5 n3 n6";
+    let request = Request::new().column("i", Column::from_vec(vec![1, 0, 7, 1]));
+    let lines = "good = [2.0, 1.0, -1.0, 2.0] index";
+    for outputs in ["output bad n3\noutput good n7", "output good n7\noutput bad n3"] {
+        let plan = plan(&format!("{text}\n{outputs}"));
+        let report = report(&plan, &run(&plan, &request));
+        assert!(report.contains(lines) && report.contains("bad failed"), "{report}");
+        assert!(report.contains("index 7 is outside of a list of 2 (at index 2)"), "{report}");
+    }
+}
+
+#[test]
 fn injected_features_may_vary_along_axes() {
     check(
         "n0 = context.time
