@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 const MAX_FILE_LINES: usize = 600;
-const BANNED_FILE_NAMES: &[&str] = &["utils.rs", "util.rs", "common.rs", "misc.rs", "manager.rs", "helpers.rs"];
+const BANNED_FILE_NAMES: &[&str] =
+    &["utils.rs", "util.rs", "common.rs", "misc.rs", "manager.rs", "helpers.rs"];
 
 fn rust_files() -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut folders = vec![crate::root().join("crates"), crate::root().join("xtask"), crate::root().join("fuzz")];
+    let mut folders =
+        vec![crate::root().join("crates"), crate::root().join("xtask"), crate::root().join("fuzz")];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(folder) else { continue };
         for entry in entries {
@@ -29,7 +31,10 @@ fn check(rule: impl Fn(&Path, &str) -> Option<String>) {
     for path in rust_files() {
         let text = std::fs::read_to_string(&path).expect("sources are UTF-8");
         if let Some(problem) = rule(&path, &text) {
-            broken.push(format!("{}: {problem}", path.strip_prefix(crate::root()).unwrap_or(&path).display()));
+            broken.push(format!(
+                "{}: {problem}",
+                path.strip_prefix(crate::root()).unwrap_or(&path).display()
+            ));
         }
     }
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
@@ -59,8 +64,15 @@ fn files_are_named_after_concepts() {
 #[test]
 fn nothing_is_left_unfinished() {
     // Written in parts, so that this file does not break its own rule.
-    let marks = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[ign", "ore"), concat!("FIX", "ME")];
-    check(|_, text| marks.iter().find(|mark| text.contains(**mark)).map(|mark| format!("contains {mark}")));
+    let marks = [
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+        concat!("#[ign", "ore"),
+        concat!("FIX", "ME"),
+    ];
+    check(|_, text| {
+        marks.iter().find(|mark| text.contains(**mark)).map(|mark| format!("contains {mark}"))
+    });
 }
 
 #[test]

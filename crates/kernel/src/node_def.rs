@@ -384,10 +384,7 @@ fn at_slots(rule: &ScopeRule, first_slot: &[u16]) -> ScopeRule {
     }
 }
 
-fn build_form(
-    parts: &Parts<'_>,
-    form: &WriteForm<'_>,
-) -> crate::form::Form {
+fn build_form(parts: &Parts<'_>, form: &WriteForm<'_>) -> crate::form::Form {
     let b = FormBuilder::new();
     let mut inputs = Vec::with_capacity(parts.inputs.len());
     for input in parts.inputs {
