@@ -18,11 +18,7 @@ pub struct Program {
 
 impl Program {
     pub(crate) fn new(document: Document, plan: Plan, warnings: Diagnostics) -> Self {
-        Self {
-            document: Arc::new(document),
-            plan: Arc::new(plan),
-            warnings: Arc::new(warnings),
-        }
+        Self { document: Arc::new(document), plan: Arc::new(plan), warnings: Arc::new(warnings) }
     }
 
     /// Evaluates what the request asks for.
