@@ -49,6 +49,17 @@ pub(crate) fn lane_slice_mut(column: &mut Column) -> LaneSliceMut<'_> {
     panic!("outputs of a form are made of lanes, not {}", Type::name(ty))
 }
 
+/// The same lanes for a shorter time.
+pub(crate) fn reborrow<'a>(lanes: &'a mut LaneSliceMut<'_>) -> LaneSliceMut<'a> {
+    match lanes {
+        LaneSliceMut::Bool(lanes) => LaneSliceMut::Bool(lanes),
+        LaneSliceMut::I32(lanes) => LaneSliceMut::I32(lanes),
+        LaneSliceMut::I64(lanes) => LaneSliceMut::I64(lanes),
+        LaneSliceMut::F32(lanes) => LaneSliceMut::F32(lanes),
+        LaneSliceMut::F64(lanes) => LaneSliceMut::F64(lanes),
+    }
+}
+
 /// Appends the bits of a value's lanes.
 #[inline]
 pub(crate) fn push_lanes(value: &Value, lanes: &mut SmallVec<[u64; 16]>) {

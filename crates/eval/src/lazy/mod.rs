@@ -14,6 +14,7 @@ mod answer;
 mod choose;
 mod failure;
 mod gather;
+mod region;
 mod run;
 mod scalar;
 mod scope;
@@ -27,14 +28,16 @@ use millstream_base::{Limits, Mask};
 use millstream_ir::answer::{Answer, EvalError, Evaluator, LogEntry, NodeFailure};
 use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
-use millstream_ir::{InputId, Request};
+use millstream_ir::{Bound, InputId, Request};
 use millstream_kernel::Data;
 use rustc_hash::FxHashMap;
 
 use crate::buffers::Buffers;
+use crate::chunked::{Regions, Workspace};
 use crate::frame::{FrameId, Frames};
 use crate::shape::{AxisId, ShapeId, Shapes, TooManyCells};
 use crate::store::{SlotId, Store};
+use region::Fusing;
 
 /// The demand-driven evaluator. It keeps nothing between evaluations.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +53,26 @@ impl Evaluator for Lazy {
         let mut evaluation = Evaluation::new(plan, request, &bound);
         evaluation.answer(&bound)
     }
+}
+
+/// Evaluates with regions; see `region`.
+pub(crate) fn evaluate_with_regions(
+    plan: &Plan,
+    request: &Request,
+    bound: &Bound,
+    regions: &Regions,
+    workspace: &mut Workspace,
+) -> Result<Answer, EvalError> {
+    let mut evaluation = Evaluation::new(plan, request, bound);
+    let inputs = evaluation.inputs.as_slice();
+    let fusing = Fusing::new(plan, inputs, regions, &mut workspace.crew);
+    evaluation.fusing = Some(Box::new(fusing));
+    std::mem::swap(&mut evaluation.buffers, &mut workspace.buffers);
+    let answer = evaluation.answer(bound);
+    let mut buffers = std::mem::take(&mut evaluation.buffers);
+    drop(evaluation);
+    std::mem::swap(&mut buffers, &mut workspace.buffers);
+    answer
 }
 
 /// Which cells of a step are asked for.
@@ -171,6 +194,8 @@ struct Evaluation<'a> {
     log: Option<Vec<LogEntry>>,
     scratch: run::Scratch,
     buffers: Buffers,
+    /// What is known besides if steps run in regions.
+    fusing: Option<Box<Fusing<'a>>>,
     /// Bytes of all results that are stored.
     bytes: usize,
     n_steps: u32,
@@ -215,15 +240,18 @@ impl Evaluation<'_> {
     fn work(&mut self) -> Result<(), EvalError> {
         while let Some(top) = self.stack.len().checked_sub(1) {
             self.check_budget()?;
-            match self.short_way(top) {
-                scalar::Short::Done => {
-                    self.stack.pop();
-                    continue;
+            let in_region = self.fusing.is_some() && self.takes_region(top);
+            if !in_region {
+                match self.short_way(top) {
+                    scalar::Short::Done => {
+                        self.stack.pop();
+                        continue;
+                    }
+                    scalar::Short::Waiting => continue,
+                    scalar::Short::No => {}
                 }
-                scalar::Short::Waiting => continue,
-                scalar::Short::No => {}
             }
-            match self.advance(top) {
+            match self.advance(top, in_region) {
                 Ok(task::Progress::Done) => {
                     self.stack.pop();
                 }

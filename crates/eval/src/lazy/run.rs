@@ -458,7 +458,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn log_time(&mut self, step: StepId, time: Duration) {
+    pub(super) fn log_time(&mut self, step: StepId, time: Duration) {
         if let Some(entry) = self.log_entry(step) {
             entry.time += time;
         }

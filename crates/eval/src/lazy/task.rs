@@ -20,9 +20,12 @@ pub(super) enum Progress {
 
 impl<'a> Evaluation<'a> {
     /// Works on the task at position `top` of the stack.
-    pub(super) fn advance(&mut self, top: usize) -> Result<Progress, Stop> {
+    pub(super) fn advance(&mut self, top: usize, in_region: bool) -> Result<Progress, Stop> {
         if self.stack[top].phase == 0 && !self.start(top)? {
             return Ok(Progress::Done);
+        }
+        if in_region {
+            return self.advance_region(top);
         }
         let plan = self.plan;
         let id = self.instance_id(self.stack[top].step);
@@ -44,7 +47,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Narrows the demand to what is not computed yet; false if nothing is left to do.
-    fn start(&mut self, top: usize) -> Result<bool, Stop> {
+    pub(super) fn start(&mut self, top: usize) -> Result<bool, Stop> {
         let (step, frame, slot) =
             (self.stack[top].step, self.stack[top].frame, self.stack[top].slot);
         let state = self.store.state(slot);

@@ -1,6 +1,8 @@
 //! Every evaluator agrees with the model of the test kit, in values and in what runs.
 
-use millstream_eval::Lazy;
+use std::num::NonZeroUsize;
+
+use millstream_eval::{Chunked, Lazy};
 use millstream_testkit::agreement::{cases_by_hand, fixtures, generated};
 
 #[test]
@@ -16,4 +18,40 @@ fn lazy_agrees_on_what_once_failed() {
 #[test]
 fn lazy_agrees_on_generated_graphs() {
     generated(&Lazy);
+}
+
+fn size(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).expect("sizes are not zero")
+}
+
+/// Ways of running that must not show: over stages or regions, in pieces of any size, on threads.
+fn chunked_ways() -> [Chunked; 4] {
+    let new = || Chunked::new().threads(size(1));
+    [
+        new(),
+        new().without_stages(),
+        new().pieces(size(3)).threads(size(3)),
+        new().without_stages().pieces(size(2)).threads(size(2)),
+    ]
+}
+
+#[test]
+fn chunked_agrees_by_hand() {
+    for evaluator in chunked_ways() {
+        cases_by_hand(&evaluator);
+    }
+}
+
+#[test]
+fn chunked_agrees_on_what_once_failed() {
+    for evaluator in chunked_ways() {
+        fixtures(&evaluator);
+    }
+}
+
+#[test]
+fn chunked_agrees_on_generated_graphs() {
+    for evaluator in chunked_ways() {
+        generated(&evaluator);
+    }
 }

@@ -2,5 +2,6 @@
 
 mod agreement;
 mod budget;
+mod chunked;
 mod large;
 mod lazy;

@@ -1,0 +1,269 @@
+//! Graphs side by side with the loops one would write by hand in C++, compiled in the same run.
+//!
+//! `cargo bench -p millstream-eval --bench peers [-- ELEMENTS]` prints for each graph the medians of
+//! interleaved runs and the ratio of ours to `g++ -O3 -march=native`, on one core, into an output
+//! that was written before. Without a `g++` it prints our times alone. Then: a call on one element
+//! and on 1000 of a prepared program, a new output, and two threads.
+
+use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroUsize;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+
+use millstream_base::{Column, Limits, Vec3};
+use millstream_compile::schedule::schedule;
+use millstream_compile::{PASSES, PassContext};
+use millstream_eval::Chunked;
+use millstream_ir::{Evaluator, Plan, Request};
+
+const ROUNDS: usize = 11;
+
+fn main() {
+    let given = std::env::args().skip(1).find_map(|arg| arg.parse().ok());
+    let n: usize = given.unwrap_or(10_000_000);
+    let mut loops = Loops::compile();
+    println!("{n} elements, one core, warm output; medians of {ROUNDS} interleaved runs");
+    println!("{:8} {:>12} {:>12} {:>8}", "graph", "ours ms", "C++ ms", "ratio");
+    for graph in [heron, horner, wave] {
+        side_by_side(&graph(n), n, loops.as_mut());
+    }
+    println!();
+    for graph in [heron, horner, wave] {
+        details(graph, n);
+    }
+}
+
+/// A graph with its data.
+struct Workload {
+    name: &'static str,
+    plan: Arc<Plan>,
+    request: Request,
+    n_nodes: usize,
+}
+
+fn workload(name: &'static str, text: &str, request: Request) -> Workload {
+    let registry = millstream_nodes::registry();
+    let mut graph = millstream_ir::text::parse(text, &registry).expect("the graph is valid");
+    let limits = Limits::default();
+    let cx = PassContext { registry: &registry, limits: &limits };
+    for pass in PASSES {
+        (pass.run)(&mut graph, &cx).expect("the graph is valid");
+    }
+    let plan = schedule(graph, 24.0).expect("the graph is valid");
+    let n_nodes = text.lines().filter(|line| line.contains('.') && !line.contains("const")).count();
+    Workload { name, plan: Arc::new(plan), request, n_nodes }
+}
+
+/// The same numbers as in `loops.cpp`.
+fn at(salt: u32, i: u32) -> f32 {
+    let mut h = i.wrapping_add(1).wrapping_mul(0x9e37_79b1) ^ salt.wrapping_mul(0x85eb_ca77);
+    h ^= h >> 16;
+    h = h.wrapping_mul(0x7feb_352d);
+    h ^= h >> 15;
+    (h >> 8) as f32 / 16_777_216.0
+}
+
+fn points(salt: u32, n: usize, scale: f32) -> Column {
+    let value = |k: u32| at(salt, k) * scale;
+    (0..n as u32).map(|i| Vec3([value(3 * i), value(3 * i + 1), value(3 * i + 2)])).collect()
+}
+
+fn heron(n: usize) -> Workload {
+    let text = "n0 = input a: vec3 = [0.0, 0.0, 0.0]
+         n1 = input b: vec3 = [1.0, 0.0, 0.0]
+         n2 = input c: vec3 = [0.0, 1.0, 0.0]
+         n3 = vector.distance n0 n1
+         n4 = vector.distance n0 n2
+         n5 = vector.distance n1 n2
+         n6 = math.add n3 n4
+         n7 = math.add n6 n5
+         n8 = const 2.0
+         n9 = math.divide n7 n8
+         n10 = math.subtract n9 n3
+         n11 = math.subtract n9 n4
+         n12 = math.subtract n9 n5
+         n13 = math.multiply n9 n10
+         n14 = math.multiply n13 n11
+         n15 = math.multiply n14 n12
+         n16 = math.sqrt n15
+         output area n16";
+    let request = Request::new()
+        .column("a", points(0, n, 1.0))
+        .column("b", points(1, n, 1.0))
+        .column("c", points(2, n, 1.0));
+    workload("heron", text, request)
+}
+
+fn horner(n: usize) -> Workload {
+    let coefficient = |k: usize| if k % 2 == 1 { -1.0 } else { 1.0 } * (k + 1) as f32 / 16.0;
+    let mut text = format!("n0 = input x: f32 = 0.5\nn1 = const {:?}\n", coefficient(16));
+    let mut sum = 1;
+    for k in (0..16).rev() {
+        let next = sum + 1;
+        text += &format!("n{next} = const {:?}\n", coefficient(k));
+        text += &format!("n{} = math.multiply n{sum} n0\n", next + 1);
+        text += &format!("n{} = math.add n{} n{next}\n", next + 2, next + 1);
+        sum = next + 2;
+    }
+    text += &format!("output y n{sum}\n");
+    let column: Column = (0..n as u32).map(|i| at(0, i)).collect();
+    workload("horner", &text, Request::new().column("x", column))
+}
+
+fn wave(n: usize) -> Workload {
+    let text = "n0 = input p: vec3 = [0.0, 0.0, 0.0]
+         n1 = vector.length n0
+         n2 = const 6.0
+         n3 = const -1.5
+         n4 = math.multiply n1 n2
+         n5 = math.add n4 n3
+         n6 = math.sin n5
+         n7 = const -0.75
+         n8 = math.multiply n1 n7
+         n9 = math.exp n8
+         n10 = const 3.0
+         n11 = const 0.25
+         n12 = math.multiply n1 n10
+         n13 = math.add n12 n11
+         n14 = math.cos n13
+         n15 = const 1.0
+         n16 = math.add n1 n15
+         n17 = math.ln n16
+         n18 = math.multiply n6 n9
+         n19 = math.multiply n14 n17
+         n20 = math.add n18 n19
+         output y n20";
+    workload("wave", text, Request::new().column("p", points(0, n, 4.0)))
+}
+
+fn one_core() -> Chunked {
+    Chunked::new().threads(NonZeroUsize::MIN)
+}
+
+fn seconds(mut run: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_secs_f64()
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn side_by_side(work: &Workload, n: usize, mut loops: Option<&mut Loops>) {
+    let mut out = vec![0.0_f32; n];
+    let prepared = one_core().prepare(&work.plan, &work.request).expect("the request fits");
+    let mut prepared = prepared.expect("the plan is made of forms");
+    let (mut ours, mut theirs, mut sum) = (Vec::new(), Vec::new(), f64::NAN);
+    prepared.run(&mut [out.as_mut_slice().into()]);
+    for _ in 0..ROUNDS {
+        if let Some(loops) = loops.as_deref_mut() {
+            let (time, result) = loops.run(work.name, n);
+            theirs.push(time);
+            sum = result;
+        }
+        ours.push(seconds(|| prepared.run(&mut [out.as_mut_slice().into()])));
+    }
+    let ours = median(ours);
+    if loops.is_none() {
+        return println!("{:8} {:12.2}", work.name, ours * 1e3);
+    }
+    let theirs = median(theirs);
+    let own_sum: f64 = out.iter().map(|y| f64::from(*y)).sum();
+    assert!((own_sum - sum).abs() <= 1e-4 * sum.abs(), "{own_sum} and {sum} are near each other");
+    let (name, ratio) = (work.name, ours / theirs);
+    println!("{name:8} {:12.2} {:12.2} {ratio:8.3}", ours * 1e3, theirs * 1e3);
+}
+
+fn details(graph: fn(usize) -> Workload, n: usize) {
+    let Workload { name, plan, request, n_nodes } = graph(n);
+    let many = |workload: &Workload, n: usize, calls: usize| {
+        let prepared = one_core().prepare(&workload.plan, &workload.request);
+        let mut prepared = prepared.expect("the request fits").expect("it is made of forms");
+        let mut out = vec![0.0_f32; n];
+        let mut run =
+            || seconds(|| (0..calls).for_each(|_| prepared.run(&mut [out.as_mut_slice().into()])));
+        run();
+        median((0..ROUNDS).map(|_| run()).collect()) / (calls * n) as f64 * 1e9
+    };
+    let one = many(&graph(1), 1, 20_000);
+    let few = many(&graph(1000), 1000, 500);
+    let most = many(&graph(1_000_000), 1_000_000, 3);
+    println!(
+        "{name}: one element {one:.0} ns ({:.1} a node); 1000 elements {few:.3} ns each, \
+         1000000 {most:.3} ({:.2} times)",
+        one / n_nodes as f64,
+        few / most
+    );
+    let evaluators =
+        [1, 2].map(|n| Chunked::new().threads(NonZeroUsize::new(n).expect("it is not zero")));
+    let mut out = vec![0.0_f32; n];
+    let (mut warm, mut new) = ([Vec::new(), Vec::new()], Vec::new());
+    for _ in 0..ROUNDS {
+        for (evaluator, times) in evaluators.iter().zip(&mut warm) {
+            let mut buffers = [millstream_eval::chunked::OutputBuffer::from(out.as_mut_slice())];
+            times.push(seconds(|| {
+                evaluator.evaluate_into(&plan, &request, &mut buffers).expect("the request fits");
+            }));
+        }
+        new.push(seconds(|| {
+            drop(evaluators[0].evaluate(&plan, &request).expect("the request fits"));
+        }));
+    }
+    let [one, two] = warm.map(median);
+    println!(
+        "{name}: new output {:.2} times the warm one; two threads {:.2} times one",
+        median(new) / one,
+        one / two
+    );
+}
+
+/// The program with the loops, waiting for orders.
+struct Loops {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Loops {
+    /// `None` if there is no compiler.
+    fn compile() -> Option<Self> {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/loops.cpp");
+        let program = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("loops");
+        let compiler = Command::new("g++")
+            .args(["-std=c++17", "-O3", "-march=native", source, "-o"])
+            .arg(&program)
+            .status();
+        if !compiler.is_ok_and(|status| status.success()) {
+            println!("no g++: our times alone");
+            return None;
+        }
+        let mut child = Command::new(program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a program that was just compiled starts");
+        let lines = BufReader::new(child.stdout.take().expect("its output is piped"));
+        Some(Self { child, lines })
+    }
+
+    /// Seconds of one run, and the sum of its results.
+    fn run(&mut self, name: &str, n: usize) -> (f64, f64) {
+        let orders = self.child.stdin.as_mut().expect("its input is piped");
+        writeln!(orders, "{name} {n} 2").expect("it waits for orders");
+        let mut line = String::new();
+        self.lines.read_line(&mut line).expect("it answers");
+        let numbers: Vec<f64> =
+            line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        (numbers[1], numbers[2])
+    }
+}
+
+impl Drop for Loops {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        // It ends with its input; there is nothing to do if it does not.
+        let _ = self.child.wait();
+    }
+}

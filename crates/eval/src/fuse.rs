@@ -1,0 +1,136 @@
+//! Fusion: the forms of several steps written into one, so that values between them never become
+//! columns.
+//!
+//! Members are given in the order of the plan. What they read from elsewhere becomes parameters,
+//! constants become constants of the form, and of the members only those outputs become results
+//! that somebody else reads.
+
+use millstream_base::id::Id;
+use millstream_base::{Type, Value};
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_kernel::form::{Form, FormBuilder, Val};
+use millstream_kernel::{Data, Instance, Kernel};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Several steps as one form.
+#[derive(Debug)]
+pub(crate) struct Fused {
+    pub(crate) form: Form,
+    /// What the parameters are, one behind the other.
+    pub(crate) inputs: Vec<StepSource>,
+    /// What the results are, one behind the other.
+    pub(crate) outputs: Vec<FusedOutput>,
+    /// For each output the results before it; the number of results at the end.
+    pub(crate) first_results: Vec<usize>,
+}
+
+/// One output of a member that somebody else reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FusedOutput {
+    /// Position among the members.
+    pub(crate) member: u32,
+    /// Which of its outputs.
+    pub(crate) output: u32,
+    pub(crate) ty: Type,
+}
+
+/// The form of an instance whose inputs are all read in the instance's own context.
+pub(crate) fn plain_form(instance: &Instance) -> Option<&Form> {
+    match &instance.kernel {
+        Kernel::Form(form) if !instance.has_scopes() => Some(form),
+        Kernel::Form(_)
+        | Kernel::Function(_)
+        | Kernel::Read { .. }
+        | Kernel::Pass
+        | Kernel::Choose => None,
+    }
+}
+
+/// Lanes of an element.
+pub(crate) fn width(ty: Type) -> usize {
+    ty.lanes().map_or(0, |(_, n)| n as usize)
+}
+
+/// Writes members into one form; `is_wanted` says which outputs somebody else reads.
+///
+/// # Panics
+/// If a member is not a call of a plain form, or reads a member behind it.
+pub(crate) fn fuse(
+    plan: &Plan,
+    members: &[StepId],
+    is_wanted: impl Fn(StepId, u32) -> bool,
+) -> Fused {
+    let b = FormBuilder::new();
+    let mut fusion = Fusion { plan, b: &b, known: FxHashMap::default(), inputs: Vec::new() };
+    let mut outputs = Vec::new();
+    let (mut results, mut first_results) = (Vec::new(), Vec::new());
+    for (position, &member) in members.iter().enumerate() {
+        let step = &plan.steps[member];
+        let StepOp::Call(id) = step.op else { panic!("members of a fusion are calls") };
+        let instance = &plan.instances[id];
+        let form = plain_form(instance).expect("members of a fusion have a form");
+        let mut args = Vec::with_capacity(form.params.len());
+        for (source, input) in plan.inputs_of(step).iter().zip(&instance.inputs) {
+            args.extend_from_slice(&fusion.lanes_of(*source, input.ty));
+        }
+        let lanes = form.inline(&b, &args);
+        let mut rest = &lanes[..];
+        for (k, output) in instance.outputs.iter().enumerate() {
+            let (own, others) = rest.split_at(width(output.ty));
+            rest = others;
+            let k = k as u32;
+            fusion.known.insert((member.index() as u32, k), SmallVec::from_slice(own));
+            if is_wanted(member, k) {
+                outputs.push(FusedOutput { member: position as u32, output: k, ty: output.ty });
+                first_results.push(results.len());
+                results.extend_from_slice(own);
+            }
+        }
+    }
+    first_results.push(results.len());
+    let inputs = fusion.inputs;
+    Fused { form: b.finish(&results).simplify(), inputs, outputs, first_results }
+}
+
+type Lanes<'b> = SmallVec<[Val<'b>; 4]>;
+
+struct Fusion<'p, 'b> {
+    plan: &'p Plan,
+    b: &'b FormBuilder,
+    /// The lanes of each source that was met.
+    known: FxHashMap<(u32, u32), Lanes<'b>>,
+    inputs: Vec<StepSource>,
+}
+
+impl<'b> Fusion<'_, 'b> {
+    /// The lanes of a member's output, of a constant, or of a new parameter.
+    fn lanes_of(&mut self, source: StepSource, ty: Type) -> Lanes<'b> {
+        let key = (source.step.index() as u32, source.output);
+        if let Some(lanes) = self.known.get(&key) {
+            return lanes.clone();
+        }
+        let (lane, n) = ty.lanes().expect("operands of a form are made of lanes");
+        let constant = match self.plan.steps[source.step].op {
+            StepOp::Const(id) => match &self.plan.constants[id] {
+                Data::One(value) => constant_lanes(value, n as usize),
+                Data::Many(_) => None,
+            },
+            StepOp::Input(_) | StepOp::Call(_) => None,
+        };
+        let lanes: Lanes<'b> = match constant {
+            Some(bits) => bits.iter().map(|bits| self.b.constant_bits(lane, *bits)).collect(),
+            None => {
+                self.inputs.push(source);
+                (0..n).map(|_| self.b.param(lane)).collect()
+            }
+        };
+        self.known.insert(key, lanes.clone());
+        lanes
+    }
+}
+
+/// The bits of a value's `n` lanes.
+pub(crate) fn constant_lanes(value: &Value, n: usize) -> Option<SmallVec<[u64; 4]>> {
+    (0..n).map(|i| value.lane(i)).collect()
+}

@@ -1,0 +1,185 @@
+//! The chunked evaluator: what it fuses, memory of the caller, prepared programs.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use millstream_base::same::Same;
+use millstream_base::{Column, Value, Vec3};
+use millstream_eval::chunked::OutputBuffer;
+use millstream_eval::{Chunked, Lazy};
+use millstream_ir::{EvalError, Evaluator, LogDetail, Plan, Request};
+
+use crate::lazy::plan;
+
+const HERON: &str = "
+    n0 = input a: vec3 = [0.0, 0.0, 0.0]
+    n1 = input b: vec3 = [1.0, 0.0, 0.0]
+    n2 = input c: vec3 = [0.0, 1.0, 0.0]
+    n3 = vector.distance n0 n1
+    n4 = vector.distance n0 n2
+    n5 = vector.distance n1 n2
+    n6 = math.add n3 n4
+    n7 = math.add n6 n5
+    n8 = const 0.5
+    n9 = math.multiply n7 n8
+    n10 = math.subtract n9 n3
+    n11 = math.subtract n9 n4
+    n12 = math.subtract n9 n5
+    n13 = math.multiply n9 n10
+    n14 = math.multiply n11 n12
+    n15 = math.multiply n13 n14
+    n16 = math.sqrt n15
+    output area n16";
+
+fn corners(k: usize, n: usize) -> Column {
+    (0..n).map(|i| Vec3(std::array::from_fn(|j| ((i * 7 + j * 3 + k) % 11) as f32))).collect()
+}
+
+fn triangles(n: usize) -> Request {
+    Request::new().column("a", corners(0, n)).column("b", corners(1, n)).column("c", corners(4, n))
+}
+
+fn assert_same(plan: &Plan, request: &Request, evaluator: &Chunked) {
+    let expected = Lazy.evaluate(plan, request).expect("the request fits");
+    let found = evaluator.evaluate(plan, request).expect("the request fits");
+    for (a, b) in expected.outputs.iter().zip(&found.outputs) {
+        let (a, b) = (a.value.as_ref().expect("it is given"), b.value.as_ref().expect("too"));
+        assert_eq!(a.axes, b.axes);
+        assert!(expected.full_column(a).same(&found.full_column(b)));
+    }
+}
+
+fn sized(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).expect("it is not zero")
+}
+
+#[test]
+fn large_columns_are_the_same_on_any_number_of_threads() {
+    let plan = plan(HERON);
+    for n in [1, 5, 1000, 300_000] {
+        let request = triangles(n);
+        for threads in [1, 2, 5] {
+            assert_same(&plan, &request, &Chunked::new().threads(sized(threads)));
+            let regions = Chunked::new().threads(sized(threads)).without_stages();
+            assert_same(&plan, &request, &regions);
+        }
+    }
+}
+
+#[test]
+fn what_lacks_an_axis_is_computed_on_fewer_cells() {
+    let plan = plan(
+        "n0 = input x: f32 = 0.0
+         n1 = input k: f32 = 0.0
+         n2 = input t: f32 = 0.0
+         n3 = math.sqrt n1
+         n4 = math.sqrt n2
+         n5 = math.multiply n3 n4
+         n6 = math.multiply n5 n0
+         n7 = math.add n6 n3
+         n8 = math.sqrt n0
+         n9 = math.add n8 n7
+         output y n9
+         output roots n4",
+    );
+    let request = Request::new()
+        .set("k", 4.0_f32)
+        .per_time("t", vec![1.0_f32, 4.0])
+        .column("x", vec![1.0_f32, 2.0, 3.0])
+        .with_log(LogDetail::Counts);
+    for evaluator in [Chunked::new(), Chunked::new().without_stages()] {
+        let answer = evaluator.evaluate(&plan, &request).expect("the request fits");
+        let elements: Vec<u64> = answer.log.entries.iter().map(|entry| entry.elements).collect();
+        assert_eq!(elements, [0, 0, 0, 1, 2, 2, 6, 6, 3, 6]);
+        assert_eq!(answer.column::<f32>("roots"), Some(vec![1.0, 1.0, 1.0, 2.0, 2.0, 2.0]));
+        assert_same(&plan, &request, &evaluator);
+    }
+}
+
+#[test]
+fn values_within_a_region_take_no_memory() {
+    let plan = plan(HERON);
+    for evaluator in [Chunked::new(), Chunked::new().without_stages()] {
+        let request = triangles(1000).with_log(LogDetail::Counts);
+        let answer = evaluator.evaluate(&plan, &request).expect("the request fits");
+        let bytes: u64 = answer.log.entries.iter().map(|entry| entry.bytes).sum();
+        assert_eq!(bytes, 4000);
+    }
+}
+
+#[test]
+fn outputs_are_written_into_memory_of_the_caller() {
+    let plan = plan(
+        "n0 = input x: f32 = 0.0
+         n1 = input t: f32 = 0.0
+         n2 = math.multiply n0 n1
+         n3 = const 2.5
+         n4 = math.sqrt n1
+         output product n2
+         output constant n3
+         output root n4
+         output x n0",
+    );
+    let request =
+        Request::new().per_time("t", vec![4.0_f32, 9.0]).column("x", vec![1.0_f32, 2.0, 3.0]);
+    for evaluator in [Chunked::new(), Chunked::new().without_stages()] {
+        let mut all = [[0.0_f32; 6]; 4];
+        let [product, constant, root, x] = &mut all;
+        let mut buffers = [product, constant, root, x].map(|b| OutputBuffer::from(&mut b[..]));
+        let done = evaluator.evaluate_into(&plan, &request, &mut buffers).expect("it fits");
+        assert_eq!(done.written, [true; 4]);
+        assert_eq!(all[0], [4.0, 8.0, 12.0, 9.0, 18.0, 27.0]);
+        assert_eq!(all[1], [2.5; 6]);
+        assert_eq!(all[2], [2.0, 2.0, 2.0, 3.0, 3.0, 3.0]);
+        assert_eq!(all[3], [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
+    }
+}
+
+#[test]
+#[should_panic(expected = "the buffer of `area` holds 3 f32, but 2 f32 are written")]
+fn a_buffer_of_another_size_is_refused() {
+    let mut area = [0.0_f32; 3];
+    let mut buffers = [OutputBuffer::from(&mut area[..])];
+    // The panic is what is tested.
+    let _ = Chunked::new().evaluate_into(&plan(HERON), &triangles(2), &mut buffers);
+}
+
+#[test]
+fn prepared_programs_run_with_other_data() {
+    let plan = Arc::new(plan(HERON));
+    let prepared = Chunked::new().prepare(&plan, &triangles(3)).expect("the request fits");
+    let mut prepared = prepared.expect("the plan is made of forms");
+    let mut area = [0.0_f32; 3];
+    prepared.set_column(2, corners(7, 3));
+    prepared.run(&mut [area.as_mut_slice().into()]);
+    let request = Request::new()
+        .column("a", corners(0, 3))
+        .column("b", corners(1, 3))
+        .column("c", corners(7, 3));
+    let expected = Lazy.evaluate(&plan, &request).expect("the request fits");
+    assert_eq!(expected.column::<f32>("area").as_deref(), Some(&area[..]));
+}
+
+#[test]
+fn prepared_programs_run_on_lanes() {
+    let plan = Arc::new(plan(HERON));
+    let prepared = Chunked::new().prepare(&plan, &Request::new()).expect("the request fits");
+    let mut prepared = prepared.expect("the plan is made of forms");
+    let bits = [0.0_f32, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 4.0, 0.0].map(|x| u64::from(x.to_bits()));
+    let mut area = [0];
+    prepared.run_lanes(&bits, &mut area);
+    assert_eq!(f32::from_bits(area[0] as u32), 6.0);
+    prepared.set(1, &Value::Vec3(Vec3([6.0, 0.0, 0.0])));
+}
+
+#[test]
+fn memory_of_the_caller_is_no_matter_of_the_limit() {
+    let plan = plan(HERON);
+    let mut request = triangles(1000);
+    request.limits.bytes = 1000;
+    let answer = Chunked::new().evaluate(&plan, &request);
+    assert!(matches!(answer, Err(EvalError::Bytes { limit: 1000 })));
+    let mut area = vec![0.0_f32; 1000];
+    let mut buffers = [OutputBuffer::from(area.as_mut_slice())];
+    assert!(Chunked::new().evaluate_into(&plan, &request, &mut buffers).is_ok());
+}
