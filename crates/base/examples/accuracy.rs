@@ -82,14 +82,14 @@ fn worst_of_part(
     let (mut found, mut wanted) = ([0.0; BLOCK], [0.0; BLOCK]);
     for block in (part..=u32::MAX / BLOCK as u32).step_by(parts as usize) {
         let x = |i: usize| f32::from_bits(block * BLOCK as u32 + i as u32);
-        for i in 0..BLOCK {
-            found[i] = function(x(i));
+        for (i, found) in found.iter_mut().enumerate() {
+            *found = function(x(i));
         }
-        for i in 0..BLOCK {
-            wanted[i] = exact(f64::from(x(i)));
+        for (i, wanted) in wanted.iter_mut().enumerate() {
+            *wanted = exact(f64::from(x(i)));
         }
-        for i in 0..BLOCK {
-            let error = ulps(found[i], wanted[i]);
+        for (i, (&found, &wanted)) in found.iter().zip(&wanted).enumerate() {
+            let error = ulps(found, wanted);
             if error > worst {
                 (worst, at) = (error, x(i));
             }

@@ -446,7 +446,17 @@ functions! {
 /// infinite.
 #[inline(always)]
 pub fn rem_euclid<T: Float>(x: T, y: T) -> T {
-    let rest = T::rem(x, y);
+    above_zero(T::rem(x, y), y)
+}
+
+/// [`rem_euclid`] of values that are not rare, see [`Float::rem_is_rare`]; of others anything.
+#[inline(always)]
+pub fn rem_euclid_usual<T: Float>(x: T, y: T) -> T {
+    above_zero(T::rem_usual(x, y), y)
+}
+
+#[inline(always)]
+fn above_zero<T: Float>(rest: T, y: T) -> T {
     if rest < T::ZERO { rest + T::abs(y) } else { rest }
 }
 

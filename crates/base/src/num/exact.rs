@@ -6,6 +6,13 @@
 
 use super::round;
 
+/// `yes` if `condition` holds, else `no`: both are there, and no branch is made of it, which would
+/// keep a loop from becoming SIMD.
+#[inline(always)]
+pub(super) fn pick<T: Copy>(condition: bool, yes: T, no: T) -> T {
+    std::hint::select_unpredictable(condition, yes, no)
+}
+
 /// Adding and subtracting this rounds an f64 below 2^51 to an integer, which stands in the lowest
 /// bits meanwhile.
 pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
@@ -90,8 +97,8 @@ pub(super) fn rem_f32_is_rare(x: f32, y: f32) -> bool {
 pub(super) fn rem_f32_usual(x: f32, y: f32) -> f32 {
     let (a, b) = (f64::from(x.abs()), f64::from(y.abs()));
     let rest = a - round::f64::trunc(a / b) * b;
-    let rest = if rest < 0.0 { rest + b } else { rest };
-    let rest = if (b == f64::INFINITY) & (a < b) { a } else { rest };
+    let rest = pick(rest < 0.0, rest + b, rest);
+    let rest = pick((b == f64::INFINITY) & (a < b), a, rest);
     (rest as f32).copysign(x)
 }
 
@@ -107,9 +114,9 @@ pub(super) fn rem_f64_usual(x: f64, y: f64) -> f64 {
     let n = round::f64::trunc(a / b);
     let b_head = head(b);
     let rest = (a - n * b_head) - n * (b - b_head);
-    let rest = if rest < 0.0 { rest + b } else { rest };
-    let rest = if rest >= b { rest - b } else { rest };
-    let rest = if (b == f64::INFINITY) & (a < b) { a } else { rest };
+    let rest = pick(rest < 0.0, rest + b, rest);
+    let rest = pick(rest >= b, rest - b, rest);
+    let rest = pick((b == f64::INFINITY) & (a < b), a, rest);
     rest.copysign(x)
 }
 
@@ -154,9 +161,9 @@ pub(super) fn fma_f32(x: f32, y: f32, z: f32) -> f32 {
     let (near, error) = sum(f64::from(x) * f64::from(y), f64::from(z));
     let bits = near.to_bits();
     let away = (error > 0.0) == (near > 0.0);
-    let odd = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    let odd = pick(away, bits.wrapping_add(1), bits.wrapping_sub(1));
     let inexact = (error != 0.0) & (bits & 1 == 0) & (near.abs() < f64::INFINITY);
-    f64::from_bits(if inexact { odd } else { bits }) as f32
+    f64::from_bits(pick(inexact, odd, bits)) as f32
 }
 
 /// `x * y + z`, rounded once: correct rounding leaves the platform no choice.

@@ -5,13 +5,13 @@
 //! Functions", 1980, chapter 6).
 
 use super::constants::{EXP, EXP_F32, EXP2_F32, LN_2, LN_2_26, SINH};
-use super::exact::{head, nearest, ordered_sum, polynomial, power_of_two, scale, sum};
+use super::exact::{head, nearest, ordered_sum, pick, polynomial, power_of_two, scale, sum};
 
 /// `value` kept within bounds; NaN stays.
 #[inline(always)]
 fn clamp(value: f64, low: f64, high: f64) -> f64 {
-    let value = if value > high { high } else { value };
-    if value < low { low } else { value }
+    let value = pick(value > high, high, value);
+    pick(value < low, low, value)
 }
 
 /// `r`, `t`, `n` such that `e^(x + low) = 2^n (1 + r + t)`, `t` being the smaller.
@@ -34,7 +34,7 @@ fn tail(r: f64, low: f64) -> f64 {
 #[inline(always)]
 pub(super) fn exp_of_sum(x: f64, low: f64) -> f64 {
     let within = (x < 710.0) & (x > -746.0);
-    let (r, t, n) = parts(clamp(x, -746.0, 710.0), if within { low } else { 0.0 });
+    let (r, t, n) = parts(clamp(x, -746.0, 710.0), pick(within, low, 0.0));
     scale(1.0 + (r + t), n)
 }
 
@@ -82,10 +82,10 @@ pub(super) fn exp2_f32(x: f32) -> f32 {
 #[inline(always)]
 pub(super) fn exp_m1(x: f64) -> f64 {
     let (r, t, n) = parts(clamp(x, -50.0, 710.0), 0.0);
-    let whole = 1.0 - power_of_two(if n > 60.0 { -60.0 } else { -n });
+    let whole = 1.0 - power_of_two(pick(n > 60.0, -60.0, -n));
     let (near, error) = sum(whole, r);
     let result = scale(near + (error + t), n);
-    if x == 0.0 { x } else { result }
+    pick(x == 0.0, x, result)
 }
 
 /// `h`, `l`, `n`, `q` such that `e^x / 2 = 2^n (h + l)` and `e^-x / 2 = 2^n q`, for `x` from 0 to 712.
@@ -94,7 +94,7 @@ fn halves(x: f64) -> (f64, f64, f64, f64) {
     let (r, t, n) = parts(x, 0.0);
     let (near, error) = ordered_sum(1.0, r);
     let (high, low) = ordered_sum(near, error + t);
-    let back = power_of_two(if n > 40.0 { -80.0 } else { -2.0 * n });
+    let back = power_of_two(pick(n > 40.0, -80.0, -2.0 * n));
     (0.5 * high, 0.5 * low, n, 0.5 * back / high)
 }
 
@@ -106,7 +106,7 @@ pub(super) fn sinh(x: f64) -> f64 {
     let (high, low, n, back) = halves(clamp(a, 0.0, 712.0));
     let (near, error) = ordered_sum(high, -back);
     let large = scale(near + (error + low), n);
-    (if a < 1.0 { small } else { large }).copysign(x)
+    pick(a < 1.0, small, large).copysign(x)
 }
 
 #[inline(always)]

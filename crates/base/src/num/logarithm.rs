@@ -6,7 +6,7 @@
 //! with the logarithm of FreeBSD's mathematical library, by K. C. Ng).
 
 use super::constants::{LN, LN_2, LN_F32, LOG2_E, LOG10_2, LOG10_E};
-use super::exact::{ordered_sum, polynomial, sum};
+use super::exact::{ordered_sum, pick, polynomial, sum};
 
 /// Bits of the root of 1/2.
 const ROOT_BITS: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
@@ -28,16 +28,16 @@ pub(super) fn split_normal(x: f64) -> (f64, f64) {
 #[inline(always)]
 pub(super) fn split(x: f64) -> (f64, f64) {
     let small = x < f64::MIN_POSITIVE;
-    let (e, f) = split_normal(if small { x * 18_014_398_509_481_984.0 } else { x });
-    (if small { e - 54.0 } else { e }, f)
+    let (e, f) = split_normal(pick(small, x * 18_014_398_509_481_984.0, x));
+    (pick(small, e - 54.0, e), f)
 }
 
 /// The value of a logarithm of `x` where it has one, else that of the limit or NaN.
 #[inline(always)]
 fn with_limits(x: f64, result: f64) -> f64 {
-    let result = if x == f64::INFINITY { x } else { result };
-    let result = if x == 0.0 { f64::NEG_INFINITY } else { result };
-    if (x < 0.0) | x.is_nan() { f64::NAN } else { result }
+    let result = pick(x == f64::INFINITY, x, result);
+    let result = pick(x == 0.0, f64::NEG_INFINITY, result);
+    pick((x < 0.0) | x.is_nan(), f64::NAN, result)
 }
 
 /// `f^2 / 2` and `s (f^2 / 2 + R)`, by which `ln(1 + f)` is `f` less the first plus the second.
@@ -122,10 +122,10 @@ fn ln_1p_of_sum(x: f64, low: f64) -> f64 {
 #[inline(always)]
 pub(super) fn ln_1p(x: f64) -> f64 {
     let result = ln_1p_of_sum(x, 0.0);
-    let result = if x == f64::INFINITY { x } else { result };
-    let result = if x == -1.0 { f64::NEG_INFINITY } else { result };
-    let result = if (x < -1.0) | x.is_nan() { f64::NAN } else { result };
-    if x == 0.0 { x } else { result }
+    let result = pick(x == f64::INFINITY, x, result);
+    let result = pick(x == -1.0, f64::NEG_INFINITY, result);
+    let result = pick((x < -1.0) | x.is_nan(), f64::NAN, result);
+    pick(x == 0.0, x, result)
 }
 
 /// `ln(2 x)` for large `x`.
@@ -135,7 +135,7 @@ fn ln_of_double(x: f64) -> f64 {
     let (square, rest) = terms(f);
     let e = e + 1.0;
     let result = e * LN_2[0] - ((square - (rest + e * LN_2[1])) - f);
-    if x == f64::INFINITY { x } else { result }
+    pick(x == f64::INFINITY, x, result)
 }
 
 /// From here upwards `x^2 + 1` is `x^2`.
@@ -147,16 +147,16 @@ pub(super) fn asinh(x: f64) -> f64 {
     let square = a * a;
     let more = square / (1.0 + (1.0 + square).sqrt());
     let (near, error) = sum(a, more);
-    let result = if a < LARGE { ln_1p_of_sum(near, error) } else { ln_of_double(a) };
-    (if a.is_nan() { a } else { result }).copysign(x)
+    let result = pick(a < LARGE, ln_1p_of_sum(near, error), ln_of_double(a));
+    pick(a.is_nan(), a, result).copysign(x)
 }
 
 #[inline(always)]
 pub(super) fn acosh(x: f64) -> f64 {
     let t = x - 1.0;
     let (near, error) = sum(t, (2.0 * t + t * t).sqrt());
-    let result = if x < LARGE { ln_1p_of_sum(near, error) } else { ln_of_double(x) };
-    if (x < 1.0) | x.is_nan() { f64::NAN } else { result }
+    let result = pick(x < LARGE, ln_1p_of_sum(near, error), ln_of_double(x));
+    pick((x < 1.0) | x.is_nan(), f64::NAN, result)
 }
 
 #[inline(always)]
@@ -164,7 +164,7 @@ pub(super) fn atanh(x: f64) -> f64 {
     let a = x.abs();
     let (near, error) = ordered_sum(2.0 * a, 2.0 * a * a / (1.0 - a));
     let result = 0.5 * ln_1p_of_sum(near, error);
-    let result = if a == 1.0 { f64::INFINITY } else { result };
-    let result = if a > 1.0 { f64::NAN } else { result };
-    (if a < 1e-9 { a } else { result }).copysign(x)
+    let result = pick(a == 1.0, f64::INFINITY, result);
+    let result = pick(a > 1.0, f64::NAN, result);
+    pick(a < 1e-9, a, result).copysign(x)
 }

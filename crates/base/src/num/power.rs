@@ -1,7 +1,7 @@
 //! Powers with any exponent, cube roots and hypotenuses.
 
 use super::constants::{LN_2_POW, LN_POW, THIRD};
-use super::exact::{head, ordered_sum, polynomial, product, sum};
+use super::exact::{head, ordered_sum, pick, polynomial, product, sum};
 use super::exponential::{exp_of_sum, exp_short};
 use super::logarithm::{ln, split};
 use super::round;
@@ -35,19 +35,19 @@ fn with_limits(x: f64, y: f64, size: f64) -> f64 {
     let whole = round::f64::trunc(y) == y;
     let odd = whole & (round::f64::trunc(0.5 * y) != 0.5 * y);
     let vanishes = (a == 0.0) == (y > 0.0);
-    let limit = if vanishes { 0.0 } else { f64::INFINITY };
-    let size = if (a == 0.0) | (a == f64::INFINITY) { limit } else { size };
-    let result = if odd { size.copysign(x) } else { size };
-    let result = if (x < 0.0) & !whole & (a < f64::INFINITY) { f64::NAN } else { result };
-    let result = if x.is_nan() | y.is_nan() { f64::NAN } else { result };
-    if (x == 1.0) | (y == 0.0) { 1.0 } else { result }
+    let limit = pick(vanishes, 0.0, f64::INFINITY);
+    let size = pick((a == 0.0) | (a == f64::INFINITY), limit, size);
+    let result = pick(odd, size.copysign(x), size);
+    let result = pick((x < 0.0) & !whole & (a < f64::INFINITY), f64::NAN, result);
+    let result = pick(x.is_nan() | y.is_nan(), f64::NAN, result);
+    pick((x == 1.0) | (y == 0.0), 1.0, result)
 }
 
 /// `y` within bounds that decide a power as infinity does: 2^66.
 #[inline(always)]
 fn bounded(y: f64) -> f64 {
     const LARGE: f64 = 73_786_976_294_838_206_464.0;
-    if y.abs() < LARGE { y } else { LARGE.copysign(y) }
+    pick(y.abs() < LARGE, y, LARGE.copysign(y))
 }
 
 #[inline(always)]
@@ -72,10 +72,10 @@ pub(super) fn cbrt(x: f64) -> f64 {
     let a = x.abs();
     // 2 to the power 54, -54 or 0, and a third of that back.
     let (small, large) = (a < f64::MIN_POSITIVE, a > 1e300);
-    let factor = if small { 18_014_398_509_481_984.0 } else { 1.0 };
-    let factor = if large { 1.0 / 18_014_398_509_481_984.0 } else { factor };
-    let back = if small { 1.0 / 262_144.0 } else { 1.0 };
-    let back = if large { 262_144.0 } else { back };
+    let factor = pick(small, 18_014_398_509_481_984.0, 1.0);
+    let factor = pick(large, 1.0 / 18_014_398_509_481_984.0, factor);
+    let back = pick(small, 1.0 / 262_144.0, 1.0);
+    let back = pick(large, 262_144.0, back);
     let scaled = a * factor;
     let third = ((scaled.to_bits() >> 32) * 0xAAAA_AAAB) >> 33;
     let guess = f64::from_bits((third + 0x2A9F_7893) << 32);
@@ -87,16 +87,16 @@ pub(super) fn cbrt(x: f64) -> f64 {
     let quotient = scaled / (root * root);
     let root = (root + root * ((quotient - root) / (2.0 * root + quotient))) * back;
     let ordinary = (a > 0.0) & (a < f64::INFINITY);
-    (if ordinary { root } else { a }).copysign(x)
+    pick(ordinary, root, a).copysign(x)
 }
 
 #[inline(always)]
 pub(super) fn hypot(x: f64, y: f64) -> f64 {
     let (a, b) = (x.abs(), y.abs());
-    let (large, small) = if a < b { (b, a) } else { (a, b) };
+    let (large, small) = (pick(a < b, b, a), pick(a < b, a, b));
     // 2 to the power -600, 600 or 0.
-    let factor = if large > 1e150 { f64::from_bits(0x1A70_0000_0000_0000) } else { 1.0 };
-    let factor = if large < 1e-120 { f64::from_bits(0x6570_0000_0000_0000) } else { factor };
+    let factor = pick(large > 1e150, f64::from_bits(0x1A70_0000_0000_0000), 1.0);
+    let factor = pick(large < 1e-120, f64::from_bits(0x6570_0000_0000_0000), factor);
     let (scaled, other) = (large * factor, small * factor);
     let (square, square_low) = product(scaled, scaled);
     let (more, more_low) = product(other, other);
@@ -105,9 +105,9 @@ pub(super) fn hypot(x: f64, y: f64) -> f64 {
     let (back, back_low) = product(root, root);
     let correction = ((near - back) - back_low + (error + square_low + more_low)) / (2.0 * root);
     let result = (root + correction) / factor;
-    let result = if large == 0.0 { 0.0 } else { result };
-    let result = if x.is_nan() | y.is_nan() { f64::NAN } else { result };
-    if (a == f64::INFINITY) | (b == f64::INFINITY) { f64::INFINITY } else { result }
+    let result = pick(large == 0.0, 0.0, result);
+    let result = pick(x.is_nan() | y.is_nan(), f64::NAN, result);
+    pick((a == f64::INFINITY) | (b == f64::INFINITY), f64::INFINITY, result)
 }
 
 #[inline(always)]
@@ -115,5 +115,5 @@ pub(super) fn hypot_f32(x: f32, y: f32) -> f32 {
     let (a, b) = (f64::from(x), f64::from(y));
     let result = (a * a + b * b).sqrt() as f32;
     let infinite = (x.abs() == f32::INFINITY) | (y.abs() == f32::INFINITY);
-    if infinite { f32::INFINITY } else { result }
+    pick(infinite, f32::INFINITY, result)
 }

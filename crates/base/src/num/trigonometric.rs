@@ -6,7 +6,7 @@
 //! so that the usual way is one without branches.
 
 use super::constants::{COS, FRAC_PI_2, FRAC_PI_2_F32, PI_F32, SIN, SIN_F32, TWO_OVER_PI};
-use super::exact::{nearest, ordered_sum, polynomial, power_of_two, product, sum};
+use super::exact::{nearest, ordered_sum, pick, polynomial, power_of_two, product, sum};
 
 /// Larger angles are rare: 2^20 multiples of pi / 2, less some.
 const LARGE: f64 = 1_600_000.0;
@@ -123,7 +123,7 @@ fn turn(value: f64, quarters: u64, bit: u32) -> f64 {
 #[inline(always)]
 fn sin_of(angle: Angle) -> f64 {
     let ((sin, _), (cos, _)) = (sin_rest(angle), cos_rest(angle));
-    turn(if angle.quarters & 1 == 0 { sin } else { cos }, angle.quarters, 1)
+    turn(pick(angle.quarters & 1 == 0, sin, cos), angle.quarters, 1)
 }
 
 #[inline(always)]
@@ -135,8 +135,8 @@ fn cos_of(angle: Angle) -> f64 {
 fn tan_of(angle: Angle) -> f64 {
     let ((sin, sin_low), (cos, cos_low)) = (sin_rest(angle), cos_rest(angle));
     let odd = angle.quarters & 1 != 0;
-    let (above, above_low) = if odd { (cos, cos_low) } else { (sin, sin_low) };
-    let (below, below_low) = if odd { (sin, sin_low) } else { (cos, cos_low) };
+    let (above, above_low) = (pick(odd, cos, sin), pick(odd, cos_low, sin_low));
+    let (below, below_low) = (pick(odd, sin, cos), pick(odd, sin_low, cos_low));
     let quotient = above / below;
     let (back, back_low) = product(quotient, below);
     let rest = ((above - back) - back_low) + (above_low - quotient * below_low);
@@ -146,7 +146,7 @@ fn tan_of(angle: Angle) -> f64 {
 #[inline(always)]
 pub(super) fn sin_usual(x: f64) -> f64 {
     let result = sin_of(reduce_usual(x));
-    if x == 0.0 { x } else { result }
+    pick(x == 0.0, x, result)
 }
 
 #[inline(always)]
@@ -158,7 +158,7 @@ pub(super) fn cos_usual(x: f64) -> f64 {
 pub(super) fn tan_usual(x: f64) -> f64 {
     let result = tan_of(reduce_usual(x));
     // Where the rest is tiny, parts of products underflow.
-    if x.abs() < 1e-9 { x } else { result }
+    pick(x.abs() < 1e-9, x, result)
 }
 
 #[cold]
@@ -192,7 +192,7 @@ pub(super) fn sin_f32_usual(x: f32) -> f32 {
     let wide = f64::from(x);
     let (n, bits) = nearest(wide * std::f64::consts::FRAC_1_PI);
     let result = sin_short(wide, n, bits);
-    if x == 0.0 { x } else { result }
+    pick(x == 0.0, x, result)
 }
 
 #[inline(always)]
@@ -211,7 +211,7 @@ pub(super) fn tan_f32_usual(x: f32) -> f32 {
     let sin = rest + rest * z * polynomial(z, &SIN);
     let cos = 1.0 - z * (0.5 - z * polynomial(z, &COS));
     let odd = quarters & 1 != 0;
-    let (above, below) = if odd { (cos, sin) } else { (sin, cos) };
+    let (above, below) = (pick(odd, cos, sin), pick(odd, sin, cos));
     let result = turn(above / below, quarters, 0) as f32;
-    if x == 0.0 { x } else { result }
+    pick(x == 0.0, x, result)
 }

@@ -1,20 +1,24 @@
 //! Runs a form over many elements: chunk by chunk, one instruction at a time over chunk buffers.
 //!
-//! A call first plans (`plan`): which registers the wanted results need, which of them are the same
-//! for all elements and so computed once, and which chunk buffer holds each of the others, buffers
-//! being used again after a register's last use. Then, for every chunk of the mask, parameters are
-//! loaded (`transfer`), instructions run as plain loops that the compiler turns into SIMD
-//! (`execute`), and results are stored. Parameters and results that lie in the caller's memory
+//! A call first plans (`plan`), or finds the plan of a call before: which registers the wanted
+//! results need, which of them are the same for all elements and so computed once, which operations
+//! run together (`fuse`), and which chunk buffer holds each register, buffers being used again after
+//! a register's last use. Then, for every chunk of the mask, parameters are loaded (`transfer`),
+//! instructions run as plain loops that the compiler turns into SIMD (`execute`, `loops`) of the
+//! widest kind that the machine has (`width`), and results are stored. Parameters and results that lie in the caller's memory
 //! without gaps are read and written there, without a copy. Very few elements are computed one by
 //! one instead (`few`).
 
 mod execute;
 mod few;
+mod fuse;
+mod loops;
 mod plan;
 mod storage;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod width;
 
 use millstream_base::mask::{Mask, Segment};
 
@@ -24,6 +28,7 @@ use execute::{Chunk, Machine};
 use plan::Plan;
 pub use storage::{LaneSlice, LaneSliceMut};
 pub(super) use storage::{Pools, Stored};
+pub use width::Width;
 
 /// Elements computed at a time, so that a few registers fit the first-level cache.
 pub(super) const CHUNK: usize = 1024;
@@ -97,12 +102,48 @@ impl<'a> LaneOutput<'a> {
     }
 }
 
-/// What [`run_columns`] works in; kept between calls, it makes them free of allocation.
+/// Plans that are kept.
+const N_PLANS: usize = 16;
+
+/// What [`run_columns`] works in; kept between calls, it makes them free of allocation and, where a
+/// form comes again with inputs and outputs of the same layout, of planning.
 #[derive(Debug, Default)]
 pub struct ColumnScratch {
-    plan: Plan,
+    plans: Vec<Plan>,
+    /// The plan that goes next.
+    oldest: usize,
     pools: Pools,
     indices: Vec<u32>,
+    width: Width,
+}
+
+impl ColumnScratch {
+    /// For a certain SIMD width, where the widest is not wanted.
+    pub fn with_width(width: Width) -> Self {
+        Self { width, ..Self::default() }
+    }
+}
+
+/// The number of the plan for such a call, made if there is none.
+fn find_plan(
+    plans: &mut Vec<Plan>,
+    oldest: &mut usize,
+    form: &Form,
+    inputs: &[LaneInput<'_>],
+    outputs: &[LaneOutput<'_>],
+) -> usize {
+    if let Some(number) = plans.iter().position(|plan| plan.fits(form, inputs, outputs)) {
+        return number;
+    }
+    let plan = Plan::new(form, inputs, outputs);
+    if plans.len() < N_PLANS {
+        plans.push(plan);
+        return plans.len() - 1;
+    }
+    let number = *oldest;
+    plans[number] = plan;
+    *oldest = (number + 1) % N_PLANS;
+    number
 }
 
 /// Computes `form` for the elements in `mask`.
@@ -125,17 +166,23 @@ pub fn run_columns(
     if n == 0 {
         return;
     }
-    let ColumnScratch { plan, pools, indices } = scratch;
+    let ColumnScratch { plans, oldest, pools, indices, width } = scratch;
+    assert_eq!(inputs.len(), form.params.len(), "an input is given for each parameter");
     for output in outputs.iter() {
         assert!(output.width <= output.stride, "the results of an output lie beside each other");
+        for &reg in &form.results[output.first..output.first + output.width] {
+            let lane = form.insts[reg].lane;
+            assert_eq!(output.lanes.lane(), lane, "an output has its result's lane");
+        }
     }
-    assert_eq!(inputs.len(), form.params.len(), "an input is given for each parameter");
+    let number = find_plan(plans, oldest, form, inputs, outputs);
+    let plan = &mut plans[number];
+    plan.find_values(form, inputs);
     if n <= FEW {
         return few::run(form, inputs, outputs, mask, plan);
     }
-    plan.prepare(form, inputs, outputs);
     pools.reserve(plan.n_slots(), n.min(CHUNK));
-    let mut machine = Machine { form, plan, inputs, outputs, pools };
+    let mut machine = Machine { form, plan, inputs, outputs, pools, width: *width };
     machine.fill_uniforms(n.min(CHUNK));
     let dense = mask.as_range().is_some();
     indices.clear();

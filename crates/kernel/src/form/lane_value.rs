@@ -31,32 +31,32 @@ macro_rules! lane_value {
         impl LaneValue for $type {
             const LANE: Lane = Lane::$lane;
 
-            #[inline]
+            #[inline(always)]
             fn to_bits(self) -> u64 {
                 let $x = self;
                 $to
             }
-            #[inline]
+            #[inline(always)]
             fn from_bits($bits: u64) -> Self {
                 $from
             }
-            #[inline]
+            #[inline(always)]
             fn to_bool(self) -> bool {
                 self != $zero
             }
-            #[inline]
+            #[inline(always)]
             fn to_i32(self) -> i32 {
                 self as i32
             }
-            #[inline]
+            #[inline(always)]
             fn to_i64(self) -> i64 {
                 self as i64
             }
-            #[inline]
+            #[inline(always)]
             fn to_f32(self) -> f32 {
                 self as f32
             }
-            #[inline]
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 self as f64
             }
@@ -72,31 +72,31 @@ lane_value!(f64, F64, 0.0, |x| x.to_bits(), |bits| f64::from_bits(bits));
 impl LaneValue for bool {
     const LANE: Lane = Lane::Bool;
 
-    #[inline]
+    #[inline(always)]
     fn to_bits(self) -> u64 {
         u64::from(self)
     }
-    #[inline]
+    #[inline(always)]
     fn from_bits(bits: u64) -> Self {
         bits & 1 != 0
     }
-    #[inline]
+    #[inline(always)]
     fn to_bool(self) -> bool {
         self
     }
-    #[inline]
+    #[inline(always)]
     fn to_i32(self) -> i32 {
         i32::from(self)
     }
-    #[inline]
+    #[inline(always)]
     fn to_i64(self) -> i64 {
         i64::from(self)
     }
-    #[inline]
+    #[inline(always)]
     fn to_f32(self) -> f32 {
         f32::from(u8::from(self))
     }
-    #[inline]
+    #[inline(always)]
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self))
     }
@@ -152,7 +152,7 @@ macro_rules! integer_lane {
         impl FloatLane for $float {
             type Bits = $int;
 
-            #[inline]
+            #[inline(always)]
             fn cast(self) -> $int {
                 $float::to_bits($float::canonical(self)) as $int
             }
@@ -161,83 +161,83 @@ macro_rules! integer_lane {
         impl IntegerLane for $int {
             type Float = $float;
 
-            #[inline]
+            #[inline(always)]
             fn cast(self) -> $float {
                 $float::from_bits(self as $uint)
             }
-            #[inline]
+            #[inline(always)]
             fn div(self, b: Self) -> Self {
                 if b == 0 { 0 } else { self.wrapping_div(b) }
             }
-            #[inline]
+            #[inline(always)]
             fn rem(self, b: Self) -> Self {
                 if b == 0 { 0 } else { self.wrapping_rem(b) }
             }
-            #[inline]
+            #[inline(always)]
             fn rem_euclid(self, b: Self) -> Self {
                 if b == 0 { 0 } else { self.wrapping_rem_euclid(b) }
             }
-            #[inline]
+            #[inline(always)]
             fn add(self, b: Self) -> Self {
                 self.wrapping_add(b)
             }
-            #[inline]
+            #[inline(always)]
             fn sub(self, b: Self) -> Self {
                 self.wrapping_sub(b)
             }
-            #[inline]
+            #[inline(always)]
             fn mul(self, b: Self) -> Self {
                 self.wrapping_mul(b)
             }
-            #[inline]
+            #[inline(always)]
             fn neg(self) -> Self {
                 self.wrapping_neg()
             }
-            #[inline]
+            #[inline(always)]
             fn abs(self) -> Self {
                 self.wrapping_abs()
             }
-            #[inline]
+            #[inline(always)]
             fn sign(self) -> Self {
                 self.signum()
             }
-            #[inline]
+            #[inline(always)]
             fn and(self, b: Self) -> Self {
                 self & b
             }
-            #[inline]
+            #[inline(always)]
             fn or(self, b: Self) -> Self {
                 self | b
             }
-            #[inline]
+            #[inline(always)]
             fn xor(self, b: Self) -> Self {
                 self ^ b
             }
-            #[inline]
+            #[inline(always)]
             fn not(self) -> Self {
                 !self
             }
-            #[inline]
+            #[inline(always)]
             fn shl(self, b: Self) -> Self {
                 self.wrapping_shl(b as u32)
             }
-            #[inline]
+            #[inline(always)]
             fn shr(self, b: Self) -> Self {
                 self.wrapping_shr(b as u32)
             }
-            #[inline]
+            #[inline(always)]
             fn ushr(self, b: Self) -> Self {
                 (self as $uint).wrapping_shr(b as u32) as Self
             }
-            #[inline]
+            #[inline(always)]
             fn ones(self) -> Self {
                 self.count_ones() as Self
             }
-            #[inline]
+            #[inline(always)]
             fn leading(self) -> Self {
                 self.leading_zeros() as Self
             }
-            #[inline]
+            #[inline(always)]
             fn trailing(self) -> Self {
                 self.trailing_zeros() as Self
             }

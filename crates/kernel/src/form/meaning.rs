@@ -19,6 +19,25 @@ pub(super) trait Visit: Sized {
     fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> Self::Output;
     fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> Self::Output;
     fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> Self::Output;
+
+    /// As [`Visit::unary`] with `f`, which for operands that are not `rare` is `usual`.
+    fn unary_with_rare<A: Stored, R: Stored>(
+        self,
+        f: impl Fn(A) -> R + Copy,
+        _usual: impl Fn(A) -> R + Copy,
+        _rare: impl Fn(A) -> bool + Copy,
+    ) -> Self::Output {
+        self.unary(f)
+    }
+    /// As [`Visit::binary`] with `f`, which for operands that are not `rare` is `usual`.
+    fn binary_with_rare<A: Stored, R: Stored>(
+        self,
+        f: impl Fn(A, A) -> R + Copy,
+        _usual: impl Fn(A, A) -> R + Copy,
+        _rare: impl Fn(A, A) -> bool + Copy,
+    ) -> Self::Output {
+        self.binary(f)
+    }
 }
 
 /// Hands `visit` the function of `op` on operands of lane `of` giving lane `to`.
@@ -36,6 +55,82 @@ pub(super) fn apply<V: Visit>(op: Op, of: Lane, to: Lane, visit: V) -> V::Output
     }
 }
 
+/// Hands `visit` the function of two operations on three floats of lane `of`: that of `inner` on the
+/// first two, then that of `outer` on its result, as second operand if `second` says so, and the
+/// third.
+///
+/// # Panics
+/// If they are no sums, differences or products of floats.
+#[inline]
+pub(super) fn apply_pair<V: Visit>(
+    inner: Op,
+    outer: Op,
+    second: bool,
+    of: Lane,
+    visit: V,
+) -> V::Output {
+    match of {
+        Lane::F32 => pair::<f32, V>(inner, outer, second, visit),
+        Lane::F64 => pair::<f64, V>(inner, outer, second, visit),
+        Lane::Bool | Lane::I32 | Lane::I64 => unfit(outer, of),
+    }
+}
+
+#[inline]
+fn pair<T: FloatLane, V: Visit>(inner: Op, outer: Op, second: bool, v: V) -> V::Output {
+    match (inner, outer, second) {
+        (Op::Add, Op::Add, _) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| (a + b) + c,
+        ),
+        (Op::Add, Op::Sub, false) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| (a + b) - c,
+        ),
+        (Op::Add, Op::Sub, true) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| c - (a + b),
+        ),
+        (Op::Add, Op::Mul, _) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| (a + b) * c,
+        ),
+        (Op::Sub, Op::Add, _) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| (a - b) + c,
+        ),
+        (Op::Sub, Op::Sub, false) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| (a - b) - c,
+        ),
+        (Op::Sub, Op::Sub, true) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| c - (a - b),
+        ),
+        (Op::Sub, Op::Mul, _) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| (a - b) * c,
+        ),
+        (Op::Mul, Op::Add, _) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| (a * b) + c,
+        ),
+        (Op::Mul, Op::Sub, false) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| (a * b) - c,
+        ),
+        (Op::Mul, Op::Sub, true) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| c - (a * b),
+        ),
+        (Op::Mul, Op::Mul, _) => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| (a * b) * c,
+        ),
+        _ => unfit(outer, T::LANE),
+    }
+}
+
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -46,27 +141,60 @@ fn unfit(op: Op, of: Lane) -> ! {
 #[inline]
 fn convert<A: Stored, V: Visit>(to: Lane, v: V) -> V::Output {
     match to {
-        Lane::Bool => v.unary(|a: A| a.to_bool()),
-        Lane::I32 => v.unary(|a: A| a.to_i32()),
-        Lane::I64 => v.unary(|a: A| a.to_i64()),
-        Lane::F32 => v.unary(|a: A| a.to_f32()),
-        Lane::F64 => v.unary(|a: A| a.to_f64()),
+        Lane::Bool => v.unary(
+            #[inline(always)]
+            |a: A| a.to_bool(),
+        ),
+        Lane::I32 => v.unary(
+            #[inline(always)]
+            |a: A| a.to_i32(),
+        ),
+        Lane::I64 => v.unary(
+            #[inline(always)]
+            |a: A| a.to_i64(),
+        ),
+        Lane::F32 => v.unary(
+            #[inline(always)]
+            |a: A| a.to_f32(),
+        ),
+        Lane::F64 => v.unary(
+            #[inline(always)]
+            |a: A| a.to_f64(),
+        ),
     }
 }
 
 #[inline]
 fn choose<A: Stored, V: Visit>(v: V) -> V::Output {
-    v.select(|c, a: A, b: A| if c { a } else { b })
+    v.select(
+        #[inline(always)]
+        |c, a: A, b: A| if c { a } else { b },
+    )
 }
 
 #[inline]
 fn on_bool<V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
     match op {
-        Op::And => v.binary(|a: bool, b: bool| a & b),
-        Op::Or => v.binary(|a: bool, b: bool| a | b),
-        Op::Xor | Op::Ne => v.binary(|a: bool, b: bool| a ^ b),
-        Op::Eq => v.binary(|a: bool, b: bool| !(a ^ b)),
-        Op::Not => v.unary(|a: bool| !a),
+        Op::And => v.binary(
+            #[inline(always)]
+            |a: bool, b: bool| a & b,
+        ),
+        Op::Or => v.binary(
+            #[inline(always)]
+            |a: bool, b: bool| a | b,
+        ),
+        Op::Xor | Op::Ne => v.binary(
+            #[inline(always)]
+            |a: bool, b: bool| a ^ b,
+        ),
+        Op::Eq => v.binary(
+            #[inline(always)]
+            |a: bool, b: bool| !(a ^ b),
+        ),
+        Op::Not => v.unary(
+            #[inline(always)]
+            |a: bool| !a,
+        ),
         Op::Select => choose::<bool, V>(v),
         Op::Convert => convert::<bool, V>(to, v),
         _ => unfit(op, Lane::Bool),
@@ -85,8 +213,14 @@ fn on_integer<T: IntegerLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
         Op::Neg => v.unary(T::neg),
         Op::Abs => v.unary(T::abs),
         Op::Sign => v.unary(T::sign),
-        Op::Min => v.binary(|a: T, b: T| a.min(b)),
-        Op::Max => v.binary(|a: T, b: T| a.max(b)),
+        Op::Min => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a.min(b),
+        ),
+        Op::Max => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a.max(b),
+        ),
         Op::And => v.binary(T::and),
         Op::Or => v.binary(T::or),
         Op::Xor => v.binary(T::xor),
@@ -97,12 +231,30 @@ fn on_integer<T: IntegerLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
         Op::CountOnes => v.unary(T::ones),
         Op::LeadingZeros => v.unary(T::leading),
         Op::TrailingZeros => v.unary(T::trailing),
-        Op::Eq => v.binary(|a: T, b: T| a == b),
-        Op::Ne => v.binary(|a: T, b: T| a != b),
-        Op::Lt => v.binary(|a: T, b: T| a < b),
-        Op::Le => v.binary(|a: T, b: T| a <= b),
-        Op::Gt => v.binary(|a: T, b: T| a > b),
-        Op::Ge => v.binary(|a: T, b: T| a >= b),
+        Op::Eq => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a == b,
+        ),
+        Op::Ne => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a != b,
+        ),
+        Op::Lt => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a < b,
+        ),
+        Op::Le => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a <= b,
+        ),
+        Op::Gt => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a > b,
+        ),
+        Op::Ge => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a >= b,
+        ),
         Op::Select => choose::<T, V>(v),
         Op::Convert => convert::<T, V>(to, v),
         Op::Bitcast => v.unary(<T as IntegerLane>::cast),
@@ -113,13 +265,30 @@ fn on_integer<T: IntegerLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
 #[inline]
 fn on_float<T: FloatLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
     match op {
-        Op::Add => v.binary(|a: T, b: T| a + b),
-        Op::Sub => v.binary(|a: T, b: T| a - b),
-        Op::Mul => v.binary(|a: T, b: T| a * b),
-        Op::Div => v.binary(|a: T, b: T| a / b),
-        Op::Rem => v.binary(num::rem::<T>),
-        Op::RemEuclid => v.binary(num::rem_euclid::<T>),
-        Op::Neg => v.unary(|a: T| -a),
+        Op::Add => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a + b,
+        ),
+        Op::Sub => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a - b,
+        ),
+        Op::Mul => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a * b,
+        ),
+        Op::Div => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a / b,
+        ),
+        Op::Rem => v.binary_with_rare(num::rem::<T>, T::rem_usual, T::rem_is_rare),
+        Op::RemEuclid => {
+            v.binary_with_rare(num::rem_euclid::<T>, num::rem_euclid_usual::<T>, T::rem_is_rare)
+        }
+        Op::Neg => v.unary(
+            #[inline(always)]
+            |a: T| -a,
+        ),
         Op::Abs => v.unary(num::abs::<T>),
         Op::Sign => v.unary(num::sign::<T>),
         Op::Min => v.binary(num::min::<T>),
@@ -132,15 +301,42 @@ fn on_float<T: FloatLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
         Op::RoundEven => v.unary(num::round_even::<T>),
         Op::Fract => v.unary(num::fract::<T>),
         Op::Fma => v.ternary(num::fma::<T>),
-        Op::Copysign => v.binary(|a: T, b: T| num::copysign(a, T::canonical(b))),
-        Op::Eq => v.binary(|a: T, b: T| a == b),
-        Op::Ne => v.binary(|a: T, b: T| a != b),
-        Op::Lt => v.binary(|a: T, b: T| a < b),
-        Op::Le => v.binary(|a: T, b: T| a <= b),
-        Op::Gt => v.binary(|a: T, b: T| a > b),
-        Op::Ge => v.binary(|a: T, b: T| a >= b),
-        Op::IsNan => v.unary(|a: T| T::nan(a)),
-        Op::IsFinite => v.unary(|a: T| T::finite(a)),
+        Op::Copysign => v.binary(
+            #[inline(always)]
+            |a: T, b: T| num::copysign(a, T::canonical(b)),
+        ),
+        Op::Eq => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a == b,
+        ),
+        Op::Ne => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a != b,
+        ),
+        Op::Lt => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a < b,
+        ),
+        Op::Le => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a <= b,
+        ),
+        Op::Gt => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a > b,
+        ),
+        Op::Ge => v.binary(
+            #[inline(always)]
+            |a: T, b: T| a >= b,
+        ),
+        Op::IsNan => v.unary(
+            #[inline(always)]
+            |a: T| T::nan(a),
+        ),
+        Op::IsFinite => v.unary(
+            #[inline(always)]
+            |a: T| T::finite(a),
+        ),
         Op::Select => choose::<T, V>(v),
         Op::Convert => convert::<T, V>(to, v),
         Op::Bitcast => v.unary(<T as FloatLane>::cast),
@@ -151,9 +347,9 @@ fn on_float<T: FloatLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
 #[inline]
 fn elementary<T: FloatLane, V: Visit>(op: Op, v: V) -> V::Output {
     match op {
-        Op::Sin => v.unary(num::sin::<T>),
-        Op::Cos => v.unary(num::cos::<T>),
-        Op::Tan => v.unary(num::tan::<T>),
+        Op::Sin => v.unary_with_rare(num::sin::<T>, T::sin_usual, T::angle_is_rare),
+        Op::Cos => v.unary_with_rare(num::cos::<T>, T::cos_usual, T::angle_is_rare),
+        Op::Tan => v.unary_with_rare(num::tan::<T>, T::tan_usual, T::angle_is_rare),
         Op::Asin => v.unary(num::asin::<T>),
         Op::Acos => v.unary(num::acos::<T>),
         Op::Atan => v.unary(num::atan::<T>),

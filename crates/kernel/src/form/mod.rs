@@ -25,7 +25,9 @@ use millstream_base::id::Arena;
 use millstream_base::lane::Lane;
 
 pub use build::{FormBuilder, Val};
-pub use columns::{ColumnScratch, LaneInput, LaneOutput, LaneSlice, LaneSliceMut, run_columns};
+pub use columns::{
+    ColumnScratch, LaneInput, LaneOutput, LaneSlice, LaneSliceMut, Width, run_columns,
+};
 pub use lane_value::{LaneValue, canonical_bits};
 pub use op::Op;
 pub use operand::Operand;

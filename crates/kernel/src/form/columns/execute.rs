@@ -6,11 +6,13 @@ use std::ops::Range;
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
+use super::fuse::Task;
 use super::plan::{Direct, Plan};
 use super::storage::{Pools, Stored};
-use super::{LaneInput, LaneOutput};
-use crate::form::meaning::{Visit, apply};
-use crate::form::{Form, Inst, Op, Reg};
+use super::{LaneInput, LaneOutput, Width, loops};
+use crate::form::lane_value::FloatLane;
+use crate::form::meaning::{Visit, apply, apply_pair};
+use crate::form::{Form, Op, Reg};
 
 /// The elements computed together.
 pub(super) enum Chunk<'c> {
@@ -36,13 +38,14 @@ pub(super) struct Machine<'m, 'a> {
     pub(super) inputs: &'m [LaneInput<'m>],
     pub(super) outputs: &'m mut [LaneOutput<'a>],
     pub(super) pools: &'m mut Pools,
+    pub(super) width: Width,
 }
 
 impl Machine<'_, '_> {
     /// Fills the buffers of uniform registers.
     pub(super) fn fill_uniforms(&mut self, len: usize) {
         fn fill<A: Stored>(pools: &mut Pools, slot: u32, len: usize, bits: u64) {
-            A::pool_mut(pools)[slot as usize][..len].fill(A::from_bits(bits));
+            A::pool_mut(pools)[slot as usize].first_mut(len).fill(A::from_bits(bits));
         }
         for &reg in &self.plan.fills {
             let (slot, bits) = (self.plan.homes[reg.index()].slot, self.plan.values[reg.index()]);
@@ -59,18 +62,80 @@ impl Machine<'_, '_> {
     /// Loads, computes and stores one chunk.
     pub(super) fn run(&mut self, chunk: &Chunk<'_>) {
         let plan = self.plan;
-        for &reg in &plan.steps {
-            let inst = &self.form.insts[reg];
-            match inst.op {
-                Op::Param(number) => self.load(reg, inst.lane, number as usize, chunk),
-                Op::Const(_) => {}
-                op => {
-                    let step = Step { machine: self, chunk, reg, inst };
-                    apply(op, inst.of, inst.lane, step);
+        for task in &plan.tasks {
+            self.run_task(task, chunk);
+        }
+        self.store_all(chunk);
+    }
+
+    fn run_task(&mut self, task: &Task, chunk: &Chunk<'_>) {
+        let form = self.form;
+        match *task {
+            Task::One(reg) => {
+                let inst = &form.insts[reg];
+                match inst.op {
+                    Op::Param(number) => self.load(reg, inst.lane, number as usize, chunk),
+                    Op::Const(_) => {}
+                    op => {
+                        let step = Step { machine: self, chunk, reg, args: inst.args() };
+                        apply(op, inst.of, inst.lane, step);
+                    }
+                }
+            }
+            Task::Pair { reg, inner, operands, second } => {
+                let (outer, inner) = (&form.insts[reg], form.insts[inner].op);
+                let step = Step { machine: self, chunk, reg, args: &operands };
+                apply_pair(inner, outer.op, second, outer.of, step);
+            }
+            Task::Distance { reg, from, to, root } => {
+                let ends = (from as usize, to.map(|to| to as usize));
+                if form.insts[reg].lane == Lane::F32 {
+                    self.distance::<f32>(reg, ends, root, chunk);
+                } else {
+                    self.distance::<f64>(reg, ends, root, chunk);
                 }
             }
         }
-        self.store_all(chunk);
+    }
+
+    /// The lanes of an input.
+    fn lanes_of<A: Stored>(&self, number: usize) -> &[A] {
+        match &self.inputs[number] {
+            LaneInput::Lanes { lanes, .. } => A::view(lanes),
+            LaneInput::Range { .. } => unreachable!("a distance is one of lanes"),
+        }
+    }
+
+    fn distance<A: FloatLane>(
+        &mut self,
+        reg: Reg,
+        (from, to): (usize, Option<usize>),
+        root: bool,
+        chunk: &Chunk<'_>,
+    ) {
+        let width = self.width;
+        self.with_place(reg, chunk, |machine, out: &mut [A]| {
+            let from = machine.lanes_of::<A>(from);
+            let to = to.map(|to| machine.lanes_of::<A>(to));
+            match chunk {
+                Chunk::Range(range) => {
+                    let part = range.start * 3..range.end * 3;
+                    let from = from[part.clone()].as_chunks().0;
+                    let to = to.map(|to| to[part].as_chunks().0);
+                    width.run(
+                        #[inline(always)]
+                        || loops::distances(out, from, to, root),
+                    );
+                }
+                Chunk::Indices(indices) => {
+                    let vector = |lanes: &[A], i: u32| [0, 1, 2].map(|j| lanes[i as usize * 3 + j]);
+                    for (out, &i) in out.iter_mut().zip(*indices) {
+                        let to = to.map_or([A::ZERO; 3], |to| vector(to, i));
+                        *out = loops::distance(vector(from, i), to, root);
+                    }
+                }
+            }
+        });
     }
 
     /// The values of a register, one for each element of the chunk.
@@ -92,7 +157,7 @@ impl Machine<'_, '_> {
                 }
             }
         }
-        &A::pool(self.pools)[home.slot as usize][..chunk.len()]
+        A::pool(self.pools)[home.slot as usize].first(chunk.len())
     }
 
     /// Gives `write` the place of a register, while it can read those of others.
@@ -113,7 +178,7 @@ impl Machine<'_, '_> {
         } else {
             let slot = home.slot as usize;
             let mut buffer = mem::take(&mut R::pool_mut(self.pools)[slot]);
-            write(self, &mut buffer[..chunk.len()]);
+            write(self, buffer.first_mut(chunk.len()));
             R::pool_mut(self.pools)[slot] = buffer;
         }
     }
@@ -124,49 +189,103 @@ struct Step<'s, 'm, 'a> {
     machine: &'s mut Machine<'m, 'a>,
     chunk: &'s Chunk<'s>,
     reg: Reg,
-    inst: &'s Inst,
+    args: &'s [Reg],
 }
 
 impl Visit for Step<'_, '_, '_> {
     type Output = ();
 
     fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) {
-        let (args, chunk) = (self.inst.args(), self.chunk);
+        let (args, chunk, width) = (self.args, self.chunk, self.machine.width);
         self.machine.with_place(self.reg, chunk, |machine, out: &mut [R]| {
             let a = machine.slice::<A>(args[0], chunk);
-            for (out, &a) in out.iter_mut().zip(a) {
-                *out = f(a);
-            }
+            width.run(
+                #[inline(always)]
+                || loops::unary(out, a, f),
+            );
         });
     }
 
     fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) {
-        let (args, chunk) = (self.inst.args(), self.chunk);
+        let (args, chunk, width) = (self.args, self.chunk, self.machine.width);
         self.machine.with_place(self.reg, chunk, |machine, out: &mut [R]| {
             let [a, b] = [0, 1].map(|i| machine.slice::<A>(args[i], chunk));
-            for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-                *out = f(a, b);
-            }
+            width.run(
+                #[inline(always)]
+                || loops::binary(out, a, b, f),
+            );
         });
     }
 
     fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) {
-        let (args, chunk) = (self.inst.args(), self.chunk);
+        let (args, chunk, width) = (self.args, self.chunk, self.machine.width);
         self.machine.with_place(self.reg, chunk, |machine, out: &mut [A]| {
             let [a, b, c] = [0, 1, 2].map(|i| machine.slice::<A>(args[i], chunk));
-            for (((out, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
-                *out = f(a, b, c);
-            }
+            width.run(
+                #[inline(always)]
+                || loops::ternary(out, a, b, c, f),
+            );
         });
     }
 
     fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) {
-        let (args, chunk) = (self.inst.args(), self.chunk);
+        let (args, chunk, width) = (self.args, self.chunk, self.machine.width);
         self.machine.with_place(self.reg, chunk, |machine, out: &mut [A]| {
             let c = machine.slice::<bool>(args[0], chunk);
             let [a, b] = [1, 2].map(|i| machine.slice::<A>(args[i], chunk));
-            for (((out, &c), &a), &b) in out.iter_mut().zip(c).zip(a).zip(b) {
-                *out = f(c, a, b);
+            width.run(
+                #[inline(always)]
+                || loops::ternary(out, c, a, b, f),
+            );
+        });
+    }
+
+    fn unary_with_rare<A: Stored, R: Stored>(
+        self,
+        f: impl Fn(A) -> R + Copy,
+        usual: impl Fn(A) -> R + Copy,
+        rare: impl Fn(A) -> bool + Copy,
+    ) {
+        let (args, chunk, width) = (self.args, self.chunk, self.machine.width);
+        self.machine.with_place(self.reg, chunk, |machine, out: &mut [R]| {
+            let a = machine.slice::<A>(args[0], chunk);
+            let any = width.run(
+                #[inline(always)]
+                || {
+                    loops::unary(out, a, usual);
+                    a.iter().fold(false, |any, &a| any | rare(a))
+                },
+            );
+            if any {
+                for (out, &a) in out.iter_mut().zip(a).filter(|(_, a)| rare(**a)) {
+                    *out = f(a);
+                }
+            }
+        });
+    }
+
+    fn binary_with_rare<A: Stored, R: Stored>(
+        self,
+        f: impl Fn(A, A) -> R + Copy,
+        usual: impl Fn(A, A) -> R + Copy,
+        rare: impl Fn(A, A) -> bool + Copy,
+    ) {
+        let (args, chunk, width) = (self.args, self.chunk, self.machine.width);
+        self.machine.with_place(self.reg, chunk, |machine, out: &mut [R]| {
+            let [a, b] = [0, 1].map(|i| machine.slice::<A>(args[i], chunk));
+            let any = width.run(
+                #[inline(always)]
+                || {
+                    loops::binary(out, a, b, usual);
+                    a.iter().zip(b).fold(false, |any, (&a, &b)| any | rare(a, b))
+                },
+            );
+            if any {
+                for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                    if rare(a, b) {
+                        *out = f(a, b);
+                    }
+                }
             }
         });
     }

@@ -12,7 +12,7 @@ use crate::form::lane_value::LaneValue;
 use crate::form::scalar::step;
 use crate::map::Map;
 
-/// Computes and writes the elements of the mask.
+/// Computes and writes the elements of the mask; `plan` has found the uniform values.
 pub(super) fn run(
     form: &Form,
     inputs: &[LaneInput<'_>],
@@ -20,14 +20,11 @@ pub(super) fn run(
     mask: &Mask,
     plan: &mut Plan,
 ) {
-    plan.find_needed(form, outputs);
-    let Plan { homes, values, .. } = plan;
+    let Plan { each, values, .. } = plan;
     for i in mask {
-        for (reg, inst) in form.insts.iter() {
-            let number = reg.index();
-            if homes[number].live {
-                step(inst, number, values, |param| input_bits(&inputs[param], inst.lane, i));
-            }
+        for &reg in &*each {
+            let inst = &form.insts[reg];
+            step(inst, reg.index(), values, |param| input_bits(&inputs[param], inst.lane, i));
         }
         for output in &mut *outputs {
             for place in 0..output.width {

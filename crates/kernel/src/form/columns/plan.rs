@@ -1,14 +1,18 @@
-//! Plans a call: what is computed, what once, and in which buffer.
+//! Plans a call: what is computed, what once, by which instructions, and in which buffer.
+//!
+//! A plan holds for all calls of a form with inputs and outputs of the same layout, whatever their
+//! values, and is kept for the next such call.
 
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
 use super::few::input_bits;
+use super::fuse::{self, Task};
 use super::{LaneInput, LaneOutput};
 use crate::form::{Form, Inst, Op, Reg, eval_op};
 use crate::map::Map;
 
-/// No buffer, or no use.
+/// No buffer.
 const NONE: u32 = u32::MAX;
 
 /// Where a register lies when a chunk is a range.
@@ -28,28 +32,82 @@ pub(super) struct Home {
     /// Number of the buffer within its lane's pool.
     pub(super) slot: u32,
     pub(super) direct: Direct,
-    /// Whether a wanted result needs the register.
-    pub(super) live: bool,
     /// Whether it is a wanted result, and so stays to the end of the chunk.
-    wanted: bool,
+    pub(super) wanted: bool,
     /// Whether it is the same for all elements.
     pub(super) uniform: bool,
-    /// The last instruction that reads it.
+    /// Number of operands of needed instructions that it is.
+    pub(super) n_uses: u32,
+    /// The last task that reads it.
     last_use: u32,
 }
 
-/// The plan of a call; its parts are used again by the next.
+/// The layout of an input, as far as plans depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// One value for all elements.
+    Single,
+    /// One for each, without gaps.
+    Each,
+    /// One for each, within stored values of several lanes.
+    Strided {
+        offset: usize,
+        stride: usize,
+        /// Whether the lanes are those of the input before.
+        joined: bool,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// The layout of an output, as far as plans depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sink {
+    first: usize,
+    width: usize,
+    stride: usize,
+}
+
+/// The plan of calls with the same form and layout.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
+    // What the plan is for.
+    params: usize,
+    insts: Vec<Inst>,
+    results: Vec<Reg>,
+    sources: Vec<Source>,
+    sinks: Vec<Sink>,
+
     pub(super) homes: Vec<Home>,
     /// The bits of uniform registers.
     pub(super) values: Vec<u64>,
+    /// Uniform registers that must be computed, in order.
+    pub(super) uniforms: Vec<Reg>,
+    /// The other registers that are needed, in order.
+    pub(super) each: Vec<Reg>,
     /// What runs for every chunk, in order.
-    pub(super) steps: Vec<Reg>,
-    /// Uniform registers that steps read, whose buffers are filled once.
+    pub(super) tasks: Vec<Task>,
+    /// Uniform registers that tasks read, whose buffers are filled once.
     pub(super) fills: Vec<Reg>,
     free: [Vec<u32>; 5],
     n_slots: [usize; 5],
+}
+
+fn source_of(inputs: &[LaneInput<'_>], number: usize) -> Source {
+    match &inputs[number] {
+        LaneInput::Lanes { map: Map::Single, .. } => Source::Single,
+        LaneInput::Lanes { map: Map::Each, stride: 1, .. } => Source::Each,
+        LaneInput::Lanes { map: Map::Each, stride, offset, lanes } => {
+            let joined = number > 0
+                && matches!(&inputs[number - 1], LaneInput::Lanes { lanes: before, .. } if before.same(lanes));
+            Source::Strided { offset: *offset, stride: *stride, joined }
+        }
+        LaneInput::Lanes { .. } | LaneInput::Range { .. } => Source::Other,
+    }
+}
+
+fn sink_of(output: &LaneOutput<'_>) -> Sink {
+    Sink { first: output.first, width: output.width, stride: output.stride }
 }
 
 impl Plan {
@@ -58,125 +116,151 @@ impl Plan {
         self.n_slots
     }
 
-    /// Plans which registers are needed; enough for computing elements one by one.
-    pub(super) fn find_needed(&mut self, form: &Form, outputs: &[LaneOutput<'_>]) {
+    /// Whether this is the plan for such a call.
+    pub(super) fn fits(
+        &self,
+        form: &Form,
+        inputs: &[LaneInput<'_>],
+        outputs: &[LaneOutput<'_>],
+    ) -> bool {
+        self.insts.len() == form.insts.len()
+            && self.params == inputs.len()
+            && self.sinks.len() == outputs.len()
+            && self.results == form.results
+            && self.sinks.iter().zip(outputs).all(|(sink, output)| *sink == sink_of(output))
+            && (0..inputs.len()).all(|i| self.sources[i] == source_of(inputs, i))
+            && self.insts == form.insts.as_slice()
+    }
+
+    /// Plans everything that values do not decide.
+    pub(super) fn new(form: &Form, inputs: &[LaneInput<'_>], outputs: &[LaneOutput<'_>]) -> Self {
         let n = form.insts.len();
         let unused = Home {
             slot: NONE,
             direct: Direct::No,
-            live: false,
             wanted: false,
             uniform: false,
+            n_uses: 0,
             last_use: NONE,
         };
-        self.homes.clear();
-        self.homes.resize(n, unused);
-        self.values.clear();
-        self.values.resize(n, 0);
-        self.want_results(form, outputs);
-        self.find_uses(form);
-    }
-
-    /// Plans everything.
-    pub(super) fn prepare(
-        &mut self,
-        form: &Form,
-        inputs: &[LaneInput<'_>],
-        outputs: &[LaneOutput<'_>],
-    ) {
-        self.find_needed(form, outputs);
-        self.steps.clear();
-        self.fills.clear();
-        self.free.iter_mut().for_each(Vec::clear);
-        self.n_slots = [0; 5];
-        for (reg, inst) in form.insts.iter() {
-            if self.homes[reg.index()].live {
-                self.place(form, inputs, reg, inst);
-            }
+        let mut plan = Self {
+            params: inputs.len(),
+            insts: form.insts.as_slice().to_vec(),
+            results: form.results.clone(),
+            sources: (0..inputs.len()).map(|i| source_of(inputs, i)).collect(),
+            sinks: outputs.iter().map(sink_of).collect(),
+            homes: vec![unused; n],
+            values: vec![0; n],
+            ..Self::default()
+        };
+        plan.want_results(form);
+        plan.find_needed(form);
+        let is_used = |home: &Home| home.wanted || home.n_uses > 0;
+        let needed: Vec<Reg> =
+            form.insts.ids().filter(|reg| is_used(&plan.homes[reg.index()])).collect();
+        for reg in needed {
+            let list =
+                if plan.homes[reg.index()].uniform { &mut plan.uniforms } else { &mut plan.each };
+            list.push(reg);
         }
+        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources);
+        plan.place_all(form);
+        plan
     }
 
-    fn want_results(&mut self, form: &Form, outputs: &[LaneOutput<'_>]) {
-        for (number, output) in outputs.iter().enumerate() {
-            for &reg in &form.results[output.first..output.first + output.width] {
-                let lane = form.insts[reg].lane;
-                assert_eq!(output.lanes.lane(), lane, "an output has its result's lane");
+    fn want_results(&mut self, form: &Form) {
+        for (number, sink) in self.sinks.iter().enumerate() {
+            for &reg in &form.results[sink.first..sink.first + sink.width] {
                 let home = &mut self.homes[reg.index()];
-                home.live = true;
                 home.wanted = true;
                 let computed = !matches!(form.insts[reg].op, Op::Param(_) | Op::Const(_));
-                if output.stride == 1 && computed && home.direct == Direct::No {
+                if sink.stride == 1 && computed && home.direct == Direct::No {
                     home.direct = Direct::Output(number as u32);
                 }
             }
         }
     }
 
-    fn find_uses(&mut self, form: &Form) {
+    /// Finds what is uniform, and who uses what is needed.
+    fn find_needed(&mut self, form: &Form) {
+        for (reg, inst) in form.insts.iter() {
+            self.homes[reg.index()].uniform = match inst.op {
+                Op::Const(_) => true,
+                Op::Param(number) => self.sources[number as usize] == Source::Single,
+                _ => inst.args().iter().all(|arg| self.homes[arg.index()].uniform),
+            };
+        }
         for (reg, inst) in form.insts.iter().rev() {
-            if !self.homes[reg.index()].live {
-                continue;
-            }
-            for arg in inst.args() {
-                let home = &mut self.homes[arg.index()];
-                home.live = true;
-                if home.last_use == NONE {
-                    home.last_use = reg.index() as u32;
+            let home = self.homes[reg.index()];
+            if home.wanted || home.n_uses > 0 {
+                for arg in inst.args() {
+                    self.homes[arg.index()].n_uses += 1;
                 }
             }
         }
     }
 
-    /// Computes a uniform register, or gives another one a buffer.
-    fn place(&mut self, form: &Form, inputs: &[LaneInput<'_>], reg: Reg, inst: &Inst) {
-        let i = reg.index();
-        if let Some(value) = self.uniform_value(inputs, inst) {
-            self.values[i] = value;
-            self.homes[i].uniform = true;
-            self.homes[i].direct = Direct::No;
-            return;
-        }
-        for &arg in inst.args() {
-            if self.homes[arg.index()].uniform && self.homes[arg.index()].slot == NONE {
-                self.homes[arg.index()].slot = self.fresh_slot(form.insts[arg].lane);
-                self.fills.push(arg);
+    /// Gives every register that tasks write or read a buffer.
+    fn place_all(&mut self, form: &Form) {
+        let tasks = std::mem::take(&mut self.tasks);
+        for (number, task) in tasks.iter().enumerate() {
+            for operand in task.operands(form) {
+                self.homes[operand.index()].last_use = number as u32;
             }
         }
-        self.homes[i].slot = self.take_slot(inst.lane);
+        for home in &mut self.homes {
+            if home.uniform {
+                home.direct = Direct::No;
+            }
+        }
+        for (number, task) in tasks.iter().enumerate() {
+            self.place(form, number as u32, task);
+        }
+        self.tasks = tasks;
+    }
+
+    fn place(&mut self, form: &Form, number: u32, task: &Task) {
+        let operands = task.operands(form);
+        for &operand in operands {
+            let i = operand.index();
+            if self.homes[i].uniform && self.homes[i].slot == NONE {
+                self.homes[i].slot = self.fresh_slot(form.insts[operand].lane);
+                self.fills.push(operand);
+            }
+        }
+        let reg = task.reg();
+        let inst = form.insts[reg];
+        self.homes[reg.index()].slot = self.take_slot(inst.lane);
         if let Op::Param(number) = inst.op
-            && let LaneInput::Lanes { stride: 1, map: Map::Each, .. } = inputs[number as usize]
+            && self.sources[number as usize] == Source::Each
         {
-            self.homes[i].direct = Direct::Input(number);
+            self.homes[reg.index()].direct = Direct::Input(number);
         }
-        self.steps.push(reg);
-        for (place, &arg) in inst.args().iter().enumerate() {
-            let home = self.homes[arg.index()];
-            let again = inst.args()[..place].contains(&arg);
-            if home.last_use == i as u32 && !home.uniform && !home.wanted && !again {
-                self.free[form.insts[arg].lane as usize].push(home.slot);
+        for (place, &operand) in operands.iter().enumerate() {
+            let home = self.homes[operand.index()];
+            let again = operands[..place].contains(&operand);
+            if home.last_use == number && !home.uniform && !home.wanted && !again {
+                self.free[form.insts[operand].lane as usize].push(home.slot);
             }
         }
     }
 
-    fn uniform_value(&self, inputs: &[LaneInput<'_>], inst: &Inst) -> Option<u64> {
-        match inst.op {
-            Op::Const(bits) => Some(bits),
-            Op::Param(number) => match inputs[number as usize] {
-                input @ LaneInput::Lanes { map: Map::Single, .. } => {
-                    Some(input_bits(&input, inst.lane, 0))
-                }
-                LaneInput::Lanes { .. } | LaneInput::Range { .. } => None,
-            },
-            op => {
-                let mut bits = [0; 3];
-                for (slot, arg) in bits.iter_mut().zip(inst.args()) {
-                    if !self.homes[arg.index()].uniform {
-                        return None;
+    /// Computes uniform registers for a call with these inputs.
+    pub(super) fn find_values(&mut self, form: &Form, inputs: &[LaneInput<'_>]) {
+        for &reg in &self.uniforms {
+            let inst = &form.insts[reg];
+            let bits = match inst.op {
+                Op::Const(bits) => bits,
+                Op::Param(number) => input_bits(&inputs[number as usize], inst.lane, 0),
+                op => {
+                    let mut bits = [0; 3];
+                    for (bits, arg) in bits.iter_mut().zip(inst.args()) {
+                        *bits = self.values[arg.index()];
                     }
-                    *slot = self.values[arg.index()];
+                    eval_op(op, inst.of, inst.lane, bits)
                 }
-                Some(eval_op(op, inst.of, inst.lane, bits))
-            }
+            };
+            self.values[reg.index()] = bits;
         }
     }
 

@@ -4,6 +4,39 @@ use millstream_base::lane::Lane;
 
 use crate::form::lane_value::LaneValue;
 
+/// Bytes that begin where a line of the cache does make wide loads fastest.
+const LINE: usize = 64;
+
+/// A chunk buffer: lanes that begin at a line of the cache.
+#[derive(Debug, Default)]
+pub(in crate::form) struct Buffer<A> {
+    lanes: Vec<A>,
+    start: usize,
+}
+
+impl<A: LaneValue> Buffer<A> {
+    /// Makes room for `len` lanes; what they were is lost if there was none.
+    fn reserve(&mut self, len: usize) {
+        let spare = LINE / size_of::<A>();
+        if self.lanes.len() < len + spare {
+            self.lanes = vec![A::default(); len + spare];
+            self.start = self.lanes.as_ptr().align_offset(LINE).min(spare);
+        }
+    }
+
+    /// The first `len` lanes.
+    #[inline]
+    pub(super) fn first(&self, len: usize) -> &[A] {
+        &self.lanes[self.start..self.start + len]
+    }
+
+    /// The first `len` lanes.
+    #[inline]
+    pub(super) fn first_mut(&mut self, len: usize) -> &mut [A] {
+        &mut self.lanes[self.start..self.start + len]
+    }
+}
+
 macro_rules! lanes {
     ($($(#[$doc:meta])* $lane:ident $type:ident $pool:ident;)*) => {
         /// A slice of lanes of one type.
@@ -21,7 +54,7 @@ macro_rules! lanes {
         /// Chunk buffers of each lane.
         #[derive(Debug, Default)]
         pub(in crate::form) struct Pools {
-            $($pool: Vec<Vec<$type>>,)*
+            $($pool: Vec<Buffer<$type>>,)*
         }
 
         impl LaneSlice<'_> {
@@ -29,6 +62,16 @@ macro_rules! lanes {
             pub fn lane(&self) -> Lane {
                 match self {
                     $(Self::$lane(_) => Lane::$lane,)*
+                }
+            }
+        }
+
+        impl<'a> LaneSlice<'a> {
+            /// Whether these are the same lanes in memory.
+            pub(super) fn same(&self, other: &LaneSlice<'a>) -> bool {
+                match (self, other) {
+                    $((Self::$lane(a), Self::$lane(b)) => std::ptr::eq(*a, *b),)*
+                    _ => false,
                 }
             }
         }
@@ -77,12 +120,10 @@ impl Pools {
         fn grow<A: Stored>(pools: &mut Pools, n_slots: usize, len: usize) {
             let pool = A::pool_mut(pools);
             if pool.len() < n_slots {
-                pool.resize_with(n_slots, Vec::new);
+                pool.resize_with(n_slots, Buffer::default);
             }
             for buffer in &mut pool[..n_slots] {
-                if buffer.len() < len {
-                    buffer.resize(len, A::default());
-                }
+                buffer.reserve(len);
             }
         }
         let [bools, i32s, i64s, f32s, f64s] = n_slots;
@@ -102,8 +143,8 @@ pub(in crate::form) trait Stored: LaneValue {
     fn take<'l>(lanes: &mut LaneSliceMut<'l>) -> &'l mut [Self];
     /// The slice as one of its lane.
     fn put(slice: &mut [Self]) -> LaneSliceMut<'_>;
-    fn pool(pools: &Pools) -> &[Vec<Self>];
-    fn pool_mut(pools: &mut Pools) -> &mut Vec<Vec<Self>>;
+    fn pool(pools: &Pools) -> &[Buffer<Self>];
+    fn pool_mut(pools: &mut Pools) -> &mut Vec<Buffer<Self>>;
 }
 
 macro_rules! stored {
@@ -135,11 +176,11 @@ macro_rules! stored {
                 LaneSliceMut::$lane(slice)
             }
             #[inline]
-            fn pool(pools: &Pools) -> &[Vec<Self>] {
+            fn pool(pools: &Pools) -> &[Buffer<Self>] {
                 &pools.$pool
             }
             #[inline]
-            fn pool_mut(pools: &mut Pools) -> &mut Vec<Vec<Self>> {
+            fn pool_mut(pools: &mut Pools) -> &mut Vec<Buffer<Self>> {
                 &mut pools.$pool
             }
         }

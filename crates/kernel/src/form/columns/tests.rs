@@ -7,7 +7,7 @@ use millstream_base::mask::Mask;
 
 use super::*;
 use crate::form::random::{Dice, all_singles, random_form, single};
-use crate::form::{FormBuilder, LaneValue, canonical_bits};
+use crate::form::{FormBuilder, LaneValue, Op, Val, canonical_bits};
 
 /// Lanes that a test owns.
 enum Owned {
@@ -162,11 +162,102 @@ fn check_agreement(form: &Form, dice: &mut Dice, len: usize, scratch: &mut Colum
 }
 
 #[test]
-fn every_operation_gives_the_scalar_bits() {
-    let mut dice = Dice::new(1);
+fn every_operation_gives_the_scalar_bits_at_every_width() {
+    for width in Width::available() {
+        let mut dice = Dice::new(1);
+        let mut scratch = ColumnScratch::with_width(width);
+        for (op, of, to) in all_singles() {
+            for _ in 0..4 {
+                check_agreement(&single(op, of, to), &mut dice, 500, &mut scratch);
+            }
+        }
+    }
+}
+
+/// A width of this machine.
+fn any_width(dice: &mut Dice) -> Width {
+    let widths: Vec<Width> = Width::available().collect();
+    dice.pick(&widths)
+}
+
+#[test]
+fn pairs_of_operations_give_the_scalar_bits_at_every_width() {
+    let ops = [Op::Add, Op::Sub, Op::Mul];
+    for width in Width::available() {
+        let mut dice = Dice::new(2);
+        let mut scratch = ColumnScratch::with_width(width);
+        for lane in [Lane::F32, Lane::F64] {
+            for inner in ops {
+                for (outer, second) in ops.into_iter().flat_map(|op| [(op, false), (op, true)]) {
+                    let b = FormBuilder::new();
+                    let [x, y, z] = b.params([lane; 3]);
+                    let first = b.emit(inner, lane, &[x, y]);
+                    let args = if second { [z, first] } else { [first, z] };
+                    let form = b.finish(&[b.emit(outer, lane, &args)]);
+                    check_agreement(&form, &mut dice, 400, &mut scratch);
+                }
+            }
+        }
+    }
+}
+
+/// Distances and lengths of stored vectors, with and without root.
+fn distances() -> [Form; 4] {
+    [(false, false), (false, true), (true, false), (true, true)].map(|(apart, root)| {
+        let b = FormBuilder::new();
+        let from: [Val<'_>; 3] = b.params([Lane::F32; 3]);
+        let to: [Val<'_>; 3] = b.params([Lane::F32; 3]);
+        let [x, y, z] = [0, 1, 2].map(|i| if apart { from[i] - to[i] } else { from[i] });
+        let square = x * x + y * y + z * z;
+        b.finish(&[if root { square.sqrt() } else { square }])
+    })
+}
+
+#[test]
+fn distances_of_stored_vectors_give_the_scalar_bits_at_every_width() {
+    let mut dice = Dice::new(3);
+    let n = 2500;
+    let mut vectors = || -> Vec<f32> {
+        (0..3 * n).map(|_| LaneValue::from_bits(dice.value(Lane::F32))).collect()
+    };
+    let stores = [vectors(), vectors()];
+    let inputs: Vec<LaneInput<'_>> = (0..6)
+        .map(|i| LaneInput::Lanes {
+            lanes: stores[i / 3].as_slice().into(),
+            offset: i % 3,
+            stride: 3,
+            map: Map::Each,
+        })
+        .collect();
+    let masks = [Mask::full(n), Mask::from_predicate(&Mask::full(n), |i| i % 7 == 1)];
+    for width in Width::available() {
+        for (form, mask) in distances().iter().flat_map(|form| masks.iter().map(move |m| (form, m)))
+        {
+            let mut out = vec![0.0_f32; n];
+            let mut outputs = [LaneOutput::each(0, out.as_mut_slice())];
+            let mut scratch = ColumnScratch::with_width(width);
+            run_columns(form, &inputs, &mut outputs, mask, &mut scratch);
+            for i in mask {
+                let params: Vec<u64> =
+                    (0..6).map(|j| LaneValue::to_bits(stores[j / 3][i * 3 + j % 3])).collect();
+                let mut results = [0];
+                form.run_scalar(&params, &mut results, &mut Vec::new());
+                let bits = |x| canonical_bits(Lane::F32, x);
+                assert_eq!(bits(LaneValue::to_bits(out[i])), bits(results[0]), "element {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn more_forms_than_plans_are_kept_come_again() {
+    let mut dice = Dice::new(4);
     let mut scratch = ColumnScratch::default();
-    for (op, of, to) in all_singles() {
-        check_agreement(&single(op, of, to), &mut dice, 300, &mut scratch);
+    let forms: Vec<Form> = (0..N_PLANS + 3).map(|_| random_form(&mut dice, 12)).collect();
+    for form in forms.iter().chain(&forms) {
+        for _ in 0..3 {
+            check_agreement(form, &mut dice, 40, &mut scratch);
+        }
     }
 }
 
@@ -178,21 +269,24 @@ proptest! {
         let mut dice = Dice::new(seed);
         let form = random_form(&mut dice, n);
         prop_assert_eq!(form.verify(), Ok(()));
-        check_agreement(&form, &mut dice, len, &mut ColumnScratch::default());
+        let width = any_width(&mut dice);
+        check_agreement(&form, &mut dice, len, &mut ColumnScratch::with_width(width));
     }
 
     #[test]
     fn few_elements_give_the_scalar_bits(seed: u64, n in 0_usize..30, len in 1_usize..8) {
         let mut dice = Dice::new(seed);
         let form = random_form(&mut dice, n);
-        check_agreement(&form, &mut dice, len, &mut ColumnScratch::default());
+        let width = any_width(&mut dice);
+        check_agreement(&form, &mut dice, len, &mut ColumnScratch::with_width(width));
     }
 
     #[test]
     fn many_chunks_give_the_scalar_bits(seed: u64) {
         let mut dice = Dice::new(seed);
         let form = random_form(&mut dice, 6);
-        check_agreement(&form, &mut dice, 3 * CHUNK + 5, &mut ColumnScratch::default());
+        let width = any_width(&mut dice);
+        check_agreement(&form, &mut dice, 3 * CHUNK + 5, &mut ColumnScratch::with_width(width));
     }
 
     #[test]

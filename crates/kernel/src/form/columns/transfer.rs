@@ -6,7 +6,7 @@ use millstream_base::lane::Lane;
 use super::execute::{Chunk, Machine};
 use super::plan::Direct;
 use super::storage::Stored;
-use super::{LaneInput, LaneOutput};
+use super::{LaneInput, LaneOutput, loops};
 use crate::form::Reg;
 use crate::map::Map;
 
@@ -27,8 +27,24 @@ impl Machine<'_, '_> {
     }
 
     fn load_lane<A: Stored>(&mut self, slot: u32, number: usize, chunk: &Chunk<'_>) {
-        let out = &mut A::pool_mut(self.pools)[slot as usize][..chunk.len()];
+        let out = A::pool_mut(self.pools)[slot as usize].first_mut(chunk.len());
+        let width = self.width;
         match self.inputs[number] {
+            LaneInput::Lanes { lanes, offset, stride: stride @ 2..=4, map: Map::Each }
+                if matches!(chunk, Chunk::Range(_)) =>
+            {
+                let Chunk::Range(range) = chunk else { return };
+                let start = range.start * stride + offset;
+                let lanes = &A::view(&lanes)[start..=start + (range.len() - 1) * stride];
+                width.run(
+                    #[inline(always)]
+                    || match stride {
+                        2 => loops::strided::<A, 2>(out, lanes),
+                        3 => loops::strided::<A, 3>(out, lanes),
+                        _ => loops::strided::<A, 4>(out, lanes),
+                    },
+                );
+            }
             LaneInput::Lanes { lanes, offset, stride, map } => {
                 gather(out, A::view(&lanes), offset, stride, map, chunk);
             }

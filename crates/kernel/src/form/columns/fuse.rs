@@ -1,0 +1,154 @@
+//! Chooses instructions coarser than those of the form, where that pays.
+//!
+//! Between two instructions a chunk of intermediate values is written and read again. What needs
+//! no such chunk: a sum, difference or product that only one other such operation reads ([`Task::Pair`]),
+//! and the length of a difference of vectors of three, read as they are stored ([`Task::Distance`]).
+//! Each operation rounds as it does alone.
+
+use millstream_base::id::Id;
+
+use super::plan::{Home, Source};
+use crate::form::{Form, Op, Reg};
+
+/// Something that runs for every chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Task {
+    /// Loads a parameter or runs an instruction as it stands.
+    One(Reg),
+    /// Two float operations: that of `inner`, then that of `reg` on its result and the third operand.
+    Pair {
+        reg: Reg,
+        inner: Reg,
+        operands: [Reg; 3],
+        /// Whether the result of `inner` is the second operand of `reg`.
+        second: bool,
+    },
+    /// The distance, or its square, between vectors that begin with these parameters; from 0 if
+    /// there is but one.
+    Distance { reg: Reg, from: u32, to: Option<u32>, root: bool },
+}
+
+impl Task {
+    /// The register that is written.
+    pub(super) fn reg(&self) -> Reg {
+        match *self {
+            Self::One(reg) | Self::Pair { reg, .. } | Self::Distance { reg, .. } => reg,
+        }
+    }
+
+    /// The registers that are read.
+    pub(super) fn operands<'t>(&'t self, form: &'t Form) -> &'t [Reg] {
+        match self {
+            Self::One(reg) => form.insts[*reg].args(),
+            Self::Pair { operands, .. } => operands,
+            Self::Distance { .. } => &[],
+        }
+    }
+}
+
+/// The tasks that compute what `homes` wants, in order.
+pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task> {
+    let finder = Finder { form, homes, sources };
+    let mut used: Vec<bool> = homes.iter().map(|home| home.wanted).collect();
+    let mut tasks = Vec::new();
+    for reg in form.insts.ids().rev() {
+        if !used[reg.index()] || homes[reg.index()].uniform {
+            continue;
+        }
+        let task = finder.distance(reg).or_else(|| finder.pair(reg)).unwrap_or(Task::One(reg));
+        for operand in task.operands(form) {
+            used[operand.index()] = true;
+        }
+        tasks.push(task);
+    }
+    tasks.reverse();
+    tasks
+}
+
+struct Finder<'f> {
+    form: &'f Form,
+    homes: &'f [Home],
+    sources: &'f [Source],
+}
+
+impl Finder<'_> {
+    fn pair(&self, reg: Reg) -> Option<Task> {
+        let inst = &self.form.insts[reg];
+        if !is_arithmetic(inst.op) || !inst.of.is_float() {
+            return None;
+        }
+        let [a, b] = [inst.args()[0], inst.args()[1]];
+        let absorbed = |reg: Reg| self.is_between(reg, 1) && is_arithmetic(self.op(reg));
+        let (inner, other, second) = if absorbed(a) {
+            (a, b, false)
+        } else if absorbed(b) {
+            (b, a, true)
+        } else {
+            return None;
+        };
+        let args = self.form.insts[inner].args();
+        Some(Task::Pair { reg, inner, operands: [args[0], args[1], other], second })
+    }
+
+    /// `x x + y y + z z` with differences or parameters, added in this order, or its root.
+    fn distance(&self, reg: Reg) -> Option<Task> {
+        let inst = &self.form.insts[reg];
+        let root = inst.op == Op::Sqrt;
+        let sum = if root { self.between(inst.args()[0], 1)? } else { reg };
+        let [first, z] = self.args_of(sum, Op::Add)?;
+        let [x, y] = self.args_of(self.between(first, 1)?, Op::Add)?;
+        let mut sides = [x; 3];
+        for (side, square) in sides.iter_mut().zip([x, y, z]) {
+            let [a, b] = self.args_of(self.between(square, 1)?, Op::Mul)?;
+            *side = if a == b { a } else { return None };
+        }
+        if let Some(from) = self.vector(sides) {
+            return Some(Task::Distance { reg, from, to: None, root });
+        }
+        let (mut from, mut to) = (sides, sides);
+        for (i, side) in sides.into_iter().enumerate() {
+            [from[i], to[i]] = self.args_of(self.between(side, 2)?, Op::Sub)?;
+        }
+        let (from, to) = (self.vector(from)?, self.vector(to)?);
+        Some(Task::Distance { reg, from, to: Some(to), root })
+    }
+
+    /// The first of three parameters that are the lanes of one stored vector each.
+    fn vector(&self, regs: [Reg; 3]) -> Option<u32> {
+        let Op::Param(first) = self.op(regs[0]) else { return None };
+        let fits = (0..3).all(|i| {
+            let number = first as usize + i;
+            let is_lane = match self.sources.get(number) {
+                Some(&Source::Strided { offset, stride: 3, joined }) => {
+                    offset == i && (joined || i == 0)
+                }
+                _ => false,
+            };
+            is_lane && self.op(regs[i]) == Op::Param(number as u32)
+        });
+        fits.then_some(first)
+    }
+
+    fn op(&self, reg: Reg) -> Op {
+        self.form.insts[reg].op
+    }
+
+    fn args_of(&self, reg: Reg, op: Op) -> Option<[Reg; 2]> {
+        let inst = &self.form.insts[reg];
+        (inst.op == op && inst.of.is_float()).then(|| [inst.args()[0], inst.args()[1]])
+    }
+
+    /// Whether nothing but so many operands of what absorbs it reads the register.
+    fn is_between(&self, reg: Reg, n_uses: u32) -> bool {
+        let home = self.homes[reg.index()];
+        !home.wanted && !home.uniform && home.n_uses == n_uses
+    }
+
+    fn between(&self, reg: Reg, n_uses: u32) -> Option<Reg> {
+        self.is_between(reg, n_uses).then_some(reg)
+    }
+}
+
+fn is_arithmetic(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Sub | Op::Mul)
+}

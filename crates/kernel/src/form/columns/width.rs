@@ -1,0 +1,72 @@
+//! SIMD widths: code compiled for each, chosen when the program runs.
+//!
+//! `fearless_simd` has the detection and the one piece of unsafe code that this takes: a value of
+//! its token types proves that the machine has the instructions.
+
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use fearless_simd::{Avx2, Avx512, Level, Simd};
+
+/// The instructions that loops over columns use; results do not depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Width(Kind);
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// What the program is compiled for: on x86-64 SSE2, on 64-bit ARM NEON.
+    Baseline,
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Avx2(Avx2),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Avx512(Avx512),
+}
+
+impl Width {
+    /// What every machine has that can run the program.
+    pub const BASELINE: Self = Self(Kind::Baseline);
+
+    /// The widths that this machine has, narrowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        {
+            let level = Level::new();
+            let wide = [level.as_avx2().map(Kind::Avx2), level.as_avx512().map(Kind::Avx512)];
+            std::iter::once(Self::BASELINE).chain(wide.into_iter().flatten().map(Self))
+        }
+        #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+        std::iter::once(Self::BASELINE)
+    }
+
+    /// The widest that this machine has.
+    pub fn widest() -> Self {
+        Self::available().last().unwrap_or(Self::BASELINE)
+    }
+
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Kind::Baseline => "baseline",
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Kind::Avx2(_) => "AVX2",
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Kind::Avx512(_) => "AVX-512",
+        }
+    }
+
+    /// Calls `f`, compiled for this width; what `f` calls must be inlined into it to be so too.
+    #[inline(always)]
+    pub(super) fn run<R>(self, f: impl FnOnce() -> R) -> R {
+        match self.0 {
+            Kind::Baseline => f(),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Kind::Avx2(token) => token.vectorize(f),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Kind::Avx512(token) => token.vectorize(f),
+        }
+    }
+}
+
+impl Default for Width {
+    fn default() -> Self {
+        Self::widest()
+    }
+}
