@@ -158,7 +158,11 @@ pub fn did_you_mean<'a>(
         .into_iter()
         .filter(|candidate| candidate.chars().count().abs_diff(n_chars) <= 1 + n_chars / 3)
         .map(|candidate| (edit_distance(name, candidate), candidate))
-        .filter(|(distance, _)| *distance <= 1 + n_chars / 3)
+        .filter(|(distance, candidate)| {
+            // Names that have nothing in common are as far apart as they are long.
+            let n_longer = n_chars.max(candidate.chars().count());
+            *distance <= 1 + n_chars / 3 && (*distance == 0 || *distance < n_longer)
+        })
         .min()
         .map(|(_, candidate)| candidate)
 }
@@ -199,5 +203,8 @@ mod tests {
         assert_eq!(did_you_mean("math.ad", known), Some("math.add"));
         assert_eq!(did_you_mean("vector.distnace", known), Some("vector.distance"));
         assert_eq!(did_you_mean("image.blur", known), None);
+        assert_eq!(did_you_mean("aa", ["a", "b"]), Some("a"));
+        assert_eq!(did_you_mean("c", ["a", "b"]), None);
+        assert_eq!(did_you_mean("", ["a", "b"]), None);
     }
 }

@@ -111,12 +111,13 @@ fn lane_from_json(lane: Lane, json: &Json) -> Result<u64, LaneError> {
         }
         Lane::F32 => {
             let x = float(json)?;
-            if x.is_finite() && !(x as f32).is_finite() {
+            let single = narrowed(x);
+            if x.is_finite() && !single.is_finite() {
                 return Err(LaneError::Range(
                     "up to 3.4028235e38 fits; write \"inf\" for infinity",
                 ));
             }
-            Ok(u64::from((x as f32).to_bits()))
+            Ok(u64::from(single.to_bits()))
         }
         Lane::F64 => Ok(float(json)?.to_bits()),
     }
@@ -147,6 +148,18 @@ fn float(json: &Json) -> Result<f64, LaneError> {
         },
         Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => Err(LaneError::Shape),
     }
+}
+
+/// The `f32` that is nearest to the number as it was written. Rounding `x` can differ from that only
+/// where `x` is the middle of two `f32`, which the digits may have missed.
+fn narrowed(x: f64) -> f32 {
+    const BELOW_A_MIDDLE: u64 = (1 << 28) - 1;
+    let single = x as f32;
+    if f64::from(single) == x || x.to_bits() & BELOW_A_MIDDLE != 0 {
+        return single;
+    }
+    // The shortest digits of an `f64` are those it was read from, if these were no more than 15.
+    x.to_string().parse().unwrap_or(single)
 }
 
 fn shortened(json: &Json) -> String {
@@ -281,6 +294,16 @@ mod tests {
     fn a_color_may_leave_out_alpha() {
         let color = read(Type::COLOR, "[1, 0.5, 0]").expect("three channels");
         assert_eq!(color.to_string(), "[1.0, 0.5, 0.0, 1.0]");
+    }
+
+    #[test]
+    fn a_binary32_is_rounded_once_from_its_digits() {
+        for digits in ["7.038531e-26", "-7.038531e-26", "0.1", "1e-45", "16777217", "3.4028235e38"]
+        {
+            let right: f32 = digits.parse().expect("a number");
+            let Ok(Value::F32(x)) = read(Type::F32, digits) else { panic!("{digits}") };
+            assert_eq!(x.to_bits(), right.to_bits(), "{digits}");
+        }
     }
 
     #[test]
