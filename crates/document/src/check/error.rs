@@ -1,6 +1,7 @@
 //! What can be wrong with a document that could be read.
 
 use millstream_base::Type;
+use millstream_base::literal::LiteralError;
 
 /// Why a document has no meaning, or probably another one than its author thinks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -227,6 +228,18 @@ pub enum CheckError {
         default: String,
         /// Which bound it misses.
         side: String,
+    },
+    /// The default of an input is no value of its type.
+    #[error("the default of {what}: {error}")]
+    #[diagnostic(
+        code(check::wrong_default),
+        help("{}", error.help().map(|help| help.to_string()).unwrap_or_default())
+    )]
+    WrongDefault {
+        /// The input.
+        what: String,
+        /// Why it is none.
+        error: LiteralError,
     },
     /// A range without content, or of a type without numbers.
     #[error("the range of input `{name}` {reason}")]

@@ -109,6 +109,7 @@ impl<'d> Faces<'d> {
             Some(json) => match literal::from_json(ty, json) {
                 Ok(value) => Some(value),
                 Err(error) => {
+                    let error = CheckError::WrongDefault { what: at.whole(), error };
                     problems.report(|| at.path(), def.spot.span(), &error);
                     return None;
                 }

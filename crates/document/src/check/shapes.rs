@@ -231,5 +231,6 @@ fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
     }
     // The spot ends with the closing quote.
     let first = (span.end as usize).checked_sub(1 + text.len())?;
-    Some(Span::new(first + start, first + end.max(start + 1).min(text.len())))
+    // What is missing at the end is missing at the closing quote.
+    Some(Span::new(first + start, first + end.max(start + 1)))
 }

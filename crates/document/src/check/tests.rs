@@ -361,7 +361,7 @@ fn problems_of_loading_and_checking_come_together_and_once() {
             error load::unknown_key at "im"
                 a: the node has no entry called `im` (did you mean `in`?)
             error check::unknown_graph_input at "x": { "input": "y" }
-                c.x: the document has no input called `y` (did you mean `x`?)
+                c.x: the document has no input called `y` (inputs: `x`)
         "#]],
     );
 }

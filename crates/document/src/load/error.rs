@@ -12,14 +12,12 @@ pub enum LoadError {
     )]
     Empty,
     /// The text is longer than the limit.
-    #[error("the document has {n_bytes} bytes, the limit is {limit}")]
+    #[error("the document has more than {limit} bytes")]
     #[diagnostic(
         code(load::too_large),
         help("raise `document_bytes` in the limits if this is meant")
     )]
     TooLarge {
-        /// Its length.
-        n_bytes: usize,
         /// The limit.
         limit: usize,
     },
@@ -155,11 +153,13 @@ pub enum LoadError {
     },
     /// JSON that passed the first look and does not read.
     #[error("{what}: {message}")]
-    #[diagnostic(code(load::unreadable))]
+    #[diagnostic(code(load::unreadable), help("{hint}"))]
     Unreadable {
         /// What it describes.
         what: String,
         /// What the reader says.
         message: String,
+        /// The next step.
+        hint: &'static str,
     },
 }

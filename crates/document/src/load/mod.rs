@@ -66,7 +66,7 @@ fn valid_json<'t>(bytes: &'t [u8], limits: &Limits, problems: &mut Problems) -> 
         None
     };
     if bytes.len() > limits.document_bytes {
-        let error = LoadError::TooLarge { n_bytes: bytes.len(), limit: limits.document_bytes };
+        let error = LoadError::TooLarge { limit: limits.document_bytes };
         return refuse(Span::default(), &error);
     }
     if bytes.starts_with(BYTE_ORDER_MARK) {

@@ -177,7 +177,8 @@ impl<'t> Reader<'t> {
 
     pub(super) fn bad_escape(&mut self, at: At<'_>, range: &Range<usize>, what: &str) {
         let message = "the text has an escape that means no character".into();
-        self.report(at, range, &LoadError::Unreadable { what: what.into(), message });
+        let what = what.into();
+        self.report(at, range, &LoadError::Unreadable { what, message, hint: ESCAPES });
     }
 
     /// Reads a text.
@@ -245,12 +246,29 @@ impl<'t> Reader<'t> {
         match serde_json::from_str(&self.text[range.clone()]) {
             Ok(json) => Some((json, range)),
             Err(error) => {
-                let message = error.to_string();
-                let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-                self.report(at, &range, &LoadError::Unreadable { what: what(), message });
+                let (message, hint) = unreadable(&error);
+                self.report(at, &range, &LoadError::Unreadable { what: what(), message, hint });
                 None
             }
         }
+    }
+}
+
+const ESCAPES: &str = "write the character itself, or its UTF-16 code as \\uXXXX";
+
+/// Why a value that passed the first look does not read, and the next step.
+fn unreadable(error: &serde_json::Error) -> (String, &'static str) {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    match message {
+        "recursion limit exceeded" => (
+            "it nests deeper than 127 levels".into(),
+            "values of all types are flatter; see its type",
+        ),
+        "number out of range" => {
+            (message.into(), "up to 1.7976931348623157e308 fits; write \"inf\" for infinity")
+        }
+        _ => (message.into(), ESCAPES),
     }
 }
 

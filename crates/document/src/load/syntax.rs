@@ -18,7 +18,7 @@ pub(super) fn explained(text: &str, error: &serde_json::Error) -> (Span, LoadErr
     let error = LoadError::Syntax { line: error.line(), column: error.column(), message, hint };
     // An empty span would count as none.
     let span = if next_char == 0 {
-        Span::new(text.len().saturating_sub(1), text.len())
+        Span::new(text.char_indices().next_back().map_or(0, |(last, _)| last), text.len())
     } else {
         Span::new(at, at + next_char)
     };

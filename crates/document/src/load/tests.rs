@@ -298,55 +298,55 @@ fn all_problems_come_at_once() {
     check(
         text,
         &expect![[r#"
-        error load::unknown_key at "nmae"
-            the document has no entry called `nmae` (did you mean `name`?)
-        error load::wrong_kind at 0
-            `fps` is 0 (it must be a number above 0)
-        error load::bad_name at "a.b"
-            `a.b` cannot be the name of an input: it holds a `.` (names hold no `.`, no `/` and no control characters, and at most 200 characters)
-        error load::bad_name at ""
-            `` cannot be the name of an input: it is empty (names hold no `.`, no `/` and no control characters, and at most 200 characters)
-        error load::missing_key at { "default": 1 }
-            input `c` has no `type` (write the type of its value, such as "type": "f32")
-        error load::wrong_kind at 3
-            input `d` is 3 (it must be an object)
-        error load::missing_key at { "type": "f32" }
-            output `o` has no `from` (write "from": "node.output")
-        error load::ambiguous_source at { "type": "f32", "from": "n" , "input": "a" }
-            a source has exactly one of `from`, `input` and `value` (several sources are a list: [{ "from": "a.value" }, { "value": 1 }])
-        error load::bad_link at "n"
-            `n` names no output of a node (name the output too: "n.value")
-        error load::bad_link at "x"
-            n.a: `x` names no output of a node (name the output too: "x.value")
-        error load::unknown_key at "form"
-            n.b: the source has no entry called `form` (did you mean `from`?)
-        error load::duplicate_key at "n"
-            `nodes` has `n` twice (the first counts; remove or rename the other)
-        error load::missing_key at { "type": "group" }
-            m: the node has no `group` (write the group's name: "group": "name")
-        error load::unknown_key at "g"
-            k: the node has no entry called `group` (only nodes of type `group` have it)
-        error load::wrong_kind at "yes"
-            k: `muted` is "yes" (it must be true or false)
-        error load::wrong_kind at 0
-            k: `version` is 0 (it must be a whole number from 1)
-        error load::missing_key at { "in": { "a": [{ "from": "m.value" }, 1], "b": { "value": 1, "input": "c" } } }
-            j: the node has no `type` (write the node type, such as "type": "math.add")
-        error load::not_a_source at 1
-            j.a: a number in a list of sources (in a list of sources a literal is written { "value": ... })
-        error load::ambiguous_source at { "value": 1, "input": "c" }
-            j.b: a source has exactly one of `from`, `input` and `value` (several sources are a list: [{ "from": "a.value" }, { "value": 1 }])
-        error load::wrong_kind at []
-            i: `in` is a list (it must be an object)
-        error load::unreadable at 1e999
-            i: setting `x`: number out of range
-        error load::unreadable at "\ud800"
-            i: setting `y`: unexpected end of hex escape
-        error load::wrong_kind at []
-            g: `nodes` is a list (it must be an object)
-        error load::bad_name at "bad/"
-            g: `bad/` cannot be the name of an input: it holds a `/` (names hold no `.`, no `/` and no control characters, and at most 200 characters)
-    "#]],
+            error load::unknown_key at "nmae"
+                the document has no entry called `nmae` (did you mean `name`?)
+            error load::wrong_kind at 0
+                `fps` is 0 (it must be a number above 0)
+            error load::bad_name at "a.b"
+                `a.b` cannot be the name of an input: it holds a `.` (names hold no `.`, no `/` and no control characters, and at most 200 characters)
+            error load::bad_name at ""
+                `` cannot be the name of an input: it is empty (names hold no `.`, no `/` and no control characters, and at most 200 characters)
+            error load::missing_key at { "default": 1 }
+                input `c` has no `type` (write the type of its value, such as "type": "f32")
+            error load::wrong_kind at 3
+                input `d` is 3 (it must be an object)
+            error load::missing_key at { "type": "f32" }
+                output `o` has no `from` (write "from": "node.output")
+            error load::ambiguous_source at { "type": "f32", "from": "n" , "input": "a" }
+                a source has exactly one of `from`, `input` and `value` (several sources are a list: [{ "from": "a.value" }, { "value": 1 }])
+            error load::bad_link at "n"
+                `n` names no output of a node (name the output too: "n.value")
+            error load::bad_link at "x"
+                n.a: `x` names no output of a node (name the output too: "x.value")
+            error load::unknown_key at "form"
+                n.b: the source has no entry called `form` (did you mean `from`?)
+            error load::duplicate_key at "n"
+                `nodes` has `n` twice (the first counts; remove or rename the other)
+            error load::missing_key at { "type": "group" }
+                m: the node has no `group` (write the group's name: "group": "name")
+            error load::unknown_key at "g"
+                k: the node has no entry called `group` (only nodes of type `group` have it)
+            error load::wrong_kind at "yes"
+                k: `muted` is "yes" (it must be true or false)
+            error load::wrong_kind at 0
+                k: `version` is 0 (it must be a whole number from 1)
+            error load::missing_key at { "in": { "a": [{ "from": "m.value" }, 1], "b": { "value": 1, "input": "c" } } }
+                j: the node has no `type` (write the node type, such as "type": "math.add")
+            error load::not_a_source at 1
+                j.a: a number in a list of sources (in a list of sources a literal is written { "value": ... })
+            error load::ambiguous_source at { "value": 1, "input": "c" }
+                j.b: a source has exactly one of `from`, `input` and `value` (several sources are a list: [{ "from": "a.value" }, { "value": 1 }])
+            error load::wrong_kind at []
+                i: `in` is a list (it must be an object)
+            error load::unreadable at 1e999
+                i: setting `x`: number out of range (up to 1.7976931348623157e308 fits; write "inf" for infinity)
+            error load::unreadable at "\ud800"
+                i: setting `y`: unexpected end of hex escape (write the character itself, or its UTF-16 code as \uXXXX)
+            error load::wrong_kind at []
+                g: `nodes` is a list (it must be an object)
+            error load::bad_name at "bad/"
+                g: `bad/` cannot be the name of an input: it holds a `/` (names hold no `.`, no `/` and no control characters, and at most 200 characters)
+        "#]],
     );
 }
 
@@ -368,7 +368,10 @@ fn deep_nesting_and_noise_are_refused_without_recursion() {
     );
     let (document, problems) = load(text.as_bytes(), &Limits::default());
     assert!(document.is_some());
-    assert_eq!(problems.to_string(), "n.a: the literal: recursion limit exceeded");
+    assert_eq!(
+        problems.to_string(),
+        "n.a: the literal: it nests deeper than 127 levels (values of all types are flatter; see its type)"
+    );
     let mut state = 1_u32;
     let noise: Vec<u8> = (0..20_000)
         .map(|_| {
@@ -391,7 +394,7 @@ fn limits_hold() {
     assert_eq!(problems.to_string(), expected);
     let (document, problems) = load(&[b' '; 1001], &limits);
     assert!(document.is_none());
-    let expected = "the document has 1001 bytes, the limit is 1000 (raise `document_bytes` in the limits if this is meant)";
+    let expected = "the document has more than 1000 bytes (raise `document_bytes` in the limits if this is meant)";
     assert_eq!(problems.to_string(), expected);
 }
 
@@ -416,4 +419,13 @@ fn repeated_keys_among_many_are_found() {
         problems.to_string(),
         "n: `in` has `s0` twice (the first counts; remove or rename the other)"
     );
+}
+
+#[test]
+fn a_text_that_ends_too_early_is_marked_at_a_whole_character() {
+    for text in ["{\"\u{e4}", "{\"a\": 1,\n", "\u{1f600}", "{\"a\": \"\u{1f600}"] {
+        let (_, problems) = load(text.as_bytes(), &Limits::default());
+        let span = problems.iter().next().and_then(|problem| problem.place.span).expect("a place");
+        assert!(text.get(span.start as usize..span.end as usize).is_some_and(|t| !t.is_empty()));
+    }
 }
