@@ -14,7 +14,7 @@ use crate::document::{Text, read};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, report};
 use crate::problems::{self, Lines};
-use crate::terminal::{self, Style};
+use crate::terminal::{self, Style, visible};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +23,9 @@ Examples:
   millstream check my.mill.json --format json
 
 The exit code is 1 if any document has an error; warnings do not count.";
+
+/// Characters of a default that are shown to people.
+const MAX_DEFAULT: usize = 120;
 
 /// Show all problems of documents, and their interface
 #[derive(clap::Args)]
@@ -47,10 +50,20 @@ enum Format {
     Json,
 }
 
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
 /// Checks and shows.
 pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = Engine::new().with_limits(limits.clone());
+    if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        let help = Some("give - once".to_owned());
+        return Err(Stop::new(Exit::Usage, "the standard input is read once only", help));
+    }
     let style = terminal::of_stdout();
     let mut out = std::io::stdout().lock();
     let mut exit = Exit::Done;
@@ -60,7 +73,12 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
             Ok(text) => text,
             Err(stop) => {
                 exit = report(&stop);
-                list.push(json!({ "file": path.display().to_string(), "ok": false, "problems": [], "interface": null }));
+                list.push(json!({
+                    "file": path.display().to_string(),
+                    "ok": false,
+                    "problems": stop.problems(),
+                    "interface": null,
+                }));
                 continue;
             }
         };
@@ -123,7 +141,7 @@ fn interface(out: &mut String, program: &Program) {
         let def = document.inputs.get(&*input.name);
         let mut text = format!("  input {}: {}", input.name, input.ty);
         match &input.default {
-            Some(default) => text += &format!(" = {default}"),
+            Some(default) => text += &format!(" = {}", shortened(default.to_string())),
             None => text += ", must be given",
         }
         if let Some(def) = def {
@@ -135,16 +153,26 @@ fn interface(out: &mut String, program: &Program) {
             }
             text += &note(def.unit.as_deref(), def.about.as_deref());
         }
-        line(out, format_args!("{text}"));
+        line(out, format_args!("{}", visible(&text)));
     }
     for output in &program.plan().outputs {
         let def = document.outputs.get(&*output.name);
         let note =
             def.map_or_else(String::new, |def| note(def.unit.as_deref(), def.about.as_deref()));
-        line(out, format_args!("  output {}: {}{note}", output.name, output.ty));
+        let text = format!("  output {}: {}{note}", output.name, output.ty);
+        line(out, format_args!("{}", visible(&text)));
     }
     for (need, output, way) in needs(program) {
-        line(out, format_args!("  needs {need} for output {output}: {}", way.join(" <- ")));
+        let text = format!("  needs {need} for output {output}: {}", way.join(" <- "));
+        line(out, format_args!("{}", visible(&text)));
+    }
+}
+
+/// The start of a text that is too long to be read.
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(MAX_DEFAULT) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
     }
 }
 

@@ -1,14 +1,14 @@
 //! Reading and compiling the document that a verb is about.
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use millstream::{Diagnostics, Engine, Error, Program};
 
 use crate::outcome::{Exit, Message, Stop};
-use crate::problems;
-use crate::terminal;
+use crate::problems::{self, Lines};
+use crate::terminal::{self, tell};
 
 /// The text of a document with its name in messages.
 #[derive(Debug)]
@@ -31,7 +31,15 @@ pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
     };
     match done {
         Ok(_) => Ok(Text { file, bytes }),
-        Err(error) => Err(Stop::new(Exit::Wrong, format!("cannot read `{file}`: {error}"), None)),
+        Err(error) => {
+            let help = match error.kind() {
+                ErrorKind::NotFound => Some("look at the path; - is the standard input"),
+                ErrorKind::IsADirectory => Some("name a document in it"),
+                _ => None,
+            };
+            let text = format!("cannot read `{file}`: {error}");
+            Err(Stop::new(Exit::Wrong, text, help.map(str::to_owned)))
+        }
     }
 }
 
@@ -44,9 +52,9 @@ pub(crate) fn compile(engine: &Engine, text: &Text) -> Result<Program, Stop> {
 pub(crate) fn shown(text: &Text, error: Error) -> Stop {
     match error {
         Error::Document(problems) => {
-            // If the standard error is gone there is nobody to tell.
-            let _ = std::io::stderr().write_all(rendered(text, &problems).as_bytes());
-            Stop::silent(Exit::Wrong)
+            tell(&rendered(text, &problems));
+            let lines = Lines::of(&text.bytes);
+            Stop::told(Exit::Wrong, problems.iter().map(|p| problems::json(&lines, p)).collect())
         }
         Error::Eval(error) => Stop::all(Exit::Failed, vec![Message::of(&error)]),
     }

@@ -1,11 +1,11 @@
 //! `millstream explain`: what each node depends on, what became of it, and when it runs.
 
-use std::io::Write as _;
+use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use millstream::Engine;
-use millstream::explain::{dot, explain as explanation_of, graph_after, json, svg, text};
+use millstream::explain::{dot, explain as explanation_of, graph_after, svg, text, write_json};
 use millstream::parts::base::diagnostics::did_you_mean;
 use millstream::parts::compile::Phase;
 use serde_json::json;
@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::document::{compile, read, shown};
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
+use crate::terminal::visible_lines;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,6 +57,12 @@ enum Format {
     Svg,
 }
 
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
 fn phase(name: &str) -> Result<Phase, String> {
     Phase::named(name).ok_or_else(|| {
         let names = Phase::ALL.map(Phase::name);
@@ -77,7 +84,7 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
         let graph = graph_after(&engine, program.document(), phase)
             .map_err(|error| shown(&source, error))?;
         match args.format {
-            Format::Text => out.write_all(graph.as_bytes())?,
+            Format::Text => out.write_all(visible_lines(&graph).as_bytes())?,
             Format::Json => writeln!(out, "{}", json!({ "after": phase.name(), "graph": graph }))?,
             Format::Dot | Format::Svg => {
                 let help = Some("leave out --after, or take text or json".to_owned());
@@ -91,10 +98,11 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     let explanation = explanation_of(&engine, program.document(), columns.as_deref())
         .map_err(|error| shown(&source, error))?;
     match args.format {
-        Format::Text => out.write_all(text(&explanation).as_bytes())?,
+        Format::Text => out.write_all(visible_lines(&text(&explanation)).as_bytes())?,
         Format::Json => {
-            serde_json::to_writer_pretty(&mut out, &json(&explanation))?;
-            writeln!(out)?;
+            let mut out = BufWriter::new(out);
+            write_json(&explanation, &mut out)?;
+            out.flush()?;
         }
         Format::Dot => out.write_all(dot(&explanation).as_bytes())?,
         Format::Svg => {
@@ -112,6 +120,7 @@ fn columns(args: &Args, program: &millstream::Program) -> Result<Option<Vec<Stri
     if names.as_slice() == ["none"] && !known.clone().any(|name| name == "none") {
         return Ok(Some(Vec::new()));
     }
+    let mut columns: Vec<String> = Vec::new();
     for name in names {
         if !known.clone().any(|known| known == name) {
             let help = match did_you_mean(name, known.clone()) {
@@ -121,6 +130,9 @@ fn columns(args: &Args, program: &millstream::Program) -> Result<Option<Vec<Stri
             let text = format!("there is no input called `{name}`");
             return Err(Stop::new(Exit::Usage, text, Some(help)));
         }
+        if !columns.contains(name) {
+            columns.push(name.clone());
+        }
     }
-    Ok(Some(names.clone()))
+    Ok(Some(columns))
 }

@@ -56,10 +56,19 @@ fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
     })
 }
 
-/// A column of a file. Where a list is wanted the column is that one list, unless it has lists
-/// itself.
+/// The file of a value that is a column of one.
+pub(crate) fn file_of(value: &str) -> Option<&Path> {
+    value.strip_prefix('@').map(|place| Path::new(split_place(place).0))
+}
+
+/// A column of a file. Where a list is wanted the column holds one per element, or else is that one
+/// list.
 fn from_file(name: &str, place: &str, ty: Type, limits: &Limits) -> Result<Given, Stop> {
     let (file, column) = split_place(place);
+    if file.is_empty() {
+        let help = Some(format!("write {name}=@FILE or {name}=@FILE:COLUMN"));
+        return Err(Stop::new(Exit::Usage, format!("`{name}=@{place}` names no file"), help));
+    }
     let read = |ty: Option<Type>| {
         let choice = ColumnChoice { column, otherwise: name, ty };
         let column = read_column(Path::new(file), None, choice, limits);
@@ -68,12 +77,21 @@ fn from_file(name: &str, place: &str, ty: Type, limits: &Limits) -> Result<Given
     let Some(element) = ty.element() else {
         return read(Some(ty)).map(Given::PerIndex);
     };
-    if let Ok(column) = read(None)
-        && column.ty() == ty
-    {
-        return Ok(Given::PerIndex(column));
+    let lists = read(Some(ty));
+    match lists {
+        Ok(lists) if !lists.is_empty() => Ok(Given::PerIndex(lists)),
+        // Without rows a column looks the same either way; the empty list is a value.
+        Ok(_) | Err(_) => match (read(Some(element)), lists) {
+            (Ok(items), _) => Ok(Given::One(Value::List(items))),
+            (Err(_), Ok(lists)) => Ok(Given::PerIndex(lists)),
+            (Err(of_items), Err(of_lists)) => {
+                let holds_lists = read(None)?.ty();
+                let is_list = holds_lists.element().is_some()
+                    || holds_lists.lanes().is_some_and(|(_, n)| n > 1);
+                Err(if is_list { of_lists } else { of_items })
+            }
+        },
     }
-    read(Some(element)).map(|column| Given::One(Value::List(column)))
 }
 
 /// The file and the column. What stands behind the last colon is a column unless there is a file of

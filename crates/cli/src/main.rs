@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use outcome::report;
+use outcome::{report, report_as_json};
 
 /// Runs and examines node graphs.
 #[derive(Parser)]
@@ -41,6 +41,18 @@ enum Verb {
     Check(check::Args),
     Explain(explain::Args),
     Nodes(nodes::Args),
+}
+
+impl Verb {
+    /// Whether the output is for programs.
+    fn is_json(&self) -> bool {
+        match self {
+            Self::Run(args) => args.is_json(),
+            Self::Check(args) => args.is_json(),
+            Self::Explain(args) => args.is_json(),
+            Self::Nodes(args) => args.is_json(),
+        }
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -69,6 +81,7 @@ fn main() -> ExitCode {
     };
     ExitCode::from(match done {
         Ok(exit) => exit.code(),
+        Err(stop) if verb.is_json() => report_as_json(&stop).code(),
         Err(stop) => report(&stop).code(),
     })
 }

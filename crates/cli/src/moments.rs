@@ -32,7 +32,7 @@ pub(crate) fn times(text: &str) -> Result<Times, String> {
     // The end counts as reached if it is missed by rounding only.
     let n = ((end - start) / step * (1.0 + 4.0 * f64::EPSILON)).floor() + 1.0;
     if n > MAX as f64 {
-        return Err(format!("{n} moments are more than {MAX}"));
+        return Err(format!("{n:e} moments are more than {MAX}; take larger steps"));
     }
     Ok(Times::Many((0..n as usize).map(|i| start + i as f64 * step).collect()))
 }

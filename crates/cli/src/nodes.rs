@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use millstream::parts::base::diagnostics::did_you_mean;
 use millstream::parts::base::literal::to_json;
 use millstream::parts::kernel::signature::{Signature, Socket};
 use millstream::parts::kernel::{Among, Default, SettingValue, Settings, SocketType};
@@ -40,6 +41,12 @@ enum Format {
     Json,
 }
 
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
 /// Lists node types, or shows one.
 pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
     let engine = Engine::new();
@@ -73,13 +80,12 @@ pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
 }
 
 fn unknown(registry: &Registry, name: &str) -> Stop {
-    let help = match registry.nearest(name) {
+    let mut families: Vec<&str> = registry.iter().map(|def| def.family()).collect();
+    families.dedup();
+    let family = did_you_mean(name.trim_end_matches('.'), families.iter().copied());
+    let help = match family.or_else(|| registry.nearest(name)) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            let mut families: Vec<&str> = registry.iter().map(|def| def.family()).collect();
-            families.dedup();
-            format!("families: {}", families.join(", "))
-        }
+        None => format!("families: {}", families.join(", ")),
     };
     Stop::new(Exit::Usage, format!("there is no node type or family called `{name}`"), Some(help))
 }

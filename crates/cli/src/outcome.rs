@@ -1,10 +1,11 @@
 //! How a verb ends: exit codes, and the errors that end it early.
 
-use std::io;
+use std::io::{self, Write as _};
 
 use millstream_io::IoError;
+use serde_json::{Value as Json, json};
 
-use crate::terminal;
+use crate::terminal::{self, tell, visible};
 
 /// What the exit code says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,16 @@ impl Exit {
             Self::Failed => 3,
         }
     }
+
+    /// The code of a problem that has none of its own.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Wrong => "wrong",
+            Self::Usage => "usage",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// One thing to tell the user.
@@ -42,27 +53,55 @@ pub(crate) struct Message {
 pub(crate) struct Stop {
     exit: Exit,
     messages: Vec<Message>,
+    /// What was told already, for programs.
+    told: Vec<Json>,
 }
 
 impl Stop {
     /// Ends with this code and this message.
     pub(crate) fn new(exit: Exit, text: impl Into<String>, help: Option<String>) -> Self {
-        Self { exit, messages: vec![Message { text: text.into(), help }] }
+        Self::all(exit, vec![Message { text: text.into(), help }])
     }
 
     /// Ends with all of these messages.
     pub(crate) fn all(exit: Exit, messages: Vec<Message>) -> Self {
-        Self { exit, messages }
+        Self { exit, messages, told: Vec::new() }
     }
 
-    /// Ends with this code; all there is to say was said.
-    pub(crate) fn silent(exit: Exit) -> Self {
-        Self { exit, messages: Vec::new() }
+    /// Ends with this code; people were told why, `told` is that for programs.
+    pub(crate) fn told(exit: Exit, told: Vec<Json>) -> Self {
+        Self { exit, messages: Vec::new(), told }
+    }
+
+    /// Ends with this code; nobody is there to be told why.
+    fn silent(exit: Exit) -> Self {
+        Self::all(exit, Vec::new())
     }
 
     /// Ends because a data file could not be read or written.
     pub(crate) fn data(exit: Exit, error: &IoError) -> Self {
-        Self { exit, messages: vec![Message::of(error)] }
+        let mut message = Message::of(error);
+        if let IoError::UnknownFormat { known, .. } = error {
+            message.help = Some(format!("give a file with one of the extensions {known}"));
+        }
+        Self::all(exit, vec![message])
+    }
+}
+
+impl Stop {
+    /// Why the verb ended, as `check` writes the problems of a document.
+    pub(crate) fn problems(&self) -> Vec<Json> {
+        let messages = self.messages.iter().map(|message| {
+            json!({
+                "severity": "error",
+                "code": self.exit.name(),
+                "path": "",
+                "message": message.text,
+                "help": message.help.as_deref().map(in_flags),
+                "span": null,
+            })
+        });
+        self.told.iter().cloned().chain(messages).collect()
     }
 }
 
@@ -98,10 +137,22 @@ pub(crate) fn in_flags(help: &str) -> String {
 pub(crate) fn report(stop: &Stop) -> Exit {
     let style = terminal::of_stderr();
     for message in &stop.messages {
-        eprintln!("{} {}", style.error("error:"), message.text);
+        tell(&format!("{} {}\n", style.error("error:"), visible(&message.text)));
         if let Some(help) = &message.help {
-            eprintln!("  {} {}", style.help("help:"), in_flags(help));
+            let help = in_flags(help);
+            tell(&format!("  {} {}\n", style.help("help:"), visible(&help)));
         }
     }
     stop.exit
+}
+
+/// Tells the user, and the program that reads the standard output, why a verb ended.
+pub(crate) fn report_as_json(stop: &Stop) -> Exit {
+    let problems = stop.problems();
+    if !problems.is_empty() {
+        let written = writeln!(io::stdout().lock(), "{}", json!({ "problems": problems }));
+        // The exit code and the standard error say it as well.
+        drop(written);
+    }
+    report(stop)
 }

@@ -1,6 +1,7 @@
 //! Problems of a document with their places: as labelled source on a terminal, one line each
 //! elsewhere, or as JSON.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
@@ -8,7 +9,7 @@ use millstream::{Diagnostic, Diagnostics, Severity};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::in_flags;
-use crate::terminal::Style;
+use crate::terminal::{Style, visible, visible_lines};
 
 /// Lines longer than this many bytes are not shown with labels.
 const MAX_LINE: usize = 300;
@@ -52,7 +53,12 @@ impl<'a> Lines<'a> {
 /// All problems as text.
 pub(crate) fn text(file: &str, source: &[u8], problems: &Diagnostics, style: Style) -> String {
     let lines = Lines::of(source);
-    let valid = std::str::from_utf8(source).ok().filter(|_| style.is_terminal);
+    // Source that would act on the terminal is not shown on it.
+    let is_harmless = |text: &&str| {
+        let plain = text.replace("\r\n", "\n").replace('\t', " ");
+        matches!(visible_lines(&plain), Cow::Borrowed(_))
+    };
+    let valid = std::str::from_utf8(source).ok().filter(|_| style.is_terminal).filter(is_harmless);
     let handler = valid.map(|text| Handler {
         source: NamedSource::new(file, text.to_owned()).with_language("JSON"),
         handler: GraphicalReportHandler::new_themed(if style.color {
@@ -87,12 +93,12 @@ fn line(file: &str, lines: &Lines<'_>, problem: &Diagnostic) -> String {
     let severity = severity(problem.severity);
     out.push_str(&format!(": {severity}[{}]: ", problem.code));
     if !problem.place.path.as_str().is_empty() {
-        out.push_str(&format!("{}: ", problem.place.path));
+        out.push_str(&format!("{}: ", visible(problem.place.path.as_str())));
     }
-    out.push_str(&problem.message);
+    out.push_str(&visible(&problem.message));
     out.push('\n');
     if let Some(help) = &problem.help {
-        out.push_str(&format!("  help: {}\n", in_flags(help)));
+        out.push_str(&format!("  help: {}\n", visible(&in_flags(help))));
     }
     out
 }
@@ -108,7 +114,7 @@ pub(crate) fn json(lines: &Lines<'_>, problem: &Diagnostic) -> Json {
         "code": problem.code,
         "path": problem.place.path.as_str(),
         "message": problem.message,
-        "help": problem.help,
+        "help": problem.help.as_deref().map(in_flags),
         "span": span,
     })
 }
@@ -143,9 +149,9 @@ struct Labelled<'a> {
 impl fmt::Display for Labelled<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.problem.place.path.as_str().is_empty() {
-            write!(f, "{}: ", self.problem.place.path)?;
+            write!(f, "{}: ", visible(self.problem.place.path.as_str()))?;
         }
-        f.write_str(&self.problem.message)
+        f.write_str(&visible(&self.problem.message))
     }
 }
 
@@ -162,7 +168,8 @@ impl miette::Diagnostic for Labelled<'_> {
         })
     }
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.problem.help.as_ref().map(|help| Box::new(in_flags(help)) as Box<dyn fmt::Display>)
+        let help = in_flags(self.problem.help.as_ref()?);
+        Some(Box::new(visible(&help).into_owned()))
     }
     fn source_code(&self) -> Option<&dyn SourceCode> {
         self.problem.place.span.map(|_| self.source as &dyn SourceCode)

@@ -3,7 +3,7 @@
 //! A call proceeds as: load and compile the document, read what is given, evaluate, save, show.
 //! Nothing is saved unless every output that was asked for has a value.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
@@ -14,12 +14,13 @@ use millstream::{
 };
 
 use crate::document::{compile, read};
-use crate::given::{assignment, given};
+use crate::given::{assignment, file_of, given};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::outcome::{Exit, Message, Stop, in_flags};
 use crate::show::{self, Moments};
-use crate::{save, stats, terminal};
+use crate::terminal::{self, tell, visible};
+use crate::{save, stats};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long = "in", value_name = "NAME=VALUE")]
     inputs: Vec<String>,
     /// Evaluate for this many elements
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     count: Option<usize>,
     /// Evaluate at a time in seconds, T, or at many, A..B:STEP
     #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
@@ -72,7 +73,8 @@ pub(crate) struct Args {
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
     /// Give up after this time
-    #[arg(long, value_name = "SECONDS", value_parser = deadline)]
+    #[arg(long, value_name = "SECONDS", value_parser = deadline,
+          allow_hyphen_values = true)]
     deadline: Option<Duration>,
     /// How results are written
     #[arg(long, value_enum, default_value = "text")]
@@ -93,6 +95,12 @@ enum EvaluatorName {
     Lazy,
 }
 
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
 fn deadline(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is no number of seconds"))
@@ -106,6 +114,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let text = read(&args.graph, limits.document_bytes)?;
     let program = compile(&engine, &text)?;
     let request = request(args, &program, limits, started)?;
+    if let Some(path) = &args.save {
+        save::allowed(path, &sources(args))?;
+    }
     let evaluator: &dyn Evaluator = match args.evaluator {
         EvaluatorName::Lazy => &Lazy,
     };
@@ -116,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     match &args.save {
         Some(path) if !failed => save::save(path, &answer, moments.as_ref())?,
         Some(path) => {
-            eprintln!("{} is not written, because an output has no value", path.display());
+            tell(&format!("{} is not written, because an output has no value\n", path.display()));
         }
         None => {}
     }
@@ -128,11 +139,18 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
                 show::text(&answer, moments.as_ref(), terminal::of_stdout())?;
             }
             if args.stats {
-                eprint!("{}", stats::text(&program, &answer, started.elapsed()));
+                tell(&stats::text(&program, &answer, started.elapsed()));
             }
         }
     }
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
+}
+
+/// The files that this call reads.
+fn sources(args: &Args) -> Vec<&Path> {
+    let given = args.inputs.iter().chain(&args.features);
+    let data = given.filter_map(|text| file_of(text.split_once('=')?.1));
+    std::iter::once(args.graph.as_path()).chain(data).collect()
 }
 
 fn moments_of(args: &Args, fps: f64) -> Option<Moments> {
@@ -165,7 +183,10 @@ fn request(
             }
         }
     }
-    for name in &args.outputs {
+    for (i, name) in args.outputs.iter().enumerate() {
+        if args.outputs[..i].contains(name) {
+            continue;
+        }
         if program.plan().output_named(name).is_none() {
             let known = program.plan().outputs.iter().map(|output| &*output.name);
             messages.push(unknown("there is no output", name, known));
@@ -303,12 +324,13 @@ fn message_of(error: &RequestError) -> Message {
 fn report_failures(answer: &Answer) {
     let style = terminal::of_stderr();
     for failure in &answer.failures {
-        eprintln!("{} {failure}", style.error("error:"));
+        tell(&format!("{} {}\n", style.error("error:"), visible(&failure.to_string())));
         if let Some(help) = &failure.help {
-            eprintln!("  {} {}", style.help("help:"), in_flags(help));
+            let help = in_flags(help);
+            tell(&format!("  {} {}\n", style.help("help:"), visible(&help)));
         }
     }
     for output in answer.outputs.iter().filter(|output| output.value.is_none()) {
-        eprintln!("output `{}` has no value", output.name);
+        tell(&format!("output `{}` has no value\n", visible(&output.name)));
     }
 }

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use millstream::parts::kernel::Data;
 use millstream::{Answer, Column, RequestAxis, Series, Type, Value};
-use millstream_io::{ColumnSpec, IoError, TableWriter, WriteOptions};
+use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
 
 use crate::outcome::{Exit, Stop};
 use crate::show::Moments;
+use crate::terminal::tell;
 
 /// Rows that are written at once.
 const BLOCK: usize = 1 << 16;
@@ -24,6 +25,22 @@ enum Source<'a> {
     Series(&'a Series),
     /// The items of an output that is a list.
     Items(&'a Column),
+}
+
+/// Refuses, before anything is computed, a file that cannot be meant: one without a format, or one
+/// of those that are read.
+pub(crate) fn allowed(path: &Path, sources: &[&Path]) -> Result<(), Stop> {
+    Format::of_path(path).map_err(|error| stop(&error))?;
+    // What does not exist is no source.
+    let Ok(target) = path.canonicalize() else { return Ok(()) };
+    let is_target = |source: &&&Path| source.canonicalize().is_ok_and(|source| source == target);
+    match sources.iter().find(is_target) {
+        Some(source) => {
+            let text = format!("`{}` is read here and is not overwritten", source.display());
+            Err(Stop::new(Exit::Usage, text, Some("save under another name".into())))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Writes all outputs; the file is as it was unless that succeeds.
@@ -59,7 +76,7 @@ pub(crate) fn save(path: &Path, answer: &Answer, moments: Option<&Moments>) -> R
     }
     writer.finish().map_err(|error| stop(&error))?;
     let plural = if n_rows == 1 { "" } else { "s" };
-    eprintln!("saved {n_rows} row{plural} to {}", path.display());
+    tell(&format!("saved {n_rows} row{plural} to {}\n", path.display()));
     Ok(())
 }
 

@@ -11,8 +11,8 @@ use millstream::parts::kernel::Data;
 use millstream::{Answer, Column, Program, RequestAxis, Series, Value};
 use serde_json::{Value as Json, json};
 
-use crate::outcome::Stop;
-use crate::terminal::Style;
+use crate::outcome::{Stop, in_flags};
+use crate::terminal::{Style, visible};
 use crate::{plot, stats, summary};
 
 /// Lists up to this length are printed in full.
@@ -68,7 +68,9 @@ pub(crate) fn text(answer: &Answer, moments: Option<&Moments>, style: Style) -> 
                     tables.push((Vec::new(), table));
                 }
             }
-            Data::One(value) => writeln!(out, "{} = {value}", output.name)?,
+            Data::One(value) => {
+                writeln!(out, "{} = {}", visible(&output.name), visible(&value.to_string()))?;
+            }
             Data::Many(column) => {
                 let same = |(axes, _): &&mut (Vec<RequestAxis>, _)| *axes == series.axes;
                 if let Some((_, table)) = tables.iter_mut().find(same) {
@@ -177,7 +179,7 @@ fn cell(value: &Value) -> String {
         Value::List(list) if list.len() > MAX_INLINE => {
             return format!("list of {}", list.len());
         }
-        _ => value.to_string(),
+        _ => visible(&value.to_string()).into_owned(),
     };
     if text.chars().count() <= MAX_CELL {
         return text;
@@ -257,7 +259,7 @@ fn failures(answer: &Answer) -> Json {
         json!({
             "path": failure.path.as_str(),
             "message": failure.message,
-            "help": failure.help,
+            "help": failure.help.as_deref().map(in_flags),
             "at": cell.collect::<serde_json::Map<_, _>>(),
         })
     });

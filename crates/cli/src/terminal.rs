@@ -1,6 +1,7 @@
 //! Whether output goes to a person: colors and drawings depend on it.
 
-use std::io::IsTerminal as _;
+use std::borrow::Cow;
+use std::io::{IsTerminal as _, Write as _};
 
 /// How a stream is written to.
 #[derive(Clone, Copy, Debug)]
@@ -51,4 +52,51 @@ pub(crate) fn of_stdout() -> Style {
 /// The standard error.
 pub(crate) fn of_stderr() -> Style {
     Style::of(std::io::stderr().is_terminal())
+}
+
+/// Writes to the standard error.
+pub(crate) fn tell(text: &str) {
+    // If the standard error is gone there is nobody to tell.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Text of a document or a file, harmless to a terminal: characters that control it, or that change
+/// the direction of writing, are shown as JSON escapes.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    escaped(text, controls)
+}
+
+/// As [`visible`], for text of several lines.
+pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c != '\n' && controls(c))
+}
+
+fn controls(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escaped(text: &str, is_wrong: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_wrong) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' if is_wrong(c) => out.push_str("\\n"),
+            _ if is_wrong(c) => out.push_str(&format!("\\u{:04x}", c as u32)),
+            _ => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_controls_a_terminal_is_escaped() {
+        assert_eq!(visible("\x1b[2J\nä\u{9b}\u{202e}"), "\\u001b[2J\\nä\\u009b\\u202e");
+        assert_eq!(visible_lines("a\n\tb"), "a\n\\u0009b");
+    }
 }

@@ -110,3 +110,14 @@ fn a_warning_is_shown_and_is_no_error() {
     "#]]
     .assert_eq(&text);
 }
+
+#[test]
+fn long_defaults_are_shortened() {
+    let list = format!("[{}1]", "1, ".repeat(1000));
+    let text = format!(
+        r#"{{ "millstream": 1, "inputs": {{ "x": {{ "type": "list<f32>", "default": {list} }} }},
+             "outputs": {{ "y": {{ "type": "list<f32>", "input": "x" }} }} }}"#
+    );
+    let seen = seen(&["check", &file("long.mill.json", &text)]);
+    assert!(seen.len() < 400 && seen.contains("1.0, 1.0") && seen.contains("...\n"), "{seen}");
+}

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{code, document, expect_seen, file};
+use crate::{code, command, document, expect_seen, file, json, millstream, new_file, root, seen};
 
 const TRIANGLE: &str = "examples/triangle_area.mill.json";
 const ECHO: &str = "examples/echo.mill.json";
@@ -52,7 +52,7 @@ fn names_that_are_not_there_get_the_nearest() {
             exit code 2
             stderr:
             error: there is no input called `d`
-              help: did you mean `a`?
+              help: there is a, b, c
             error: there is no input called `aa`
               help: did you mean `a`?
             error: there is no output called `aera`
@@ -115,13 +115,13 @@ fn a_missing_feature_is_told_with_its_flag() {
     expect_seen(
         &["run", "examples/tone_curve.mill.json"],
         expect![[r#"
-        exit code 2
-        stderr:
-        error: output `linear` needs index, which the request does not provide (read by linear <- linear <- index)
-          help: give a number of elements, --count 100, or a column, --in NAME=@FILE
-        error: output `srgb` needs index, which the request does not provide (read by curve <- is_dark <- linear <- linear <- index)
-          help: give a number of elements, --count 100, or a column, --in NAME=@FILE
-    "#]],
+            exit code 2
+            stderr:
+            error: output `linear` needs index, which the request does not provide (read by linear <- index)
+              help: give a number of elements, --count 100, or a column, --in NAME=@FILE
+            error: output `srgb` needs index, which the request does not provide (read by curve <- is_dark <- linear <- index)
+              help: give a number of elements, --count 100, or a column, --in NAME=@FILE
+        "#]],
     );
 }
 
@@ -130,7 +130,7 @@ fn data_is_wrong_with_file_line_and_column() {
     let graph = document("data.mill.json", "f32", PASS, "f32");
     let wrong = |name: &str, content: &str| {
         let path = file(name, content);
-        let text = crate::seen(&["run", &graph, "--in", &format!("x=@{path}")]);
+        let text = seen(&["run", &graph, "--in", &format!("x=@{path}")]);
         text.replace(&path, name)
     };
     expect![[r#"
@@ -158,7 +158,7 @@ fn data_is_wrong_with_file_line_and_column() {
         exit code 1
         stderr:
         error: `data.xlsx` has no extension that names a format
-          help: name the format or use one of: csv, json, npy, obj, ply
+          help: give a file with one of the extensions csv, json, npy, obj, ply
     "#]]
     .assert_eq(&wrong("data.xlsx", "x\n1\n"));
     expect_seen(
@@ -200,12 +200,15 @@ fn limits_are_told_and_can_be_changed() {
         code(&["run", wave, "--in", "samples=100", "--limit", "list_length=1_000"]),
         Some(0)
     );
-    expect_seen(&["run", TRIANGLE, "--limit", "nodes=3"], expect![[r#"
+    expect_seen(
+        &["run", TRIANGLE, "--limit", "nodes=3"],
+        expect![[r#"
         exit code 1
         stderr:
         examples/triangle_area.mill.json:16:10: error[load::too_many_nodes]: s: the document has more than 3 nodes
           help: raise `nodes` with --limit if this is meant
-    "#]]);
+    "#]],
+    );
     expect_seen(
         &["run", wave, "--in", "samples=1000", "--limit", "list_length=100"],
         expect![[r#"
@@ -263,10 +266,11 @@ fn a_document_that_is_not_there_or_not_one_is_wrong() {
     expect_seen(
         &["run", "not/there.mill.json"],
         expect![[r#"
-        exit code 1
-        stderr:
-        error: cannot read `not/there.mill.json`: No such file or directory (os error 2)
-    "#]],
+            exit code 1
+            stderr:
+            error: cannot read `not/there.mill.json`: No such file or directory (os error 2)
+              help: look at the path; - is the standard input
+        "#]],
     );
     let noise: String = (0..20_000_u32).map(|i| char::from(33 + (i * i % 90) as u8)).collect();
     let brackets = "[".repeat(100_000);
@@ -275,9 +279,127 @@ fn a_document_that_is_not_there_or_not_one_is_wrong() {
     {
         let path = file(name, content);
         for verb in ["run", "check", "explain"] {
-            let output = crate::millstream(&[verb, &path]);
+            let output = millstream(&[verb, &path]);
             assert_eq!(output.status.code(), Some(1), "{verb} {name}");
             assert!(output.stdout.len() + output.stderr.len() < 2000, "{verb} {name}");
         }
     }
+}
+
+#[test]
+fn a_value_that_starts_with_a_minus_belongs_to_its_flag() {
+    expect_seen(
+        &["run", TRIANGLE, "--count", "-1"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: invalid value '-1' for '--count <N>': invalid digit found in string
+
+            For more information, try '--help'.
+        "#]],
+    );
+    assert_eq!(code(&["run", TRIANGLE, "--deadline", "-1"]), Some(2));
+}
+
+#[test]
+fn programs_get_the_reason_as_json_on_every_verb() {
+    let node = r#"{ "type": "math.sqr", "in": { "x": { "input": "x" } } }"#;
+    let wrong = document("reason.mill.json", "f32", node, "f32");
+    for (args, code) in [
+        (&["run", "no-such-file", "--format", "json"][..], "wrong"),
+        (&["run", &wrong, "--format", "json"], "check::unknown_node_type"),
+        (&["run", TRIANGLE, "--in", "d=1", "--format", "json"], "usage"),
+        (&["run", ECHO, "--format", "json"], "usage"),
+        (&["run", TRIANGLE, "--deadline", "0", "--format", "json"], "failed"),
+        (&["explain", &wrong, "--format", "json"], "check::unknown_node_type"),
+        (&["nodes", "no-such-node", "--format", "json"], "usage"),
+    ] {
+        let answer = json(args);
+        assert_eq!(answer["problems"][0]["code"], code, "{args:?}");
+        assert!(!millstream(args).stderr.is_empty(), "people are told too");
+    }
+    let list = json(&["check", TRIANGLE, "no-such-file", &wrong, "--format", "json"]);
+    assert_eq!(list[1]["problems"][0]["code"], "wrong");
+    let help = list[2]["problems"][0]["help"].as_str();
+    assert_eq!(help, Some("did you mean `math.sqrt`?"));
+}
+
+#[test]
+fn text_of_a_document_does_not_control_the_terminal() {
+    let title = "\\u001b[2J\\u009b\\u202e";
+    let wrong = file(
+        "controls.mill.json",
+        &format!(
+            r#"{{ "millstream": 1, "name": "{title}",
+                 "inputs": {{ "a": {{ "type": "string", "default": "{title}", "about": "{title}" }} }},
+                 "outputs": {{ "y": {{ "type": "string", "input": "a" }} }} }}"#
+        ),
+    );
+    let named = file(
+        "control-names.mill.json",
+        &format!(r#"{{ "millstream": 1, "nodes": {{ "{title}": {{ "type": "{title}" }} }} }}"#),
+    );
+    for verb in ["run", "check", "explain"] {
+        for document in [&wrong, &named] {
+            let text = seen(&[verb, document]);
+            let harmless = |c: char| c == '\n' || !c.is_control() && c != '\u{202e}';
+            assert!(text.chars().all(harmless), "{verb}: {text:?}");
+        }
+    }
+    expect_seen(
+        &["run", &wrong],
+        expect![[r#"
+        y = "\u001b[2J\u009b\u202e"
+    "#]],
+    );
+}
+
+#[test]
+fn a_file_that_is_read_is_not_overwritten() {
+    let triangle = std::fs::read_to_string(root().join(TRIANGLE)).expect("an example");
+    let graph = file("own.json", &triangle);
+    let data = file("own.csv", "a.x,a.y,a.z\n1,2,3\n");
+    let column = format!("a=@{data}:a");
+    for target in [&graph, &data] {
+        let args = ["run", &graph, "--in", &column, "--save", target];
+        assert_eq!(code(&args), Some(2), "{target}");
+        assert!(seen(&args).contains("is read here and is not overwritten"));
+    }
+    let link = new_file("link.json");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&graph, &link).expect("links can be made");
+        assert_eq!(code(&["run", &graph, "--save", &link.display().to_string()]), Some(2));
+    }
+    assert_eq!(std::fs::read_to_string(&graph).expect("it is there"), triangle);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_standard_error_that_takes_nothing_changes_no_exit_code() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+    for (args, code) in [
+        (&["run", "no-such-file"][..], 1),
+        (&["run", ECHO], 2),
+        (&["run", "examples/tone_curve.mill.json", "--count", "2", "--stats"], 0),
+        (&["run", TRIANGLE, "--deadline", "0"], 3),
+    ] {
+        let status = command(args).stderr(full()).stdout(std::process::Stdio::null()).status();
+        assert_eq!(status.expect("it runs").code(), Some(code), "{args:?}");
+    }
+}
+
+#[test]
+fn the_standard_input_is_one_document() {
+    assert_eq!(code(&["check", "-", "-"]), Some(2));
+}
+
+#[test]
+fn problems_have_a_place_where_nothing_stands() {
+    let text = |text: &str| {
+        let node = format!(r#"{{ "type": "math.expression", "set": {{ "text": "{text}" }} }}"#);
+        seen(&["check", &document("nothing.mill.json", "f32", &node, "f32")])
+    };
+    assert!(text("").contains("nothing.mill.json:5:66: error[settings::refused]"), "{}", text(""));
+    assert!(text("x +").contains("nothing.mill.json:5:69: error[settings::refused]"));
 }

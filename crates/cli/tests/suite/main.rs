@@ -17,15 +17,16 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The command line with these arguments.
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_millstream"));
+    command.args(args).current_dir(root()).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
 /// Runs the command line with these arguments.
 fn millstream(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_millstream"))
-        .args(args)
-        .current_dir(root())
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the binary was built")
+    command(args).output().expect("the binary was built")
 }
 
 /// What a person sees: the exit code if it is not 0, then what was printed.

@@ -79,3 +79,10 @@ fn every_verb_has_help_with_examples() {
     }
     assert_eq!(seen(&["--version"]), format!("millstream {}\n", env!("CARGO_PKG_VERSION")));
 }
+
+#[test]
+fn a_family_is_suggested_too() {
+    for (name, near) in [("mathx", "math"), ("math.", "math"), ("math.sqr", "math.sqrt")] {
+        assert!(seen(&["nodes", name]).contains(&format!("did you mean `{near}`?")), "{name}");
+    }
+}

@@ -386,3 +386,48 @@ fn a_document_may_come_from_the_standard_input() {
         .expect("the binary was built");
     assert_eq!(output.stdout, b"area = 0.5000001\n");
 }
+
+#[test]
+fn a_list_per_element_may_hold_numbers_that_convert() {
+    let pass = r#"{ "type": "control.pass", "in": { "value": { "input": "x" } } }"#;
+    let text = "[[1, 2, 3], [4, 5, 6]]";
+    let lists = format!("x=@{}", file("lists.json", text));
+    for ty in ["list<f32>", "list<i32>", "list<f64>"] {
+        let graph = document("lists.mill.json", ty, pass, ty);
+        let answer = json(&["run", &graph, "--in", &lists, "--format", "json"]);
+        let expected: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        let numbers = |json: &serde_json::Value| -> Vec<f64> {
+            let rows = json.as_array().expect("lists").iter();
+            rows.flat_map(|row| row.as_array().expect("a list"))
+                .filter_map(|x| x.as_f64())
+                .collect()
+        };
+        assert_eq!(numbers(&answer["outputs"]["y"]["values"]), numbers(&expected), "{ty}");
+    }
+    let graph = document("lists.mill.json", "list<f32>", pass, "list<f32>");
+    let one = format!("x=@{}", file("one-list.json", "[1, 2, 3]"));
+    expect_seen(
+        &["run", &graph, "--in", &one],
+        expect![[r#"
+        y = [1.0, 2.0, 3.0]
+    "#]],
+    );
+    let cut = format!("x=@{}", file("cut.json", "[[1, 2], [3, \"a\"]]"));
+    assert!(seen(&["run", &graph, "--in", &cut]).contains("row 2 column `value` holds a value of"));
+}
+
+#[test]
+fn an_output_that_is_asked_for_twice_is_there_once() {
+    let args = ["run", "examples/triangle_area.mill.json", "--out", "area", "--out", "area"];
+    assert_eq!(seen(&args), "area = 0.5000001\n");
+}
+
+#[test]
+fn a_binary32_is_rounded_once_from_its_digits() {
+    let pass = r#"{ "type": "control.pass", "in": { "value": { "input": "x" } } }"#;
+    let graph = document("digits.mill.json", "f32", pass, "f32");
+    let csv = format!("x=@{}", file("digits.csv", "x\n7.038531e-26\n"));
+    let of_file = json(&["run", &graph, "--in", &csv, "--format", "json"]);
+    let of_literal = json(&["run", &graph, "--in", "x=7.038531e-26", "--format", "json"]);
+    assert_eq!(of_literal["outputs"]["y"]["value"], of_file["outputs"]["y"]["values"][0]);
+}

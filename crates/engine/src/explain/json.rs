@@ -1,13 +1,16 @@
 //! An explanation as JSON.
 
+use std::io::{self, Write};
+
 use serde_json::{Value as Json, json};
 
 use super::{Explanation, Fate, From, Node, Socket};
 
-/// The explanation for other programs.
-pub fn json(explanation: &Explanation) -> Json {
-    let nodes: Vec<Json> =
-        explanation.nodes.iter().map(|node| node_json(explanation, node)).collect();
+/// Writes the explanation as JSON, a node a line.
+///
+/// # Errors
+/// If writing fails.
+pub fn write_json(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
     let outputs = explanation.outputs.iter().map(|output| {
         json!({
             "name": output.name,
@@ -15,12 +18,21 @@ pub fn json(explanation: &Explanation) -> Json {
             "from": source(explanation, &output.from),
         })
     });
-    json!({
-        "name": explanation.name,
-        "columns": explanation.columns,
-        "nodes": nodes,
-        "outputs": outputs.collect::<Vec<_>>(),
-    })
+    let nodes = explanation.nodes.iter().map(|node| node_json(explanation, node));
+    writeln!(out, "{{\"name\": {},", json!(explanation.name))?;
+    writeln!(out, "\"columns\": {},", json!(explanation.columns))?;
+    write!(out, "\"nodes\": [")?;
+    write_lines(nodes, out)?;
+    write!(out, "],\n\"outputs\": [")?;
+    write_lines(outputs, out)?;
+    writeln!(out, "]}}")
+}
+
+fn write_lines(items: impl Iterator<Item = Json>, out: &mut impl Write) -> io::Result<()> {
+    for (i, item) in items.enumerate() {
+        write!(out, "{}{item}", if i > 0 { ",\n  " } else { "\n  " })?;
+    }
+    Ok(())
 }
 
 fn node_json(explanation: &Explanation, node: &Node) -> Json {

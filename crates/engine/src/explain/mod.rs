@@ -1,7 +1,7 @@
 //! Explaining a document: what each node depends on, what the compiler made of it, when it runs.
 //!
 //! [`explain`] follows the nodes of the expanded document through all passes and asks the analyses
-//! about those that are left. The [`Explanation`] is plain data; [`text`], [`json`], [`dot`] and
+//! about those that are left. The [`Explanation`] is plain data; [`text`], [`write_json`], [`dot`] and
 //! [`svg`] show it.
 
 mod describe;
@@ -23,7 +23,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 
 pub use dot::dot;
-pub use json::json;
+pub use json::write_json;
 pub use svg::{TooLarge, svg};
 pub use text::text;
 
