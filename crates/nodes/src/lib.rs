@@ -18,9 +18,12 @@ pub mod integer;
 
 pub mod convert;
 pub mod mix;
+pub mod noise;
 
+pub mod color;
 pub mod context;
 pub mod control;
+pub mod curve;
 pub mod list;
 pub mod random;
 pub mod reduce;
@@ -39,8 +42,11 @@ pub fn registry() -> Registry {
     compare::register(&mut registry);
     convert::register(&mut registry);
     mix::register(&mut registry);
+    noise::register(&mut registry);
+    color::register(&mut registry);
     context::register(&mut registry);
     control::register(&mut registry);
+    curve::register(&mut registry);
     list::register(&mut registry);
     random::register(&mut registry);
     reduce::register(&mut registry);

@@ -25,13 +25,13 @@ pub fn register(registry: &mut Registry) {
     registry.register(hash::hash());
 }
 
-const SOURCE: &str = "PCG4D: M. Jarzynski, M. Olano, Hash Functions for GPU Rendering, Journal of \
+pub(crate) const SOURCE: &str = "PCG4D: M. Jarzynski, M. Olano, Hash Functions for GPU Rendering, Journal of \
                       Computer Graphics Techniques 9(3), 2020";
 
 /// Numbers of the node types; never changed, since results depend on them.
 #[derive(Clone, Copy)]
 #[repr(i32)]
-enum Stream {
+pub(crate) enum Stream {
     Value = 1,
     Integer = 2,
     Boolean = 3,
@@ -39,10 +39,11 @@ enum Stream {
     Direction = 5,
     Normal = 6,
     Hash = 7,
+    Noise = 8,
 }
 
 /// Four words hashed into four.
-fn pcg4d<'b>(words: [Val<'b>; 4]) -> [Val<'b>; 4] {
+pub(crate) fn pcg4d<'b>(words: [Val<'b>; 4]) -> [Val<'b>; 4] {
     let mut v = words.map(|word| word * 1_664_525 + 1_013_904_223);
     let mix = |v: &mut [Val<'b>; 4]| {
         v[0] = v[0] + v[1] * v[3];
@@ -66,7 +67,7 @@ fn draw<'b>(b: &'b FormBuilder, id: Val<'b>, seed: Val<'b>, stream: Stream) -> [
 const STEP: f32 = 1.0 / 16_777_216.0;
 
 /// An `f32` from 0 up to but not including 1, in steps of 2 to the power of -24.
-fn unit(word: Val<'_>) -> Val<'_> {
+pub(crate) fn unit(word: Val<'_>) -> Val<'_> {
     word.ushr(8).convert(Lane::F32) * STEP
 }
 

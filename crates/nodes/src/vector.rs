@@ -4,11 +4,13 @@
 //! vectors as well.
 
 mod algebra;
-mod color;
 mod direction;
-mod mat4;
+pub(crate) mod mat4;
 mod parts;
-mod quat;
+pub(crate) mod quat;
+mod rotation;
+#[cfg(test)]
+mod rotation_tests;
 #[cfg(test)]
 mod tests;
 
@@ -22,11 +24,11 @@ use millstream_kernel::{Among, Default, Kernel, NodeDef, Registry, SocketType};
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
     algebra::register(registry);
-    color::register(registry);
     direction::register(registry);
     mat4::register(registry);
     parts::register(registry);
     quat::register(registry);
+    rotation::register(registry);
 }
 
 /// Vectors of any size.
@@ -46,18 +48,18 @@ fn on_vectors(
 }
 
 /// The sum of the products of components, added from the first to the last.
-fn dot<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
+pub(crate) fn dot<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
     let products = a.iter().zip(b).map(|(a, b)| *a * *b);
     products.reduce(|sum, product| sum + product).expect("vectors have components")
 }
 
 /// The cross product of two vectors of three.
-fn cross<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> [Val<'b>; 3] {
+pub(crate) fn cross<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> [Val<'b>; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// The Euclidean length.
-fn length<'b>(a: &[Val<'b>]) -> Val<'b> {
+pub(crate) fn length<'b>(a: &[Val<'b>]) -> Val<'b> {
     dot(a, a).sqrt()
 }
 
@@ -80,7 +82,7 @@ fn normalized<'b>(a: &[Val<'b>]) -> Vec<Val<'b>> {
 
 /// A kernel in a form that depends on the settings: takes the lanes of each input, gives those of
 /// each output.
-fn form_kernel(
+pub(crate) fn form_kernel(
     parts: &Parts<'_>,
     form: impl for<'b> Fn(&[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>,
 ) -> Kernel {

@@ -24,7 +24,7 @@ fn matrix_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDe
 }
 
 /// The rows of a rotation by a quaternion of length 1.
-fn rotation_rows<'b>(q: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
+pub(crate) fn rotation_rows<'b>(q: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
     let (w, x, y, z) = (q[0], q[1], q[2], q[3]);
     let twice = |a: Val<'b>, b: Val<'b>| a * b * 2.0;
     [
@@ -35,7 +35,7 @@ fn rotation_rows<'b>(q: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
 }
 
 /// A matrix of these three rows above 0 0 0 1.
-fn affine<'b>(rows: &[[Val<'b>; 3]; 3], offset: &[Val<'b>]) -> Vec<Val<'b>> {
+pub(crate) fn affine<'b>(rows: &[[Val<'b>; 3]; 3], offset: &[Val<'b>]) -> Vec<Val<'b>> {
     let mut matrix = Vec::with_capacity(16);
     for (row, offset) in rows.iter().zip(offset) {
         matrix.extend(row);

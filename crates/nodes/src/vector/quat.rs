@@ -4,7 +4,8 @@ use millstream_base::Type;
 use millstream_kernel::form::Val;
 use millstream_kernel::{Default, Law, NodeDef, Registry};
 
-use super::{cross, dot, each, length, normalized, scaled};
+use super::rotation::{axes, ordered};
+use super::{cross, dot, each, form_kernel, length, normalized, scaled};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(from_axis_angle());
@@ -17,7 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// The Hamilton product.
-fn product<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+pub(crate) fn product<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
     vec![
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
         a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
@@ -47,20 +48,24 @@ fn from_axis_angle() -> NodeDef {
 }
 
 fn from_euler() -> NodeDef {
-    NodeDef::new("quat.from_euler", "The rotation by three angles")
-        .details("First about x, then about y, then about z, each about the fixed axis.")
-        .input("angles", Type::VEC3, "angles in radians")
+    let def = NodeDef::new("quat.from_euler", "The rotation by three angles")
+        .details("One after the other, each about the fixed axis.");
+    ordered(def)
+        .input("angles", Type::VEC3, "angles about x, y and z in radians")
         .or_number(0.0)
         .output("value", Type::QUAT, "length 1")
-        .form(|b, inputs| {
-            let zero = b.constant_f32(0.0);
-            let about = |axis: usize| {
-                let half = inputs[0][axis] * 0.5;
-                let mut quat = vec![half.cos(), zero, zero, zero];
-                quat[axis + 1] = half.sin();
-                quat
-            };
-            vec![product(&about(2), &product(&about(1), &about(0)))]
+        .kernel(|parts| {
+            let [first, second, third] = axes(parts.settings.text("order"));
+            Ok(form_kernel(parts, |inputs| {
+                let about = |axis: usize| {
+                    let half = inputs[0][axis] * 0.5;
+                    let zero = half.like(0.0);
+                    let mut quat = vec![half.cos(), zero, zero, zero];
+                    quat[axis + 1] = half.sin();
+                    quat
+                };
+                vec![product(&about(third), &product(&about(second), &about(first)))]
+            }))
         })
 }
 

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use millstream_base::{Quat, Type, Value, Vec2, Vec3};
-use millstream_kernel::{Instance, Kernel, Registry, Settings};
+use millstream_kernel::{Instance, Kernel, Settings};
 use proptest::prelude::*;
 use serde_json::json;
 
 fn instance(name: &str, generic: Type, set: &serde_json::Value) -> Result<Instance, String> {
-    let mut registry = Registry::new();
-    super::register(&mut registry);
+    let registry = crate::registry();
     let def = Arc::clone(registry.get(name).unwrap_or_else(|| panic!("no {name}")));
     let given = set.as_object().expect("an object").iter().map(|(key, json)| (key.as_str(), json));
     let settings = Settings::read(&def.settings, given, &|name| registry.type_named(name));

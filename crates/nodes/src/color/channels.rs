@@ -4,6 +4,8 @@ use millstream_base::Type;
 use millstream_kernel::form::Val;
 use millstream_kernel::{Default, NodeDef, Registry};
 
+use super::spaces::{decoded, encoded};
+
 pub(super) fn register(registry: &mut Registry) {
     registry.register(combine());
     registry.register(separate());
@@ -45,10 +47,7 @@ fn luminance() -> NodeDef {
         .input("color", Type::COLOR, "")
         .or(Default::Zero)
         .output("value", Type::F32, "luminance, in the unit of the channels")
-        .form(|_, inputs| {
-            let color = &inputs[0];
-            vec![vec![color[0] * 0.2126 + color[1] * 0.7152 + color[2] * 0.0722]]
-        })
+        .form(|_, inputs| vec![vec![super::luminance(super::three(&inputs[0]))]])
 }
 
 /// A node that changes each channel but alpha.
@@ -71,10 +70,7 @@ fn by_channel(
 }
 
 fn from_srgb() -> NodeDef {
-    by_channel("color.from_srgb", "Linear light from sRGB values", |x| {
-        let curve = ((x + 0.055) / 1.055).pow(2.4);
-        x.le(0.040_45).select(x / 12.92, curve)
-    })
+    by_channel("color.from_srgb", "Linear light from sRGB values", decoded)
     .details(
         "For colors picked on a screen or read from an 8-bit image, divided by 255. Alpha stays. The \
          straight part goes on below 0, the curve goes on above 1.",
@@ -82,9 +78,6 @@ fn from_srgb() -> NodeDef {
 }
 
 fn to_srgb() -> NodeDef {
-    by_channel("color.to_srgb", "sRGB values from linear light", |x| {
-        let curve = x.pow(1.0 / 2.4) * 1.055 - 0.055;
-        x.le(0.003_130_8).select(x * 12.92, curve)
-    })
-    .details("Alpha stays. The straight part goes on below 0, the curve goes on above 1.")
+    by_channel("color.to_srgb", "sRGB values from linear light", encoded)
+        .details("Alpha stays. The straight part goes on below 0, the curve goes on above 1.")
 }

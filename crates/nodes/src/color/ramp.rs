@@ -1,0 +1,165 @@
+//! Colors along a line, given at stops.
+
+use millstream_base::Type;
+use millstream_kernel::form::Val;
+use millstream_kernel::settings::SettingError;
+use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+
+use super::spaces::Space;
+use super::{three, with_alpha};
+use crate::vector::form_kernel;
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(ramp());
+}
+
+const INTERPOLATIONS: &[(&str, &str)] = &[
+    ("linear", "a straight line"),
+    ("constant", "the color of the stop before"),
+    ("ease", "a straight line, eased at the stops"),
+    ("cardinal", "a smooth curve through the stops (Catmull-Rom)"),
+    ("b_spline", "a smoother curve near the stops"),
+];
+
+const SPACES: &[(&str, &str)] = &[
+    ("linear", "linear light"),
+    ("srgb", "as encoded for screens"),
+    ("oklab", "even steps for the eye"),
+    ("hsv", "hue the direct way, not around 1; saturation and value"),
+];
+
+/// Stops are laid out as a chain of choices, so their number is bounded.
+const MOST_STOPS: usize = 64;
+
+fn ramp() -> NodeDef {
+    let numbers = |numbers: &[f64]| Some(SettingValue::Numbers(numbers.to_vec()));
+    let text = |text: &str| Some(SettingValue::Text(text.into()));
+    NodeDef::new("color.ramp", "A color between stops")
+        .details(
+            "Before the first stop the color is that of the first, behind the last that of the last; NaN \
+             gives the first. Stops are put in order of their positions; where several are at one \
+             position the color jumps. At a stop the color is exactly that of the stop, except with \
+             `b_spline` and where the space is not linear. At most 64 stops.",
+        )
+        .source("Catmull-Rom: E. Catmull, R. Rom, \"A class of local interpolating splines\", 1974; the \
+                 uniform cubic B-spline")
+        .setting("positions", SettingKind::Numbers, numbers(&[0.0, 1.0]), "where the stops are")
+        .setting(
+            "colors",
+            SettingKind::Numbers,
+            numbers(&[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0]),
+            "red, green, blue, alpha of each stop, in linear light",
+        )
+        .setting(
+            "interpolation",
+            SettingKind::Choice(INTERPOLATIONS),
+            text("linear"),
+            "the way from stop to stop",
+        )
+        .setting("space", SettingKind::Choice(SPACES), text("linear"), "in which colors are mixed")
+        .input("factor", Type::F32, "where on the ramp")
+        .or_number(0.5)
+        .output("value", Type::COLOR, "")
+        .kernel(|parts| {
+            let stops = stops(parts.settings)?;
+            let space = Space::named(parts.settings.text("space"));
+            let interpolation = parts.settings.text("interpolation");
+            Ok(form_kernel(parts, |inputs| {
+                let x = inputs[0][0];
+                let stops = placed(&stops, space, x);
+                let c = color_at(&stops, interpolation, x);
+                vec![with_alpha(space.to_linear(three(&c)), c[3])]
+            }))
+        })
+}
+
+/// Position and color of the stops, in order.
+fn stops(settings: &Settings) -> Result<Vec<(f64, [f64; 4])>, SettingError> {
+    let (positions, colors) = (settings.numbers("positions"), settings.numbers("colors"));
+    let n = positions.len();
+    if !(1..=MOST_STOPS).contains(&n) {
+        let message = format!("there are {n} stops, but there must be 1 to {MOST_STOPS}");
+        return Err(SettingError::refused("positions", message));
+    }
+    if colors.len() != 4 * n {
+        let message = format!("{} numbers for {n} stops, but each has 4 channels", colors.len());
+        return Err(SettingError::refused("colors", message));
+    }
+    let color = |c: &[f64]| [c[0], c[1], c[2], c[3]];
+    let mut stops: Vec<(f64, [f64; 4])> =
+        positions.iter().copied().zip(colors.chunks_exact(4).map(color)).collect();
+    stops.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(stops)
+}
+
+/// A stop as constants of a form; the color in the space of mixing.
+struct Stop<'b> {
+    position: f32,
+    color: Vec<Val<'b>>,
+}
+
+fn placed<'b>(stops: &[(f64, [f64; 4])], space: Space, x: Val<'b>) -> Vec<Stop<'b>> {
+    let place = |(position, color): &(f64, [f64; 4])| {
+        let color: Vec<Val<'b>> = color.iter().map(|c| x.like(*c)).collect();
+        let mixed = space.of_linear(three(&color));
+        Stop { position: *position as f32, color: with_alpha(mixed, color[3]) }
+    };
+    stops.iter().map(place).collect()
+}
+
+fn color_at<'b>(stops: &[Stop<'b>], interpolation: &str, x: Val<'b>) -> Vec<Val<'b>> {
+    // For each piece: where it starts, one over its length, and what it needs to know of colors;
+    // chosen by the last stop at or before x.
+    let last = stops.len() - 1;
+    let color = |i: usize| stops[i].color.clone();
+    let known = |i: usize| match interpolation {
+        "constant" => color(i),
+        "cardinal" | "b_spline" => {
+            let around = [i.saturating_sub(1), i, (i + 1).min(last), (i + 2).min(last)].map(color);
+            (0..4).flat_map(|k| cubic(interpolation, [0, 1, 2, 3].map(|j| around[j][k]))).collect()
+        }
+        _ => [color(i), color((i + 1).min(last))].concat(),
+    };
+    let piece = |i: usize| {
+        let length = stops[(i + 1).min(last)].position - stops[i].position;
+        let mut piece =
+            vec![x.like(stops[i].position), x.like(if length > 0.0 { length } else { 1.0 })];
+        piece.extend(known(i));
+        piece
+    };
+    let mut chosen = piece(0);
+    for (i, stop) in stops.iter().enumerate().skip(1) {
+        let behind = x.ge(stop.position);
+        chosen = chosen.iter().zip(piece(i)).map(|(a, b)| behind.select(b, *a)).collect();
+    }
+    let t = ((x - chosen[0]) / chosen[1]).clamp(0.0, 1.0);
+    let known = &chosen[2..];
+    match interpolation {
+        "constant" => known.to_vec(),
+        "cardinal" | "b_spline" => {
+            known.chunks_exact(4).map(|k| ((k[3] * t + k[2]) * t + k[1]) * t + k[0]).collect()
+        }
+        _ => {
+            let t = if interpolation == "ease" { t * t * (3.0 - t * 2.0) } else { t };
+            (0..4).map(|k| crate::mix::mix(known[k], known[4 + k], t)).collect()
+        }
+    }
+}
+
+/// The coefficients of a piece between the second and third of four numbers, constant first.
+fn cubic<'b>(interpolation: &str, p: [Val<'b>; 4]) -> [Val<'b>; 4] {
+    if interpolation == "b_spline" {
+        return [
+            (p[0] + p[1] * 4.0 + p[2]) / 6.0,
+            (p[2] - p[0]) * 0.5,
+            (p[0] - p[1] * 2.0 + p[2]) * 0.5,
+            (p[3] - p[0] + (p[1] - p[2]) * 3.0) / 6.0,
+        ];
+    }
+    [
+        p[1],
+        (p[2] - p[0]) * 0.5,
+        p[0] - p[1] * 2.5 + p[2] * 2.0 - p[3] * 0.5,
+        (p[3] - p[0] + (p[1] - p[2]) * 3.0) * 0.5,
+    ]
+}

@@ -1,0 +1,264 @@
+//! Coordinates of colors in other spaces.
+
+use millstream_base::Type;
+use millstream_kernel::form::Val;
+use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+
+use super::{Three, color_input, three, with_alpha};
+use crate::vector::form_kernel;
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(convert());
+}
+
+/// What the three channels of a color mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Linear,
+    Srgb,
+    Hsv,
+    Hsl,
+    SrgbHsv,
+    SrgbHsl,
+    Xyz,
+    Lab,
+    Lch,
+    Oklab,
+    Oklch,
+}
+
+const SPACES: &[(&str, &str)] = &[
+    ("linear", "linear light with BT.709 primaries: what colors are elsewhere"),
+    ("srgb", "red, green and blue as encoded for screens"),
+    ("hsv", "hue (0 to 1: once around), saturation and value of the linear channels"),
+    ("hsl", "hue, saturation and lightness of the linear channels"),
+    ("srgb_hsv", "hue, saturation and value of the sRGB channels"),
+    ("srgb_hsl", "hue, saturation and lightness of the sRGB channels, as in CSS"),
+    ("xyz", "CIE XYZ; white has Y = 1"),
+    ("lab", "CIE L*a*b* with the white point D65; L* from 0 to 100"),
+    ("lch", "L*, chroma and hue (0 to 1: once around) of L*a*b*"),
+    ("oklab", "Oklab: lightness from 0 to 1, a, b"),
+    ("oklch", "lightness, chroma and hue (0 to 1: once around) of Oklab"),
+];
+
+const ALL: [Space; 11] = [
+    Space::Linear,
+    Space::Srgb,
+    Space::Hsv,
+    Space::Hsl,
+    Space::SrgbHsv,
+    Space::SrgbHsl,
+    Space::Xyz,
+    Space::Lab,
+    Space::Lch,
+    Space::Oklab,
+    Space::Oklch,
+];
+
+impl Space {
+    /// The space of this name; linear light for any other name.
+    pub(crate) fn named(name: &str) -> Self {
+        let at = SPACES.iter().position(|(space, _)| *space == name);
+        at.map_or(Self::Linear, |at| ALL[at])
+    }
+
+    /// The coordinates of linear light.
+    pub(crate) fn of_linear(self, c: Three<'_>) -> Three<'_> {
+        match self {
+            Self::Linear => c,
+            Self::Srgb => c.map(encoded),
+            Self::Hsv => to_hsv(c),
+            Self::Hsl => to_hsl(c),
+            Self::SrgbHsv => to_hsv(c.map(encoded)),
+            Self::SrgbHsl => to_hsl(c.map(encoded)),
+            Self::Xyz => times(&rgb_to_xyz(), c),
+            Self::Lab => to_lab(times(&rgb_to_xyz(), c)),
+            Self::Lch => to_polar(Self::Lab.of_linear(c)),
+            Self::Oklab => times(&CONES_TO_OKLAB, times(&RGB_TO_CONES, c).map(Val::cbrt)),
+            Self::Oklch => to_polar(Self::Oklab.of_linear(c)),
+        }
+    }
+
+    /// Linear light with these coordinates.
+    pub(crate) fn to_linear(self, c: Three<'_>) -> Three<'_> {
+        match self {
+            Self::Linear => c,
+            Self::Srgb => c.map(decoded),
+            Self::Hsv => from_hsv(c),
+            Self::Hsl => from_hsl(c),
+            Self::SrgbHsv => from_hsv(c).map(decoded),
+            Self::SrgbHsl => from_hsl(c).map(decoded),
+            Self::Xyz => times(&inverse(&rgb_to_xyz()), c),
+            Self::Lab => Self::Xyz.to_linear(from_lab(c)),
+            Self::Lch => Self::Lab.to_linear(from_polar(c)),
+            Self::Oklab => {
+                let cones = times(&inverse(&CONES_TO_OKLAB), c).map(|x| x * x * x);
+                times(&inverse(&RGB_TO_CONES), cones)
+            }
+            Self::Oklch => Self::Oklab.to_linear(from_polar(c)),
+        }
+    }
+}
+
+/// Linear light from an sRGB channel.
+pub(super) fn decoded(x: Val<'_>) -> Val<'_> {
+    let curve = ((x + 0.055) / 1.055).pow(2.4);
+    x.le(0.040_45).select(x / 12.92, curve)
+}
+
+/// The sRGB channel of linear light.
+pub(super) fn encoded(x: Val<'_>) -> Val<'_> {
+    let curve = x.pow(1.0 / 2.4) * 1.055 - 0.055;
+    x.le(0.003_130_8).select(x * 12.92, curve)
+}
+
+/// The place on the wheel of colors, 0 to 1; 0 for grey. `c` is the greatest less the least channel.
+fn hue<'b>([r, g, b]: Three<'b>, greatest: Val<'b>, c: Val<'b>) -> Val<'b> {
+    let of_red = (g - b) / c;
+    let of_green = (b - r) / c + 2.0;
+    let of_blue = (r - g) / c + 4.0;
+    let sixths = greatest.eq(r).select(of_red, greatest.eq(g).select(of_green, of_blue));
+    c.eq(0.0).select(0.0, (sixths * (1.0 / 6.0)).fract())
+}
+
+pub(super) fn to_hsv(c: Three<'_>) -> Three<'_> {
+    let greatest = c[0].max(c[1]).max(c[2]);
+    let range = greatest - c[0].min(c[1]).min(c[2]);
+    let saturation = greatest.eq(0.0).select(0.0, range / greatest);
+    [hue(c, greatest, range), saturation, greatest]
+}
+
+pub(super) fn from_hsv([h, s, v]: Three<'_>) -> Three<'_> {
+    [5.0, 3.0, 1.0].map(|n: f64| {
+        let k = (h + n / 6.0).fract() * 6.0;
+        v - v * s * k.min(4.0 - k).clamp(0.0, 1.0)
+    })
+}
+
+fn to_hsl(c: Three<'_>) -> Three<'_> {
+    let (greatest, least) = (c[0].max(c[1]).max(c[2]), c[0].min(c[1]).min(c[2]));
+    let range = greatest - least;
+    let lightness = (greatest + least) * 0.5;
+    let saturation = range / (1.0 - (lightness * 2.0 - 1.0).abs());
+    [hue(c, greatest, range), range.eq(0.0).select(0.0, saturation), lightness]
+}
+
+fn from_hsl([h, s, l]: Three<'_>) -> Three<'_> {
+    let a = s * l.min(1.0 - l);
+    [0.0, 8.0, 4.0].map(|n: f64| {
+        let k = (h + n / 12.0).fract() * 12.0;
+        l - a * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0)
+    })
+}
+
+fn to_polar([l, a, b]: Three<'_>) -> Three<'_> {
+    [l, a.hypot(b), (b.atan2(a) * (0.5 / std::f64::consts::PI)).fract()]
+}
+
+fn from_polar([l, c, h]: Three<'_>) -> Three<'_> {
+    let angle = h * (2.0 * std::f64::consts::PI);
+    [l, c * angle.cos(), c * angle.sin()]
+}
+
+/// 6 / 29: where the cube root of L*a*b* gives way to a straight line.
+const DELTA: f64 = 6.0 / 29.0;
+
+fn to_lab(xyz: Three<'_>) -> Three<'_> {
+    let white = white();
+    let f = |i: usize| {
+        let t = xyz[i] / white[i];
+        let line = t * (1.0 / (3.0 * DELTA * DELTA)) + 4.0 / 29.0;
+        t.gt(DELTA * DELTA * DELTA).select(t.cbrt(), line)
+    };
+    let [x, y, z] = [f(0), f(1), f(2)];
+    [y * 116.0 - 16.0, (x - y) * 500.0, (y - z) * 200.0]
+}
+
+fn from_lab([l, a, b]: Three<'_>) -> Three<'_> {
+    let white = white();
+    let y = (l + 16.0) * (1.0 / 116.0);
+    let cubes = [y + a * (1.0 / 500.0), y, y - b * (1.0 / 200.0)]
+        .map(|t| t.gt(DELTA).select(t * t * t, (t - 4.0 / 29.0) * (3.0 * DELTA * DELTA)));
+    [cubes[0] * white[0], cubes[1] * white[1], cubes[2] * white[2]]
+}
+
+type Matrix = [[f64; 3]; 3];
+
+/// The responses of three cones to linear light, and Oklab from their cube roots.
+const RGB_TO_CONES: Matrix = [
+    [0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9],
+    [0.211_903_498_2, 0.680_699_545_1, 0.107_396_956_6],
+    [0.088_302_461_9, 0.281_718_837_6, 0.629_978_700_5],
+];
+const CONES_TO_OKLAB: Matrix = [
+    [0.210_454_255_3, 0.793_617_785_0, -0.004_072_046_8],
+    [1.977_998_495_1, -2.428_592_205_0, 0.450_593_709_9],
+    [0.025_904_037_1, 0.782_771_766_2, -0.808_675_766_0],
+];
+
+/// Chromaticities of the primaries and of white, and the place XYZ of a chromaticity with Y = 1.
+const PRIMARIES: [(f64, f64); 3] = [(0.64, 0.33), (0.30, 0.60), (0.15, 0.06)];
+const WHITE: (f64, f64) = (0.3127, 0.3290);
+
+fn place((x, y): (f64, f64)) -> [f64; 3] {
+    [x / y, 1.0, (1.0 - x - y) / y]
+}
+
+fn white() -> [f64; 3] {
+    place(WHITE)
+}
+
+/// The matrix whose columns are the primaries, each so strong that together they are white.
+fn rgb_to_xyz() -> Matrix {
+    let columns = PRIMARIES.map(place);
+    let plain: Matrix = [0, 1, 2].map(|row| [0, 1, 2].map(|column| columns[column][row]));
+    let white = white();
+    let strengths = inverse(&plain).map(|row| (0..3).map(|i| row[i] * white[i]).sum::<f64>());
+    plain.map(|row| [0, 1, 2].map(|column| row[column] * strengths[column]))
+}
+
+fn inverse(m: &Matrix) -> Matrix {
+    let cofactor = |row: usize, column: usize| {
+        let at = |i: usize, j: usize| m[(row + i) % 3][(column + j) % 3];
+        at(1, 1) * at(2, 2) - at(1, 2) * at(2, 1)
+    };
+    let determinant: f64 = (0..3).map(|column| m[0][column] * cofactor(0, column)).sum();
+    [0, 1, 2].map(|row| [0, 1, 2].map(|column| cofactor(column, row) / determinant))
+}
+
+fn times<'b>(m: &Matrix, c: Three<'b>) -> Three<'b> {
+    m.map(|row| c[0] * row[0] + c[1] * row[1] + c[2] * row[2])
+}
+
+/// Linear light with these XYZ coordinates.
+pub(super) fn from_xyz(xyz: Three<'_>) -> Three<'_> {
+    Space::Xyz.to_linear(xyz)
+}
+
+fn convert() -> NodeDef {
+    let choice = |name: &str| Some(SettingValue::Text(name.into()));
+    let def = NodeDef::new("color.convert", "A color in the coordinates of another space")
+        .details(
+            "Alpha stays. The result is a color whose channels mean something else: take them apart with \
+             `color.separate`, and convert back to `linear` before other nodes use them as light. \
+             Colors that the other space cannot show have coordinates outside of 0 to 1; nothing is cut \
+             off. Grey has hue 0. A hue counts once around from 0 to 1 and repeats.",
+        )
+        .source(
+            "IEC 61966-2-1 (sRGB), BT.709 (primaries and white), CIE 15 (XYZ, L*a*b*), Smith, \"Color \
+             gamut transform pairs\", 1978 (HSV), CSS Color Module Level 4 (HSL), B. Ottosson, \"A \
+             perceptual color space for image processing\", 2020 (Oklab)",
+        )
+        .setting("from", SettingKind::Choice(SPACES), choice("linear"), "what the channels mean")
+        .setting("to", SettingKind::Choice(SPACES), choice("oklab"), "what they should mean");
+    color_input(def, "color", "").output("value", Type::COLOR, "").kernel(|parts| {
+        let named = |name| Space::named(parts.settings.text(name));
+        let (from, to) = (named("from"), named("to"));
+        Ok(form_kernel(parts, |inputs| {
+            let color = &inputs[0];
+            let channels =
+                if from == to { three(color) } else { to.of_linear(from.to_linear(three(color))) };
+            vec![with_alpha(channels, color[3])]
+        }))
+    })
+}

@@ -1,0 +1,207 @@
+//! Curves drawn by points: a number for a number, channel by channel for colors and vectors.
+//!
+//! Points and handles are settings, so a form holds them as constants. Between two points the curve
+//! is a cubic; `points` makes the cubics, this file chooses among them.
+
+mod points;
+#[cfg(test)]
+mod tests;
+
+use millstream_base::Type;
+use millstream_kernel::form::Val;
+use millstream_kernel::settings::{Setting, SettingError};
+use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
+
+use crate::vector::form_kernel;
+use points::{Curve, Piece};
+
+/// Adds the nodes of this family.
+pub fn register(registry: &mut Registry) {
+    registry.register(float());
+    registry.register(vector());
+    registry.register(rgb());
+}
+
+const HANDLES: &str = "Handles, one kind for each point or one for all: `auto`: as steep as the line from \
+                       the point before to the one behind; `clamped`: the same, but flat at peaks and \
+                       never so steep that the curve would overshoot; `vector`: straight towards the \
+                       neighbors; `free`: as `free_handles` says, which then holds four numbers for each \
+                       point (x and y of the left handle, x and y of the right one); free handles are \
+                       kept between their point and the next in x. Points are put in order of x; where \
+                       several have the same x the curve jumps.";
+
+const SOURCE: &str = "cubic Bezier curves with handles at thirds; clamped slopes by F. Fritsch, R. Carlson, \
+                      \"Monotone piecewise cubic interpolation\", 1980";
+
+const KINDS: &str = "auto, clamped, vector or free: one for all points or one for each";
+
+fn setting(name: &'static str, value: SettingValue, about: &'static str) -> Setting {
+    let kind = match value {
+        SettingValue::Texts(_) => SettingKind::Texts,
+        SettingValue::Flag(_) => SettingKind::Flag,
+        SettingValue::Numbers(_)
+        | SettingValue::Text(_)
+        | SettingValue::Integer(_)
+        | SettingValue::Number(_)
+        | SettingValue::Type(_) => SettingKind::Numbers,
+    };
+    Setting { name, kind, default: Some(value), about }
+}
+
+/// A straight line from (0, 0) to (1, 1).
+fn straight() -> SettingValue {
+    SettingValue::Numbers(vec![0.0, 0.0, 1.0, 1.0])
+}
+
+/// The settings of a node with one curve for each name.
+fn settings(curves: &[(&'static str, &'static str)]) -> Vec<Setting> {
+    let kinds = SettingValue::Texts(vec!["clamped".into()]);
+    let mut all: Vec<Setting> =
+        curves.iter().map(|(name, about)| setting(name, straight(), about)).collect();
+    all.push(setting("handles", kinds, KINDS));
+    all.push(setting("extend", SettingValue::Flag(false), "go on straight beyond the ends"));
+    all
+}
+
+/// The curve of a setting. Free handles belong to nodes of one curve.
+fn curve(settings: &Settings, name: &str) -> Result<Curve, SettingError> {
+    Curve::new(
+        name,
+        settings.numbers(name),
+        settings.texts("handles"),
+        settings.numbers("free_handles"),
+    )
+}
+
+/// A number between that of no effect and that of the curve.
+fn mixed<'b>(x: Val<'b>, of_curve: Val<'b>, factor: Val<'b>) -> Val<'b> {
+    crate::mix::mix(x, of_curve, factor)
+}
+
+fn float() -> NodeDef {
+    let mut def = NodeDef::new("curve.float", "A number by a curve")
+        .details(format!(
+            "{HANDLES} Beyond the ends the curve is level, or goes on straight with `extend`. At most 64 points."
+        ))
+        .source(SOURCE)
+        .input("x", Type::F32, "where on the curve")
+        .or_number(0.5)
+        .input("factor", Type::F32, "0: x as it is, 1: what the curve says")
+        .or_number(1.0)
+        .output("value", Type::F32, "");
+    def.settings = settings(&[("points", "x and y of each point")]);
+    let free = SettingValue::Numbers(vec![]);
+    def.settings.push(setting("free_handles", free, "four numbers for each point, if one is free"));
+    def.kernel(|parts| {
+        let curve = curve(parts.settings, "points")?;
+        let extend = parts.settings.flag("extend");
+        Ok(form_kernel(parts, |inputs| {
+            let x = inputs[0][0];
+            vec![vec![mixed(x, at(&curve, extend, x), inputs[1][0])]]
+        }))
+    })
+}
+
+fn vector() -> NodeDef {
+    let mut def = NodeDef::new("curve.vector", "A vector by a curve for each component")
+        .details(format!(
+            "{HANDLES} Free handles are for `curve.float`. Beyond the ends a curve is level, or goes on \
+             straight with `extend`."
+        ))
+        .source(SOURCE)
+        .input("vector", Type::VEC3, "where on the curves")
+        .or_number(0.5)
+        .input("factor", Type::F32, "0: the vector as it is, 1: what the curves say")
+        .or_number(1.0)
+        .output("value", Type::VEC3, "");
+    def.settings = settings(&[
+        ("x_points", "x and y of each point of the curve for the first component"),
+        ("y_points", "those for the second"),
+        ("z_points", "those for the third"),
+    ]);
+    def.kernel(|parts| {
+        let of = |name| curve(parts.settings, name);
+        let curves = [of("x_points")?, of("y_points")?, of("z_points")?];
+        let extend = parts.settings.flag("extend");
+        Ok(form_kernel(parts, |inputs| {
+            let component =
+                |i: usize| mixed(inputs[0][i], at(&curves[i], extend, inputs[0][i]), inputs[1][0]);
+            vec![(0..3).map(component).collect()]
+        }))
+    })
+}
+
+fn rgb() -> NodeDef {
+    let mut def = NodeDef::new("curve.rgb", "A color by a curve for each channel and one for all")
+        .details(format!(
+            "The curve `all` comes first, then that of the channel; alpha stays. {HANDLES} Free handles \
+             are for `curve.float`. Beyond the ends a curve is level, or goes on straight with `extend`."
+        ))
+        .source(SOURCE)
+        .input("color", Type::COLOR, "")
+        .or(Default::Zero)
+        .input("factor", Type::F32, "0: the color as it is, 1: what the curves say")
+        .or_number(1.0)
+        .output("value", Type::COLOR, "");
+    def.settings = settings(&[
+        ("all", "x and y of each point of the curve for all channels"),
+        ("red", "those for red"),
+        ("green", "those for green"),
+        ("blue", "those for blue"),
+    ]);
+    def.kernel(|parts| {
+        let of = |name| curve(parts.settings, name);
+        let (all, channels) = (of("all")?, [of("red")?, of("green")?, of("blue")?]);
+        let extend = parts.settings.flag("extend");
+        Ok(form_kernel(parts, |inputs| {
+            let (color, factor) = (&inputs[0], inputs[1][0]);
+            let channel = |i: usize| {
+                let of_all = at(&all, extend, color[i]);
+                mixed(color[i], at(&channels[i], extend, of_all), factor)
+            };
+            vec![vec![channel(0), channel(1), channel(2), color[3]]]
+        }))
+    })
+}
+
+/// The y of a curve.
+fn at<'b>(curve: &Curve, extend: bool, x: Val<'b>) -> Val<'b> {
+    let constants = |piece: &Piece| -> Vec<Val<'b>> {
+        let mut numbers = vec![piece.start, piece.length];
+        numbers.extend(piece.y);
+        if curve.bends {
+            numbers.extend(piece.x);
+        }
+        numbers.iter().map(|number| x.like(*number as f32)).collect()
+    };
+    let mut chosen = constants(&curve.pieces[0]);
+    for piece in &curve.pieces[1..] {
+        let behind = x.ge(piece.start as f32);
+        chosen = chosen.iter().zip(constants(piece)).map(|(a, b)| behind.select(b, *a)).collect();
+    }
+    let way = ((x - chosen[0]) / chosen[1]).clamp(0.0, 1.0);
+    let t = if curve.bends { parameter(&chosen[6..], way) } else { way };
+    let y = &chosen[2..6];
+    let y = ((y[3] * t + y[2]) * t + y[1]) * t + y[0];
+    let (first, last) = (&curve.first, &curve.last);
+    let beyond = |x: Val<'b>, end: &points::End| {
+        let slope = if extend { end.slope } else { 0.0 };
+        (x - end.x as f32) * slope as f32 + end.y as f32
+    };
+    let y = x.ge(last.x as f32).select(beyond(x, last), y);
+    let before = if extend { beyond(x, first) } else { x.like(first.y as f32) };
+    x.gt(first.x as f32).select(y, before)
+}
+
+/// Where a cubic that rises from 0 at 0 to 1 at 1 has a value; `x` are its coefficients from the
+/// linear one on. Halving finds it to the last bit of the parameter, however flat the cubic is.
+fn parameter<'b>(x: &[Val<'b>], value: Val<'b>) -> Val<'b> {
+    let mut t = value.like(0.5);
+    let mut step = 0.25;
+    for _ in 0..24 {
+        let below = (((x[2] * t + x[1]) * t + x[0]) * t).lt(value);
+        t = t + below.select(t.like(step), t.like(-step));
+        step *= 0.5;
+    }
+    t
+}

@@ -1,0 +1,58 @@
+//! How far the border between cells of scattered points is.
+
+use millstream_base::Type;
+use millstream_kernel::NodeDef;
+use millstream_kernel::form::Val;
+
+use super::cell::{Site, scattered, sites};
+use super::{finished, period, scaled, seed_words, tiling};
+
+pub(super) fn edge() -> NodeDef {
+    let def = NodeDef::new("noise.cell_edge", "How far the border between scattered points is")
+        .details(
+            "The points are those of `noise.cell` with the same inputs. The value is the distance to the \
+             nearest place that is equally far from two points, in cells: 0 on the borders, up to about \
+             0.5 or 1 at the points. Points further off than the cells beside that of the position are \
+             not looked at. With `tile` it repeats after `period` cells along each axis, without a seam.",
+        )
+        .source("the distance to the plane between two points, as described by Inigo Quilez, \"voronoi borders\"");
+    tiling(def)
+        .sockets_by_settings(|settings| {
+            let def = period(scattered(), settings.flag("tile"));
+            Ok(finished(&def.output("value", Type::F32, "the distance, in cells")))
+        })
+        .kernel(|parts| {
+            let tile = parts.settings.flag("tile");
+            Ok(crate::vector::form_kernel(parts, |inputs| {
+                let p = scaled(&inputs[0], inputs[1][0]);
+                let period = tile.then(|| inputs[4].as_slice());
+                let sites = sites(&p, &seed_words(inputs[2][0], 0), inputs[3][0], period);
+                vec![vec![distance(&sites)]]
+            }))
+        })
+}
+
+fn dot<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
+    let products = a.iter().zip(b).map(|(a, b)| *a * *b);
+    products.reduce(|sum, product| sum + product).expect("space has dimensions")
+}
+
+fn distance<'b>(sites: &[Site<'b>]) -> Val<'b> {
+    let squared: Vec<Val<'b>> = sites.iter().map(|site| dot(&site.way, &site.way)).collect();
+    let mut nearest = sites[0].way.clone();
+    let mut least = squared[0];
+    for (site, square) in sites.iter().zip(&squared).skip(1) {
+        let nearer = square.lt(least);
+        nearest = nearest.iter().zip(&site.way).map(|(a, b)| nearer.select(*b, *a)).collect();
+        least = nearer.select(*square, least);
+    }
+    // With a and b the ways to the nearest point and another, the plane between them is
+    // (b^2 - a^2) / (2 |b - a|) away; for the nearest point itself there is none.
+    let border = |(site, square): (&Site<'b>, &Val<'b>)| {
+        let apart: Vec<Val<'b>> = site.way.iter().zip(&nearest).map(|(b, a)| *b - *a).collect();
+        let apart = dot(&apart, &apart).sqrt();
+        apart.eq(0.0).select(f64::INFINITY, (*square - least) / (apart * 2.0))
+    };
+    let borders = sites.iter().zip(&squared).map(border);
+    borders.reduce(Val::min).expect("there are points")
+}

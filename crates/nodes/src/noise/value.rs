@@ -1,0 +1,51 @@
+//! Value noise, and white noise.
+
+use millstream_base::Type;
+use millstream_kernel::{NodeDef, SocketType};
+
+use super::lattice::{Axis, DRAWN, blended, corner, draw};
+use super::{ABOUT_FAR, ABOUT_TILES, POSITIONS, Raw, seed_words};
+use crate::random::{SOURCE, pcg4d, unit};
+
+pub(super) fn described() -> NodeDef {
+    NodeDef::new("noise.value", "Smooth noise from random numbers on a grid")
+        .details(format!(
+            "From -1 to 1, evenly distributed at the corners of the cells and narrower between them; two \
+             continuous derivatives. Cheaper than `noise.perlin`, but one sees the grid. \
+             {ABOUT_TILES} {ABOUT_FAR}"
+        ))
+        .source("the blend is that of Perlin, \"Improving Noise\", 2002")
+}
+
+pub(super) fn value<'b>(axes: &[Axis<'b>]) -> Raw<'b> {
+    let sum = blended(axes, |at| {
+        let side = |(i, axis): (usize, &Axis<'b>)| axis.side(at >> i & 1 == 1).0;
+        draw(corner(axes.iter().enumerate().map(side)), 0)
+    });
+    Raw { sum, scale: DRAWN }
+}
+
+pub(super) fn white() -> NodeDef {
+    NodeDef::new("noise.white", "A random number for each position")
+        .details(
+            "From 0 up to but not including 1, without any likeness between neighbors: positions that \
+             differ in a bit have nothing in common. +0 and -0 are one position, and so are all NaNs. \
+             For other types and for whole numbers see `random.hash`.",
+        )
+        .source(SOURCE)
+        .generic("T", POSITIONS)
+        .input("position", SocketType::Generic(0), "a number, or a point in two to four dimensions")
+        .input("seed", Type::I32, "which of the noises, all alike but independent")
+        .or_number(0.0)
+        .output("value", Type::F32, "0 to 1")
+        .output("vector", Type::VEC3, "three more such numbers")
+        .form(|_, inputs| {
+            let words = seed_words(inputs[1][0], 0);
+            let word = |i: usize| match inputs[0].get(i) {
+                Some(x) => words[i] ^ (*x + 0.0).bitcast(),
+                None => words[i],
+            };
+            let drawn = pcg4d([0, 1, 2, 3].map(word));
+            vec![vec![unit(drawn[0])], drawn[1..].iter().map(|word| unit(*word)).collect()]
+        })
+}
