@@ -188,6 +188,7 @@ impl Array<'_> {
         let found = match self.scalar(row, i) {
             Ok(Scalar::Bool(x)) => x.to_string(),
             Ok(Scalar::Int(x)) => x.to_string(),
+            Ok(Scalar::Big(x)) => x.to_string(),
             Ok(Scalar::F32(x)) => format!("{x:?}"),
             Ok(Scalar::F64(x)) => format!("{x:?}"),
             Err(_) => "a number above 2^63".into(),

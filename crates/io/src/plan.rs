@@ -156,7 +156,10 @@ impl Fields<'_> {
                 found: "one number per row".into(),
                 hint: format!("it takes {}", self.written_as(name, ty)),
             }),
-            None => Err(self.missing_part(name, ty).unwrap_or_else(|| self.missing(name))),
+            None => Err(self
+                .missing_part(name, ty)
+                .or_else(|| self.other_vector(name, ty))
+                .unwrap_or_else(|| self.missing(name))),
         }
     }
 
@@ -178,6 +181,19 @@ impl Fields<'_> {
             }
         }
         None
+    }
+
+    /// The error for a vector of this name that is not of the type.
+    fn other_vector(&self, name: &str, ty: Type) -> Option<IoError> {
+        let vector = self.all().into_iter().find(|target| target.name == name)?;
+        let parts: Vec<String> =
+            vector.fields.iter().map(|field| format!("`{}`", self.names[*field])).collect();
+        Some(IoError::OtherType {
+            spot: Spot::file(self.file).column(name),
+            ty,
+            found: vector.ty?.to_string(),
+            hint: format!("name one of its columns: {}", parts.join(", ")),
+        })
     }
 
     /// The error for a vector of which some components are there and others not.

@@ -100,6 +100,7 @@ pub(crate) fn read(
             }
         }
     }
+    rows.end()?;
     let mut table = Table::new(file);
     for (target, column) in targets.iter().zip(columns) {
         table.insert(&target.name, column.builder.finish())?;
@@ -181,6 +182,7 @@ impl ColumnOf {
             let found = match scalar {
                 Scalar::Bool(x) => x.to_string(),
                 Scalar::Int(x) => x.to_string(),
+                Scalar::Big(x) => x.to_string(),
                 Scalar::F32(x) => format!("{x:?}"),
                 Scalar::F64(x) => format!("{x:?}"),
             };
@@ -312,15 +314,18 @@ fn check_header(file: &str, bytes: &[u8]) -> Result<(), IoError> {
         }
         let text = std::str::from_utf8(text).map_err(|_| IoError::Encoding { spot: spot() })?;
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
-        let name = words.last().copied().unwrap_or_default();
-        let is_new = match words.first().copied() {
+        let (name, is_new) = match words.first().copied() {
             Some("element") => {
                 properties.clear();
-                elements.insert(words.get(1).copied().unwrap_or_default().to_owned())
+                let name = words.get(1).copied().unwrap_or_default();
+                (name, elements.insert(name))
             }
-            Some("property") => properties.insert(name.to_owned()),
+            Some("property") => {
+                let name = words.last().copied().unwrap_or_default();
+                (name, properties.insert(name))
+            }
             Some("end_header") => return Ok(()),
-            Some(_) | None => true,
+            Some(_) | None => continue,
         };
         if !is_new {
             return Err(IoError::DuplicateColumn { spot: spot().column(name) });

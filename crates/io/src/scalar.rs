@@ -15,6 +15,8 @@ pub(crate) enum Scalar {
     Bool(bool),
     /// A whole number.
     Int(i64),
+    /// A whole number above all `i64`.
+    Big(u64),
     /// A binary32.
     F32(f32),
     /// A binary64.
@@ -53,6 +55,7 @@ impl Scalar {
         match self {
             Self::Bool(x) => Ok(i64::from(x)),
             Self::Int(x) => Ok(x),
+            Self::Big(_) => Err(Misfit::Range),
             Self::F32(x) => whole(f64::from(x)),
             Self::F64(x) => whole(x),
         }
@@ -62,6 +65,7 @@ impl Scalar {
         match self {
             Self::Bool(x) => Ok(f32::from(u8::from(x))),
             Self::Int(x) => Ok(x as f32),
+            Self::Big(x) => Ok(x as f32),
             Self::F32(x) => Ok(x),
             Self::F64(x) if x.is_finite() && !(x as f32).is_finite() => Err(Misfit::Range),
             Self::F64(x) => Ok(x as f32),
@@ -72,6 +76,7 @@ impl Scalar {
         match self {
             Self::Bool(x) => f64::from(u8::from(x)),
             Self::Int(x) => x as f64,
+            Self::Big(x) => x as f64,
             Self::F32(x) => f64::from(x),
             Self::F64(x) => x,
         }

@@ -95,7 +95,7 @@ impl Element {
             Self::I16 => Scalar::Int(i64::from(raw as i16)),
             Self::I32 => Scalar::Int(i64::from(raw as i32)),
             Self::I64 | Self::U8 | Self::U16 | Self::U32 => Scalar::Int(raw as i64),
-            Self::U64 => Scalar::Int(i64::try_from(raw).map_err(|_| Misfit::Range)?),
+            Self::U64 => i64::try_from(raw).map_or(Scalar::Big(raw), Scalar::Int),
             Self::F32 => Scalar::F32(f32::from_bits(raw as u32)),
             Self::F64 => Scalar::F64(f64::from_bits(raw)),
         })

@@ -77,7 +77,9 @@ fn what_columns_cannot_hold_is_named() {
     let too_large =
         npy("{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }", &u64::MAX.to_le_bytes());
     let error = read_as(&too_large, None).expect_err("beyond i64").to_string();
-    assert_eq!(error, "`t.npy` row 1: a number above 2^63 does not fit i64");
+    assert_eq!(error, "`t.npy` row 1: 18446744073709551615 does not fit i64");
+    let float = read_as(&too_large, Some(Type::F64)).expect("an f64 holds it");
+    assert_eq!(format!("{float:?}"), r#"f64["1.8446744073709552e+19"]"#);
     let wrong = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", &[0; 8]);
     assert!(matches!(read_as(&wrong, Some(Type::VEC3)), Err(IoError::OtherType { .. })));
 }

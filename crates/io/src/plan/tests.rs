@@ -56,3 +56,9 @@ fn without_a_name_the_input_the_only_column_or_bare_components_are_taken() {
     assert_eq!(fields(&["id", "x", "y", "z"], one("a", Type::VEC3)), [1, 2, 3]);
     assert!(matches!(plan(&["b", "c"], one("a", Type::F32)), Err(IoError::ChooseColumn { .. })));
 }
+
+#[test]
+fn a_vector_of_another_type_is_named() {
+    let error = plan(&["a.x", "a.y", "a.z"], one("a", Type::F32)).expect_err("is a vec3");
+    assert_eq!(error.to_string(), "`t.csv` column `a` holds vec3 and cannot be read as f32");
+}

@@ -47,6 +47,18 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Looks whether anything stands behind the last row.
+    pub(super) fn end(&self) -> Result<(), IoError> {
+        if self.rest.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
+        }
+        Err(IoError::Length {
+            spot: Spot::file(self.file),
+            expected: "the counted rows".into(),
+            found: "more".into(),
+        })
+    }
+
     /// The values of the next row, which is row `row` of this element.
     pub(super) fn next(
         &mut self,

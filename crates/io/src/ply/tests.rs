@@ -73,6 +73,10 @@ fn bad_files_have_named_errors() {
     );
     let twice = HEADER.replace("float y", "float x");
     assert_eq!(message(&twice), "`t.ply` line 6 column `x` stands there twice");
+    let elements = HEADER.replace("end_header", "element vertex 1\nend_header");
+    assert_eq!(message(&elements), "`t.ply` line 14 column `vertex` stands there twice");
+    let more = format!("{HEADER}0 0 0 0 0 0 0\n0 0 0 0 0 0 0\n3 0 1 1\n\n9\n");
+    assert_eq!(message(&more), "`t.ply` should hold the counted rows of data and holds more");
     let cut = format!("{HEADER}0 0 0 0 0 0 0\n");
     assert_eq!(message(&cut), { "`t.ply` column `vertex` should hold 2 rows of data and holds 1" });
     let wrong = format!("{HEADER}0 0 0 0 0 0 0\n0 a 0 0 0 0 0\n");
