@@ -1,5 +1,8 @@
 //! Columns in the making: cells are pushed one after the other and counted against the limits.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
@@ -98,6 +101,47 @@ impl Builder {
             panic!("only a column of lists takes lists")
         };
         offsets.push(elements.n_cells());
+    }
+
+    /// Ends lists of these lengths, whose elements were pushed into [`elements`](Self::elements).
+    #[cfg(feature = "arrow")]
+    pub(crate) fn end_lists(&mut self, lengths: impl Iterator<Item = usize>) {
+        let Cells::List { offsets, .. } = &mut self.cells else {
+            panic!("only a column of lists takes lists")
+        };
+        let mut end = offsets.last().copied().unwrap_or(0);
+        for length in lengths {
+            end += length;
+            offsets.push(end);
+        }
+    }
+
+    /// The lanes so far if they are `f32`, to append many at once.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn f32_lanes(&mut self) -> Option<&mut Vec<f32>> {
+        match &mut self.cells {
+            Cells::F32(lanes) => Some(lanes),
+            Cells::Bool(_)
+            | Cells::I32(_)
+            | Cells::I64(_)
+            | Cells::F64(_)
+            | Cells::Text(_)
+            | Cells::List { .. } => None,
+        }
+    }
+
+    /// The lanes so far if they are `f64`, to append many at once.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn f64_lanes(&mut self) -> Option<&mut Vec<f64>> {
+        match &mut self.cells {
+            Cells::F64(lanes) => Some(lanes),
+            Cells::Bool(_)
+            | Cells::I32(_)
+            | Cells::I64(_)
+            | Cells::F32(_)
+            | Cells::Text(_)
+            | Cells::List { .. } => None,
+        }
     }
 
     /// The column of the elements of lists; itself for other types.
@@ -233,6 +277,17 @@ impl Budget {
             return Ok(());
         }
         Err(IoError::Limit { spot: spot(), what: "bytes", limit: self.bytes, name: "bytes" })
+    }
+
+    /// The bytes of a file, called `name` in messages, of which no more than the limit are read.
+    pub(crate) fn read_file(self, path: &Path, name: &str) -> Result<Vec<u8>, IoError> {
+        let failed = |source| IoError::Read { file: name.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        let most = (self.bytes as u64).saturating_add(1);
+        file.take(most).read_to_end(&mut bytes).map_err(failed)?;
+        self.check_bytes(bytes.len(), || Spot::file(name))?;
+        Ok(bytes)
     }
 
     /// Checks the columns made so far.

@@ -24,6 +24,10 @@ use crate::plan::{Fields, Naming, Target, components};
 use crate::scalar::{Misfit, parse_lane, print_lane};
 use crate::table::Table;
 
+mod blocks;
+
+pub(crate) use blocks::CsvBlocks;
+
 const NAMING: Naming = Naming {
     separators: &['.', '_'],
     automatic: '.',
@@ -41,12 +45,7 @@ pub(crate) fn read(
 ) -> Result<Table, IoError> {
     let mut rows = Rows::open(file, bytes)?;
     let names = rows.names()?;
-    let all_types_known = match wanted {
-        Wanted::All => false,
-        Wanted::Named(columns) => columns.values().all(Option::is_some),
-        Wanted::One(choice) => choice.ty.is_some(),
-    };
-    let guesses = if all_types_known {
+    let guesses = if wanted.has_all_types() {
         vec![Guess::Float; names.len()]
     } else {
         let guesses = rows.guess(&names, budget)?;
@@ -101,6 +100,8 @@ struct Rows<'a> {
     bytes: &'a [u8],
     reader: ::csv::Reader<&'a [u8]>,
     record: ByteRecord,
+    /// Lines of the file before these bytes.
+    n_lines: u64,
 }
 
 impl<'a> Rows<'a> {
@@ -110,13 +111,28 @@ impl<'a> Rows<'a> {
             let reason = "it is empty; the first line names the columns".into();
             return Err(IoError::Syntax { spot: Spot::file(file), format: Format::Csv, reason });
         }
+        Ok(Self::part(file, bytes, 0))
+    }
+
+    /// The records of a part of a text, so many lines below its start.
+    fn part(file: &'a str, bytes: &'a [u8], n_lines: u64) -> Self {
         let reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
-        Ok(Self { file, bytes, reader, record: ByteRecord::new() })
+        Self { file, bytes, reader, record: ByteRecord::new(), n_lines }
+    }
+
+    /// Bytes up to the end of the current record.
+    fn end(&self) -> usize {
+        self.reader.position().byte() as usize
     }
 
     /// The names of the columns, from the first line.
     fn names(&mut self) -> Result<Vec<String>, IoError> {
         let line = self.advance()?.unwrap_or(1);
+        self.names_at(line)
+    }
+
+    /// The names in the current record.
+    fn names_at(&self, line: u64) -> Result<Vec<String>, IoError> {
         let mut names: Vec<String> = Vec::with_capacity(self.record.len());
         let mut seen = std::collections::HashSet::new();
         for i in 0..self.record.len() {
@@ -149,19 +165,24 @@ impl<'a> Rows<'a> {
         let Some(start) = self.record.position() else { return 0 };
         let text = self.bytes.get(start.byte() as usize..).unwrap_or(&[]);
         let blank = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
-        start.line() + blank.filter(|byte| **byte == b'\n').count() as u64
+        self.n_lines + start.line() + blank.filter(|byte| **byte == b'\n').count() as u64
     }
 
     /// Moves to the next record, which must have a cell for each name.
     fn next(&mut self, n_names: usize) -> Result<Option<u64>, IoError> {
         let line = self.advance()?;
-        if let Some(line) = line
-            && self.record.len() != n_names
-        {
-            let spot = Spot::line(self.file, line);
-            return Err(IoError::RaggedRow { spot, expected: n_names, found: self.record.len() });
+        if let Some(line) = line {
+            self.check_length(n_names, line)?;
         }
         Ok(line)
+    }
+
+    fn check_length(&self, n_names: usize, line: u64) -> Result<(), IoError> {
+        if self.record.len() == n_names {
+            return Ok(());
+        }
+        let spot = Spot::line(self.file, line);
+        Err(IoError::RaggedRow { spot, expected: n_names, found: self.record.len() })
     }
 
     fn cell(&self, i: usize, line: u64, name: &str) -> Result<&str, IoError> {
@@ -178,17 +199,26 @@ impl<'a> Rows<'a> {
         while let Some(line) = self.next(names.len())? {
             n_rows += 1;
             budget.check_rows(n_rows, || Spot::line(self.file, line))?;
-            for (i, (guess, has_gaps)) in guesses.iter_mut().enumerate() {
-                let text = self.cell(i, line, &names[i])?.trim();
-                *has_gaps |= text.is_empty();
-                if *guess != Guess::Text {
-                    *guess = std::mem::take(guess).and_text(Guess::of_text(text));
-                }
+            self.guess_row(names, line, &mut guesses)?;
+        }
+        Ok(guesses.into_iter().map(filled).collect())
+    }
+
+    /// Takes the cells of the current record into account: guesses, and whether there are gaps.
+    fn guess_row(
+        &self,
+        names: &[String],
+        line: u64,
+        guesses: &mut [(Guess, bool)],
+    ) -> Result<(), IoError> {
+        for (i, (guess, has_gaps)) in guesses.iter_mut().enumerate() {
+            let text = self.cell(i, line, &names[i])?.trim();
+            *has_gaps |= text.is_empty();
+            if *guess != Guess::Text {
+                *guess = std::mem::take(guess).and_text(Guess::of_text(text));
             }
         }
-        let filled =
-            |(guess, has_gaps): (Guess, bool)| if has_gaps { guess.with_gaps() } else { guess };
-        Ok(guesses.into_iter().map(filled).collect())
+        Ok(())
     }
 
     /// Appends the cells of the current record that belong to a column.
@@ -234,6 +264,11 @@ impl<'a> Rows<'a> {
             Misfit::Range => IoError::OutOfRange { spot: spot(), ty, found: quoted(text) },
         })
     }
+}
+
+/// The guess for a column, with or without gaps.
+fn filled((guess, has_gaps): (Guess, bool)) -> Guess {
+    if has_gaps { guess.with_gaps() } else { guess }
 }
 
 /// Writes comma-separated text.

@@ -84,6 +84,15 @@ pub enum IoError {
         /// The formats.
         known: String,
     },
+    /// The format was left out of this build.
+    #[error("`{file}`: this build cannot read or write {format}")]
+    #[diagnostic(code(io::not_built), help("build it with the feature `arrow`"))]
+    NotBuilt {
+        /// The file.
+        file: String,
+        /// Its format.
+        format: Format,
+    },
     /// The operating system could not read the file.
     #[error("cannot read `{file}`: {source}")]
     #[diagnostic(code(io::read))]
@@ -218,6 +227,15 @@ pub enum IoError {
         help("empty cells are read as \"\" in text and as nan in floats only")
     )]
     MissingCell {
+        /// The cell.
+        spot: Spot,
+        /// The type of the column.
+        ty: Type,
+    },
+    /// A value that its column needs is null.
+    #[error("{spot} is null where {ty} is needed")]
+    #[diagnostic(code(io::null), help("nulls are read as nan in columns of floats only"))]
+    Null {
         /// The cell.
         spot: Spot,
         /// The type of the column.

@@ -18,11 +18,26 @@ pub enum Format {
     Obj,
     /// Attributes of a polygon file.
     Ply,
+    /// Columns in row groups, compressed.
+    Parquet,
+    /// Batches of columns as they are in memory, as a file or a stream.
+    Arrow,
+    /// Vertices of a glTF mesh, as text or binary.
+    Gltf,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::Csv, Self::Json, Self::Npy, Self::Obj, Self::Ply];
+    pub const ALL: [Self; 8] = [
+        Self::Csv,
+        Self::Json,
+        Self::Npy,
+        Self::Obj,
+        Self::Ply,
+        Self::Parquet,
+        Self::Arrow,
+        Self::Gltf,
+    ];
 
     /// The name, which is also the usual extension.
     pub const fn name(self) -> &'static str {
@@ -32,12 +47,42 @@ impl Format {
             Self::Npy => "npy",
             Self::Obj => "obj",
             Self::Ply => "ply",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+            Self::Gltf => "gltf",
         }
     }
 
-    /// The format with this name, in any case.
+    /// Other extensions of the format.
+    const fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::Csv | Self::Json | Self::Npy | Self::Obj | Self::Ply => &[],
+            Self::Parquet => &["pq"],
+            Self::Arrow => &["arrows", "feather", "ipc"],
+            Self::Gltf => &["glb"],
+        }
+    }
+
+    /// Whether rows are read as they are asked for, so that a file need not fit into memory.
+    pub const fn is_read_in_blocks(self) -> bool {
+        match self {
+            Self::Csv | Self::Npy | Self::Parquet | Self::Arrow => true,
+            Self::Json | Self::Obj | Self::Ply | Self::Gltf => false,
+        }
+    }
+
+    /// The format with this name or other extension, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
+        let is = |other: &&str| other.eq_ignore_ascii_case(name);
+        Self::ALL.into_iter().find(|format| is(&format.name()) || format.aliases().iter().any(is))
+    }
+
+    /// Whether this build can read and write it: parquet and arrow take the feature `arrow`.
+    pub const fn is_built(self) -> bool {
+        match self {
+            Self::Parquet | Self::Arrow => cfg!(feature = "arrow"),
+            Self::Csv | Self::Json | Self::Npy | Self::Obj | Self::Ply | Self::Gltf => true,
+        }
     }
 
     /// The format that the extension of a file names.
@@ -66,6 +111,7 @@ mod tests {
     #[test]
     fn the_extension_names_the_format_in_any_case() {
         assert_eq!(Format::of_path(Path::new("a/b.PLY")).expect("known"), Format::Ply);
+        assert_eq!(Format::of_path(Path::new("a/b.Glb")).expect("known"), Format::Gltf);
         let error = Format::of_path(Path::new("a/b.xlsx")).expect_err("unknown");
         assert_eq!(error.to_string(), "`a/b.xlsx` has no extension that names a format");
     }

@@ -20,12 +20,14 @@ use crate::error::{IoError, Spot};
 use crate::format::Format;
 use crate::json::ONLY;
 use crate::options::Wanted;
-use crate::plan::{Fields, Naming};
+use crate::plan::{Fields, Naming, Target};
 use crate::scalar::{Misfit, Scalar};
 use crate::table::{Table, joined};
 
+mod blocks;
 mod header;
 
+pub(crate) use blocks::NpyBlocks;
 use header::{Element, Header};
 
 /// Reads the array.
@@ -36,16 +38,19 @@ pub(crate) fn read(
     budget: Budget,
 ) -> Result<Table, IoError> {
     let (header, data) = header::read(file, bytes)?;
-    let names = [ONLY.to_owned()];
-    let is_number = |_: usize| false;
-    let naming = &Naming::WHOLE;
-    let fields = Fields { file, names: &names, n_main: 1, is_number: &is_number, naming };
     let mut table = Table::new(file);
-    for target in fields.plan(wanted)? {
-        let array = Array { file, header: &header, data };
+    for target in fields_of(file, wanted)? {
+        let array = Array { file, header: &header, data, first_row: 0 };
         table.insert(&target.name, array.column(target.ty, budget)?)?;
     }
     Ok(table)
+}
+
+fn fields_of(file: &str, wanted: Wanted<'_>) -> Result<Vec<Target>, IoError> {
+    let names = [ONLY.to_owned()];
+    let is_number = |_: usize| false;
+    let naming = &Naming::WHOLE;
+    Fields { file, names: &names, n_main: 1, is_number: &is_number, naming }.plan(wanted)
 }
 
 /// An array in a file.
@@ -53,6 +58,8 @@ struct Array<'a> {
     file: &'a str,
     header: &'a Header,
     data: &'a [u8],
+    /// Rows of the file before these.
+    first_row: u64,
 }
 
 impl Array<'_> {
@@ -62,34 +69,47 @@ impl Array<'_> {
 
     fn column(&self, ty: Option<Type>, budget: Budget) -> Result<Column, IoError> {
         let n_rows = self.header.n_rows();
-        let per_row = self.header.per_row();
         budget.check_rows(n_rows, || self.spot())?;
+        self.check_shape(self.data.len(), budget)?;
+        let (ty, lane) = self.type_of(ty)?;
+        let n_lanes = n_rows.saturating_mul(self.header.per_row());
+        budget.check_bytes(n_lanes.saturating_mul(lane.size()), || self.spot())?;
+        match self.cast(ty, lane) {
+            Some(column) => Ok(column),
+            None => self.convert(ty, lane),
+        }
+    }
+
+    /// Checks the shape against the number of bytes that are there.
+    fn check_shape(&self, n_bytes: usize, budget: Budget) -> Result<(), IoError> {
+        let n_rows = self.header.n_rows();
+        let per_row = self.header.per_row();
         budget.check_list(per_row, || self.spot())?;
         let expected = n_rows
             .checked_mul(per_row)
             .and_then(|n| n.checked_mul(self.header.element.size()))
             .unwrap_or(usize::MAX);
-        if self.data.len() != expected {
+        if n_bytes != expected {
             return Err(IoError::Length {
                 spot: self.spot(),
                 expected: format!("{expected} bytes"),
-                found: self.data.len().to_string(),
+                found: n_bytes.to_string(),
             });
         }
         if per_row == 0 && n_rows > 0 {
             // Such rows take no bytes in the file, so nothing would bound the memory they take.
             return Err(self.no_column());
         }
+        Ok(())
+    }
+
+    /// The type of the column, the one asked for if it is possible, and its lanes.
+    fn type_of(&self, ty: Option<Type>) -> Result<(Type, Lane), IoError> {
         let ty = match ty {
             Some(ty) => ty,
             None => self.native_type()?,
         };
-        let lane = self.lane_of(ty)?;
-        budget.check_bytes(n_rows.saturating_mul(per_row * lane.size()), || self.spot())?;
-        match self.cast(ty, lane) {
-            Some(column) => Ok(column),
-            None => self.convert(ty, lane),
-        }
+        Ok((ty, self.lane_of(ty)?))
     }
 
     /// The type of the column if nobody asks for one.
@@ -183,7 +203,7 @@ impl Array<'_> {
     }
 
     fn misfit(&self, row: usize, i: usize, lane: Lane, misfit: Misfit) -> IoError {
-        let spot = Spot::row(self.file, row as u64 + 1);
+        let spot = Spot::row(self.file, self.first_row + row as u64 + 1);
         let ty = Type::of_lane(lane);
         let found = match self.scalar(row, i) {
             Ok(Scalar::Bool(x)) => x.to_string(),

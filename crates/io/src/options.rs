@@ -44,4 +44,13 @@ impl<'a> Wanted<'a> {
     pub(crate) fn of(options: &'a ReadOptions) -> Self {
         if options.columns.is_empty() { Self::All } else { Self::Named(&options.columns) }
     }
+
+    /// Whether no type has to be found out.
+    pub(crate) fn has_all_types(self) -> bool {
+        match self {
+            Self::All => false,
+            Self::Named(columns) => columns.values().all(Option::is_some),
+            Self::One(choice) => choice.ty.is_some(),
+        }
+    }
 }

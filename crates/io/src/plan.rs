@@ -244,7 +244,7 @@ impl Fields<'_> {
         {
             return self.named(main, choice.ty);
         }
-        let bare = choice.ty.filter(|_| !self.naming.whole_vectors).and_then(|ty| {
+        let bare = choice.ty.filter(|_| !self.naming.separators.is_empty()).and_then(|ty| {
             let at = |field: &&str| self.names.iter().position(|known| known == field);
             COMPONENTS.iter().filter(|(of, _)| *of == ty).find_map(|(_, components)| {
                 components.iter().map(at).collect::<Option<Vec<usize>>>()

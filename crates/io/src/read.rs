@@ -1,17 +1,21 @@
 //! Reading tables and single columns from files and bytes.
 
+#[cfg(feature = "arrow")]
 use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use millstream_base::{Column, Limits};
 
+#[cfg(feature = "arrow")]
+use crate::arrow::ArrowBlocks;
 use crate::builder::Budget;
-use crate::error::{IoError, Spot};
+use crate::error::IoError;
+#[cfg(feature = "arrow")]
+use crate::error::Spot;
 use crate::format::Format;
 use crate::options::{ColumnChoice, ReadOptions, Wanted};
 use crate::table::Table;
-use crate::{csv, json, npy, obj, ply};
+use crate::{csv, gltf, json, npy, obj, ply};
 
 /// Reads a table from a file in this format, or the one that the extension names.
 ///
@@ -19,9 +23,7 @@ use crate::{csv, json, npy, obj, ply};
 /// If the file cannot be read, does not follow the format, is beyond the limits, or lacks a column
 /// that was asked for or cannot give it the type.
 pub fn read(path: &Path, format: Option<Format>, options: &ReadOptions) -> Result<Table, IoError> {
-    let format = format.map_or_else(|| Format::of_path(path), Ok)?;
-    let bytes = bytes_of(path, &options.limits)?;
-    read_bytes(&path.display().to_string(), &bytes, format, options)
+    read_path(path, format, Wanted::of(options), &options.limits)
 }
 
 /// Reads a table from the bytes of a file, called `file` in messages.
@@ -48,7 +50,7 @@ pub fn read_bytes(
     options: &ReadOptions,
 ) -> Result<Table, IoError> {
     let budget = Budget::new(&options.limits);
-    dispatch(file, bytes, format, Wanted::of(options), budget)
+    dispatch(file, None, bytes, format, Wanted::of(options), budget)
 }
 
 /// Reads the one column that an input asks for from a file.
@@ -61,9 +63,7 @@ pub fn read_column(
     choice: ColumnChoice<'_>,
     limits: &Limits,
 ) -> Result<Column, IoError> {
-    let format = format.map_or_else(|| Format::of_path(path), Ok)?;
-    let bytes = bytes_of(path, limits)?;
-    read_column_bytes(&path.display().to_string(), &bytes, format, choice, limits)
+    read_path(path, format, Wanted::One(choice), limits).map(only)
 }
 
 /// Reads the one column that an input asks for from the bytes of a file.
@@ -77,13 +77,43 @@ pub fn read_column_bytes(
     choice: ColumnChoice<'_>,
     limits: &Limits,
 ) -> Result<Column, IoError> {
-    let table = dispatch(file, bytes, format, Wanted::One(choice), Budget::new(limits))?;
-    let column = table.into_columns().into_iter().next();
-    Ok(column.map(|(_, column)| column).expect("one column was asked for, so one was read"))
+    dispatch(file, None, bytes, format, Wanted::One(choice), Budget::new(limits)).map(only)
 }
 
-fn dispatch(
+fn only(table: Table) -> Column {
+    let column = table.into_columns().into_iter().next();
+    column.map(|(_, column)| column).expect("one column was asked for, so one was read")
+}
+
+fn read_path(
+    path: &Path,
+    format: Option<Format>,
+    wanted: Wanted<'_>,
+    limits: &Limits,
+) -> Result<Table, IoError> {
+    let format = format.map_or_else(|| Format::of_path(path), Ok)?;
+    let file = path.display().to_string();
+    let budget = Budget::new(limits);
+    #[cfg(feature = "arrow")]
+    if matches!(format, Format::Parquet | Format::Arrow) {
+        // These files are read in parts, so that only the columns that are wanted take memory.
+        let source =
+            File::open(path).map_err(|source| IoError::Read { file: file.clone(), source })?;
+        let blocks = if format == Format::Parquet {
+            ArrowBlocks::parquet(&file, crate::parquet::Source::File(source), wanted, budget)
+        } else {
+            ArrowBlocks::arrow_file(&file, source, wanted, budget)
+        };
+        return blocks?.read_all();
+    }
+    let bytes = bytes_of(path, limits)?;
+    dispatch(&file, Some(path), &bytes, format, wanted, budget)
+}
+
+/// Reads a table from bytes; files beside it are found from its path.
+pub(crate) fn dispatch(
     file: &str,
+    path: Option<&Path>,
     bytes: &[u8],
     format: Format,
     wanted: Wanted<'_>,
@@ -95,16 +125,21 @@ fn dispatch(
         Format::Npy => npy::read(file, bytes, wanted, budget),
         Format::Obj => obj::read(file, bytes, wanted, budget),
         Format::Ply => ply::read(file, bytes, wanted, budget),
+        Format::Gltf => gltf::read(file, path, bytes, wanted, budget),
+        #[cfg(feature = "arrow")]
+        Format::Parquet => {
+            budget.check_bytes(bytes.len(), || Spot::file(file))?;
+            let source = crate::parquet::Source::Bytes(bytes::Bytes::copy_from_slice(bytes));
+            ArrowBlocks::parquet(file, source, wanted, budget)?.read_all()
+        }
+        #[cfg(feature = "arrow")]
+        Format::Arrow => ArrowBlocks::arrow_bytes(file, bytes, wanted, budget)?.read_all(),
+        #[cfg(not(feature = "arrow"))]
+        Format::Parquet | Format::Arrow => Err(IoError::NotBuilt { file: file.to_owned(), format }),
     }
 }
 
 /// The bytes of a file, of which no more than the limit are read.
-fn bytes_of(path: &Path, limits: &Limits) -> Result<Vec<u8>, IoError> {
-    let name = path.display().to_string();
-    let failed = |source| IoError::Read { file: name.clone(), source };
-    let file = File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.take((limits.bytes as u64).saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
-    Budget::new(limits).check_bytes(bytes.len(), || Spot::file(&name))?;
-    Ok(bytes)
+pub(crate) fn bytes_of(path: &Path, limits: &Limits) -> Result<Vec<u8>, IoError> {
+    Budget::new(limits).read_file(path, &path.display().to_string())
 }

@@ -28,11 +28,23 @@ pub enum PlyEncoding {
     Ascii,
 }
 
+/// How the batches of an Arrow file are framed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArrowFraming {
+    /// With a table of contents at the end.
+    #[default]
+    File,
+    /// One behind the other. Files with the extension `.arrows` always are.
+    Stream,
+}
+
 /// Choices of the formats that have any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// How the numbers of a polygon file are written.
     pub ply: PlyEncoding,
+    /// How the batches of an Arrow file are framed.
+    pub arrow: ArrowFraming,
 }
 
 /// Writes a table block by block.
@@ -74,8 +86,11 @@ impl TableWriter {
     ) -> Result<Self, IoError> {
         let format = format.map_or_else(|| Format::of_path(path), Ok)?;
         let file = path.display().to_string();
+        let is_stream = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("arrows"));
+        let arrow = if is_stream { ArrowFraming::Stream } else { options.arrow };
+        let options = WriteOptions { arrow, ..options };
         // The columns are checked before anything is made on disk.
-        let mut encoder = encoder_of(format, options);
+        let mut encoder = encoder_of(&file, format, options)?;
         encoder.begin(&file, &columns, &mut io::sink())?;
         let failed = |source| IoError::Write { file: file.clone(), source };
         if std::fs::metadata(path).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
@@ -112,7 +127,7 @@ impl TableWriter {
         options: WriteOptions,
         columns: Vec<ColumnSpec>,
     ) -> Result<Self, IoError> {
-        if encoder_of(format, options).patches() {
+        if encoder_of(name, format, options)?.patches() {
             return Err(IoError::CannotWriteTable {
                 file: name.to_owned(),
                 format,
@@ -136,7 +151,7 @@ impl TableWriter {
                 return Err(IoError::DuplicateColumn { spot });
             }
         }
-        let mut encoder = encoder_of(format, options);
+        let mut encoder = encoder_of(&file, format, options)?;
         encoder.begin(&file, &columns, sink.out())?;
         Ok(Self { file, columns, encoder, sink, n_rows: 0 })
     }
@@ -217,14 +232,34 @@ impl std::fmt::Debug for TableWriter {
     }
 }
 
-fn encoder_of(format: Format, options: WriteOptions) -> Box<dyn Encoder> {
-    match format {
+fn encoder_of(
+    file: &str,
+    format: Format,
+    options: WriteOptions,
+) -> Result<Box<dyn Encoder>, IoError> {
+    Ok(match format {
         Format::Csv => Box::new(csv::CsvEncoder),
         Format::Json => Box::<json::JsonEncoder>::default(),
         Format::Npy => Box::<npy::NpyEncoder>::default(),
         Format::Obj => Box::<obj::ObjEncoder>::default(),
         Format::Ply => Box::new(ply::PlyEncoder::new(options.ply)),
-    }
+        #[cfg(feature = "arrow")]
+        Format::Parquet => Box::<crate::parquet::ParquetEncoder>::default(),
+        #[cfg(feature = "arrow")]
+        Format::Arrow => Box::new(crate::arrow::ArrowEncoder::new(options.arrow)),
+        #[cfg(not(feature = "arrow"))]
+        Format::Parquet | Format::Arrow => {
+            return Err(IoError::NotBuilt { file: file.to_owned(), format });
+        }
+        Format::Gltf => {
+            return Err(IoError::CannotWriteTable {
+                file: file.to_owned(),
+                format,
+                columns: "any".into(),
+                hint: "gltf is only read; write vertices to ply or obj".into(),
+            });
+        }
+    })
 }
 
 /// Writes a whole table to a file.

@@ -113,6 +113,25 @@ impl Header {
         self.shape.get(1..).unwrap_or(&[])
     }
 
+    /// The header of an array of so many of its rows.
+    pub(super) fn with_rows(&self, n_rows: usize) -> Self {
+        let mut shape = self.shape.clone();
+        if let Some(first) = shape.first_mut() {
+            *first = n_rows;
+        }
+        Self { shape, ..*self }
+    }
+
+    /// Number of axes.
+    pub(super) fn n_axes(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Whether the elements of each row lie together.
+    pub(super) fn has_rows_in_order(&self) -> bool {
+        !self.is_fortran || self.shape.len() < 2
+    }
+
     /// Elements of one row; saturates.
     pub(super) fn per_row(&self) -> usize {
         self.row_shape().iter().fold(1, |n, axis| n.saturating_mul(*axis))

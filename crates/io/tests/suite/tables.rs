@@ -85,10 +85,13 @@ pub(crate) fn types_of(format: Format) -> Vec<Type> {
     let built_in = Type::BUILT_IN.into_iter();
     match format {
         Format::Csv => built_in.collect(),
-        Format::Json => built_in.flat_map(|ty| [Some(ty), ty.list()]).flatten().collect(),
+        Format::Json | Format::Parquet | Format::Arrow => {
+            built_in.flat_map(|ty| [Some(ty), ty.list()]).flatten().collect()
+        }
         Format::Npy => built_in.filter(|ty| *ty != Type::STRING).collect(),
         Format::Ply => built_in.filter(|ty| ![Type::STRING, Type::I64].contains(ty)).collect(),
         Format::Obj => vec![Type::VEC3],
+        Format::Gltf => Vec::new(),
     }
 }
 
@@ -97,9 +100,12 @@ fn name_of(format: Format, i: usize) -> String {
     match format {
         Format::Npy => "value".into(),
         Format::Obj => ["position", "normal"][i].into(),
-        Format::Csv | Format::Json | Format::Ply => {
-            ["a", "position", "c_x", "normal", "color", "texcoord"][i].into()
-        }
+        Format::Csv
+        | Format::Json
+        | Format::Ply
+        | Format::Parquet
+        | Format::Arrow
+        | Format::Gltf => ["a", "position", "c_x", "normal", "color", "texcoord"][i].into(),
     }
 }
 
@@ -108,7 +114,12 @@ pub(crate) fn table(format: Format) -> impl Strategy<Value = Table> {
     let n_columns = match format {
         Format::Npy => 1..2_usize,
         Format::Obj => 1..3,
-        Format::Csv | Format::Json | Format::Ply => 1..5,
+        Format::Csv
+        | Format::Json
+        | Format::Ply
+        | Format::Parquet
+        | Format::Arrow
+        | Format::Gltf => 1..5,
     };
     let types = prop::collection::vec(prop::sample::select(types_of(format)), n_columns);
     (types, 0..6_usize)
@@ -122,4 +133,29 @@ pub(crate) fn table(format: Format) -> impl Strategy<Value = Table> {
             }
             table
         })
+}
+
+/// The formats that this build can write.
+pub(crate) fn written() -> Vec<Format> {
+    let is_written = |format: &Format| format.is_built() && *format != Format::Gltf;
+    Format::ALL.into_iter().filter(is_written).collect()
+}
+
+/// A triangle with its buffer inside.
+pub(crate) fn gltf() -> Vec<u8> {
+    // Three positions, then three 16-bit indices.
+    let data = "AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAABAAIA";
+    format!(
+        r#"{{"asset": {{"version": "2.0"}},
+            "buffers": [{{"byteLength": 42, "uri": "data:application/octet-stream;base64,{data}"}}],
+            "bufferViews": [
+              {{"buffer": 0, "byteOffset": 0, "byteLength": 36}},
+              {{"buffer": 0, "byteOffset": 36, "byteLength": 6}}],
+            "accessors": [
+              {{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3",
+                "min": [0, 0, 0], "max": [1, 1, 0]}},
+              {{"bufferView": 1, "componentType": 5123, "count": 3, "type": "SCALAR"}}],
+            "meshes": [{{"primitives": [{{"attributes": {{"POSITION": 0}}, "indices": 1}}]}}]}}"#
+    )
+    .into_bytes()
 }

@@ -1,0 +1,207 @@
+//! What other programs write, and the place of what cannot be read.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float16Array, Float32Array, Float64Array, Int64Array, ListArray,
+    RecordBatch, StringArray, StructArray, TimestampMillisecondArray, UInt8Array, UInt64Array,
+};
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_schema::{DataType, Field};
+use millstream_base::{Limits, Type};
+
+use super::*;
+use crate::{ArrowFraming, ReadOptions, Table, TableWriter, WriteOptions, read_bytes};
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, a)| (name, a, true)))
+        .expect("columns of one length")
+}
+
+fn file(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default().try_with_compression(compression).expect("is built");
+    let schema = batches[0].schema();
+    let mut writer =
+        FileWriter::try_new_with_options(Vec::new(), &schema, options).expect("starts");
+    for batch in batches {
+        writer.write(batch).expect("writes");
+    }
+    writer.into_inner().expect("finishes")
+}
+
+fn read(bytes: &[u8], options: &ReadOptions) -> Result<Table, IoError> {
+    read_bytes("t.arrow", bytes, Format::Arrow, options)
+}
+
+fn columns(batch: &RecordBatch) -> Vec<String> {
+    let table = read(&file(std::slice::from_ref(batch), None), &ReadOptions::default());
+    table.expect("reads").iter().map(|(name, column)| format!("{name} {column:?}")).collect()
+}
+
+fn want(name: &str, ty: Type) -> ReadOptions {
+    ReadOptions::default().with_column(name, ty)
+}
+
+fn message(batch: RecordBatch, options: &ReadOptions) -> String {
+    read(&file(&[batch.clone(), batch], None), options).expect_err("is refused").to_string()
+}
+
+#[test]
+fn numbers_text_and_lists_of_other_programs_are_read() {
+    let texts: DictionaryArray<Int32Type> = vec!["a", "b", "a"].into_iter().collect();
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![
+        Some(vec![Some(1), Some(2)]),
+        Some(vec![]),
+        Some(vec![Some(3)]),
+    ]);
+    let half = |x: f32| half_of(x);
+    let batch = batch(vec![
+        ("u", Arc::new(UInt8Array::from(vec![1, 2, 255]))),
+        ("h", Arc::new(Float16Array::from_iter_values([half(0.5), half(1.0), half(2.0)]))),
+        ("t", Arc::new(TimestampMillisecondArray::from(vec![0, 1500, -250]))),
+        ("s", Arc::new(texts)),
+        ("l", Arc::new(lists)),
+        ("n", Arc::new(Float64Array::from(vec![Some(1.0), None, Some(f64::INFINITY)]))),
+    ]);
+    assert_eq!(
+        columns(&batch),
+        [
+            r#"u i32["1", "2", "255"]"#,
+            r#"h f32["0.5", "1.0", "2.0"]"#,
+            r#"t f64["0.0", "1.5", "-0.25"]"#,
+            r#"s string["\"a\"", "\"b\"", "\"a\""]"#,
+            r#"l list<i32>["[1, 2]", "[]", "[3]"]"#,
+            r#"n f64["1.0", "\"nan\"", "\"inf\""]"#,
+        ]
+    );
+}
+
+/// A binary16 without naming its crate.
+fn half_of(x: f32) -> <arrow_array::types::Float16Type as arrow_array::ArrowPrimitiveType>::Native {
+    let sign_and_exponent = ((x.to_bits() >> 23) as i32 - 127 + 15) as u16;
+    <arrow_array::types::Float16Type as arrow_array::ArrowPrimitiveType>::Native::from_bits(
+        sign_and_exponent << 10,
+    )
+}
+
+#[test]
+fn a_vector_is_columns_a_struct_or_a_list() {
+    let x = || Arc::new(Float32Array::from(vec![1.0, 2.0])) as ArrayRef;
+    let y = || Arc::new(Float64Array::from(vec![3.0, 4.0])) as ArrayRef;
+    let flat = batch(vec![("p.x", x()), ("p.y", y()), ("p.z", x())]);
+    assert_eq!(columns(&flat), [r#"p vec3["[1.0, 3.0, 1.0]", "[2.0, 4.0, 2.0]"]"#]);
+    let member = |name: &str, array: ArrayRef| {
+        (Arc::new(Field::new(name, array.data_type().clone(), true)), array)
+    };
+    let members = StructArray::from(vec![member("x", x()), member("y", y())]);
+    let within = batch(vec![("p", Arc::new(members))]);
+    assert_eq!(columns(&within), [r#"p vec2["[1.0, 3.0]", "[2.0, 4.0]"]"#]);
+    let lists = ListArray::from_iter_primitive::<arrow_array::types::Float64Type, _, _>(vec![
+        Some(vec![Some(1.0), Some(2.0), Some(3.0)]),
+        Some(vec![Some(4.0), None, Some(6.0)]),
+    ]);
+    let lists = batch(vec![("p", Arc::new(lists))]);
+    let table = read(&file(&[lists], None), &want("p", Type::VEC3)).expect("reads");
+    let p = table.column("p").expect("wanted");
+    assert_eq!(p.get(1).to_string(), "[4.0, \"nan\", 6.0]");
+    let bare = batch(vec![("x", x()), ("y", y()), ("z", y())]);
+    let choice = crate::ColumnChoice { column: None, otherwise: "a", ty: Some(Type::VEC3) };
+    let column = crate::read_column_bytes(
+        "t",
+        &file(&[bare], None),
+        Format::Arrow,
+        choice,
+        &Limits::default(),
+    );
+    assert_eq!(column.expect("reads").get(0).to_string(), "[1.0, 3.0, 3.0]");
+}
+
+#[test]
+fn what_does_not_fit_is_named_by_row_and_column() {
+    let numbers = || batch(vec![("n", Arc::new(Int64Array::from(vec![Some(1), None])))]);
+    assert_eq!(
+        message(numbers(), &want("n", Type::I64)),
+        "`t.arrow` row 2 column `n` is null where i64 is needed"
+    );
+    assert!(read(&file(&[numbers()], None), &want("n", Type::F32)).is_ok());
+    let large = batch(vec![("n", Arc::new(UInt64Array::from(vec![1, u64::MAX])))]);
+    assert_eq!(
+        message(large, &want("n", Type::I64)),
+        "`t.arrow` row 2 column `n`: a number above 2^63 does not fit i64"
+    );
+    let texts = batch(vec![("n", Arc::new(StringArray::from(vec![Some("a"), None])))]);
+    assert_eq!(
+        message(texts.clone(), &ReadOptions::default()),
+        "`t.arrow` row 2 column `n` is null where string is needed"
+    );
+    assert_eq!(
+        message(texts, &want("n", Type::F32)),
+        "`t.arrow` column `n` holds Utf8 and cannot be read as f32"
+    );
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![
+        Some(vec![Some(1)]),
+        Some(vec![Some(1), None]),
+    ]);
+    let lists = batch(vec![("n", Arc::new(lists))]);
+    assert_eq!(
+        message(lists, &ReadOptions::default()),
+        "`t.arrow` row 2 column `n` is null where i32 is needed"
+    );
+    assert!(matches!(
+        read(&file(&[numbers()], None), &want("m", Type::I64)),
+        Err(IoError::MissingColumn { .. })
+    ));
+}
+
+#[test]
+fn compressed_batches_are_read_and_their_promises_checked() {
+    let numbers: Vec<f64> = (0..5000).map(f64::from).collect();
+    let batch = batch(vec![("n", Arc::new(Float64Array::from(numbers)))]);
+    for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        let bytes = file(std::slice::from_ref(&batch), Some(codec));
+        let table = read(&bytes, &ReadOptions::default()).expect("reads");
+        assert_eq!(table.column("n").expect("there").get(4999).to_string(), "4999.0");
+        // The size before the data, in which nothing bounds the memory that it asks for.
+        let size = 40_000_i64.to_le_bytes();
+        let at = bytes.windows(8).position(|window| window == size).expect("the size is there");
+        let mut huge = bytes;
+        huge[at..at + 8].copy_from_slice(&(1_i64 << 60).to_le_bytes());
+        let error = read(&huge, &ReadOptions::default()).expect_err("too much");
+        assert!(matches!(error, IoError::Limit { .. }), "{error}");
+        huge[at..at + 8].copy_from_slice(&(16_i64 << 30).to_le_bytes());
+        assert!(read(&huge, &ReadOptions::default()).is_err());
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_not_taken_for_a_short_one() {
+    let specs = vec![ColumnSpec::new("n", Type::F32)];
+    let write = |arrow| {
+        let options = WriteOptions { arrow, ..WriteOptions::default() };
+        let mut writer =
+            TableWriter::in_memory(Format::Arrow, options, specs.clone()).expect("starts");
+        writer.write_rows(&[Column::from_vec(vec![1.0_f32; 100_000])]).expect("writes");
+        writer.finish().expect("finishes")
+    };
+    let bytes = write(ArrowFraming::File);
+    for end in 0..bytes.len().min(600) {
+        assert!(read(&bytes[..end], &ReadOptions::default()).is_err(), "{end}");
+    }
+    assert!(read(&bytes[..bytes.len() - 1], &ReadOptions::default()).is_err());
+    let bytes = write(ArrowFraming::Stream);
+    let table = read(&bytes, &ReadOptions::default()).expect("reads");
+    assert_eq!(table.n_rows(), 100_000);
+    assert!(read(&bytes[..bytes.len() - 100], &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn what_columns_cannot_hold_is_refused_only_if_it_is_read() {
+    let bytes_column = arrow_array::BinaryArray::from(vec![&b"a"[..]]);
+    let batch =
+        batch(vec![("b", Arc::new(bytes_column)), ("n", Arc::new(Float32Array::from(vec![1.0])))]);
+    assert_eq!(*batch.schema().field(0).data_type(), DataType::Binary);
+    let bytes = file(&[batch], None);
+    assert!(matches!(read(&bytes, &ReadOptions::default()), Err(IoError::Unsupported { .. })));
+    assert!(read(&bytes, &want("n", Type::F32)).is_ok());
+}

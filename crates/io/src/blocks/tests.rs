@@ -1,0 +1,112 @@
+//! A file in blocks of any size is the file at once.
+
+use std::path::PathBuf;
+
+use millstream_base::same::Same;
+use millstream_base::{Column, Type, Vec3};
+
+use super::*;
+use crate::{Table, WriteOptions, read, write};
+
+/// A file that is gone at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("millstream-blocks-{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A test that failed before it wrote has nothing to remove.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn table(format: Format, n: usize) -> Table {
+    let mut table = Table::new("t");
+    let x = |i: usize| i as f32 * 0.25 - 3.0;
+    let vectors: Column = (0..n).map(|i| Vec3([x(i), x(i + 1), -x(i)])).collect();
+    let name = if format == Format::Npy { "value" } else { "position" };
+    table.insert(name, vectors).expect("first");
+    if !matches!(format, Format::Npy | Format::Obj) {
+        table.insert("n", (0..n as i32).collect()).expect("one length");
+    }
+    if !matches!(format, Format::Npy | Format::Obj | Format::Ply) {
+        let texts = (0..n).map(|i| std::sync::Arc::<str>::from("\"a\n,".repeat(i % 3)));
+        table.insert("text", texts.collect()).expect("one length");
+    }
+    table
+}
+
+fn check(scratch: &Scratch, n_rows: usize, options: &ReadOptions) {
+    let whole = read(&scratch.0, None, options).expect("reads");
+    let mut reader = TableReader::open(&scratch.0, None, options).expect("opens");
+    assert_eq!(reader.columns().len(), whole.n_columns());
+    let mut at = 0;
+    while let Some(block) = reader.next_block(n_rows).expect("reads") {
+        assert_eq!(block.n_rows(), n_rows.min(whole.n_rows() - at), "a block is full or the last");
+        for (name, column) in whole.iter() {
+            let part = column.slice(at..at + block.n_rows());
+            assert!(block.column(name).expect("there").same(&part), "{name} at {at}");
+        }
+        at += block.n_rows();
+    }
+    assert_eq!(at, whole.n_rows());
+    if let Some(n) = reader.n_rows() {
+        assert_eq!(n, at as u64);
+    }
+    assert!(reader.next_block(n_rows).expect("stays at the end").is_none());
+}
+
+#[test]
+fn blocks_together_are_the_file() {
+    for format in Format::ALL.into_iter().filter(|f| f.is_built() && *f != Format::Gltf) {
+        for n in [0, 1, 1000] {
+            let scratch = Scratch::new(&format!("{n}.{format}"));
+            write(&scratch.0, None, WriteOptions::default(), &table(format, n)).expect("writes");
+            for n_rows in [1, 7, 999, 1000, 5000] {
+                check(&scratch, n_rows, &ReadOptions::default());
+            }
+        }
+    }
+}
+
+#[test]
+fn records_go_on_over_the_pieces_of_a_text() {
+    let scratch = Scratch::new("long.csv");
+    // More than a piece of a mebibyte, with line ends inside cells and of both kinds.
+    let mut text = String::from("\u{feff}n,text\r\n");
+    for i in 0..60_000 {
+        text.push_str(&format!("{i},\"{}\"{}", "x\n".repeat(i % 40), ["\r\n", "\n"][i % 2]));
+    }
+    std::fs::write(&scratch.0, &text).expect("writes");
+    check(&scratch, 8_192, &ReadOptions::default());
+    check(&scratch, 60_000, &ReadOptions::default().with_column("n", Type::F32));
+    // The line of a wrong cell is the same as when the file is read at once.
+    text.push_str("oh,\"\"\n");
+    std::fs::write(&scratch.0, &text).expect("writes");
+    let options = ReadOptions::default().with_column("n", Type::F32);
+    let expected = read(&scratch.0, None, &options).expect_err("no number").to_string();
+    let mut reader = TableReader::open(&scratch.0, None, &options).expect("opens");
+    let error = loop {
+        match reader.next_block(8_192) {
+            Ok(block) => assert!(block.is_some(), "the wrong cell was not read"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn limits_count_for_each_block() {
+    let scratch = Scratch::new("limits.csv");
+    write(&scratch.0, None, WriteOptions::default(), &table(Format::Csv, 1000)).expect("writes");
+    let limits = Limits { list_length: 100, ..Limits::default() };
+    let options = ReadOptions { limits, ..ReadOptions::default() }.with_column("n", Type::I32);
+    assert!(matches!(read(&scratch.0, None, &options), Err(IoError::Limit { .. })));
+    let mut reader = TableReader::open(&scratch.0, None, &options).expect("opens");
+    assert!(reader.next_block(100).expect("is allowed").is_some());
+    assert!(matches!(reader.next_block(101), Err(IoError::Limit { .. })));
+}

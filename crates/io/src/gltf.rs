@@ -1,0 +1,289 @@
+//! Vertices of glTF meshes, text with buffers inside or beside it, and binary.
+//!
+//! The vertices of all primitives of all meshes stand one after the other, in the order of the
+//! file: `position` (vec3) and, if all primitives have them, `normal` (vec3), `tangent` (vec4, the
+//! fourth component is the handedness), `texcoord` (vec2), `color` (color, linear), `weights` (vec4)
+//! and `joints` (`list<i32>` of four); further sets are called `texcoord_1` and so on. `mesh` and
+//! `primitive` (i32, from 0) say where a vertex belongs. `indices` (i32) has a row per corner of
+//! the primitives, counted over all vertices, and is read when it is asked for. Transforms of
+//! nodes, skins and morph targets are not applied.
+//!
+//! Buffers beside the document are read from its directory and those below, never from elsewhere.
+//! The format is read only.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use ::gltf::accessor::{DataType, Dimensions};
+use ::gltf::{Accessor, Gltf, Primitive, Semantic};
+use millstream_base::ragged::Ragged;
+use millstream_base::types::Kind;
+use millstream_base::{Color, Column, Type, Vec3};
+
+use crate::builder::{Budget, column_of_lanes};
+use crate::error::{IoError, Spot};
+use crate::format::Format;
+use crate::guard::guarded;
+use crate::options::Wanted;
+use crate::plan::{Fields, Naming};
+use crate::table::Table;
+
+mod accessor;
+mod buffers;
+
+use accessor::Accessors;
+
+const NAMING: Naming = Naming { main: Some("position"), ..Naming::WHOLE };
+const INDICES: &str = "indices";
+
+/// Reads the wanted columns; `path` is where the document lies, if it lies anywhere.
+pub(crate) fn read(
+    file: &str,
+    path: Option<&Path>,
+    bytes: &[u8],
+    wanted: Wanted<'_>,
+    budget: Budget,
+) -> Result<Table, IoError> {
+    budget.check_bytes(bytes.len(), || Spot::file(file))?;
+    let Gltf { document, blob } = guarded(file, Format::Gltf, || Gltf::from_slice(bytes))?;
+    let buffers = buffers::read(file, path, &document, blob, budget)?;
+    let primitives: Vec<Placed<'_>> = document
+        .meshes()
+        .flat_map(|mesh| {
+            let index = mesh.index();
+            mesh.primitives().map(move |primitive| Placed { mesh: index, primitive })
+        })
+        .collect();
+    let mesh = Mesh { file, primitives, accessors: Accessors { file, buffers, budget }, budget };
+    let names = mesh.names();
+    let n_main = names.iter().position(|name| name == INDICES).unwrap_or(names.len());
+    let is_number = |_: usize| false;
+    let fields = Fields { file, names: &names, n_main, is_number: &is_number, naming: &NAMING };
+    let mut table = Table::new(file);
+    for target in fields.plan(wanted)? {
+        let name = &names[target.fields[0]];
+        let column = mesh.column(name)?;
+        let found = column.ty();
+        let ty = target.ty.unwrap_or(found);
+        let column = as_type(column, ty).ok_or_else(|| IoError::OtherType {
+            spot: Spot::file(file).column(&target.name),
+            ty,
+            found: found.to_string(),
+            hint: format!("read it as {found} and convert it in the graph"),
+        })?;
+        table.insert(&target.name, column)?;
+    }
+    Ok(table)
+}
+
+fn syntax(file: &str, reason: impl std::fmt::Display) -> IoError {
+    IoError::Syntax { spot: Spot::file(file), format: Format::Gltf, reason: reason.to_string() }
+}
+
+fn as_type(column: Column, ty: Type) -> Option<Column> {
+    if column.ty() == ty {
+        return Some(column);
+    }
+    if let Some(colors) = column.as_slice::<Color>().filter(|_| ty == Type::VEC3) {
+        return Some(colors.iter().map(|Color([r, g, b, _])| Vec3([*r, *g, *b])).collect());
+    }
+    let lanes =
+        column.as_f32_lanes().filter(|_| matches!(ty.kind(), Kind::Lanes(_, n) if n > 1))?;
+    // Vectors of the same lanes, such as a color for weights.
+    (ty.size() == column.ty().size()).then(|| column_of_lanes(ty, lanes.to_vec()))
+}
+
+/// A primitive and the mesh that it is part of.
+struct Placed<'a> {
+    mesh: usize,
+    primitive: Primitive<'a>,
+}
+
+impl<'a> Placed<'a> {
+    fn positions(&self) -> Option<Accessor<'a>> {
+        self.primitive.get(&Semantic::Positions)
+    }
+
+    fn n_vertices(&self) -> usize {
+        self.positions().map_or(0, |positions| positions.count())
+    }
+}
+
+struct Mesh<'a> {
+    file: &'a str,
+    primitives: Vec<Placed<'a>>,
+    accessors: Accessors<'a>,
+    budget: Budget,
+}
+
+/// The attributes that are columns, and what they are called.
+fn name_of(semantic: &Semantic) -> Option<Cow<'static, str>> {
+    let numbered = |name: &'static str, set: u32| match set {
+        0 => Cow::Borrowed(name),
+        set => Cow::Owned(format!("{name}_{set}")),
+    };
+    Some(match semantic {
+        Semantic::Positions => Cow::Borrowed("position"),
+        Semantic::Normals => Cow::Borrowed("normal"),
+        Semantic::Tangents => Cow::Borrowed("tangent"),
+        Semantic::TexCoords(set) => numbered("texcoord", *set),
+        Semantic::Colors(set) => numbered("color", *set),
+        Semantic::Joints(set) => numbered("joints", *set),
+        Semantic::Weights(set) => numbered("weights", *set),
+        #[allow(unreachable_patterns, reason = "a feature of the crate adds variants")]
+        _ => return None,
+    })
+}
+
+impl Mesh<'_> {
+    /// The columns that there are: those of vertices, then that of corners.
+    fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if let Some(first) = self.primitives.first() {
+            let mut semantics: Vec<Semantic> =
+                first.primitive.attributes().map(|(semantic, _)| semantic).collect();
+            semantics.sort_by_key(order);
+            for semantic in semantics {
+                let all = self.primitives.iter().all(|p| p.primitive.get(&semantic).is_some());
+                names.extend(name_of(&semantic).filter(|_| all).map(Cow::into_owned));
+            }
+            names.extend(["mesh", "primitive", INDICES].map(str::to_owned));
+        }
+        names
+    }
+
+    fn column(&self, name: &str) -> Result<Column, IoError> {
+        let n_vertices =
+            self.primitives.iter().fold(0_usize, |n, p| n.saturating_add(p.n_vertices()));
+        self.budget.check_rows(n_vertices, || Spot::file(self.file))?;
+        match name {
+            "mesh" => Ok(self.per_vertex(|placed| placed.mesh)),
+            "primitive" => Ok(self.per_vertex(|placed| placed.primitive.index())),
+            INDICES => self.indices(),
+            _ => self.attribute(name),
+        }
+    }
+
+    fn per_vertex(&self, of: impl Fn(&Placed<'_>) -> usize) -> Column {
+        // What an accessor counts was checked against its bytes only if it is read.
+        let mut values: Vec<i32> = Vec::new();
+        for placed in &self.primitives {
+            let n = values.len() + placed.n_vertices();
+            values.resize(n, of(placed) as i32);
+        }
+        Column::from_vec(values)
+    }
+
+    fn attribute(&self, name: &str) -> Result<Column, IoError> {
+        let spot = || Spot::file(self.file).column(name);
+        let mut floats: Vec<f32> = Vec::new();
+        let mut joints: Vec<i32> = Vec::new();
+        let mut ty = Type::VEC3;
+        for placed in &self.primitives {
+            let semantic = placed.primitive.attributes().map(|(semantic, _)| semantic);
+            let semantic = semantic.into_iter().find(|s| name_of(s).as_deref() == Some(name));
+            let accessor = semantic.as_ref().and_then(|semantic| placed.primitive.get(semantic));
+            let (Some(semantic), Some(accessor)) = (semantic, accessor) else {
+                return Err(syntax(self.file, format!("a primitive has no `{name}`")));
+            };
+            if accessor.count() != placed.n_vertices() {
+                return Err(IoError::Length {
+                    spot: spot(),
+                    expected: format!("{} vertices", placed.n_vertices()),
+                    found: accessor.count().to_string(),
+                });
+            }
+            let n = accessor.dimensions().multiplicity();
+            let (wanted, fits) = match semantic {
+                Semantic::Positions | Semantic::Normals => (Type::VEC3, n == 3),
+                Semantic::TexCoords(_) => (Type::VEC2, n == 2),
+                Semantic::Colors(_) => (Type::COLOR, n == 3 || n == 4),
+                _ => (Type::VEC4, n == 4),
+            };
+            let is_vector = matches!(
+                accessor.dimensions(),
+                Dimensions::Vec2 | Dimensions::Vec3 | Dimensions::Vec4
+            );
+            if !fits || !is_vector {
+                return Err(IoError::Unsupported {
+                    spot: spot(),
+                    what: format!("{n} numbers per vertex"),
+                    hint: "export the mesh again".into(),
+                });
+            }
+            ty = wanted;
+            if matches!(semantic, Semantic::Joints(_)) {
+                self.accessors.integers(name, &accessor, &mut joints)?;
+                ty = Type::I32;
+            } else if wanted == Type::COLOR && n == 3 {
+                let mut rgb = Vec::new();
+                self.accessors.floats(name, &accessor, &mut rgb)?;
+                floats.extend(rgb.chunks_exact(3).flat_map(|c| [c[0], c[1], c[2], 1.0]));
+            } else {
+                self.accessors.floats(name, &accessor, &mut floats)?;
+            }
+        }
+        if ty == Type::I32 {
+            let n_lists = joints.len() / 4;
+            let lists = Ragged::even(n_lists, Column::from_vec(joints));
+            return Ok(Column::from_ragged(lists.expect("each vertex has four joints")));
+        }
+        Ok(column_of_lanes(ty, floats))
+    }
+
+    fn indices(&self) -> Result<Column, IoError> {
+        let mut all: Vec<i32> = Vec::new();
+        let mut first = 0_usize;
+        for placed in &self.primitives {
+            let n_vertices = placed.n_vertices();
+            let start = all.len();
+            match placed.primitive.indices() {
+                Some(indices) => {
+                    if indices.dimensions() != Dimensions::Scalar
+                        || !matches!(
+                            indices.data_type(),
+                            DataType::U8 | DataType::U16 | DataType::U32
+                        )
+                    {
+                        return Err(syntax(self.file, "its indices are no whole numbers"));
+                    }
+                    self.accessors.integers(INDICES, &indices, &mut all)?;
+                }
+                None => all.extend(0..n_vertices as i32),
+            }
+            for (i, index) in all[start..].iter_mut().enumerate() {
+                if usize::try_from(*index).is_ok_and(|index| index < n_vertices) {
+                    *index += first as i32;
+                    continue;
+                }
+                let row = (start + i) as u64 + 1;
+                return Err(IoError::OutOfRange {
+                    spot: Spot::row(self.file, row).column(INDICES),
+                    ty: Type::I32,
+                    found: format!("vertex {index} of {n_vertices}"),
+                });
+            }
+            self.budget.check_rows(all.len(), || Spot::file(self.file).column(INDICES))?;
+            first += n_vertices;
+        }
+        Ok(Column::from_vec(all))
+    }
+}
+
+/// The order of columns, whatever the order in the file.
+fn order(semantic: &Semantic) -> (u32, u32) {
+    match semantic {
+        Semantic::Positions => (0, 0),
+        Semantic::Normals => (1, 0),
+        Semantic::Tangents => (2, 0),
+        Semantic::TexCoords(set) => (3, *set),
+        Semantic::Colors(set) => (4, *set),
+        Semantic::Joints(set) => (5, *set),
+        Semantic::Weights(set) => (6, *set),
+        #[allow(unreachable_patterns, reason = "a feature of the crate adds variants")]
+        _ => (7, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

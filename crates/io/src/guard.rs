@@ -1,0 +1,52 @@
+//! Decoders of others, of which a panic means that the file is broken.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{IoError, Spot};
+use crate::format::Format;
+
+thread_local! {
+    static IS_DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside a decoder whose panics become errors. A program that reports
+/// panics can ask this in its hook, to keep quiet about those.
+pub fn is_decoding() -> bool {
+    IS_DECODING.get()
+}
+
+/// Calls a decoder; its errors and panics become one about the file.
+pub(crate) fn guarded<T, E: std::fmt::Display>(
+    file: &str,
+    format: Format,
+    decode: impl FnOnce() -> Result<T, E>,
+) -> Result<T, IoError> {
+    let syntax = |reason: String| IoError::Syntax { spot: Spot::file(file), format, reason };
+    let outside = IS_DECODING.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(decode));
+    IS_DECODING.set(outside);
+    match result {
+        Ok(result) => result.map_err(|error| syntax(error.to_string())),
+        Err(_) => Err(syntax("its parts contradict each other".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_of_the_file() {
+        let outer = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !is_decoding() {
+                outer(info);
+            }
+        }));
+        let error = guarded("f", Format::Arrow, || -> Result<(), String> { panic!("lost") });
+        let text = error.expect_err("a panic").to_string();
+        assert_eq!(text, "`f` is not valid arrow: its parts contradict each other");
+        assert!(!is_decoding());
+    }
+}
