@@ -83,8 +83,19 @@ def constant(name, about, value):
     print(f"pub(super) const {name}: f64 = {number(value)};")
 
 
-def parts(name, about, value, lengths):
+def single(x):
+    """The nearest f32, with as many digits as tell it from others."""
+    near = struct.unpack("<f", struct.pack("<f", float(x)))[0]
+    for digits in range(6, 10):
+        text = f"{near:.{digits}g}"
+        if struct.unpack("<f", struct.pack("<f", float(text)))[0] == near:
+            break
+    return number(text)
+
+
+def parts(name, about, value, lengths, kind="f64"):
     """`value` as a sum of numbers of so many bits, the last rounded."""
+    show = number if kind == "f64" else single
     found = []
     for length in lengths[:-1]:
         part = cut(value, length)
@@ -92,19 +103,20 @@ def parts(name, about, value, lengths):
         value -= part
     found.append(value)
     print(f"/// {about}")
-    print(f"pub(super) const {name}: [f64; {len(found)}] = [")
+    print(f"pub(super) const {name}: [{kind}; {len(found)}] = [")
     for part in found:
-        print(f"    {number(part)},")
+        print(f"    {show(part)},")
     print("];")
 
 
-def polynomial(name, about, f, weight, a, b, degree):
+def polynomial(name, about, f, weight, a, b, degree, kind="f64"):
+    show = number if kind == "f64" else single
     coefficients, error = remez(f, weight, a, b, degree)
     size = mp.nstr(mp.log(error, 2), 4)
     print(f"/// {about}; error 2^{size}.")
-    print(f"pub(super) const {name}: [f64; {degree + 1}] = [")
+    print(f"pub(super) const {name}: [{kind}; {degree + 1}] = [")
     for c in coefficients:
-        print(f"    {number(c)},")
+        print(f"    {show(c)},")
     print("];")
 
 
@@ -113,6 +125,7 @@ def main():
     print()
     pi, ln2, one = mp.pi, mp.log(2), mpf(1)
     parts("LN_2", "ln 2 as a number of 32 bits and the rest.", ln2, [32, 53])
+    parts("LN_2_F32", "ln 2 as a number of 15 bits and the rest, for f32.", ln2, [15, 24], "f32")
     parts("LN_2_26", "ln 2 as a number of 26 bits and the rest.", ln2, [26, 53])
     parts("LOG2_E", "1 / ln 2 as a number of 26 bits and the rest.", 1 / ln2, [26, 53])
     parts("LOG10_E", "1 / ln 10 as a number of 26 bits and the rest.", 1 / mp.log(10), [26, 53])
@@ -138,7 +151,8 @@ def main():
     half = ln2 / 2 * mpf("1.0001")
     exp_rest = rest(lambda r: (mp.expm1(r) - r) / r**2, one / 2)
     polynomial("EXP", "(e^r - 1 - r) / r^2 for |r| up to ln 2 / 2", exp_rest, lambda r: r**2, -half, half, 10)
-    polynomial("EXP_F32", "(e^r - 1 - r) / r^2, short", exp_rest, lambda r: r**2, -half, half, 5)
+    polynomial("EXP_SHORT", "(e^r - 1 - r) / r^2, short", exp_rest, lambda r: r**2, -half, half, 5)
+    polynomial("EXP_F32", "(e^r - 1 - r) / r^2, for f32", exp_rest, lambda r: r**2, -half, half, 4, "f32")
     polynomial(
         "EXP2_F32", "(2^r - 1) / r for |r| up to 1/2",
         rest(lambda r: mp.expm1(r * ln2) / r, ln2), abs, mpf("-0.50001"), mpf("0.50001"), 6,
@@ -169,7 +183,13 @@ def main():
         rest(lambda z: (atanh_rest(z) - one / 3) / z, one / 5), lambda z: z**2, 0, s, 7,
     )
     polynomial(
-        "LN_F32", "(ln(1 + f) - f) / f^2 for 1 + f from sqrt(1/2) to sqrt 2",
+        "LN_F32", "(ln(1 + f) - f + f^2 / 2) / f^3 for 1 + f from sqrt(1/2) to sqrt 2",
+        lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3 if abs(f) > mpf(10) ** -9 else one / 3,
+        lambda f: abs(f**3 / mp.log1p(f)) if f else mpf(0),
+        root(one / 2) * mpf("0.99999") - 1, root(mpf(2)) * mpf("1.00001") - 1, 8, "f32",
+    )
+    polynomial(
+        "LN_SHORT", "(ln(1 + f) - f) / f^2 for 1 + f from sqrt(1/2) to sqrt 2",
         rest(lambda f: (mp.log1p(f) - f) / f**2, -one / 2), lambda f: abs(f * f / mp.log1p(f)),
         root(one / 2) * mpf("0.99999") - 1, root(mpf(2)) * mpf("1.00001") - 1, 9,
     )

@@ -2,6 +2,8 @@
 
 /// ln 2 as a number of 32 bits and the rest.
 pub(super) const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
+/// ln 2 as a number of 15 bits and the rest, for f32.
+pub(super) const LN_2_F32: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
 /// ln 2 as a number of 26 bits and the rest.
 pub(super) const LN_2_26: [f64; 2] = [0.693_147_167_563_438_4, 1.299_650_689_388_988_9e-8];
 /// 1 / ln 2 as a number of 26 bits and the rest.
@@ -70,7 +72,7 @@ pub(super) const EXP: [f64; 11] = [
     2.092_694_416_242_492_3e-9,
 ];
 /// (e^r - 1 - r) / r^2, short; error 2^-34.28.
-pub(super) const EXP_F32: [f64; 6] = [
+pub(super) const EXP_SHORT: [f64; 6] = [
     0.500_000_007_788_621,
     0.166_666_668_634_681,
     0.041_666_269_989_568_1,
@@ -78,6 +80,9 @@ pub(super) const EXP_F32: [f64; 6] = [
     0.001_394_607_089_114_251_7,
     0.000_199_187_032_096_321,
 ];
+/// (e^r - 1 - r) / r^2, for f32; error 2^-28.25.
+pub(super) const EXP_F32: [f32; 5] =
+    [0.5, 0.166_665_18, 0.041_666_202, 0.008_368_89, 0.001_395_079];
 /// (2^r - 1) / r for |r| up to 1/2; error 2^-34.3.
 pub(super) const EXP2_F32: [f64; 7] = [
     0.693_147_180_541_269_9,
@@ -135,8 +140,20 @@ pub(super) const LN_POW: [f64; 8] = [
     0.058_373_995_225_078_32,
     0.059_945_882_658_325_27,
 ];
+/// (ln(1 + f) - f + f^2 / 2) / f^3 for 1 + f from sqrt(1/2) to sqrt 2; error 2^-30.31.
+pub(super) const LN_F32: [f32; 9] = [
+    0.333_333_13,
+    -0.250_000_1,
+    0.200_021_19,
+    -0.166_679_98,
+    0.142_195_36,
+    -0.124_055_296,
+    0.118_882_25,
+    -0.116_760_8,
+    0.067_470_4,
+];
 /// (ln(1 + f) - f) / f^2 for 1 + f from sqrt(1/2) to sqrt 2; error 2^-30.37.
-pub(super) const LN_F32: [f64; 10] = [
+pub(super) const LN_SHORT: [f64; 10] = [
     -0.499_999_997_534_347_4,
     0.333_333_108_133_521_57,
     -0.250_000_257_505_040_85,

@@ -37,6 +37,33 @@ pub(super) fn scale(value: f64, n: f64) -> f64 {
     value * power_of_two(half) * power_of_two(n - half)
 }
 
+/// [`SHIFT`] of f32, for values below 2^22.
+const SHIFT_F32: f32 = 12_582_912.0;
+
+/// `value` as the nearest integer.
+#[inline(always)]
+pub(super) fn nearest_f32(value: f32) -> f32 {
+    (value + SHIFT_F32) - SHIFT_F32
+}
+
+/// 2 to the power of an integer from -126 to 127; anything, but no trap, for others.
+#[inline(always)]
+pub(super) fn power_of_two_f32(n: f32) -> f32 {
+    f32::from_bits(((n + SHIFT_F32).to_bits().wrapping_add(127)) << 23)
+}
+
+/// The polynomial with these coefficients, lowest first.
+#[inline(always)]
+pub(super) fn polynomial_f32<const N: usize>(x: f32, coefficients: &[f32; N]) -> f32 {
+    let mut sum = coefficients[N - 1];
+    let mut i = N - 1;
+    while i > 0 {
+        i -= 1;
+        sum = sum * x + coefficients[i];
+    }
+    sum
+}
+
 /// The polynomial with these coefficients, lowest first.
 #[inline(always)]
 pub(super) fn polynomial<const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {

@@ -4,8 +4,11 @@
 //! so that `n` times the first is exact (W. J. Cody, W. Waite, "Software Manual for the Elementary
 //! Functions", 1980, chapter 6).
 
-use super::constants::{EXP, EXP_F32, EXP2_F32, LN_2, LN_2_26, SINH};
-use super::exact::{head, nearest, ordered_sum, pick, polynomial, power_of_two, scale, sum};
+use super::constants::{EXP, EXP_F32, EXP_SHORT, EXP2_F32, LN_2, LN_2_26, LN_2_F32, SINH};
+use super::exact::{
+    head, nearest, nearest_f32, ordered_sum, pick, polynomial, polynomial_f32, power_of_two,
+    power_of_two_f32, scale, sum,
+};
 
 /// `value` kept within bounds; NaN stays.
 #[inline(always)]
@@ -46,7 +49,16 @@ pub(super) fn exp(x: f64) -> f64 {
 
 #[inline(always)]
 pub(super) fn exp_f32(x: f32) -> f32 {
-    exp_short(f64::from(x)) as f32
+    let x = pick(x > 89.0, 89.0, x);
+    let x = pick(x < -104.0, -104.0, x);
+    let n = nearest_f32(x * std::f32::consts::LOG2_E);
+    let far = x - n * LN_2_F32[0];
+    let near = n * LN_2_F32[1];
+    let r = far - near;
+    let low = (far - r) - near;
+    let power = 1.0 + (r + (r * r * polynomial_f32(r, &EXP_F32) + low));
+    let half = nearest_f32(n * 0.5);
+    power * power_of_two_f32(half) * power_of_two_f32(n - half)
 }
 
 /// As an `f64` that is right to some 33 bits.
@@ -55,7 +67,7 @@ pub(super) fn exp_short(x: f64) -> f64 {
     let x = clamp(x, -110.0, 100.0);
     let (n, _) = nearest(x * std::f64::consts::LOG2_E);
     let r = x - n * std::f64::consts::LN_2;
-    (1.0 + (r + r * r * polynomial(r, &EXP_F32))) * power_of_two(n)
+    (1.0 + (r + r * r * polynomial(r, &EXP_SHORT))) * power_of_two(n)
 }
 
 #[inline(always)]

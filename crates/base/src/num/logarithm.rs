@@ -5,8 +5,8 @@
 //! `f - f^2 / 2 + s f^2 / 2`, so that its first term is exact (the decomposition is that described
 //! with the logarithm of FreeBSD's mathematical library, by K. C. Ng).
 
-use super::constants::{LN, LN_2, LN_F32, LOG2_E, LOG10_2, LOG10_E};
-use super::exact::{ordered_sum, pick, polynomial, sum};
+use super::constants::{LN, LN_2, LN_2_F32, LN_F32, LN_SHORT, LOG2_E, LOG10_2, LOG10_E};
+use super::exact::{ordered_sum, pick, polynomial, polynomial_f32, sum};
 
 /// Bits of the root of 1/2.
 const ROOT_BITS: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
@@ -60,14 +60,26 @@ pub(super) fn ln(x: f64) -> f64 {
 #[inline(always)]
 fn ln_short(x: f64) -> (f64, f64) {
     let (e, f) = split_normal(x);
-    (e, f + f * f * polynomial(f, &LN_F32))
+    (e, f + f * f * polynomial(f, &LN_SHORT))
 }
 
 #[inline(always)]
 pub(super) fn ln_f32(x: f32) -> f32 {
-    let x = f64::from(x);
-    let (e, ln) = ln_short(x);
-    with_limits(x, e * std::f64::consts::LN_2 + ln) as f32
+    const ROOT_BITS: u32 = std::f32::consts::FRAC_1_SQRT_2.to_bits();
+    const ONE_BITS: u32 = 127 << 23;
+    let small = x < f32::MIN_POSITIVE;
+    let bits = pick(small, x * 8_388_608.0, x).to_bits();
+    let biased = bits.wrapping_sub(ROOT_BITS).wrapping_add(ONE_BITS) >> 23;
+    let f = f32::from_bits(bits.wrapping_sub(biased << 23).wrapping_add(ONE_BITS)) - 1.0;
+    // As the lowest bits of 2^23.
+    let e = f32::from_bits(biased | 0x4B00_0000) - (8_388_608.0 + 127.0);
+    let e = pick(small, e - 23.0, e);
+    let square = f * f;
+    let rest = square * f * polynomial_f32(f, &LN_F32) + e * LN_2_F32[1];
+    let result = e * LN_2_F32[0] + (f - (0.5 * square - rest));
+    let result = pick(x == f32::INFINITY, x, result);
+    let result = pick(x == 0.0, f32::NEG_INFINITY, result);
+    pick((x < 0.0) | x.is_nan(), f32::NAN, result)
 }
 
 #[inline(always)]

@@ -5,6 +5,11 @@
 //! columns. Both therefore compute the same. Each lane lists the operations it has; a test runs
 //! all that [`Op::fits`] allows, so that none is forgotten.
 
+#![expect(
+    clippy::redundant_closure,
+    reason = "a closure is always inlined, a function handed over by its name only if it is small"
+)]
+
 use millstream_base::Lane;
 use millstream_base::num;
 
@@ -281,26 +286,74 @@ fn on_float<T: FloatLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
             #[inline(always)]
             |a: T, b: T| a / b,
         ),
-        Op::Rem => v.binary_with_rare(num::rem::<T>, T::rem_usual, T::rem_is_rare),
-        Op::RemEuclid => {
-            v.binary_with_rare(num::rem_euclid::<T>, num::rem_euclid_usual::<T>, T::rem_is_rare)
-        }
+        Op::Rem => v.binary_with_rare(
+            #[inline(always)]
+            |a: T, b: T| num::rem(a, b),
+            #[inline(always)]
+            |a: T, b: T| T::rem_usual(a, b),
+            #[inline(always)]
+            |a: T, b: T| T::rem_is_rare(a, b),
+        ),
+        Op::RemEuclid => v.binary_with_rare(
+            #[inline(always)]
+            |a: T, b: T| num::rem_euclid(a, b),
+            #[inline(always)]
+            |a: T, b: T| num::rem_euclid_usual(a, b),
+            #[inline(always)]
+            |a: T, b: T| T::rem_is_rare(a, b),
+        ),
         Op::Neg => v.unary(
             #[inline(always)]
             |a: T| -a,
         ),
-        Op::Abs => v.unary(num::abs::<T>),
-        Op::Sign => v.unary(num::sign::<T>),
-        Op::Min => v.binary(num::min::<T>),
-        Op::Max => v.binary(num::max::<T>),
-        Op::Sqrt => v.unary(num::sqrt::<T>),
-        Op::Floor => v.unary(num::floor::<T>),
-        Op::Ceil => v.unary(num::ceil::<T>),
-        Op::Trunc => v.unary(num::trunc::<T>),
-        Op::Round => v.unary(num::round::<T>),
-        Op::RoundEven => v.unary(num::round_even::<T>),
-        Op::Fract => v.unary(num::fract::<T>),
-        Op::Fma => v.ternary(num::fma::<T>),
+        Op::Abs => v.unary(
+            #[inline(always)]
+            |a: T| num::abs(a),
+        ),
+        Op::Sign => v.unary(
+            #[inline(always)]
+            |a: T| num::sign(a),
+        ),
+        Op::Min => v.binary(
+            #[inline(always)]
+            |a: T, b: T| num::min(a, b),
+        ),
+        Op::Max => v.binary(
+            #[inline(always)]
+            |a: T, b: T| num::max(a, b),
+        ),
+        Op::Sqrt => v.unary(
+            #[inline(always)]
+            |a: T| num::sqrt(a),
+        ),
+        Op::Floor => v.unary(
+            #[inline(always)]
+            |a: T| num::floor(a),
+        ),
+        Op::Ceil => v.unary(
+            #[inline(always)]
+            |a: T| num::ceil(a),
+        ),
+        Op::Trunc => v.unary(
+            #[inline(always)]
+            |a: T| num::trunc(a),
+        ),
+        Op::Round => v.unary(
+            #[inline(always)]
+            |a: T| num::round(a),
+        ),
+        Op::RoundEven => v.unary(
+            #[inline(always)]
+            |a: T| num::round_even(a),
+        ),
+        Op::Fract => v.unary(
+            #[inline(always)]
+            |a: T| num::fract(a),
+        ),
+        Op::Fma => v.ternary(
+            #[inline(always)]
+            |a: T, b: T, c: T| num::fma(a, b, c),
+        ),
         Op::Copysign => v.binary(
             #[inline(always)]
             |a: T, b: T| num::copysign(a, T::canonical(b)),
@@ -347,29 +400,110 @@ fn on_float<T: FloatLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
 #[inline]
 fn elementary<T: FloatLane, V: Visit>(op: Op, v: V) -> V::Output {
     match op {
-        Op::Sin => v.unary_with_rare(num::sin::<T>, T::sin_usual, T::angle_is_rare),
-        Op::Cos => v.unary_with_rare(num::cos::<T>, T::cos_usual, T::angle_is_rare),
-        Op::Tan => v.unary_with_rare(num::tan::<T>, T::tan_usual, T::angle_is_rare),
-        Op::Asin => v.unary(num::asin::<T>),
-        Op::Acos => v.unary(num::acos::<T>),
-        Op::Atan => v.unary(num::atan::<T>),
-        Op::Atan2 => v.binary(num::atan2::<T>),
-        Op::Sinh => v.unary(num::sinh::<T>),
-        Op::Cosh => v.unary(num::cosh::<T>),
-        Op::Tanh => v.unary(num::tanh::<T>),
-        Op::Asinh => v.unary(num::asinh::<T>),
-        Op::Acosh => v.unary(num::acosh::<T>),
-        Op::Atanh => v.unary(num::atanh::<T>),
-        Op::Exp => v.unary(num::exp::<T>),
-        Op::Exp2 => v.unary(num::exp2::<T>),
-        Op::ExpM1 => v.unary(num::exp_m1::<T>),
-        Op::Ln => v.unary(num::ln::<T>),
-        Op::Ln1p => v.unary(num::ln_1p::<T>),
-        Op::Log2 => v.unary(num::log2::<T>),
-        Op::Log10 => v.unary(num::log10::<T>),
-        Op::Pow => v.binary(num::pow::<T>),
-        Op::Cbrt => v.unary(num::cbrt::<T>),
-        Op::Hypot => v.binary(num::hypot::<T>),
+        Op::Sin => v.unary_with_rare(
+            #[inline(always)]
+            |a: T| num::sin(a),
+            #[inline(always)]
+            |a: T| T::sin_usual(a),
+            #[inline(always)]
+            |a: T| T::angle_is_rare(a),
+        ),
+        Op::Cos => v.unary_with_rare(
+            #[inline(always)]
+            |a: T| num::cos(a),
+            #[inline(always)]
+            |a: T| T::cos_usual(a),
+            #[inline(always)]
+            |a: T| T::angle_is_rare(a),
+        ),
+        Op::Tan => v.unary_with_rare(
+            #[inline(always)]
+            |a: T| num::tan(a),
+            #[inline(always)]
+            |a: T| T::tan_usual(a),
+            #[inline(always)]
+            |a: T| T::angle_is_rare(a),
+        ),
+        Op::Asin => v.unary(
+            #[inline(always)]
+            |a: T| num::asin(a),
+        ),
+        Op::Acos => v.unary(
+            #[inline(always)]
+            |a: T| num::acos(a),
+        ),
+        Op::Atan => v.unary(
+            #[inline(always)]
+            |a: T| num::atan(a),
+        ),
+        Op::Atan2 => v.binary(
+            #[inline(always)]
+            |a: T, b: T| num::atan2(a, b),
+        ),
+        Op::Sinh => v.unary(
+            #[inline(always)]
+            |a: T| num::sinh(a),
+        ),
+        Op::Cosh => v.unary(
+            #[inline(always)]
+            |a: T| num::cosh(a),
+        ),
+        Op::Tanh => v.unary(
+            #[inline(always)]
+            |a: T| num::tanh(a),
+        ),
+        Op::Asinh => v.unary(
+            #[inline(always)]
+            |a: T| num::asinh(a),
+        ),
+        Op::Acosh => v.unary(
+            #[inline(always)]
+            |a: T| num::acosh(a),
+        ),
+        Op::Atanh => v.unary(
+            #[inline(always)]
+            |a: T| num::atanh(a),
+        ),
+        Op::Exp => v.unary(
+            #[inline(always)]
+            |a: T| num::exp(a),
+        ),
+        Op::Exp2 => v.unary(
+            #[inline(always)]
+            |a: T| num::exp2(a),
+        ),
+        Op::ExpM1 => v.unary(
+            #[inline(always)]
+            |a: T| num::exp_m1(a),
+        ),
+        Op::Ln => v.unary(
+            #[inline(always)]
+            |a: T| num::ln(a),
+        ),
+        Op::Ln1p => v.unary(
+            #[inline(always)]
+            |a: T| num::ln_1p(a),
+        ),
+        Op::Log2 => v.unary(
+            #[inline(always)]
+            |a: T| num::log2(a),
+        ),
+        Op::Log10 => v.unary(
+            #[inline(always)]
+            |a: T| num::log10(a),
+        ),
+        Op::Pow => v.binary(
+            #[inline(always)]
+            |a: T, b: T| num::pow(a, b),
+        ),
+        Op::Cbrt => v.unary(
+            #[inline(always)]
+            |a: T| num::cbrt(a),
+        ),
+        Op::Hypot => v.binary(
+            #[inline(always)]
+            |a: T, b: T| num::hypot(a, b),
+        ),
         _ => unfit(op, T::LANE),
     }
 }

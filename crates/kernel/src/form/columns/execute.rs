@@ -10,7 +10,7 @@ use super::fuse::Task;
 use super::plan::{Direct, Plan};
 use super::storage::{Pools, Stored};
 use super::{LaneInput, LaneOutput, Width, loops};
-use crate::form::lane_value::FloatLane;
+use crate::form::lane_value::{FloatLane, LaneValue};
 use crate::form::meaning::{Visit, apply, apply_pair};
 use crate::form::{Form, Op, Reg};
 
@@ -86,6 +86,15 @@ impl Machine<'_, '_> {
                 let (outer, inner) = (&form.insts[reg], form.insts[inner].op);
                 let step = Step { machine: self, chunk, reg, args: &operands };
                 apply_pair(inner, outer.op, second, outer.of, step);
+            }
+            Task::Horner { reg, operands, constants } => {
+                let bits = constants.map(|constant| self.plan.values[constant.index()]);
+                let step = Step { machine: self, chunk, reg, args: &operands };
+                if form.insts[reg].lane == Lane::F32 {
+                    step.horner::<f32>(bits.map(LaneValue::from_bits));
+                } else {
+                    step.horner::<f64>(bits.map(LaneValue::from_bits));
+                }
             }
             Task::Distance { reg, from, to, root } => {
                 let ends = (from as usize, to.map(|to| to as usize));
@@ -190,6 +199,15 @@ struct Step<'s, 'm, 'a> {
     chunk: &'s Chunk<'s>,
     reg: Reg,
     args: &'s [Reg],
+}
+
+impl Step<'_, '_, '_> {
+    fn horner<A: FloatLane>(self, [c, d, e, f]: [A; 4]) {
+        self.binary(
+            #[inline(always)]
+            |a: A, x: A| (((a * x + c) * x + d) * x + e) * x + f,
+        );
+    }
 }
 
 impl Visit for Step<'_, '_, '_> {

@@ -2,7 +2,7 @@
 //!
 //! Between two instructions a chunk of intermediate values is written and read again. What needs
 //! no such chunk: a sum, difference or product that only one other such operation reads ([`Task::Pair`]),
-//! and the length of a difference of vectors of three, read as they are stored ([`Task::Distance`]).
+//! polynomials written as products and sums in turn ([`Task::Horner`]), and the length of a difference of vectors of three, read as they are stored ([`Task::Distance`]).
 //! Each operation rounds as it does alone.
 
 use millstream_base::id::Id;
@@ -23,6 +23,13 @@ pub(super) enum Task {
         /// Whether the result of `inner` is the second operand of `reg`.
         second: bool,
     },
+    /// Steps of Horner's scheme: `a` becomes `a x + c`, for each of the uniform `constants`.
+    Horner {
+        reg: Reg,
+        /// `a` and `x`.
+        operands: [Reg; 2],
+        constants: [Reg; 4],
+    },
     /// The distance, or its square, between vectors that begin with these parameters; from 0 if
     /// there is but one.
     Distance { reg: Reg, from: u32, to: Option<u32>, root: bool },
@@ -32,7 +39,10 @@ impl Task {
     /// The register that is written.
     pub(super) fn reg(&self) -> Reg {
         match *self {
-            Self::One(reg) | Self::Pair { reg, .. } | Self::Distance { reg, .. } => reg,
+            Self::One(reg)
+            | Self::Pair { reg, .. }
+            | Self::Horner { reg, .. }
+            | Self::Distance { reg, .. } => reg,
         }
     }
 
@@ -41,6 +51,7 @@ impl Task {
         match self {
             Self::One(reg) => form.insts[*reg].args(),
             Self::Pair { operands, .. } => operands,
+            Self::Horner { operands, .. } => operands,
             Self::Distance { .. } => &[],
         }
     }
@@ -55,7 +66,8 @@ pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task
         if !used[reg.index()] || homes[reg.index()].uniform {
             continue;
         }
-        let task = finder.distance(reg).or_else(|| finder.pair(reg)).unwrap_or(Task::One(reg));
+        let coarse = finder.distance(reg).or_else(|| finder.horner(reg));
+        let task = coarse.or_else(|| finder.pair(reg)).unwrap_or(Task::One(reg));
         for operand in task.operands(form) {
             used[operand.index()] = true;
         }
@@ -88,6 +100,39 @@ impl Finder<'_> {
         };
         let args = self.form.insts[inner].args();
         Some(Task::Pair { reg, inner, operands: [args[0], args[1], other], second })
+    }
+
+    /// Four times a product with the same `x` plus something uniform.
+    fn horner(&self, reg: Reg) -> Option<Task> {
+        let (_, product) = self.step(reg)?;
+        let factors = self.args_of(product, Op::Mul)?;
+        factors.into_iter().find_map(|x| {
+            let (mut a, mut constants) = (reg, [reg; 4]);
+            for constant in constants.iter_mut().rev() {
+                let inner = if a == reg { a } else { self.between(a, 1)? };
+                let (uniform, product) = self.step(inner)?;
+                let [p, q] = self.args_of(product, Op::Mul)?;
+                *constant = uniform;
+                a = match (p == x, q == x) {
+                    (_, true) => p,
+                    (true, false) => q,
+                    (false, false) => return None,
+                };
+            }
+            Some(Task::Horner { reg, operands: [a, x], constants })
+        })
+    }
+
+    /// The uniform operand of a sum, and the other, which is a product that nothing else reads.
+    fn step(&self, reg: Reg) -> Option<(Reg, Reg)> {
+        let [a, b] = self.args_of(reg, Op::Add)?;
+        let is_product = |reg: Reg| self.is_between(reg, 1) && self.op(reg) == Op::Mul;
+        let uniform = |reg: Reg| self.homes[reg.index()].uniform;
+        match (uniform(a), uniform(b)) {
+            (false, true) if is_product(a) => Some((b, a)),
+            (true, false) if is_product(b) => Some((a, b)),
+            _ => None,
+        }
     }
 
     /// `x x + y y + z z` with differences or parameters, added in this order, or its root.

@@ -201,6 +201,23 @@ fn pairs_of_operations_give_the_scalar_bits_at_every_width() {
     }
 }
 
+#[test]
+fn polynomials_give_the_scalar_bits_at_every_width() {
+    for width in Width::available() {
+        let mut dice = Dice::new(5);
+        let mut scratch = ColumnScratch::with_width(width);
+        for (lane, degree) in [(Lane::F32, 4), (Lane::F32, 11), (Lane::F64, 9), (Lane::F32, 3)] {
+            let b = FormBuilder::new();
+            let (x, y) = (b.param(lane), b.param(lane));
+            let sum = (0..degree).fold(y, |sum, i| {
+                let product = if i % 3 == 0 { x * sum } else { sum * x };
+                if i % 2 == 0 { product + 0.1 * f64::from(i) } else { f64::from(i) + product }
+            });
+            check_agreement(&b.finish(&[sum, x * y]), &mut dice, 700, &mut scratch);
+        }
+    }
+}
+
 /// Distances and lengths of stored vectors, with and without root.
 fn distances() -> [Form; 4] {
     [(false, false), (false, true), (true, false), (true, true)].map(|(apart, root)| {
