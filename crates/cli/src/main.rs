@@ -4,6 +4,7 @@
 //! all was done, 1 if a document or data is wrong, 2 for wrong usage, 3 if an evaluation failed or
 //! exceeded its budget.
 
+mod bench;
 mod check;
 mod document;
 mod explain;
@@ -41,6 +42,7 @@ enum Verb {
     Check(check::Args),
     Explain(explain::Args),
     Nodes(nodes::Args),
+    Bench(bench::Args),
 }
 
 impl Verb {
@@ -51,6 +53,7 @@ impl Verb {
             Self::Check(args) => args.is_json(),
             Self::Explain(args) => args.is_json(),
             Self::Nodes(args) => args.is_json(),
+            Self::Bench(args) => args.is_json(),
         }
     }
 }
@@ -62,6 +65,7 @@ Examples:
   millstream check my.mill.json
   millstream explain my.mill.json --format svg > my.svg
   millstream nodes math.sqrt
+  millstream bench examples/triangle_area.mill.json --count 1000000
 
 Every verb has its own help with examples: millstream run --help
 
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => check::check(args),
         Verb::Explain(args) => explain::explain(args),
         Verb::Nodes(args) => nodes::nodes(args),
+        Verb::Bench(args) => bench::bench(args),
     };
     ExitCode::from(match done {
         Ok(exit) => exit.code(),

@@ -3,14 +3,15 @@
 //! A call proceeds as: load and compile the document, read what is given, evaluate, save, show.
 //! Nothing is saved unless every output that was asked for has a value.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 use millstream::parts::base::diagnostics::did_you_mean;
 use millstream::{
-    Answer, Engine, EvalError, Evaluator, Feature, Given, Lazy, Limits, LogDetail, Program,
-    Request, RequestError, Value,
+    Answer, Chunked, Engine, EvalError, Evaluator, Feature, Given, Lazy, Limits, LogDetail,
+    Program, Request, RequestError, Value,
 };
 
 use crate::document::{compile, read};
@@ -66,6 +67,9 @@ pub(crate) struct Args {
     /// Which evaluator runs the graph; all give the same bits
     #[arg(long, value_enum, default_value = "lazy")]
     evaluator: EvaluatorName,
+    /// How many threads the chunked evaluator may use [default: all]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
     /// Show what ran, how often, on how many elements, and why
     #[arg(long)]
     stats: bool,
@@ -93,6 +97,8 @@ enum Format {
 enum EvaluatorName {
     /// Demand-driven; defines the meaning
     Lazy,
+    /// Element-wise parts as one, chunk by chunk, on several threads; quick on many elements
+    Chunked,
 }
 
 impl Args {
@@ -117,8 +123,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     if let Some(path) = &args.save {
         save::allowed(path, &sources(args))?;
     }
+    let chunked = match args.threads {
+        Some(n) => Chunked::new().threads(n),
+        None => Chunked::new(),
+    };
     let evaluator: &dyn Evaluator = match args.evaluator {
         EvaluatorName::Lazy => &Lazy,
+        EvaluatorName::Chunked => &chunked,
     };
     let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     let moments = moments_of(args, program.plan().fps);
@@ -275,7 +286,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Cl
 }
 
 /// Why there is no answer, in words of the command line.
-fn refused(error: &EvalError) -> Stop {
+pub(crate) fn refused(error: &EvalError) -> Stop {
     match error {
         EvalError::Request(errors) => {
             let exit = errors.iter().map(exit_of).max_by_key(|exit| exit.code());

@@ -43,7 +43,7 @@ pub use millstream_base::{
     Vec2, Vec3, Vec4, value_type,
 };
 pub use millstream_document::Document;
-pub use millstream_eval::Lazy;
+pub use millstream_eval::{Chunked, Lazy};
 pub use millstream_ir::answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use millstream_ir::request::{Given, LogDetail, Request, RequestAxis, RequestError};
 pub use millstream_ir::{Graph, Plan};

@@ -431,3 +431,13 @@ fn a_binary32_is_rounded_once_from_its_digits() {
     let of_literal = json(&["run", &graph, "--in", "x=7.038531e-26", "--format", "json"]);
     assert_eq!(of_literal["outputs"]["y"]["value"], of_file["outputs"]["y"]["values"][0]);
 }
+
+#[test]
+fn evaluators_give_the_same() {
+    let all = ["run", ECHO, "--time", "0..4:0.05", "--format", "json"];
+    let lazy = json(&all);
+    for threads in ["1", "3"] {
+        let chunked = [&all[..], &["--evaluator", "chunked", "--threads", threads]].concat();
+        assert_eq!(json(&chunked), lazy);
+    }
+}

@@ -1,0 +1,372 @@
+//! `millstream bench`: evaluators side by side on one graph.
+//!
+//! Runs alternate, so that what else the machine does hits all alike. The bound is the time that
+//! reading the columns given and writing the outputs would take at the bandwidth of a copy that is
+//! measured between the runs.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use millstream::parts::kernel::Data;
+use millstream::{
+    Answer, Chunked, Column, Engine, EvalError, Evaluator, Given, Lazy, Limits, Program, Request,
+    Type, Value,
+};
+use serde_json::{Value as Json, json};
+
+use crate::document::{compile, read};
+use crate::given::{assignment, given};
+use crate::limits::limits;
+use crate::moments::{self, FrameNumbers, Times};
+use crate::outcome::{Exit, Stop};
+use crate::run::refused;
+
+const EXAMPLES: &str = "\
+Examples:
+  millstream bench examples/triangle_area.mill.json --count 1000000
+  millstream bench examples/triangle_area.mill.json --in a=@examples/data/triangles.csv \\
+      --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --format json
+
+Inputs of numbers that are not given become columns of arbitrary values, the same every time:
+floats from 0 to 1, integers from 0 to 99.";
+
+/// Elements if neither a count nor a column says how many.
+const DEFAULT_COUNT: usize = 1_000_000;
+
+/// Every evaluator runs at least so often.
+const MIN_ROUNDS: usize = 5;
+
+/// Time evaluators side by side
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The document, - for the standard input
+    graph: PathBuf,
+    /// What an input is, or a column of a file with a value per element
+    #[arg(long = "in", value_name = "NAME=VALUE")]
+    inputs: Vec<String>,
+    /// Evaluate for this many elements [default: 1000000, or as many as columns have]
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+    /// Evaluate at a time in seconds, T, or at many, A..B:STEP
+    #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
+    time: Option<Times>,
+    /// Evaluate at a frame, N, or at many, A..B
+    #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
+          conflicts_with = "time")]
+    frame: Option<FrameNumbers>,
+    /// Compute only this output; may be given several times
+    #[arg(long = "out", value_name = "NAME")]
+    outputs: Vec<String>,
+    /// Change a limit, such as nodes=1000; a wrong name lists all of them
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+    /// How many threads evaluators may use [default: all]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Go on measuring for about this time
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    seconds: f64,
+    /// How results are written
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table
+    Text,
+    /// For programs
+    Json,
+}
+
+/// An evaluator that takes part.
+struct Contender {
+    /// The chunked evaluator, which takes its memory back; without one it is lazy.
+    chunked: Option<Chunked>,
+    name: &'static str,
+    n_threads: usize,
+    seconds: Vec<f64>,
+}
+
+impl Contender {
+    fn lazy() -> Self {
+        Self { chunked: None, name: Lazy.name(), n_threads: 1, seconds: Vec::new() }
+    }
+
+    fn chunked(threads: NonZeroUsize) -> Self {
+        let chunked = Chunked::new().threads(threads);
+        let (name, n_threads) = (chunked.name(), threads.get());
+        Self { chunked: Some(chunked), name, n_threads, seconds: Vec::new() }
+    }
+
+    /// Evaluates once; what becomes of the answer is not counted.
+    fn run(&mut self, program: &Program, request: &Request) -> Result<Seen, EvalError> {
+        let evaluator: &dyn Evaluator = match &self.chunked {
+            Some(chunked) => chunked,
+            None => &Lazy,
+        };
+        let start = Instant::now();
+        let answer = program.run_with(evaluator, request)?;
+        self.seconds.push(start.elapsed().as_secs_f64());
+        let seen = Seen::of(&answer);
+        if let Some(chunked) = &self.chunked {
+            chunked.give_back(answer);
+        }
+        Ok(seen)
+    }
+}
+
+/// What of an answer says how much was done.
+struct Seen {
+    n_elements: usize,
+    bytes: usize,
+    failure: Option<String>,
+}
+
+impl Seen {
+    fn of(answer: &Answer) -> Self {
+        let series = answer.outputs.iter().filter_map(|output| output.value.as_ref());
+        let failure = answer.failures.first().map(ToString::to_string);
+        Self {
+            n_elements: answer.n_cells(),
+            bytes: series.map(|series| bytes_of(&series.data)).sum(),
+            failure,
+        }
+    }
+}
+
+/// Bytes that go through memory for data: those of a column, none for a single value.
+fn bytes_of(data: &Data) -> usize {
+    match data {
+        Data::One(_) => 0,
+        Data::Many(column) => column.len() * column.ty().size(),
+    }
+}
+
+impl Args {
+    /// Whether results are for programs.
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
+/// Times and shows.
+pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
+    let limits = limits(&args.limits)?;
+    let engine = Engine::new().with_limits(limits.clone());
+    let text = read(&args.graph, limits.document_bytes)?;
+    let program = compile(&engine, &text)?;
+    let request = request(args, &program, limits)?;
+    let bound = request.bind(program.plan()).map_err(|e| refused(&EvalError::Request(e)))?;
+    let bytes_in: usize = bound.inputs.iter().map(|data| bytes_of(&data.data)).sum();
+    let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = args.threads.unwrap_or_else(machine);
+    let mut contenders = vec![Contender::lazy(), Contender::chunked(NonZeroUsize::MIN)];
+    if threads > NonZeroUsize::MIN {
+        contenders.push(Contender::chunked(threads));
+    }
+    let mut copies = [1, threads.get()].map(Copying::new);
+    let until = Instant::now() + Duration::try_from_secs_f64(args.seconds).unwrap_or_default();
+    let (mut seen, mut round) = (None, 0);
+    while round <= MIN_ROUNDS || Instant::now() < until {
+        for contender in &mut contenders {
+            seen = Some(contender.run(&program, &request).map_err(|error| refused(&error))?);
+        }
+        copies.iter_mut().for_each(Copying::run);
+        round += 1;
+        if round == 1 {
+            // The first run makes what later ones find.
+            contenders.iter_mut().for_each(|contender| contender.seconds.clear());
+        }
+    }
+    let seen = seen.expect("every evaluator ran");
+    if let Some(failure) = seen.failure {
+        return Err(Stop::new(Exit::Failed, failure, None));
+    }
+    let bytes = bytes_in + seen.bytes;
+    let rows = contenders.into_iter().map(|contender| {
+        let copy = if contender.n_threads == 1 { &copies[0] } else { &copies[1] };
+        Row::new(contender, seen.n_elements, bytes, bytes as f64 / copy.bytes_per_second())
+    });
+    let rows: Vec<Row> = rows.collect();
+    match args.format {
+        Format::Json => {
+            let rows: Vec<Json> = rows.iter().map(Row::json).collect();
+            println!("{}", json!({ "results": rows }));
+        }
+        Format::Text => {
+            println!("{} elements, {bytes} bytes of columns read and written", seen.n_elements);
+            println!("evaluator  threads    median ms       min ms  ns/element   times bound");
+            rows.iter().for_each(Row::print);
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The request that the flags make, with a column for each input that is not given.
+fn request(args: &Args, program: &Program, limits: Limits) -> Result<Request, Stop> {
+    let mut request = Request::new();
+    let mut count = args.count;
+    let mut is_given = vec![false; program.inputs().len()];
+    for text in &args.inputs {
+        let at = assignment("--in", text)?;
+        let known = program.inputs().iter().position(|input| &*input.name == at.name);
+        let Some(known) = known else {
+            // The plan refuses it, with the names there are.
+            request = request.set(at.name, 0.0_f32);
+            continue;
+        };
+        is_given[known] = true;
+        request = match given(at, program.inputs()[known].ty, &limits)? {
+            Given::One(value) => request.set(at.name, value),
+            Given::PerIndex(column) => {
+                count.get_or_insert(column.len());
+                request.column(at.name, column)
+            }
+            Given::PerTime(column) => request.per_time(at.name, column),
+        };
+    }
+    for name in &args.outputs {
+        request = request.output(name);
+    }
+    request = match (&args.time, &args.frame) {
+        (Some(Times::One(time)), _) => request.time(*time),
+        (Some(Times::Many(times)), _) => request.times(times.clone()),
+        (None, Some(FrameNumbers::One(frame))) => request.frame(*frame),
+        (None, Some(FrameNumbers::Many(frames))) => request.frames(frames.clone()),
+        (None, None) => request,
+    };
+    let n = count.unwrap_or(DEFAULT_COUNT);
+    request = request.count(n);
+    if n <= limits.list_length {
+        let inputs = program.inputs().iter().zip(is_given).enumerate();
+        for (k, (input, _)) in inputs.filter(|(_, (_, given))| !given) {
+            if let Some(column) = arbitrary(input.ty, n, k as u64) {
+                request = request.column(&*input.name, column);
+            }
+        }
+    }
+    Ok(request.with_limits(limits))
+}
+
+/// Values that look random, for types made of numbers.
+fn arbitrary(ty: Type, n: usize, salt: u64) -> Option<Column> {
+    use millstream::parts::base::Lane;
+    let (lane, width) = ty.lanes()?;
+    let mut state = salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 40
+    };
+    let mut bits = || {
+        let x = next();
+        let unit = x as f32 / 16_777_216.0;
+        match lane {
+            Lane::Bool => x & 1,
+            Lane::I32 | Lane::I64 => x % 100,
+            Lane::F32 => u64::from(unit.to_bits()),
+            Lane::F64 => f64::from(unit).to_bits(),
+        }
+    };
+    let mut lanes = vec![0; width as usize];
+    let mut values = (0..n).map(|_| {
+        lanes.fill_with(&mut bits);
+        Value::from_lanes(ty, &lanes).expect("the lanes are those of the type")
+    });
+    ty.collect(&mut values)
+}
+
+/// A copy of memory, timed.
+struct Copying {
+    parts: Vec<(Vec<u64>, Vec<u64>)>,
+    seconds: Vec<f64>,
+}
+
+/// Numbers that are copied: more than caches hold.
+const COPIED: usize = 1 << 23;
+
+impl Copying {
+    fn new(n_threads: usize) -> Self {
+        let part = || (vec![1; COPIED / n_threads], vec![0; COPIED / n_threads]);
+        Self { parts: (0..n_threads).map(|_| part()).collect(), seconds: Vec::new() }
+    }
+
+    fn run(&mut self) {
+        let start = Instant::now();
+        let (own, others) = self.parts.split_at_mut(1);
+        std::thread::scope(|scope| {
+            for (from, to) in others {
+                scope.spawn(|| to.copy_from_slice(from));
+            }
+            let (from, to) = &mut own[0];
+            to.copy_from_slice(from);
+        });
+        self.seconds.push(start.elapsed().as_secs_f64());
+    }
+
+    /// Bytes read and written together.
+    fn bytes_per_second(&self) -> f64 {
+        let copied: usize = self.parts.iter().map(|(from, _)| size_of_val(&from[..])).sum();
+        2.0 * copied as f64 / median(&self.seconds)
+    }
+}
+
+fn median(seconds: &[f64]) -> f64 {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+/// What is told of one evaluator.
+struct Row {
+    evaluator: &'static str,
+    threads: usize,
+    elements: usize,
+    median_s: f64,
+    min_s: f64,
+    bytes_moved: usize,
+    bound_s: f64,
+}
+
+impl Row {
+    fn new(contender: Contender, elements: usize, bytes_moved: usize, bound_s: f64) -> Self {
+        Self {
+            evaluator: contender.name,
+            threads: contender.n_threads,
+            elements,
+            median_s: median(&contender.seconds),
+            min_s: contender.seconds.iter().copied().fold(f64::INFINITY, f64::min),
+            bytes_moved,
+            bound_s,
+        }
+    }
+
+    fn ns_per_element(&self) -> f64 {
+        self.median_s * 1e9 / self.elements.max(1) as f64
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "evaluator": self.evaluator,
+            "threads": self.threads,
+            "elements": self.elements,
+            "median_s": self.median_s,
+            "min_s": self.min_s,
+            "ns_per_element": self.ns_per_element(),
+            "bytes_moved": self.bytes_moved,
+            "bound_s": self.bound_s,
+        })
+    }
+
+    fn print(&self) {
+        let Self { evaluator, threads, median_s, min_s, bound_s, .. } = self;
+        let (median, min) = (median_s * 1e3, min_s * 1e3);
+        let (each, times) = (self.ns_per_element(), median_s / bound_s);
+        println!("{evaluator:9} {threads:8} {median:12.3} {min:12.3} {each:11.3} {times:13.2}");
+    }
+}
