@@ -9,6 +9,7 @@ mod check;
 mod document;
 mod explain;
 mod given;
+mod import;
 mod limits;
 mod moments;
 mod nodes;
@@ -43,6 +44,7 @@ enum Verb {
     Explain(explain::Args),
     Nodes(nodes::Args),
     Bench(bench::Args),
+    Import(import::Args),
 }
 
 impl Verb {
@@ -54,6 +56,7 @@ impl Verb {
             Self::Explain(args) => args.is_json(),
             Self::Nodes(args) => args.is_json(),
             Self::Bench(args) => args.is_json(),
+            Self::Import(args) => args.is_json(),
         }
     }
 }
@@ -66,6 +69,7 @@ Examples:
   millstream explain my.mill.json --format svg > my.svg
   millstream nodes math.sqrt
   millstream bench examples/triangle_area.mill.json --count 1000000
+  millstream import networks.json.gz -o documents --verify
 
 Every verb has its own help with examples: millstream run --help
 
@@ -83,6 +87,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::explain(args),
         Verb::Nodes(args) => nodes::nodes(args),
         Verb::Bench(args) => bench::bench(args),
+        Verb::Import(args) => import::import(args),
     };
     ExitCode::from(match done {
         Ok(exit) => exit.code(),

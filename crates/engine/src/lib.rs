@@ -31,6 +31,7 @@
 mod engine;
 mod error;
 pub mod explain;
+pub mod import;
 mod program;
 
 pub use engine::Engine;

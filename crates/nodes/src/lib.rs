@@ -20,6 +20,7 @@ pub mod convert;
 pub mod mix;
 pub mod noise;
 
+pub mod blender;
 pub mod color;
 pub mod context;
 pub mod control;
@@ -43,6 +44,7 @@ pub fn registry() -> Registry {
     convert::register(&mut registry);
     mix::register(&mut registry);
     noise::register(&mut registry);
+    blender::register(&mut registry);
     color::register(&mut registry);
     context::register(&mut registry);
     control::register(&mut registry);

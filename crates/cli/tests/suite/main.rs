@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod errors;
 mod explain;
+mod import;
 mod nodes;
 mod run;
 mod save;

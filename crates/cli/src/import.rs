@@ -1,0 +1,308 @@
+//! `millstream import`: documents from what other programs wrote.
+//!
+//! A call proceeds as: read and unpack the file, then for each network make the document, write it, and compare
+//! it with what was recorded. A network that fails does not keep the others.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use millstream::import::blender::{
+    Dump, ImportError, Network, OutputDifference, import as translate, verify,
+};
+use millstream::parts::document::save;
+use millstream::{Document, Engine};
+use serde_json::{Value as Json, json};
+
+use crate::limits::limits;
+use crate::outcome::{Exit, Message, Stop};
+use crate::terminal::{self, Style};
+
+const EXAMPLES: &str = "\
+Examples:
+  millstream import networks.json.gz -o documents
+  millstream import networks.json.gz -o documents --verify
+  millstream import networks.json --verify --tolerance 1e-6 --format json
+
+tools/blender_export.py, run inside Blender, writes such files: the function part of node groups, with
+inputs and what Blender computed for them. Each network becomes a document. The difference of two numbers
+is |d| / max(1, |reference|); elements that the file calls sensitive are not compared. The exit code is 1
+if a network cannot be imported or an output differs by more than the tolerance.";
+
+/// Bytes that a packed file may unpack to.
+const LARGEST: u64 = 1 << 30;
+
+/// Make documents from Blender's function networks
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A dump of networks, .json or .json.gz
+    file: PathBuf,
+    /// The directory to write documents to; it is made if it is not there
+    #[arg(short, long, value_name = "DIR", required_unless_present = "verify")]
+    out: Option<PathBuf>,
+    /// Evaluate each document on the recorded inputs and show the largest difference per output
+    #[arg(long)]
+    verify: bool,
+    /// Up to which difference outputs agree
+    #[arg(long, value_name = "D", default_value = "1e-5", value_parser = tolerance)]
+    tolerance: f64,
+    /// Change a limit, such as nodes=1000; a wrong name lists all of them
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+    /// How results are written
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number.filter(|x| *x >= 0.0).ok_or_else(|| format!("`{text}` is no number from 0 upwards"))
+}
+
+/// What became of a network.
+struct Outcome {
+    name: String,
+    group: String,
+    nodes: usize,
+    problems: Vec<Message>,
+    differences: Option<Vec<OutputDifference>>,
+}
+
+impl Outcome {
+    fn agrees(&self, tolerance: f64) -> bool {
+        let outputs = self.differences.iter().flatten();
+        self.problems.is_empty() && outputs.clone().all(|output| output.difference <= tolerance)
+    }
+}
+
+/// Imports, writes and compares.
+pub(crate) fn import(args: &Args) -> Result<Exit, Stop> {
+    let engine = Engine::new().with_limits(limits(&args.limits)?);
+    let text = unpacked(&args.file)?;
+    let dump = Dump::read(&text).map_err(|error| {
+        let what = format!("cannot import `{}`: {error}", args.file.display());
+        let help = miette::Diagnostic::help(&error).map(|help| help.to_string());
+        Stop::new(Exit::Wrong, what, help)
+    })?;
+    if let Some(directory) = &args.out {
+        std::fs::create_dir_all(directory).map_err(|error| not_written(directory, &error))?;
+    }
+    let mut names = Names::default();
+    let mut outcomes = Vec::with_capacity(dump.networks.len());
+    for (number, network) in dump.networks.iter().enumerate() {
+        outcomes.push(outcome(args, &engine, &mut names, (number, network))?);
+    }
+    let style = terminal::of_stdout();
+    let mut out = std::io::stdout().lock();
+    match args.format {
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut out, &as_json(args, &outcomes))?;
+            writeln!(out)?;
+        }
+        Format::Text => out.write_all(as_text(args, &outcomes, style).as_bytes())?,
+    }
+    let all_agree = outcomes.iter().all(|outcome| outcome.agrees(args.tolerance));
+    Ok(if all_agree { Exit::Done } else { Exit::Wrong })
+}
+
+/// The text of the file, unpacked if it is packed.
+fn unpacked(path: &Path) -> Result<Vec<u8>, Stop> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            let mut text = Vec::new();
+            let unpacker = flate2::read::MultiGzDecoder::new(&*bytes);
+            unpacker.take(LARGEST + 1).read_to_end(&mut text)?;
+            return Ok(text);
+        }
+        Ok(bytes)
+    };
+    let wrong = |why: String| {
+        Stop::new(Exit::Wrong, format!("cannot read `{}`: {why}", path.display()), None)
+    };
+    let text = read().map_err(|error| wrong(error.to_string()))?;
+    if text.len() as u64 > LARGEST {
+        return Err(wrong(format!("it has more than {LARGEST} bytes")));
+    }
+    Ok(text)
+}
+
+fn outcome(
+    args: &Args,
+    engine: &Engine,
+    names: &mut Names,
+    (number, network): (usize, &Result<Network, ImportError>),
+) -> Result<Outcome, Stop> {
+    let wrong = |name: String, group: String, errors: &[ImportError]| {
+        let problems = errors.iter().map(|error| Message::of(error)).collect();
+        Outcome { name, group, nodes: 0, problems, differences: None }
+    };
+    let network = match network {
+        Ok(network) => network,
+        Err(error) => {
+            return Ok(wrong(
+                format!("network {number}"),
+                String::new(),
+                std::slice::from_ref(error),
+            ));
+        }
+    };
+    let name = names.free(&network.group);
+    let imported = match translate(network) {
+        Ok(imported) => imported,
+        Err(errors) => return Ok(wrong(name, network.group.clone(), &errors)),
+    };
+    if let Some(directory) = &args.out {
+        write(&directory.join(format!("{name}.mill.json")), &imported.document)?;
+    }
+    let mut outcome = Outcome {
+        name,
+        group: network.group.clone(),
+        nodes: network.n_nodes(),
+        problems: Vec::new(),
+        differences: None,
+    };
+    if args.verify {
+        match verify(engine, network, &imported) {
+            Ok(differences) => outcome.differences = Some(differences),
+            Err(error) => {
+                outcome.problems.push(Message { text: error.to_string(), help: None });
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// Writes a document under its name once it is complete.
+fn write(path: &Path, document: &Document) -> Result<(), Stop> {
+    let temporary = path.with_extension("json.part");
+    let done =
+        std::fs::write(&temporary, save(document)).and_then(|()| std::fs::rename(&temporary, path));
+    done.map_err(|error| not_written(path, &error))
+}
+
+fn not_written(path: &Path, error: &std::io::Error) -> Stop {
+    Stop::new(Exit::Failed, format!("cannot write `{}`: {error}", path.display()), None)
+}
+
+/// Names of files, each used once.
+#[derive(Default)]
+struct Names(HashMap<String, u32>);
+
+impl Names {
+    /// The group in lower-case letters, digits and underscores, with a number if that is taken.
+    fn free(&mut self, group: &str) -> String {
+        let mut name = String::new();
+        for c in group.chars() {
+            if c.is_alphanumeric() {
+                name.extend(c.to_lowercase());
+            } else if !name.is_empty() && !name.ends_with('_') {
+                name.push('_');
+            }
+        }
+        let name = name.trim_end_matches('_');
+        let name = if name.is_empty() { "network" } else { name };
+        loop {
+            let n = self.0.entry(name.to_owned()).or_insert(0);
+            *n += 1;
+            let free = if *n == 1 { name.to_owned() } else { format!("{name}_{n}") };
+            if free == name || !self.0.contains_key(&free) {
+                self.0.entry(free.clone()).or_insert(1);
+                return free;
+            }
+        }
+    }
+}
+
+fn as_text(args: &Args, outcomes: &[Outcome], style: Style) -> String {
+    let mut out = String::new();
+    for outcome in outcomes {
+        if outcome.group.is_empty() {
+            out += &outcome.name;
+        } else {
+            let group = terminal::visible(&outcome.group);
+            out += &format!("{}: {group}, {} nodes", outcome.name, outcome.nodes);
+        }
+        out.push('\n');
+        for problem in &outcome.problems {
+            let text = terminal::visible(&problem.text);
+            out += &format!("  {} {text}\n", style.error("error:"));
+            if let Some(help) = &problem.help {
+                out += &format!("    {} {help}\n", style.help("help:"));
+            }
+        }
+        let outputs = outcome.differences.as_deref().unwrap_or_default();
+        let width = outputs.iter().map(|output| output.output.len()).max().unwrap_or(0);
+        for output in outputs {
+            let name = &output.output;
+            out += &format!("  {name:width$}  {:.1e}", output.difference);
+            if output.sensitive > 0 {
+                out += &format!(
+                    "  ({} of {} compared)",
+                    output.compared,
+                    output.compared + output.sensitive
+                );
+            }
+            if output.difference > args.tolerance {
+                out += &format!("  {} element {}", style.error("differs:"), output.element);
+            }
+            out.push('\n');
+        }
+    }
+    let n_wrong = outcomes.iter().filter(|outcome| !outcome.problems.is_empty()).count();
+    let n_agree = outcomes.iter().filter(|outcome| outcome.agrees(args.tolerance)).count();
+    out += &format!("{} of {} networks imported", outcomes.len() - n_wrong, outcomes.len());
+    if args.verify {
+        out += &format!(", {n_agree} agree to {:e}", args.tolerance);
+    }
+    out.push('\n');
+    out
+}
+
+fn as_json(args: &Args, outcomes: &[Outcome]) -> Json {
+    let finite = |x: f64| if x.is_finite() { json!(x) } else { json!("inf") };
+    let network = |outcome: &Outcome| {
+        let outputs = outcome.differences.as_ref().map(|outputs| {
+            let one = |output: &OutputDifference| {
+                json!({
+                    "name": output.output,
+                    "difference": finite(output.difference),
+                    "element": output.element,
+                    "compared": output.compared,
+                    "sensitive": output.sensitive,
+                })
+            };
+            outputs.iter().map(one).collect::<Vec<_>>()
+        });
+        json!({
+            "name": outcome.name,
+            "group": outcome.group,
+            "nodes": outcome.nodes,
+            "errors": outcome.problems.iter().map(|problem| &problem.text).collect::<Vec<_>>(),
+            "outputs": outputs,
+            "ok": outcome.agrees(args.tolerance),
+        })
+    };
+    json!({
+        "tolerance": args.tolerance,
+        "networks": outcomes.iter().map(network).collect::<Vec<_>>(),
+    })
+}

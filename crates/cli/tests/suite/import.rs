@@ -1,0 +1,168 @@
+//! `millstream import`.
+
+use std::path::Path;
+
+use expect_test::expect;
+use serde_json::{Value as Json, json};
+
+use crate::{code, file, json as json_of, millstream, new_file, root, seen};
+
+const MENUS: &str = "crates/cli/tests/data/blender_menus.json.gz";
+
+/// A dump of these networks.
+fn dump(name: &str, networks: &Json) -> String {
+    file(name, &json!({ "blender": "5.0", "elements": 2, "networks": networks }).to_string())
+}
+
+/// A network of one node with two inputs, and what Blender would have computed.
+fn network(group: &str, node: &Json, values: &Json) -> Json {
+    json!({
+        "group": group,
+        "nodes": [node],
+        "inputs": [
+            { "type": "VALUE", "values": [3.0, -8.0] },
+            { "type": "VALUE", "values": [0.0, 2.0] },
+        ],
+        "outputs": [{ "node": 0, "id": "Value", "type": "VALUE", "values": values }],
+    })
+}
+
+fn math(operation: &str) -> Json {
+    json!({
+        "type": "ShaderNodeMath",
+        "name": "Math",
+        "props": { "operation": operation, "use_clamp": false },
+        "inputs": [
+            { "id": "Value", "type": "VALUE", "input": 0 },
+            { "id": "Value_001", "type": "VALUE", "input": 1 },
+        ],
+        "outputs": [{ "id": "Value", "type": "VALUE" }],
+    })
+}
+
+#[test]
+fn every_entry_of_blenders_menus_agrees() {
+    let result = json_of(&["import", MENUS, "--verify", "--format", "json"]);
+    let networks = result["networks"].as_array().expect("a list");
+    assert!(networks.len() > 350);
+    let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(code(&["import", MENUS, "--verify"]), Some(0));
+}
+
+#[test]
+fn networks_of_blenders_own_assets_agree() {
+    let path = "../shared/oracle/blender_networks.json.gz";
+    if !root().join(path).exists() {
+        eprintln!("skipped: {path} is not there");
+        return;
+    }
+    let result = json_of(&["import", path, "--verify", "--format", "json"]);
+    let networks = result["networks"].as_array().expect("a list");
+    assert_eq!(networks.len(), 22);
+    assert!(networks.iter().all(|network| network["ok"] == true), "{result:#}");
+}
+
+#[test]
+fn documents_are_written_and_right() {
+    let directory = new_file("imported");
+    let networks = json!([
+        network("My Group", &math("DIVIDE"), &json!([0.0, -4.0])),
+        network("My Group", &math("POWER"), &json!([1.0, 64.0])),
+    ]);
+    let path = dump("two.json", &networks);
+    let out = directory.display().to_string();
+    assert_eq!(code(&["import", &path, "-o", &out]), Some(0));
+    let first = directory.join("my_group.mill.json").display().to_string();
+    let second = directory.join("my_group_2.mill.json").display().to_string();
+    assert_eq!(code(&["check", &first, &second]), Some(0));
+    expect![[r#"
+        {
+          "millstream": 1,
+          "name": "My Group",
+          "inputs": {
+            "value": { "type": "f32", "default": 0.0 },
+            "value_2": { "type": "f32", "default": 0.0 }
+          },
+          "outputs": {
+            "power": { "type": "f32", "from": "power.value" }
+          },
+          "nodes": {
+            "power": {
+              "type": "blender.math",
+              "set": { "operation": "power" },
+              "in": { "a": { "input": "value" }, "b": { "input": "value_2" } }
+            }
+          }
+        }
+    "#]]
+    .assert_eq(&std::fs::read_to_string(Path::new(&second)).expect("it was written"));
+}
+
+#[test]
+fn differences_past_the_tolerance_are_shown_and_set_the_exit_code() {
+    let networks = json!([network("Off", &math("ADD"), &json!([3.0, -6.06]))]);
+    let path = dump("off.json", &networks);
+    expect![[r"
+        exit code 1
+        off: Off, 1 nodes
+          add  9.9e-3  differs: element 1
+        1 of 1 networks imported, 0 agree to 1e-5
+    "]]
+    .assert_eq(&seen(&["import", &path, "--verify"]));
+    assert_eq!(code(&["import", &path, "--verify", "--tolerance", "0.01"]), Some(0));
+    let mut networks = networks;
+    networks[0]["outputs"][0]["sensitive"] = json!([1]);
+    let path = dump("sensitive.json", &networks);
+    assert_eq!(code(&["import", &path, "--verify"]), Some(0));
+}
+
+#[test]
+fn what_cannot_be_imported_is_named_and_the_rest_goes_on() {
+    let mut circle = network("Circle", &math("ADD"), &json!([1, 2]));
+    circle["nodes"][0]["inputs"][0] =
+        json!({ "id": "Value", "type": "VALUE", "link": [0, "Value"] });
+    let mut unknown = math("ADD");
+    unknown["type"] = "ShaderNodeTexMagic".into();
+    let networks = json!([
+        network("Magic", &unknown, &json!([1, 2])),
+        network("Odd", &math("ODD"), &json!([1, 2])),
+        circle,
+        { "group": "Broken", "nodes": 3 },
+        network("Good", &math("ADD"), &json!([3, -6])),
+    ]);
+    let path = dump("odd.json", &networks);
+    expect![[r#"
+        exit code 1
+        magic: Magic, 0 nodes
+          error: `Math` (node 0): nodes of type `ShaderNodeTexMagic` cannot be imported
+            help: replace the node in Blender by math, vector, color or rotation nodes
+        odd: Odd, 0 nodes
+          error: `Math` (node 0): `operation` is "ODD", which cannot be imported
+        circle: Circle, 0 nodes
+          error: `Math` (node 0) depends on itself
+        network 3
+          error: network 3 is no network: invalid type: integer `3`, expected a sequence
+            help: `tools/blender_export.py`, run inside Blender, writes such files
+        good: Good, 1 nodes
+          add  0.0e0
+        1 of 5 networks imported, 1 agree to 1e-5
+    "#]]
+    .assert_eq(&seen(&["import", &path, "--verify"]));
+}
+
+#[test]
+fn files_that_are_no_dumps_are_refused() {
+    for (name, content) in [("no.json", "{"), ("list.json", "[]"), ("none.json", r#"{"a": 1}"#)] {
+        let path = file(name, content);
+        let output = millstream(&["import", &path, "--verify"]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        let text = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(text.contains("is no dump of networks"), "{text}");
+    }
+    let packed = std::fs::read(root().join(MENUS)).expect("it is there");
+    let path = new_file("cut.json.gz");
+    std::fs::write(&path, &packed[..packed.len() / 2]).expect("the directory can be written");
+    assert_eq!(code(&["import", &path.display().to_string(), "--verify"]), Some(1));
+    assert_eq!(code(&["import", MENUS]), Some(2));
+}

@@ -1,0 +1,51 @@
+//! Muted nodes: each output gives on the input that suits it best, or zero.
+
+use super::error::ImportError;
+use super::kind::Kind;
+use super::node::NodeContext;
+use super::writer::Source;
+
+/// Sockets that a muted node never gives on.
+const NOT_PASSED: [&str; 6] = ["Switch", "Index", "Menu", "Factor_Float", "Factor_Vector", "Fac"];
+
+/// Gives on what a muted node does.
+pub(super) fn pass(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    for output in &cx.node.outputs {
+        let Some(to) = Kind::of_socket(&output.kind) else { continue };
+        let mut best: Option<(u32, bool, Source)> = None;
+        for (socket, source) in cx.sockets() {
+            let Some(source) = source else { continue };
+            let from = Kind::of_socket(&socket.kind).map_or(0, |from| suits(from, to));
+            if from == 0 || NOT_PASSED.contains(&&*socket.id) {
+                continue;
+            }
+            let is_linked = !source.is_literal();
+            let is_better = match &best {
+                None => true,
+                Some((suited, linked, _)) => from > *suited || (is_linked && !linked),
+            };
+            if is_better {
+                best = Some((from, is_linked, source.clone()));
+            }
+        }
+        let source = match best {
+            Some((_, _, source)) => cx.as_kind(source, to)?,
+            None => Source::Literal(to, to.zero()),
+        };
+        cx.give_exactly(&output.id, source);
+    }
+    Ok(())
+}
+
+/// How well an input stands for an output, 0 if not at all.
+fn suits(from: Kind, to: Kind) -> u32 {
+    use Kind::{Boolean, Color, Int, Value, Vector};
+    match (from, to) {
+        (Value, Value) | (Int, Int) | (Boolean, Boolean) => 5,
+        (Color, Color) | (Vector, Vector) | (Int, Value | Boolean) | (Value, Int) => 4,
+        (Value, Color | Vector | Boolean) | (Boolean, Value | Int) => 3,
+        (Int, Color | Vector) | (Color, Value | Int | Boolean) => 2,
+        (Boolean, Color | Vector) | (Vector, Value | Int | Boolean) => 1,
+        (from, to) => u32::from(from == to),
+    }
+}

@@ -1,0 +1,238 @@
+//! A node that is being translated: its sockets by role, and the nodes that are written for it.
+
+use std::sync::Arc;
+
+use millstream_document::Link;
+use serde_json::{Value as Json, json};
+
+use super::convert::converted;
+use super::dump::{Node, Socket};
+use super::error::ImportError;
+use super::kind::Kind;
+use super::writer::{Source, Writer, plain};
+
+/// One node and what is known about it.
+pub(super) struct NodeContext<'a> {
+    pub(super) node: &'a Node,
+    at: usize,
+    /// By socket; none where the type is none of ours.
+    sources: Vec<Option<Source>>,
+    writer: &'a mut Writer,
+    outputs: Vec<(String, Source)>,
+}
+
+impl<'a> NodeContext<'a> {
+    pub(super) fn new(
+        node: &'a Node,
+        at: usize,
+        sources: Vec<Option<Source>>,
+        writer: &'a mut Writer,
+    ) -> Self {
+        Self { node, at, sources, writer, outputs: Vec::new() }
+    }
+
+    pub(super) fn into_outputs(self) -> Vec<(String, Source)> {
+        self.outputs
+    }
+
+    /// The node in messages.
+    pub(super) fn label(&self) -> String {
+        self.node.label(self.at)
+    }
+
+    /// The sockets with what they read.
+    pub(super) fn sockets(&self) -> impl Iterator<Item = (&'a Socket, Option<&Source>)> {
+        self.node.inputs.iter().zip(self.sources.iter().map(Option::as_ref))
+    }
+
+    /// What the socket of this role reads, as this type.
+    ///
+    /// Identifiers differ between versions of Blender: `A`, `A_INT` and `A_Float` are all role
+    /// `A`, of which the one of the right type is meant.
+    pub(super) fn input(&mut self, role: &str, kind: Kind) -> Result<Source, ImportError> {
+        match self.find(role, kind) {
+            Some(source) => self.as_kind(source, kind),
+            None => Err(ImportError::MissingSocket { node: self.label(), socket: role.into() }),
+        }
+    }
+
+    /// As [`input`](Self::input), or this literal where there is no such socket.
+    pub(super) fn input_or(
+        &mut self,
+        role: &str,
+        kind: Kind,
+        default: Json,
+    ) -> Result<Source, ImportError> {
+        match self.find(role, kind) {
+            Some(source) => self.as_kind(source, kind),
+            None => Ok(Source::Literal(kind, default)),
+        }
+    }
+
+    fn find(&self, role: &str, kind: Kind) -> Option<Source> {
+        let role = plain(role);
+        let prefix = format!("{role}_");
+        let of_kind = |socket: &Socket| Kind::of_socket(&socket.kind) == Some(kind);
+        let is_numbered =
+            |id: &str| id.strip_prefix(&prefix).is_some_and(|rest| rest.parse::<u32>().is_ok());
+        let find = |wanted: &dyn Fn(&Socket, &str) -> bool| {
+            let at = self.node.inputs.iter().position(|s| wanted(s, &plain(&s.id)));
+            at.and_then(|at| self.sources[at].clone())
+        };
+        find(&|socket, id| id == role && of_kind(socket))
+            .or_else(|| {
+                find(&|socket, id| id.starts_with(&prefix) && !is_numbered(id) && of_kind(socket))
+            })
+            .or_else(|| find(&|_, id| id == role))
+    }
+
+    /// The source as another type.
+    pub(super) fn as_kind(&mut self, source: Source, kind: Kind) -> Result<Source, ImportError> {
+        let from = source.kind();
+        converted(self.writer, source, kind).ok_or_else(|| ImportError::Conversion {
+            node: self.label(),
+            from: from.name().into(),
+            to: kind.name().into(),
+        })
+    }
+
+    /// A property that is text; this if it is not there.
+    pub(super) fn text<'t>(&self, property: &str, default: &'t str) -> &'t str
+    where
+        'a: 't,
+    {
+        self.node.props.get(property).and_then(Json::as_str).unwrap_or(default)
+    }
+
+    /// A property that is true or false.
+    pub(super) fn flag(&self, property: &str, default: bool) -> bool {
+        self.node.props.get(property).and_then(Json::as_bool).unwrap_or(default)
+    }
+
+    /// An error about a property.
+    pub(super) fn unknown(&self, property: &str) -> ImportError {
+        let value = self.node.props.get(property).map_or("not there".into(), Json::to_string);
+        ImportError::UnknownSetting { node: self.label(), property: property.into(), value }
+    }
+
+    /// The type of the output, where all that the node computes is of one.
+    pub(super) fn output_kind(&self) -> Result<Kind, ImportError> {
+        let first = self.node.outputs.first();
+        first.and_then(|output| Kind::of_socket(&output.kind)).ok_or_else(|| {
+            let kind = first.map_or("none", |output| &output.kind);
+            ImportError::Conversion { node: self.label(), from: kind.into(), to: "ours".into() }
+        })
+    }
+
+    /// Whether the node has an output of this role.
+    pub(super) fn has_output(&self, role: &str) -> bool {
+        self.node.outputs.iter().any(|output| is_role(&output.id, role))
+    }
+
+    /// Writes a node whose output is called `value` and has this type.
+    pub(super) fn write(
+        &mut self,
+        ty: &str,
+        set: &[(&str, Json)],
+        inputs: Vec<(&str, Source)>,
+        kind: Kind,
+    ) -> Source {
+        let name = self.write_many(ty, set, inputs);
+        Source::Link(kind, Link::new(name, "value"))
+    }
+
+    /// Writes a node and returns its name.
+    pub(super) fn write_many(
+        &mut self,
+        ty: &str,
+        set: &[(&str, Json)],
+        inputs: Vec<(&str, Source)>,
+    ) -> Arc<str> {
+        let inputs = inputs.into_iter().map(|(socket, source)| (socket, vec![source])).collect();
+        self.writer.node(&self.node.title(), ty, set, inputs)
+    }
+
+    /// As [`write`](Self::write), for a node whose inputs of type `kind` decide its type.
+    pub(super) fn write_generic(
+        &mut self,
+        ty: &str,
+        set: &[(&str, Json)],
+        mut inputs: Vec<(&str, Source)>,
+        (generic, result): (Kind, Kind),
+    ) -> Source {
+        self.state_type(&mut inputs, generic);
+        self.write(ty, set, inputs, result)
+    }
+
+    /// Literals alone leave a type open; then one of them is made a value of the type.
+    fn state_type(&mut self, inputs: &mut [(&str, Source)], generic: Kind) {
+        let of_kind = |source: &Source| source.kind() == generic;
+        let is_open = inputs.iter().all(|(_, source)| source.is_literal() || !of_kind(source));
+        if is_open
+            && generic != Kind::Value
+            && let Some((_, source)) = inputs.iter_mut().find(|(_, source)| of_kind(source))
+        {
+            *source = self.writer.linked(source.clone());
+        }
+    }
+
+    /// One of several sources, by number.
+    pub(super) fn choose(&mut self, index: Source, items: Vec<Source>, kind: Kind) -> Source {
+        let mut items = items;
+        if items.iter().all(Source::is_literal) {
+            items[0] = self.writer.linked(items[0].clone());
+        }
+        let inputs = vec![("index", vec![index]), ("items[]", items)];
+        let name = self.writer.node(&self.node.title(), "control.choose", &[], inputs);
+        Source::Link(kind, Link::new(name, "value"))
+    }
+
+    /// A number or other value as a literal.
+    pub(super) fn literal(kind: Kind, json: impl Into<Json>) -> Source {
+        Source::Literal(kind, json.into())
+    }
+
+    /// This is what the output of this role gives; of a node with one output it is that.
+    pub(super) fn give(&mut self, role: &str, source: &Source) {
+        let only = self.node.outputs.len() == 1;
+        for output in &self.node.outputs {
+            if only || is_role(&output.id, role) {
+                self.outputs.push((output.id.clone(), source.clone()));
+            }
+        }
+    }
+
+    /// The output `ours` of a node just written is what the output of this role gives.
+    pub(super) fn give_part(&mut self, role: &str, kind: Kind, node: &Arc<str>, ours: &str) {
+        self.give(role, &Source::Link(kind, Link::new(Arc::clone(node), ours)));
+    }
+
+    /// What the outputs are, for nodes that have none of these roles.
+    pub(super) fn give_exactly(&mut self, id: &str, source: Source) {
+        self.outputs.push((id.to_owned(), source));
+    }
+
+    /// A source kept between 0 and 1.
+    pub(super) fn clamped(&mut self, source: Source) -> Source {
+        let kind = source.kind();
+        let inputs = vec![("x", source), ("minimum", zero()), ("maximum", one())];
+        self.write("mix.clamp", &[], inputs, kind)
+    }
+}
+
+fn zero() -> Source {
+    Source::Literal(Kind::Value, json!(0))
+}
+
+fn one() -> Source {
+    Source::Literal(Kind::Value, json!(1))
+}
+
+/// Whether an identifier is of a role: `Result_Float` is of `Result`, `Item_1` not of `Item`.
+fn is_role(id: &str, role: &str) -> bool {
+    let (id, role) = (plain(id), plain(role));
+    id == role
+        || id.strip_prefix(&role).is_some_and(|rest| {
+            rest.strip_prefix('_').is_some_and(|rest| rest.parse::<u32>().is_err())
+        })
+}

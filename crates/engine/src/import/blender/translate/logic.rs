@@ -1,0 +1,131 @@
+//! Boolean Math and the switches.
+
+use serde_json::{Value as Json, json};
+
+use super::super::error::ImportError;
+use super::super::kind::Kind;
+use super::super::node::NodeContext;
+use super::super::writer::Source;
+
+pub(super) fn boolean(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let ty = match cx.text("operation", "AND") {
+        "AND" => "boolean.and",
+        "OR" => "boolean.or",
+        "NOT" => "boolean.not",
+        "NAND" => "boolean.nand",
+        "NOR" => "boolean.nor",
+        "XNOR" => "boolean.xnor",
+        "XOR" => "boolean.xor",
+        "IMPLY" => "boolean.imply",
+        // "Subtract" in the menu: the one and not the other.
+        "NIMPLY" => "boolean.and",
+        _ => return Err(cx.unknown("operation")),
+    };
+    let a = cx.input("Boolean", Kind::Boolean)?;
+    let inputs = match cx.text("operation", "AND") {
+        "NOT" => vec![("x", a)],
+        "NIMPLY" => {
+            let b = cx.input("Boolean_001", Kind::Boolean)?;
+            let not_b = cx.write("boolean.not", &[], vec![("x", b)], Kind::Boolean);
+            vec![("a", a), ("b", not_b)]
+        }
+        _ => vec![("a", a), ("b", cx.input("Boolean_001", Kind::Boolean)?)],
+    };
+    let source = cx.write(ty, &[], inputs, Kind::Boolean);
+    cx.give("Boolean", &source);
+    Ok(())
+}
+
+pub(super) fn switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let kind = cx.output_kind()?;
+    let condition = cx.input("Switch", Kind::Boolean)?;
+    let inputs = vec![("false", cx.input("False", kind)?), ("true", cx.input("True", kind)?)];
+    let source = switched(cx, condition, inputs, kind);
+    cx.give("Output", &source);
+    Ok(())
+}
+
+fn switched(
+    cx: &mut NodeContext<'_>,
+    condition: Source,
+    arms: Vec<(&'static str, Source)>,
+    kind: Kind,
+) -> Source {
+    // The condition must not be taken for an arm where arms are conditions too.
+    let mut arms = arms;
+    if arms.iter().all(|(_, arm)| arm.is_literal()) {
+        arms[0].1 = cx.write(
+            "blender.value",
+            &[("type", json!(kind.ty().name()))],
+            vec![("value", arms[0].1.clone())],
+            kind,
+        );
+    }
+    let inputs = std::iter::once(("condition", condition)).chain(arms).collect();
+    cx.write("control.switch", &[], inputs, kind)
+}
+
+/// What `Item_0`, `Item_1`, ... read, in order.
+fn items(cx: &mut NodeContext<'_>, kind: Kind) -> Result<Vec<Source>, ImportError> {
+    let found: Vec<Source> = cx
+        .sockets()
+        .filter(|(socket, _)| socket.id.starts_with("Item_") || socket.id.starts_with("Item "))
+        .filter_map(|(_, source)| source.cloned())
+        .collect();
+    if found.is_empty() {
+        return Err(ImportError::MissingSocket { node: cx.label(), socket: "Item_0".into() });
+    }
+    found.into_iter().map(|source| cx.as_kind(source, kind)).collect()
+}
+
+pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let kind = cx.output_kind()?;
+    let index = cx.input("Index", Kind::Int)?;
+    let items = items(cx, kind)?;
+    // Past the items there is zero, behind the last of them.
+    let n = items.len();
+    let int = |x: usize| NodeContext::literal(Kind::Int, json!(x));
+    let kinds = (Kind::Int, Kind::Boolean);
+    let inputs = vec![("a", index.clone()), ("b", int(0))];
+    let below = cx.write_generic("compare.less", &[], inputs, kinds);
+    let arms = vec![("false", index), ("true", int(n))];
+    let index = switched(cx, below, arms, Kind::Int);
+    let nothing = match kind {
+        Kind::Color => json!([0, 0, 0, 0]),
+        Kind::Matrix => json!(vec![0; 16]),
+        Kind::Value
+        | Kind::Int
+        | Kind::Boolean
+        | Kind::Vector
+        | Kind::Rotation
+        | Kind::String
+        | Kind::Menu => kind.zero(),
+    };
+    let zero = Source::Literal(kind, nothing);
+    let source = cx.choose(index, items.into_iter().chain([zero]).collect(), kind);
+    cx.give("Output", &source);
+    Ok(())
+}
+
+/// The menu is known when the network is imported, so that no switch remains.
+pub(super) fn menu_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let menu = cx.input("Menu", Kind::Menu)?;
+    let Source::Literal(_, chosen) = menu else {
+        let (node, from, to) = (cx.label(), "a link".into(), "menu".into());
+        return Err(ImportError::Conversion { node, from, to });
+    };
+    let kind = cx.output_kind()?;
+    let items = items(cx, kind)?;
+    let names = cx.node.props.get("enum_items").and_then(Json::as_array);
+    let at = names.and_then(|names| names.iter().position(|name| *name == chosen));
+    let at = at.filter(|at| *at < items.len()).ok_or_else(|| cx.unknown("enum_items"))?;
+    for (number, output) in cx.node.outputs.iter().enumerate() {
+        let source = if number == 0 {
+            items[at].clone()
+        } else {
+            NodeContext::literal(Kind::Boolean, json!(number - 1 == at))
+        };
+        cx.give_exactly(&output.id, source);
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Rotations.
+
+use serde_json::{Value as Json, json};
+
+use super::super::error::ImportError;
+use super::super::kind::Kind;
+use super::super::node::NodeContext;
+use super::super::writer::Source;
+use super::unknown_node;
+
+pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let (source, role) = match &*cx.node.ty {
+        "FunctionNodeRotateEuler" => (rotate_euler(cx)?, "Rotation"),
+        "FunctionNodeRotateRotation" => (rotate_rotation(cx)?, "Rotation"),
+        "FunctionNodeRotateVector" => {
+            let inputs = vec![
+                ("quat", cx.input("Rotation", Kind::Rotation)?),
+                ("vector", cx.input("Vector", Kind::Vector)?),
+            ];
+            (cx.write("quat.rotate", &[], inputs, Kind::Vector), "Vector")
+        }
+        "FunctionNodeInvertRotation" => {
+            let inputs = vec![("quat", cx.input("Rotation", Kind::Rotation)?)];
+            (cx.write("quat.conjugate", &[], inputs, Kind::Rotation), "Rotation")
+        }
+        "FunctionNodeAxisAngleToRotation" => (axis_angle(cx)?, "Rotation"),
+        "FunctionNodeEulerToRotation" => {
+            let angles = cx.input("Euler", Kind::Vector)?;
+            (cx.as_kind(angles, Kind::Rotation)?, "Rotation")
+        }
+        "FunctionNodeRotationToEuler" => {
+            let rotation = cx.input("Rotation", Kind::Rotation)?;
+            (cx.as_kind(rotation, Kind::Vector)?, "Euler")
+        }
+        "FunctionNodeQuaternionToRotation" => {
+            let mut inputs = Vec::new();
+            for (ours, theirs) in [("w", "W"), ("x", "X"), ("y", "Y"), ("z", "Z")] {
+                inputs.push((ours, cx.input(theirs, Kind::Value)?));
+            }
+            let ty = "blender.quaternion_to_rotation";
+            (cx.write(ty, &[], inputs, Kind::Rotation), "Rotation")
+        }
+        "FunctionNodeRotationToQuaternion" => return to_quaternion(cx),
+        "FunctionNodeRotationToAxisAngle" => return to_axis_angle(cx),
+        "FunctionNodeAxesToRotation" => (from_axes(cx)?, "Rotation"),
+        "FunctionNodeAlignRotationToVector" => (align(cx, Kind::Rotation)?, "Rotation"),
+        "FunctionNodeAlignEulerToVector" => (align_euler(cx)?, "Rotation"),
+        _ => return Err(unknown_node(cx)),
+    };
+    cx.give(role, &source);
+    Ok(())
+}
+
+/// A rotation about an axis, from the sockets `Axis` and `Angle`.
+fn axis_angle(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
+    let inputs =
+        vec![("axis", cx.input("Axis", Kind::Vector)?), ("angle", cx.input("Angle", Kind::Value)?)];
+    Ok(cx.write("quat.from_axis_angle", &[], inputs, Kind::Rotation))
+}
+
+/// One rotation behind another: about fixed axes, or about those that the first has turned.
+fn product(cx: &mut NodeContext<'_>, first: Source, then: Source, is_local: bool) -> Source {
+    let (a, b) = if is_local { (first, then) } else { (then, first) };
+    cx.write("quat.multiply", &[], vec![("a", a), ("b", b)], Kind::Rotation)
+}
+
+fn rotate_euler(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
+    let ty = match cx.text("rotation_type", "EULER") {
+        // Files of older versions have the setting under another name.
+        "EULER" => cx.text("type", "EULER"),
+        ty => ty,
+    };
+    let angles = cx.input("Rotation", Kind::Vector)?;
+    let first = cx.as_kind(angles, Kind::Rotation)?;
+    let then = match ty {
+        "EULER" => {
+            let angles = cx.input("Rotate By", Kind::Vector)?;
+            cx.as_kind(angles, Kind::Rotation)?
+        }
+        "AXIS_ANGLE" => axis_angle(cx)?,
+        _ => return Err(cx.unknown("rotation_type")),
+    };
+    let is_local = match cx.text("space", "OBJECT") {
+        "OBJECT" => false,
+        "LOCAL" => true,
+        _ => return Err(cx.unknown("space")),
+    };
+    let turned = product(cx, first, then, is_local);
+    cx.as_kind(turned, Kind::Vector)
+}
+
+fn rotate_rotation(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
+    let first = cx.input("Rotation", Kind::Rotation)?;
+    let then = cx.input("Rotate By", Kind::Rotation)?;
+    let is_local = match cx.text("rotation_space", "GLOBAL") {
+        "GLOBAL" => false,
+        "LOCAL" => true,
+        _ => return Err(cx.unknown("rotation_space")),
+    };
+    Ok(product(cx, first, then, is_local))
+}
+
+fn to_quaternion(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let rotation = cx.input("Rotation", Kind::Rotation)?;
+    let name = cx.write_many("blender.rotation_to_quaternion", &[], vec![("rotation", rotation)]);
+    for (ours, theirs) in [("w", "W"), ("x", "X"), ("y", "Y"), ("z", "Z")] {
+        cx.give_part(theirs, Kind::Value, &name, ours);
+    }
+    Ok(())
+}
+
+fn to_axis_angle(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let rotation = cx.input("Rotation", Kind::Rotation)?;
+    let name = cx.write_many("blender.rotation_to_axis_angle", &[], vec![("rotation", rotation)]);
+    cx.give_part("Axis", Kind::Vector, &name, "axis");
+    cx.give_part("Angle", Kind::Value, &name, "angle");
+    Ok(())
+}
+
+/// The name of an axis under a property, as ours have it.
+fn axis(cx: &NodeContext<'_>, property: &str, default: &str) -> Result<Json, ImportError> {
+    let name = cx.text(property, default);
+    match name {
+        "X" | "Y" | "Z" | "AUTO" => Ok(json!(name.to_lowercase())),
+        _ => Err(cx.unknown(property)),
+    }
+}
+
+fn from_axes(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
+    let set = [
+        ("primary_axis", axis(cx, "primary_axis", "Z")?),
+        ("secondary_axis", axis(cx, "secondary_axis", "X")?),
+    ];
+    let inputs = vec![
+        ("primary", cx.input("Primary Axis", Kind::Vector)?),
+        ("secondary", cx.input("Secondary Axis", Kind::Vector)?),
+    ];
+    Ok(cx.write("blender.axes_to_rotation", &set, inputs, Kind::Rotation))
+}
+
+fn align(cx: &mut NodeContext<'_>, kind: Kind) -> Result<Source, ImportError> {
+    let set = [("axis", axis(cx, "axis", "X")?), ("pivot", axis(cx, "pivot_axis", "AUTO")?)];
+    let rotation = cx.input("Rotation", kind)?;
+    let inputs = vec![
+        ("rotation", cx.as_kind(rotation, Kind::Rotation)?),
+        ("factor", cx.input("Factor", Kind::Value)?),
+        ("vector", cx.input("Vector", Kind::Vector)?),
+    ];
+    Ok(cx.write("blender.align_rotation", &set, inputs, Kind::Rotation))
+}
+
+/// Angles stay as they are written where nothing is turned.
+fn align_euler(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
+    let angles = cx.input("Rotation", Kind::Vector)?;
+    if axis(cx, "axis", "X")? == axis(cx, "pivot_axis", "AUTO")? {
+        return Ok(angles);
+    }
+    let rotation = align(cx, Kind::Vector)?;
+    let aligned = cx.as_kind(rotation, Kind::Vector)?;
+    let vector = cx.input("Vector", Kind::Vector)?;
+    let turns = cx.as_kind(vector, Kind::Boolean)?;
+    let inputs = vec![("condition", turns), ("false", angles), ("true", aligned)];
+    Ok(cx.write("control.switch", &[], inputs, Kind::Vector))
+}

@@ -1,0 +1,32 @@
+//! Input nodes and reroutes.
+
+use serde_json::Value as Json;
+
+use super::super::error::ImportError;
+use super::super::node::NodeContext;
+use super::super::writer::Source;
+
+/// The value that is written on the node, or what a reroute reads.
+pub(super) fn value(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let kind = cx.output_kind()?;
+    let property = match &*cx.node.ty {
+        "NodeReroute" => {
+            let source = cx.sockets().next().and_then(|(_, source)| source.cloned());
+            let source = source.unwrap_or(Source::Literal(kind, kind.zero()));
+            let source = cx.as_kind(source, kind)?;
+            cx.give("Output", &source);
+            return Ok(());
+        }
+        "FunctionNodeInputInt" => "integer",
+        "FunctionNodeInputBool" => "boolean",
+        "FunctionNodeInputVector" => "vector",
+        "FunctionNodeInputRotation" => "rotation_euler",
+        "FunctionNodeInputString" => "string",
+        _ => "value",
+    };
+    let json = cx.node.props.get(property).unwrap_or(&Json::Null);
+    let literal = kind.converted(json).ok_or_else(|| cx.unknown(property))?;
+    let id = cx.node.outputs[0].id.clone();
+    cx.give_exactly(&id, Source::Literal(kind, literal));
+    Ok(())
+}

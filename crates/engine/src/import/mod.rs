@@ -1,0 +1,3 @@
+//! Documents from what other programs wrote.
+
+pub mod blender;

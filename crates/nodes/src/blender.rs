@@ -1,0 +1,83 @@
+//! Operations as Blender's function nodes define them, where that differs from our own nodes.
+//!
+//! Documents imported from Blender use our own nodes wherever they mean the same; these are the rest. Each
+//! repeats the steps of Blender's formula in single precision, so that results agree to rounding.
+//! What C++ leaves open in Blender is fixed here as x86-64 processors have it.
+
+mod color;
+mod compare;
+mod hash;
+mod integer;
+mod matrix;
+mod mix;
+mod numbers;
+mod ramp;
+mod range;
+mod rotation;
+mod value;
+
+use millstream_base::{Lane, Type};
+use millstream_kernel::form::Val;
+use millstream_kernel::{Among, Registry, SocketType};
+
+use crate::vector::dot;
+
+/// Adds the family.
+pub fn register(registry: &mut Registry) {
+    value::register(registry);
+    numbers::register(registry);
+    integer::register(registry);
+    compare::register(registry);
+    range::register(registry);
+    mix::register(registry);
+    color::register(registry);
+    ramp::register(registry);
+    rotation::register(registry);
+    matrix::register(registry);
+    hash::register(registry);
+}
+
+/// The generic of a node that has one.
+const T: SocketType = SocketType::Generic(0);
+
+/// A number or a vector, treated component by component.
+const NUMBER_OR_VECTOR: Among = Among::These(&[Type::F32, Type::VEC3]);
+
+/// Blender's gray value of a color.
+fn luminance<'b>(color: &[Val<'b>]) -> Val<'b> {
+    color[0] * 0.2126 + color[1] * 0.7152 + color[2] * 0.0722
+}
+
+/// The direction of a vector; zero for one whose length squared is at most 1e-35.
+fn normalized<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
+    let squared = dot(v, v);
+    let (long, length) = (squared.gt(1e-35), squared.sqrt());
+    v.iter().map(|x| long.select(*x / length, 0.0)).collect()
+}
+
+/// Whether all components are zero.
+fn is_zero<'b>(v: &[Val<'b>]) -> Val<'b> {
+    v.iter().map(|x| x.eq(0.0)).reduce(|a, b| a & b).expect("vectors have components")
+}
+
+/// The angle between two vectors of length 1, taken from the chord.
+fn angle_of_directions<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
+    let pi = std::f64::consts::PI;
+    let half =
+        |chord: Vec<Val<'b>>| (dot(&chord, &chord).sqrt() / 2.0).clamp(-1.0, 1.0).asin() * 2.0;
+    let near = half(a.iter().zip(b).map(|(a, b)| *a - *b).collect());
+    let far = half(a.iter().zip(b).map(|(a, b)| *a + *b).collect());
+    dot(a, b).ge(0.0).select(near, pi - far)
+}
+
+/// The angle between two vectors, see [`angle_of_directions`].
+fn angle<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
+    angle_of_directions(&normalized(a), &normalized(b))
+}
+
+/// A float as an `i32` as processors cast it: towards zero, the least integer for what does not fit.
+fn cast_to_i32(x: Val<'_>) -> Val<'_> {
+    let fits = x.ge(-2_147_483_648.0) & x.lt(2_147_483_648.0);
+    let least = x.builder().constant_i32(i32::MIN);
+    fits.select(x.convert(Lane::I32), least)
+}

@@ -1,0 +1,207 @@
+//! The Mix node: colors by all blend modes, vectors by a factor per component, rotations.
+
+use millstream_base::Type;
+use millstream_kernel::form::Val;
+use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::color::{hsv_to_rgb, rgb_to_hsv};
+use crate::vector::{dot, form_kernel};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(mix_vector());
+    registry.register(mix_rotation());
+    registry.register(mix_color());
+}
+
+fn clamp_setting(def: NodeDef) -> NodeDef {
+    def.setting(
+        "clamp_factor",
+        SettingKind::Flag,
+        Some(SettingValue::Flag(true)),
+        "keep the factor between 0 and 1",
+    )
+}
+
+fn mix_vector() -> NodeDef {
+    let def = NodeDef::new("blender.mix_vector", "Vectors mixed by a factor for each component");
+    clamp_setting(def)
+        .details("a * (1 - factor) + b * factor, component by component.")
+        .input("factor", Type::VEC3, "how much of b")
+        .or_number(0.5)
+        .input("a", Type::VEC3, "what factor 0 gives")
+        .or_number(0.0)
+        .input("b", Type::VEC3, "what factor 1 gives")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "")
+        .kernel(|parts| {
+            let clamp = parts.settings.flag("clamp_factor");
+            Ok(form_kernel(parts, move |x| {
+                let mixed = |i: usize| {
+                    let factor = if clamp { x[0][i].clamp(0.0, 1.0) } else { x[0][i] };
+                    x[1][i] * (1.0 - factor) + x[2][i] * factor
+                };
+                vec![(0..3).map(mixed).collect()]
+            }))
+        })
+}
+
+fn mix_rotation() -> NodeDef {
+    let def = NodeDef::new("blender.mix_rotation", "A rotation between two");
+    clamp_setting(def)
+        .details(
+            "Along the shorter way at even speed; rotations less than 0.0001 apart in the cosine are \
+             mixed in a straight line. A factor outside 0 to 1 turns on.",
+        )
+        .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
+        .input("factor", Type::F32, "how much of b")
+        .or_number(0.5)
+        .input("a", Type::QUAT, "what factor 0 gives")
+        .or(Default::Zero)
+        .input("b", Type::QUAT, "what factor 1 gives")
+        .or(Default::Zero)
+        .output("value", Type::QUAT, "")
+        .kernel(|parts| {
+            let clamp = parts.settings.flag("clamp_factor");
+            Ok(form_kernel(parts, move |x| {
+                let factor = if clamp { x[0][0].clamp(0.0, 1.0) } else { x[0][0] };
+                vec![slerp(&x[1], &x[2], factor)]
+            }))
+        })
+}
+
+fn slerp<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
+    let cosine = dot(a, b);
+    // Of a and -a, which are the same rotation, the one on the side of b.
+    let other_side = cosine.lt(0.0);
+    let a: Vec<Val<'b>> = a.iter().map(|x| other_side.select(-*x, *x)).collect();
+    let cosine = cosine.abs();
+    let omega = cosine.clamp(-1.0, 1.0).acos();
+    let sine = omega.sin();
+    let near = cosine.gt(1.0 - 1e-4);
+    let rest: Val<'b> = 1.0 - t;
+    let of_a = near.select(rest, (rest * omega).sin() / sine);
+    let of_b = near.select(t, (t * omega).sin() / sine);
+    a.iter().zip(b).map(|(a, b)| of_a * *a + of_b * *b).collect()
+}
+
+const BLENDS: &[(&str, &str)] = &[
+    ("mix", "from a to b"),
+    ("darken", "the darker of each channel"),
+    ("multiply", "the product"),
+    ("burn", "a darkened by b"),
+    ("lighten", "the lighter of each channel"),
+    ("screen", "the product of what is missing to 1"),
+    ("dodge", "a lightened by b"),
+    ("add", "the sum"),
+    ("overlay", "multiply or screen, by a"),
+    ("soft_light", "like overlay, softer"),
+    ("linear_light", "add or subtract, by b"),
+    ("difference", "the distance"),
+    ("exclusion", "like difference, softer"),
+    ("subtract", "a without b"),
+    ("divide", "the quotient; a where b is 0"),
+    ("hue", "the hue of b"),
+    ("saturation", "the saturation of b"),
+    ("color", "hue and saturation of b"),
+    ("value", "the value of b"),
+];
+
+fn mix_color() -> NodeDef {
+    let def = NodeDef::new("blender.mix_color", "Two colors blended");
+    clamp_setting(def)
+        .details("The factor says how much of the effect is seen. The result has the alpha of `a`.")
+        .setting(
+            "blend",
+            SettingKind::Choice(BLENDS),
+            Some(SettingValue::Text("mix".into())),
+            "how the colors are blended",
+        )
+        .setting(
+            "clamp_result",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "keep the channels between 0 and 1",
+        )
+        .input("factor", Type::F32, "how much of the effect is seen")
+        .or_number(0.5)
+        .input("a", Type::COLOR, "the first color")
+        .or(Default::Zero)
+        .input("b", Type::COLOR, "the second color")
+        .or(Default::Zero)
+        .output("value", Type::COLOR, "")
+        .kernel(|parts| {
+            let blend = parts.settings.text("blend").to_owned();
+            let clamp_factor = parts.settings.flag("clamp_factor");
+            let clamp_result = parts.settings.flag("clamp_result");
+            Ok(form_kernel(parts, move |x| {
+                let factor = if clamp_factor { x[0][0].clamp(0.0, 1.0) } else { x[0][0] };
+                let mut result = blended(&blend, factor, &x[1][..3], &x[2][..3]);
+                if clamp_result {
+                    result = result.iter().map(|x| x.clamp(0.0, 1.0)).collect();
+                }
+                result.push(x[1][3]);
+                vec![result]
+            }))
+        })
+}
+
+fn blended<'b>(blend: &str, f: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    match blend {
+        "hue" | "saturation" | "color" | "value" => by_hue(blend, f, a, b),
+        _ => a.iter().zip(b).map(|(a, b)| channel(blend, f, *a, *b)).collect(),
+    }
+}
+
+fn channel<'b>(blend: &str, f: Val<'b>, a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    let rest: Val<'b> = 1.0 - f;
+    match blend {
+        "add" => a + f * b,
+        "multiply" => a * (rest + f * b),
+        "screen" => 1.0 - (rest + f * (1.0 - b)) * (1.0 - a),
+        "overlay" => a
+            .lt(0.5)
+            .select(a * (rest + f * 2.0 * b), 1.0 - (rest + f * 2.0 * (1.0 - b)) * (1.0 - a)),
+        "subtract" => a - f * b,
+        "divide" => b.eq(0.0).select(a, rest * a + f * a / b),
+        "difference" => rest * a + f * (a - b).abs(),
+        "exclusion" => (rest * a + f * (a + b - a * 2.0 * b)).max(0.0),
+        "darken" => a.min(b) * f + a * rest,
+        "lighten" => a.max(b) * f + a * rest,
+        "dodge" => {
+            let left: Val<'b> = 1.0 - f * b;
+            let lightened = left.le(0.0).select(1.0, (a / left).min(1.0));
+            a.eq(0.0).select(a, lightened)
+        }
+        "burn" => {
+            let left = rest + f * b;
+            let darkened: Val<'b> = 1.0 - (1.0 - a) / left;
+            left.le(0.0).select(0.0, darkened.clamp(0.0, 1.0))
+        }
+        "soft_light" => {
+            let screen: Val<'b> = 1.0 - (1.0 - b) * (1.0 - a);
+            rest * a + f * ((1.0 - a) * b * a + a * screen)
+        }
+        "linear_light" => b.gt(0.5).select(a + f * (b - 0.5) * 2.0, a + f * (b * 2.0 - 1.0)),
+        _ => rest * a + f * b,
+    }
+}
+
+/// The blends that exchange hue, saturation or value; gray has no hue to give.
+fn by_hue<'b>(blend: &str, f: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    let rest: Val<'b> = 1.0 - f;
+    let (of_a, of_b) = (rgb_to_hsv(a), rgb_to_hsv(b));
+    let mixed = |to: [Val<'b>; 3], gray: Val<'b>| {
+        let each = a.iter().zip(to).map(|(a, to)| gray.select(*a, rest * *a + f * to));
+        each.collect::<Vec<_>>()
+    };
+    match blend {
+        "hue" => mixed(hsv_to_rgb(of_b[0], of_a[1], of_a[2]), of_b[1].eq(0.0)),
+        "color" => mixed(hsv_to_rgb(of_b[0], of_b[1], of_a[2]), of_b[1].eq(0.0)),
+        "saturation" => {
+            let to = hsv_to_rgb(of_a[0], rest * of_a[1] + f * of_b[1], of_a[2]);
+            let gray = of_a[1].eq(0.0);
+            a.iter().zip(to).map(|(a, to)| gray.select(*a, to)).collect()
+        }
+        _ => hsv_to_rgb(of_a[0], of_a[1], rest * of_a[2] + f * of_b[2]).to_vec(),
+    }
+}

@@ -1,0 +1,72 @@
+//! The Map Range node.
+
+use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+
+use super::{NUMBER_OR_VECTOR, T};
+use crate::math::safe_divide;
+use crate::shape::lanewise_by_settings;
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(map_range());
+}
+
+const INTERPOLATIONS: &[(&str, &str)] = &[
+    ("linear", "a straight line"),
+    ("stepped", "as many equal steps as the input `steps` says"),
+    ("smoothstep", "eased at both ends, a cubic"),
+    ("smootherstep", "eased more, a polynomial of degree 5"),
+];
+
+fn map_range() -> NodeDef {
+    let def = NodeDef::new(
+        "blender.map_range",
+        "x taken from one range to another, as Blender does",
+    )
+    .details(
+        "to_min + f * (to_max - to_min), with f = (x - from_min) / (from_max - from_min), 0 for \
+             an empty source range. Stepped: f becomes floor(f * (steps + 1)) / steps, 0 without \
+             steps. The smooth ones clamp f always, the others the result if `clamp` is set.",
+    )
+    .setting(
+        "interpolation",
+        SettingKind::Choice(INTERPOLATIONS),
+        Some(SettingValue::Text("linear".into())),
+        "the way from one end to the other",
+    )
+    .setting(
+        "clamp",
+        SettingKind::Flag,
+        Some(SettingValue::Flag(true)),
+        "keep the result inside the target range",
+    )
+    .generic("T", NUMBER_OR_VECTOR);
+    let inputs = [
+        ("x", 1.0, "the number"),
+        ("from_min", 0.0, "the beginning of the source range"),
+        ("from_max", 1.0, "the end of the source range"),
+        ("to_min", 0.0, "what the beginning becomes"),
+        ("to_max", 1.0, "what the end becomes"),
+        ("steps", 4.0, "number of steps, where the interpolation has some"),
+    ];
+    let def = inputs
+        .iter()
+        .fold(def, |def, (name, default, about)| def.input(*name, T, *about).or_number(*default))
+        .output("value", T, "");
+    lanewise_by_settings(def, |settings, _, _, x| {
+        let (to_min, to_max, steps) = (x[3], x[4], x[5]);
+        let way = safe_divide(x[0] - x[1], x[2] - x[1]);
+        let held = way.clamp(0.0, 1.0);
+        let (f, is_smooth) = match settings.text("interpolation") {
+            "stepped" => (safe_divide((way * (steps + 1.0)).floor(), steps), false),
+            "smoothstep" => ((3.0 - held * 2.0) * held * held, true),
+            "smootherstep" => (held * held * held * (held * (held * 6.0 - 15.0) + 10.0), true),
+            _ => (way, false),
+        };
+        let result = to_min + f * (to_max - to_min);
+        if settings.flag("clamp") && !is_smooth {
+            result.clamp(to_min.min(to_max), to_min.max(to_max))
+        } else {
+            result
+        }
+    })
+}

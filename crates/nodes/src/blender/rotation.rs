@@ -1,0 +1,313 @@
+//! Rotations: parts, Euler angles, axes, alignment.
+//!
+//! Euler angles are turns about x, then y, then z, each about the fixed axis, in radians.
+
+use millstream_base::{Type, Vec3};
+use millstream_kernel::form::{FormBuilder, Val};
+use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::{angle, angle_of_directions, is_zero, normalized};
+use crate::vector::mat4::rotation_rows;
+use crate::vector::quat::product;
+use crate::vector::{cross, dot, form_kernel, length};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(from_parts());
+    registry.register(to_parts());
+    registry.register(to_euler());
+    registry.register(to_axis_angle());
+    registry.register(from_axes());
+    registry.register(align());
+}
+
+const PARTS: [(&str, &str); 4] =
+    [("w", "real part"), ("x", "of the axis"), ("y", "of the axis"), ("z", "of the axis")];
+
+fn from_parts() -> NodeDef {
+    let def = NodeDef::new("blender.quaternion_to_rotation", "A rotation from four numbers")
+        .details("Brought to length 1; zeros give the rotation that changes nothing.");
+    PARTS
+        .iter()
+        .fold(def, |def, (name, about)| {
+            let real = if *name == "w" { 1.0 } else { 0.0 };
+            def.input(*name, Type::F32, *about).or_number(real)
+        })
+        .output("value", Type::QUAT, "length 1")
+        .form(|_, x| {
+            let q: Vec<Val<'_>> = x.iter().map(|x| x[0]).collect();
+            let length = length(&q);
+            let none = length.eq(0.0);
+            let part = |i: usize| none.select(if i == 0 { 1.0 } else { 0.0 }, q[i] / length);
+            vec![(0..4).map(part).collect()]
+        })
+}
+
+fn to_parts() -> NodeDef {
+    let def = NodeDef::new("blender.rotation_to_quaternion", "The four numbers of a rotation")
+        .input("rotation", Type::QUAT, "length 1")
+        .or(Default::Zero);
+    PARTS
+        .iter()
+        .fold(def, |def, (name, about)| def.output(*name, Type::F32, *about))
+        .form(|_, inputs| inputs[0].iter().map(|x| vec![*x]).collect())
+}
+
+fn to_euler() -> NodeDef {
+    NodeDef::new("blender.rotation_to_euler", "The Euler angles of a rotation")
+        .details(
+            "First about x, then y, then z, each about the fixed axis. Of the two ways to write a \
+             rotation the one with the smaller sum of magnitudes; where y is a right angle, z is 0.",
+        )
+        .input("rotation", Type::QUAT, "length 1")
+        .or(Default::Zero)
+        .output("value", Type::VEC3, "angles in radians")
+        .form(|_, inputs| vec![euler_of(&rotation_rows(&inputs[0]))])
+}
+
+/// The rotation by angles about x, then y, then z.
+pub(super) fn quat_of_euler<'b>(angles: &[Val<'b>]) -> Vec<Val<'b>> {
+    let zero = angles[0].like(0.0);
+    let about = |axis: usize| {
+        let half = angles[axis] * 0.5;
+        let mut quat = vec![half.cos(), zero, zero, zero];
+        quat[axis + 1] = half.sin();
+        quat
+    };
+    product(&about(2), &product(&about(1), &about(0)))
+}
+
+/// The angles of a matrix without scale, given by rows.
+pub(super) fn euler_of<'b>(rows: &[[Val<'b>; 3]; 3]) -> Vec<Val<'b>> {
+    let zero = rows[0][0].like(0.0);
+    let flat = rows[0][0].hypot(rows[1][0]);
+    let regular = flat.gt(16.0 * f32::EPSILON);
+    let down = -rows[2][0];
+    let first = [rows[2][1].atan2(rows[2][2]), down.atan2(flat), rows[1][0].atan2(rows[0][0])];
+    let second =
+        [(-rows[2][1]).atan2(-rows[2][2]), down.atan2(-flat), (-rows[1][0]).atan2(-rows[0][0])];
+    let upright = [(-rows[1][2]).atan2(rows[1][1]), down.atan2(flat), zero];
+    let size = |e: &[Val<'b>; 3]| e[0].abs() + e[1].abs() + e[2].abs();
+    let take_second = size(&first).gt(size(&second));
+    (0..3).map(|i| regular.select(take_second.select(second[i], first[i]), upright[i])).collect()
+}
+
+fn to_axis_angle() -> NodeDef {
+    NodeDef::new("blender.rotation_to_axis_angle", "Axis and angle of a rotation")
+        .details("Where the angle is 0 the axis is that of y.")
+        .input("rotation", Type::QUAT, "length 1")
+        .or(Default::Zero)
+        .output("axis", Type::VEC3, "length 1")
+        .output("angle", Type::F32, "angle in radians")
+        .form(|_, inputs| {
+            let q = &inputs[0];
+            let sine = length(&q[1..]);
+            let none = sine.eq(0.0);
+            let axis = |i: usize| none.select(if i == 1 { 1.0 } else { 0.0 }, q[i + 1] / sine);
+            let angle = none.select(0.0, sine.atan2(q[0]) * 2.0);
+            vec![(0..3).map(axis).collect(), vec![angle]]
+        })
+}
+
+/// The quaternion of a matrix without scale, given by rows.
+fn quat_of<'b>(rows: &[[Val<'b>; 3]; 3]) -> Vec<Val<'b>> {
+    let m = |row: usize, column: usize| rows[row][column];
+    let one = rows[0][0].like(1.0);
+    // The case in which part `at` is the greatest; `sign` makes the real part positive.
+    let by_axis = |x: usize, y: usize, z: usize| {
+        let (skew, trace) = (m(z, y) - m(y, z), one + m(x, x) - m(y, y) - m(z, z));
+        let root = trace.sqrt() * 2.0;
+        let s = skew.lt(0.0).select(-root, root);
+        let inverse = 1.0 / s;
+        let mut q = [one; 4];
+        q[0] = skew * inverse;
+        q[1 + x] = s * 0.25;
+        q[1 + y] = (m(y, x) + m(x, y)) * inverse;
+        q[1 + z] = (m(x, z) + m(z, x)) * inverse;
+        q
+    };
+    let by_real = {
+        let s = (one + m(0, 0) + m(1, 1) + m(2, 2)).sqrt() * 2.0;
+        let inverse = 1.0 / s;
+        let skew = |z: usize, y: usize| (m(z, y) - m(y, z)) * inverse;
+        [s * 0.25, skew(2, 1), skew(0, 2), skew(1, 0)]
+    };
+    let (x, y, z) = (by_axis(0, 1, 2), by_axis(1, 2, 0), by_axis(2, 0, 1));
+    let below = m(2, 2).lt(0.0);
+    let x_is_greatest = m(0, 0).gt(m(1, 1));
+    let z_is_greatest = m(0, 0).lt(-m(1, 1));
+    let part = |i: usize| {
+        below.select(x_is_greatest.select(x[i], y[i]), z_is_greatest.select(z[i], by_real[i]))
+    };
+    (0..4).map(part).collect()
+}
+
+const AXES: &[(&str, &str)] = &[("x", "the x axis"), ("y", "the y axis"), ("z", "the z axis")];
+const PIVOTS: &[(&str, &str)] = &[
+    ("auto", "whichever way is shortest"),
+    ("x", "about its x axis"),
+    ("y", "about its y axis"),
+    ("z", "about its z axis"),
+];
+
+fn axis_number(name: &str) -> usize {
+    AXES.iter().position(|(axis, _)| *axis == name).unwrap_or(0)
+}
+
+fn axis_setting(def: NodeDef, name: &'static str, default: &str, about: &'static str) -> NodeDef {
+    let default = SettingValue::Text(default.into());
+    def.setting(name, SettingKind::Choice(AXES), Some(default), about)
+}
+
+fn from_axes() -> NodeDef {
+    let def = NodeDef::new("blender.axes_to_rotation", "A rotation from where two axes point");
+    let def = axis_setting(def, "primary_axis", "z", "the axis that points along `primary`");
+    axis_setting(def, "secondary_axis", "x", "the axis that points about along `secondary`")
+        .details(
+            "Vectors of length 0 or in line are replaced by some perpendicular one. Both axes must \
+             not be the same.",
+        )
+        .input("primary", Type::VEC3, "where the primary axis points")
+        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .input("secondary", Type::VEC3, "about where the secondary axis points")
+        .or_value(Vec3([1.0, 0.0, 0.0]))
+        .output("value", Type::QUAT, "length 1")
+        .kernel(|parts| {
+            let first = axis_number(parts.settings.text("primary_axis"));
+            let second = axis_number(parts.settings.text("secondary_axis"));
+            Ok(form_kernel(parts, move |inputs| {
+                vec![rotation_of_axes(first, second, &inputs[0], &inputs[1])]
+            }))
+        })
+}
+
+fn rotation_of_axes<'b>(
+    first: usize,
+    second: usize,
+    primary: &[Val<'b>],
+    secondary: &[Val<'b>],
+) -> Vec<Val<'b>> {
+    let zero = primary[0].like(0.0);
+    if first == second {
+        return vec![zero.like(1.0), zero, zero, zero];
+    }
+    let pick = |when: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]| -> Vec<Val<'b>> {
+        a.iter().zip(b).map(|(a, b)| when.select(*a, *b)).collect()
+    };
+    let (primary, secondary) = (normalized(primary), normalized(secondary));
+    let (no_primary, no_secondary) = (is_zero(&primary), is_zero(&secondary));
+    // A missing one is made perpendicular to the other.
+    let p = pick(no_primary, &normalized(&perpendicular(&secondary)), &primary);
+    let s = pick(no_secondary, &normalized(&perpendicular(&primary)), &secondary);
+    let side = normalized(&cross(&p, &s));
+    let side = pick(is_zero(&side), &normalized(&perpendicular(&s)), &side);
+    let s = cross(&side, &p);
+    let third = 3 - first - second;
+    let turns = (first + 1) % 3 == second;
+    let mut columns = vec![p.clone(); 3];
+    columns[second] = s.to_vec();
+    columns[third] = side.iter().map(|x| if turns { *x } else { -*x }).collect();
+    let rows: [[Val<'b>; 3]; 3] =
+        std::array::from_fn(|row| std::array::from_fn(|column| columns[column][row]));
+    let q = quat_of(&rows);
+    let nothing = no_primary & no_secondary;
+    (0..4).map(|i| nothing.select(if i == 0 { 1.0 } else { 0.0 }, q[i])).collect()
+}
+
+/// Some vector perpendicular to one that is not zero.
+fn perpendicular<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
+    let zero = v[0].like(0.0);
+    let in_xy = [-v[1], v[0], zero];
+    let in_xz = [-v[2], zero, v[0]];
+    let in_yz = [zero, -v[2], v[1]];
+    let (use_xy, use_xz) = (v[0].ne(-v[1]), v[0].ne(-v[2]));
+    (0..3).map(|i| use_xy.select(in_xy[i], use_xz.select(in_xz[i], in_yz[i]))).collect()
+}
+
+fn align() -> NodeDef {
+    let def = NodeDef::new("blender.align_rotation", "A rotation turned so that an axis points");
+    axis_setting(def, "axis", "z", "the axis that is to point along the vector")
+        .setting(
+            "pivot",
+            SettingKind::Choice(PIVOTS),
+            Some(SettingValue::Text("auto".into())),
+            "about what is turned",
+        )
+        .details(
+            "Nothing is turned for a vector of length 0, or about the axis itself. A vector against \
+             the axis is reached about some perpendicular axis.",
+        )
+        .input("rotation", Type::QUAT, "what is turned")
+        .or(Default::Zero)
+        .input("factor", Type::F32, "how much of the way")
+        .or_number(1.0)
+        .input("vector", Type::VEC3, "where the axis is to point")
+        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .output("value", Type::QUAT, "length 1")
+        .kernel(|parts| {
+            let axis = axis_number(parts.settings.text("axis"));
+            let pivot = match parts.settings.text("pivot") {
+                "auto" => None,
+                name => Some(axis_number(name)),
+            };
+            Ok(form_kernel(parts, move |x| vec![aligned(axis, pivot, &x[0], x[1][0], &x[2])]))
+        })
+}
+
+fn aligned<'b>(
+    axis: usize,
+    pivot: Option<usize>,
+    rotation: &[Val<'b>],
+    factor: Val<'b>,
+    vector: &[Val<'b>],
+) -> Vec<Val<'b>> {
+    if pivot == Some(axis) {
+        return rotation.to_vec();
+    }
+    let rows = rotation_rows(rotation);
+    let column = |i: usize| vec![rows[0][i], rows[1][i], rows[2][i]];
+    let old = column(axis);
+    let (about, full) = match pivot {
+        None => shortest_turn(&old, &normalized(vector)),
+        Some(pivot) => {
+            let pivot = column(pivot);
+            let full = signed_angle(vector, &old, &pivot);
+            (pivot, full)
+        }
+    };
+    let half = factor * full * 0.5;
+    let sine = half.sin();
+    let mut turn = vec![half.cos()];
+    turn.extend(about.iter().map(|x| *x * sine));
+    let turned = product(&turn, rotation);
+    let none = is_zero(vector);
+    rotation.iter().zip(turned).map(|(old, new)| none.select(*old, new)).collect()
+}
+
+/// Axis and angle that take one direction to another.
+fn shortest_turn<'b>(from: &[Val<'b>], to: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
+    let b: &FormBuilder = from[0].builder();
+    let unit = |i: usize| -> Vec<Val<'b>> {
+        (0..3).map(|k| b.constant_f32(if i == k { 1.0 } else { 0.0 })).collect()
+    };
+    let or_else = |v: [Val<'b>; 3], other: &[Val<'b>]| -> [Val<'b>; 3] {
+        let none = is_zero(&v);
+        std::array::from_fn(|i| none.select(other[i], v[i]))
+    };
+    let by_y = cross(from, &unit(1));
+    let by_x = or_else(cross(from, &unit(0)), &by_y);
+    let about = or_else(cross(from, to), &by_x);
+    (normalized(&about), angle_of_directions(from, to))
+}
+
+/// The angle from `b` to `a` seen along an axis, from -pi up to but without pi.
+fn signed_angle<'b>(a: &[Val<'b>], b: &[Val<'b>], axis: &[Val<'b>]) -> Val<'b> {
+    let flat = |v: &[Val<'b>]| -> Vec<Val<'b>> {
+        let along = dot(v, axis);
+        v.iter().zip(axis).map(|(v, axis)| *v - *axis * along).collect()
+    };
+    let (a, b) = (flat(a), flat(b));
+    let size = angle(&a, &b);
+    let turn = f64::from(std::f32::consts::TAU);
+    let positive = dot(&cross(&b, &a), axis).lt(0.0).select(turn - size, size);
+    positive.ge(std::f32::consts::PI).select(positive - turn, positive)
+}

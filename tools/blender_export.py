@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""Exports the function part of Blender's node groups, with inputs and what Blender computes for them.
+
+Runs inside Blender, or with Blender as a Python module (`pip install bpy`):
+
+    blender --background FILE.blend --python tools/blender_export.py -- --out networks.json.gz
+    python tools/blender_export.py FILE.blend --out networks.json.gz --elements 24
+
+`millstream import networks.json.gz -o DIR --verify` reads what this writes.
+
+Every node group is cut into networks of connected function nodes (math, vectors, comparisons, switches, colors,
+rotations, matrices). A link from any other node is an input of the network, an output that another node or
+nobody uses is an output. Nodes inside a nested group are exported with that group. Blender evaluates a network as
+a geometry nodes modifier that stores its outputs as attributes of a point cloud of vertices.
+
+The file: {"blender", "elements", "networks": [{"group", "nodes", "inputs", "outputs"}]}.
+  node    {"type", "name", "props", "inputs", "outputs"}, with "mute" if muted and "location" as drawn
+  socket  {"id", "type"} and, if it is an input, one of "value", "input": number, "link": [node, output id]
+  input   {"type", "values"}      output  {"node", "id", "type", "values", "sensitive"}
+Rotations are quaternions w x y z (Euler angles XYZ where a socket has one), matrices lists of four rows. Numbers
+that are not finite are the strings "nan", "inf" and "-inf". "sensitive" lists the elements whose value changes
+much when the inputs change by 1e-6: there a comparison says nothing.
+"""
+
+import argparse
+import gzip
+import json
+import math
+import random
+import sys
+
+import bpy
+
+FUNCTION_PREFIXES = ("FunctionNode",)
+FUNCTION_TYPES = {
+    "ShaderNodeMath", "ShaderNodeVectorMath", "ShaderNodeMapRange", "ShaderNodeClamp", "ShaderNodeMix",
+    "ShaderNodeMixRGB", "ShaderNodeCombineXYZ", "ShaderNodeSeparateXYZ", "ShaderNodeValue", "ShaderNodeVectorRotate",
+    "ShaderNodeFloatCurve", "ShaderNodeRGBCurve", "ShaderNodeVectorCurve", "ShaderNodeValToRGB", "ShaderNodeGamma",
+    "GeometryNodeSwitch", "GeometryNodeIndexSwitch", "GeometryNodeMenuSwitch", "NodeReroute",
+}
+# Nodes of the function family that are about texts, which attributes cannot hold.
+TEXT_TYPES = {
+    "FunctionNodeFormatString", "FunctionNodeInputSpecialCharacters", "FunctionNodeInputString",
+    "FunctionNodeReplaceString", "FunctionNodeSliceString", "FunctionNodeValueToString",
+}
+ATTRIBUTE_TYPES = {
+    "VALUE": "FLOAT", "INT": "INT", "BOOLEAN": "BOOLEAN", "VECTOR": "FLOAT_VECTOR", "RGBA": "FLOAT_COLOR",
+    "ROTATION": "QUATERNION", "MATRIX": "FLOAT4X4",
+}
+PERTURBATION = 1e-6
+MUCH = 1e-4
+
+
+def is_function(node):
+    """Whether a node only computes values from values."""
+    if node.bl_idname in TEXT_TYPES:
+        return False
+    if not (node.bl_idname.startswith(FUNCTION_PREFIXES) or node.bl_idname in FUNCTION_TYPES):
+        return False
+    known = set(ATTRIBUTE_TYPES) | {"STRING", "MENU", "CUSTOM"}
+    sockets = [s for s in list(node.inputs) + list(node.outputs) if s.enabled]
+    return all(s.type in known for s in sockets)
+
+
+def plain(value):
+    """A value of a socket or property as JSON."""
+    if isinstance(value, (bool, int, str)) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return [plain(item) for item in value]
+
+
+def curve_points(mapping):
+    """The curves of a mapping with what decides between their points."""
+    curves = [[{"at": plain(p.location), "handle": p.handle_type} for p in c.points] for c in mapping.curves]
+    facts = {key: plain(getattr(mapping, key)) for key in ("extend", "black_level", "white_level")}
+    facts["clip"] = [mapping.clip_min_x, mapping.clip_min_y, mapping.clip_max_x, mapping.clip_max_y]
+    return {"curves": curves, **facts, "use_clip": mapping.use_clip}
+
+
+def ramp_points(ramp):
+    """The stops of a color ramp."""
+    stops = [{"at": e.position, "color": plain(e.color)} for e in ramp.elements]
+    return {"stops": stops, "mode": ramp.color_mode, "interpolation": ramp.interpolation,
+            "hue_interpolation": ramp.hue_interpolation}
+
+
+def properties(node):
+    """The settings of a node that all nodes do not have."""
+    common = {p.identifier for p in bpy.types.Node.bl_rna.properties}
+    props = {}
+    for prop in node.bl_rna.properties:
+        key = prop.identifier
+        if key in common or prop.is_readonly and prop.type not in ("POINTER", "COLLECTION"):
+            continue
+        value = getattr(node, key)
+        if key == "mapping":
+            props[key] = curve_points(value)
+        elif key == "color_ramp":
+            props[key] = ramp_points(value)
+        elif key == "enum_items":
+            props[key] = [item.name for item in value]
+        elif prop.type in ("BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"):
+            props[key] = plain(value)
+    if node.bl_idname == "ShaderNodeValue":
+        props["value"] = plain(node.outputs[0].default_value)
+    return props
+
+
+def sockets_of(collection):
+    """The sockets that have a meaning for the settings of the node."""
+    return [s for s in collection if s.enabled and s.type != "CUSTOM"]
+
+
+def link_into(socket):
+    """The link that feeds a socket, if one does."""
+    links = [link for link in socket.links if link.is_valid and not link.is_muted]
+    return links[0] if links else None
+
+
+class Network:
+    """Connected function nodes of a node group, described as the file has them."""
+
+    def __init__(self, tree, nodes):
+        self.tree, self.nodes = tree, nodes
+        self.number = {node.name: i for i, node in enumerate(nodes)}
+        self.feeds = {}
+        self.inputs = []
+        self.described = [self.describe(node) for node in nodes]
+        self.outputs = self.find_outputs()
+
+    def describe(self, node):
+        inputs = [self.describe_input(socket) for socket in sockets_of(node.inputs)]
+        outputs = [{"id": s.identifier, "type": s.type} for s in sockets_of(node.outputs)]
+        found = {"type": node.bl_idname, "name": node.label or node.name, "props": properties(node),
+                 "inputs": inputs, "outputs": outputs, "location": [round(x) for x in node.location_absolute]}
+        if node.mute:
+            found["mute"] = True
+        return found
+
+    def describe_input(self, socket):
+        found = {"id": socket.identifier, "type": socket.type}
+        link = link_into(socket)
+        if link is None:
+            found["value"] = plain(getattr(socket, "default_value", None))
+            return found
+        source = link.from_socket
+        if link.from_node.name in self.number:
+            found["link"] = [self.number[link.from_node.name], source.identifier]
+            return found
+        key = (link.from_node.name, source.identifier)
+        if key not in self.feeds:
+            self.feeds[key] = len(self.inputs)
+            self.inputs.append({"type": source.type, "sockets": []})
+        feed = self.feeds[key]
+        self.inputs[feed]["sockets"].append((socket.node.name, socket.identifier))
+        found["input"] = feed
+        return found
+
+    def find_outputs(self):
+        found = []
+        for node in self.nodes:
+            for socket in sockets_of(node.outputs):
+                users = [link.to_node.name for link in socket.links if link.is_valid]
+                leaves = not users or any(name not in self.number for name in users)
+                if leaves and socket.type in ATTRIBUTE_TYPES:
+                    found.append({"node": self.number[node.name], "id": socket.identifier, "type": socket.type})
+        return found
+
+    def is_exportable(self):
+        """Whether all that crosses the border can be an attribute, and something is computed."""
+        computes = any(node.bl_idname != "NodeReroute" for node in self.nodes)
+        return computes and bool(self.outputs) and all(i["type"] in ATTRIBUTE_TYPES for i in self.inputs)
+
+
+def networks_of(tree):
+    """The networks of a node group, in the order of its nodes."""
+    nodes = [node for node in tree.nodes if is_function(node)]
+    root = {node.name: node.name for node in nodes}
+
+    def find(name):
+        while root[name] != name:
+            name = root[name]
+        return name
+
+    for link in tree.links:
+        if link.is_valid and link.from_node.name in root and link.to_node.name in root:
+            root[find(link.from_node.name)] = find(link.to_node.name)
+    members = {}
+    for node in nodes:
+        members.setdefault(find(node.name), []).append(node)
+    found = [Network(tree, part) for part in members.values()]
+    return [network for network in found if network.is_exportable()]
+
+
+def random_value(kind, rng, special):
+    """A value for an input; with `special`, often one at which an operation changes its behavior."""
+    if kind == "BOOLEAN":
+        return rng.random() < 0.5
+    if kind == "INT":
+        return rng.randint(-3, 5) if not special or rng.random() < 0.7 else rng.choice([0, 7, -12, 100])
+    if kind == "VALUE":
+        if special and rng.random() < 0.4:
+            return rng.choice([0.0, 1.0, -1.0, 0.5, 2.0, -2.5, 3.0, -3.0, 12.5])
+        return rng.uniform(-2, 2)
+    if kind == "VECTOR":
+        if special and rng.random() < 0.1:
+            return [0.0, 0.0, 0.0]
+        return [random_value("VALUE", rng, special) for _ in range(3)]
+    if kind == "RGBA":
+        if special and rng.random() < 0.2:
+            return [rng.choice([0.0, 0.5, 1.0]) for _ in range(3)] + [1.0]
+        return [rng.random() for _ in range(4)]
+    if kind == "ROTATION":
+        if special and rng.random() < 0.1:
+            return [1.0, 0.0, 0.0, 0.0]
+        quaternion = [rng.gauss(0, 1) for _ in range(4)]
+        length = math.sqrt(sum(x * x for x in quaternion))
+        return [x / length for x in quaternion]
+    return random_transform(rng, special)
+
+
+def random_transform(rng, special):
+    """A matrix without shear, sometimes one that mirrors."""
+    w, x, y, z = random_value("ROTATION", rng, special)
+    rotation = [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
+    scale = [rng.uniform(0.2, 2) for _ in range(3)]
+    if special and rng.random() < 0.3:
+        scale[rng.randrange(3)] *= -1
+    rows = [[a * s for a, s in zip(row, scale)] + [rng.uniform(-2, 2)] for row in rotation]
+    return rows + [[0.0, 0.0, 0.0, 1.0]]
+
+
+def moved(value):
+    """The value, changed by a little."""
+    if isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value + PERTURBATION * max(1.0, abs(value))
+    return [moved(item) for item in value]
+
+
+def in_single(value):
+    """What remains of a value that is stored as an attribute."""
+    import struct
+    if isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return struct.unpack("f", struct.pack("f", value))[0]
+    return [in_single(item) for item in value]
+
+
+def set_attribute(mesh, name, kind, values):
+    attribute = mesh.attributes.new(name, ATTRIBUTE_TYPES[kind], "POINT")
+    for item, value in zip(attribute.data, values):
+        if kind == "VECTOR":
+            item.vector = value
+        elif kind == "RGBA":
+            item.color = value
+        elif kind == "MATRIX":
+            # Assigned column by column, read row by row.
+            item.value = [list(column) for column in zip(*value)]
+        else:
+            item.value = value
+
+
+def get_attribute(mesh, name, kind):
+    data = mesh.attributes[name].data
+    if kind == "VECTOR":
+        return [list(item.vector) for item in data]
+    if kind == "RGBA":
+        return [list(item.color) for item in data]
+    if kind == "ROTATION":
+        return [list(item.value) for item in data]
+    if kind == "MATRIX":
+        return [[list(row) for row in item.value] for item in data]
+    return [item.value for item in data]
+
+
+def evaluator_tree(network):
+    """A copy of the group that stores the outputs of the network as attributes."""
+    tree = network.tree.copy()
+    for node in list(tree.nodes):
+        if node.name not in network.number:
+            tree.nodes.remove(node)
+    for item in list(tree.interface.items_tree):
+        tree.interface.remove(item)
+    tree.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
+    tree.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+    for number, entry in enumerate(network.inputs):
+        reader = tree.nodes.new("GeometryNodeInputNamedAttribute")
+        reader.data_type = ATTRIBUTE_TYPES[entry["type"]]
+        reader.inputs[0].default_value = "in_%d" % number
+        output = next(s for s in reader.outputs if s.enabled and s.name == "Attribute")
+        for node, identifier in entry["sockets"]:
+            socket = next(s for s in tree.nodes[node].inputs if s.identifier == identifier)
+            tree.links.new(output, socket)
+    geometry = tree.nodes.new("NodeGroupInput").outputs[0]
+    for number, entry in enumerate(network.outputs):
+        store = tree.nodes.new("GeometryNodeStoreNamedAttribute")
+        store.data_type, store.domain = ATTRIBUTE_TYPES[entry["type"]], "POINT"
+        sockets = [s for s in store.inputs if s.enabled]
+        next(s for s in sockets if s.name == "Name").default_value = "out_%d" % number
+        node = tree.nodes[network.nodes[entry["node"]].name]
+        source = next(s for s in node.outputs if s.identifier == entry["id"])
+        tree.links.new(source, next(s for s in sockets if s.name == "Value"))
+        tree.links.new(geometry, next(s for s in sockets if s.name == "Geometry"))
+        geometry = store.outputs[0]
+    tree.links.new(geometry, tree.nodes.new("NodeGroupOutput").inputs[0])
+    return tree
+
+
+def evaluate(network, tree, inputs, n_elements):
+    """What Blender computes for these columns."""
+    mesh = bpy.data.meshes.new("export")
+    mesh.from_pydata([(0.0, 0.0, 0.0)] * n_elements, [], [])
+    for number, (entry, values) in enumerate(zip(network.inputs, inputs)):
+        set_attribute(mesh, "in_%d" % number, entry["type"], values)
+    thing = bpy.data.objects.new("export", mesh)
+    bpy.context.scene.collection.objects.link(thing)
+    thing.modifiers.new("export", "NODES").node_group = tree
+    evaluated = thing.evaluated_get(bpy.context.evaluated_depsgraph_get()).to_mesh()
+    results = [get_attribute(evaluated, "out_%d" % i, entry["type"]) for i, entry in enumerate(network.outputs)]
+    bpy.data.objects.remove(thing)
+    bpy.data.meshes.remove(mesh)
+    return results
+
+
+def numbers(value):
+    if isinstance(value, (list, tuple)):
+        return [x for item in value for x in numbers(item)]
+    return [float(value)]
+
+
+def moves_much(a, b):
+    for x, y in zip(numbers(a), numbers(b)):
+        if math.isnan(x) and math.isnan(y) or x == y:
+            continue
+        if not abs(x - y) <= MUCH * max(1.0, abs(x)):
+            return True
+    return False
+
+
+def export(network, args, rng):
+    """The network as the file has it."""
+    n = args.elements
+    columns = [[in_single(random_value(i["type"], rng, args.special)) for _ in range(n)] for i in network.inputs]
+    tree = evaluator_tree(network)
+    results = evaluate(network, tree, columns, n)
+    nearby = evaluate(network, tree, [[moved(v) for v in values] for values in columns], n)
+    bpy.data.node_groups.remove(tree)
+    outputs = []
+    for entry, values, others in zip(network.outputs, results, nearby):
+        sensitive = [] if args.compare_all else [i for i, (a, b) in enumerate(zip(values, others)) if moves_much(a, b)]
+        outputs.append({**entry, "values": plain(values), **({"sensitive": sensitive} if sensitive else {})})
+    inputs = [{"type": i["type"], "values": plain(values)} for i, values in zip(network.inputs, columns)]
+    return {"group": network.tree.name, "nodes": network.described, "inputs": inputs, "outputs": outputs}
+
+
+def export_all(args):
+    """All networks of the node groups that are loaded."""
+    rng = random.Random(args.seed)
+    trees = [t for t in bpy.data.node_groups if t.bl_idname == "GeometryNodeTree"]
+    if args.group:
+        trees = [t for t in trees if t.name in args.group]
+    networks = [network for tree in trees for network in networks_of(tree)]
+    exported = [export(network, args, rng) for network in networks]
+    return {"blender": bpy.app.version_string, "elements": args.elements, "networks": exported}
+
+
+def write(path, dump):
+    text = json.dumps(dump, allow_nan=False, separators=(",", ":")) + "\n"
+    if path.endswith(".gz"):
+        # Without a time, so that the same networks give the same file.
+        with open(path, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+            packed.write(text.encode())
+    else:
+        with open(path, "w") as file:
+            file.write(text)
+
+
+def arguments():
+    argv = sys.argv[sys.argv.index("--") + 1:] if "--" in sys.argv else sys.argv[1:]
+    parser = argparse.ArgumentParser(description="Exports the function part of Blender's node groups.")
+    parser.add_argument("blend", nargs="?", help="a .blend file to open first")
+    parser.add_argument("--out", required=True, help="the .json or .json.gz file to write")
+    parser.add_argument("--elements", type=int, default=12, help="values per input")
+    parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
+    parser.add_argument("--group", action="append", help="only this node group; may be given several times")
+    parser.add_argument("--special", action="store_true", help="often use values such as 0, 1 and -1")
+    parser.add_argument("--compare-all", action="store_true", help="list no elements as sensitive")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    ARGS = arguments()
+    if ARGS.blend:
+        bpy.ops.wm.open_mainfile(filepath=ARGS.blend)
+    DUMP = export_all(ARGS)
+    write(ARGS.out, DUMP)
+    print("exported %d networks to %s" % (len(DUMP["networks"]), ARGS.out))
