@@ -18,6 +18,7 @@ pub fn register(registry: &mut Registry) {
     bitwise(registry);
     shifts(registry);
     counts(registry);
+    fields(registry);
 }
 
 const QUOTIENT: [Input; 2] = [("a", 0.0, "what is divided"), ("b", 1.0, "the divisor")];
@@ -255,4 +256,82 @@ fn counts(registry: &mut Registry) {
             .output("value", Type::BOOL, "")
             .lanewise(|_, x| x[0].gt(0) & (x[0] & (x[0] - 1)).eq(0)),
     );
+}
+
+fn fields(registry: &mut Registry) {
+    let at = [("x", 0.0, "the number"), ("bit", 0.0, "number of the bit, 0 the lowest")];
+    let modulo = "The number of the bit counts modulo the width.";
+    registry.register(
+        inputs_of_one_type("integer.test_bit", "Whether a bit is set", INTEGERS, &at)
+            .details(modulo)
+            .output("value", Type::BOOL, "")
+            .form(|_, x| vec![vec![(x[0][0].ushr(x[1][0]) & 1).ne(0)]]),
+    );
+    registry.register(
+        of_one_type("integer.set_bit", "x with a bit set", INTEGERS, &at)
+            .details(modulo)
+            .lanewise(|_, x| x[0] | x[0].like(1).shl(x[1])),
+    );
+    registry.register(
+        of_one_type("integer.clear_bit", "x with a bit cleared", INTEGERS, &at)
+            .details(modulo)
+            .lanewise(|_, x| x[0] & !x[0].like(1).shl(x[1])),
+    );
+    registry.register(
+        of_one_type("integer.flip_bit", "x with a bit flipped", INTEGERS, &at)
+            .details(modulo)
+            .lanewise(|_, x| x[0] ^ x[0].like(1).shl(x[1])),
+    );
+    registry.register(
+        of_one_type(
+            "integer.extract_bits",
+            "Some bits of x as a number",
+            INTEGERS,
+            &[
+                ("x", 0.0, "the number"),
+                ("first", 0.0, "number of the lowest bit, 0 to the width - 1"),
+                ("count", 8.0, "how many bits"),
+            ],
+        )
+        .details("Not negative unless all bits are taken. A count of 0 and below gives 0.")
+        .lanewise(|_, x| {
+            let (width, _) = width(x[0]);
+            let mask = x[0].like(1).shl(x[2]) - 1;
+            let mask = x[2].ge(width).select(-1, mask);
+            x[2].le(0).select(0, x[0].ushr(x[1]) & mask)
+        }),
+    );
+    let x = [("x", 0.0, "the number")];
+    registry.register(
+        of_one_type("integer.log2", "The number of the highest set bit", INTEGERS, &x)
+            .details("The logarithm to base 2, rounded down. -1 at zero and below.")
+            .lanewise(|_, x| {
+                let (_, highest) = width(x[0]);
+                x[0].le(0).select(-1, highest - x[0].leading_zeros())
+            }),
+    );
+    registry.register(
+        of_one_type(
+            "integer.next_power_of_two",
+            "The least power of two not below x",
+            INTEGERS,
+            &x,
+        )
+        .details("1 up to 1; 0 where the power does not fit.")
+        .lanewise(|_, x| {
+            let (_, highest) = width(x[0]);
+            let above = highest - (x[0] - 1).leading_zeros() + 1;
+            let power = x[0].like(1).shl(above);
+            let power = above.ge(x[0].like(highest)).select(0, power);
+            x[0].le(1).select(1, power)
+        }),
+    );
+}
+
+/// The number of bits of a lane, and that of its highest bit.
+fn width(x: Val<'_>) -> (i32, i32) {
+    match x.lane() {
+        Lane::I64 => (64, 63),
+        Lane::Bool | Lane::I32 | Lane::F32 | Lane::F64 => (32, 31),
+    }
 }

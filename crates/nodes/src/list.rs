@@ -10,6 +10,7 @@ mod join;
 mod make;
 mod order;
 mod read;
+mod sample;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub fn register(registry: &mut Registry) {
     join::register(registry);
     order::register(registry);
     search::register(registry);
+    sample::register(registry);
 }
 
 /// The items of a node that takes lists of any type.

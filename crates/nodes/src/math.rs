@@ -6,6 +6,7 @@
 mod arithmetic;
 mod powers;
 mod ranges;
+mod safe;
 mod trigonometry;
 
 use millstream_kernel::Registry;
@@ -20,4 +21,5 @@ pub fn register(registry: &mut Registry) {
     ranges::register(registry);
     powers::register(registry);
     trigonometry::register(registry);
+    safe::register(registry);
 }

@@ -6,12 +6,13 @@
 //! good as independent. The words are the id, the seed, a number of the node type, so that different
 //! nodes with the same id and seed draw differently, and a counter.
 
+mod distributions;
 mod hash;
 #[cfg(test)]
 mod tests;
 
 use millstream_base::{Lane, Type, Vec3};
-use millstream_kernel::form::{FormBuilder, Val};
+use millstream_kernel::form::{Form, FormBuilder, Val};
 use millstream_kernel::{Default, NodeDef, Registry};
 
 /// Adds the nodes of this family.
@@ -23,6 +24,7 @@ pub fn register(registry: &mut Registry) {
     registry.register(direction());
     registry.register(normal());
     registry.register(hash::hash());
+    distributions::register(registry);
 }
 
 pub(crate) const SOURCE: &str = "PCG4D: M. Jarzynski, M. Olano, Hash Functions for GPU Rendering, Journal of \
@@ -40,6 +42,18 @@ pub(crate) enum Stream {
     Normal = 6,
     Hash = 7,
     Noise = 8,
+    Exponential = 9,
+    Triangular = 10,
+    LogNormal = 11,
+    Cauchy = 12,
+    Weibull = 13,
+    Geometric = 14,
+    InDisk = 15,
+    OnCircle = 16,
+    InBall = 17,
+    InTriangle = 18,
+    Rotation = 19,
+    Shuffle = 20,
 }
 
 /// Four words hashed into four.
@@ -61,6 +75,13 @@ pub(crate) fn pcg4d<'b>(words: [Val<'b>; 4]) -> [Val<'b>; 4] {
 /// Four words drawn for an id and a seed.
 fn draw<'b>(b: &'b FormBuilder, id: Val<'b>, seed: Val<'b>, stream: Stream) -> [Val<'b>; 4] {
     pcg4d([id, seed, b.constant_i32(stream as i32), b.constant_i32(0)])
+}
+
+/// Two words for the number of an item and a seed, to put lists in random order by.
+pub(crate) fn shuffled_key() -> Form {
+    let b = FormBuilder::new();
+    let [id, seed] = b.params([Lane::I32; 2]);
+    b.finish(&draw(&b, id, seed, Stream::Shuffle)[..2])
 }
 
 /// 2 to the power of -24: a `f32` holds 24 bits.

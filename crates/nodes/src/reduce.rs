@@ -5,6 +5,7 @@
 
 mod number;
 mod scan;
+mod statistics;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;
@@ -39,6 +40,8 @@ const FRACTIONS: Among = Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::
 enum Shape {
     /// Items of one of these types to one of them.
     OfItems(Among),
+    /// Items of one of these types to the `i32` that is the number of one.
+    Place(Among),
     /// Conditions to a `bool`.
     Condition,
     /// Conditions to an `i32`.
@@ -63,7 +66,7 @@ const ORDER: &str = "The order is fixed, so the result has the same bits however
                      blocks of 1024, in each 16 interleaved partial results that are combined \
                      pairwise, then the blocks pairwise.";
 
-const REDUCTIONS: [Reduction; 10] = [
+const REDUCTIONS: [Reduction; 15] = [
     Reduction {
         name: "sum",
         summary: "The sum",
@@ -105,6 +108,50 @@ const REDUCTIONS: [Reduction; 10] = [
         ordered: false,
         shape: Shape::OfItems(NUMBERS),
         kernel: maximum,
+    },
+    Reduction {
+        name: "variance",
+        summary: "The variance",
+        details: "The mean of the squared distances to the mean, in each component; NaN of nothing. Times \
+                  n / (n - 1) it is the estimate from a sample of n.",
+        ordered: true,
+        shape: Shape::OfItems(FRACTIONS),
+        kernel: statistics::variance,
+    },
+    Reduction {
+        name: "deviation",
+        summary: "The standard deviation",
+        details: "The square root of the variance, in each component; NaN of nothing.",
+        ordered: true,
+        shape: Shape::OfItems(FRACTIONS),
+        kernel: statistics::deviation,
+    },
+    Reduction {
+        name: "median",
+        summary: "The median",
+        details: "Half of the numbers are at most that. Of an even number halfway between the two in the \
+                  middle. NaNs do not count unless there is nothing else. Fails where there is nothing.",
+        ordered: false,
+        shape: Shape::OfItems(statistics::SINGLE),
+        kernel: statistics::median,
+    },
+    Reduction {
+        name: "index_of_minimum",
+        summary: "Where the least value stands",
+        details: "Of several the first; -0 and +0 are equal. A NaN gives way to a number. Fails where there \
+                  is nothing.",
+        ordered: false,
+        shape: Shape::Place(statistics::ORDERED),
+        kernel: statistics::index_of_minimum,
+    },
+    Reduction {
+        name: "index_of_maximum",
+        summary: "Where the greatest value stands",
+        details: "Of several the first; -0 and +0 are equal. A NaN gives way to a number. Fails where there \
+                  is nothing.",
+        ordered: false,
+        shape: Shape::Place(statistics::ORDERED),
+        kernel: statistics::index_of_maximum,
     },
     Reduction {
         name: "first",
@@ -164,7 +211,7 @@ impl Reduction {
             NodeDef::new(format!("list.{}", self.name), format!("{} in a list", self.summary))
                 .details(self.details());
         let def = match self.shape {
-            Shape::OfItems(among) => {
+            Shape::OfItems(among) | Shape::Place(among) => {
                 def.generic("T", among).input("list", SocketType::ListOf(0), "")
             }
             Shape::Condition | Shape::Count => {
@@ -188,7 +235,9 @@ impl Reduction {
                 let rule = ScopeRule::Along { feature: Feature::Index, level: level(settings) };
                 let def = NodeDef::new("", "");
                 let (def, ty) = match self.shape {
-                    Shape::OfItems(among) => (def.generic("T", among), SocketType::Generic(0)),
+                    Shape::OfItems(among) | Shape::Place(among) => {
+                        (def.generic("T", among), SocketType::Generic(0))
+                    }
                     Shape::Condition | Shape::Count => (def, Type::BOOL.into()),
                 };
                 let def = def.input("value", ty, "computed for every element").scope(rule);
@@ -203,13 +252,14 @@ impl Reduction {
             Shape::OfItems(_) => def.output("value", SocketType::Generic(0), ""),
             Shape::Condition => def.output("value", Type::BOOL, ""),
             Shape::Count => def.output("value", Type::I32, ""),
+            Shape::Place(_) => def.output("value", Type::I32, "number of the element, from 0"),
         }
     }
 
     /// The type of the items.
     fn items(&self, generics: &[Type]) -> Type {
         match self.shape {
-            Shape::OfItems(_) => generics[0],
+            Shape::OfItems(_) | Shape::Place(_) => generics[0],
             Shape::Condition | Shape::Count => Type::BOOL,
         }
     }

@@ -4,6 +4,7 @@
 //! vectors as well.
 
 mod algebra;
+mod coordinates;
 mod direction;
 pub(crate) mod mat4;
 mod parts;
@@ -24,6 +25,7 @@ use millstream_kernel::{Among, Default, Kernel, NodeDef, Registry, SocketType};
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
     algebra::register(registry);
+    coordinates::register(registry);
     direction::register(registry);
     mat4::register(registry);
     parts::register(registry);

@@ -9,6 +9,8 @@ use crate::cells::{ListCells, ListEdit, check_length, first, function, put};
 pub(super) fn register(registry: &mut Registry) {
     registry.register(set());
     registry.register(append());
+    registry.register(insert());
+    registry.register(remove());
 }
 
 fn set() -> NodeDef {
@@ -116,4 +118,68 @@ fn append_any(call: &mut Call<'_>) -> Result<(), Failure> {
         },
     )?;
     cells.put_from(call, &sources.column)
+}
+
+fn insert() -> NodeDef {
+    on_lists("list.insert", "A list with one more item at a place")
+        .details(
+            "Before the item of that number; 0 and below is in front of all, the length and above behind \
+             all.",
+        )
+        .input("list", LIST, "")
+        .input("index", Type::I32, "number that the new item gets")
+        .or_number(0.0)
+        .input("item", ITEM, "what is put in")
+        .output("value", LIST, "longer by one")
+        .kernel(|_| Ok(function(inserted)))
+}
+
+fn inserted(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = ListCells::new(call);
+    let (lists, indices) = (call.lists(0), call.input::<i32>(1));
+    let old = crate::cells::items(call, 0);
+    let sources = Sources::join(old.ty(), &[old.clone(), entries(call, 2)]);
+    cells.fill(
+        call,
+        |i| lists.n_items(i) + 1,
+        |i, positions| {
+            let range = lists.parts(i).1;
+            let at = range.start + i64::from(indices.get(i)).clamp(0, range.len() as i64) as usize;
+            positions.extend(range.start..at);
+            positions.push(sources.starts[1] + entry(call, 2, i));
+            positions.extend(at..range.end);
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &sources.column)
+}
+
+fn remove() -> NodeDef {
+    Outside::setting(on_lists("list.remove", "A list without one item"))
+        .details("Fails at any index of an empty list, whatever the setting.")
+        .input("list", LIST, "")
+        .input("index", Type::I32, "which item, from 0")
+        .or_number(0.0)
+        .output("value", LIST, "shorter by one")
+        .kernel(|parts| {
+            let outside = Outside::of(parts.settings);
+            Ok(function(move |call| removed(call, outside)))
+        })
+}
+
+fn removed(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
+    let source = crate::cells::items(call, 0);
+    let mut cells = ListCells::new(call);
+    let (lists, indices) = (call.lists(0), call.input::<i32>(1));
+    cells.fill(
+        call,
+        |i| lists.n_items(i),
+        |i, positions| {
+            let range = lists.parts(i).1;
+            let at = range.start + outside.place(indices.get(i), range.len(), i)?;
+            positions.extend((range.start..at).chain(at + 1..range.end));
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &source)
 }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
+use millstream_kernel::form::{Form, LaneValue};
 use millstream_kernel::{
     Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
 };
@@ -15,6 +16,9 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(reverse());
     registry.register(sort());
     registry.register(sort_indices());
+    registry.register(rank());
+    registry.register(rotate());
+    registry.register(shuffle());
 }
 
 fn reverse() -> NodeDef {
@@ -153,4 +157,110 @@ fn indices_in_order<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result
         },
     )?;
     cells.put(call)
+}
+
+fn rank() -> NodeDef {
+    let places = Type::I32.list().expect("lists of places exist");
+    ordering("list.rank", "The place of each item in the order of a list")
+        .input("list", LIST, "")
+        .output("value", places, "for each item how many come before it")
+        .kernel(|parts| Ok(ranking(parts.generics[0], parts.settings.flag("descending"))))
+}
+
+fn ranking(ty: Type, descending: bool) -> Kernel {
+    for_ordered!(ty, T => function(move |call| ranks::<T>(call, descending)))
+}
+
+fn ranks<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result<(), Failure> {
+    let mut cells = ListCells::<i32>::new(call);
+    let lists = call.lists(0);
+    cells.fill(
+        call,
+        |i| lists.n_items(i),
+        |i, places| {
+            let items = slice::<T>(&lists, i);
+            let n = i32::try_from(items.len())
+                .map_err(|_| Failure::at(i, "a list too long for its items to be numbered"))?;
+            let mut order: Vec<usize> = (0..items.len()).collect();
+            order.sort_by(|a, b| compare(&items[*a], &items[*b], descending));
+            let start = places.len();
+            places.resize(start + items.len(), 0);
+            for (place, at) in (0..n).zip(order) {
+                places[start + at] = place;
+            }
+            Ok(())
+        },
+    )?;
+    cells.put(call)
+}
+
+fn rotate() -> NodeDef {
+    on_lists("list.rotate", "A list that starts at another item")
+        .details("What stands before that item comes last. Steps beyond the length go around.")
+        .input("list", LIST, "")
+        .input("steps", Type::I32, "number of the item that comes first; may be negative")
+        .or_number(1.0)
+        .output("value", LIST, "the same items")
+        .kernel(|_| Ok(function(rotated)))
+}
+
+fn rotated(call: &mut Call<'_>) -> Result<(), Failure> {
+    let source = items(call, 0);
+    let mut cells = ListCells::new(call);
+    let (lists, steps) = (call.lists(0), call.input::<i32>(1));
+    cells.fill(
+        call,
+        |i| lists.n_items(i),
+        |i, positions| {
+            let range = lists.parts(i).1;
+            let n = range.len().max(1) as i64;
+            let first = range.start + i64::from(steps.get(i)).rem_euclid(n) as usize;
+            positions.extend((first..range.end).chain(range.start..first));
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &source)
+}
+
+fn shuffle() -> NodeDef {
+    on_lists("list.shuffle", "A list in random order")
+        .details(
+            "The items in the order of a random number drawn for the number of each, so that every order \
+             is equally likely and the same length and seed give the same.",
+        )
+        .source(crate::random::SOURCE)
+        .input("list", LIST, "")
+        .input("seed", Type::I32, "which of the orders")
+        .or_number(0.0)
+        .output("value", LIST, "the same items")
+        .kernel(|_| {
+            let drawn = crate::random::shuffled_key();
+            Ok(function(move |call| shuffled(call, &drawn)))
+        })
+}
+
+fn shuffled(call: &mut Call<'_>, drawn: &Form) -> Result<(), Failure> {
+    let source = items(call, 0);
+    let mut cells = ListCells::new(call);
+    let (lists, seeds) = (call.lists(0), call.input::<i32>(1));
+    let mut scratch = Vec::new();
+    cells.fill(
+        call,
+        |i| lists.n_items(i),
+        |i, positions| {
+            let range = lists.parts(i).1;
+            let seed = seeds.get(i).to_bits();
+            let mut key = |at: usize| {
+                let mut words = [0; 2];
+                let id = u64::from((at - range.start) as u32);
+                drawn.run_scalar(&[id, seed], &mut words, &mut scratch);
+                words[0] << 32 | words[1]
+            };
+            let mut keyed: Vec<(u64, usize)> = range.clone().map(|at| (key(at), at)).collect();
+            keyed.sort_unstable();
+            positions.extend(keyed.into_iter().map(|(_, at)| at));
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &source)
 }

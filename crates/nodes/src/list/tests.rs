@@ -248,3 +248,43 @@ proptest! {
         prop_assert_eq!(unique, ints(&naive).to_string());
     }
 }
+
+#[test]
+fn items_are_put_in_and_taken_out() {
+    let insert = |at: i32| run("list.insert", vec![ints(&[1, 2]), Value::I32(at), Value::I32(9)]);
+    assert_eq!(
+        [-5, 0, 1, 2, 7].map(insert),
+        ["[9, 1, 2]", "[9, 1, 2]", "[1, 9, 2]", "[1, 2, 9]", "[1, 2, 9]"]
+    );
+    let remove = |outside: &str, at: i32| {
+        text("list.remove", &json!({"outside": outside}), vec![ints(&[1, 2, 3]), Value::I32(at)])
+    };
+    assert_eq!(remove("error", 1), "[1, 3]");
+    assert_eq!(remove("wrap", -1), "[1, 2]");
+    assert_eq!(remove("clamp", 9), "[1, 2]");
+    assert_eq!(remove("error", 3), "index 3 is outside of a list of 3");
+}
+
+#[test]
+fn items_have_ranks_and_turn_around() {
+    assert_eq!(run("list.rank", vec![floats(&[3.0, f32::NAN, 1.0, 3.0])]), "[1, 3, 0, 2]");
+    let down = text("list.rank", &json!({"descending": true}), vec![ints(&[3, 1, 2])]);
+    assert_eq!(down, "[0, 2, 1]");
+    let rotate = |steps: i32| run("list.rotate", vec![ints(&[1, 2, 3]), Value::I32(steps)]);
+    assert_eq!([0, 1, -1, 4].map(rotate), ["[1, 2, 3]", "[2, 3, 1]", "[3, 1, 2]", "[2, 3, 1]"]);
+    assert_eq!(run("list.rotate", vec![ints(&[]), Value::I32(5)]), "[]");
+}
+
+#[test]
+fn every_order_of_a_shuffled_list_is_as_likely() {
+    let mut seen = std::collections::BTreeMap::new();
+    for seed in 0..6000 {
+        let order = run("list.shuffle", vec![ints(&[1, 2, 3]), Value::I32(seed)]);
+        *seen.entry(order).or_insert(0) += 1;
+    }
+    assert_eq!(seen.len(), 6);
+    // A thousand of each are expected, with a deviation of 29.
+    assert!(seen.values().all(|n| (855..1145).contains(n)), "{seen:?}");
+    let once = run("list.shuffle", vec![ints(&[1, 2, 3, 4, 5]), Value::I32(7)]);
+    assert_eq!(once, run("list.shuffle", vec![ints(&[1, 2, 3, 4, 5]), Value::I32(7)]));
+}

@@ -120,7 +120,7 @@ fn fractals() -> [(&'static str, Vec<f64>); 6] {
 fn noise_is_centered_and_as_wide_as_stated() {
     for name in BASES {
         for n in 1..=4 {
-            let x = Noise::new(name, &json!({}), n, &[]).at(&scattered(n, 40_000, 20_000.0));
+            let x = Noise::new(name, &json!({}), n, &[]).at(&scattered(n, 20_000, 20_000.0));
             let bound = match name {
                 "noise.value" => 1.0,
                 "noise.perlin" => [1.0, 1.42, 1.97, 2.56][n - 1],
@@ -143,9 +143,9 @@ fn few_positions_are_beyond_one() {
     for name in ["noise.perlin", "noise.simplex", "noise.fbm"] {
         let more: &[f64] = if name == "noise.fbm" { &[2.0, 0.5] } else { &[] };
         for n in 1..=4 {
-            let x = Noise::new(name, &json!({}), n, more).at(&scattered(n, 40_000, 20_000.0));
+            let x = Noise::new(name, &json!({}), n, more).at(&scattered(n, 20_000, 20_000.0));
             let beyond = x.iter().filter(|x| x.abs() > 1.0).count();
-            assert!(beyond < 120, "{name} {n}: {beyond} of 40000");
+            assert!(beyond < 80, "{name} {n}: {beyond} of 20000");
         }
     }
 }
@@ -153,7 +153,7 @@ fn few_positions_are_beyond_one() {
 #[test]
 fn corners_have_nothing_in_common() {
     // At whole positions value noise is the number drawn for the corner.
-    for (n, side) in [(1, 20_000_usize), (2, 160), (3, 30), (4, 13)] {
+    for (n, side) in [(1, 8_000_usize), (2, 100), (3, 20), (4, 10)] {
         let n_corners = side.pow(n as u32);
         let component = |axis: usize| {
             let of = |i: usize| (i / side.pow(axis as u32) % side) as f32 - (side / 2) as f32;
@@ -165,7 +165,7 @@ fn corners_have_nothing_in_common() {
             let x = noise.at(&p);
             let sigma = 1.0 / (n_corners as f64).sqrt();
             assert!(mean(&x).abs() < 5.0 * 0.577 * sigma, "{n}: {}", mean(&x));
-            assert!((deviation(&x) - 0.5774).abs() < 0.02, "{n}: {}", deviation(&x));
+            assert!((deviation(&x) - 0.5774).abs() < 0.025, "{n}: {}", deviation(&x));
             for axis in 0..n {
                 let lags = [1.0, 2.0, 3.0, 5.0].map(|lag| noise.at(&moved(&p, axis, lag)));
                 for y in &lags {

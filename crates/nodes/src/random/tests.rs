@@ -215,3 +215,93 @@ fn hashes_see_one_nan_and_two_zeros() {
     assert_ne!(of([1.0, 2.0, 3.0]), of([2.0, 1.0, 3.0]));
     assert_ne!(of([0.0, 0.0, 1.0]), of([0.0, 1.0, 0.0]));
 }
+
+/// Lane `k` of numbers drawn with these inputs in front of id and seed.
+fn lanes(name: &str, args: &[Value], n: i32, k: usize) -> Vec<f64> {
+    let draw = drawer(name, Type::F32);
+    let one = |id: i32| {
+        let all = [args, &[Value::I32(id), Value::I32(3)]].concat();
+        f64::from(f32::from_bits(draw(&all).lane(k).expect("a lane") as u32))
+    };
+    (0..n).map(one).collect()
+}
+
+/// How many of the numbers are below a bound.
+fn share_below(x: &[f64], bound: f64) -> f64 {
+    x.iter().filter(|x| **x < bound).count() as f64 / x.len() as f64
+}
+
+#[test]
+fn distributions_have_their_shares() {
+    let numbers = |name: &str, args: &[f32]| {
+        let args: Vec<Value> = args.iter().map(|x| Value::F32(*x)).collect();
+        lanes(name, &args, 20_000, 0)
+    };
+    // The distribution functions, at places known in closed form.
+    let e = std::f64::consts::E;
+    for (name, args, places) in [
+        ("random.exponential", vec![2.0], vec![(0.5, 1.0 - 1.0 / e), (1.0, 1.0 - 1.0 / (e * e))]),
+        ("random.triangular", vec![1.0, 2.0, 5.0], vec![(2.0, 0.25), (3.0, 1.0 - 4.0 / 12.0)]),
+        ("random.log_normal", vec![0.5, 1.0], vec![(0.5_f64.exp(), 0.5), (1.5_f64.exp(), 0.8413)]),
+        ("random.cauchy", vec![1.0, 2.0], vec![(1.0, 0.5), (3.0, 0.75), (-1.0, 0.25)]),
+        (
+            "random.weibull",
+            vec![3.0, 2.0],
+            vec![(3.0, 1.0 - 1.0 / e), (1.5, 1.0 - (-0.25_f64).exp())],
+        ),
+    ] {
+        let x = numbers(name, &args);
+        assert!(x.iter().all(|x| x.is_finite()), "{name}");
+        for (bound, wanted) in places {
+            let share = share_below(&x, bound);
+            assert!((share - wanted).abs() < 5.0 * 0.5 / 141.0, "{name} below {bound}: {share}");
+        }
+    }
+    let triangular = numbers("random.triangular", &[1.0, 2.0, 5.0]);
+    assert!(triangular.iter().all(|x| (1.0..=5.0).contains(x)));
+    let draw = drawer("random.geometric", Type::F32);
+    let failures = |p: f32, id: i32| {
+        draw(&[p.into(), Value::I32(id), Value::I32(0)]).get::<i32>().expect("i32")
+    };
+    let x: Vec<f64> = (0..20_000).map(|id| f64::from(failures(0.25, id))).collect();
+    assert!((mean(&x) - 3.0).abs() < 0.13, "{}", mean(&x));
+    assert!((share_below(&x, 1.0) - 0.25).abs() < 0.016);
+    assert_eq!([failures(1.0, 5), failures(2.0, 5), failures(0.0, 5)], [0, 0, i32::MAX]);
+}
+
+#[test]
+fn points_fill_their_shapes_evenly() {
+    let n = 20_000;
+    let three = |name: &str, args: &[Value], n_lanes: usize| -> Vec<Vec<f64>> {
+        (0..n_lanes).map(|k| lanes(name, args, n, k)).collect()
+    };
+    let radii = |x: &[Vec<f64>]| -> Vec<f64> {
+        (0..n as usize).map(|i| x.iter().map(|x| x[i] * x[i]).sum::<f64>().sqrt()).collect()
+    };
+    let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.02, "{found} {wanted}");
+    let disk = three("random.in_disk", &[2.0_f32.into()], 2);
+    near(share_below(&radii(&disk), 1.0), 0.25);
+    near(share_below(&disk[0], 0.0), 0.5);
+    assert!(radii(&disk).iter().all(|r| *r <= 2.000_001));
+    let ball = three("random.in_ball", &[2.0_f32.into()], 3);
+    near(share_below(&radii(&ball), 1.0), 0.125);
+    for axis in &ball {
+        near(share_below(axis, 0.0), 0.5);
+        near(axis.iter().map(|x| x * x).sum::<f64>() / f64::from(n), 0.8);
+    }
+    let circle = three("random.on_circle", &[], 2);
+    assert!(radii(&circle).iter().all(|r| (r - 1.0).abs() < 1e-6));
+    near(share_below(&circle[1], 0.5), 2.0 / 3.0);
+    let corners = [[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [0.0, 2.0, 1.0]].map(|v| Value::from(Vec3(v)));
+    let triangle = three("random.in_triangle", &corners, 3);
+    near(share_below(&triangle[0], 1.0), 0.75);
+    near(share_below(&triangle[1], 1.0), 0.75);
+    assert!((0..n as usize).all(|i| triangle[0][i] + triangle[1][i] <= 2.000_001));
+    let rotation = three("random.rotation", &[], 4);
+    assert!(radii(&rotation).iter().all(|r| (r - 1.0).abs() < 1e-6));
+    for part in &rotation {
+        near(mean(part), 0.0);
+        near(part.iter().map(|x| x * x).sum::<f64>() / f64::from(n), 0.25);
+        near(part.iter().map(|x| x.powi(4)).sum::<f64>() / f64::from(n), 0.125);
+    }
+}

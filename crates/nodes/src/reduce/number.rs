@@ -24,6 +24,10 @@ pub(crate) trait Number: ValueType + Copy {
 pub(crate) trait Fraction: Number {
     /// Divided by a count, which is rounded to the type first.
     fn divided_by(self, n: usize) -> Self;
+    /// The square of the difference.
+    fn squared_distance(self, other: Self) -> Self;
+    /// The square root.
+    fn root(self) -> Self;
 }
 
 macro_rules! integers {
@@ -82,6 +86,14 @@ macro_rules! floats {
             fn divided_by(self, n: usize) -> Self {
                 self / n as Self
             }
+            #[inline]
+            fn squared_distance(self, other: Self) -> Self {
+                (self - other) * (self - other)
+            }
+            #[inline]
+            fn root(self) -> Self {
+                num::sqrt(self)
+            }
         }
     )*};
 }
@@ -115,6 +127,14 @@ macro_rules! vectors {
             #[inline]
             fn divided_by(self, n: usize) -> Self {
                 Self(self.0.map(|lane| lane / n as f32))
+            }
+            #[inline]
+            fn squared_distance(self, other: Self) -> Self {
+                Self(std::array::from_fn(|i| self.0[i].squared_distance(other.0[i])))
+            }
+            #[inline]
+            fn root(self) -> Self {
+                Self(self.0.map(num::sqrt))
             }
         }
     )*};

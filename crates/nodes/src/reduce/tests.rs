@@ -19,6 +19,13 @@ fn lists_reduce_to_one_value() {
     assert_eq!(reduced("mean", items()), "2.0");
     assert_eq!(reduced("minimum", items()), "-1.0");
     assert_eq!(reduced("maximum", items()), "4.0");
+    assert_eq!(reduced("variance", vec![1.0_f32, 3.0]), "1.0");
+    assert_eq!(reduced("deviation", vec![2.0_f64, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), "2.0");
+    assert_eq!(reduced("deviation", vec![Vec2([0.0, 1.0]), Vec2([2.0, 1.0])]), "[1.0, 0.0]");
+    assert_eq!(reduced("median", items()), "3.0");
+    assert_eq!(reduced("median", vec![4.0_f64, 1.0, 9.0, 2.0]), "3.0");
+    assert_eq!(reduced("index_of_minimum", items()), "1");
+    assert_eq!(reduced("index_of_maximum", vec![5_i64, 7, 7, 6]), "1");
     assert_eq!(reduced("first", items()), "3.0");
     assert_eq!(reduced("last", items()), "4.0");
     assert_eq!(reduced("any", vec![false, true]), "true");
@@ -33,6 +40,9 @@ fn nothing_reduces_to_what_is_documented() {
     assert_eq!(reduced("product", none()), "1.0");
     assert_eq!(reduced("mean", none()), "\"nan\"");
     assert_eq!(reduced("minimum", none()), "an empty list has no minimum");
+    assert_eq!(reduced("deviation", none()), "\"nan\"");
+    assert_eq!(reduced("median", none()), "an empty list has no median");
+    assert_eq!(reduced("index_of_maximum", none()), "an empty list has no maximum");
     assert_eq!(reduced("first", none()), "an empty list has no first");
     assert_eq!(reduced("any", Vec::<bool>::new()), "false");
     assert_eq!(reduced("all", Vec::<bool>::new()), "true");
@@ -52,6 +62,9 @@ fn vectors_reduce_by_component_and_integers_wrap() {
 fn a_nan_gives_way_to_a_number() {
     assert_eq!(reduced("minimum", vec![f32::NAN, 2.0]), "2.0");
     assert_eq!(reduced("maximum", vec![f32::NAN]), "\"nan\"");
+    assert_eq!(reduced("index_of_minimum", vec![f32::NAN, 2.0, f32::NAN]), "1");
+    assert_eq!(reduced("median", vec![f32::NAN, 2.0, 4.0]), "3.0");
+    assert_eq!(reduced("median", vec![f32::NAN]), "\"nan\"");
     assert_eq!(reduced("minimum", vec![0.0_f32, -0.0]), "-0.0");
     assert_eq!(reduced("sum", vec![f32::NAN, 2.0]), "\"nan\"");
 }
@@ -114,4 +127,18 @@ fn running_sums_are_written_in_place_when_nobody_else_reads() {
     let swapped = run((Data::Many(shared), Map::Table(&[1, 0, 1])), 3);
     assert_eq!(swapped.get(0).to_string(), "[2, 4, 6]");
     assert_eq!(swapped.get(1).to_string(), "[1, 2]");
+}
+
+#[test]
+fn scans_say_what_has_come_together() {
+    let scanned = |name: &str, set: serde_json::Value, items: Value| text(name, &set, vec![items]);
+    let items = || list(vec![2_i32, -3, 4]);
+    assert_eq!(scanned("scan.sum", json!({}), items()), "[2, -1, 3]");
+    assert_eq!(scanned("scan.sum", json!({"exclusive": true}), items()), "[0, 2, -1]");
+    assert_eq!(scanned("scan.product", json!({}), items()), "[2, -6, -24]");
+    assert_eq!(scanned("scan.product", json!({"exclusive": true}), items()), "[1, 2, -6]");
+    assert_eq!(scanned("scan.minimum", json!({}), items()), "[2, -3, -3]");
+    assert_eq!(scanned("scan.maximum", json!({}), items()), "[2, 2, 4]");
+    let none = list(Vec::<f32>::new());
+    assert_eq!(scanned("scan.maximum", json!({}), none), "[]");
 }

@@ -275,3 +275,41 @@ proptest! {
         prop_assert!(apart(&back, &color) < 1e-5);
     }
 }
+
+#[test]
+fn other_coordinates_lead_back() {
+    let near = |a: &Value, b: &Value| assert!(apart(a, b) < 1e-5, "{a} {b}");
+    for v in [v2(3.0, 4.0), v2(-1.0, 0.5), v2(0.0, -2.0), v2(0.0, 0.0)] {
+        let polar = outputs("vector.to_polar", &json!({}), std::slice::from_ref(&v));
+        near(&run("vector.from_polar", &polar), &v);
+    }
+    for v in [v3(1.0, 2.0, 3.0), v3(-1.0, -2.0, 0.5), v3(0.0, 0.0, -4.0), v3(0.0, 0.0, 0.0)] {
+        let spherical = outputs("vector.to_spherical", &json!({}), std::slice::from_ref(&v));
+        near(&run("vector.from_spherical", &spherical), &v);
+    }
+    let up = outputs("vector.to_spherical", &json!({}), &[v3(0.0, 0.0, 2.0)]);
+    assert_eq!(up[0].to_string(), "2.0");
+    assert!((up[2].get::<f32>().expect("f32") - std::f32::consts::FRAC_PI_2).abs() < 1e-6);
+}
+
+#[test]
+fn lengths_are_set_and_kept_in_range() {
+    let set = |x: f32| text("vector.set_length", &[v2(3.0, 4.0), x.into()]);
+    assert_eq!([set(10.0), set(-5.0)], ["[6.0, 8.0]", "[-3.0, -4.0]"]);
+    assert_eq!(text("vector.set_length", &[v2(0.0, 0.0), 2.0_f32.into()]), "[0.0, 0.0]");
+    let clamp =
+        |low: f32, high: f32| text("vector.clamp_length", &[v2(3.0, 4.0), low.into(), high.into()]);
+    assert_eq!(clamp(0.0, 10.0), "[3.0, 4.0]");
+    assert_eq!(clamp(10.0, 20.0), "[6.0, 8.0]");
+    assert_eq!(clamp(0.0, 2.5), "[1.5, 2.0]");
+}
+
+#[test]
+fn components_come_together() {
+    let v = || v3(3.0, -1.0, 0.5);
+    let of = |name: &str| text(name, &[v()]);
+    assert_eq!(["vector.sum", "vector.minimum", "vector.maximum"].map(of), ["2.5", "-1.0", "3.0"]);
+    let far = |name: &str| text(name, &[v(), v3(1.0, 1.0, 1.0)]);
+    assert_eq!(far("vector.manhattan_distance"), "4.5");
+    assert_eq!(far("vector.chebychev_distance"), "2.0");
+}

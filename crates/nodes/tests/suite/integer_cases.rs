@@ -7,7 +7,7 @@ use crate::cases::check;
 use crate::run::{instance, run, settings};
 
 /// All tables, for the test that no node is forgotten.
-pub(crate) const ALL: &[&str] = &[QUOTIENTS, DIVISORS, BITS, BOOLEAN, COMPARE];
+pub(crate) const ALL: &[&str] = &[FIELDS, QUOTIENTS, DIVISORS, BITS, BOOLEAN, COMPARE];
 
 const QUOTIENTS: &str = "
     integer.divide i32: -7 2 = -3
@@ -242,4 +242,42 @@ proptest! {
         let wanted = base.wrapping_pow(exponent);
         prop_assert_eq!(of_i64("integer.power", &[base, exponent.into()]), wanted);
     }
+}
+
+const FIELDS: &str = "
+    integer.test_bit i32: 5 0 = true
+    integer.test_bit i32: 5 1 = false
+    integer.test_bit i32: -1 31 = true
+    integer.test_bit i64: 4294967296 32 = true
+    integer.set_bit i32: 5 1 = 7
+    integer.set_bit i32: 0 31 = -2147483648
+    integer.set_bit i64: 0 40 = 1099511627776
+    integer.clear_bit i32: 7 1 = 5
+    integer.clear_bit i64: -1 0 = -2
+    integer.flip_bit i32: 5 0 = 4
+    integer.flip_bit i32: 5 1 = 7
+    integer.extract_bits i32: 6699 4 8 = 162
+    integer.extract_bits i32: -1 0 32 = -1
+    integer.extract_bits i32: -1 28 8 = 15
+    integer.extract_bits i32: 99 3 0 = 0
+    integer.extract_bits i32: 99 3 -2 = 0
+    integer.extract_bits i64: -1 0 63 = 9223372036854775807
+    integer.log2 i32: 1 = 0
+    integer.log2 i32: 255 = 7
+    integer.log2 i32: 256 = 8
+    integer.log2 i32: 0 = -1
+    integer.log2 i32: -5 = -1
+    integer.log2 i64: 9223372036854775807 = 62
+    integer.next_power_of_two i32: 0 = 1
+    integer.next_power_of_two i32: 1 = 1
+    integer.next_power_of_two i32: 5 = 8
+    integer.next_power_of_two i32: 8 = 8
+    integer.next_power_of_two i32: 1073741825 = 0
+    integer.next_power_of_two i32: -7 = 1
+    integer.next_power_of_two i64: 1073741825 = 2147483648
+";
+
+#[test]
+fn bits_are_read_and_written_by_number() {
+    check(FIELDS);
 }

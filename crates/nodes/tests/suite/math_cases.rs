@@ -3,7 +3,7 @@
 use crate::cases::check;
 
 /// All tables, for the test that no node is forgotten.
-pub(crate) const ALL: &[&str] = &[ARITHMETIC, REMAINDERS, RANGES, POWERS, TRIGONOMETRY];
+pub(crate) const ALL: &[&str] = &[SAFE, ARITHMETIC, REMAINDERS, RANGES, POWERS, TRIGONOMETRY];
 
 const ARITHMETIC: &str = "
     math.add f32: 1.5 2 = 3.5
@@ -296,4 +296,49 @@ fn powers_have_known_values() {
 #[test]
 fn trigonometry_has_known_values() {
     check(TRIGONOMETRY);
+}
+
+const SAFE: &str = "
+    math.safe_sqrt f32: 9 = 3
+    math.safe_sqrt f32: -9 = 0
+    math.safe_sqrt f64: nan = 0
+    math.safe_sqrt vec2: [4,-4] = [2,0]
+    math.safe_inverse_sqrt f32: 4 = 0.5
+    math.safe_inverse_sqrt f32: 0 = 0
+    math.safe_inverse_sqrt f32: -4 = 0
+    math.safe_reciprocal f32: 4 = 0.25
+    math.safe_reciprocal f32: -0.0 = 0
+    math.root f32: 8 3 ~ 2
+    math.root f32: -8 3 ~ -2
+    math.root f32: -8 2 = nan
+    math.root f64: 16 4 ~ 2
+    math.safe_power f32: 2 10 ~ 1024
+    math.safe_power f32: -2 0.5 = 0
+    math.safe_power f32: 0 -1 = 0
+    math.safe_power f32: 10 50 = 0
+    math.safe_ln f32: 1 = 0
+    math.safe_ln f32: 0 = 0
+    math.safe_ln f32: -1 = 0
+    math.safe_ln f64: nan = 0
+    math.safe_log f32: 1000 10 ~ 3
+    math.safe_log f32: -1 10 = 0
+    math.safe_log f32: 5 1 = 0
+    math.safe_log f32: 5 0 = 0
+    math.exp10 f64: 3 ~ 1000
+    math.exp10 f32: 50 = inf
+    math.safe_modulo f32: 7 3 = 1
+    math.safe_modulo f32: 7 0 = 0
+    math.safe_asin f32: 2 ~ 1.5707964
+    math.safe_asin f32: -2 ~ -1.5707964
+    math.safe_acos f32: 7 = 0
+    math.safe_acos f64: -7 ~ 3.141592653589793
+    math.sinc f32: 0 = 1
+    math.sinc f32: -0.0 = 1
+    math.sinc f32: inf = 0
+    math.sinc f64: 1 ~ 0.8414709848078965
+";
+
+#[test]
+fn safe_functions_stay_finite() {
+    check(SAFE);
 }

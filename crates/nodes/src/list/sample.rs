@@ -1,0 +1,292 @@
+//! Values between the items of a list.
+
+use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
+use millstream_kernel::{
+    Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings,
+};
+
+use super::{ITEM, LIST, slice};
+use crate::cells::{Cells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(sample());
+}
+
+/// What can be mixed.
+const MIXED: Among = Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
+
+const INTERPOLATIONS: &[(&str, &str)] = &[
+    ("nearest", "the nearest item, of two equally near the later one"),
+    ("linear", "a straight line between neighbors"),
+    ("cubic", "a smooth curve through the items (Catmull-Rom)"),
+];
+
+const BEYOND: &[(&str, &str)] = &[
+    ("clamp", "the item at the end"),
+    ("wrap", "the list is repeated in both directions"),
+    ("mirror", "the list is repeated, every other time from back to front, ends once"),
+];
+
+/// What stands beyond the ends of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beyond {
+    Clamp,
+    Wrap,
+    Mirror,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interpolation {
+    Nearest,
+    Linear,
+    Cubic,
+}
+
+/// What the settings say.
+#[derive(Clone, Copy, Debug)]
+struct Sampling {
+    interpolation: Interpolation,
+    beyond: Beyond,
+    unit: bool,
+}
+
+impl Beyond {
+    /// The place in a list of `n` items that a place along the repeated list means.
+    fn place(self, at: i64, n: usize) -> usize {
+        let n = n as i64;
+        let place = match self {
+            Self::Clamp => at.clamp(0, n - 1),
+            Self::Wrap => at.rem_euclid(n),
+            Self::Mirror => {
+                let round = (2 * (n - 1)).max(1);
+                let at = at.rem_euclid(round);
+                at.min(round - at).min(n - 1)
+            }
+        };
+        place as usize
+    }
+}
+
+impl Sampling {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            interpolation: match settings.text("interpolation") {
+                "nearest" => Interpolation::Nearest,
+                "cubic" => Interpolation::Cubic,
+                _ => Interpolation::Linear,
+            },
+            beyond: match settings.text("beyond") {
+                "wrap" => Beyond::Wrap,
+                "mirror" => Beyond::Mirror,
+                _ => Beyond::Clamp,
+            },
+            unit: settings.flag("unit"),
+        }
+    }
+
+    fn sample<T: Mixed>(self, items: &[T], position: f64) -> T {
+        let n = items.len();
+        let length = if self.beyond == Beyond::Wrap { n } else { n - 1 };
+        let position = if self.unit { position * length as f64 } else { position };
+        // Further out than whole numbers are exact nothing can be said about the place.
+        let position = if position.is_nan() { 0.0 } else { position.clamp(-1e15, 1e15) };
+        let position = match self.beyond {
+            Beyond::Clamp => position.clamp(0.0, (n - 1) as f64),
+            Beyond::Wrap | Beyond::Mirror => position,
+        };
+        let item = |at: i64| items[self.beyond.place(at, n)];
+        let floor = position.floor();
+        let (at, t) = (floor as i64, position - floor);
+        match self.interpolation {
+            Interpolation::Nearest => item((position + 0.5).floor() as i64),
+            Interpolation::Linear if t == 0.0 => item(at),
+            Interpolation::Linear => T::mixed(&[(item(at), 1.0 - t), (item(at + 1), t)]),
+            Interpolation::Cubic if t == 0.0 => item(at),
+            Interpolation::Cubic => {
+                let (t2, t3) = (t * t, t * t * t);
+                T::mixed(&[
+                    (item(at - 1), t2 - (t3 + t) * 0.5),
+                    (item(at), t3 * 1.5 - t2 * 2.5 + 1.0),
+                    (item(at + 1), t2 * 2.0 - t3 * 1.5 + t * 0.5),
+                    (item(at + 2), (t3 - t2) * 0.5),
+                ])
+            }
+        }
+    }
+}
+
+/// A number or vector that can be mixed.
+trait Mixed: ValueType + Copy {
+    /// The sum of the values times their weights, from the first to the last.
+    fn mixed(parts: &[(Self, f64)]) -> Self;
+}
+
+macro_rules! mixed_numbers {
+    ($($ty:ident)*) => {$(
+        impl Mixed for $ty {
+            fn mixed(parts: &[(Self, f64)]) -> Self {
+                parts.iter().map(|(x, weight)| x * *weight as Self).sum()
+            }
+        }
+    )*};
+}
+mixed_numbers!(f32 f64);
+
+macro_rules! mixed_vectors {
+    ($($ty:ident)*) => {$(
+        impl Mixed for $ty {
+            fn mixed(parts: &[(Self, f64)]) -> Self {
+                Self(std::array::from_fn(|i| {
+                    parts.iter().map(|(x, weight)| x.0[i] * *weight as f32).sum()
+                }))
+            }
+        }
+    )*};
+}
+mixed_vectors!(Vec2 Vec3 Vec4);
+
+fn sample() -> NodeDef {
+    let text = |text: &str| Some(SettingValue::Text(text.into()));
+    NodeDef::new("list.sample", "A value between the items of a list")
+        .details(
+            "At whole positions it is exactly the item. With `unit` 0 is the first item and 1 the last, or \
+             the first once more where the list is wrapped. A NaN position counts as 0. Fails for an \
+             empty list.",
+        )
+        .source("E. Catmull, R. Rom, \"A class of local interpolating splines\", 1974")
+        .setting(
+            "interpolation",
+            SettingKind::Choice(INTERPOLATIONS),
+            text("linear"),
+            "the way from item to item",
+        )
+        .setting("beyond", SettingKind::Choice(BEYOND), text("clamp"), "what stands beyond the ends")
+        .setting(
+            "unit",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "positions from 0 to 1 instead of numbers of items",
+        )
+        .generic("T", MIXED)
+        .input("list", LIST, "")
+        .input("position", Type::F64, "where: 0 is the first item, 1 the second, 0.5 between them")
+        .or_number(0.0)
+        .output("value", ITEM, "")
+        .kernel(|parts| Ok(sampled(parts.generics[0], Sampling::of(parts.settings))))
+}
+
+fn sampled(ty: Type, sampling: Sampling) -> Kernel {
+    if ty == Type::F32 {
+        function(move |call| sample_lists::<f32>(call, sampling))
+    } else if ty == Type::F64 {
+        function(move |call| sample_lists::<f64>(call, sampling))
+    } else if ty == Type::VEC2 {
+        function(move |call| sample_lists::<Vec2>(call, sampling))
+    } else if ty == Type::VEC3 {
+        function(move |call| sample_lists::<Vec3>(call, sampling))
+    } else {
+        function(move |call| sample_lists::<Vec4>(call, sampling))
+    }
+}
+
+fn sample_lists<T: Mixed>(call: &mut Call<'_>, sampling: Sampling) -> Result<(), Failure> {
+    let mut cells = Cells::new(call);
+    let (lists, positions) = (call.lists(0), call.input::<f64>(1));
+    cells.fill(call, |i| {
+        let items = slice::<T>(&lists, i);
+        if items.is_empty() {
+            return Err(Failure::at(i, "an empty list has no values to sample"));
+        }
+        Ok(sampling.sample(items, positions.get(i)))
+    })?;
+    cells.put(call);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_base::{Limits, Mask, Value, Vec2};
+    use serde_json::json;
+
+    use crate::cells::testing::{call, instance, list, many, one};
+
+    fn at(set: &serde_json::Value, items: &[f32], position: f64) -> f32 {
+        let node = instance("list.sample", set, &[millstream_base::Type::F32], &[]);
+        let given = vec![one(list(items.to_vec())), one(position)];
+        call(&node, given, &Mask::full(1), 1, &Limits::default())
+            .expect("sampled")
+            .get(0)
+            .get::<f32>()
+            .expect("f32")
+    }
+
+    #[test]
+    fn items_are_hit_exactly_and_mixed_between() {
+        let items = [1.0, 3.0, 2.0, 8.0];
+        for interpolation in ["nearest", "linear", "cubic"] {
+            let set = json!({"interpolation": interpolation});
+            for (i, item) in items.iter().enumerate() {
+                assert_eq!(at(&set, &items, i as f64), *item);
+            }
+        }
+        assert_eq!(at(&json!({}), &items, 0.25), 1.5);
+        assert_eq!(at(&json!({"interpolation": "nearest"}), &items, 1.5), 2.0);
+        assert_eq!(at(&json!({"interpolation": "cubic"}), &items, 1.5), 2.25);
+    }
+
+    #[test]
+    fn beyond_the_ends_lists_go_on_as_set() {
+        let items = [1.0, 3.0, 2.0];
+        for (beyond, wanted) in [
+            ("clamp", [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]),
+            ("wrap", [2.0, 3.0, 1.5, 1.5, 1.0, 1.5]),
+            ("mirror", [3.0, 2.0, 2.0, 2.5, 3.0, 1.5]),
+        ] {
+            let set = json!({"beyond": beyond});
+            let found = [-1.0, -2.0, -0.5, 2.5, 3.0, 5.5].map(|x| at(&set, &items, x));
+            if beyond == "clamp" {
+                assert_eq!(found, wanted);
+            } else {
+                assert_eq!(found[0], wanted[0], "{beyond}");
+                assert_eq!(found[1], wanted[1], "{beyond}");
+                assert_eq!(found[4], wanted[4], "{beyond}");
+            }
+        }
+        assert_eq!(at(&json!({"beyond": "wrap"}), &items, 2.5), 1.5);
+        assert_eq!(at(&json!({"beyond": "mirror"}), &items, 2.5), 2.5);
+        for beyond in ["clamp", "wrap", "mirror"] {
+            assert_eq!(at(&json!({"beyond": beyond}), &[7.0], -3.5), 7.0);
+            assert_eq!(at(&json!({"beyond": beyond}), &items, f64::NAN), 1.0);
+            assert!(at(&json!({"beyond": beyond}), &items, f64::INFINITY).is_finite());
+        }
+    }
+
+    #[test]
+    fn unit_positions_go_from_end_to_end() {
+        let items = [0.0, 10.0, 20.0];
+        assert_eq!(at(&json!({"unit": true}), &items, 1.0), 20.0);
+        assert_eq!(at(&json!({"unit": true}), &items, 0.25), 5.0);
+        assert_eq!(at(&json!({"unit": true, "beyond": "wrap"}), &items, 1.0), 0.0);
+    }
+
+    #[test]
+    fn vectors_are_mixed_and_positions_may_be_columns() {
+        let node = instance("list.sample", &json!({}), &[millstream_base::Type::VEC2], &[]);
+        let items = list(vec![Vec2([0.0, 1.0]), Vec2([2.0, 5.0])]);
+        let found = call(
+            &node,
+            vec![one(items), many(vec![0.5_f64, 1.0])],
+            &Mask::full(2),
+            2,
+            &Limits::default(),
+        )
+        .expect("sampled");
+        assert_eq!(found.get(0).to_string(), Value::from(Vec2([1.0, 3.0])).to_string());
+        assert_eq!(found.get(1).to_string(), Value::from(Vec2([2.0, 5.0])).to_string());
+        let none = list(Vec::<Vec2>::new());
+        assert!(
+            call(&node, vec![one(none), one(0.5_f64)], &Mask::full(1), 1, &Limits::default())
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,221 @@
+//! Random numbers of other distributions, each drawn by inverting what is to be distributed.
+
+use millstream_base::{Type, Vec3};
+use millstream_kernel::form::Val;
+use millstream_kernel::{NodeDef, Registry};
+
+use super::{SOURCE, STEP, Stream, draw, drawn, turn, unit};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(exponential());
+    registry.register(triangular());
+    registry.register(log_normal());
+    registry.register(cauchy());
+    registry.register(weibull());
+    registry.register(geometric());
+    registry.register(in_disk());
+    registry.register(on_circle());
+    registry.register(in_ball());
+    registry.register(in_triangle());
+    registry.register(rotation());
+}
+
+const INVERTED: &str = "Made from one number of 2^24 steps, which bounds how far out it can be.";
+
+/// From one step to 1, so that the logarithm is finite.
+fn above_zero(word: Val<'_>) -> Val<'_> {
+    unit(word) + STEP
+}
+
+/// A node that makes a number from one drawn word.
+fn inverted(
+    name: &'static str,
+    summary: &'static str,
+    about: &'static str,
+    inputs: &[(&'static str, f64, &'static str)],
+    stream: Stream,
+    make: impl for<'b> Fn(&[Val<'b>], Val<'b>) -> Val<'b> + Send + Sync + 'static,
+) -> NodeDef {
+    let n = inputs.len();
+    let def = NodeDef::new(name, summary).details(format!("{about} {INVERTED}"));
+    let def = inputs.iter().fold(def, |def, (name, default, about)| {
+        def.input(*name, Type::F32, *about).or_number(*default)
+    });
+    drawn(def).output("value", Type::F32, "").form(move |b, inputs| {
+        let [word, ..] = draw(b, inputs[n][0], inputs[n + 1][0], stream);
+        let numbers: Vec<Val<'_>> = inputs[..n].iter().map(|x| x[0]).collect();
+        vec![vec![make(&numbers, word)]]
+    })
+}
+
+fn exponential() -> NodeDef {
+    inverted(
+        "random.exponential",
+        "A random waiting time",
+        "At least 0 and less the longer: -ln(u) / rate, with u from 0 to 1. The mean is 1 / rate.",
+        &[("rate", 1.0, "how many happen per unit of time")],
+        Stream::Exponential,
+        |x, word| -above_zero(word).ln() / x[0],
+    )
+}
+
+fn triangular() -> NodeDef {
+    inverted(
+        "random.triangular",
+        "A random number that is likelier near a peak",
+        "The density rises in a straight line from the minimum to the peak and falls to the maximum. The \
+         three must be in order.",
+        &[
+            ("min", 0.0, "the least number"),
+            ("peak", 0.5, "the likeliest number"),
+            ("max", 1.0, "the greatest number"),
+        ],
+        Stream::Triangular,
+        |x, word| {
+            let (min, peak, max) = (x[0], x[1], x[2]);
+            let u = unit(word);
+            let width = max - min;
+            let rise = min + (u * width * (peak - min)).sqrt();
+            let rest: Val<'_> = 1.0 - u;
+            let fall = max - (rest * width * (max - peak)).sqrt();
+            (u * width).lt(peak - min).select(rise, fall)
+        },
+    )
+}
+
+fn log_normal() -> NodeDef {
+    let def = NodeDef::new("random.log_normal", "A random number whose logarithm is normal")
+        .details("e to the power of a number as by `random.normal`. The median is e^mean.")
+        .input("mean", Type::F32, "of the logarithm")
+        .or_number(0.0)
+        .input("deviation", Type::F32, "standard deviation of the logarithm")
+        .or_number(1.0);
+    drawn(def)
+        .source(format!("G. Box, M. Muller, 1958, on two numbers of {SOURCE}"))
+        .output("value", Type::F32, "above 0")
+        .form(|b, inputs| {
+            let [size, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::LogNormal);
+            let size = above_zero(size).ln() * -2.0;
+            let normal = size.sqrt() * turn(angle).cos();
+            vec![vec![(inputs[0][0] + inputs[1][0] * normal).exp()]]
+        })
+}
+
+fn cauchy() -> NodeDef {
+    inverted(
+        "random.cauchy",
+        "A random number with wild outliers",
+        "The median plus the scale times the tangent of an angle from -pi/2 to pi/2: half of the numbers \
+         are within the scale, and there is no mean.",
+        &[("median", 0.0, "the middle"), ("scale", 1.0, "half of the numbers are this near")],
+        Stream::Cauchy,
+        |x, word| x[0] + x[1] * ((unit(word) - 0.5) * std::f64::consts::PI).tan(),
+    )
+}
+
+fn weibull() -> NodeDef {
+    inverted(
+        "random.weibull",
+        "A random time until something fails",
+        "scale * (-ln(u))^(1 / shape), with u from 0 to 1. Shape 1 is `random.exponential`; below it early \
+         failures are likelier, above it late ones.",
+        &[("scale", 1.0, "63 in 100 are below it"), ("shape", 1.5, "above 0")],
+        Stream::Weibull,
+        |x, word| x[0] * (-above_zero(word).ln()).pow(1 / x[1]),
+    )
+}
+
+fn geometric() -> NodeDef {
+    let def = NodeDef::new("random.geometric", "How often something fails before it succeeds")
+        .details(format!(
+            "floor(ln(u) / ln(1 - probability)), with u from 0 to 1. 0 at a probability of 1 and above; the \
+             greatest `i32` at 0 and below. {INVERTED}"
+        ))
+        .input("probability", Type::F32, "of success each time")
+        .or_number(0.5);
+    drawn(def).output("value", Type::I32, "number of failures").form(|b, inputs| {
+        let [word, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::Geometric);
+        let p = inputs[0][0];
+        let n = (above_zero(word).ln() / (-p).ln_1p()).floor();
+        let n = p.ge(1.0).select(0.0, p.gt(0.0).select(n, f64::INFINITY));
+        vec![vec![n.convert(millstream_base::Lane::I32)]]
+    })
+}
+
+fn in_disk() -> NodeDef {
+    let def = NodeDef::new("random.in_disk", "A random point in a disk")
+        .details("Evenly distributed over the area.")
+        .input("radius", Type::F32, "")
+        .or_number(1.0);
+    drawn(def).output("value", Type::VEC2, "at most the radius from 0").form(|b, inputs| {
+        let [size, angle, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::InDisk);
+        let (radius, angle) = (unit(size).sqrt() * inputs[0][0], turn(angle));
+        vec![vec![radius * angle.cos(), radius * angle.sin()]]
+    })
+}
+
+fn on_circle() -> NodeDef {
+    let def = NodeDef::new("random.on_circle", "A random direction in the plane")
+        .details("Evenly distributed. In space it is `random.direction`.");
+    drawn(def).output("value", Type::VEC2, "length 1").form(|b, inputs| {
+        let [word, ..] = draw(b, inputs[0][0], inputs[1][0], Stream::OnCircle);
+        vec![vec![turn(word).cos(), turn(word).sin()]]
+    })
+}
+
+fn in_ball() -> NodeDef {
+    let def = NodeDef::new("random.in_ball", "A random point in a ball")
+        .details("Evenly distributed over the volume; `random.direction` is on its surface.")
+        .input("radius", Type::F32, "")
+        .or_number(1.0);
+    drawn(def).output("value", Type::VEC3, "at most the radius from 0").form(|b, inputs| {
+        let [size, height, angle, _] = draw(b, inputs[1][0], inputs[2][0], Stream::InBall);
+        let z = unit(height) * 2.0 - 1.0;
+        let squared: Val<'_> = 1.0 - z * z;
+        let around = squared.max(0.0).sqrt();
+        let radius = unit(size).cbrt() * inputs[0][0];
+        let angle = turn(angle);
+        let point = [angle.cos() * around, angle.sin() * around, z];
+        vec![point.iter().map(|x| *x * radius).collect()]
+    })
+}
+
+fn in_triangle() -> NodeDef {
+    let def = NodeDef::new("random.in_triangle", "A random point in a triangle")
+        .details("Evenly distributed over the area.")
+        .input("a", Type::VEC3, "a corner")
+        .or_number(0.0)
+        .input("b", Type::VEC3, "a corner")
+        .or_value(Vec3([1.0, 0.0, 0.0]))
+        .input("c", Type::VEC3, "a corner")
+        .or_value(Vec3([0.0, 1.0, 0.0]));
+    drawn(def)
+        .source(format!("R. Osada et al., Shape Distributions, 2002, on two numbers of {SOURCE}"))
+        .output("value", Type::VEC3, "in the triangle")
+        .form(|b, inputs| {
+            let [across, along, ..] = draw(b, inputs[3][0], inputs[4][0], Stream::InTriangle);
+            let (root, along) = (unit(across).sqrt(), unit(along));
+            let of_a: Val<'_> = 1.0 - root;
+            let (of_b, of_c) = (root * (1.0 - along), root * along);
+            let at = |i: usize| of_a * inputs[0][i] + of_b * inputs[1][i] + of_c * inputs[2][i];
+            vec![(0..3).map(at).collect()]
+        })
+}
+
+fn rotation() -> NodeDef {
+    let def = NodeDef::new("random.rotation", "A random rotation")
+        .details("Evenly distributed over all rotations.");
+    drawn(def)
+        .source(format!(
+            "K. Shoemake, Uniform random rotations, 1992, on three numbers of {SOURCE}"
+        ))
+        .output("value", Type::QUAT, "length 1")
+        .form(|b, inputs| {
+            let [share, first, second, _] = draw(b, inputs[0][0], inputs[1][0], Stream::Rotation);
+            let share = unit(share);
+            let rest: Val<'_> = 1.0 - share;
+            let (a, b) = (rest.sqrt(), share.sqrt());
+            let (first, second) = (turn(first), turn(second));
+            vec![vec![b * second.cos(), a * first.sin(), a * first.cos(), b * second.sin()]]
+        })
+}

@@ -1,0 +1,124 @@
+//! Reductions that look at the items more than once: spread, middle, where an end stands.
+
+use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
+use millstream_kernel::{Among, Call, Failure, Kernel};
+
+use super::number::Fraction;
+use super::{for_numbers, nothing, tree};
+use crate::cells::{Cells, function};
+
+/// Single numbers with fractions.
+pub(super) const SINGLE: Among = Among::These(&[Type::F32, Type::F64]);
+
+/// Single numbers, which have an order.
+pub(super) const ORDERED: Among = Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]);
+
+pub(super) fn variance(ty: Type) -> Kernel {
+    for_numbers!(fractions ty, T => function(|call| spread::<T>(call, |variance| variance)))
+}
+
+pub(super) fn deviation(ty: Type) -> Kernel {
+    for_numbers!(fractions ty, T => function(|call| spread::<T>(call, T::root)))
+}
+
+/// What `finish` makes of the mean of the squared distances to the mean.
+fn spread<T: Fraction>(call: &mut Call<'_>, finish: impl Fn(T) -> T) -> Result<(), Failure> {
+    let mut squares: Vec<T> = Vec::new();
+    let mut cells = Cells::new(call);
+    let lists = call.lists(0);
+    cells.fill(call, |i| {
+        let items = lists.slice::<T>(i).expect("the items have the signature's type");
+        let mean =
+            |items: &[T]| tree::fold(items, T::add).unwrap_or(T::ZERO).divided_by(items.len());
+        let middle = mean(items);
+        squares.clear();
+        squares.extend(items.iter().map(|item| item.squared_distance(middle)));
+        Ok(finish(mean(&squares)))
+    })?;
+    cells.put(call);
+    Ok(())
+}
+
+pub(super) fn median(ty: Type) -> Kernel {
+    if ty == Type::F64 {
+        function(|call| middle(call, f64::total_cmp, |a, b| a * 0.5 + b * 0.5, f64::is_nan))
+    } else {
+        function(|call| middle(call, f32::total_cmp, |a, b| a * 0.5 + b * 0.5, f32::is_nan))
+    }
+}
+
+fn middle<T: ValueType + Copy>(
+    call: &mut Call<'_>,
+    order: impl Fn(&T, &T) -> std::cmp::Ordering,
+    halfway: impl Fn(T, T) -> T,
+    is_nan: impl Fn(T) -> bool,
+) -> Result<(), Failure> {
+    let mut sorted: Vec<T> = Vec::new();
+    let mut cells = Cells::new(call);
+    let lists = call.lists(0);
+    cells.fill(call, |i| {
+        let items = lists.slice::<T>(i).expect("the items have the signature's type");
+        sorted.clear();
+        sorted.extend(items.iter().copied().filter(|item| !is_nan(*item)));
+        let n = sorted.len();
+        if n == 0 {
+            // All that is there, if anything, are NaNs.
+            return items.first().copied().ok_or_else(|| nothing(i, "median"));
+        }
+        let (below, at, _) = sorted.select_nth_unstable_by(n / 2, &order);
+        if n % 2 == 1 {
+            return Ok(*at);
+        }
+        let upper = *at;
+        let lower = below.iter().copied().max_by(&order).expect("half of the items are below");
+        Ok(halfway(lower, upper))
+    })?;
+    cells.put(call);
+    Ok(())
+}
+
+pub(super) fn index_of_minimum(ty: Type) -> Kernel {
+    place_of(ty, "minimum", true)
+}
+
+pub(super) fn index_of_maximum(ty: Type) -> Kernel {
+    place_of(ty, "maximum", false)
+}
+
+fn place_of(ty: Type, what: &'static str, least: bool) -> Kernel {
+    if ty == Type::I32 {
+        function(move |call| place::<i32>(call, what, least))
+    } else if ty == Type::I64 {
+        function(move |call| place::<i64>(call, what, least))
+    } else if ty == Type::F32 {
+        function(move |call| place::<f32>(call, what, least))
+    } else {
+        function(move |call| place::<f64>(call, what, least))
+    }
+}
+
+/// Where the first of the least or greatest items stands; NaNs give way to numbers.
+fn place<T: ValueType + Copy + PartialOrd>(
+    call: &mut Call<'_>,
+    what: &'static str,
+    least: bool,
+) -> Result<(), Failure> {
+    let mut cells = Cells::new(call);
+    let lists = call.lists(0);
+    cells.fill(call, |i| {
+        let items = lists.slice::<T>(i).expect("the items have the signature's type");
+        let is_nan = |x: T| x.partial_cmp(&x).is_none();
+        let better = |a: T, b: T| {
+            let beyond = if least { a < b } else { a > b };
+            beyond || (is_nan(b) && !is_nan(a))
+        };
+        let found = (1..items.len())
+            .fold(0, |best, at| if better(items[at], items[best]) { at } else { best });
+        if items.is_empty() {
+            return Err(nothing(i, what));
+        }
+        Ok(i32::try_from(found).unwrap_or(i32::MAX))
+    })?;
+    cells.put(call);
+    Ok(())
+}
