@@ -170,7 +170,7 @@ def main():
     polynomial(
         "SIN_F32", "(sin r - r) / r^3 over z = r^2, |r| up to pi / 2",
         rest(lambda z: (mp.sin(root(z)) / root(z) - 1) / z, -one / 6),
-        lambda z: z / (mp.sin(root(z)) / root(z)), 0, (pi / 2 * mpf("1.0001")) ** 2, 4,
+        lambda z: z / (mp.sin(root(z)) / root(z)), 0, (pi / 2 * mpf("1.0001")) ** 2, 3,
     )
     s = ((root(mpf(2)) - 1) / (root(mpf(2)) + 1) * mpf("1.0001")) ** 2
     atanh_rest = lambda z: (mp.atanh(root(z)) / root(z) - 1) / z

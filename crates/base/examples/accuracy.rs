@@ -1,13 +1,18 @@
 //! Measures the elementary functions.
 //!
 //! `cargo run --release -p millstream-base --example accuracy` prints the largest error in ULP of
-//! each `f32` function, over every argument where it takes one, against that of `f64`. With
-//! `-- --dump` it prints arguments and results of the `f64` functions instead, for
+//! each `f32` function, over every argument where it takes one, against that of `f64`;
+//! names behind `--` choose some. With `-- --dump` it prints arguments and results of the `f64` functions instead, for
 //! `tools/accuracy.py`, which measures those with mpmath.
 
 use std::thread;
 
 use millstream_base::num;
+
+/// Whether this function was asked for on the command line, or none was.
+fn is_wanted(name: &str) -> bool {
+    std::env::args().len() == 1 || std::env::args().any(|arg| arg == name)
+}
 
 /// Elements computed at a time.
 const BLOCK: usize = 256;
@@ -107,6 +112,9 @@ fn measure_one(
     function: impl Fn(f32) -> f32 + Copy + Send,
     exact: impl Fn(f64) -> f64 + Copy + Send,
 ) {
+    if !is_wanted(name) {
+        return;
+    }
     let parts = thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let (worst, at) = thread::scope(|scope| {
         let workers: Vec<_> = (0..parts)
@@ -119,6 +127,9 @@ fn measure_one(
 }
 
 fn measure_two(name: &str, function: impl Fn(f32, f32) -> f32, exact: impl Fn(f64, f64) -> f64) {
+    if !is_wanted(name) {
+        return;
+    }
     let mut dice = Dice(1);
     let (mut worst, mut at) = (0.0, (0.0, 0.0));
     for _ in 0..100_000_000 {

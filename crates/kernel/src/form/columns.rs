@@ -31,7 +31,7 @@ pub(super) use storage::{Pools, Stored};
 pub use width::Width;
 
 /// Elements computed at a time, so that a few registers fit the first-level cache.
-pub(super) const CHUNK: usize = 2048;
+pub(super) const CHUNK: usize = 1024;
 
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;

@@ -5,11 +5,6 @@
 //! columns. Both therefore compute the same. Each lane lists the operations it has; a test runs
 //! all that [`Op::fits`] allows, so that none is forgotten.
 
-#![expect(
-    clippy::redundant_closure,
-    reason = "a closure is always inlined, a function handed over by its name only if it is small"
-)]
-
 use millstream_base::Lane;
 use millstream_base::num;
 
@@ -43,6 +38,17 @@ pub(super) trait Visit: Sized {
     ) -> Self::Output {
         self.binary(f)
     }
+}
+
+/// Calls a method of a visit with closures that are inlined wherever they are called: a function
+/// handed over by its name is so only if it is small.
+macro_rules! always {
+    ($visit:ident.$method:ident, $(|$($arg:ident: $type:ty),*| $result:expr),*) => {
+        $visit.$method($(
+            #[inline(always)]
+            |$($arg: $type),*| $result
+        ),*)
+    };
 }
 
 /// Hands `visit` the function of `op` on operands of lane `of` giving lane `to`.
@@ -84,54 +90,18 @@ pub(super) fn apply_pair<V: Visit>(
 #[inline]
 fn pair<T: FloatLane, V: Visit>(inner: Op, outer: Op, second: bool, v: V) -> V::Output {
     match (inner, outer, second) {
-        (Op::Add, Op::Add, _) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| (a + b) + c,
-        ),
-        (Op::Add, Op::Sub, false) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| (a + b) - c,
-        ),
-        (Op::Add, Op::Sub, true) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| c - (a + b),
-        ),
-        (Op::Add, Op::Mul, _) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| (a + b) * c,
-        ),
-        (Op::Sub, Op::Add, _) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| (a - b) + c,
-        ),
-        (Op::Sub, Op::Sub, false) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| (a - b) - c,
-        ),
-        (Op::Sub, Op::Sub, true) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| c - (a - b),
-        ),
-        (Op::Sub, Op::Mul, _) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| (a - b) * c,
-        ),
-        (Op::Mul, Op::Add, _) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| (a * b) + c,
-        ),
-        (Op::Mul, Op::Sub, false) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| (a * b) - c,
-        ),
-        (Op::Mul, Op::Sub, true) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| c - (a * b),
-        ),
-        (Op::Mul, Op::Mul, _) => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| (a * b) * c,
-        ),
+        (Op::Add, Op::Add, _) => always!(v.ternary, |a: T, b: T, c: T| (a + b) + c),
+        (Op::Add, Op::Sub, false) => always!(v.ternary, |a: T, b: T, c: T| (a + b) - c),
+        (Op::Add, Op::Sub, true) => always!(v.ternary, |a: T, b: T, c: T| c - (a + b)),
+        (Op::Add, Op::Mul, _) => always!(v.ternary, |a: T, b: T, c: T| (a + b) * c),
+        (Op::Sub, Op::Add, _) => always!(v.ternary, |a: T, b: T, c: T| (a - b) + c),
+        (Op::Sub, Op::Sub, false) => always!(v.ternary, |a: T, b: T, c: T| (a - b) - c),
+        (Op::Sub, Op::Sub, true) => always!(v.ternary, |a: T, b: T, c: T| c - (a - b)),
+        (Op::Sub, Op::Mul, _) => always!(v.ternary, |a: T, b: T, c: T| (a - b) * c),
+        (Op::Mul, Op::Add, _) => always!(v.ternary, |a: T, b: T, c: T| (a * b) + c),
+        (Op::Mul, Op::Sub, false) => always!(v.ternary, |a: T, b: T, c: T| (a * b) - c),
+        (Op::Mul, Op::Sub, true) => always!(v.ternary, |a: T, b: T, c: T| c - (a * b)),
+        (Op::Mul, Op::Mul, _) => always!(v.ternary, |a: T, b: T, c: T| (a * b) * c),
         _ => unfit(outer, T::LANE),
     }
 }
@@ -146,26 +116,11 @@ fn unfit(op: Op, of: Lane) -> ! {
 #[inline]
 fn convert<A: Stored, V: Visit>(to: Lane, v: V) -> V::Output {
     match to {
-        Lane::Bool => v.unary(
-            #[inline(always)]
-            |a: A| a.to_bool(),
-        ),
-        Lane::I32 => v.unary(
-            #[inline(always)]
-            |a: A| a.to_i32(),
-        ),
-        Lane::I64 => v.unary(
-            #[inline(always)]
-            |a: A| a.to_i64(),
-        ),
-        Lane::F32 => v.unary(
-            #[inline(always)]
-            |a: A| a.to_f32(),
-        ),
-        Lane::F64 => v.unary(
-            #[inline(always)]
-            |a: A| a.to_f64(),
-        ),
+        Lane::Bool => always!(v.unary, |a: A| a.to_bool()),
+        Lane::I32 => always!(v.unary, |a: A| a.to_i32()),
+        Lane::I64 => always!(v.unary, |a: A| a.to_i64()),
+        Lane::F32 => always!(v.unary, |a: A| a.to_f32()),
+        Lane::F64 => always!(v.unary, |a: A| a.to_f64()),
     }
 }
 
@@ -180,26 +135,11 @@ fn choose<A: Stored, V: Visit>(v: V) -> V::Output {
 #[inline]
 fn on_bool<V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
     match op {
-        Op::And => v.binary(
-            #[inline(always)]
-            |a: bool, b: bool| a & b,
-        ),
-        Op::Or => v.binary(
-            #[inline(always)]
-            |a: bool, b: bool| a | b,
-        ),
-        Op::Xor | Op::Ne => v.binary(
-            #[inline(always)]
-            |a: bool, b: bool| a ^ b,
-        ),
-        Op::Eq => v.binary(
-            #[inline(always)]
-            |a: bool, b: bool| !(a ^ b),
-        ),
-        Op::Not => v.unary(
-            #[inline(always)]
-            |a: bool| !a,
-        ),
+        Op::And => always!(v.binary, |a: bool, b: bool| a & b),
+        Op::Or => always!(v.binary, |a: bool, b: bool| a | b),
+        Op::Xor | Op::Ne => always!(v.binary, |a: bool, b: bool| a ^ b),
+        Op::Eq => always!(v.binary, |a: bool, b: bool| !(a ^ b)),
+        Op::Not => always!(v.unary, |a: bool| !a),
         Op::Select => choose::<bool, V>(v),
         Op::Convert => convert::<bool, V>(to, v),
         _ => unfit(op, Lane::Bool),
@@ -218,14 +158,8 @@ fn on_integer<T: IntegerLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
         Op::Neg => v.unary(T::neg),
         Op::Abs => v.unary(T::abs),
         Op::Sign => v.unary(T::sign),
-        Op::Min => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a.min(b),
-        ),
-        Op::Max => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a.max(b),
-        ),
+        Op::Min => always!(v.binary, |a: T, b: T| a.min(b)),
+        Op::Max => always!(v.binary, |a: T, b: T| a.max(b)),
         Op::And => v.binary(T::and),
         Op::Or => v.binary(T::or),
         Op::Xor => v.binary(T::xor),
@@ -236,30 +170,12 @@ fn on_integer<T: IntegerLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
         Op::CountOnes => v.unary(T::ones),
         Op::LeadingZeros => v.unary(T::leading),
         Op::TrailingZeros => v.unary(T::trailing),
-        Op::Eq => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a == b,
-        ),
-        Op::Ne => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a != b,
-        ),
-        Op::Lt => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a < b,
-        ),
-        Op::Le => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a <= b,
-        ),
-        Op::Gt => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a > b,
-        ),
-        Op::Ge => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a >= b,
-        ),
+        Op::Eq => always!(v.binary, |a: T, b: T| a == b),
+        Op::Ne => always!(v.binary, |a: T, b: T| a != b),
+        Op::Lt => always!(v.binary, |a: T, b: T| a < b),
+        Op::Le => always!(v.binary, |a: T, b: T| a <= b),
+        Op::Gt => always!(v.binary, |a: T, b: T| a > b),
+        Op::Ge => always!(v.binary, |a: T, b: T| a >= b),
         Op::Select => choose::<T, V>(v),
         Op::Convert => convert::<T, V>(to, v),
         Op::Bitcast => v.unary(<T as IntegerLane>::cast),
@@ -270,126 +186,44 @@ fn on_integer<T: IntegerLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
 #[inline]
 fn on_float<T: FloatLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
     match op {
-        Op::Add => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a + b,
-        ),
-        Op::Sub => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a - b,
-        ),
-        Op::Mul => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a * b,
-        ),
-        Op::Div => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a / b,
-        ),
-        Op::Rem => v.binary_with_rare(
-            #[inline(always)]
+        Op::Add => always!(v.binary, |a: T, b: T| a + b),
+        Op::Sub => always!(v.binary, |a: T, b: T| a - b),
+        Op::Mul => always!(v.binary, |a: T, b: T| a * b),
+        Op::Div => always!(v.binary, |a: T, b: T| a / b),
+        Op::Rem => always!(
+            v.binary_with_rare,
             |a: T, b: T| num::rem(a, b),
-            #[inline(always)]
             |a: T, b: T| T::rem_usual(a, b),
-            #[inline(always)]
-            |a: T, b: T| T::rem_is_rare(a, b),
+            |a: T, b: T| T::rem_is_rare(a, b)
         ),
-        Op::RemEuclid => v.binary_with_rare(
-            #[inline(always)]
+        Op::RemEuclid => always!(
+            v.binary_with_rare,
             |a: T, b: T| num::rem_euclid(a, b),
-            #[inline(always)]
             |a: T, b: T| num::rem_euclid_usual(a, b),
-            #[inline(always)]
-            |a: T, b: T| T::rem_is_rare(a, b),
+            |a: T, b: T| T::rem_is_rare(a, b)
         ),
-        Op::Neg => v.unary(
-            #[inline(always)]
-            |a: T| -a,
-        ),
-        Op::Abs => v.unary(
-            #[inline(always)]
-            |a: T| num::abs(a),
-        ),
-        Op::Sign => v.unary(
-            #[inline(always)]
-            |a: T| num::sign(a),
-        ),
-        Op::Min => v.binary(
-            #[inline(always)]
-            |a: T, b: T| num::min(a, b),
-        ),
-        Op::Max => v.binary(
-            #[inline(always)]
-            |a: T, b: T| num::max(a, b),
-        ),
-        Op::Sqrt => v.unary(
-            #[inline(always)]
-            |a: T| num::sqrt(a),
-        ),
-        Op::Floor => v.unary(
-            #[inline(always)]
-            |a: T| num::floor(a),
-        ),
-        Op::Ceil => v.unary(
-            #[inline(always)]
-            |a: T| num::ceil(a),
-        ),
-        Op::Trunc => v.unary(
-            #[inline(always)]
-            |a: T| num::trunc(a),
-        ),
-        Op::Round => v.unary(
-            #[inline(always)]
-            |a: T| num::round(a),
-        ),
-        Op::RoundEven => v.unary(
-            #[inline(always)]
-            |a: T| num::round_even(a),
-        ),
-        Op::Fract => v.unary(
-            #[inline(always)]
-            |a: T| num::fract(a),
-        ),
-        Op::Fma => v.ternary(
-            #[inline(always)]
-            |a: T, b: T, c: T| num::fma(a, b, c),
-        ),
-        Op::Copysign => v.binary(
-            #[inline(always)]
-            |a: T, b: T| num::copysign(a, T::canonical(b)),
-        ),
-        Op::Eq => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a == b,
-        ),
-        Op::Ne => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a != b,
-        ),
-        Op::Lt => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a < b,
-        ),
-        Op::Le => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a <= b,
-        ),
-        Op::Gt => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a > b,
-        ),
-        Op::Ge => v.binary(
-            #[inline(always)]
-            |a: T, b: T| a >= b,
-        ),
-        Op::IsNan => v.unary(
-            #[inline(always)]
-            |a: T| T::nan(a),
-        ),
-        Op::IsFinite => v.unary(
-            #[inline(always)]
-            |a: T| T::finite(a),
-        ),
+        Op::Neg => always!(v.unary, |a: T| -a),
+        Op::Abs => always!(v.unary, |a: T| num::abs(a)),
+        Op::Sign => always!(v.unary, |a: T| num::sign(a)),
+        Op::Min => always!(v.binary, |a: T, b: T| num::min(a, b)),
+        Op::Max => always!(v.binary, |a: T, b: T| num::max(a, b)),
+        Op::Sqrt => always!(v.unary, |a: T| num::sqrt(a)),
+        Op::Floor => always!(v.unary, |a: T| num::floor(a)),
+        Op::Ceil => always!(v.unary, |a: T| num::ceil(a)),
+        Op::Trunc => always!(v.unary, |a: T| num::trunc(a)),
+        Op::Round => always!(v.unary, |a: T| num::round(a)),
+        Op::RoundEven => always!(v.unary, |a: T| num::round_even(a)),
+        Op::Fract => always!(v.unary, |a: T| num::fract(a)),
+        Op::Fma => always!(v.ternary, |a: T, b: T, c: T| num::fma(a, b, c)),
+        Op::Copysign => always!(v.binary, |a: T, b: T| num::copysign(a, T::canonical(b))),
+        Op::Eq => always!(v.binary, |a: T, b: T| a == b),
+        Op::Ne => always!(v.binary, |a: T, b: T| a != b),
+        Op::Lt => always!(v.binary, |a: T, b: T| a < b),
+        Op::Le => always!(v.binary, |a: T, b: T| a <= b),
+        Op::Gt => always!(v.binary, |a: T, b: T| a > b),
+        Op::Ge => always!(v.binary, |a: T, b: T| a >= b),
+        Op::IsNan => always!(v.unary, |a: T| T::nan(a)),
+        Op::IsFinite => always!(v.unary, |a: T| T::finite(a)),
         Op::Select => choose::<T, V>(v),
         Op::Convert => convert::<T, V>(to, v),
         Op::Bitcast => v.unary(<T as FloatLane>::cast),
@@ -400,110 +234,41 @@ fn on_float<T: FloatLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
 #[inline]
 fn elementary<T: FloatLane, V: Visit>(op: Op, v: V) -> V::Output {
     match op {
-        Op::Sin => v.unary_with_rare(
-            #[inline(always)]
-            |a: T| num::sin(a),
-            #[inline(always)]
-            |a: T| T::sin_usual(a),
-            #[inline(always)]
-            |a: T| T::angle_is_rare(a),
-        ),
-        Op::Cos => v.unary_with_rare(
-            #[inline(always)]
-            |a: T| num::cos(a),
-            #[inline(always)]
-            |a: T| T::cos_usual(a),
-            #[inline(always)]
-            |a: T| T::angle_is_rare(a),
-        ),
-        Op::Tan => v.unary_with_rare(
-            #[inline(always)]
-            |a: T| num::tan(a),
-            #[inline(always)]
-            |a: T| T::tan_usual(a),
-            #[inline(always)]
-            |a: T| T::angle_is_rare(a),
-        ),
-        Op::Asin => v.unary(
-            #[inline(always)]
-            |a: T| num::asin(a),
-        ),
-        Op::Acos => v.unary(
-            #[inline(always)]
-            |a: T| num::acos(a),
-        ),
-        Op::Atan => v.unary(
-            #[inline(always)]
-            |a: T| num::atan(a),
-        ),
-        Op::Atan2 => v.binary(
-            #[inline(always)]
-            |a: T, b: T| num::atan2(a, b),
-        ),
-        Op::Sinh => v.unary(
-            #[inline(always)]
-            |a: T| num::sinh(a),
-        ),
-        Op::Cosh => v.unary(
-            #[inline(always)]
-            |a: T| num::cosh(a),
-        ),
-        Op::Tanh => v.unary(
-            #[inline(always)]
-            |a: T| num::tanh(a),
-        ),
-        Op::Asinh => v.unary(
-            #[inline(always)]
-            |a: T| num::asinh(a),
-        ),
-        Op::Acosh => v.unary(
-            #[inline(always)]
-            |a: T| num::acosh(a),
-        ),
-        Op::Atanh => v.unary(
-            #[inline(always)]
-            |a: T| num::atanh(a),
-        ),
-        Op::Exp => v.unary(
-            #[inline(always)]
-            |a: T| num::exp(a),
-        ),
-        Op::Exp2 => v.unary(
-            #[inline(always)]
-            |a: T| num::exp2(a),
-        ),
-        Op::ExpM1 => v.unary(
-            #[inline(always)]
-            |a: T| num::exp_m1(a),
-        ),
-        Op::Ln => v.unary(
-            #[inline(always)]
-            |a: T| num::ln(a),
-        ),
-        Op::Ln1p => v.unary(
-            #[inline(always)]
-            |a: T| num::ln_1p(a),
-        ),
-        Op::Log2 => v.unary(
-            #[inline(always)]
-            |a: T| num::log2(a),
-        ),
-        Op::Log10 => v.unary(
-            #[inline(always)]
-            |a: T| num::log10(a),
-        ),
-        Op::Pow => v.binary(
-            #[inline(always)]
-            |a: T, b: T| num::pow(a, b),
-        ),
-        Op::Cbrt => v.unary(
-            #[inline(always)]
-            |a: T| num::cbrt(a),
-        ),
-        Op::Hypot => v.binary(
-            #[inline(always)]
-            |a: T, b: T| num::hypot(a, b),
-        ),
+        Op::Sin => {
+            always!(v.unary_with_rare, |a: T| num::sin(a), |a: T| T::sin_usual(a), |a: T| {
+                T::angle_is_rare(a)
+            })
+        }
+        Op::Cos => {
+            always!(v.unary_with_rare, |a: T| num::cos(a), |a: T| T::cos_usual(a), |a: T| {
+                T::angle_is_rare(a)
+            })
+        }
+        Op::Tan => {
+            always!(v.unary_with_rare, |a: T| num::tan(a), |a: T| T::tan_usual(a), |a: T| {
+                T::angle_is_rare(a)
+            })
+        }
+        Op::Asin => always!(v.unary, |a: T| num::asin(a)),
+        Op::Acos => always!(v.unary, |a: T| num::acos(a)),
+        Op::Atan => always!(v.unary, |a: T| num::atan(a)),
+        Op::Atan2 => always!(v.binary, |a: T, b: T| num::atan2(a, b)),
+        Op::Sinh => always!(v.unary, |a: T| num::sinh(a)),
+        Op::Cosh => always!(v.unary, |a: T| num::cosh(a)),
+        Op::Tanh => always!(v.unary, |a: T| num::tanh(a)),
+        Op::Asinh => always!(v.unary, |a: T| num::asinh(a)),
+        Op::Acosh => always!(v.unary, |a: T| num::acosh(a)),
+        Op::Atanh => always!(v.unary, |a: T| num::atanh(a)),
+        Op::Exp => always!(v.unary, |a: T| num::exp(a)),
+        Op::Exp2 => always!(v.unary, |a: T| num::exp2(a)),
+        Op::ExpM1 => always!(v.unary, |a: T| num::exp_m1(a)),
+        Op::Ln => always!(v.unary, |a: T| num::ln(a)),
+        Op::Ln1p => always!(v.unary, |a: T| num::ln_1p(a)),
+        Op::Log2 => always!(v.unary, |a: T| num::log2(a)),
+        Op::Log10 => always!(v.unary, |a: T| num::log10(a)),
+        Op::Pow => always!(v.binary, |a: T, b: T| num::pow(a, b)),
+        Op::Cbrt => always!(v.unary, |a: T| num::cbrt(a)),
+        Op::Hypot => always!(v.binary, |a: T, b: T| num::hypot(a, b)),
         _ => unfit(op, T::LANE),
     }
 }
