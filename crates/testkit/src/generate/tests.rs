@@ -1,3 +1,5 @@
+//! Generated cases are well typed and shrink.
+
 use std::collections::BTreeMap;
 
 use proptest::strategy::ValueTree;

@@ -1,3 +1,5 @@
+//! The model on cases computed by hand.
+
 use std::sync::Arc;
 
 use millstream_base::{Feature, Type};
