@@ -177,6 +177,29 @@ fn side_by_side(work: &Workload, n: usize, mut loops: Option<&mut Loops>) {
     println!("{name:8} {:12.2} {:12.2} {ratio:8.3}", ours * 1e3, theirs * 1e3);
 }
 
+/// Nanoseconds of a call on single values.
+fn on_lanes(work: &Workload, calls: usize) -> f64 {
+    let request = Request::new();
+    let prepared = one_core().prepare(&work.plan, &request).expect("the request fits");
+    let mut prepared = prepared.expect("the plan is made of forms");
+    let lanes = work
+        .plan
+        .inputs
+        .as_slice()
+        .iter()
+        .map(|input| input.ty.lanes().map_or(0, |(_, n)| usize::from(n)));
+    let inputs: Vec<u64> =
+        (0..lanes.sum::<usize>()).map(|i| u64::from(at(0, i as u32).to_bits())).collect();
+    let mut out = [0];
+    let mut run = || {
+        let all = seconds(|| {
+            (0..calls).for_each(|_| prepared.run_lanes(divan::black_box(&inputs), &mut out));
+        });
+        all / calls as f64 * 1e9
+    };
+    median((0..ROUNDS).map(|_| run()).collect())
+}
+
 fn details(graph: fn(usize) -> Workload, n: usize) {
     let Workload { name, plan, request, n_nodes } = graph(n);
     let many = |workload: &Workload, n: usize, calls: usize| {
@@ -188,7 +211,7 @@ fn details(graph: fn(usize) -> Workload, n: usize) {
         run();
         median((0..ROUNDS).map(|_| run()).collect()) / (calls * n) as f64 * 1e9
     };
-    let one = many(&graph(1), 1, 20_000);
+    let one = on_lanes(&graph(1), 20_000);
     let few = many(&graph(1000), 1000, 500);
     let most = many(&graph(1_000_000), 1_000_000, 3);
     println!(
