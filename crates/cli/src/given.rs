@@ -4,7 +4,7 @@ use std::path::Path;
 
 use millstream::parts::base::literal::{LiteralError, from_json};
 use millstream::{Given, Limits, Type, Value};
-use millstream_io::{ColumnChoice, read_column};
+use millstream_io::{ColumnChoice, Format, TableReader, read_column};
 use serde_json::Value as Json;
 
 use crate::outcome::{Exit, Message, Stop};
@@ -54,6 +54,24 @@ fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
         };
         Stop::new(Exit::Usage, format!("`{name}`: {error}"), Some(help))
     })
+}
+
+/// The reader of a column of a file whose rows are read as they are asked for; `None` for anything
+/// else.
+pub(crate) fn open(
+    at: Assignment<'_>,
+    ty: Type,
+    limits: &Limits,
+) -> Result<Option<TableReader>, Stop> {
+    let Some(place) = at.value.strip_prefix('@') else { return Ok(None) };
+    let (file, column) = split_place(place);
+    let path = Path::new(file);
+    if !Format::of_path(path).is_ok_and(Format::is_read_in_blocks) || ty.element().is_some() {
+        return Ok(None);
+    }
+    let choice = ColumnChoice { column, otherwise: at.name, ty: Some(ty) };
+    let reader = TableReader::open_column(path, None, choice, limits);
+    reader.map(Some).map_err(|error| Stop::data(Exit::Wrong, &error))
 }
 
 /// The file of a value that is a column of one.

@@ -16,10 +16,12 @@ mod nodes;
 mod outcome;
 mod plot;
 mod problems;
+mod progress;
 mod run;
 mod save;
 mod show;
 mod stats;
+mod stream;
 mod summary;
 mod terminal;
 
@@ -79,7 +81,18 @@ Exit codes:
   2  wrong usage
   3  an evaluation failed or exceeded its budget";
 
+/// Says nothing of panics that a reader of files turns into errors.
+fn hush_decoders() {
+    let report_panic = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !millstream_io::is_decoding() {
+            report_panic(info);
+        }
+    }));
+}
+
 fn main() -> ExitCode {
+    hush_decoders();
     let verb = Cli::parse().verb;
     let done = match &verb {
         Verb::Run(args) => run::run(args),

@@ -15,11 +15,13 @@ use millstream::{
 };
 
 use crate::document::{compile, read};
-use crate::given::{assignment, file_of, given};
+use crate::given::{assignment, file_of, given, open};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::outcome::{Exit, Message, Stop, in_flags};
+use crate::progress::Progress;
 use crate::show::{self, Moments};
+use crate::stream::{self, Source, Stream};
 use crate::terminal::{self, tell, visible};
 use crate::{save, stats};
 
@@ -33,8 +35,9 @@ Examples:
   millstream run examples/echo.mill.json --frame 1..48 --format json
 
 Values are JSON: 1.5, [1, 2, 3], true. Text needs no quotes. @FILE takes the column that is called
-like the input, or the only one, of a csv, json, npy, obj or ply file; @FILE:COLUMN takes another.
-Columns x, y and z of a csv file, or p.x, p.y and p.z, make a vec3.";
+like the input, or the only one, of a csv, json, npy, parquet, arrow, obj, ply or glTF file;
+@FILE:COLUMN takes another. Columns x, y and z of a table, or p.x, p.y and p.z, make a vec3. With
+--save, tables may be larger than memory.";
 
 /// Evaluate a graph
 #[derive(clap::Args)]
@@ -61,9 +64,13 @@ pub(crate) struct Args {
     /// Compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
-    /// Write the outputs as columns of a csv, json, npy, obj or ply file
+    /// Write the outputs as columns of a csv, json, npy, parquet, arrow, obj or ply file
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    /// With --save: rows that are read, evaluated and written at once, where the graph allows it
+    #[arg(long, value_name = "ROWS", default_value_t = 1 << 16,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    block: u32,
     /// Which evaluator runs the graph; all give the same bits
     #[arg(long, value_enum, default_value = "lazy")]
     evaluator: EvaluatorName,
@@ -119,7 +126,6 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let engine = Engine::new().with_limits(limits.clone());
     let text = read(&args.graph, limits.document_bytes)?;
     let program = compile(&engine, &text)?;
-    let request = request(args, &program, limits, started)?;
     if let Some(path) = &args.save {
         save::allowed(path, &sources(args))?;
     }
@@ -131,7 +137,19 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         EvaluatorName::Lazy => &Lazy,
         EvaluatorName::Chunked => &chunked,
     };
+    if let Some(path) = &args.save
+        && let Some((sources, outputs)) = in_blocks(args, &program, &limits)?
+    {
+        let given = request(args, &program, limits, started, Files::Later)?;
+        let n_block = args.block as usize;
+        let program = &program;
+        let stream = Stream { program, evaluator, request: given, outputs, sources, n_block };
+        return stream.run(path);
+    }
+    let request = request(args, &program, limits, started, Files::Now)?;
+    let progress = Progress::start(None);
     let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
+    drop(progress);
     let moments = moments_of(args, program.plan().fps);
     report_failures(&answer);
     let failed = answer.outputs.iter().any(|output| output.value.is_none());
@@ -174,12 +192,55 @@ fn moments_of(args: &Args, fps: f64) -> Option<Moments> {
     }
 }
 
+/// When the files of inputs are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Files {
+    Now,
+    /// Block by block, by somebody else.
+    Later,
+}
+
+/// The columns and outputs of a run that goes block by block.
+type InBlocks = (Vec<Source>, Vec<usize>);
+
+/// What there is for a run that goes block by block, if it can: all files are read in blocks, and
+/// outputs have a row per element and need not know all of them.
+fn in_blocks(args: &Args, program: &Program, limits: &Limits) -> Result<Option<InBlocks>, Stop> {
+    let plan = program.plan();
+    let named = args.outputs.iter().map(|name| plan.output_named(name));
+    let outputs: Option<Vec<usize>> = if args.outputs.is_empty() {
+        Some((0..plan.outputs.len()).collect())
+    } else {
+        named.collect()
+    };
+    let Some(outputs) = outputs else { return Ok(None) };
+    let is_plain = args.count.is_none()
+        && !args.stats
+        && args.format == Format::Text
+        && moments_of(args, plan.fps).is_none()
+        && !args.features.iter().any(|text| text.contains("=@"));
+    if !is_plain || !stream::is_local(program, &outputs) {
+        return Ok(None);
+    }
+    let mut sources: Vec<Source> = Vec::new();
+    for text in args.inputs.iter().filter(|text| text.contains("=@")) {
+        let at = assignment("--in", text)?;
+        let input = program.inputs().iter().find(|input| &*input.name == at.name);
+        let is_twice = sources.iter().any(|source| source.input == at.name);
+        let Some(input) = input.filter(|_| !is_twice) else { return Ok(None) };
+        let Some(reader) = open(at, input.ty, limits)? else { return Ok(None) };
+        sources.push(Source { input: at.name.to_owned(), reader });
+    }
+    Ok((!sources.is_empty()).then_some((sources, outputs)))
+}
+
 /// The request that the flags make; all wrong flags at once.
 fn request(
     args: &Args,
     program: &Program,
     limits: Limits,
     started: Instant,
+    files: Files,
 ) -> Result<Request, Stop> {
     let mut request = Request::new();
     let mut messages = Vec::new();
@@ -208,6 +269,9 @@ fn request(
         return Err(Stop::all(Exit::Usage, messages));
     }
     for (at, ty) in assigned {
+        if files == Files::Later && at.value.starts_with('@') {
+            continue;
+        }
         request = match given(at, ty, &limits)? {
             Given::One(value) => request.set(at.name, value),
             Given::PerIndex(column) => request.column(at.name, column),
@@ -332,7 +396,7 @@ fn message_of(error: &RequestError) -> Message {
     Message { text: error.to_string(), help: Some(help) }
 }
 
-fn report_failures(answer: &Answer) {
+pub(crate) fn report_failures(answer: &Answer) {
     let style = terminal::of_stderr();
     for failure in &answer.failures {
         tell(&format!("{} {}\n", style.error("error:"), visible(&failure.to_string())));

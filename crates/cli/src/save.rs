@@ -75,16 +75,23 @@ pub(crate) fn save(path: &Path, answer: &Answer, moments: Option<&Moments>) -> R
         start = end;
     }
     writer.finish().map_err(|error| stop(&error))?;
-    let plural = if n_rows == 1 { "" } else { "s" };
-    tell(&format!("saved {n_rows} row{plural} to {}\n", path.display()));
+    saved(path, n_rows);
     Ok(())
 }
 
-fn stop(error: &IoError) -> Stop {
+/// Tells the user what was written.
+pub(crate) fn saved(path: &Path, n_rows: usize) {
+    let plural = if n_rows == 1 { "" } else { "s" };
+    tell(&format!("saved {n_rows} row{plural} to {}\n", path.display()));
+}
+
+/// Ends the verb because a file could not be written.
+pub(crate) fn stop(error: &IoError) -> Stop {
     match error {
         IoError::UnknownFormat { .. }
         | IoError::CannotWrite { .. }
         | IoError::CannotWriteTable { .. }
+        | IoError::NotBuilt { .. }
         | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error),
         _ => Stop::data(Exit::Failed, error),
     }

@@ -8,6 +8,7 @@ mod import;
 mod nodes;
 mod run;
 mod save;
+mod stream;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,0 +1,164 @@
+//! `run --save` in blocks: columns are read, evaluated and written some rows at a time, so that
+//! tables may be larger than memory.
+//!
+//! That is possible if no output needs to know all elements at once. `index` counts on from block
+//! to block, so the result is the same as that of one evaluation, bit for bit.
+
+use std::path::Path;
+
+use millstream::parts::base::feature::Aspect;
+use millstream::{Answer, Column, Evaluator, Feature, Given, Program, Request, RequestError};
+use millstream_io::{ColumnSpec, TableReader, TableWriter, WriteOptions};
+
+use crate::outcome::{Exit, Message, Stop};
+use crate::progress::Progress;
+use crate::run::{refused, report_failures};
+use crate::save::{saved, stop};
+
+/// An input and the file in which its values are.
+pub(crate) struct Source {
+    pub(crate) input: String,
+    pub(crate) reader: TableReader,
+}
+
+/// What is evaluated block by block.
+pub(crate) struct Stream<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) evaluator: &'a dyn Evaluator,
+    /// Everything but the columns.
+    pub(crate) request: Request,
+    /// Positions of the outputs.
+    pub(crate) outputs: Vec<usize>,
+    pub(crate) sources: Vec<Source>,
+    /// Rows of a block.
+    pub(crate) n_block: usize,
+}
+
+/// Whether outputs can be computed without knowing all elements.
+pub(crate) fn is_local(program: &Program, outputs: &[usize]) -> bool {
+    let plan = program.plan();
+    outputs.iter().all(|output| {
+        let step = &plan.steps[plan.outputs[*output].source.step];
+        plan.needs.of(plan.needs_of(step)).all(|need| match need.aspect {
+            Aspect::Value => need.level == 0,
+            Aspect::Extent => need.feature != Feature::Index && need.level == 0,
+        })
+    })
+}
+
+impl Stream<'_> {
+    /// Reads, evaluates and writes; the file is as it was unless all of it succeeds.
+    pub(crate) fn run(mut self, path: &Path) -> Result<Exit, Stop> {
+        let plan = self.program.plan();
+        let outputs = self.outputs.iter().map(|output| &plan.outputs[*output]);
+        let specs = outputs.map(|output| ColumnSpec::new(&output.name, output.ty)).collect();
+        let mut writer = TableWriter::create(path, None, WriteOptions::default(), specs)
+            .map_err(|e| stop(&e))?;
+        let progress = Progress::start(self.sources[0].reader.n_rows());
+        let mut n_done = 0_usize;
+        loop {
+            let (n_rows, columns) = self.block(n_done)?;
+            if n_rows == 0 && n_done > 0 {
+                break;
+            }
+            let mut answer = self.evaluate(n_done, n_rows, columns)?;
+            let failed = answer.outputs.iter().any(|output| output.value.is_none());
+            if failed || !answer.failures.is_empty() {
+                drop(progress);
+                shift(&mut answer, n_done);
+                report_failures(&answer);
+                if failed {
+                    eprintln!("{} is not written, because an output has no value", path.display());
+                }
+                return Ok(Exit::Failed);
+            }
+            let full = |series| answer.full_column(series);
+            let values = answer.outputs.iter().filter_map(|output| output.value.as_ref());
+            let block: Vec<Column> = values.map(full).collect();
+            writer.write_rows(&block).map_err(|error| stop(&error))?;
+            n_done += n_rows;
+            progress.rows(n_done as u64);
+            if n_rows < self.n_block {
+                break;
+            }
+        }
+        writer.finish().map_err(|error| stop(&error))?;
+        drop(progress);
+        saved(path, n_done);
+        Ok(Exit::Done)
+    }
+
+    /// The next rows of all inputs, which must be as many of each.
+    fn block(&mut self, n_done: usize) -> Result<(usize, Vec<(String, Column)>), Stop> {
+        let mut columns: Vec<(String, Column)> = Vec::new();
+        for source in &mut self.sources {
+            let column = next(source, self.n_block)?;
+            columns.push((source.input.clone(), column));
+        }
+        let n_rows = columns[0].1.len();
+        if columns.iter().all(|(_, column)| column.len() == n_rows) {
+            return Ok((n_rows, columns));
+        }
+        // The message names the whole lengths, as that of an evaluation at once does.
+        let mut lengths = Vec::new();
+        for (source, (_, column)) in self.sources.iter_mut().zip(columns) {
+            let mut length = n_done + column.len();
+            let mut last = column.len();
+            while last == self.n_block {
+                last = next(source, self.n_block)?.len();
+                length += last;
+            }
+            lengths.push(length);
+        }
+        let other = lengths.iter().position(|length| *length != lengths[0]).unwrap_or(0);
+        let error = RequestError::Length {
+            name: self.sources[other].input.clone(),
+            axis: "index",
+            found: lengths[other],
+            expected: lengths[0],
+            because: format!("`{}`", self.sources[0].input),
+        };
+        Err(Stop::all(Exit::Wrong, vec![Message::of(&error)]))
+    }
+
+    fn evaluate(
+        &self,
+        n_done: usize,
+        n_rows: usize,
+        columns: Vec<(String, Column)>,
+    ) -> Result<Answer, Stop> {
+        let mut request = self.request.clone();
+        for (name, column) in columns {
+            request = request.column(name, column);
+        }
+        let plan = self.program.plan();
+        if plan.required().any(|need| need.feature == Feature::Index) {
+            let (Ok(start), Ok(_)) = (i32::try_from(n_done), i32::try_from(n_done + n_rows)) else {
+                let text = format!("`index` counts to {}, and there are more rows", i32::MAX);
+                return Err(Stop::new(Exit::Failed, text, None));
+            };
+            let index: Column = (0..n_rows as i32).map(|i| start + i).collect();
+            request = request.feature(Feature::Index, Given::PerIndex(index));
+        }
+        self.program.run_with(self.evaluator, &request).map_err(|error| refused(&error))
+    }
+}
+
+fn next(source: &mut Source, n_rows: usize) -> Result<Column, Stop> {
+    let ty = source.reader.columns().first().map(|column| column.ty);
+    let block = source.reader.next_block(n_rows).map_err(|e| Stop::data(Exit::Wrong, &e))?;
+    let column = block.and_then(|block| block.into_columns().into_iter().next());
+    Ok(match column {
+        Some((_, column)) => column,
+        None => Column::empty(ty.expect("one column was asked for, so there is one")),
+    })
+}
+
+/// Counts failing elements from the start of the table.
+fn shift(answer: &mut Answer, n_done: usize) {
+    for (axis, position) in answer.failures.iter_mut().flat_map(|failure| &mut failure.cell) {
+        if *axis == "index" {
+            *position += n_done;
+        }
+    }
+}

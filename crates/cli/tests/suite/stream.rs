@@ -1,0 +1,134 @@
+//! Tables in blocks: the same files as of one evaluation, and nothing of a run that fails.
+
+use expect_test::expect;
+
+use crate::{expect_seen, file, new_file, seen};
+
+/// Reads a column, an index and one value.
+const COUNTING: &str = r#"{
+  "millstream": 1, "name": "counting",
+  "inputs": {
+    "x": { "type": "f32", "default": 0.0 },
+    "y": { "type": "i32", "default": 3 }
+  },
+  "outputs": {
+    "sum": { "type": "f32", "from": "sum.value" },
+    "item": { "type": "f32", "from": "item.value" },
+    "constant": { "type": "i32", "from": "twice.value" }
+  },
+  "nodes": {
+    "index": { "type": "context.index" },
+    "twice": { "type": "math.expression", "set": { "text": "y + y" }, "in": { "y": { "input": "y" } } },
+    "sum": { "type": "math.expression", "set": { "text": "x * 0.1 + i" },
+             "in": { "x": { "input": "x" }, "i": { "from": "index.value" } } },
+    "items": { "type": "list.of", "in": { "items": [{ "value": 7 }, { "value": 8 }, { "value": 9 }] } },
+    "item": { "type": "list.get", "in": { "list": { "from": "items.value" }, "index": { "from": "index.value" } } }
+  }
+}"#;
+
+fn numbers(n: usize) -> String {
+    let rows = (0..n).map(|i| format!("{}\n", i as f32 * 0.37));
+    format!("x\n{}", rows.collect::<String>())
+}
+
+/// What is saved, in blocks of so many rows; at once for `None`, as `--stats` asks for.
+fn saved(arguments: &[&str], extension: &str, block: Option<&str>) -> Vec<u8> {
+    let path = new_file(&format!("block_{}.{extension}", block.unwrap_or("none")));
+    let name = path.display().to_string();
+    let how = block.map_or(vec!["--stats"], |rows| vec!["--block", rows]);
+    let all = [&["run"], arguments, &["--save", &name], &how].concat();
+    let text = seen(&all);
+    std::fs::read(&path).unwrap_or_else(|_| panic!("not written:\n{text}"))
+}
+
+#[test]
+fn blocks_give_the_same_file_as_one_evaluation() {
+    let graph = file("counting.mill.json", COUNTING);
+    let x = file("counting.csv", &numbers(10));
+    for format in ["csv", "parquet", "npy", "arrow"] {
+        let given = match format {
+            "csv" => format!("x=@{x}"),
+            _ => {
+                // The same numbers in another format.
+                let path = new_file(&format!("counting.{format}"));
+                let copied = path.display().to_string();
+                let given = format!("x=@{x}");
+                seen(&["run", &graph, "--in", &given, "--out", "sum", "--save", &copied]);
+                format!("x=@{copied}")
+            }
+        };
+        let arguments = [graph.as_str(), "--in", &given, "--out", "sum", "--out", "constant"];
+        for extension in ["csv", "parquet", "arrow"] {
+            let whole = saved(&arguments, extension, None);
+            for block in ["1", "3", "10", "1000"] {
+                assert!(
+                    saved(&arguments, extension, Some(block)) == whole,
+                    "{format} to {extension} by {block}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_graph_that_needs_all_elements_gets_them() {
+    let graph = file(
+        "mean.mill.json",
+        r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 0.0 } },
+             "outputs": { "n": { "type": "i32", "from": "n.value" } },
+             "nodes": { "n": { "type": "context.count" } } }"#,
+    );
+    let x = format!("x=@{}", file("mean.csv", &numbers(5)));
+    let text = saved(&[&graph, "--in", &x], "csv", Some("2"));
+    assert_eq!(String::from_utf8_lossy(&text), "n\n5\n5\n5\n5\n5\n");
+}
+
+#[test]
+fn an_element_that_fails_is_counted_from_the_start_and_nothing_is_written() {
+    let graph = file("failing.mill.json", COUNTING);
+    let x = format!("x=@{}", file("failing.csv", &numbers(8)));
+    let path = new_file("failing.out.csv");
+    let name = path.display().to_string();
+    let of = |how: &[&str]| seen(&[&["run", &graph, "--in", &x, "--save", &name], how].concat());
+    let text = of(&["--block", "2"]);
+    assert!(text.contains("(at index 3)"), "{text}");
+    assert!(text.starts_with("exit code 3") && text.contains("is not written"), "{text}");
+    assert!(!path.exists());
+    assert!(of(&[]).contains("(at index 3)"), "the same at once");
+}
+
+#[test]
+fn columns_of_different_length_are_counted_to_their_ends() {
+    let b = file("short.csv", "b.x,b.y,b.z\n1,2,3\n1,2,3\n1,2,3\n");
+    let c = file("long.csv", "c.x,c.y,c.z\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n");
+    let (b, c) = (format!("b=@{b}"), format!("c=@{c}"));
+    let name = new_file("uneven.csv").display().to_string();
+    let triangle = "examples/triangle_area.mill.json";
+    expect_seen(
+        &["run", triangle, "--in", &b, "--in", &c, "--save", &name, "--block", "2"],
+        expect![[r#"
+            exit code 1
+            stderr:
+            error: `c` has 5 elements along index, `b` has 3
+              help: all data along one axis must have one length
+        "#]],
+    );
+}
+
+#[test]
+fn a_table_without_rows_has_its_columns() {
+    let graph = file("empty.mill.json", COUNTING);
+    let x = format!("x=@{}", file("empty.csv", "x\n"));
+    let text = saved(&[&graph, "--in", &x, "--out", "sum"], "csv", Some("2"));
+    assert_eq!(String::from_utf8_lossy(&text), "sum\n");
+}
+
+#[test]
+fn a_broken_file_is_named_without_a_word_of_panics() {
+    let path = new_file("broken.parquet");
+    std::fs::write(&path, b"PAR1 something else PAR1").expect("writes");
+    let x = format!("a=@{}", path.display());
+    let text = seen(&["run", "examples/triangle_area.mill.json", "--in", &x]);
+    assert!(text.starts_with("exit code 1") && !text.contains("panicked"), "{text}");
+    assert!(text.contains("is not valid parquet") || text.contains("should hold"), "{text}");
+}
