@@ -187,8 +187,8 @@ impl Array<'_> {
         for row in 0..self.header.n_rows() {
             for i in 0..per_row {
                 let scalar = self.scalar(row, i);
-                let bits = scalar.and_then(|scalar| scalar.to_bits(lane));
-                let bits = bits.map_err(|misfit| self.misfit(row, i, lane, misfit))?;
+                let bits =
+                    scalar.to_bits(lane).map_err(|misfit| self.misfit(row, i, lane, misfit))?;
                 builder.elements().push_bits(bits);
             }
             for _ in per_row..n_lanes {
@@ -206,12 +206,11 @@ impl Array<'_> {
         let spot = Spot::row(self.file, self.first_row + row as u64 + 1);
         let ty = Type::of_lane(lane);
         let found = match self.scalar(row, i) {
-            Ok(Scalar::Bool(x)) => x.to_string(),
-            Ok(Scalar::Int(x)) => x.to_string(),
-            Ok(Scalar::Big(x)) => x.to_string(),
-            Ok(Scalar::F32(x)) => format!("{x:?}"),
-            Ok(Scalar::F64(x)) => format!("{x:?}"),
-            Err(_) => "a number above 2^63".into(),
+            Scalar::Bool(x) => x.to_string(),
+            Scalar::Int(x) => x.to_string(),
+            Scalar::Big(x) => x.to_string(),
+            Scalar::F32(x) => format!("{x:?}"),
+            Scalar::F64(x) => format!("{x:?}"),
         };
         match misfit {
             Misfit::Shape => {
@@ -222,7 +221,7 @@ impl Array<'_> {
         }
     }
 
-    fn scalar(&self, row: usize, i: usize) -> Result<Scalar, Misfit> {
+    fn scalar(&self, row: usize, i: usize) -> Scalar {
         let at = self.header.position(row, i) * self.header.element.size();
         self.header.element.scalar(&self.data[at..], self.header.is_big_endian)
     }

@@ -367,7 +367,7 @@ impl Cells<'_> {
                 Ok(Scalar::Big(x)) => x.to_string(),
                 Ok(Scalar::F32(x)) => format!("{x:?}"),
                 Ok(Scalar::F64(x)) => format!("{x:?}"),
-                Err(_) => "a number above 2^63".into(),
+                Err(_) => "a decimal of too many digits".into(),
             };
             match misfit {
                 Misfit::Shape => {

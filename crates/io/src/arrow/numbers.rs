@@ -147,7 +147,9 @@ impl<'a> Numbers<'a> {
             Self::U8(values) => Scalar::Int(i64::from(values[i])),
             Self::U16(values) => Scalar::Int(i64::from(values[i])),
             Self::U32(values) => Scalar::Int(i64::from(values[i])),
-            Self::U64(values) => Scalar::Int(i64::try_from(values[i]).map_err(|_| Misfit::Range)?),
+            Self::U64(values) => {
+                i64::try_from(values[i]).map_or(Scalar::Big(values[i]), Scalar::Int)
+            }
             Self::F16(values) => Scalar::F32(values.value(i).to_f32()),
             Self::F32(values) => Scalar::F32(values[i]),
             Self::F64(values) => Scalar::F64(values[i]),

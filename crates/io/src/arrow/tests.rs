@@ -128,7 +128,7 @@ fn what_does_not_fit_is_named_by_row_and_column() {
     let large = batch(vec![("n", Arc::new(UInt64Array::from(vec![1, u64::MAX])))]);
     assert_eq!(
         message(large, &want("n", Type::I64)),
-        "`t.arrow` row 2 column `n`: a number above 2^63 does not fit i64"
+        "`t.arrow` row 2 column `n`: 18446744073709551615 does not fit i64"
     );
     let texts = batch(vec![("n", Arc::new(StringArray::from(vec![Some("a"), None])))]);
     assert_eq!(

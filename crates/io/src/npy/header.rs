@@ -4,7 +4,7 @@ use millstream_base::{Lane, Type};
 
 use crate::error::{IoError, Spot, quoted};
 use crate::format::Format;
-use crate::scalar::{Misfit, Scalar};
+use crate::scalar::Scalar;
 
 /// Bytes of a written header; a multiple of 64, as the format asks, with room for any count.
 const WRITTEN: usize = 128;
@@ -82,14 +82,14 @@ impl Element {
     }
 
     /// The element at the start of `bytes`, which are at least as many as its size.
-    pub(super) fn scalar(self, bytes: &[u8], is_big_endian: bool) -> Result<Scalar, Misfit> {
+    pub(super) fn scalar(self, bytes: &[u8], is_big_endian: bool) -> Scalar {
         let mut word = [0_u8; 8];
         let size = self.size();
         for (i, byte) in bytes[..size].iter().enumerate() {
             word[if is_big_endian { size - 1 - i } else { i }] = *byte;
         }
         let raw = u64::from_le_bytes(word);
-        Ok(match self {
+        match self {
             Self::Bool => Scalar::Bool(raw != 0),
             Self::I8 => Scalar::Int(i64::from(raw as i8)),
             Self::I16 => Scalar::Int(i64::from(raw as i16)),
@@ -98,7 +98,7 @@ impl Element {
             Self::U64 => i64::try_from(raw).map_or(Scalar::Big(raw), Scalar::Int),
             Self::F32 => Scalar::F32(f32::from_bits(raw as u32)),
             Self::F64 => Scalar::F64(f64::from_bits(raw)),
-        })
+        }
     }
 }
 
