@@ -179,7 +179,9 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
         round += 1;
         if round == 1 {
             // The first run makes what later ones find.
-            contenders.iter_mut().for_each(|contender| contender.seconds.clear());
+            for contender in &mut contenders {
+                contender.seconds.clear();
+            }
         }
     }
     let seen = seen.expect("every evaluator ran");
@@ -189,7 +191,7 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let bytes = bytes_in + seen.bytes;
     let rows = contenders.into_iter().map(|contender| {
         let copy = if contender.n_threads == 1 { &copies[0] } else { &copies[1] };
-        Row::new(contender, seen.n_elements, bytes, bytes as f64 / copy.bytes_per_second())
+        Row::new(&contender, seen.n_elements, bytes, bytes as f64 / copy.bytes_per_second())
     });
     let rows: Vec<Row> = rows.collect();
     match args.format {
@@ -334,7 +336,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(contender: Contender, elements: usize, bytes_moved: usize, bound_s: f64) -> Self {
+    fn new(contender: &Contender, elements: usize, bytes_moved: usize, bound_s: f64) -> Self {
         Self {
             evaluator: contender.name,
             threads: contender.n_threads,
