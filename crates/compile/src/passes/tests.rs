@@ -46,7 +46,7 @@ fn conversions_are_shared_and_constants_convert_in_place() {
          n3 = math.add<vec3> n0 n2 # b
          output n3
          output f: f64 n0
-         output l: list<f64> n0",
+         output l: list<f32> n0",
         &expect![[r#"
             n0 = input x: f32 = 0.0
             n1 = const 2
@@ -55,7 +55,7 @@ fn conversions_are_shared_and_constants_convert_in_place() {
             n4 = convert{"to": "vec3"} n0  # a
             n5 = const vec3 [2.0, 2.0, 2.0]
             n6 = convert{"to": "f64"} n0
-            n7 = convert{"to": "list<f64>"} n0
+            n7 = convert{"to": "list<f32>"} n0
             output value n3
             output f n6
             output l n7
