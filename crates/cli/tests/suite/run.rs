@@ -399,7 +399,7 @@ fn a_list_per_element_may_hold_numbers_that_convert() {
         let numbers = |json: &serde_json::Value| -> Vec<f64> {
             let rows = json.as_array().expect("lists").iter();
             rows.flat_map(|row| row.as_array().expect("a list"))
-                .filter_map(|x| x.as_f64())
+                .filter_map(serde_json::Value::as_f64)
                 .collect()
         };
         assert_eq!(numbers(&answer["outputs"]["y"]["values"]), numbers(&expected), "{ty}");
