@@ -1,4 +1,5 @@
-//! Time per node of lazy evaluation on graphs without axes, and of a column through few nodes.
+//! Time per node of evaluators that go step by step on graphs without axes, and of a column through
+//! few nodes.
 //!
 //! `cargo bench -p millstream-eval --bench lazy`; items are nodes, or elements where said.
 
@@ -7,7 +8,7 @@ use divan::{Bencher, black_box};
 use millstream_base::{Column, Limits, Vec3};
 use millstream_compile::passes::{PassContext, conversions};
 use millstream_compile::schedule::schedule;
-use millstream_eval::Lazy;
+use millstream_eval::{Lazy, List};
 use millstream_ir::{Evaluator, Plan, Request};
 
 fn main() {
@@ -53,21 +54,65 @@ fn random(n: usize) -> Plan {
     plan(&text)
 }
 
-#[divan::bench(args = [100, 10_000, 1_000_000])]
-fn scalar_chain(bencher: Bencher, n: usize) {
+#[divan::bench(types = [Lazy, List], args = [100, 10_000, 1_000_000])]
+fn scalar_chain<E: Evaluator + Default>(bencher: Bencher, n: usize) {
     let (plan, request) = (chain(n), Request::new().set("x", 0.5_f32));
     bencher
         .counter(ItemsCount::new(n))
-        .bench(|| Lazy.evaluate(black_box(&plan), &request).expect("the request fits"));
+        .bench(|| E::default().evaluate(black_box(&plan), &request).expect("the request fits"));
 }
 
-#[divan::bench(args = [100, 10_000, 1_000_000])]
-fn scalar_random(bencher: Bencher, n: usize) {
+#[divan::bench(types = [Lazy, List], args = [100, 10_000, 1_000_000])]
+fn scalar_random<E: Evaluator + Default>(bencher: Bencher, n: usize) {
     let (plan, request) = (random(n), Request::new());
     // Not every node is reached; steps are what runs.
     bencher
         .counter(ItemsCount::new(plan.steps.len()))
-        .bench(|| Lazy.evaluate(black_box(&plan), &request).expect("the request fits"));
+        .bench(|| E::default().evaluate(black_box(&plan), &request).expect("the request fits"));
+}
+
+/// Switches behind one another, each with two arms of ten nodes; every arm reads the switch before.
+fn switches(n: usize) -> Plan {
+    let mut text = String::from("n0 = input x: f32 = 0.5\nn1 = input side: bool = true\n");
+    text += "n2 = const 1.0009765625\n";
+    let (mut at, mut last) = (3, 0);
+    for _ in 0..n {
+        let mut arms = [last; 2];
+        for (arm, op) in arms.iter_mut().zip(["math.add", "math.multiply"]) {
+            for _ in 0..10 {
+                text += &format!("n{at} = {op} n{arm} n2\n");
+                *arm = at;
+                at += 1;
+            }
+        }
+        text += &format!("n{at} = control.switch n1 n{} n{}\n", arms[0], arms[1]);
+        last = at;
+        at += 1;
+    }
+    text += &format!("output n{last}\n");
+    plan(&text)
+}
+
+/// The selector stays; items are nodes that run.
+#[divan::bench(types = [Lazy, List], args = [10, 1000, 50_000])]
+fn switches_held<E: Evaluator + Default>(bencher: Bencher, n: usize) {
+    let (plan, request) = (switches(n), Request::new());
+    bencher
+        .counter(ItemsCount::new(n * 11))
+        .bench(|| E::default().evaluate(black_box(&plan), &request).expect("the request fits"));
+}
+
+/// The selector flips before each evaluation.
+#[divan::bench(types = [Lazy, List], args = [10, 1000, 50_000])]
+fn switches_flipping<E: Evaluator + Default>(bencher: Bencher, n: usize) {
+    let plan = switches(n);
+    let requests = [true, false].map(|side| Request::new().set("side", side));
+    let mut round = 0;
+    bencher.counter(ItemsCount::new(n * 11)).bench_local(|| {
+        round += 1;
+        let request = &requests[round % 2];
+        E::default().evaluate(black_box(&plan), request).expect("the request fits")
+    });
 }
 
 /// Heron's formula; items are elements.

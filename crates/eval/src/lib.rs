@@ -4,8 +4,10 @@ mod buffers;
 pub mod chunked;
 mod frame;
 mod fuse;
+mod kept;
 mod lanes;
 pub mod lazy;
+pub mod list;
 mod shape;
 mod spread;
 mod stages;
@@ -13,3 +15,4 @@ mod store;
 
 pub use chunked::Chunked;
 pub use lazy::Lazy;
+pub use list::List;

@@ -28,6 +28,7 @@ use rustc_hash::FxHashMap;
 
 use crate::buffers::Buffers;
 use crate::fuse::Fused;
+use crate::kept::Kept;
 use crate::lazy::evaluate_with_regions;
 use crate::spread::Crew;
 use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
@@ -167,7 +168,7 @@ impl Chunked {
     }
 
     fn regions(plan: &Plan) -> &Regions {
-        plan.notes.get_or_make(Regions::default).expect("only this evaluator takes notes")
+        &Kept::of(plan).regions
     }
 
     /// The stages for a request, if it can be answered with them.

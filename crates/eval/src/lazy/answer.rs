@@ -87,6 +87,7 @@ impl<'a> Evaluation<'a> {
             log: (request.log != LogDetail::Off).then(|| vec![not_needed; plan.steps.len()]),
             scratch: run::Scratch::default(),
             buffers: Buffers::default(),
+            listed: None,
             fusing: None,
             bytes: 0,
             n_steps: 0,

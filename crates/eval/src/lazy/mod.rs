@@ -14,6 +14,7 @@ mod answer;
 mod choose;
 mod failure;
 mod gather;
+mod listed;
 mod region;
 mod run;
 mod scalar;
@@ -35,9 +36,12 @@ use rustc_hash::FxHashMap;
 use crate::buffers::Buffers;
 use crate::chunked::{Regions, Workspace};
 use crate::frame::{FrameId, Frames};
+use crate::list::Blocks;
 use crate::shape::{AxisId, ShapeId, Shapes, TooManyCells};
 use crate::store::{SlotId, Store};
+use listed::Listed;
 use region::Fusing;
+pub(crate) use scope::arguments;
 
 /// The demand-driven evaluator. It keeps nothing between evaluations.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +57,19 @@ impl Evaluator for Lazy {
         let mut evaluation = Evaluation::new(plan, request, &bound);
         evaluation.answer(&bound)
     }
+}
+
+/// Evaluates block by block of a list; see `listed`.
+pub(crate) fn evaluate_listed(
+    plan: &Plan,
+    request: &Request,
+    bound: &Bound,
+    blocks: &Blocks,
+) -> Result<Answer, EvalError> {
+    let mut evaluation = Evaluation::new(plan, request, bound);
+    evaluation.listed = Some(Listed::new(blocks));
+    evaluation.run_main()?;
+    evaluation.answer(bound)
 }
 
 /// Evaluates with regions; see `region`.
@@ -194,6 +211,8 @@ struct Evaluation<'a> {
     log: Option<Vec<LogEntry>>,
     scratch: run::Scratch,
     buffers: Buffers,
+    /// What is known besides if steps run block by block of a list.
+    listed: Option<Listed<'a>>,
     /// What is known besides if steps run in regions.
     fusing: Option<Box<Fusing<'a>>>,
     /// Bytes of all results that are stored.
@@ -240,20 +259,10 @@ impl Evaluation<'_> {
     fn work(&mut self) -> Result<(), EvalError> {
         while let Some(top) = self.stack.len().checked_sub(1) {
             self.check_budget()?;
-            let in_region = self.fusing.is_some() && self.takes_region(top);
-            if !in_region {
-                match self.short_way(top) {
-                    scalar::Short::Done => {
-                        self.stack.pop();
-                        continue;
-                    }
-                    scalar::Short::Waiting => continue,
-                    scalar::Short::No => {}
-                }
-            }
-            match self.advance(top, in_region) {
+            match self.work_on(top) {
                 Ok(task::Progress::Done) => {
                     self.stack.pop();
+                    self.close_block(top);
                 }
                 Ok(task::Progress::Waiting) => {}
                 Err(Stop::All(error)) => return Err(error),
@@ -261,10 +270,28 @@ impl Evaluation<'_> {
                     self.stack.truncate(top + 1);
                     self.fail_for_cells(top);
                     self.stack.pop();
+                    self.close_block(top);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Works on the task at position `top` of the stack, which is the last.
+    #[inline]
+    fn work_on(&mut self, top: usize) -> Result<task::Progress, Stop> {
+        if self.listed.is_some() && self.goes_on_in_block(top)? {
+            return Ok(task::Progress::Waiting);
+        }
+        let in_region = self.fusing.is_some() && self.takes_region(top);
+        if !in_region {
+            match self.short_way(top) {
+                scalar::Short::Done => return Ok(task::Progress::Done),
+                scalar::Short::Waiting => return Ok(task::Progress::Waiting),
+                scalar::Short::No => {}
+            }
+        }
+        self.advance(top, in_region)
     }
 
     #[inline]

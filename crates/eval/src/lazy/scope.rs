@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::{Feature, FeatureSet, Mask, Value};
+use millstream_ir::Plan;
+use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::{Fate, NeedMap};
-use millstream_ir::plan::StepSource;
+use millstream_ir::plan::{Step, StepSource};
 use millstream_kernel::form::Form;
 use millstream_kernel::instance::OutputSlot;
 use millstream_kernel::{Data, Instance, Kernel, ScopeRule};
@@ -25,12 +27,39 @@ pub(super) enum LoopKey {
 }
 
 /// The needs map of an input; inputs with a scope have one.
-pub(super) fn need_map(
-    plan: &millstream_ir::Plan,
-    id: millstream_ir::graph::InstanceId,
-    input: usize,
-) -> &NeedMap {
+pub(super) fn need_map(plan: &Plan, id: InstanceId, input: usize) -> &NeedMap {
     plan.need_maps[id][input].as_ref().expect("inputs with a scope have a map of needs")
+}
+
+/// The inputs of a call that are asked in its own context: of a step that only passes on, those that
+/// its scope uses here; of others all without a scope. Only for calls with a scope.
+pub(crate) fn arguments(plan: &Plan, step: &Step, id: InstanceId) -> SmallVec<[usize; 4]> {
+    let instance = &plan.instances[id];
+    let passes = matches!(instance.kernel, Kernel::Pass);
+    let mut used = SmallVec::<[bool; 8]>::from_elem(false, instance.inputs.len());
+    for (i, input) in instance.inputs.iter().enumerate() {
+        if input.scope.is_empty() {
+            used[i] |= !passes;
+            continue;
+        }
+        let inside = plan.needs_of(&plan.steps[plan.inputs_of(step)[i].step]);
+        let active = need_map(plan, id, i).active_rules(inside);
+        for (r, rule) in input.scope.iter().enumerate() {
+            match rule {
+                ScopeRule::Inject { value, .. } if active & 1 << r != 0 => {
+                    used[*value as usize] = true;
+                }
+                ScopeRule::Each { count, .. } => used[*count as usize] = true,
+                ScopeRule::Modify { args, .. } if active & 1 << r != 0 => {
+                    for arg in args {
+                        used[*arg as usize] = true;
+                    }
+                }
+                ScopeRule::Inject { .. } | ScopeRule::Modify { .. } | ScopeRule::Along { .. } => {}
+            }
+        }
+    }
+    (0..used.len()).filter(|i| used[*i]).collect()
 }
 
 impl<'a> Evaluation<'a> {
@@ -42,10 +71,11 @@ impl<'a> Evaluation<'a> {
     ) -> Result<Progress, Stop> {
         let plan = self.plan;
         let Task { step, frame, slot, phase, .. } = self.stack[top];
+        let id = self.instance_id(step);
         let sources = plan.inputs_of(&plan.steps[step]);
         if phase == 0 {
             self.stack[top].phase = 1;
-            let arguments = self.arguments(top, instance);
+            let arguments = arguments(plan, &plan.steps[step], id);
             let arguments: SmallVec<[StepSource; 4]> =
                 arguments.into_iter().map(|i| sources[i]).collect();
             if self.ask_all(top, &arguments, frame) {
@@ -54,7 +84,7 @@ impl<'a> Evaluation<'a> {
         }
         if self.stack[top].phase == 1 {
             self.stack[top].phase = 2;
-            for argument in self.arguments(top, instance) {
+            for argument in arguments(plan, &plan.steps[step], id) {
                 let place = self.place(sources[argument], frame);
                 let demand = self.stack[top].demand.clone();
                 if self.has_failed(place, &demand)? {
@@ -81,41 +111,6 @@ impl<'a> Evaluation<'a> {
         }
         self.run_scoped(top, instance)?;
         Ok(Progress::Done)
-    }
-
-    /// The inputs that are asked in the step's own context: of a step that only passes on, those
-    /// that its scope uses here; of others all without a scope.
-    pub(super) fn arguments(&self, top: usize, instance: &Instance) -> SmallVec<[usize; 4]> {
-        let plan = self.plan;
-        let step = &plan.steps[self.stack[top].step];
-        let id = self.instance_id(self.stack[top].step);
-        let passes = matches!(instance.kernel, Kernel::Pass);
-        let mut used = SmallVec::<[bool; 8]>::from_elem(false, instance.inputs.len());
-        for (i, input) in instance.inputs.iter().enumerate() {
-            if input.scope.is_empty() {
-                used[i] |= !passes;
-                continue;
-            }
-            let inside = plan.needs_of(&plan.steps[plan.inputs_of(step)[i].step]);
-            let active = need_map(plan, id, i).active_rules(inside);
-            for (r, rule) in input.scope.iter().enumerate() {
-                match rule {
-                    ScopeRule::Inject { value, .. } if active & 1 << r != 0 => {
-                        used[*value as usize] = true;
-                    }
-                    ScopeRule::Each { count, .. } => used[*count as usize] = true,
-                    ScopeRule::Modify { args, .. } if active & 1 << r != 0 => {
-                        for arg in args {
-                            used[*arg as usize] = true;
-                        }
-                    }
-                    ScopeRule::Inject { .. }
-                    | ScopeRule::Modify { .. }
-                    | ScopeRule::Along { .. } => {}
-                }
-            }
-        }
-        (0..used.len()).filter(|i| used[*i]).collect()
     }
 
     /// The context of input `i` of a step whose arguments are there, and what to ask of it.
@@ -354,7 +349,7 @@ impl<'a> Evaluation<'a> {
         let sources = plan.inputs_of(&plan.steps[step]);
         let bodies = self.pending.remove(&slot).map(|pending| pending.bodies).unwrap_or_default();
         let mut places: SmallVec<[Place; 4]> = SmallVec::new();
-        let arguments = self.arguments(top, instance);
+        let arguments = arguments(plan, &plan.steps[step], self.instance_id(step));
         for (i, source) in sources.iter().enumerate() {
             let body = bodies.iter().find(|body| body.input as usize == i);
             let place = match body {

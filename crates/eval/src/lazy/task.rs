@@ -142,7 +142,7 @@ impl<'a> Evaluation<'a> {
 
     /// Whether a step may have something left to compute in a context.
     #[inline]
-    fn lacks(&self, step: StepId, home: FrameId) -> bool {
+    pub(super) fn lacks(&self, step: StepId, home: FrameId) -> bool {
         match self.store.find(step, home) {
             Some(slot) => !self.store.is_done(slot),
             None => true,

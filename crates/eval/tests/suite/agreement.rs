@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use millstream_eval::{Chunked, Lazy};
+use millstream_eval::{Chunked, Lazy, List};
 use millstream_testkit::agreement::{cases_by_hand, fixtures, generated};
 
 #[test]
@@ -52,6 +52,32 @@ fn chunked_agrees_on_what_once_failed() {
 #[test]
 fn chunked_agrees_on_generated_graphs() {
     for evaluator in chunked_ways() {
+        generated(&evaluator);
+    }
+}
+
+/// Over registers where that goes, or in the store.
+fn list_ways() -> [List; 2] {
+    [List::new(), List::new().without_registers()]
+}
+
+#[test]
+fn list_agrees_by_hand() {
+    for evaluator in list_ways() {
+        cases_by_hand(&evaluator);
+    }
+}
+
+#[test]
+fn list_agrees_on_what_once_failed() {
+    for evaluator in list_ways() {
+        fixtures(&evaluator);
+    }
+}
+
+#[test]
+fn list_agrees_on_generated_graphs() {
+    for evaluator in list_ways() {
         generated(&evaluator);
     }
 }

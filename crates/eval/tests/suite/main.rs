@@ -5,3 +5,4 @@ mod budget;
 mod chunked;
 mod large;
 mod lazy;
+mod list;

@@ -8,6 +8,7 @@
 mod build;
 mod columns;
 mod lane_value;
+mod line;
 mod meaning;
 mod op;
 mod operand;
@@ -29,6 +30,7 @@ pub use columns::{
     ColumnScratch, LaneInput, LaneOutput, LaneSlice, LaneSliceMut, Width, run_columns,
 };
 pub use lane_value::{LaneValue, canonical_bits};
+pub use line::{Line, run_lines};
 pub use op::Op;
 pub use operand::Operand;
 pub use scalar::eval_op;
