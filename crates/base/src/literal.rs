@@ -17,7 +17,7 @@ use crate::value::Value;
 pub enum LiteralError {
     /// The JSON value has another shape.
     #[error("{found} is no {ty}")]
-    #[diagnostic(code(literal::type_mismatch), help("a {ty} is written as {form}"))]
+    #[diagnostic(code(literal::type_mismatch), help("{} is written as {form}", ty.with_article()))]
     Mismatch {
         /// The type that was asked for.
         ty: Type,
@@ -27,7 +27,7 @@ pub enum LiteralError {
         form: String,
     },
     /// The number does not fit the type.
-    #[error("{found} does not fit a {ty}")]
+    #[error("{found} does not fit {}", ty.with_article())]
     #[diagnostic(code(literal::out_of_range), help("{range}"))]
     OutOfRange {
         /// The type that was asked for.
@@ -38,7 +38,7 @@ pub enum LiteralError {
         range: &'static str,
     },
     /// Values of the type cannot be written as text.
-    #[error("a {ty} cannot be written in a document")]
+    #[error("{} cannot be written in a document", ty.with_article())]
     #[diagnostic(code(literal::opaque), help("link it from a node or an input"))]
     Opaque {
         /// The type that was asked for.

@@ -231,6 +231,16 @@ impl Type {
         &self.0.name
     }
 
+    /// The name with its article, for sentences: `an f32`, `a vec3`.
+    pub fn with_article(self) -> String {
+        let mut letters = self.name().chars();
+        let (first, second) = (letters.next().unwrap_or(' '), letters.next().unwrap_or(' '));
+        // The letter F is spoken with a vowel first where it stands for itself.
+        let is_vowel =
+            matches!(first, 'a' | 'e' | 'i' | 'o' | 'u') || first == 'f' && second.is_ascii_digit();
+        format!("{} {}", if is_vowel { "an" } else { "a" }, self.name())
+    }
+
     /// The family and its parameters.
     pub fn kind(self) -> Kind {
         self.0.kind

@@ -46,7 +46,10 @@ fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
     from_json(ty, &json).map_err(|error| {
         let help = match &error {
             LiteralError::Mismatch { form, .. } => {
-                format!("a {ty} is written as {form}; @FILE:COLUMN gives a column of them")
+                format!(
+                    "{} is written as {form}; @FILE:COLUMN gives a column of them",
+                    ty.with_article()
+                )
             }
             LiteralError::OutOfRange { .. } | LiteralError::Opaque { .. } => {
                 Message::of(&error).help.unwrap_or_default()

@@ -17,6 +17,7 @@ mod outcome;
 mod plot;
 mod problems;
 mod progress;
+mod range;
 mod run;
 mod save;
 mod show;

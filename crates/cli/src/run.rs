@@ -23,7 +23,7 @@ use crate::progress::Progress;
 use crate::show::{self, Moments};
 use crate::stream::{self, Source, Stream};
 use crate::terminal::{self, tell, visible};
-use crate::{save, stats};
+use crate::{range, save, stats};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -184,9 +184,10 @@ fn sources(args: &Args) -> Vec<&Path> {
 
 fn moments_of(args: &Args, fps: f64) -> Option<Moments> {
     match (&args.time, &args.frame) {
-        (Some(Times::Many(times)), _) => Some(Moments { seconds: times.clone() }),
+        (Some(Times::Many(times)), _) => Some(Moments { seconds: times.clone(), frames: None }),
         (_, Some(FrameNumbers::Many(frames))) => {
-            Some(Moments { seconds: frames.iter().map(|frame| *frame as f64 / fps).collect() })
+            let seconds = frames.iter().map(|frame| *frame as f64 / fps).collect();
+            Some(Moments { seconds, frames: Some(frames.clone()) })
         }
         (Some(Times::One(_)) | None, Some(FrameNumbers::One(_)) | None) => None,
     }
@@ -272,7 +273,9 @@ fn request(
         if files == Files::Later && at.value.starts_with('@') {
             continue;
         }
-        request = match given(at, ty, &limits)? {
+        let given = given(at, ty, &limits)?;
+        range::warn(program, at.name, &given);
+        request = match given {
             Given::One(value) => request.set(at.name, value),
             Given::PerIndex(column) => request.column(at.name, column),
             Given::PerTime(column) => request.per_time(at.name, column),

@@ -19,6 +19,7 @@ const BLOCK: usize = 1 << 16;
 /// Where the entries of a column come from.
 enum Source<'a> {
     /// A coordinate of the row.
+    Frame(&'a [i64], Type),
     Time(&'a Moments),
     Index,
     /// An output.
@@ -51,6 +52,11 @@ pub(crate) fn save(path: &Path, answer: &Answer, moments: Option<&Moments>) -> R
         n
     } else {
         if let Some(moments) = moments {
+            if let Some(frames) = &moments.frames {
+                let is_small = frames.iter().all(|frame| i32::try_from(*frame).is_ok());
+                let ty = if is_small { Type::I32 } else { Type::I64 };
+                columns.push((ColumnSpec::new("frame", ty), Source::Frame(frames, ty)));
+            }
             columns.push((ColumnSpec::new("time", Type::F64), Source::Time(moments)));
             if answer.count.is_some() {
                 columns.push((ColumnSpec::new("index", Type::I32), Source::Index));
@@ -118,6 +124,10 @@ impl Source<'_> {
     /// The entries of some rows; `count` is the extent of the index axis.
     fn rows(&self, rows: std::ops::Range<usize>, count: usize) -> Column {
         match self {
+            Self::Frame(frames, ty) if *ty == Type::I32 => {
+                rows.map(|row| frames[row / count] as i32).collect()
+            }
+            Self::Frame(frames, _) => rows.map(|row| frames[row / count]).collect(),
             Self::Time(moments) => rows.map(|row| moments.seconds[row / count]).collect(),
             Self::Index => rows.map(|row| (row % count) as i32).collect(),
             Self::Items(list) => list.slice(rows),

@@ -26,6 +26,23 @@ const MAX_CELL: usize = 40;
 #[derive(Clone, Debug)]
 pub(crate) struct Moments {
     pub(crate) seconds: Vec<f64>,
+    /// Their numbers, if they are frames.
+    pub(crate) frames: Option<Vec<i64>>,
+}
+
+impl Moments {
+    /// What people call them.
+    fn name(&self) -> &'static str {
+        if self.frames.is_some() { "frame" } else { "time" }
+    }
+
+    /// One of them, reading back to the same bits.
+    fn text(&self, i: usize) -> String {
+        match &self.frames {
+            Some(frames) => frames[i].to_string(),
+            None => Value::F64(self.seconds[i]).to_string(),
+        }
+    }
 }
 
 /// Outputs with a value for each of the same rows.
@@ -106,10 +123,10 @@ fn keys<'a>(axes: &[RequestAxis], count: usize, moments: Option<&'a Moments>) ->
     let inner = if axes.contains(&RequestAxis::Index) { count.max(1) } else { 1 };
     let key = |axis: &RequestAxis| match axis {
         RequestAxis::Time => Key {
-            name: "time",
-            of_row: Box::new(move |row: usize| {
-                let time = moments.and_then(|moments| moments.seconds.get(row / inner));
-                time.map_or_else(|| (row / inner).to_string(), |time| summary::short(*time))
+            name: moments.map_or("time", Moments::name),
+            of_row: Box::new(move |row: usize| match moments {
+                Some(moments) => moments.text(row / inner),
+                None => (row / inner).to_string(),
             }) as Box<dyn Fn(usize) -> String + 'a>,
         },
         RequestAxis::Index => {
@@ -207,6 +224,10 @@ pub(crate) fn json(
     if let Some(moments) = moments {
         write!(out, ",\n\"time\": ")?;
         serde_json::to_writer(&mut out, &moments.seconds)?;
+        if let Some(frames) = &moments.frames {
+            write!(out, ",\n\"frame\": ")?;
+            serde_json::to_writer(&mut out, frames)?;
+        }
     }
     write!(out, ",\n\"failures\": {}", failures(answer))?;
     if let Some(program) = logged {

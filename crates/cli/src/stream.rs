@@ -12,6 +12,7 @@ use millstream_io::{ColumnSpec, TableReader, TableWriter, WriteOptions};
 
 use crate::outcome::{Exit, Message, Stop};
 use crate::progress::Progress;
+use crate::range;
 use crate::run::{refused, report_failures};
 use crate::save::{saved, stop};
 
@@ -93,6 +94,9 @@ impl Stream<'_> {
         let mut columns: Vec<(String, Column)> = Vec::new();
         for source in &mut self.sources {
             let column = next(source, self.n_block)?;
+            if n_done == 0 {
+                range::warn(self.program, &source.input, &Given::PerIndex(column.clone()));
+            }
             columns.push((source.input.clone(), column));
         }
         let n_rows = columns[0].1.len();

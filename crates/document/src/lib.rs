@@ -13,6 +13,7 @@ pub mod model;
 mod problems;
 #[cfg(test)]
 mod properties;
+mod range;
 pub mod save;
 #[cfg(test)]
 mod schema;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
+use millstream_base::num::Float;
 use millstream_base::ragged::Ragged;
 use millstream_base::types::Kind;
 use millstream_base::{Color, Column, Lane, Limits, Mat4, Quat, Type, Value, Vec2, Vec3, Vec4};
@@ -196,7 +197,7 @@ impl Builder {
             Cells::Bool(lanes) => Column::from_vec(lanes),
             Cells::I32(lanes) => Column::from_vec(lanes),
             Cells::I64(lanes) => Column::from_vec(lanes),
-            Cells::F64(lanes) => Column::from_vec(lanes),
+            Cells::F64(lanes) => Column::from_vec(one_nan(lanes)),
             Cells::F32(lanes) => column_of_lanes(self.ty, lanes),
             Cells::Text(texts) => Column::from_vec(texts),
             Cells::List { offsets, elements } => {
@@ -207,8 +208,17 @@ impl Builder {
     }
 }
 
+/// The lanes with one NaN for all: a file may hold others, which would be told apart by their bits.
+pub(crate) fn one_nan<T: Float>(mut lanes: Vec<T>) -> Vec<T> {
+    for lane in &mut lanes {
+        *lane = T::canonical(*lane);
+    }
+    lanes
+}
+
 /// A column of a type made of `f32` lanes.
 pub(crate) fn column_of_lanes(ty: Type, lanes: Vec<f32>) -> Column {
+    let lanes = one_nan(lanes);
     if ty == Type::VEC2 {
         Column::from_vec(grouped::<Vec2>(&lanes))
     } else if ty == Type::VEC3 {

@@ -95,7 +95,7 @@ pub enum IoError {
     },
     /// The operating system could not read the file.
     #[error("cannot read `{file}`: {source}")]
-    #[diagnostic(code(io::read))]
+    #[diagnostic(code(io::read), help("{}", hint_of(source)))]
     Read {
         /// The file.
         file: String,
@@ -139,7 +139,7 @@ pub enum IoError {
     },
     /// The file does not follow its format.
     #[error("{spot} is not valid {format}: {reason}")]
-    #[diagnostic(code(io::syntax))]
+    #[diagnostic(code(io::syntax), help("{}", format.form()))]
     Syntax {
         /// Where.
         spot: Spot,
@@ -329,13 +329,26 @@ pub enum IoError {
     },
     /// The caller's blocks do not match the columns it announced.
     #[error("`{file}`: a block of rows does not match the columns that were begun: {reason}")]
-    #[diagnostic(code(io::wrong_block))]
+    #[diagnostic(
+        code(io::wrong_block),
+        help("give a column per column that was begun, of its type, all of one length")
+    )]
     WrongBlock {
         /// The file.
         file: String,
         /// What differs.
         reason: String,
     },
+}
+
+/// The next step after the operating system refused to read.
+fn hint_of(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "look at the path; it starts at the current directory",
+        io::ErrorKind::PermissionDenied => "ask for the right to read it",
+        io::ErrorKind::IsADirectory => "name a file in it",
+        _ => "look at the file and the device it is on",
+    }
 }
 
 /// Text for a message, shortened and in quotes.

@@ -53,6 +53,28 @@ impl Format {
         }
     }
 
+    /// What a file of the format looks like, for people whose file does not.
+    pub(crate) const fn form(self) -> &'static str {
+        match self {
+            Self::Csv => {
+                "the first line has the names of the columns, every other one as many cells, and commas stand between them"
+            }
+            Self::Json => {
+                "a table is written [{\"x\": 1}, {\"x\": 2}], {\"x\": [1, 2]} or, for one column, [1, 2]"
+            }
+            Self::Npy => "write the file with numpy.save(file, array)",
+            Self::Obj => {
+                "the lines are `v x y z`, `vn x y z`, `vt u v` and `f 1/1/1 2/2/2 3/3/3`, indices from 1"
+            }
+            Self::Ply => {
+                "the header counts elements and lists their properties; a row per element follows `end_header`"
+            }
+            Self::Parquet | Self::Arrow | Self::Gltf => {
+                "the file may be cut off or of another format than its extension says; write it again"
+            }
+        }
+    }
+
     /// Other extensions of the format.
     const fn aliases(self) -> &'static [&'static str] {
         match self {

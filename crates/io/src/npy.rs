@@ -5,16 +5,15 @@
 //! mat4, and with any other size or type a list per row. Both byte orders and both memory orders
 //! are read. Written are little-endian arrays in C order; mat4 as 4 by 4.
 //!
-//! Format: `NumPy` enhancement proposal 1, "A Simple File Format for `NumPy` Arrays". The header is
-//! one Python dictionary with three entries, so that a reader of our own is shorter than what it
-//! would take to guard a general parser of Python literals.
+//! Headers are read and written by `npyz`. The bytes behind them are turned into columns here, since
+//! a column is the whole array at once, in any order, with the row of a number that does not fit.
 
 use std::io::Write;
 
 use millstream_base::types::Kind;
 use millstream_base::{Column, Lane, Type};
 
-use crate::builder::{Budget, Builder, column_of_lanes};
+use crate::builder::{Budget, Builder, column_of_lanes, one_nan};
 use crate::encoder::{ColumnSpec, Encoder, Patch, cannot_write};
 use crate::error::{IoError, Spot};
 use crate::format::Format;
@@ -172,7 +171,10 @@ impl Array<'_> {
         }
         match lane {
             Lane::F32 => Some(column_of_lanes(ty, bytemuck::pod_collect_to_vec(self.data))),
-            Lane::F64 => Some(Column::from_vec(bytemuck::pod_collect_to_vec::<u8, f64>(self.data))),
+            Lane::F64 => {
+                let lanes = one_nan(bytemuck::pod_collect_to_vec::<u8, f64>(self.data));
+                Some(Column::from_vec(lanes))
+            }
             Lane::I32 => Some(Column::from_vec(bytemuck::pod_collect_to_vec::<u8, i32>(self.data))),
             Lane::I64 => Some(Column::from_vec(bytemuck::pod_collect_to_vec::<u8, i64>(self.data))),
             Lane::Bool => None,

@@ -8,7 +8,12 @@
 //! Everything else in the file is skipped. Written are vertices: `position` and, as wanted,
 //! `normal`, `texcoord` and opaque `color`.
 //!
-//! Vertices keep the order of the file, and those without a face are kept as well.
+//! Vertices keep the order of the file, and those without a face are kept as well. A fourth number
+//! of a vertex is its weight in rational curves and surfaces, which are skipped: it is not read as
+//! a divisor, so the position is that of the polygon mesh.
+//!
+//! The reader is our own: of the crates, `tobj` leaves out vertices that no face uses, `obj-rs`
+//! refuses vertices with a color, and neither says on which line an error is.
 
 use std::io::Write;
 
@@ -162,10 +167,12 @@ impl<'a> Mesh<'a> {
             Some("v") => {
                 let numbers = self.numbers::<7>(words, line, "v")?;
                 let (xyz, color) = match numbers.as_slice() {
-                    [x, y, z] => ([x, y, z], None),
-                    [x, y, z, w] if f32::from_bits(*w as u32) == 1.0 => ([x, y, z], None),
-                    [x, y, z, r, g, b] => ([x, y, z], Some([r, g, b])),
-                    _ => return Err(self.syntax(line, "a vertex has 3 numbers, or 6 with a color")),
+                    [x, y, z] | [x, y, z, _] => ([x, y, z], None),
+                    [x, y, z, r, g, b] | [x, y, z, _, r, g, b] => ([x, y, z], Some([r, g, b])),
+                    _ => {
+                        let reason = "a vertex has 3 numbers, 4 with a weight, 6 with a color, or 7 with both";
+                        return Err(self.syntax(line, reason));
+                    }
                 };
                 for bits in xyz {
                     self.position.push_bits(*bits);

@@ -206,7 +206,7 @@ impl Fields<'_> {
                 return Some(IoError::MissingColumn {
                     file: self.file.to_owned(),
                     name: lacking,
-                    hint: format!("a {ty} takes {}", self.written_as(name, ty)),
+                    hint: format!("{} takes {}", ty.with_article(), self.written_as(name, ty)),
                 });
             }
         }

@@ -82,7 +82,7 @@ pub enum RequestError {
     },
     /// An input without a default is not given.
     #[error("input `{name}` is not given")]
-    #[diagnostic(code(request::missing_input), help("it has no default; give it a {ty}"))]
+    #[diagnostic(code(request::missing_input), help("it has no default; give it {}", ty.with_article()))]
     MissingInput {
         /// The input.
         name: String,

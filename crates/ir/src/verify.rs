@@ -59,7 +59,7 @@ pub enum VerifyError {
         input: InputId,
     },
     /// The default of an input is of another type.
-    #[error("{input} is a {ty} and its default a {default}")]
+    #[error("{input} is {} and its default {}", ty.with_article(), default.with_article())]
     DefaultType {
         /// The input.
         input: InputId,
@@ -117,7 +117,10 @@ pub enum VerifyError {
         link: Source,
     },
     /// A link joins types that differ, or before conversions are inserted that do not convert.
-    #[error("{reader} wants a {to} and reads a {from} from {source}", source = .link.node)]
+    #[error(
+        "{reader} wants {} and reads {} from {}",
+        to.with_article(), from.with_article(), .link.node
+    )]
     Types {
         /// Who reads.
         reader: Reader,

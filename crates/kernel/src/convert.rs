@@ -48,8 +48,9 @@ pub fn node_type() -> NodeDef {
             if from == to {
                 return Ok(Kernel::Pass);
             }
-            conversion(from, to)
-                .ok_or_else(|| SettingError::refused("to", format!("a {from} is no {to}")))
+            conversion(from, to).ok_or_else(|| {
+                SettingError::refused("to", format!("{} is no {to}", from.with_article()))
+            })
         })
 }
 

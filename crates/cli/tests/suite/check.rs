@@ -56,15 +56,13 @@ fn all_problems_are_shown_with_their_places() {
         exit code 1
         broken.mill.json:3:15: error[check::unknown_type]: input `x` has the unknown type `f33`
           help: did you mean `f32`?
-        broken.mill.json:3:15: warning[check::unused_input]: input `x` is not used
-          help: link it or remove it
         broken.mill.json:6:5: error[check::unknown_node_type]: a: there is no node type called `math.ad`
           help: did you mean `math.add`?
         broken.mill.json:7:40: error[check::cycle]: b.a: the nodes depend on each other in a circle: `b` -> `c` -> `b`
           help: remove one of these links
         broken.mill.json:7:68: error[check::unknown_node]: b.b: `missing.value`: there is no node called `missing`
           help: add the node or change the link
-        broken.mill.json: wrong, 4 errors, 1 warning
+        broken.mill.json: wrong, 4 errors
     "#]].assert_eq(&text);
 }
 

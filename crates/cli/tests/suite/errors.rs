@@ -84,11 +84,11 @@ fn a_value_of_another_type_a_second_and_a_missing_one_are_refused() {
     expect_seen(
         &["run", &graph, "--in", "x=3000000000"],
         expect![[r#"
-        exit code 2
-        stderr:
-        error: `x`: 3000000000 does not fit a i32
-          help: -2147483648 to 2147483647 fit
-    "#]],
+            exit code 2
+            stderr:
+            error: `x`: 3000000000 does not fit an i32
+              help: -2147483648 to 2147483647 fit
+        "#]],
     );
     expect_seen(
         &["run", &graph],
@@ -164,10 +164,11 @@ fn data_is_wrong_with_file_line_and_column() {
     expect_seen(
         &["run", &graph, "--in", "x=@not/there.csv"],
         expect![[r#"
-        exit code 1
-        stderr:
-        error: cannot read `not/there.csv`: No such file or directory (os error 2)
-    "#]],
+            exit code 1
+            stderr:
+            error: cannot read `not/there.csv`: No such file or directory (os error 2)
+              help: look at the path; it starts at the current directory
+        "#]],
     );
 }
 

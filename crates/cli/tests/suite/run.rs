@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{code, document, expect_seen, file, json, millstream, seen};
+use crate::{code, document, expect_seen, file, json, millstream, new_file, seen};
 
 const TRIANGLE: &str = "examples/triangle_area.mill.json";
 const SUNSPOTS: &str = "examples/sunspots.mill.json";
@@ -342,8 +342,8 @@ fn every_moment_and_element_has_a_row() {
         &["run", ECHO, "--in", &format!("delay=@{file}"), "--time", "0..0.2:0.1"],
         expect![[r#"
             time  index                heard
-               0      0                  0.0
-               0      1                  0.0
+             0.0      0                  0.0
+             0.0      1                  0.0
              0.1      0  -0.5219508827258283
              0.1      1  -0.5219508827258283
              0.2      0  -0.4902080454733432
@@ -440,4 +440,68 @@ fn evaluators_give_the_same() {
         let chunked = [&all[..], &["--evaluator", "chunked", "--threads", threads]].concat();
         assert_eq!(json(&chunked), lazy);
     }
+}
+
+/// A document whose input `x` should be from 0 to 10.
+fn ranged() -> String {
+    file(
+        "ranged.mill.json",
+        r#"{
+  "millstream": 1,
+  "inputs": { "x": { "type": "f32", "default": 1, "min": 0, "max": 10 } },
+  "outputs": { "y": { "type": "f32", "from": "n.value" } },
+  "nodes": { "n": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 2 } } }
+}
+"#,
+    )
+}
+
+#[test]
+fn a_value_outside_its_range_is_used_with_a_warning() {
+    let graph = ranged();
+    expect_seen(
+        &["run", &graph, "--in", "x=100"],
+        expect![[r#"
+            y = 200.0
+            stderr:
+            warning: `x` is 100.0, above its largest value 10
+              help: values are used as they are given; `millstream check` shows the range
+        "#]],
+    );
+    expect_seen(
+        &["run", &graph, "--in", "x=10"],
+        expect![[r#"
+        y = 20.0
+    "#]],
+    );
+    let data = file("ranged.csv", "x\n1\n-1\n-2\n");
+    let given = format!("x=@{data}");
+    let output = millstream(&["run", &graph, "--in", &given, "--format", "json"]);
+    let told = String::from_utf8(output.stderr).expect("output is UTF-8");
+    assert!(told.starts_with(
+        "warning: `x` is -1.0 in element 1, below its smallest value 0; 2 of 3 elements are \
+         outside the range\n"
+    ));
+    let saved = new_file("ranged_out.csv").display().to_string();
+    let output = millstream(&["run", &graph, "--in", &given, "--save", &saved]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("below its smallest value 0"));
+}
+
+#[test]
+fn tables_over_moments_show_frames_or_times_to_the_bit() {
+    let shown = seen(&["run", ECHO, "--time", "0..0.4:0.1", "--out", "heard"]);
+    assert!(shown.contains("\n0.30000000000000004  "), "{shown}");
+    let shown = seen(&["run", ECHO, "--frame", "-1..1", "--out", "heard"]);
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert_eq!((words[0], words[2]), ("frame", "-1"), "{shown}");
+    let frames = json(&["run", ECHO, "--frame", "-1..1", "--format", "json"]);
+    assert_eq!(frames["frame"], serde_json::json!([-1, 0, 1]));
+    let saved = new_file("frames.csv");
+    let path = saved.display().to_string();
+    assert_eq!(
+        code(&["run", ECHO, "--frame", "12..13", "--out", "heard", "--save", &path]),
+        Some(0)
+    );
+    let text = std::fs::read_to_string(saved).expect("it was saved");
+    assert!(text.starts_with("frame,time,heard\n12,0.5,"), "{text}");
 }

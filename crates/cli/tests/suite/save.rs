@@ -48,10 +48,10 @@ fn moments_and_elements_get_columns() {
     .assert_eq(&contents(&path));
     seen(&["run", ECHO, "--frame", "0..2", "--save", &name]);
     expect![[r#"
-        time,heard
-        0.0,0.0
-        0.041666666666666664,0.6744612626270504
-        0.08333333333333333,-0.5252709594852752
+        frame,time,heard
+        0,0.0,0.0
+        1,0.041666666666666664,0.6744612626270504
+        2,0.08333333333333333,-0.5252709594852752
     "#]]
     .assert_eq(&contents(&path));
 }

@@ -63,7 +63,7 @@ impl<'d, 'c> Checker<'d, 'c> {
         for cycle in &sorted.cycles {
             self.report_cycle(&def, cycle);
         }
-        self.warn_unused(&def, &links);
+        self.warn_unused(&def, face, &links);
         let input_types = face
             .inputs
             .iter()
@@ -149,12 +149,14 @@ impl<'d, 'c> Checker<'d, 'c> {
         self.problems.report(at_path, span, &CheckError::Cycle { path });
     }
 
-    fn warn_unused(&mut self, def: &BodyDef<'_>, links: &Links<'_>) {
+    /// Names inputs that nothing reads; one whose type is unknown may be meant for another place.
+    fn warn_unused(&mut self, def: &BodyDef<'_>, face: &Face, links: &Links<'_>) {
         if !self.all_readable {
             return;
         }
-        for ((name, input), used) in def.inputs.iter().zip(&links.used_inputs) {
-            if !used {
+        let inputs = def.inputs.iter().zip(&face.inputs).zip(&links.used_inputs);
+        for (((name, input), typed), used) in inputs {
+            if !used && typed.is_some() {
                 let warning = CheckError::UnusedInput { name: name.to_string() };
                 self.problems.report(|| def.at().path(), input.spot.span(), &warning);
             }

@@ -133,7 +133,7 @@ pub enum CheckError {
         n: usize,
     },
     /// A link between types that do not convert.
-    #[error("{source_name} gives a {from}, but {target} takes a {to}")]
+    #[error("{source_name} gives {}, but {target} takes {}", from.with_article(), to.with_article())]
     #[diagnostic(code(check::type_mismatch), help("{hint}"))]
     TypeMismatch {
         /// Where the value comes from.
@@ -165,7 +165,7 @@ pub enum CheckError {
     #[error("groups are nested {depth} deep, the limit is {limit}: {path}")]
     #[diagnostic(
         code(check::group_depth),
-        help("raise `group_depth` in the limits if this is meant")
+        help("nest the groups less deeply, or raise `group_depth` in the limits if this is meant")
     )]
     GroupDepth {
         /// How deep.
@@ -179,7 +179,7 @@ pub enum CheckError {
     #[error("the document has {n} nodes when all groups are expanded, the limit is {limit}")]
     #[diagnostic(
         code(check::expanded_nodes),
-        help("raise `expanded_nodes` in the limits if this is meant")
+        help("use the group less often, or raise `expanded_nodes` in the limits if this is meant")
     )]
     ExpandedNodes {
         /// How many, or more.

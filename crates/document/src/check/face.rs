@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Lane, Type, Value, literal};
+use millstream_base::{Type, Value, literal};
 use millstream_kernel::Registry;
 use rustc_hash::FxHashMap;
 
@@ -166,33 +166,9 @@ fn range_warnings(
         return useless("is empty: `min` is above `max`");
     }
     let Some(default) = default else { return Vec::new() };
-    let (min, max) = (def.min.unwrap_or(f64::NEG_INFINITY), def.max.unwrap_or(f64::INFINITY));
-    // A bound is met by a default that rounds to the same lane.
-    let side = lanes(default).into_iter().find_map(|x| {
-        let single = matches!(ty.lanes(), Some((Lane::F32, _)));
-        let rounded = |bound: f64| if single { f64::from(bound as f32) } else { bound };
-        if x < rounded(min) {
-            Some(format!("below its smallest value {min}"))
-        } else if x > rounded(max) {
-            Some(format!("above its largest value {max}"))
-        } else {
-            None
-        }
-    });
+    let side = def.missed_bound(default);
     let default = shortened(&default.to_string());
     side.map(|side| CheckError::DefaultOutOfRange { name: name.into(), default, side })
         .into_iter()
         .collect()
-}
-
-/// The lanes of a value as numbers.
-fn lanes(value: &Value) -> Vec<f64> {
-    let Some((lane, n)) = value.ty().lanes() else { return Vec::new() };
-    let number = |bits: u64| match lane {
-        Lane::Bool | Lane::I32 => f64::from(bits as u32 as i32),
-        Lane::I64 => bits as i64 as f64,
-        Lane::F32 => f64::from(f32::from_bits(bits as u32)),
-        Lane::F64 => f64::from_bits(bits),
-    };
-    (0..n as usize).filter_map(|i| value.lane(i)).map(number).collect()
 }

@@ -99,27 +99,92 @@ fn check_limits(
     let root = bodies.len() - 1;
     let deepest = (0..bodies.len()).rev().max_by_key(|body| depth[*body]).unwrap_or(root);
     if depth[deepest] > limits.group_depth {
-        let mut names = Vec::new();
-        let mut body = deepest;
-        while depth[body] > 0 && names.len() <= MAX_SHOWN {
-            let inside = uses[body].groups.iter().find(|g| depth[g.0 as usize] + 1 == depth[body]);
-            let Some((group, _, _)) = inside else { break };
-            body = *group as usize;
-            names.push(bodies[body].name);
-        }
-        let n_names = depth[deepest];
-        let path = path(names.into_iter(), n_names, " contains ");
-        let error =
-            CheckError::GroupDepth { depth: depth[deepest], limit: limits.group_depth, path };
-        problems.report(String::new, bodies[deepest].spot.span(), &error);
+        report_depth(bodies, uses, &depth, deepest, limits.group_depth, problems);
     }
     if size[root] > limits.expanded_nodes as u64 {
-        let n = match size[root] {
-            u64::MAX => "more than 18446744073709551614".into(),
-            n => n.to_string(),
-        };
-        let error = CheckError::ExpandedNodes { n, limit: limits.expanded_nodes };
-        problems.report(String::new, bodies[root].spot.span(), &error);
+        report_size(bodies, uses, &size, limits.expanded_nodes, problems);
+    }
+}
+
+/// Reports the node that leads one group deeper than the limit.
+fn report_depth(
+    bodies: &[BodyDef<'_>],
+    uses: &[Uses],
+    depth: &[usize],
+    deepest: usize,
+    limit: usize,
+    problems: &mut Problems,
+) {
+    let mut names = Vec::new();
+    let mut place = None;
+    let mut body = deepest;
+    for level in 0..depth[deepest] {
+        let inside = uses[body].groups.iter().find(|g| depth[g.0 as usize] + 1 == depth[body]);
+        let Some((group, _, node)) = inside else { break };
+        if level <= limit {
+            place = Some((body, *node));
+        }
+        body = *group as usize;
+        if names.len() < MAX_SHOWN {
+            names.push(bodies[body].name);
+        } else if level > limit {
+            break;
+        }
+    }
+    let path = path(names.into_iter(), depth[deepest], " contains ");
+    report_at(
+        bodies,
+        place,
+        &CheckError::GroupDepth { depth: depth[deepest], limit, path },
+        problems,
+    );
+}
+
+/// Reports the node that adds most to the innermost body that alone exceeds the limit.
+fn report_size(
+    bodies: &[BodyDef<'_>],
+    uses: &[Uses],
+    size: &[u64],
+    limit: usize,
+    problems: &mut Problems,
+) {
+    let root = bodies.len() - 1;
+    let mut place = None;
+    let mut body = root;
+    loop {
+        let part = |(group, n, _): &(u32, u64, u32)| size[*group as usize].saturating_mul(*n);
+        let Some(most) = uses[body].groups.iter().max_by_key(|used| part(used)) else { break };
+        place = Some((body, most.2));
+        let group = most.0 as usize;
+        if size[group] <= limit as u64 {
+            break;
+        }
+        body = group;
+    }
+    let n = match size[root] {
+        u64::MAX => "more than 18446744073709551614".into(),
+        n => n.to_string(),
+    };
+    report_at(bodies, place, &CheckError::ExpandedNodes { n, limit }, problems);
+}
+
+/// Reports an error at a node, given by body and position, or else at the document.
+fn report_at(
+    bodies: &[BodyDef<'_>],
+    place: Option<(usize, u32)>,
+    error: &CheckError,
+    problems: &mut Problems,
+) {
+    let node = place.and_then(|(body, node)| {
+        let body = &bodies[body];
+        body.nodes.get_index(node as usize).map(|(name, node)| (body, name, node))
+    });
+    match node {
+        Some((body, name, node)) => {
+            let at = body.at().part(Part::Node(name));
+            problems.report(|| at.path(), node.spot.span(), error);
+        }
+        None => problems.report(String::new, bodies[bodies.len() - 1].spot.span(), error),
     }
 }
 

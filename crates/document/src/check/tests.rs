@@ -167,8 +167,6 @@ fn names_that_mean_nothing_are_told_with_what_was_meant() {
                 input `size` has the unknown type `float` (types: `bool`, `color`, `f32`, `f64`, `i32`, `i64`, `mat4`, `quat`, `string`, `vec2`, `vec3`, `vec4`, and list<...> of them)
             error check::unknown_type at "t": { "type": "f3" }
                 input `t` has the unknown type `f3` (did you mean `f32`?)
-            warning check::unused_input at "t": { "type": "f3" }
-                input `t` is not used (link it or remove it)
             error check::unknown_node at "o": { "type": "f32", "from": "rot.value" }
                 `rot.value`: there is no node called `rot` (did you mean `root`?)
             error check::unknown_graph_input at "p": { "type": "f32", "input": "wdith" }
@@ -230,25 +228,25 @@ fn types_that_do_not_fit_are_told_and_nothing_follows_from_them() {
         "groups": { "g": { "inputs": { "x": { "type": "f32" }, "y": { "type": "f32" } }, "outputs": { "v": { "type": "f32", "input": "x" }, "w": { "type": "f32", "input": "y" } } } }"#,
         &expect![[r#"
             error check::type_mismatch at "p": { "type": "f32", "from": "d.point" }
-                `d.point` gives a vec3, but output `p` takes a f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
+                `d.point` gives a vec3, but output `p` takes an f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
             error check::type_mismatch at "x": { "input": "s" }
-                root.x: input `s` gives a string, but input `x` of `math.sqrt` takes a f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
+                root.x: input `s` gives a string, but input `x` of `math.sqrt` takes an f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
             error types::no_common_type at "sum": { "type": "math.add", "in": { "a": { "input": "s" }, "b": { "from": "root.value" } } }
                 sum: the inputs `a` (string), `b` (f32) have no common type (they must all convert to one of bool, i32, i64, f32, f64, vec2, vec3, vec4)
             error literal::type_mismatch at "x": "four"
-                lit.x: "four" is no f32 (a f32 is written as a number)
+                lit.x: "four" is no f32 (an f32 is written as a number)
             error literal::type_mismatch at "a": 1.5
-                int.a: 1.5 is no i32 (a i32 is written as a whole number)
+                int.a: 1.5 is no i32 (an i32 is written as a whole number)
             error check::several_sources at "x": [{ "from": "root.value" }, { "value": 1 }]
                 several.x: input `x` takes one source, not 2 (keep one of them, or join them in a node that takes several)
             error check::type_mismatch at { "from": "len.value" }
-                many.texts: `len.value` gives a i32, but input `texts` of `text.join` takes a string (link something that gives a `string`)
+                many.texts: `len.value` gives an i32, but input `texts` of `text.join` takes a string (link something that gives a string)
             error literal::type_mismatch at "x": [1, 2]
                 d.x: [1,2] is no vec3 (a vec3 is written as a list of 3 numbers)
             error check::type_mismatch at "x": { "input": "s" }
-                g.x: input `s` gives a string, but input `x` of the group takes a f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
+                g.x: input `s` gives a string, but input `x` of the group takes an f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
             error literal::type_mismatch at "y": "no"
-                g.y: "no" is no f32 (a f32 is written as a number)
+                g.y: "no" is no f32 (an f32 is written as a number)
             error settings::missing at "e": { "type": "math.expression" }
                 e: setting `text` is missing (it takes text)
             error settings::wrong_value at "text": 3
@@ -278,13 +276,13 @@ fn circles_are_told_all_the_way_round() {
         }"#,
         &expect![[r#"
             error check::type_mismatch at "o": { "type": "string", "from": "after.value" }
-                `after.value` gives a f32, but output `o` takes a string (link something that gives a `string`)
+                `after.value` gives an f32, but output `o` takes a string (link something that gives a string)
             error check::cycle at "x": { "from": "self.value" }
                 self.x: the nodes depend on each other in a circle: `self` -> `self` (remove one of these links)
             error check::cycle at { "from": "b.value" }
                 c.values: the nodes depend on each other in a circle: `c` -> `a` -> `b` -> `c` (remove one of these links)
             error literal::type_mismatch at "b": "x"
-                after.b: "x" is no f32 (a f32 is written as a number)
+                after.b: "x" is no f32 (an f32 is written as a number)
         "#]],
     );
 }
@@ -399,25 +397,25 @@ fn limits_are_hit_at_once() {
     check_problems(
         &chain(40, 2),
         &expect![[r#"
-        error check::expanded_nodes at 
-            the document has 1099511627776 nodes when all groups are expanded, the limit is 16000000 (raise `expanded_nodes` in the limits if this is meant)
-    "#]],
+            error check::expanded_nodes at "n0": {"type": "group", "group": "g22"}
+                g23/n0: the document has 1099511627776 nodes when all groups are expanded, the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is meant)
+        "#]],
     );
     check_problems(
         &chain(100, 2),
         &expect![[r#"
-        error check::group_depth at 
-            groups are nested 100 deep, the limit is 64: `g99` contains `g98` contains `g97` contains `g96` contains `g95` contains `g94` contains `g93` contains `g92` contains `g91` contains `g90` contains `g89` contains `g88` contains `g87` contains `g86` contains `g85` contains `g84` contains 84 more (raise `group_depth` in the limits if this is meant)
-        error check::expanded_nodes at 
-            the document has more than 18446744073709551614 nodes when all groups are expanded, the limit is 16000000 (raise `expanded_nodes` in the limits if this is meant)
-    "#]],
+            error check::expanded_nodes at "n0": {"type": "group", "group": "g22"}
+                g23/n0: the document has more than 18446744073709551614 nodes when all groups are expanded, the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is meant)
+            error check::group_depth at "n0": {"type": "group", "group": "g35"}
+                g36/n0: groups are nested 100 deep, the limit is 64: `g99` contains `g98` contains `g97` contains `g96` contains `g95` contains `g94` contains `g93` contains `g92` contains `g91` contains `g90` contains `g89` contains `g88` contains `g87` contains `g86` contains `g85` contains `g84` contains 84 more (nest the groups less deeply, or raise `group_depth` in the limits if this is meant)
+        "#]],
     );
     check_problems(
         &chain(65, 1),
         &expect![[r#"
-        error check::group_depth at 
-            groups are nested 65 deep, the limit is 64: `g64` contains `g63` contains `g62` contains `g61` contains `g60` contains `g59` contains `g58` contains `g57` contains `g56` contains `g55` contains `g54` contains `g53` contains `g52` contains `g51` contains `g50` contains `g49` contains 49 more (raise `group_depth` in the limits if this is meant)
-    "#]],
+            error check::group_depth at "n0": {"type": "group", "group": "g0"}
+                g1/n0: groups are nested 65 deep, the limit is 64: `g64` contains `g63` contains `g62` contains `g61` contains `g60` contains `g59` contains `g58` contains `g57` contains `g56` contains `g55` contains `g54` contains `g53` contains `g52` contains `g51` contains `g50` contains `g49` contains 49 more (nest the groups less deeply, or raise `group_depth` in the limits if this is meant)
+        "#]],
     );
     assert_eq!(good(&chain(64, 1)).bodies.len(), 65);
 }

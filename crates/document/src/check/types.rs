@@ -422,7 +422,7 @@ pub(super) fn mismatch(
         .map(|other| format!("`{other}`"))
         .collect();
     let hint = match convert.len() {
-        0 | 1 => format!("link something that gives a `{to}`"),
+        0 | 1 => format!("link something that gives {}", to.with_article()),
         _ => format!("what converts to it: {}", convert.join(", ")),
     };
     CheckError::TypeMismatch { source_name, from, target, to, hint }

@@ -13,9 +13,6 @@ use crate::error::{IoError, Spot};
 use crate::options::Wanted;
 use crate::table::Table;
 
-/// Bytes of the longest header that is read so; a longer one is read with the whole file.
-const MAX_HEADER: u64 = 1 << 16;
-
 /// The rows of an array.
 pub(crate) struct NpyBlocks {
     file: String,
@@ -36,7 +33,10 @@ impl NpyBlocks {
     ) -> Result<Option<Self>, IoError> {
         let failed = |source| IoError::Read { file: file.to_owned(), source };
         let mut start = Vec::new();
-        (&mut source).take(MAX_HEADER).read_to_end(&mut start).map_err(failed)?;
+        (&mut source)
+            .take(header::MAX_HEADER as u64 + 12)
+            .read_to_end(&mut start)
+            .map_err(failed)?;
         let Ok((header, data)) = header::read(file, &start) else { return Ok(None) };
         let n_header = (start.len() - data.len()) as u64;
         if !header.has_rows_in_order() || header.n_axes() == 0 {

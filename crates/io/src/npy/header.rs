@@ -1,13 +1,20 @@
-//! The header of a `NumPy` array: element type, memory order and shape, as a Python dictionary.
+//! The header of a `NumPy` array: element type, memory order and shape, read and written by `npyz`.
+//!
+//! `npyz` reads headers with a grammar for any Python literal, whose time doubles with each bracket
+//! inside another; so length and nesting are bounded before it sees them.
 
 use millstream_base::{Lane, Type};
+use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriterBuilder};
 
 use crate::error::{IoError, Spot, quoted};
 use crate::format::Format;
+use crate::guard::guarded;
 use crate::scalar::Scalar;
 
-/// Bytes of a written header; a multiple of 64, as the format asks, with room for any count.
-const WRITTEN: usize = 128;
+/// Bytes of the longest header that is read. That of an array of numbers has about a hundred.
+pub(super) const MAX_HEADER: usize = 1 << 16;
+/// Brackets inside each other in a header that is read; the shape of a field of a record is 4 deep.
+const MAX_NESTING: usize = 8;
 
 /// What a header says.
 #[derive(Debug, PartialEq)]
@@ -35,19 +42,22 @@ pub(super) enum Element {
 }
 
 impl Element {
-    const ALL: [(&'static str, Self); 11] = [
-        ("b1", Self::Bool),
-        ("i1", Self::I8),
-        ("i2", Self::I16),
-        ("i4", Self::I32),
-        ("i8", Self::I64),
-        ("u1", Self::U8),
-        ("u2", Self::U16),
-        ("u4", Self::U32),
-        ("u8", Self::U64),
-        ("f4", Self::F32),
-        ("f8", Self::F64),
-    ];
+    fn of(ty: &TypeStr) -> Option<Self> {
+        Some(match (ty.type_char(), ty.size_field()) {
+            (TypeChar::Bool, 1) => Self::Bool,
+            (TypeChar::Int, 1) => Self::I8,
+            (TypeChar::Int, 2) => Self::I16,
+            (TypeChar::Int, 4) => Self::I32,
+            (TypeChar::Int, 8) => Self::I64,
+            (TypeChar::Uint, 1) => Self::U8,
+            (TypeChar::Uint, 2) => Self::U16,
+            (TypeChar::Uint, 4) => Self::U32,
+            (TypeChar::Uint, 8) => Self::U64,
+            (TypeChar::Float, 4) => Self::F32,
+            (TypeChar::Float, 8) => Self::F64,
+            _ => return None,
+        })
+    }
 
     /// How lanes are written.
     pub(super) fn of_lane(lane: Lane) -> Self {
@@ -175,148 +185,62 @@ pub(super) fn read<'a>(file: &str, bytes: &'a [u8]) -> Result<(Header, &'a [u8])
         format: Format::Npy,
         reason: reason.to_owned(),
     };
-    let rest = bytes
-        .strip_prefix(b"\x93NUMPY")
-        .ok_or_else(|| syntax("it does not start with the bytes \\x93NUMPY"))?;
+    if !bytes.starts_with(b"\x93NUMPY") {
+        return Err(syntax("it does not start with the bytes \\x93NUMPY"));
+    }
     let cut = || syntax("it ends inside the header");
-    let (version, rest) = rest.split_at_checked(2).ok_or_else(cut)?;
-    let (length, rest) = match version[0] {
-        1 => {
-            let (length, rest) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
-            (usize::from(u16::from_le_bytes(*length)), rest)
-        }
-        2 | 3 => {
-            let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
-            (u32::from_le_bytes(*length) as usize, rest)
-        }
+    let (start, length) = match bytes.get(6..12).ok_or_else(cut)? {
+        [1, _, a, b, ..] => (10, usize::from(u16::from_le_bytes([*a, *b]))),
+        [2 | 3, _, a, b, c, d] => (12, u32::from_le_bytes([*a, *b, *c, *d]) as usize),
         _ => return Err(syntax("its version is not 1, 2 or 3")),
     };
-    let (text, data) = rest.split_at_checked(length).ok_or_else(cut)?;
-    let text =
-        std::str::from_utf8(text).map_err(|_| IoError::Encoding { spot: Spot::file(file) })?;
-    let entries = Entries::parse(text).ok_or_else(|| {
-        syntax("its header is not a dictionary of descr, fortran_order and shape")
-    })?;
-    let (element, is_big_endian) = element_of(file, &entries.descr)?;
+    if length > MAX_HEADER {
+        return Err(syntax("its header is longer than 65536 bytes"));
+    }
+    let (head, data) = bytes.split_at_checked(start + length).ok_or_else(cut)?;
+    if nesting(&head[start..]) > MAX_NESTING {
+        return Err(syntax("the brackets of its header are too many inside each other"));
+    }
+    let no_header = "its header is not a dictionary of descr, fortran_order and shape";
     let header =
-        Header { element, is_big_endian, is_fortran: entries.is_fortran, shape: entries.shape };
-    Ok((header, data))
-}
-
-fn element_of(file: &str, descr: &str) -> Result<(Element, bool), IoError> {
+        guarded(file, Format::Npy, || NpyHeader::from_reader(head).map_err(|_| no_header))?;
     let unsupported = || IoError::Unsupported {
         spot: Spot::file(file),
-        what: format!("elements of type {}", quoted(descr)),
+        what: format!("elements of type {}", quoted(&header.dtype().descr())),
         hint: "save the array as bool, int32, int64, float32 or float64: array.astype('float32')"
             .into(),
     };
-    let Some((order @ ("<" | ">" | "|" | "="), code)) = descr.split_at_checked(1) else {
-        return Err(unsupported());
+    let DType::Plain(ty) = header.dtype() else { return Err(unsupported()) };
+    let element = Element::of(&ty).ok_or_else(unsupported)?;
+    let shape: Option<_> = header.shape().iter().map(|n| usize::try_from(*n).ok()).collect();
+    let header = Header {
+        element,
+        is_big_endian: match ty.endianness() {
+            Endianness::Big => true,
+            Endianness::Little => false,
+            Endianness::Irrelevant => cfg!(target_endian = "big"),
+        },
+        is_fortran: header.order() == Order::Fortran,
+        shape: shape.ok_or_else(|| syntax("its shape does not fit memory"))?,
     };
-    let known = Element::ALL.into_iter().find(|(name, _)| *name == code);
-    let (_, element) = known.ok_or_else(unsupported)?;
-    if order == "|" && element.size() > 1 {
-        return Err(unsupported());
-    }
-    Ok((element, order == ">" || (order == "=" && cfg!(target_endian = "big"))))
+    Ok((header, data))
 }
 
-/// The three entries of the dictionary.
-struct Entries {
-    descr: String,
-    is_fortran: bool,
-    shape: Vec<usize>,
+/// How many brackets stand inside each other at most; those in texts count as well.
+fn nesting(text: &[u8]) -> usize {
+    let (mut depth, mut most) = (0_usize, 0);
+    for byte in text {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(depth);
+    }
+    most
 }
 
-impl Entries {
-    fn parse(text: &str) -> Option<Self> {
-        let mut cursor = Cursor(text.trim_end_matches(['\n', ' ', '\0']));
-        let (mut descr, mut is_fortran, mut shape) = (None, None, None);
-        cursor.expect("{")?;
-        while cursor.expect("}").is_none() {
-            let key = cursor.string()?;
-            cursor.expect(":")?;
-            match key {
-                "descr" => descr = Some(cursor.descr()?),
-                "fortran_order" => is_fortran = Some(cursor.truth()?),
-                "shape" => shape = Some(cursor.shape()?),
-                _ => return None,
-            }
-            if cursor.expect(",").is_none() {
-                cursor.expect("}")?;
-                break;
-            }
-        }
-        let (descr, is_fortran, shape) = (descr?, is_fortran?, shape?);
-        cursor.0.trim().is_empty().then_some(Self { descr, is_fortran, shape })
-    }
-}
-
-/// The rest of a header's text.
-struct Cursor<'a>(&'a str);
-
-impl<'a> Cursor<'a> {
-    fn expect(&mut self, word: &str) -> Option<()> {
-        self.0 = self.0.trim_start().strip_prefix(word)?;
-        Some(())
-    }
-
-    fn string(&mut self) -> Option<&'a str> {
-        let text = self.0.trim_start();
-        let quote = text.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
-        let (string, rest) = text[1..].split_once(quote)?;
-        self.0 = rest;
-        Some(string)
-    }
-
-    /// The element type; a structured one is given back as its text.
-    fn descr(&mut self) -> Option<String> {
-        let text = self.0.trim_start();
-        if !text.starts_with('[') {
-            return self.string().map(str::to_owned);
-        }
-        let mut depth = 0_usize;
-        for (i, byte) in text.bytes().enumerate() {
-            match byte {
-                b'[' => depth += 1,
-                b']' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                self.0 = &text[i + 1..];
-                return Some(text[..=i].to_owned());
-            }
-        }
-        None
-    }
-
-    fn truth(&mut self) -> Option<bool> {
-        if self.expect("True").is_some() {
-            return Some(true);
-        }
-        self.expect("False").map(|()| false)
-    }
-
-    fn shape(&mut self) -> Option<Vec<usize>> {
-        self.expect("(")?;
-        let mut axes = Vec::new();
-        while self.expect(")").is_none() {
-            let text = self.0.trim_start();
-            let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-            axes.push(text[..end].parse().ok()?);
-            self.0 = &text[end..];
-            // Python 2 marked long integers so.
-            let _ = self.expect("L");
-            if self.expect(",").is_none() {
-                self.expect(")")?;
-                break;
-            }
-        }
-        Some(axes)
-    }
-}
-
-/// The header of an array of this type with so many rows; always of one length.
+/// The header of an array of this type with so many rows; of one length, whatever their number.
 pub(super) fn write(ty: Type, n_rows: u64) -> Vec<u8> {
     let (lane, n) = ty.lanes().expect("other types were refused at the start");
     let descr = match lane {
@@ -327,15 +251,11 @@ pub(super) fn write(ty: Type, n_rows: u64) -> Vec<u8> {
         Lane::F64 => "<f8",
     };
     let shape = match n {
-        1 => format!("({n_rows},)"),
-        16 => format!("({n_rows}, 4, 4)"),
-        n => format!("({n_rows}, {n})"),
+        1 => vec![n_rows],
+        16 => vec![n_rows, 4, 4],
+        n => vec![n_rows, u64::from(n)],
     };
-    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-    let mut header = b"\x93NUMPY\x01\x00".to_vec();
-    header.extend((WRITTEN as u16 - 10).to_le_bytes());
-    header.extend(text.as_bytes());
-    header.resize(WRITTEN - 1, b' ');
-    header.push(b'\n');
-    header
+    let dtype = DType::Plain(descr.parse().expect("these are types of NumPy"));
+    let options = npyz::WriteOptions::new_header_only().dtype(dtype).shape(&shape);
+    options.writer(Vec::new()).write_header_only().expect("memory can be written to")
 }

@@ -42,7 +42,7 @@ fn arrays_become_scalars_vectors_and_lists() {
         r#"color["[1.0, 2.0, 3.0, 1.0]", "[4.0, 5.0, 6.0, 1.0]"]"#
     });
     assert_eq!(text(&of_shape("(1, 6)"), None), r#"list<f32>["[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]"]"#);
-    assert_eq!(text(&of_shape("(3L, 2L)"), Type::F64.list()), {
+    assert_eq!(text(&of_shape("(3, 2)"), Type::F64.list()), {
         r#"list<f64>["[1.0, 2.0]", "[3.0, 4.0]", "[5.0, 6.0]"]"#
     });
 }
@@ -99,4 +99,41 @@ fn a_header_that_promises_too_much_allocates_nothing() {
     assert!(read_as(&of_shape(huge), None).is_err());
     assert!(matches!(read_as(&of_shape("(0,)"), None), Err(IoError::Length { .. })));
     assert!(read_as(b"\x93NUMPY\x02\x00\xff\xff\xff\xff", None).is_err());
+}
+
+#[test]
+fn headers_that_would_take_long_are_refused_at_once() {
+    let message = |bytes: &[u8]| read_as(bytes, None).expect_err("is refused").to_string();
+    assert!(message(&npy(&"(".repeat(60_000), &[])).contains("brackets"));
+    assert!(message(&npy(&"{'a':".repeat(10_000), &[])).contains("brackets"));
+    let mut long = b"\x93NUMPY\x02\x00".to_vec();
+    long.extend(70_000_u32.to_le_bytes());
+    long.resize(100_000, b' ');
+    assert!(message(&long).contains("longer than 65536 bytes"));
+    let incomplete = "{'descr': '<f4', 'shape': (1,), }";
+    assert!(message(&npy(incomplete, &[0; 4])).contains("descr, fortran_order and shape"));
+}
+
+#[test]
+fn written_headers_have_one_length() {
+    for ty in [Type::F32, Type::BOOL, Type::I64, Type::VEC3, Type::MAT4] {
+        let most = header::write(ty, u64::MAX / 16);
+        assert_eq!((header::write(ty, 0).len(), most.len()), (128, 128), "{ty}");
+    }
+}
+
+#[test]
+fn all_nans_of_a_file_become_one() {
+    let nans = [0x7fc0_0001_u32, 0xffc0_0000, 0x7f80_0001];
+    let data: Vec<u8> = nans.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+    let dictionary = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+    let bits = |ty| {
+        let column = read_as(&npy(dictionary, &data), Some(ty)).expect("reads");
+        column.iter().map(|value| value.lane(0).expect("a float")).collect::<Vec<_>>()
+    };
+    assert_eq!(bits(Type::F32), [u64::from(f32::NAN.to_bits()); 3]);
+    assert_eq!(bits(Type::F64), [f64::NAN.to_bits(); 3]);
+    let big = "{'descr': '>f8', 'fortran_order': False, 'shape': (1,), }";
+    let column = read_as(&npy(big, &0xfff8_0000_dead_beef_u64.to_be_bytes()), None).expect("reads");
+    assert_eq!(column.get(0).lane(0), Some(f64::NAN.to_bits()));
 }

@@ -48,11 +48,23 @@ fn without_a_name_the_positions_are_taken() {
 }
 
 #[test]
+fn vertices_may_have_a_weight_and_a_color() {
+    let text = "v 1 2 3 0.5 1 0 0\nv 4 5 6 1 0 1 0\n";
+    let table = read_text(text, &ReadOptions::default()).expect("reads");
+    let column = |name| format!("{:?}", table.column(name).expect("is there"));
+    assert_eq!(column("position"), r#"vec3["[1.0, 2.0, 3.0]", "[4.0, 5.0, 6.0]"]"#);
+    assert_eq!(column("color"), r#"color["[1.0, 0.0, 0.0, 1.0]", "[0.0, 1.0, 0.0, 1.0]"]"#);
+    let table = read_text("v 1 2 3 0.5\nv 4 5 6 -2\n", &ReadOptions::default()).expect("reads");
+    assert_eq!(table.column("position").expect("is there").len(), 2);
+}
+
+#[test]
 fn bad_lines_are_named() {
     let message =
         |text: &str| read_text(text, &ReadOptions::default()).expect_err("is refused").to_string();
     assert_eq!(message("v 1 2\n"), {
-        "`t.obj` line 1 is not valid obj: a vertex has 3 numbers, or 6 with a color"
+        "`t.obj` line 1 is not valid obj: a vertex has 3 numbers, \
+         4 with a weight, 6 with a color, or 7 with both"
     });
     assert_eq!(message("v 1 2 x\n"), "`t.obj` line 1 column `v`: `x` is no f32");
     assert_eq!(

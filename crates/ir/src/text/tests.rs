@@ -157,7 +157,7 @@ output x n8 n8"#,
             line 3: setting `factor` is "x" (it takes a number) at "{\"factor\": \"x\", \"labell\": 1}"
             line 3: there is no setting called `labell` (did you mean `label`?) at "{\"factor\": \"x\", \"labell\": 1}"
             line 4: expected a type, found `[1` at "[1"
-            line 5: 99999999999 does not fit a i32 (-2147483648 to 2147483647 fit) at "99999999999"
+            line 5: 99999999999 does not fit an i32 (-2147483648 to 2147483647 fit) at "99999999999"
             line 6: `math.add` takes 2 inputs, found 1 (its inputs: a, b) at "n5 = math.add n0"
             line 7: no line makes n9 at "n9"
             line 7: no line makes n9 at "n9"

@@ -42,18 +42,18 @@ fn types_must_convert_before_conversions_and_be_equal_after() {
     check(
         convertible,
         Stage::Converted,
-        &expect![[r"
-            input 0 of n1 wants a f64 and reads a i32 from n0
-            input 1 of n1 wants a f64 and reads a i32 from n0
-        "]],
+        &expect![[r#"
+            input 0 of n1 wants an f64 and reads an i32 from n0
+            input 1 of n1 wants an f64 and reads an i32 from n0
+        "#]],
     );
     check(
         "n0 = const \"text\"\nn1 = vector.split n0\noutput value: string n1.x",
         Stage::Lowered,
-        &expect![[r"
+        &expect![[r#"
             input 0 of n1 wants a vec3 and reads a string from n0
-            output 0 of the graph wants a string and reads a f32 from n1
-        "]],
+            output 0 of the graph wants a string and reads an f32 from n1
+        "#]],
     );
 }
 
@@ -151,10 +151,10 @@ fn an_input_is_one_node_and_has_a_default_of_its_type() {
     errors(
         &graph,
         Stage::Converted,
-        &expect![[r"
-            i1 is a f32 and its default a string
+        &expect![[r#"
+            i1 is an f32 and its default a string
             n1 and n0 are both i0
-        "]],
+        "#]],
     );
 }
 

@@ -1,0 +1,46 @@
+//! Warnings about values outside the range of their input. A range is advice: nothing is clamped.
+
+use millstream::parts::document::InputDef;
+use millstream::{Column, Given, Program};
+
+use crate::terminal::{self, tell, visible};
+
+/// Warns if what is given for an input misses the range that the document states for it.
+pub(crate) fn warn(program: &Program, name: &str, given: &Given) {
+    let text = program.document().inputs.get(name).and_then(|input| outside(input, name, given));
+    let Some(text) = text else { return };
+    let style = terminal::of_stderr();
+    tell(&format!("{} {}\n", style.strong("warning:"), visible(&text)));
+    let help = "values are used as they are given; `millstream check` shows the range";
+    tell(&format!("  {} {help}\n", style.help("help:")));
+}
+
+/// What is outside of the range, the first element of a column.
+fn outside(input: &InputDef, name: &str, given: &Given) -> Option<String> {
+    if input.min.is_none() && input.max.is_none() {
+        return None;
+    }
+    let text = match given {
+        Given::One(value) => {
+            let bound = input.missed_bound(value)?;
+            format!("`{name}` is {value}, {bound}")
+        }
+        Given::PerIndex(column) | Given::PerTime(column) => {
+            let is_outside = |i: &usize| input.missed_bound(&column.get(*i)).is_some();
+            let mut outside = (0..column.len()).filter(is_outside);
+            let first = outside.next()?;
+            let value = column.get(first);
+            let bound = input.missed_bound(&value)?;
+            let n = 1 + outside.count();
+            format!("`{name}` is {value} in element {first}, {bound}{}", others(n, column))
+        }
+    };
+    Some(text)
+}
+
+fn others(n_outside: usize, column: &Column) -> String {
+    match n_outside {
+        1 => String::new(),
+        n => format!("; {n} of {} elements are outside the range", column.len()),
+    }
+}
