@@ -8,6 +8,7 @@ mod kept;
 mod lanes;
 pub mod lazy;
 pub mod list;
+pub mod live;
 mod shape;
 mod spread;
 mod stages;

@@ -33,7 +33,7 @@ pub use lane_value::{LaneValue, canonical_bits};
 pub use line::{Line, run_lines};
 pub use op::Op;
 pub use operand::Operand;
-pub use scalar::eval_op;
+pub use scalar::{FoldFunction, HeldOperand, OpFunction, eval_op, fold_function, op_function};
 pub use text::FormTextError;
 pub use verify::FormError;
 

@@ -44,6 +44,123 @@ pub fn eval_op(op: Op, of: Lane, to: Lane, args: [u64; 3]) -> u64 {
     apply(op, of, to, OnBits(args))
 }
 
+/// The function of an operation on the bits of up to three operands, to be called many times.
+pub type OpFunction = fn(u64, u64, u64) -> u64;
+
+/// The function of one operation; [`eval_op`] without the search for it.
+///
+/// # Panics
+/// If the operation does not take these lanes, or is a constant or parameter.
+pub fn op_function(op: Op, of: Lane, to: Lane) -> OpFunction {
+    apply(op, of, to, AsPointer)
+}
+
+/// Makes a plain function out of the function of an operation, whose type alone says what it does.
+struct AsPointer;
+
+/// The one value of a type without size.
+///
+/// `_witness` shows that there is one.
+#[inline(always)]
+#[allow(
+    unsafe_code,
+    reason = "functions of operations are types without data; a pointer has no room for them"
+)]
+fn only_value<F: Copy>(_witness: std::marker::PhantomData<F>) -> F {
+    const { assert!(size_of::<F>() == 0) };
+    // SAFETY: a value of `F` has no bytes, so none is read; it is `Copy`, and callers have held one.
+    unsafe { std::mem::transmute_copy::<(), F>(&()) }
+}
+
+fn unary_pointer<A: Stored, R: Stored, F: Fn(A) -> R + Copy>(_held: F) -> OpFunction {
+    |a, _, _| only_value(std::marker::PhantomData::<F>)(A::from_bits(a)).to_bits()
+}
+
+fn binary_pointer<A: Stored, R: Stored, F: Fn(A, A) -> R + Copy>(_held: F) -> OpFunction {
+    |a, b, _| only_value(std::marker::PhantomData::<F>)(A::from_bits(a), A::from_bits(b)).to_bits()
+}
+
+fn ternary_pointer<A: Stored, F: Fn(A, A, A) -> A + Copy>(_held: F) -> OpFunction {
+    |a, b, c| {
+        let f = only_value(std::marker::PhantomData::<F>);
+        f(A::from_bits(a), A::from_bits(b), A::from_bits(c)).to_bits()
+    }
+}
+
+fn select_pointer<A: Stored, F: Fn(bool, A, A) -> A + Copy>(_held: F) -> OpFunction {
+    |c, a, b| {
+        let f = only_value(std::marker::PhantomData::<F>);
+        f(bool::from_bits(c), A::from_bits(a), A::from_bits(b)).to_bits()
+    }
+}
+
+impl Visit for AsPointer {
+    type Output = OpFunction;
+
+    fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> OpFunction {
+        unary_pointer(f)
+    }
+    fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> OpFunction {
+        binary_pointer(f)
+    }
+    fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> OpFunction {
+        ternary_pointer(f)
+    }
+    fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> OpFunction {
+        select_pointer(f)
+    }
+}
+
+/// Something that holds an operand of a fold.
+pub trait HeldOperand {
+    /// The bits of the operand.
+    fn bits(&self) -> u64;
+}
+
+/// Folds those of the operands whose positions are given, from the first of these to the last; there
+/// is one at least.
+pub type FoldFunction<S> = fn(&[S], &[u32]) -> u64;
+
+/// The function that folds with an operation of two operands.
+///
+/// # Panics
+/// If the operation does not take this lane and give it again, or has another number of operands.
+pub fn fold_function<S: HeldOperand>(op: Op, of: Lane) -> FoldFunction<S> {
+    apply(op, of, of, AsFold(std::marker::PhantomData))
+}
+
+/// Makes a fold of the function of an operation.
+struct AsFold<S>(std::marker::PhantomData<fn(&S)>);
+
+fn folding<S: HeldOperand, A: Stored, R: Stored, F: Fn(A, A) -> R + Copy>(
+    _held: F,
+) -> FoldFunction<S> {
+    |operands, which| {
+        let f = only_value(std::marker::PhantomData::<F>);
+        let operand = |i: &u32| A::from_bits(operands[*i as usize].bits());
+        let (first, rest) = which.split_first().expect("there is something to fold");
+        let fold = |sum: A, i| A::from_bits(f(sum, operand(i)).to_bits());
+        rest.iter().fold(operand(first), fold).to_bits()
+    }
+}
+
+impl<S: HeldOperand> Visit for AsFold<S> {
+    type Output = FoldFunction<S>;
+
+    fn unary<A: Stored, R: Stored>(self, _: impl Fn(A) -> R + Copy) -> Self::Output {
+        panic!("a fold is over an operation of two operands")
+    }
+    fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> Self::Output {
+        folding(f)
+    }
+    fn ternary<A: Stored>(self, _: impl Fn(A, A, A) -> A + Copy) -> Self::Output {
+        panic!("a fold is over an operation of two operands")
+    }
+    fn select<A: Stored>(self, _: impl Fn(bool, A, A) -> A + Copy) -> Self::Output {
+        panic!("a fold is over an operation of two operands")
+    }
+}
+
 impl Form {
     /// Computes the results for one element.
     ///

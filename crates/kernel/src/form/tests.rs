@@ -184,3 +184,36 @@ fn an_operation_on_a_lane_it_lacks_is_refused() {
 fn a_constant_that_does_not_fit_is_refused() {
     let _ = FormBuilder::new().param(Lane::I32) * 0.5;
 }
+
+struct Held(u64);
+
+impl HeldOperand for Held {
+    fn bits(&self) -> u64 {
+        self.0
+    }
+}
+
+#[test]
+fn functions_of_operations_are_the_operations() {
+    let values = [0_u64, 1, 0x3fc0_0000, 0x4000_0000_0000_0000, 0xffff_fff0];
+    let mut n_tried = 0;
+    for (op, of, to) in all_singles() {
+        let function = op_function(op, of, to);
+        for (a, b) in values.into_iter().flat_map(|a| values.map(|b| (a, b))) {
+            n_tried += 1;
+            let [a, b] = [canonical_bits(op.operand_lane(0, of), a), canonical_bits(of, b)];
+            let c = canonical_bits(of, values[2]);
+            let (found, wanted) = (function(a, b, c), eval_op(op, of, to, [a, b, c]));
+            assert_eq!(canonical_bits(to, found), canonical_bits(to, wanted), "{op:?} {of}");
+        }
+        if of == to && op.arity() == 2 {
+            let values = values.map(|bits| canonical_bits(of, bits));
+            let fold = fold_function::<Held>(op, of);
+            let step = |a, b| eval_op(op, of, of, [a, b, 0]);
+            let wanted = step(step(values[3], values[0]), values[1]);
+            let found = fold(&values.map(Held), &[3, 0, 1]);
+            assert_eq!(canonical_bits(of, found), canonical_bits(of, wanted), "{op:?} {of}");
+        }
+    }
+    assert!(n_tried > 4_000, "{n_tried} calls");
+}

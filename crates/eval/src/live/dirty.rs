@@ -1,0 +1,134 @@
+//! The positions of nodes that have to be looked at, lowest first.
+//!
+//! Three levels of bits, each of which says where the level below has any. Marking and taking the
+//! lowest position touch a few words, whatever the number of nodes.
+
+/// A set of positions.
+#[derive(Debug, Default)]
+pub(super) struct Dirty {
+    /// A bit per position.
+    bits: Vec<u64>,
+    /// A bit per word of `bits`.
+    words: Vec<u64>,
+    /// A bit per word of `words`.
+    tops: Vec<u64>,
+    /// No word of `tops` before this one has a bit.
+    first: usize,
+}
+
+impl Dirty {
+    /// Makes room for positions below `n`.
+    #[inline]
+    pub(super) fn grow(&mut self, n: usize) {
+        if n > self.bits.len() * 64 {
+            let n = n.next_power_of_two().max(64);
+            self.bits.resize(n.div_ceil(64), 0);
+            self.words.resize(n.div_ceil(1 << 12), 0);
+            self.tops.resize(n.div_ceil(1 << 18), 0);
+        }
+    }
+
+    /// Adds a position.
+    #[inline(always)]
+    pub(super) fn mark(&mut self, at: usize) {
+        let word = &mut self.bits[at >> 6];
+        if *word == 0 {
+            self.words[at >> 12] |= 1 << (at >> 6 & 63);
+            self.tops[at >> 18] |= 1 << (at >> 12 & 63);
+            self.first = self.first.min(at >> 18);
+        }
+        *word |= 1 << (at & 63);
+    }
+
+    /// Removes a position.
+    pub(super) fn unmark(&mut self, at: usize) {
+        // The levels above are mended when the lowest position is looked for.
+        self.bits[at >> 6] &= !(1 << (at & 63));
+    }
+
+    pub(super) fn contains(&self, at: usize) -> bool {
+        self.bits[at >> 6] & 1 << (at & 63) != 0
+    }
+
+    /// The lowest word of 64 positions that may hold one.
+    #[inline]
+    pub(super) fn lowest_word(&mut self) -> Option<usize> {
+        while let Some(top) = self.tops.get_mut(self.first) {
+            if *top == 0 {
+                self.first += 1;
+                continue;
+            }
+            let i = self.first * 64 + top.trailing_zeros() as usize;
+            let word = self.words[i];
+            if word == 0 {
+                *top &= *top - 1;
+                continue;
+            }
+            return Some(i * 64 + word.trailing_zeros() as usize);
+        }
+        None
+    }
+
+    /// Takes all positions of a word out.
+    #[inline(always)]
+    pub(super) fn take_word(&mut self, word: usize) -> u64 {
+        self.words[word >> 6] &= !(1 << (word & 63));
+        std::mem::take(&mut self.bits[word])
+    }
+
+    /// Adds positions of a word.
+    #[inline]
+    pub(super) fn put_word(&mut self, word: usize, bits: u64) {
+        if bits != 0 {
+            self.mark(word << 6 | bits.trailing_zeros() as usize);
+            self.bits[word] |= bits;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Takes the lowest position out.
+    fn take_lowest(dirty: &mut Dirty) -> Option<usize> {
+        loop {
+            let word = dirty.lowest_word()?;
+            let bits = dirty.take_word(word);
+            if bits != 0 {
+                dirty.put_word(word, bits & (bits - 1));
+                return Some(word << 6 | bits.trailing_zeros() as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_a_sorted_set() {
+        let mut state = 1_u64;
+        let mut dirty = Dirty::default();
+        dirty.grow(1_000_000);
+        let mut model = BTreeSet::new();
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (state >> 33) as usize % 1_000_000;
+            match state >> 20 & 3 {
+                0 => assert_eq!(take_lowest(&mut dirty), model.pop_first()),
+                1 => {
+                    let at = *model.first().unwrap_or(&at);
+                    dirty.unmark(at);
+                    model.remove(&at);
+                }
+                _ => {
+                    dirty.mark(at);
+                    model.insert(at);
+                    assert!(dirty.contains(at));
+                }
+            }
+        }
+        while let Some(at) = take_lowest(&mut dirty) {
+            assert_eq!(Some(at), model.pop_first());
+        }
+        assert!(model.is_empty());
+    }
+}

@@ -1,0 +1,142 @@
+//! Changing links.
+
+use millstream_base::Lane;
+
+use super::node::Flags;
+use super::special::Special;
+use super::{Handle, LiveGraph};
+
+/// Why a live graph cannot be changed so. It is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum LiveError {
+    /// The link would make a node depend on itself.
+    #[error("the link would close a cycle: {}", .path.iter().map(|n| format!("g{n}")).collect::<Vec<_>>().join(" -> "))]
+    #[diagnostic(
+        code(live::cycle),
+        help("read the value of the previous tick through a delay instead")
+    )]
+    Cycle {
+        /// The numbers of the nodes on the way from the reader to what it would read.
+        path: Vec<usize>,
+    },
+    /// There is no such input.
+    #[error("g{node} has {n_inputs} inputs, so none of number {input}")]
+    #[diagnostic(code(live::no_input), help("inputs count from 0"))]
+    NoInput {
+        /// The node.
+        node: usize,
+        /// Which was meant.
+        input: usize,
+        /// How many there are.
+        n_inputs: usize,
+    },
+    /// The input takes another type.
+    #[error("input {input} of g{node} takes {wanted}, not {found}")]
+    #[diagnostic(code(live::wrong_type), help("convert it with a node first"))]
+    WrongType {
+        /// The node.
+        node: usize,
+        /// The input.
+        input: usize,
+        /// What it takes.
+        wanted: Lane,
+        /// What was given.
+        found: Lane,
+    },
+}
+
+impl LiveGraph {
+    /// Links an input of a node to another source. Inputs count from 0; those of a switch are the
+    /// selector, then the arms. Answers how many nodes had to change their place in the order.
+    ///
+    /// # Errors
+    /// If the link would close a cycle, or there is no such input, or it takes another type.
+    pub fn relink<T, A>(
+        &mut self,
+        node: Handle<T>,
+        input: usize,
+        source: Handle<A>,
+    ) -> Result<usize, LiveError> {
+        // What picks an arm is linked to the guard of the choice.
+        let (readers, slots) = self.slots_of(node.node, input);
+        let Some(&(reader, slot)) = slots.first() else {
+            return Err(LiveError::NoInput { node: node.number(), input, n_inputs: readers });
+        };
+        let old = self.inputs_of(reader)[slot];
+        let (wanted, found) = (self.lane_of(old), self.lane_of(source.node));
+        if wanted != found {
+            return Err(LiveError::WrongType { node: node.number(), input, wanted, found });
+        }
+        if old == source.node {
+            return Ok(0);
+        }
+        let moved = self.put_before(source.node, reader)?;
+        for (reader, slot) in slots {
+            self.hold(reader, None);
+            self.inputs_mut(reader)[slot] = source.node;
+            self.users.remove(&mut self.nodes[old as usize], reader);
+            self.users.add(&mut self.nodes[source.node as usize], reader);
+            if !self.nodes[reader as usize].flags.has(Flags::LIVE) {
+                self.nodes[source.node as usize].flags.set(Flags::MIXED);
+            }
+            self.mark(reader);
+        }
+        self.refresh_demand(old);
+        self.refresh_demand(source.node);
+        Ok(moved)
+    }
+
+    /// The number of inputs of a node, and where number `input` of them is stored: which node reads
+    /// it, at which place. A guard reads what its choice decides by.
+    fn slots_of(&self, node: u32, input: usize) -> (usize, Vec<(u32, usize)>) {
+        let it = &self.nodes[node as usize];
+        if it.flags.has(Flags::SPECIAL)
+            && !it.is_source()
+            && let Special::Choice(choice) = &self.specials[it.inputs[0] as usize]
+        {
+            let n = choice.inputs.len() - choice.first_arm + 1;
+            let guard = choice.inputs[0];
+            let mut slots = Vec::new();
+            if input == 0 {
+                slots.push((guard, 0));
+                slots.extend((1..choice.first_arm).map(|slot| (node, slot)));
+            } else if input < n {
+                slots.push((node, choice.first_arm + input - 1));
+            }
+            return (n, slots);
+        }
+        let n = self.inputs_of(node).len();
+        (n, if input < n { vec![(node, input)] } else { Vec::new() })
+    }
+
+    fn lane_of(&self, node: u32) -> Lane {
+        self.nodes[node as usize].flags.lane()
+    }
+
+    /// What a node reads, in order.
+    pub(super) fn inputs_of(&self, node: u32) -> &[u32] {
+        let node = &self.nodes[node as usize];
+        if node.is_source() {
+            &[]
+        } else if node.flags.has(Flags::SPECIAL) {
+            self.specials[node.inputs[0] as usize].inputs()
+        } else if node.flags.has(Flags::FOLD) {
+            &self.wide[node.inputs[0] as usize..][..node.inputs[1] as usize]
+        } else {
+            node.plain_inputs()
+        }
+    }
+
+    fn inputs_mut(&mut self, node: u32) -> &mut [u32] {
+        let node = &mut self.nodes[node as usize];
+        if node.flags.has(Flags::SPECIAL) {
+            self.specials[node.inputs[0] as usize].inputs_mut()
+        } else if node.flags.has(Flags::FOLD) {
+            &mut self.wide[node.inputs[0] as usize..][..node.inputs[1] as usize]
+        } else {
+            let n = node.flags.arity();
+            &mut node.inputs[..n]
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What a node read at its last run, where that cannot be told from its being dirty.
+//!
+//! A node that is always demanded runs in the wave in which an input changed, so no input can be back
+//! at its old value by then. One that is parked meanwhile may find its inputs as it left them; so
+//! may one whose links were changed. What such a node read is held, from the first change on until
+//! it is demanded.
+
+use smallvec::SmallVec;
+
+use super::LiveGraph;
+use super::node::Flags;
+
+/// The bits of the inputs, in order.
+pub(super) type Held = SmallVec<[u64; 3]>;
+
+impl LiveGraph {
+    /// Holds what a node read at its last run. `changed` is the node that just changed, with its
+    /// value before.
+    pub(super) fn hold(&mut self, at: u32, changed: Option<(u32, u64)>) {
+        // Choices keep what they read, and guards do not count.
+        if self.nodes[at as usize].flags.has(Flags::NEW | Flags::HELD | Flags::SPECIAL) {
+            return;
+        }
+        let held =
+            self.inputs_of(at).iter().map(|input| self.last_value(*input, changed)).collect();
+        self.held.insert(at, held);
+        self.nodes[at as usize].flags.set(Flags::HELD);
+    }
+
+    /// The value that the users of a node saw.
+    fn last_value(&self, at: u32, changed: Option<(u32, u64)>) -> u64 {
+        let node = &self.nodes[at as usize];
+        match changed {
+            Some((changed, old)) if changed == at => old,
+            _ if node.is_source() && node.inputs[1] != 0 => {
+                let set = self.pending.iter().find(|(source, _)| *source == at);
+                set.map_or(node.value, |(_, old)| *old)
+            }
+            _ => node.value,
+        }
+    }
+
+    /// Holds what the users of a node that changed read, as far as they may not run in this wave.
+    pub(super) fn hold_users(&mut self, at: u32, old: u64) {
+        let mut i = 0;
+        while let Some(&user) = self.users.of(&self.nodes[at as usize]).get(i) {
+            i += 1;
+            if !self.nodes[user as usize].flags.has(Flags::LIVE)
+                && !self.are_asked_together(at, user)
+            {
+                self.hold(user, Some((at, old)));
+            }
+        }
+    }
+
+    /// Forgets what a node read; answers whether that differs from what it would read now.
+    pub(super) fn let_go(&mut self, at: u32) -> bool {
+        self.nodes[at as usize].flags.clear(Flags::HELD);
+        let held = self.held.remove(&at).unwrap_or_default();
+        let now = self.inputs_of(at).iter().map(|input| self.nodes[*input as usize].value);
+        !now.eq(held.iter().copied())
+    }
+}

@@ -1,0 +1,199 @@
+//! The live graph: single values that are kept, and changes that travel along links.
+//!
+//! *Order.* Nodes stand at positions such that each comes behind what it reads. A change marks the
+//! positions of the node's users; a wave takes the lowest marked position until none is left. So a
+//! node runs when all that it reads is settled: at most once a wave, and never on a mixture of old
+//! and new values. Nothing recurses on the length of a chain.
+//!
+//! *Cutoff.* A node whose new value has the bits of the old one marks nobody.
+//!
+//! *Demand.* A wave runs what somebody observes. A node read only through arms of switches runs
+//! only while one of these is taken, and not before the switch is known to be settled; otherwise it
+//! is parked, dirty, where the arm will find it when it is taken. So a branch that is not taken is
+//! neither computed nor forgotten. See `demand`.
+//!
+//! *Runs.* A node that is dirty has an input that changed since its last run, so it has to run: with
+//! two exceptions, where what it read is held and compared. See `held`.
+//!
+//! *Editing.* A link may be changed at any time; positions change only where the order is hurt. See
+//! `order`.
+
+mod build;
+mod demand;
+mod dirty;
+mod edit;
+mod held;
+mod node;
+mod order;
+mod special;
+#[cfg(test)]
+mod tests;
+mod users;
+mod wave;
+
+use std::marker::PhantomData;
+
+use millstream_base::Lane;
+use millstream_kernel::form::{FoldFunction, LaneValue, Op, OpFunction};
+use rustc_hash::FxHashMap;
+
+use demand::{Demand, Demands};
+use dirty::Dirty;
+use held::Held;
+use node::{Flags, Node};
+use order::Order;
+use special::Special;
+use users::UserLists;
+
+pub use edit::LiveError;
+
+/// A graph of single values that are kept up to date.
+///
+/// ```
+/// use millstream_eval::live::LiveGraph;
+/// use millstream_kernel::form::Op;
+///
+/// let mut graph = LiveGraph::new();
+/// let x = graph.source(3.0_f64);
+/// let y = graph.source(4.0);
+/// let longest = graph.binary(Op::Max, x, y);
+/// assert_eq!(graph.get(longest), 4.0);
+/// graph.set(x, 5.0);
+/// assert_eq!(graph.get(longest), 5.0);
+/// ```
+#[derive(Default)]
+pub struct LiveGraph {
+    nodes: Vec<Node>,
+    functions: Vec<OpFunction>,
+    /// The number of each function.
+    codes: FxHashMap<CodeKey, u16>,
+    last_code: Option<(CodeKey, u16)>,
+    /// Functions of nodes that fold.
+    folds: Vec<((Op, Lane), FoldFunction<Node>)>,
+    /// The inputs of nodes that fold, one behind the other.
+    wide: Vec<u32>,
+    users: UserLists,
+    /// Sources that were set since the last wave, with their value before.
+    pending: Vec<(u32, u64)>,
+    /// What nodes read at their last run, if that may be asked for.
+    held: FxHashMap<u32, Held>,
+    dirty: Dirty,
+    order: Order,
+    specials: Vec<Special>,
+    demands: Demands,
+    /// Number of the wave.
+    wave: u64,
+    /// The position that the wave is at; everything before it is settled.
+    cursor: usize,
+    /// A position before that of the node that runs was marked.
+    is_rewound: bool,
+    /// Nodes that ran, over all waves.
+    n_runs: u64,
+    /// Nodes that ran, in order, if somebody wants to know.
+    journal: Option<Vec<u32>>,
+}
+
+/// An operation, the lane of its operands and that of its result.
+type CodeKey = (Op, Lane, Lane);
+
+/// A node of a live graph whose value is a `T`.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Handle<T> {
+    node: u32,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Handle<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Handle<T> {}
+
+impl<T> Handle<T> {
+    fn new(node: u32) -> Self {
+        Self { node, of: PhantomData }
+    }
+
+    /// The number of the node.
+    pub fn number(self) -> usize {
+        self.node as usize
+    }
+}
+
+impl LiveGraph {
+    /// A graph without nodes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets a source. Nothing is computed before somebody reads.
+    ///
+    /// # Panics
+    /// If the node is not a source.
+    #[inline]
+    pub fn set<T: LaneValue>(&mut self, source: Handle<T>, value: T) {
+        self.set_bits(source.node, value.to_bits());
+    }
+
+    /// The value of a node. What it depends on is brought up to date first, and nothing else.
+    ///
+    /// Reading a node that is not observed costs a walk over all that it depends on; observe what is
+    /// read again and again.
+    #[inline]
+    pub fn get<T: LaneValue>(&mut self, of: Handle<T>) -> T {
+        let node = &self.nodes[of.node as usize];
+        if node.flags.has(Flags::LIVE) || node.is_source() {
+            self.settle();
+            return T::from_bits(self.nodes[of.node as usize].value);
+        }
+        self.observe(of);
+        self.settle();
+        let value = T::from_bits(self.nodes[of.node as usize].value);
+        self.unobserve(of);
+        value
+    }
+
+    /// Keeps a node up to date: from now on every wave runs what it depends on.
+    pub fn observe<T>(&mut self, of: Handle<T>) {
+        self.nodes[of.node as usize].flags.set(Flags::OBSERVED);
+        self.refresh_demand(of.node);
+    }
+
+    /// Ends [`LiveGraph::observe`].
+    pub fn unobserve<T>(&mut self, of: Handle<T>) {
+        self.nodes[of.node as usize].flags.clear(Flags::OBSERVED);
+        self.refresh_demand(of.node);
+    }
+
+    /// Number of node runs so far.
+    pub fn n_runs(&self) -> u64 {
+        self.n_runs
+    }
+
+    /// Starts, or starts again, to write down which nodes run.
+    pub fn start_journal(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// The numbers of the nodes that ran since the journal was started, in order.
+    pub fn journal(&self) -> &[u32] {
+        self.journal.as_deref().unwrap_or_default()
+    }
+
+    /// Number of nodes, sources and those that were removed included.
+    pub fn len(&self) -> usize {
+        self.nodes.len().saturating_sub(1)
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that the graph holds.
+    pub fn bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>() + self.users.bytes() + self.nodes.len() / 7
+    }
+}

@@ -1,0 +1,372 @@
+//! Random graphs, changed at random, against a model that computes everything anew and says on its
+//! own which nodes have to run: those demanded now whose read values differ from their last run.
+
+use std::collections::HashMap;
+
+use millstream_kernel::form::Op;
+
+use super::{Handle, LiveError, LiveGraph};
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Source(f64),
+    Binary(Op),
+    WithConstant(Op, f64),
+    Fold,
+    /// To the integer that picks an arm.
+    Convert,
+    Switch,
+    Lazily,
+}
+
+#[derive(Clone, Debug)]
+struct ModelNode {
+    kind: Kind,
+    inputs: Vec<usize>,
+    number: u32,
+    /// What it read at its last run.
+    last: Option<Vec<u64>>,
+}
+
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n
+    }
+}
+
+#[derive(Default)]
+struct Model {
+    graph: LiveGraph,
+    nodes: Vec<ModelNode>,
+    observed: Vec<usize>,
+}
+
+fn apply(op: Op, a: f64, b: f64) -> f64 {
+    match op {
+        Op::Add => a + b,
+        Op::Sub => a - b,
+        Op::Max => a.max(b),
+        Op::Min => a.min(b),
+        _ => unreachable!("the model has no `{}`", op.name()),
+    }
+}
+
+fn wanted(first: f64, n: usize) -> u64 {
+    first as i64 as u64 & ((1 << n) - 1)
+}
+
+fn sum(first: f64, others: &mut dyn Iterator<Item = f64>) -> f64 {
+    others.fold(first, |sum, x| sum + x)
+}
+
+/// The values of an evaluation, and the numbers of the nodes that have to run for them.
+#[derive(Default)]
+struct Asked {
+    values: HashMap<usize, f64>,
+    runs: Vec<u32>,
+}
+
+impl Model {
+    fn handle(&self, at: usize) -> Handle<f64> {
+        Handle::new(self.nodes[at].number)
+    }
+
+    fn push(&mut self, kind: Kind, inputs: Vec<usize>, number: u32) {
+        self.nodes.push(ModelNode { kind, inputs, number, last: None });
+    }
+
+    fn source(&mut self, value: f64) {
+        let handle = self.graph.source(value);
+        self.push(Kind::Source(value), Vec::new(), handle.node);
+    }
+
+    /// A node of numbers near the end.
+    fn near_end(&self, rng: &mut Rng) -> usize {
+        loop {
+            let n = self.nodes.len();
+            let at = n - 1 - rng.below(n.min(14));
+            if !matches!(self.nodes[at].kind, Kind::Convert) {
+                return at;
+            }
+        }
+    }
+
+    fn random_node(&mut self, rng: &mut Rng) {
+        let mut inputs: Vec<usize> = (0..4).map(|_| self.near_end(rng)).collect();
+        let at: Vec<Handle<f64>> = inputs.iter().map(|input| self.handle(*input)).collect();
+        let op = [Op::Add, Op::Sub, Op::Max, Op::Min][rng.below(4)];
+        match rng.below(8) {
+            0..3 => {
+                let handle = self.graph.binary(op, at[0], at[1]);
+                inputs.truncate(2);
+                self.push(Kind::Binary(op), inputs, handle.node);
+            }
+            3 => {
+                let handle = self.graph.binary_with(op, at[0], 2.0);
+                inputs.truncate(1);
+                self.push(Kind::WithConstant(op, 2.0), inputs, handle.node);
+            }
+            4 => {
+                let handle = self.graph.fold(Op::Add, &at);
+                self.push(Kind::Fold, inputs, handle.node);
+            }
+            5 => {
+                let handle = self.graph.lazily(at[0], &at[1..], wanted, sum);
+                self.push(Kind::Lazily, inputs, handle.node);
+            }
+            _ => {
+                let number: Handle<i32> = self.graph.convert(at[0]);
+                self.push(Kind::Convert, vec![inputs[0]], number.node);
+                inputs[0] = self.nodes.len() - 1;
+                let handle = self.graph.switch(number, &at[1..]);
+                self.push(Kind::Switch, inputs, handle.node);
+            }
+        }
+    }
+
+    fn value(&mut self, at: usize, asked: &mut Asked) -> f64 {
+        if let Some(value) = asked.values.get(&at) {
+            return *value;
+        }
+        let ModelNode { kind, inputs, number, .. } = self.nodes[at].clone();
+        let mut of = |i: usize| self.value(inputs[i], asked);
+        let mut read = Vec::new();
+        let value = match kind {
+            Kind::Source(value) => value,
+            Kind::Binary(op) => {
+                read.extend([of(0), of(1)]);
+                apply(op, read[0], read[1])
+            }
+            Kind::WithConstant(op, constant) => {
+                read.push(of(0));
+                apply(op, read[0], constant)
+            }
+            Kind::Fold => {
+                read.extend((0..4).map(of));
+                sum(read[0], &mut read[1..].iter().copied())
+            }
+            Kind::Convert => {
+                read.push(of(0));
+                f64::from(read[0] as i32)
+            }
+            Kind::Lazily => {
+                let first = of(0);
+                let taken = wanted(first, 3);
+                read.push(first);
+                read.extend((0..3).filter(|i| taken >> i & 1 != 0).map(|i| of(i + 1)));
+                sum(first, &mut read[1..].iter().copied())
+            }
+            Kind::Switch => {
+                let arm = of(0).clamp(0.0, 2.0);
+                read.extend([arm, of(arm as usize + 1)]);
+                read[1]
+            }
+        };
+        let read: Vec<u64> = read.into_iter().map(f64::to_bits).collect();
+        if !matches!(kind, Kind::Source(_)) && self.nodes[at].last.as_ref() != Some(&read) {
+            self.nodes[at].last = Some(read);
+            asked.runs.push(number);
+        }
+        asked.values.insert(at, value);
+        value
+    }
+
+    /// Brings the graph up to date, perhaps for a node more, and compares values and runs.
+    fn compare(&mut self, more: Option<usize>) {
+        let mut asked = Asked::default();
+        for at in self.observed.clone().into_iter().chain(more) {
+            self.value(at, &mut asked);
+        }
+        self.graph.start_journal();
+        for at in self.observed.clone().into_iter().chain(more) {
+            let handle = self.handle(at);
+            assert_eq!(self.graph.get(handle).to_bits(), asked.values[&at].to_bits());
+        }
+        let mut ran = self.graph.journal().to_vec();
+        ran.sort_unstable();
+        asked.runs.sort_unstable();
+        assert_eq!(ran, asked.runs);
+    }
+
+    fn leads_to(&self, from: usize, to: usize) -> bool {
+        from == to || self.nodes[to].inputs.iter().any(|input| self.leads_to(from, *input))
+    }
+
+    fn step(&mut self, rng: &mut Rng) {
+        match rng.below(10) {
+            0..4 => {
+                let at = rng.below(6);
+                let value = rng.below(7) as f64 - 2.0;
+                self.nodes[at].kind = Kind::Source(value);
+                let handle = self.handle(at);
+                self.graph.set(handle, value);
+            }
+            4 => {
+                let at = self.near_end(rng);
+                self.compare(Some(at));
+            }
+            5 => {
+                if let Some(i) = self.observed.len().checked_sub(1) {
+                    let at = self.observed.swap_remove(rng.below(i + 1));
+                    self.graph.unobserve(self.handle(at));
+                }
+            }
+            6 => {
+                let at = self.near_end(rng);
+                if !self.observed.contains(&at) {
+                    self.observed.push(at);
+                    self.graph.observe(self.handle(at));
+                }
+            }
+            7 => self.relink(rng),
+            _ => self.compare(None),
+        }
+    }
+
+    fn relink(&mut self, rng: &mut Rng) {
+        let node = rng.below(self.nodes.len());
+        let ModelNode { kind, inputs, .. } = self.nodes[node].clone();
+        if matches!(kind, Kind::Source(_)) {
+            return;
+        }
+        let input = rng.below(inputs.len());
+        if matches!(kind, Kind::Switch) && input == 0 {
+            return;
+        }
+        let source = rng.below(self.nodes.len());
+        if matches!(self.nodes[source].kind, Kind::Convert) {
+            return;
+        }
+        let would_close = self.leads_to(node, source);
+        match self.graph.relink(self.handle(node), input, self.handle(source)) {
+            Ok(_) => {
+                assert!(!would_close);
+                self.nodes[node].inputs[input] = source;
+            }
+            Err(LiveError::Cycle { .. }) => assert!(would_close),
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn exactly_the_nodes_run_that_have_to() {
+    for seed in 1..2000 {
+        let mut rng = Rng(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
+        let mut model = Model::default();
+        for i in 0..6 {
+            model.source(f64::from(i));
+        }
+        for _ in 0..rng.below(40) + 3 {
+            model.random_node(&mut rng);
+        }
+        for _ in 0..60 {
+            model.step(&mut rng);
+        }
+        model.compare(None);
+    }
+}
+
+/// A ladder of sums below a switch whose other arm is a source.
+fn chain(graph: &mut LiveGraph, from: Handle<f64>, n: usize) -> Handle<f64> {
+    (0..n).fold(from, |last, _| graph.binary_with(Op::Add, last, 1.0))
+}
+
+#[test]
+fn the_classic_counts() {
+    let mut graph = LiveGraph::new();
+    let (x, y, z) = (graph.source(3.0), graph.source(4.0), graph.source(2.0));
+    let mut p = graph.binary(Op::Max, x, y);
+    for _ in 0..10_000 {
+        let less = graph.binary(Op::Sub, p, z);
+        p = graph.binary(Op::Max, p, less);
+    }
+    graph.observe(p);
+    let runs = |graph: &mut LiveGraph, value: f64| {
+        let before = graph.n_runs();
+        assert_eq!(graph.get(p), value);
+        graph.n_runs() - before
+    };
+    assert_eq!(runs(&mut graph, 4.0), 20_001);
+    graph.set(x, 2.0);
+    assert_eq!(runs(&mut graph, 4.0), 1);
+    graph.set(y, 8.0);
+    assert_eq!(runs(&mut graph, 8.0), 20_001);
+    assert_eq!(runs(&mut graph, 8.0), 0);
+}
+
+#[test]
+fn an_untaken_branch_neither_runs_nor_forgets() {
+    let mut graph = LiveGraph::new();
+    let (x, which) = (graph.source(1.0), graph.source(false));
+    let arms = [chain(&mut graph, x, 1000), chain(&mut graph, x, 500)];
+    let out = graph.switch(which, &arms);
+    graph.observe(out);
+    let runs = |graph: &mut LiveGraph, value: f64| {
+        let before = graph.n_runs();
+        assert_eq!(graph.get(out), value);
+        graph.n_runs() - before
+    };
+    assert_eq!(runs(&mut graph, 1001.0), 1001);
+    graph.set(which, true);
+    assert_eq!(runs(&mut graph, 501.0), 501);
+    graph.set(which, false);
+    assert_eq!(runs(&mut graph, 1001.0), 1);
+    graph.set(x, 2.0);
+    graph.set(which, true);
+    assert_eq!(runs(&mut graph, 502.0), 501);
+    graph.set(which, false);
+    graph.set(x, 1.0);
+    assert_eq!(runs(&mut graph, 1001.0), 1);
+}
+
+#[test]
+fn a_nan_is_equal_to_itself_and_zeros_differ() {
+    let mut graph = LiveGraph::new();
+    let x = graph.source(f64::NAN);
+    let y = graph.binary_with(Op::Mul, x, 2.0);
+    let z = graph.binary_with(Op::Add, y, 1.0);
+    graph.observe(z);
+    assert!(graph.get(z).is_nan());
+    let before = graph.n_runs();
+    graph.set(x, f64::from_bits(f64::NAN.to_bits() | 1));
+    assert!(graph.get(z).is_nan());
+    assert_eq!(graph.n_runs(), before);
+    graph.set(x, 0.0);
+    graph.get(z);
+    let before = graph.n_runs();
+    graph.set(x, -0.0);
+    graph.get(z);
+    assert_eq!(graph.n_runs(), before + 2);
+}
+
+#[test]
+fn a_cycle_is_refused_with_its_path() {
+    let mut graph = LiveGraph::new();
+    let x = graph.source(1.0);
+    let a = graph.binary_with(Op::Add, x, 1.0);
+    let b = graph.binary_with(Op::Add, a, 1.0);
+    let c = graph.binary_with(Op::Add, b, 1.0);
+    let path = vec![a.number(), b.number(), c.number()];
+    assert_eq!(graph.relink(a, 0, c), Err(LiveError::Cycle { path }));
+    assert_eq!(graph.get(c), 4.0);
+    let no_input = LiveError::NoInput { node: a.number(), input: 1, n_inputs: 1 };
+    assert_eq!(graph.relink(a, 1, c), Err(no_input));
+}
+
+#[test]
+fn ten_million_nodes_need_no_stack() {
+    let n = if cfg!(debug_assertions) { 300_000 } else { 10_000_000 };
+    let mut graph = LiveGraph::new();
+    let x = graph.source(0.0);
+    let end = chain(&mut graph, x, n);
+    graph.observe(end);
+    assert_eq!(graph.get(end), n as f64);
+    graph.set(x, 1.0);
+    assert_eq!(graph.get(end), n as f64 + 1.0);
+}

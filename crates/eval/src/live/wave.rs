@@ -1,0 +1,232 @@
+//! Waves: changes travel from what was set to what is observed.
+
+use super::node::{Flags, Node, canonical};
+use super::special::{ChoiceKind, Special};
+use super::{Demand, LiveGraph};
+
+impl LiveGraph {
+    /// Sets the bits of a source.
+    #[inline]
+    pub(super) fn set_bits(&mut self, source: u32, bits: u64) {
+        let node = &mut self.nodes[source as usize];
+        assert!(node.is_source(), "only sources are set");
+        if node.value == bits {
+            return;
+        }
+        let bits = canonical(node.flags, bits);
+        if node.value != bits {
+            if std::mem::replace(&mut node.inputs[1], 1) == 0 {
+                self.pending.push((source, node.value));
+            }
+            node.value = bits;
+        }
+    }
+
+    /// Marks the users of what was set since the last wave. A source that is back at its old value
+    /// was not set.
+    #[inline]
+    fn mark_pending(&mut self) {
+        let mut next = 0;
+        while let Some(&(source, old)) = self.pending.get(next) {
+            next += 1;
+            let node = &mut self.nodes[source as usize];
+            node.inputs[1] = 0;
+            if node.value != old {
+                self.mark_users(source, old);
+            }
+        }
+        self.pending.clear();
+    }
+
+    /// Brings everything that is observed up to date.
+    #[inline]
+    pub fn settle(&mut self) {
+        self.mark_pending();
+        if self.order.is_plain() {
+            while let Some(word) = self.dirty.lowest_word() {
+                self.run_word::<true>(word);
+            }
+        } else {
+            while let Some(word) = self.dirty.lowest_word() {
+                self.run_word::<false>(word);
+            }
+        }
+        self.cursor = 0;
+        self.wave += 1;
+    }
+
+    /// Runs the dirty nodes at 64 neighboring positions; `PLAIN` if nodes stand in the order they
+    /// were made.
+    ///
+    /// What is dirty of the word is kept in a register, so that a chain does not wait for memory.
+    #[inline]
+    fn run_word<const PLAIN: bool>(&mut self, word: usize) {
+        let is_watched = self.journal.is_some();
+        let mut bits = self.dirty.take_word(word);
+        while bits != 0 {
+            let position = word << 6 | bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let at = if PLAIN { position } else { self.order.node_at(position) };
+            let node = &self.nodes[at];
+            let flags = node.flags;
+            let is_plain = flags.is_plain() || flags.is_guarded_and_plain() && self.is_open(at);
+            if !is_plain || is_watched {
+                self.dirty.put_word(word, bits);
+                self.cursor = position;
+                self.look_at(at);
+                if std::mem::take(&mut self.is_rewound) {
+                    return;
+                }
+                bits = self.dirty.take_word(word);
+                continue;
+            }
+            self.n_runs += 1;
+            let value = self.computed(node);
+            if value != node.value || flags.has(Flags::NEW) {
+                let value = canonical(flags, value);
+                let node = &mut self.nodes[at];
+                if node.value == value && !flags.has(Flags::NEW) {
+                    continue;
+                }
+                node.flags.clear(Flags::NEW);
+                let old = std::mem::replace(&mut node.value, value);
+                if flags.has(Flags::MIXED) {
+                    self.hold_users(at as u32, old);
+                }
+                for &user in self.users.of(&self.nodes[at]) {
+                    let position = if PLAIN { user as usize } else { self.order.position(user) };
+                    if position >> 6 == word {
+                        bits |= 1 << (position & 63);
+                    } else {
+                        self.dirty.mark(position);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The value of a plain function.
+    #[inline(always)]
+    fn computed(&self, node: &Node) -> u64 {
+        let value = |input: u32| self.nodes[input as usize].value;
+        let [a, b, c] = node.inputs;
+        if node.flags.has(Flags::FOLD | Flags::CONSTANT) {
+            if node.flags.has(Flags::FOLD) {
+                let inputs = &self.wide[a as usize..][..b as usize];
+                return self.folds[node.code as usize].1(&self.nodes, inputs);
+            }
+            return self.functions[node.code as usize](value(a), node.constant(), 0);
+        }
+        let third = if node.flags.arity() == 3 { value(c) } else { 0 };
+        self.functions[node.code as usize](value(a), value(b), third)
+    }
+
+    /// Gives a node the value it computed.
+    fn change(&mut self, at: usize, value: u64) {
+        let node = &mut self.nodes[at];
+        let value = canonical(node.flags, value);
+        if node.value != value || node.flags.has(Flags::NEW) {
+            node.flags.clear(Flags::NEW);
+            let old = std::mem::replace(&mut node.value, value);
+            self.mark_users(at as u32, old);
+        }
+    }
+
+    /// Marks the users of a node whose value changed.
+    #[inline]
+    fn mark_users(&mut self, at: u32, old: u64) {
+        if self.nodes[at as usize].flags.has(Flags::MIXED) {
+            self.hold_users(at, old);
+        }
+        for &user in self.users.of(&self.nodes[at as usize]) {
+            self.dirty.mark(self.order.position(user));
+        }
+    }
+
+    /// Marks a node to be looked at, wherever the wave is.
+    pub(super) fn mark(&mut self, at: u32) {
+        let position = self.order.position(at);
+        self.is_rewound |= position < self.cursor;
+        self.dirty.mark(position);
+    }
+
+    /// Runs a dirty node that is special or not surely demanded.
+    fn look_at(&mut self, at: usize) {
+        if self.nodes[at].is_source() {
+            return;
+        }
+        let flags = self.nodes[at].flags;
+        if !flags.has(Flags::LIVE) {
+            match self.demand_of(at) {
+                Demand::Now => {}
+                Demand::NotNow => return,
+            }
+        }
+        if flags.has(Flags::HELD) && !self.let_go(at as u32) {
+            return;
+        }
+        if flags.has(Flags::SPECIAL) {
+            self.run_special(at);
+        } else {
+            let value = self.computed(&self.nodes[at]);
+            self.ran(at);
+            self.change(at, value);
+        }
+    }
+
+    /// Notes that a node ran.
+    #[inline]
+    fn ran(&mut self, at: usize) {
+        self.n_runs += 1;
+        if let Some(journal) = &mut self.journal {
+            journal.push(at as u32);
+        }
+    }
+
+    fn run_special(&mut self, at: usize) {
+        let index = self.nodes[at].inputs[0] as usize;
+        let nodes = &self.nodes;
+        match &mut self.specials[index] {
+            Special::Guard(guard) => {
+                let taken = guard.arms.taken(nodes[guard.selector[0] as usize].value);
+                guard.settled = self.wave + 1;
+                let waiting = std::mem::take(&mut guard.waiting);
+                self.settle_guard(at, taken, waiting);
+            }
+            Special::Choice(choice) => {
+                let [guard, ..] = *choice.inputs else { return };
+                let taken = nodes[guard as usize].value;
+                let is_new = nodes[at].flags.has(Flags::NEW);
+                let result = match &mut choice.kind {
+                    ChoiceKind::Given => {
+                        let arm = choice.inputs[choice.first_arm + taken as usize];
+                        let value = nodes[arm as usize].value;
+                        let toggled = std::mem::replace(&mut choice.seen_taken, taken) != taken;
+                        (toggled || is_new || value != nodes[at].value).then_some(value)
+                    }
+                    ChoiceKind::Computed { compute, seen } => {
+                        let arms = &choice.inputs[choice.first_arm..];
+                        let first = nodes[choice.inputs[1] as usize].value;
+                        let mut differs = is_new || choice.seen_taken != taken || seen[0] != first;
+                        choice.seen_taken = taken;
+                        seen[0] = first;
+                        for (i, (arm, seen)) in arms.iter().zip(&mut seen[1..]).enumerate() {
+                            if taken >> i & 1 != 0 {
+                                let value = nodes[*arm as usize].value;
+                                differs |= std::mem::replace(seen, value) != value;
+                            }
+                        }
+                        differs.then(|| {
+                            let taken = (0..arms.len()).filter(|i| taken >> i & 1 != 0);
+                            compute(first, &mut taken.map(|i| seen[i + 1]))
+                        })
+                    }
+                };
+                if let Some(result) = result {
+                    self.ran(at);
+                    self.change(at, result);
+                }
+            }
+        }
+    }
+}
