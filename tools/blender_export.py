@@ -13,6 +13,8 @@ rotations, matrices). A link from any other node is an input of the network, an 
 nobody uses is an output. Nodes inside a nested group are exported with that group. Blender evaluates a network as
 a geometry nodes modifier that stores its outputs as attributes of a point cloud of vertices.
 
+A socket that takes several links has an entry for each.
+
 The file: {"blender", "elements", "networks": [{"group", "nodes", "inputs", "outputs"}]}.
   node    {"type", "name", "props", "inputs", "outputs"}, with "mute" if muted and "location" as drawn
   socket  {"id", "type"} and, if it is an input, one of "value", "input": number, "link": [node, output id]
@@ -36,12 +38,10 @@ FUNCTION_TYPES = {
     "ShaderNodeMath", "ShaderNodeVectorMath", "ShaderNodeMapRange", "ShaderNodeClamp", "ShaderNodeMix",
     "ShaderNodeMixRGB", "ShaderNodeCombineXYZ", "ShaderNodeSeparateXYZ", "ShaderNodeValue", "ShaderNodeVectorRotate",
     "ShaderNodeFloatCurve", "ShaderNodeRGBCurve", "ShaderNodeVectorCurve", "ShaderNodeValToRGB", "ShaderNodeGamma",
-    "GeometryNodeSwitch", "GeometryNodeIndexSwitch", "GeometryNodeMenuSwitch", "NodeReroute",
-}
-# Nodes of the function family that are about texts, which attributes cannot hold.
-TEXT_TYPES = {
-    "FunctionNodeFormatString", "FunctionNodeInputSpecialCharacters", "FunctionNodeInputString",
-    "FunctionNodeReplaceString", "FunctionNodeSliceString", "FunctionNodeValueToString",
+    "ShaderNodeBlackbody", "ShaderNodeTexNoise", "ShaderNodeTexWhiteNoise", "ShaderNodeTexVoronoi",
+    "ShaderNodeTexWave", "ShaderNodeTexGradient", "ShaderNodeTexMagic", "ShaderNodeTexChecker", "ShaderNodeTexBrick",
+    "ShaderNodeTexGabor", "ShaderNodeRadialTiling",
+    "GeometryNodeSwitch", "GeometryNodeIndexSwitch", "GeometryNodeMenuSwitch", "GeometryNodeStringJoin", "NodeReroute",
 }
 ATTRIBUTE_TYPES = {
     "VALUE": "FLOAT", "INT": "INT", "BOOLEAN": "BOOLEAN", "VECTOR": "FLOAT_VECTOR", "RGBA": "FLOAT_COLOR",
@@ -53,8 +53,6 @@ MUCH = 1e-4
 
 def is_function(node):
     """Whether a node only computes values from values."""
-    if node.bl_idname in TEXT_TYPES:
-        return False
     if not (node.bl_idname.startswith(FUNCTION_PREFIXES) or node.bl_idname in FUNCTION_TYPES):
         return False
     known = set(ATTRIBUTE_TYPES) | {"STRING", "MENU", "CUSTOM"}
@@ -74,7 +72,7 @@ def plain(value):
 def curve_points(mapping):
     """The curves of a mapping with what decides between their points."""
     curves = [[{"at": plain(p.location), "handle": p.handle_type} for p in c.points] for c in mapping.curves]
-    facts = {key: plain(getattr(mapping, key)) for key in ("extend", "black_level", "white_level")}
+    facts = {key: plain(getattr(mapping, key)) for key in ("extend", "tone", "black_level", "white_level")}
     facts["clip"] = [mapping.clip_min_x, mapping.clip_min_y, mapping.clip_max_x, mapping.clip_max_y]
     return {"curves": curves, **facts, "use_clip": mapping.use_clip}
 
@@ -99,7 +97,7 @@ def properties(node):
             props[key] = curve_points(value)
         elif key == "color_ramp":
             props[key] = ramp_points(value)
-        elif key == "enum_items":
+        elif key in ("enum_items", "format_items"):
             props[key] = [item.name for item in value]
         elif prop.type in ("BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"):
             props[key] = plain(value)
@@ -113,10 +111,10 @@ def sockets_of(collection):
     return [s for s in collection if s.enabled and s.type != "CUSTOM"]
 
 
-def link_into(socket):
-    """The link that feeds a socket, if one does."""
+def links_into(socket):
+    """The links that feed a socket, in order; most take one."""
     links = [link for link in socket.links if link.is_valid and not link.is_muted]
-    return links[0] if links else None
+    return sorted(links, key=lambda link: -link.multi_input_sort_id)
 
 
 class Network:
@@ -131,7 +129,7 @@ class Network:
         self.outputs = self.find_outputs()
 
     def describe(self, node):
-        inputs = [self.describe_input(socket) for socket in sockets_of(node.inputs)]
+        inputs = [entry for socket in sockets_of(node.inputs) for entry in self.describe_input(socket)]
         outputs = [{"id": s.identifier, "type": s.type} for s in sockets_of(node.outputs)]
         found = {"type": node.bl_idname, "name": node.label or node.name, "props": properties(node),
                  "inputs": inputs, "outputs": outputs, "location": [round(x) for x in node.location_absolute]}
@@ -140,23 +138,26 @@ class Network:
         return found
 
     def describe_input(self, socket):
-        found = {"id": socket.identifier, "type": socket.type}
-        link = link_into(socket)
-        if link is None:
-            found["value"] = plain(getattr(socket, "default_value", None))
-            return found
+        """What feeds a socket; one that takes several has an entry for each."""
+        base = {"id": socket.identifier, "type": socket.type}
+        links = links_into(socket)
+        if links:
+            return [{**base, **self.describe_link(socket, link)} for link in links]
+        if socket.is_multi_input:
+            return []
+        return [{**base, "value": plain(getattr(socket, "default_value", None))}]
+
+    def describe_link(self, socket, link):
         source = link.from_socket
         if link.from_node.name in self.number:
-            found["link"] = [self.number[link.from_node.name], source.identifier]
-            return found
+            return {"link": [self.number[link.from_node.name], source.identifier]}
         key = (link.from_node.name, source.identifier)
         if key not in self.feeds:
             self.feeds[key] = len(self.inputs)
             self.inputs.append({"type": source.type, "sockets": []})
         feed = self.feeds[key]
         self.inputs[feed]["sockets"].append((socket.node.name, socket.identifier))
-        found["input"] = feed
-        return found
+        return {"input": feed}
 
     def find_outputs(self):
         found = []

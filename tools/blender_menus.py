@@ -119,6 +119,127 @@ def make_ramps():
             open_inputs(tree, node)
 
 
+def make_curves():
+    """Curves of every kind of handle, extension and clipping, with peaks, steps and points beyond the table."""
+    points = ((0.0, 0.2), (0.15, 0.75), (0.3, 0.75), (0.45, 0.1), (0.8, 0.95), (1.0, 0.6))
+    for kind, low in (("ShaderNodeFloatCurve", 0.0), ("ShaderNodeVectorCurve", -1.0), ("ShaderNodeRGBCurve", 0.0)):
+        for handle in ("AUTO", "AUTO_CLAMPED", "VECTOR", "MIXED"):
+            for extend, clipped in (("HORIZONTAL", True), ("EXTRAPOLATED", True), ("EXTRAPOLATED", False)):
+                tree = new_tree("Curve %s %s %s %s" % (kind, handle, extend, clipped))
+                node = tree.nodes.new(kind)
+                mapping = node.mapping
+                mapping.extend, mapping.use_clip = extend, clipped
+                for number, curve in enumerate(mapping.curves):
+                    draw_curve(curve, handle, number, low, points)
+                if kind == "ShaderNodeRGBCurve":
+                    mapping.black_level, mapping.white_level = (0.1, 0.0, 0.05), (1.0, 0.9, 1.2)
+                mapping.update()
+                open_inputs(tree, node)
+
+
+def draw_curve(curve, handle, number, low, points):
+    """Puts points on a curve, each curve of a node with others."""
+    for x, y in points[1:-1 - number % 2]:
+        curve.points.new(low + (1 - low) * x, low + (1 - low) * (y if number % 2 == 0 else 1 - y))
+    kinds = ("AUTO", "VECTOR", "AUTO_CLAMPED")
+    for i, point in enumerate(curve.points):
+        point.handle_type = kinds[(i + number) % 3] if handle == "MIXED" else handle
+    curve.points[0].location = (low, points[0][1])
+    curve.points[-1].location = (1.0 if number != 2 else 1.3, points[-1][1])
+
+
+TEXTS = ("", "abc", "-12.5 apples", "banana", "  \u00e4\u00f6 x\n", "ff7z")
+# Node type: the settings, and the values of sockets by name; of some sockets only newer versions have.
+TEXT_NODES = [
+    ("FunctionNodeSliceString", {}, {"Position": (0, -1, 2), "Length": (3, 10, -1)}),
+    ("FunctionNodeReplaceString", {}, {"Find": ("an", "", "b"), "Replace": ("_", "")}),
+    ("FunctionNodeFindInString", {}, {"Search": ("a", "an", ""), "Mode": ("From Start", "From End")}),
+    ("FunctionNodeMatchString", {}, {"Key": ("a", "b", ""), "Operation": ("Starts With", "Ends With", "Contains")}),
+    ("FunctionNodeStringToValue", {"data_type": "FLOAT"}, {}),
+    ("FunctionNodeStringToValue", {"data_type": "INT"}, {"Base": (10, 16, 2, 99)}),
+    ("FunctionNodeReverseString", {}, {}),
+    ("FunctionNodeSetStringCase", {}, {"Case": ("Uppercase", "Lowercase")}),
+    ("FunctionNodeTrimString", {}, {"Characters": ("", "a-"), "Whitespace": (True, False), "Start": (True, False)}),
+    ("FunctionNodeCompare", {"data_type": "STRING", "operation": "NOT_EQUAL"}, {"B": ("abc",)}),
+]
+FORMATS = ("{}", "{n} and {x:.2f}", "{x:+9.3f}|{n:05d}|{t:>6}", "{{{t:*^7}}}", "{1:e} {0:x}", "{nobody}", "{", "{t:.2} {:} {:b}")
+NUMBERS = ((0.0, 0), (-1.25, 1), (2.5, 0), (1234.5678, 3), (1e20, 2), (0.1, -3))
+
+
+def read_text(tree, output):
+    """Turns a text into numbers, so that it can be seen from outside."""
+    for kind, key in (("FunctionNodeStringLength", "String"), ("FunctionNodeStringToValue", "String"),
+                      ("FunctionNodeFindInString", "String")):
+        node = tree.nodes.new(kind)
+        tree.links.new(output, node.inputs[key])
+        if kind == "FunctionNodeFindInString":
+            node.inputs["Search"].default_value = "a"
+
+
+def make_texts():
+    """Every node on texts, with texts that are written on the nodes: Blender has no columns of texts."""
+    for kind, settings, sockets in TEXT_NODES:
+        if not hasattr(bpy.types, kind):
+            continue
+        for number, (text, *values) in enumerate(itertools.product(TEXTS, *sockets.values())):
+            tree = new_tree("Text %s %s %d" % (kind, " ".join(settings.values()), number))
+            node = tree.nodes.new(kind)
+            for key, value in settings.items():
+                setattr(node, key, value)
+            enabled = {socket.name: socket for socket in node.inputs if socket.enabled}
+            enabled.get("String", enabled.get("A")).default_value = text
+            for key, value in zip(sockets, values):
+                if key in enabled:
+                    enabled[key].default_value = value
+            for output in [o for o in node.outputs if o.type == "STRING"]:
+                read_text(tree, output)
+    for number, decimals in NUMBERS:
+        tree = new_tree("Text of %r %r" % (number, decimals))
+        for kind, value in (("FLOAT", number), ("INT", int(number) if abs(number) < 1e9 else -7)):
+            node = tree.nodes.new("FunctionNodeValueToString")
+            node.data_type = kind
+            enabled = {socket.name: socket for socket in node.inputs if socket.enabled}
+            enabled["Value"].default_value = value
+            for key, extra in (("Decimals", decimals), ("Base", 2 + abs(value)), ("Padding", 2 * decimals)):
+                if key in enabled:
+                    enabled[key].default_value = int(extra)
+            read_text(tree, node.outputs[0])
+    for text in FORMATS:
+        make_format(text)
+
+
+def make_format(text):
+    """A format with three values, and its result joined with itself."""
+    tree = new_tree("Text format %s" % text)
+    node = tree.nodes.new("FunctionNodeFormatString")
+    node.inputs["Format"].default_value = text
+    for name, kind, value in (("n", "INT", 42), ("x", "FLOAT", -3.14159), ("t", "STRING", "banana")):
+        node.format_items.new(kind, name)
+        node.inputs[name].default_value = value
+    join = tree.nodes.new("GeometryNodeStringJoin")
+    join.inputs["Delimiter"].default_value = "ab"
+    special = tree.nodes.new("FunctionNodeInputSpecialCharacters")
+    for output in (node.outputs[0], special.outputs[0], node.outputs[0]):
+        tree.links.new(output, join.inputs["Strings"])
+    read_text(tree, join.outputs[0])
+
+
+def make_linked_menus():
+    """Menus that a switch gives to other switches."""
+    for kind, key in (("GeometryNodeSwitch", "input_type"), ("GeometryNodeIndexSwitch", "data_type")):
+        tree = new_tree("Linked menu %s" % kind)
+        chooser = tree.nodes.new(kind)
+        setattr(chooser, key, "MENU")
+        node = tree.nodes.new("GeometryNodeMenuSwitch")
+        node.data_type = "FLOAT"
+        node.enum_items.new("C")
+        tree.links.new(chooser.outputs[0], node.inputs["Menu"])
+        for socket, entry in zip([s for s in chooser.inputs if s.enabled and s.type == "MENU"], ("C", "A")):
+            socket.default_value = entry
+        open_inputs(tree, chooser)
+        open_inputs(tree, node)
+
+
 def make_conversions():
     """A switch of every type fed from a value of every type that Blender lets in."""
     for source, target in itertools.permutations(CONVERTED, 2):
@@ -152,6 +273,9 @@ if __name__ == "__main__":
     ARGS = exporter.arguments()
     make_menus()
     make_ramps()
+    make_curves()
+    make_texts()
+    make_linked_menus()
     make_conversions()
     make_muted()
     DUMP = exporter.export_all(ARGS)

@@ -6,6 +6,7 @@
 
 mod color;
 mod compare;
+mod curve;
 mod hash;
 mod integer;
 mod matrix;
@@ -14,6 +15,7 @@ mod numbers;
 mod ramp;
 mod range;
 mod rotation;
+mod text;
 mod value;
 
 use millstream_base::{Lane, Type};
@@ -32,9 +34,11 @@ pub fn register(registry: &mut Registry) {
     mix::register(registry);
     color::register(registry);
     ramp::register(registry);
+    curve::register(registry);
     rotation::register(registry);
     matrix::register(registry);
     hash::register(registry);
+    text::register(registry);
 }
 
 /// The generic of a node that has one.

@@ -38,17 +38,23 @@ pub(crate) fn first(call: &Call<'_>) -> Option<usize> {
     call.mask().bounds().map(|bounds| bounds.start)
 }
 
-/// Single values on their way into output 0.
+/// Single values on their way into an output.
 pub(crate) struct Cells<T> {
     values: Vec<T>,
     uniform: bool,
+    output: usize,
 }
 
 impl<T: ValueType> Cells<T> {
-    /// Room for the values of a call.
+    /// Room for the values of output 0.
     pub(crate) fn new(call: &mut Call<'_>) -> Self {
+        Self::for_output(call, 0)
+    }
+
+    /// Room for the values of this output.
+    pub(crate) fn for_output(call: &mut Call<'_>, output: usize) -> Self {
         let uniform = is_uniform(call);
-        Self { values: if uniform { Vec::new() } else { call.buffer(0) }, uniform }
+        Self { values: if uniform { Vec::new() } else { call.buffer(output) }, uniform, output }
     }
 
     /// Computes the elements of the mask, ascending; stops at the first that fails.
@@ -67,13 +73,13 @@ impl<T: ValueType> Cells<T> {
         Ok(())
     }
 
-    /// Sets output 0.
+    /// Sets the output.
     pub(crate) fn put(mut self, call: &mut Call<'_>) {
         if self.uniform {
             let value = self.values.pop().expect("a uniform call has filled one value");
-            call.set_one(0, value);
+            call.set_one(self.output, value);
         } else {
-            call.set(0, self.values);
+            call.set(self.output, self.values);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! is built is checked against the limits before it is.
 
 mod build;
+mod format;
 mod lists;
 mod number;
 mod query;
@@ -24,6 +25,7 @@ pub fn register(registry: &mut Registry) {
     query::register(registry);
     number::register(registry);
     lists::register(registry);
+    format::register(registry);
 }
 
 /// A node on texts, empty by default.
@@ -107,6 +109,11 @@ fn built(
 }
 
 /// Hands the text that element `i` of an input has to `f`.
-fn with_text<R>(call: &Call<'_>, input: usize, i: usize, f: impl FnOnce(&str) -> R) -> R {
+pub(crate) fn with_text<R>(
+    call: &Call<'_>,
+    input: usize,
+    i: usize,
+    f: impl FnOnce(&str) -> R,
+) -> R {
     call.input::<Arc<str>>(input).with(i, |text| f(text))
 }

@@ -44,10 +44,45 @@ fn math(operation: &str) -> Json {
 fn every_entry_of_blenders_menus_agrees() {
     let result = json_of(&["import", MENUS, "--verify", "--format", "json"]);
     let networks = result["networks"].as_array().expect("a list");
-    assert!(networks.len() > 350);
+    assert!(networks.len() > 690);
     let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(code(&["import", MENUS, "--verify"]), Some(0));
+}
+
+#[test]
+fn operations_mean_what_they_did_in_the_release_that_was_exported() {
+    let modulo = json!({
+        "type": "ShaderNodeVectorMath",
+        "props": { "operation": "MODULO" },
+        "inputs": [
+            { "id": "Vector", "type": "VECTOR", "value": [1, 2, 3] },
+            { "id": "Vector_001", "type": "VECTOR", "value": [0, 2, 2] },
+        ],
+        "outputs": [{ "id": "Vector", "type": "VECTOR" }],
+    });
+    let mix = json!({
+        "type": "ShaderNodeMix",
+        "props": { "data_type": "RGBA", "blend_type": "MIX" },
+        "inputs": [
+            { "id": "Factor_Float", "type": "VALUE", "value": 0.5 },
+            { "id": "A_Color", "type": "RGBA", "value": [1, 1, 1, 1] },
+            { "id": "B_Color", "type": "RGBA", "value": [0, 0, 0, 0] },
+        ],
+        "outputs": [{ "id": "Result_Color", "type": "RGBA" }],
+    });
+    for (release, first, alpha) in
+        [("5.0.1", json!("nan"), 1.0), ("5.1.2", json!("nan"), 0.5), ("5.2.3 LTS", json!(0), 0.5)]
+    {
+        let outputs = json!([
+            { "node": 0, "id": "Vector", "type": "VECTOR", "values": [[first, 0, 1]] },
+            { "node": 1, "id": "Result_Color", "type": "RGBA", "values": [[0.5, 0.5, 0.5, alpha]] },
+        ]);
+        let network = json!({ "group": "G", "nodes": [modulo, mix], "outputs": outputs });
+        let content = json!({ "blender": release, "networks": [network] }).to_string();
+        let path = file(&format!("release_{release}.json"), &content);
+        assert_eq!(code(&["import", &path, "--verify"]), Some(0), "{release}");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("greater_than", "a > b"),
     ("greater_equal", "a >= b"),
     ("equal", "a and b differ by at most epsilon"),
-    ("not_equal", "they differ by more"),
+    ("not_equal", "they differ by more; dot products also by just epsilon"),
     ("brighter", "a has the greater luminance"),
     ("darker", "a has the lesser luminance"),
 ];
@@ -89,12 +89,20 @@ fn compared<'b>(operation: &str, mode: &str, inputs: &[Vec<Val<'b>>]) -> Val<'b>
         each.reduce(|a, b| a & b).expect("values have components")
     };
     let near = |a: Val<'b>, b: Val<'b>| (a - b).abs().le(epsilon);
+    // Of dot products those that are just as far apart as epsilon are both equal and not.
+    let far = |a: Val<'b>, b: Val<'b>| {
+        let apart = (a - b).abs();
+        if mode == "dot_product" { apart.ge(epsilon) } else { apart.gt(epsilon) }
+    };
     match operation {
         "less_than" => all(&|a, b| a.lt(b)),
         "less_equal" => all(&|a, b| a.le(b)),
         "greater_equal" => all(&|a, b| a.ge(b)),
         "equal" => all(&near),
-        "not_equal" => !all(&near),
+        "not_equal" => {
+            let each = a.iter().zip(&b).map(|(a, b)| far(*a, *b));
+            each.reduce(|a, b| a | b).expect("values have components")
+        }
         _ => all(&|a, b| a.gt(b)),
     }
 }

@@ -109,7 +109,10 @@ const BLENDS: &[(&str, &str)] = &[
 fn mix_color() -> NodeDef {
     let def = NodeDef::new("blender.mix_color", "Two colors blended");
     clamp_setting(def)
-        .details("The factor says how much of the effect is seen. The result has the alpha of `a`.")
+        .details(
+            "The factor says how much of the effect is seen. The result has the alpha of `a`; Blender \
+             treats alpha as `mix_alpha` says since 5.1.",
+        )
         .setting(
             "blend",
             SettingKind::Choice(BLENDS),
@@ -122,6 +125,12 @@ fn mix_color() -> NodeDef {
             Some(SettingValue::Flag(false)),
             "keep the channels between 0 and 1",
         )
+        .setting(
+            "mix_alpha",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "the blend `mix` mixes alpha too, and `clamp_result` clamps it",
+        )
         .input("factor", Type::F32, "how much of the effect is seen")
         .or_number(0.5)
         .input("a", Type::COLOR, "the first color")
@@ -132,14 +141,20 @@ fn mix_color() -> NodeDef {
         .kernel(|parts| {
             let blend = parts.settings.text("blend").to_owned();
             let clamp_factor = parts.settings.flag("clamp_factor");
+            let mix_alpha = parts.settings.flag("mix_alpha");
             let clamp_result = parts.settings.flag("clamp_result");
             Ok(form_kernel(parts, move |x| {
                 let factor = if clamp_factor { x[0][0].clamp(0.0, 1.0) } else { x[0][0] };
                 let mut result = blended(&blend, factor, &x[1][..3], &x[2][..3]);
+                let mut alpha = x[1][3];
+                if mix_alpha && blend == "mix" {
+                    alpha = channel("mix", factor, alpha, x[2][3]);
+                }
                 if clamp_result {
                     result = result.iter().map(|x| x.clamp(0.0, 1.0)).collect();
+                    alpha = if mix_alpha { alpha.clamp(0.0, 1.0) } else { alpha };
                 }
-                result.push(x[1][3]);
+                result.push(alpha);
                 vec![result]
             }))
         })

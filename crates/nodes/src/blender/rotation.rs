@@ -2,7 +2,7 @@
 //!
 //! Euler angles are turns about x, then y, then z, each about the fixed axis, in radians.
 
-use millstream_base::{Type, Vec3};
+use millstream_base::{Lane, Type, Vec3};
 use millstream_kernel::form::{FormBuilder, Val};
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
@@ -18,6 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(to_axis_angle());
     registry.register(from_axes());
     registry.register(align());
+    registry.register(rotate_euler());
 }
 
 const PARTS: [(&str, &str); 4] =
@@ -89,6 +90,85 @@ pub(super) fn euler_of<'b>(rows: &[[Val<'b>; 3]; 3]) -> Vec<Val<'b>> {
     let size = |e: &[Val<'b>; 3]| e[0].abs() + e[1].abs() + e[2].abs();
     let take_second = size(&first).gt(size(&second));
     (0..3).map(|i| regular.select(take_second.select(second[i], first[i]), upright[i])).collect()
+}
+
+const TURNS: &[(&str, &str)] =
+    &[("euler", "by `angles`, about x, then y, then z"), ("axis_angle", "by `angle` about `axis`")];
+
+const SPACES: &[(&str, &str)] = &[
+    ("object", "about fixed axes, behind the rotation"),
+    ("local", "about the axes as the rotation has turned them"),
+];
+
+fn rotate_euler() -> NodeDef {
+    let choice = |value: &str| Some(SettingValue::Text(value.into()));
+    NodeDef::new("blender.rotate_euler", "Euler angles turned further")
+        .details(
+            "By way of matrices, which keeps angles apart where y is near a right angle. An axis of \
+             length 0 turns nothing.",
+        )
+        .setting("by", SettingKind::Choice(TURNS), choice("euler"), "what says how far is turned")
+        .setting("space", SettingKind::Choice(SPACES), choice("object"), "about which axes")
+        .input("rotation", Type::VEC3, "angles in radians")
+        .or_number(0.0)
+        .input("angles", Type::VEC3, "angles in radians")
+        .or_number(0.0)
+        .input("axis", Type::VEC3, "of any length")
+        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .input("angle", Type::F32, "angle in radians")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "angles in radians")
+        .kernel(|parts| {
+            let by_axis = parts.settings.text("by") == "axis_angle";
+            let is_local = parts.settings.text("space") == "local";
+            Ok(form_kernel(parts, move |x| {
+                let first = rows_of_euler(&x[0]);
+                let then =
+                    if by_axis { rows_of_turn(&x[2], x[3][0]) } else { rows_of_euler(&x[1]) };
+                let (a, b) = if is_local { (first, then) } else { (then, first) };
+                vec![euler_of(&rows_product(&a, &b))]
+            }))
+        })
+}
+
+/// A matrix given by rows.
+type Rows<'b> = [[Val<'b>; 3]; 3];
+
+fn rows_product<'b>(a: &Rows<'b>, b: &Rows<'b>) -> Rows<'b> {
+    std::array::from_fn(|r| {
+        std::array::from_fn(|c| a[r][0] * b[0][c] + a[r][1] * b[1][c] + a[r][2] * b[2][c])
+    })
+}
+
+/// The matrix of angles about x, then y, then z; computed in double precision.
+fn rows_of_euler<'b>(angles: &[Val<'b>]) -> Rows<'b> {
+    let wide: Vec<Val<'b>> = angles.iter().map(|x| x.convert(Lane::F64)).collect();
+    let [(sx, cx), (sy, cy), (sz, cz)] = [0, 1, 2].map(|i| (wide[i].sin(), wide[i].cos()));
+    let rows = [
+        [cy * cz, sy * sx * cz - cx * sz, sy * cx * cz + sx * sz],
+        [cy * sz, sy * sx * sz + cx * cz, sy * cx * sz - sx * cz],
+        [-sy, cy * sx, cy * cx],
+    ];
+    rows.map(|row| row.map(|x| x.convert(Lane::F32)))
+}
+
+/// The matrix of a turn about an axis.
+fn rows_of_turn<'b>(axis: &[Val<'b>], angle: Val<'b>) -> Rows<'b> {
+    let axis = normalized(axis);
+    let (sine, cosine) = (angle.sin(), angle.cos());
+    let none = is_zero(&axis);
+    let rest: Val<'b> = 1.0 - cosine;
+    std::array::from_fn(|r| {
+        std::array::from_fn(|c| {
+            let both = axis[r] * axis[c] * rest;
+            let (turned, still) = match (c + 3 - r) % 3 {
+                0 => (both + cosine, 1.0),
+                1 => (both - axis[3 - r - c] * sine, 0.0),
+                _ => (both + axis[3 - r - c] * sine, 0.0),
+            };
+            none.select(still, turned)
+        })
+    })
 }
 
 fn to_axis_angle() -> NodeDef {

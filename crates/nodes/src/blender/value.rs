@@ -7,7 +7,7 @@ use millstream_kernel::settings::SettingError;
 use millstream_kernel::signature::{Default, OutputSocket, Signature, Socket};
 use millstream_kernel::{Kernel, NodeDef, Registry, SettingKind, SettingValue, SocketType};
 
-use super::{cast_to_i32, is_zero};
+use super::cast_to_i32;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(value());
@@ -96,9 +96,12 @@ fn average() -> NodeDef {
 
 fn is_nonzero() -> NodeDef {
     NodeDef::new("blender.is_nonzero", "Whether some component of a vector is not zero")
-        .details("What Blender makes of a vector where a boolean is wanted.")
+        .details("What Blender makes of a vector where a boolean is wanted; NaN counts as zero.")
         .input("vector", Type::VEC3, "")
         .or_number(0.0)
         .output("value", Type::BOOL, "")
-        .form(|_, inputs| vec![vec![!is_zero(&inputs[0])]])
+        .form(|_, inputs| {
+            let each = inputs[0].iter().map(|x| x.abs().gt(0.0));
+            vec![vec![each.reduce(|a, b| a | b).expect("vectors have components")]]
+        })
 }

@@ -71,11 +71,16 @@ pub(crate) fn call(
     assert_eq!(given.len(), instance.inputs.len(), "arguments of {}", instance.name());
     let mut arguments: Vec<Argument<'_>> =
         given.into_iter().map(|(data, map)| Argument::owned(data, map)).collect();
-    let mut outputs = [Output::Wanted(None)];
+    let mut outputs: Vec<Output> = instance.outputs.iter().map(|_| Output::Wanted(None)).collect();
     function.call(&mut Call::new(mask, extent, limits, &mut arguments, &mut outputs))?;
-    let [Output::Done(data)] = outputs else { panic!("{} sets its output", instance.name()) };
-    assert_eq!(data.ty(), instance.outputs[0].ty, "the output of {}", instance.name());
-    Ok(data)
+    let mut set = outputs.into_iter().zip(&instance.outputs).map(|(output, slot)| {
+        let Output::Done(data) = output else { panic!("{} sets its outputs", instance.name()) };
+        assert_eq!(data.ty(), slot.ty, "an output of {}", instance.name());
+        data
+    });
+    let first = set.next().expect("a node has an output");
+    set.for_each(drop);
+    Ok(first)
 }
 
 /// The value that a node gives for single values; generics are those of the first argument or of

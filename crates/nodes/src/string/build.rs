@@ -1,10 +1,11 @@
 //! Texts out of other texts.
 
-use millstream_base::Type;
-use millstream_kernel::{NodeDef, Registry};
 use std::sync::Arc;
 
-use super::{built, of_one, on_texts, with_text};
+use millstream_base::Type;
+use millstream_kernel::{Call, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::{built, of_one, of_two, on_texts, with_text};
 use crate::cells::{Cells, function};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -13,7 +14,10 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(slice());
     registry.register(upper());
     registry.register(lower());
+    registry.register(title());
     registry.register(trim());
+    registry.register(reverse());
+    registry.register(pad());
     registry.register(replace());
 }
 
@@ -46,9 +50,7 @@ fn repeat() -> NodeDef {
         .output("value", Type::STRING, "")
         .kernel(|_| {
             Ok(function(|call| {
-                let times = |call: &millstream_kernel::Call<'_>, i: usize| {
-                    call.input::<i32>(1).get(i).max(0) as usize
-                };
+                let times = |call: &Call<'_>, i: usize| call.input::<i32>(1).get(i).max(0) as usize;
                 built(
                     call,
                     |call, i| with_text(call, 0, i, str::len).saturating_mul(times(call, i)),
@@ -100,28 +102,140 @@ fn part(text: &str, start: i64, end: i64) -> &str {
     &text[byte(start)..byte(end)]
 }
 
-fn upper() -> NodeDef {
-    on_texts("string.upper", "A text in capitals", &[("text", "")])
-        .details(
-            "By the tables of Unicode, whatever the language; the number of characters may change.",
-        )
+const LETTERS: &[(&str, &str)] = &[
+    ("all", "by the tables of Unicode; the number of characters may change"),
+    ("ascii", "only the letters a to z"),
+];
+
+/// A node that changes letters, with the setting that says which.
+fn letters(
+    def: NodeDef,
+    all: impl Fn(&str) -> String + Clone + Send + Sync + 'static,
+    ascii: impl Fn(&str) -> String + Clone + Send + Sync + 'static,
+) -> NodeDef {
+    let default = Some(SettingValue::Text("all".into()));
+    def.details("Whatever the language.")
+        .setting("letters", SettingKind::Choice(LETTERS), default, "which letters are changed")
         .output("value", Type::STRING, "")
-        .kernel(|_| Ok(of_one(|text| Arc::<str>::from(text.to_uppercase()))))
+        .kernel(move |parts| {
+            let (all, ascii) = (all.clone(), ascii.clone());
+            Ok(if parts.settings.text("letters") == "ascii" {
+                of_one(move |text| Arc::<str>::from(ascii(text)))
+            } else {
+                of_one(move |text| Arc::<str>::from(all(text)))
+            })
+        })
+}
+
+fn upper() -> NodeDef {
+    let def = on_texts("string.upper", "A text in capitals", &[("text", "")]);
+    letters(def, str::to_uppercase, str::to_ascii_uppercase)
 }
 
 fn lower() -> NodeDef {
-    on_texts("string.lower", "A text in small letters", &[("text", "")])
-        .details(
-            "By the tables of Unicode, whatever the language; the number of characters may change.",
-        )
+    let def = on_texts("string.lower", "A text in small letters", &[("text", "")]);
+    letters(def, str::to_lowercase, str::to_ascii_lowercase)
+}
+
+fn title() -> NodeDef {
+    on_texts("string.title", "A text with a capital at the start of each word", &[("text", "")])
+        .details("Words are made of letters, digits and apostrophes behind them; the rest of each is in small letters.")
         .output("value", Type::STRING, "")
-        .kernel(|_| Ok(of_one(|text| Arc::<str>::from(text.to_lowercase()))))
+        .kernel(|_| Ok(of_one(|text| Arc::<str>::from(titled(text)))))
+}
+
+fn titled(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut in_word = false;
+    for c in text.chars() {
+        if in_word {
+            out.extend(c.to_lowercase());
+        } else {
+            out.extend(c.to_uppercase());
+        }
+        in_word = c.is_alphanumeric() || (in_word && matches!(c, '\'' | '’'));
+    }
+    out
+}
+
+const SIDES: &[(&str, &str)] =
+    &[("both", "at both ends"), ("start", "at the start"), ("end", "at the end")];
+
+fn side(def: NodeDef, default: &str) -> NodeDef {
+    let default = Some(SettingValue::Text(default.into()));
+    def.setting("side", SettingKind::Choice(SIDES), default, "where")
 }
 
 fn trim() -> NodeDef {
-    on_texts("string.trim", "A text without white space around it", &[("text", "")])
+    let texts = &[("text", ""), ("characters", "further characters that are taken off")];
+    side(on_texts("string.trim", "A text without white space around it", texts), "both")
+        .setting(
+            "white_space",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(true)),
+            "take white space off",
+        )
         .output("value", Type::STRING, "")
-        .kernel(|_| Ok(of_one(|text| Arc::<str>::from(text.trim()))))
+        .kernel(|parts| {
+            let (side, white) =
+                (parts.settings.text("side").to_owned(), parts.settings.flag("white_space"));
+            Ok(of_two(move |text, characters| {
+                let goes = |c: char| (white && c.is_whitespace()) || characters.contains(c);
+                Arc::<str>::from(match &*side {
+                    "start" => text.trim_start_matches(goes),
+                    "end" => text.trim_end_matches(goes),
+                    _ => text.trim_matches(goes),
+                })
+            }))
+        })
+}
+
+fn reverse() -> NodeDef {
+    on_texts("string.reverse", "A text from its end to its start", &[("text", "")])
+        .details("Character by character, so that an accent of its own goes to another letter.")
+        .output("value", Type::STRING, "")
+        .kernel(|_| Ok(of_one(|text| Arc::<str>::from(text.chars().rev().collect::<String>()))))
+}
+
+fn pad() -> NodeDef {
+    let def = on_texts("string.pad", "A text brought to a length", &[("text", "")])
+        .details(
+            "A text that is long enough stays. With `both` an odd character goes to the end. The \
+             fill is repeated and cut as need be; an empty one adds nothing.",
+        )
+        .input("length", Type::I32, "least number of characters")
+        .or_number(8.0)
+        .input("fill", Type::STRING, "what is added")
+        .or_value(Arc::<str>::from(" "));
+    side(def, "start").output("value", Type::STRING, "").kernel(|parts| {
+        let side = parts.settings.text("side").to_owned();
+        Ok(function(move |call| {
+            let missing = |call: &Call<'_>, i: usize| {
+                let wanted = call.input::<i32>(1).get(i).max(0) as usize;
+                let is_empty = with_text(call, 2, i, str::is_empty);
+                let has = with_text(call, 0, i, |text| text.chars().count());
+                if is_empty { 0 } else { wanted.saturating_sub(has) }
+            };
+            built(
+                call,
+                // No character has more than four bytes.
+                |call, i| with_text(call, 0, i, str::len).saturating_add(4 * missing(call, i)),
+                |call, i, out| {
+                    let n = missing(call, i);
+                    let before = match &*side {
+                        "start" => n,
+                        "end" => 0,
+                        _ => n / 2,
+                    };
+                    with_text(call, 2, i, |fill| {
+                        out.extend(fill.chars().cycle().take(before));
+                        with_text(call, 0, i, |text| out.push_str(text));
+                        out.extend(fill.chars().cycle().take(n - before));
+                    });
+                },
+            )
+        }))
+    })
 }
 
 fn replace() -> NodeDef {

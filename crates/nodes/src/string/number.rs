@@ -14,6 +14,7 @@ use crate::cells::{Cells, function};
 pub(super) fn register(registry: &mut Registry) {
     registry.register(to_number());
     registry.register(from_number());
+    registry.register(from_integer());
 }
 
 fn to_number() -> NodeDef {
@@ -105,4 +106,61 @@ fn written<T: ValueType + Display>(call: &mut Call<'_>) -> Result<(), Failure> {
     })?;
     cells.put(call);
     Ok(())
+}
+
+fn from_integer() -> NodeDef {
+    NodeDef::new("string.from_integer", "A whole number as text, in any base")
+        .details("Digits above 9 are small letters. A base outside 2 to 36 gives an empty text.")
+        .generic("T", Among::These(&[Type::I32, Type::I64]))
+        .input("number", SocketType::Generic(0), "")
+        .or_number(0.0)
+        .input("base", Type::I32, "2 to 36")
+        .or_number(10.0)
+        .input("digits", Type::I32, "least number of digits and sign; zeros fill up, at most 100")
+        .or_number(0.0)
+        .output("value", Type::STRING, "")
+        .kernel(|parts| {
+            let is_wide = parts.generics[0] == Type::I64;
+            Ok(function(move |call| {
+                let mut cells = Cells::<Arc<str>>::new(call);
+                let (bases, digits) = (call.input::<i32>(1), call.input::<i32>(2));
+                cells.fill(call, |i| {
+                    let number = if is_wide {
+                        call.input::<i64>(0).get(i)
+                    } else {
+                        i64::from(call.input::<i32>(0).get(i))
+                    };
+                    Ok(in_base(number, bases.get(i), digits.get(i)).into())
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+/// A number in digits; empty for a base that has none.
+pub(super) fn in_base(number: i64, base: i32, n_digits: i32) -> String {
+    if !(2..=36).contains(&base) {
+        return String::new();
+    }
+    let base = base as u32;
+    let mut rest = number.unsigned_abs();
+    let mut reversed = Vec::new();
+    loop {
+        let digit = (rest % u64::from(base)) as u32;
+        reversed.push(char::from_digit(digit, base).expect("the rest is below the base"));
+        rest /= u64::from(base);
+        if rest == 0 {
+            break;
+        }
+    }
+    let is_negative = number < 0;
+    let wanted = (n_digits.max(0) as usize).min(MAX_DECIMALS);
+    while reversed.len() + usize::from(is_negative) < wanted {
+        reversed.push('0');
+    }
+    if is_negative {
+        reversed.push('-');
+    }
+    reversed.into_iter().rev().collect()
 }

@@ -8,6 +8,9 @@ use super::{of_one, of_two, on_texts};
 pub(super) fn register(registry: &mut Registry) {
     registry.register(length());
     registry.register(find());
+    registry.register(find_last());
+    registry.register(count_parts());
+    registry.register(order());
     let text_and_part = &[("text", ""), ("part", "what is looked for; empty, it is everywhere")];
     for (name, summary, test) in [
         ("string.contains", "Whether a text holds another", contains as fn(&str, &str) -> bool),
@@ -55,6 +58,45 @@ fn find() -> NodeDef {
     .kernel(|_| {
         Ok(of_two(|text: &str, part: &str| text.find(part).map_or(-1, |byte| count(&text[..byte]))))
     })
+}
+
+fn find_last() -> NodeDef {
+    on_texts(
+        "string.find_last",
+        "Where a text holds another for the last time",
+        &[("text", ""), ("part", "what is looked for; empty, it is at the end")],
+    )
+    .output("value", Type::I32, "number of the character where it starts last; -1 if nowhere")
+    .kernel(|_| {
+        Ok(of_two(|text: &str, part: &str| {
+            text.rfind(part).map_or(-1, |byte| count(&text[..byte]))
+        }))
+    })
+}
+
+fn count_parts() -> NodeDef {
+    on_texts(
+        "string.count",
+        "How often a text holds another",
+        &[("text", ""), ("part", "what is counted")],
+    )
+    .details(
+        "Occurrences are found from the left and do not overlap. An empty part occurs nowhere.",
+    )
+    .output("value", Type::I32, "")
+    .kernel(|_| {
+        Ok(of_two(|text: &str, part: &str| {
+            let n = if part.is_empty() { 0 } else { text.matches(part).count() };
+            i32::try_from(n).unwrap_or(i32::MAX)
+        }))
+    })
+}
+
+fn order() -> NodeDef {
+    on_texts("string.order", "Which of two texts comes first", &[("a", ""), ("b", "")])
+        .details("By the numbers of the first characters that differ; a text comes behind its beginnings.")
+        .output("value", Type::I32, "-1: a comes first, 0: they are the same, 1: b comes first")
+        .kernel(|_| Ok(of_two(|a: &str, b: &str| a.cmp(b) as i32)))
 }
 
 fn equal() -> NodeDef {

@@ -17,12 +17,108 @@ fn on(name: &str, texts: &[&str]) -> String {
 fn texts_are_joined_and_cut() {
     assert_eq!(on("string.concat", &["a", "", "bc"]), r#""abc""#);
     assert_eq!(on("string.concat", &[]), r#""""#);
-    assert_eq!(on("string.trim", &[" \t a b\n"]), r#""a b""#);
+    assert_eq!(on("string.trim", &[" \t a b\n", ""]), r#""a b""#);
     assert_eq!(on("string.upper", &["straße"]), r#""STRASSE""#);
     assert_eq!(on("string.lower", &["ÄB"]), r#""äb""#);
     assert_eq!(on("string.replace", &["banana", "an", "AN!"]), r#""bAN!AN!a""#);
     assert_eq!(on("string.replace", &["abc", "", "x"]), r#""abc""#);
     assert_eq!(on("string.replace", &["aaa", "aa", ""]), r#""a""#);
+}
+
+#[test]
+fn texts_are_turned_padded_and_counted() {
+    assert_eq!(on("string.reverse", &["aäb"]), r#""bäa""#);
+    assert_eq!(on("string.title", &["hello WORLD, it's x1y"]), r#""Hello World, It's X1y""#);
+    let ascii = json!({"letters": "ascii"});
+    assert_eq!(text("string.upper", &ascii, vec!["äb".into()]), r#""äB""#);
+    let trimmed = |set, characters: &str| {
+        text("string.trim", &set, vec![" xyhixy ".into(), characters.into()])
+    };
+    assert_eq!(trimmed(json!({}), ""), r#""xyhixy""#);
+    assert_eq!(trimmed(json!({}), "xy"), r#""hi""#);
+    assert_eq!(trimmed(json!({"white_space": false}), "xy"), r#"" xyhixy ""#);
+    assert_eq!(trimmed(json!({"side": "start"}), "x"), r#""yhixy ""#);
+    assert_eq!(trimmed(json!({"side": "end"}), "y"), r#"" xyhix""#);
+    let padded = |side: &str, length: i32, fill: &str| {
+        let args = vec!["ä1".into(), Value::I32(length), fill.into()];
+        text("string.pad", &json!({ "side": side }), args)
+    };
+    assert_eq!(padded("start", 5, "."), r#""...ä1""#);
+    assert_eq!(padded("end", 5, "-+"), r#""ä1-+-""#);
+    assert_eq!(padded("both", 5, "."), r#"".ä1..""#);
+    assert_eq!(padded("both", 1, "."), r#""ä1""#);
+    assert_eq!(padded("start", 9, ""), r#""ä1""#);
+    assert_eq!(on("string.count", &["aaaa", "aa"]), "2");
+    assert_eq!(on("string.count", &["aaaa", ""]), "0");
+    assert_eq!(on("string.find_last", &["äbäb", "äb"]), "2");
+    assert_eq!(on("string.find_last", &["ab", "x"]), "-1");
+    assert_eq!(on("string.find_last", &["ab", ""]), "2");
+    assert_eq!(on("string.order", &["b", "ab"]), "1");
+    assert_eq!(on("string.order", &["a", "ab"]), "-1");
+    assert_eq!(on("string.order", &["ä", "ä"]), "0");
+}
+
+#[test]
+fn whole_numbers_are_written_in_any_base() {
+    let written = |number: i32, base: i32, digits: i32| {
+        let args = vec![Value::I32(number), Value::I32(base), Value::I32(digits)];
+        text("string.from_integer", &json!({}), args)
+    };
+    assert_eq!(written(255, 16, 0), r#""ff""#);
+    assert_eq!(written(-255, 16, 6), r#""-000ff""#);
+    assert_eq!(written(0, 2, 3), r#""000""#);
+    assert_eq!(written(i32::MIN, 10, 0), r#""-2147483648""#);
+    assert_eq!(written(7, 1, 0), r#""""#);
+    assert_eq!(written(1, 10, i32::MAX).len(), 102);
+}
+
+/// What `string.format` makes of 42, -3.16228 and a text.
+fn formatted(format: &str) -> String {
+    let set = json!({"names": ["n", "x", "t"]});
+    let instance = instance("string.format", &set, &[Type::I32, Type::F32, Type::STRING], &[]);
+    let args = [
+        one(Value::from(format)),
+        one(Value::I32(42)),
+        one(Value::F32(-3.16228)),
+        one(Value::from("héy")),
+    ];
+    match call(&instance, args.into(), &Mask::full(1), 1, &Limits::default()) {
+        Ok(data) => data.get(0).to_string(),
+        Err(failure) => failure.message,
+    }
+}
+
+#[test]
+fn values_are_written_into_texts() {
+    for (format, expected) in [
+        ("{}, {} and {}", "42, -3.16228 and héy"),
+        ("{n}{{{2}}}{0}", "42{héy}42"),
+        ("{n:5}|{n:<5}|{n:^6}|{n:05}", "   42|42   |  42  |00042"),
+        ("{n:+}|{n: }|{n:x}|{n:#>6X}|{n:b}|{n:o}", "+42| 42|2a|####2A|101010|52"),
+        (
+            "{x:.2f}|{x:9.3f}|{x:09.3f}|{x:e}|{x:.1E}",
+            "-3.16|   -3.162|-0003.162|-3.162280e+00|-3.2E+00",
+        ),
+        ("{t:.2}|{t:5}|{t:>5s}|{t:é^5}", "hé|héy  |  héy|éhéyé"),
+        ("", ""),
+    ] {
+        assert_eq!(formatted(format), format!("{expected:?}"), "{format}");
+    }
+    for (format, message) in [
+        ("{nobody}", "there is no value `nobody`"),
+        ("{9}", "there is no value `9`"),
+        ("{}{}{}{}", "there are only 3 values"),
+        ("a { b", "`{` is not closed"),
+        ("a } b", "`}` closes no place"),
+        ("{n:.2}", "a whole number cannot be written as ` `"),
+        ("{x:d}", "a float cannot be written as `d`"),
+        ("{t:+}", "a text cannot be written as ` `"),
+        ("{n:9999}", "`:9999` says not how to write a value"),
+        ("{n:dd}", "`:dd` says not how to write a value"),
+        ("{n:ß", "`{` is not closed"),
+    ] {
+        assert_eq!(formatted(format), message, "{format}");
+    }
 }
 
 #[test]
@@ -128,6 +224,11 @@ fn columns_of_texts_are_read_through_maps() {
 }
 
 proptest! {
+    #[test]
+    fn any_format_is_read(format in r"[{}a-z0-9:.<>^+ é]{0,20}") {
+        formatted(&format);
+    }
+
     #[test]
     fn numbers_read_back(bits: u64) {
         let number = f64::from_bits(bits);

@@ -22,11 +22,35 @@ pub struct Network {
     /// The node group it was cut out of.
     #[serde(default)]
     pub group: String,
+    /// The release of Blender that computed the outputs: some operations changed their meaning.
+    #[serde(skip)]
+    pub(super) release: Release,
     pub(super) nodes: Vec<Node>,
     #[serde(default)]
     pub(super) inputs: Vec<NetworkInput>,
     #[serde(default)]
     pub(super) outputs: Vec<NetworkOutput>,
+}
+
+/// A release of Blender: major and minor number. The default is one newer than all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Release(pub(super) u32, pub(super) u32);
+
+impl Default for Release {
+    fn default() -> Self {
+        Self(u32::MAX, 0)
+    }
+}
+
+impl Release {
+    /// The release of a version such as `5.2.3 LTS`; the default if that says none.
+    fn of_version(version: &str) -> Self {
+        let mut numbers = version.split('.').map(str::parse);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(major)), Some(Ok(minor))) => Self(major, minor),
+            _ => Self::default(),
+        }
+    }
 }
 
 /// A column that Blender was given.
@@ -139,15 +163,18 @@ impl Dump {
             let message = error.to_string();
             ImportError::Format { what: "the file".into(), expected: "dump of networks", message }
         })?;
-        let network = |(number, json): (usize, Json)| {
-            serde_json::from_value(json).map_err(|error| ImportError::Format {
+        let blender = written.blender.unwrap_or_default();
+        let release = Release::of_version(&blender);
+        let network = |(number, json): (usize, Json)| match serde_json::from_value(json) {
+            Ok(network) => Ok(Network { release, ..network }),
+            Err(error) => Err(ImportError::Format {
                 what: format!("network {number}"),
                 expected: "network",
                 message: error.to_string(),
-            })
+            }),
         };
         Ok(Self {
-            blender: written.blender.unwrap_or_default(),
+            blender,
             networks: written.networks.into_iter().enumerate().map(network).collect(),
         })
     }

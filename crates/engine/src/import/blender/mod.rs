@@ -127,7 +127,7 @@ fn translate_node(
         sources.push(wanted);
     }
     writer.begin(node);
-    let mut cx = NodeContext::new(node, at, sources, writer);
+    let mut cx = NodeContext::new(node, network.release, at, sources, writer);
     if node.mute {
         mute::pass(&mut cx)?;
     } else {

@@ -6,7 +6,7 @@ use millstream_document::Link;
 use serde_json::{Value as Json, json};
 
 use super::convert::converted;
-use super::dump::{Node, Socket};
+use super::dump::{Node, Release, Socket};
 use super::error::ImportError;
 use super::kind::Kind;
 use super::writer::{Source, Writer, plain};
@@ -14,6 +14,7 @@ use super::writer::{Source, Writer, plain};
 /// One node and what is known about it.
 pub(super) struct NodeContext<'a> {
     pub(super) node: &'a Node,
+    pub(super) release: Release,
     at: usize,
     /// By socket; none where the type is none of ours.
     sources: Vec<Option<Source>>,
@@ -24,11 +25,12 @@ pub(super) struct NodeContext<'a> {
 impl<'a> NodeContext<'a> {
     pub(super) fn new(
         node: &'a Node,
+        release: Release,
         at: usize,
         sources: Vec<Option<Source>>,
         writer: &'a mut Writer,
     ) -> Self {
-        Self { node, at, sources, writer, outputs: Vec::new() }
+        Self { node, release, at, sources, writer, outputs: Vec::new() }
     }
 
     pub(super) fn into_outputs(self) -> Vec<(String, Source)> {
@@ -176,6 +178,22 @@ impl<'a> NodeContext<'a> {
         }
     }
 
+    /// Writes a node with one socket that takes several sources.
+    pub(super) fn write_several(
+        &mut self,
+        ty: &str,
+        (socket, sources): (&str, Vec<Source>),
+        kind: Kind,
+    ) -> Source {
+        let name = self.writer.node(&self.node.title(), ty, &[], vec![(socket, sources)]);
+        Source::Link(kind, Link::new(name, "value"))
+    }
+
+    /// A literal as the output of a node that gives it, so that its type is known.
+    pub(super) fn linked(&mut self, source: Source) -> Source {
+        self.writer.linked(source)
+    }
+
     /// One of several sources, by number.
     pub(super) fn choose(&mut self, index: Source, items: Vec<Source>, kind: Kind) -> Source {
         let mut items = items;
@@ -204,7 +222,12 @@ impl<'a> NodeContext<'a> {
 
     /// The output `ours` of a node just written is what the output of this role gives.
     pub(super) fn give_part(&mut self, role: &str, kind: Kind, node: &Arc<str>, ours: &str) {
-        self.give(role, &Source::Link(kind, Link::new(Arc::clone(node), ours)));
+        self.give(role, &Self::part(kind, node, ours));
+    }
+
+    /// The output `ours` of a node just written.
+    pub(super) fn part(kind: Kind, node: &Arc<str>, ours: &str) -> Source {
+        Source::Link(kind, Link::new(Arc::clone(node), ours))
     }
 
     /// What the outputs are, for nodes that have none of these roles.

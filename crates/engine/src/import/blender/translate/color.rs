@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::super::dump::Release;
 use super::super::error::ImportError;
 use super::super::kind::Kind;
 use super::super::node::NodeContext;
@@ -27,7 +28,8 @@ pub(super) fn mix(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         Kind::Color => {
             let blend = blend(cx)?;
             let result = ("clamp_result", json!(cx.flag("clamp_result", false)));
-            let set = [("blend", json!(blend)), factor_flag, result];
+            let alpha = ("mix_alpha", json!(mixes_alpha(cx)));
+            let set = [("blend", json!(blend)), factor_flag, result, alpha];
             cx.write("blender.mix_color", &set, inputs, kind)
         }
         Kind::Rotation => cx.write("blender.mix_rotation", &[factor_flag], inputs, kind),
@@ -36,6 +38,11 @@ pub(super) fn mix(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     };
     cx.give("Result", &source);
     Ok(())
+}
+
+/// Whether the blend "mix" mixes alpha too; before, it was that of the first color.
+fn mixes_alpha(cx: &NodeContext<'_>) -> bool {
+    cx.release >= Release(5, 1)
 }
 
 /// The blend mode as `blender.mix_color` calls it.
@@ -71,6 +78,7 @@ pub(super) fn mix_rgb(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         ("blend", json!(blend(cx)?)),
         ("clamp_factor", json!(true)),
         ("clamp_result", json!(cx.flag("use_clamp", false))),
+        ("mix_alpha", json!(mixes_alpha(cx))),
     ];
     let inputs = vec![
         ("factor", cx.input("Fac", Kind::Value)?),

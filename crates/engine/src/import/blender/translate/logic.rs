@@ -82,6 +82,14 @@ pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
     let kind = cx.output_kind()?;
     let index = cx.input("Index", Kind::Int)?;
     let items = items(cx, kind)?;
+    if let Source::Literal(_, index) = &index {
+        let at = index.as_u64().and_then(|index| usize::try_from(index).ok());
+        // Where the index is one for all, a missing matrix is the one that changes nothing.
+        let missing = if kind == Kind::Matrix { kind.zero() } else { nothing(kind) };
+        let chosen = at.and_then(|at| items.get(at).cloned());
+        cx.give("Output", &chosen.unwrap_or(Source::Literal(kind, missing)));
+        return Ok(());
+    }
     // Past the items there is zero, behind the last of them.
     let n = items.len();
     let int = |x: usize| NodeContext::literal(Kind::Int, json!(x));
@@ -90,7 +98,15 @@ pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
     let below = cx.write_generic("compare.less", &[], inputs, kinds);
     let arms = vec![("false", index), ("true", int(n))];
     let index = switched(cx, below, arms, Kind::Int);
-    let nothing = match kind {
+    let zero = Source::Literal(kind, nothing(kind));
+    let source = cx.choose(index, items.into_iter().chain([zero]).collect(), kind);
+    cx.give("Output", &source);
+    Ok(())
+}
+
+/// What an index without item gives.
+fn nothing(kind: Kind) -> Json {
+    match kind {
         Kind::Color => json!([0, 0, 0, 0]),
         Kind::Matrix => json!(vec![0; 16]),
         Kind::Value
@@ -100,32 +116,57 @@ pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
         | Kind::Rotation
         | Kind::String
         | Kind::Menu => kind.zero(),
-    };
-    let zero = Source::Literal(kind, nothing);
-    let source = cx.choose(index, items.into_iter().chain([zero]).collect(), kind);
-    cx.give("Output", &source);
-    Ok(())
+    }
 }
 
-/// The menu is known when the network is imported, so that no switch remains.
+/// A menu that is known when the network is imported chooses then; any other is compared with the
+/// names of the entries.
 pub(super) fn menu_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let menu = cx.input("Menu", Kind::Menu)?;
-    let Source::Literal(_, chosen) = menu else {
-        let (node, from, to) = (cx.label(), "a link".into(), "menu".into());
-        return Err(ImportError::Conversion { node, from, to });
-    };
     let kind = cx.output_kind()?;
     let items = items(cx, kind)?;
-    let names = cx.node.props.get("enum_items").and_then(Json::as_array);
-    let at = names.and_then(|names| names.iter().position(|name| *name == chosen));
-    let at = at.filter(|at| *at < items.len()).ok_or_else(|| cx.unknown("enum_items"))?;
-    for (number, output) in cx.node.outputs.iter().enumerate() {
-        let source = if number == 0 {
-            items[at].clone()
-        } else {
-            NodeContext::literal(Kind::Boolean, json!(number - 1 == at))
+    let names: Vec<Json> =
+        cx.node.props.get("enum_items").and_then(Json::as_array).cloned().unwrap_or_default();
+    if names.len() != items.len() {
+        return Err(cx.unknown("enum_items"));
+    }
+    let is_chosen: Vec<Source> = match &menu {
+        Source::Literal(_, chosen) if names.contains(chosen) => {
+            names.iter().map(|name| NodeContext::literal(Kind::Boolean, name == chosen)).collect()
+        }
+        Source::Literal(..) => return Err(cx.unknown("enum_items")),
+        Source::Input(..) | Source::Link(..) => {
+            let equal = |cx: &mut NodeContext<'_>, name: Json| {
+                let name = NodeContext::literal(Kind::String, name);
+                let inputs = vec![("a", menu.clone()), ("b", name)];
+                cx.write("string.equal", &[], inputs, Kind::Boolean)
+            };
+            let mut each: Vec<Source> = names.into_iter().map(|name| equal(cx, name)).collect();
+            // A menu without value stands at its first entry.
+            if let Some(first) = each.first_mut() {
+                let inputs = vec![("a", first.clone()), ("b", equal(cx, json!("")))];
+                *first = cx.write("boolean.or", &[], inputs, Kind::Boolean);
+            }
+            each
+        }
+    };
+    // From the last entry to the first, so that the first is asked for first.
+    let mut chosen = Source::Literal(kind, nothing(kind));
+    for (is_chosen, item) in is_chosen.iter().zip(items).rev() {
+        chosen = match is_chosen {
+            Source::Literal(_, Json::Bool(true)) => item,
+            Source::Literal(..) => chosen,
+            Source::Input(..) | Source::Link(..) => {
+                switched(cx, is_chosen.clone(), vec![("false", chosen), ("true", item)], kind)
+            }
         };
-        cx.give_exactly(&output.id, source);
+    }
+    // Behind the result an output for each entry says whether it is chosen.
+    let mut given = std::iter::once(chosen).chain(is_chosen);
+    for output in &cx.node.outputs {
+        if let Some(source) = given.next() {
+            cx.give_exactly(&output.id, source);
+        }
     }
     Ok(())
 }

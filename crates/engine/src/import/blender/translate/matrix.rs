@@ -105,13 +105,14 @@ fn separate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
 
 fn invert(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let matrix = cx.input("Matrix", Kind::Matrix)?;
-    if cx.has_output("Invertible") {
-        let inputs = vec![("matrix", matrix.clone())];
-        let determinant = cx.write("mat4.determinant", &[], inputs, Kind::Value);
-        let inputs = vec![("determinant", determinant)];
-        let source = cx.write("blender.is_invertible", &[], inputs, Kind::Boolean);
-        cx.give("Invertible", &source);
-    }
-    give(cx, "mat4.invert", vec![("matrix", matrix)], "Matrix", Kind::Matrix);
+    let inputs = vec![("matrix", matrix.clone())];
+    let determinant = cx.write("mat4.determinant", &[], inputs, Kind::Value);
+    let inputs = vec![("determinant", determinant)];
+    let is_invertible = cx.write("blender.is_invertible", &[], inputs, Kind::Boolean);
+    let inverse = cx.write("mat4.invert", &[], vec![("matrix", matrix)], Kind::Matrix);
+    let one = NodeContext::literal(Kind::Matrix, Kind::Matrix.zero());
+    let arms = vec![("condition", is_invertible.clone()), ("false", one), ("true", inverse)];
+    give(cx, "control.switch", arms, "Matrix", Kind::Matrix);
+    cx.give_exactly("Invertible", is_invertible);
     Ok(())
 }

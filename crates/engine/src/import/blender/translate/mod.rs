@@ -2,11 +2,13 @@
 
 mod color;
 mod compare;
+mod curves;
 mod logic;
 mod math;
 mod matrix;
 mod random;
 mod rotation;
+mod text;
 mod values;
 mod vector;
 
@@ -34,6 +36,9 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "FunctionNodeCompare" => compare::compare(cx),
         "ShaderNodeMix" => color::mix(cx),
         "ShaderNodeMixRGB" => color::mix_rgb(cx),
+        "ShaderNodeFloatCurve" => curves::float(cx),
+        "ShaderNodeVectorCurve" => curves::vector(cx),
+        "ShaderNodeRGBCurve" => curves::color(cx),
         "ShaderNodeGamma" => color::gamma(cx),
         "ShaderNodeValToRGB" => color::ramp(cx),
         "FunctionNodeCombineColor" | "ShaderNodeCombineColor" => color::combine(cx),
@@ -46,7 +51,12 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         | "FunctionNodeInputVector"
         | "FunctionNodeInputColor"
         | "FunctionNodeInputRotation"
-        | "FunctionNodeInputString" => values::value(cx),
+        | "FunctionNodeInputString"
+        | "FunctionNodeInputMenu" => values::value(cx),
+        "GeometryNodeStringJoin" => text::translate(cx),
+        ty if ty.contains("String") || ty == "FunctionNodeInputSpecialCharacters" => {
+            text::translate(cx)
+        }
         "FunctionNodeRandomValue" => random::random_value(cx),
         "FunctionNodeHashValue" => random::hash(cx),
         ty if ty.contains("Matrix")

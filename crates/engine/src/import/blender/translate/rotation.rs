@@ -70,23 +70,26 @@ fn rotate_euler(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
         "EULER" => cx.text("type", "EULER"),
         ty => ty,
     };
-    let angles = cx.input("Rotation", Kind::Vector)?;
-    let first = cx.as_kind(angles, Kind::Rotation)?;
-    let then = match ty {
-        "EULER" => {
-            let angles = cx.input("Rotate By", Kind::Vector)?;
-            cx.as_kind(angles, Kind::Rotation)?
-        }
-        "AXIS_ANGLE" => axis_angle(cx)?,
-        _ => return Err(cx.unknown("rotation_type")),
-    };
-    let is_local = match cx.text("space", "OBJECT") {
-        "OBJECT" => false,
-        "LOCAL" => true,
+    let space = match cx.text("space", "OBJECT") {
+        "OBJECT" => "object",
+        "LOCAL" => "local",
         _ => return Err(cx.unknown("space")),
     };
-    let turned = product(cx, first, then, is_local);
-    cx.as_kind(turned, Kind::Vector)
+    let mut inputs = vec![("rotation", cx.input("Rotation", Kind::Vector)?)];
+    let by = match ty {
+        "EULER" => {
+            inputs.push(("angles", cx.input("Rotate By", Kind::Vector)?));
+            "euler"
+        }
+        "AXIS_ANGLE" => {
+            inputs.push(("axis", cx.input("Axis", Kind::Vector)?));
+            inputs.push(("angle", cx.input("Angle", Kind::Value)?));
+            "axis_angle"
+        }
+        _ => return Err(cx.unknown("rotation_type")),
+    };
+    let set = [("by", json!(by)), ("space", json!(space))];
+    Ok(cx.write("blender.rotate_euler", &set, inputs, Kind::Vector))
 }
 
 fn rotate_rotation(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {

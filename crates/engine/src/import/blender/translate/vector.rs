@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::super::dump::Release;
 use super::super::error::ImportError;
 use super::super::kind::Kind;
 use super::super::node::NodeContext;
@@ -23,8 +24,8 @@ pub(super) fn math(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "DOT_PRODUCT" => (of("vector.dot", &["a", "b"]), Kind::Value),
         "DISTANCE" => (of("vector.distance", &["a", "b"]), Kind::Value),
         "LENGTH" => (of("vector.length", &["vector"]), Kind::Value),
-        // Unlike that of Math it is not protected against zero.
-        "MODULO" => (of("math.modulo", &["a", "b"]), Kind::Vector),
+        // Before it was protected against zero.
+        "MODULO" if cx.release < Release(5, 2) => (of("math.modulo", &["a", "b"]), Kind::Vector),
         "SCALE" | "REFRACT" => return with_number(cx, name),
         _ => match by_component(name) {
             Some(operation) => (operation, Kind::Vector),

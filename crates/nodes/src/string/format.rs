@@ -1,0 +1,313 @@
+//! Values written into a text at marked places.
+//!
+//! A call reads the format of each element, place by place, and writes the value that each place names.
+
+use std::sync::Arc;
+
+use millstream_base::{Type, Value};
+use millstream_kernel::settings::SettingError;
+use millstream_kernel::signature::{Default, Generic, OutputSocket, Signature, Socket};
+use millstream_kernel::{
+    Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, Settings, SocketType,
+};
+
+use super::Budget;
+use super::number::in_base;
+use crate::cells::{Cells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(format());
+}
+
+/// Names of the generics; as many values can be written.
+const GENERICS: [&str; 8] = ["T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7"];
+const WRITABLE: Among =
+    Among::These(&[Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64, Type::STRING]);
+
+const OTHERWISE: &[(&str, &str)] = &[("error", "it fails"), ("empty", "the text is empty")];
+
+fn format() -> NodeDef {
+    NodeDef::new("string.format", "Values written into a text")
+        .details(
+            "`{}` stands for the next value, `{2}` for the third, `{name}` for the one of this name; \
+             `{{` and `}}` are braces. Behind a colon: a fill and `<`, `>` or `^` for where the value \
+             stands in its width, `+` or a space for the sign of numbers that are not negative, `0` for \
+             zeros before a number, the width, and a point with the decimals of a float or the most \
+             characters of a text; at last `d`, `x`, `X`, `o`, `b` for whole numbers, `f`, `e`, `E` for \
+             floats, `s` for texts. `{x:0>+8.2f}` writes 3.14159 as `000+3.14`. Width and decimals are \
+             at most 1000.",
+        )
+        .setting(
+            "names",
+            SettingKind::Texts,
+            Some(SettingValue::Texts(vec!["a".into()])),
+            "names of the values, at most eight; for each there is an input `value_0`, `value_1`, ...",
+        )
+        .setting(
+            "otherwise",
+            SettingKind::Choice(OTHERWISE),
+            Some(SettingValue::Text("error".into())),
+            "what happens where the format is wrong",
+        )
+        .sockets_by_settings(signature)
+        .kernel(|parts| {
+            let names: Vec<Arc<str>> = parts.settings.texts("names").to_vec();
+            let fails = parts.settings.text("otherwise") == "error";
+            Ok(function(move |call| write_all(call, &names, fails)))
+        })
+}
+
+fn signature(settings: &Settings) -> Result<Signature, SettingError> {
+    let n = settings.texts("names").len();
+    if n > GENERICS.len() {
+        let message = format!("{n} values are too many, {} can be written", GENERICS.len());
+        return Err(SettingError::refused("names", message));
+    }
+    let socket = |name: String, ty, default, about: String| Socket {
+        name: name.into(),
+        ty,
+        default,
+        multiple: false,
+        mutable: false,
+        scope: vec![],
+        about: about.into(),
+    };
+    let braces = Default::Value(Value::from("{}"));
+    let ty = SocketType::Exact(Type::STRING);
+    let mut inputs = vec![socket("format".into(), ty, braces, "text with places".into())];
+    for (i, name) in settings.texts("names").iter().enumerate() {
+        let ty = SocketType::Generic(i as u8);
+        inputs.push(socket(format!("value_{i}"), ty, Default::Zero, format!("called `{name}`")));
+    }
+    let generics = GENERICS[..n].iter().map(|name| Generic { name, among: WRITABLE });
+    Ok(Signature {
+        generics: generics.collect(),
+        inputs,
+        outputs: vec![OutputSocket { name: "value".into(), ty, about: "".into() }],
+    })
+}
+
+fn write_all(call: &mut Call<'_>, names: &[Arc<str>], fails: bool) -> Result<(), Failure> {
+    let mut cells = Cells::<Arc<str>>::new(call);
+    let formats = call.input::<Arc<str>>(0);
+    let mut budget = Budget::default();
+    cells.fill(call, |i| {
+        let value = |at: usize| call.argument(at + 1).value(i);
+        let written =
+            formats.with(i, |format| written(format, names, value, call.limits().list_length));
+        match written {
+            Ok(text) => {
+                budget.spend(text.len(), i, call.limits())?;
+                Ok(text.into())
+            }
+            Err(_) if !fails => Ok("".into()),
+            Err(message) => Err(Failure::at(i, message)
+                .with_help("`{{` writes a brace; the setting `otherwise` can make it empty")),
+        }
+    })?;
+    cells.put(call);
+    Ok(())
+}
+
+/// The text of a format.
+fn written(
+    format: &str,
+    names: &[Arc<str>],
+    value: impl Fn(usize) -> Value,
+    most: usize,
+) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = format;
+    let mut next = 0;
+    while let Some(at) = rest.find(['{', '}']) {
+        out.push_str(&rest[..at]);
+        let brace = &rest[at..=at];
+        rest = &rest[at + 1..];
+        if rest.starts_with(brace) {
+            out.push_str(brace);
+            rest = &rest[1..];
+            continue;
+        }
+        if brace == "}" {
+            return Err("`}` closes no place".into());
+        }
+        let end = rest.find('}').ok_or("`{` is not closed")?;
+        let (name, how) = rest[..end].split_once(':').unwrap_or((&rest[..end], ""));
+        rest = &rest[end + 1..];
+        let number = if name.is_empty() {
+            next += 1;
+            Some(next - 1)
+        } else {
+            let named = names.iter().position(|known| **known == *name);
+            named.or_else(|| name.parse().ok())
+        };
+        let number = number.filter(|number| *number < names.len());
+        let number = number.ok_or_else(|| match name {
+            "" => format!("there are only {} values", names.len()),
+            name => format!("there is no value `{name}`"),
+        })?;
+        Layout::read(how)?.write(&value(number), &mut out)?;
+        if out.len() > most {
+            // The caller refuses what is too long; no need to go on.
+            return Ok(out);
+        }
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// How a value is written.
+#[derive(Clone, Debug, Default)]
+struct Layout {
+    fill: Option<char>,
+    align: Option<char>,
+    sign: Option<char>,
+    zeros: bool,
+    width: usize,
+    precision: Option<usize>,
+    kind: Option<char>,
+}
+
+const MOST_WIDTH: usize = 1000;
+
+impl Layout {
+    fn read(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`:{text}` says not how to write a value");
+        let mut layout = Self::default();
+        let mut rest = text;
+        let mut chars = text.chars();
+        let is_align = |c: Option<char>| matches!(c, Some('<' | '>' | '^'));
+        let (first, second) = (chars.next(), chars.next());
+        if is_align(second) {
+            (layout.fill, layout.align) = (first, second);
+            rest = &text[first.map_or(0, char::len_utf8) + 1..];
+        } else if is_align(first) {
+            layout.align = first;
+            rest = &text[1..];
+        }
+        if let Some(after) = rest.strip_prefix(['+', '-', ' ']) {
+            layout.sign = rest.chars().next();
+            rest = after;
+        }
+        if let Some(after) = rest.strip_prefix('0') {
+            layout.zeros = true;
+            rest = after;
+        }
+        let number = |rest: &mut &str| -> Result<Option<usize>, String> {
+            let n = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let (digits, after) = rest.split_at(n);
+            *rest = after;
+            match digits {
+                "" => Ok(None),
+                digits => {
+                    digits.parse().ok().filter(|n| *n <= MOST_WIDTH).ok_or_else(wrong).map(Some)
+                }
+            }
+        };
+        layout.width = number(&mut rest)?.unwrap_or(0);
+        if let Some(after) = rest.strip_prefix('.') {
+            rest = after;
+            layout.precision = Some(number(&mut rest)?.ok_or_else(wrong)?);
+        }
+        let mut chars = rest.chars();
+        layout.kind = chars.next();
+        if chars.next().is_some() { Err(wrong()) } else { Ok(layout) }
+    }
+
+    fn write(&self, value: &Value, out: &mut String) -> Result<(), String> {
+        let refused =
+            |what: &str| format!("{what} cannot be written as `{}`", self.kind.unwrap_or(' '));
+        let (sign, digits, is_number) = match value {
+            Value::I32(x) => self.whole(i64::from(*x)).ok_or_else(|| refused("a whole number"))?,
+            Value::I64(x) => self.whole(*x).ok_or_else(|| refused("a whole number"))?,
+            Value::F32(x) => {
+                self.float(f64::from(*x), &x.to_string()).ok_or_else(|| refused("a float"))?
+            }
+            Value::F64(x) => self.float(*x, &x.to_string()).ok_or_else(|| refused("a float"))?,
+            other => {
+                if !matches!(self.kind, None | Some('s')) || self.sign.is_some() || self.zeros {
+                    return Err(refused("a text"));
+                }
+                let text = match other {
+                    Value::Bool(x) => x.to_string(),
+                    other => {
+                        other.get::<Arc<str>>().map_or_else(String::new, |text| text.to_string())
+                    }
+                };
+                ("", text.chars().take(self.precision.unwrap_or(usize::MAX)).collect(), false)
+            }
+        };
+        let n = sign.len() + digits.chars().count();
+        let missing = self.width.saturating_sub(n);
+        if self.zeros && self.align.is_none() {
+            out.push_str(sign);
+            out.extend(std::iter::repeat_n('0', missing));
+            out.push_str(&digits);
+            return Ok(());
+        }
+        let before = match self.align.unwrap_or(if is_number { '>' } else { '<' }) {
+            '<' => 0,
+            '>' => missing,
+            _ => missing / 2,
+        };
+        let fill = self.fill.unwrap_or(' ');
+        out.extend(std::iter::repeat_n(fill, before));
+        out.push_str(sign);
+        out.push_str(&digits);
+        out.extend(std::iter::repeat_n(fill, missing - before));
+        Ok(())
+    }
+
+    fn sign_of(&self, is_negative: bool) -> &'static str {
+        match (is_negative, self.sign) {
+            (true, _) => "-",
+            (false, Some('+')) => "+",
+            (false, Some(' ')) => " ",
+            (false, _) => "",
+        }
+    }
+
+    /// Sign and digits of a whole number.
+    fn whole(&self, x: i64) -> Option<(&'static str, String, bool)> {
+        if self.precision.is_some() {
+            return None;
+        }
+        let base = match self.kind {
+            None | Some('d') => 10,
+            Some('x' | 'X') => 16,
+            Some('o') => 8,
+            Some('b') => 2,
+            Some(_) => return None,
+        };
+        let mut digits = in_base(x, base, 0).trim_start_matches('-').to_owned();
+        if self.kind == Some('X') {
+            digits.make_ascii_uppercase();
+        }
+        Some((self.sign_of(x < 0), digits, true))
+    }
+
+    /// Sign and digits of a float; `shortest` is how it is written without further ado.
+    fn float(&self, x: f64, shortest: &str) -> Option<(&'static str, String, bool)> {
+        let size = x.abs();
+        let mut digits = match (self.kind, self.precision) {
+            (None, None) => shortest.trim_start_matches('-').to_owned(),
+            (Some('f'), None) => format!("{size:.6}"),
+            (None | Some('f'), Some(n)) => format!("{size:.n$}"),
+            (Some('e' | 'E'), n) => exponent(&format!("{size:.*e}", n.unwrap_or(6))),
+            (Some(_), _) => return None,
+        };
+        if self.kind == Some('E') {
+            digits.make_ascii_uppercase();
+        } else if !x.is_finite() {
+            digits.make_ascii_lowercase();
+        }
+        Some((self.sign_of(x.is_sign_negative() && !x.is_nan()), digits, true))
+    }
+}
+
+/// `1.5e3` as `1.5e+03`, as most programs write it.
+fn exponent(text: &str) -> String {
+    let Some((digits, exponent)) = text.split_once('e') else { return text.to_owned() };
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
+    format!("{digits}e{sign}{exponent:0>2}")
+}
