@@ -10,6 +10,7 @@ pub mod fields;
 mod layout;
 pub mod load;
 pub mod model;
+mod named;
 mod problems;
 #[cfg(test)]
 mod properties;

@@ -5,20 +5,16 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::fields::Fields;
+pub use crate::named::Named;
 use crate::spot::Spot;
 use crate::view::View;
 
 /// The format version that this crate writes.
 pub const FORMAT_VERSION: u32 = 1;
-
-/// Things by name in the order in which they are written. The hasher is seeded, because names come
-/// from documents that nobody vouches for.
-pub type Named<T> = IndexMap<Arc<str>, T>;
 
 /// A document: a graph with its groups, as an author wrote it.
 #[derive(Clone, Debug, PartialEq)]

@@ -254,7 +254,6 @@ proptest! {
         prop_assert!(problems.is_empty(), "{problems}\n{text}");
         let again = again.expect("there are no problems");
         prop_assert_eq!(&again, &document);
-        // Equality of maps does not look at the order of names.
         prop_assert_eq!(save(&again), text);
     }
 

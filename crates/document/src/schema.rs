@@ -11,7 +11,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::fields::Fields;
-use crate::model::{Document, FORMAT_VERSION, Input, Link, NodeKind, OutputFrom, Setting};
+use crate::model::{Document, FORMAT_VERSION, Input, Link, Named, NodeKind, OutputFrom, Setting};
 
 /// Names that links can mention.
 const NAME: &str = r"^[^./\u0000-\u001f\u007f-\u009f]{1,200}$";
@@ -152,6 +152,18 @@ impl<T: JsonSchema> JsonSchema for Fields<T> {
     }
     fn schema_name() -> Cow<'static, str> {
         format!("FieldsOf{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, T>::json_schema(generator)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Named<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        format!("NamedOf{}", T::schema_name()).into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         BTreeMap::<String, T>::json_schema(generator)
