@@ -30,6 +30,25 @@ impl<T> Fields<T> {
         }
     }
 
+    /// As [`insert`](Self::insert), but a new name goes before the thing called `before`, if that is
+    /// there.
+    pub fn insert_before(&mut self, name: Arc<str>, thing: T, before: Option<&str>) -> Option<T> {
+        let at = before.and_then(|before| self.0.iter().position(|(known, _)| &**known == before));
+        match at {
+            Some(at) if self.get(&name).is_none() => {
+                self.0.insert(at, (name, thing));
+                None
+            }
+            Some(_) | None => self.insert(name, thing),
+        }
+    }
+
+    /// The name behind `name`.
+    pub fn name_after(&self, name: &str) -> Option<&Arc<str>> {
+        let at = self.0.iter().position(|(known, _)| &**known == name)?;
+        self.0.get(at + 1).map(|(name, _)| name)
+    }
+
     /// Removes the thing called `name`; the others keep their order.
     pub fn remove(&mut self, name: &str) -> Option<T> {
         let at = self.0.iter().position(|(known, _)| &**known == name)?;

@@ -6,6 +6,7 @@ mod at;
 pub mod builder;
 pub mod check;
 pub mod checked;
+pub mod edit;
 pub mod fields;
 mod layout;
 pub mod load;
@@ -29,6 +30,7 @@ pub use checked::{
     Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, Muted, MutedOutput,
     Passes, Source,
 };
+pub use edit::{Edit, Editor};
 pub use fields::Fields;
 pub use load::{LoadError, load};
 pub use model::{

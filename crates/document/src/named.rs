@@ -91,7 +91,7 @@ impl<T> Named<T> {
     }
 
     fn name_at(&self, slot: u32) -> &str {
-        &self.at(slot).expect("the table holds slots with things").0
+        self.at(slot).expect("the table holds slots with things").0
     }
 
     /// Name and thing in a slot.

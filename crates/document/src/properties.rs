@@ -17,9 +17,9 @@ use crate::test_registry::registry;
 use crate::view::View;
 use crate::{check, load, open, save};
 
-const HERON: &str = include_str!("../tests/fixtures/heron.mill.json");
-const FORMAT_0: &str = include_str!("../tests/fixtures/format_0.mill.json");
-const MANY_PARTS: &str = r#"{ "millstream": 1, "fps": 30, "start_frame": -2,
+pub(crate) const HERON: &str = include_str!("../tests/fixtures/heron.mill.json");
+pub(crate) const FORMAT_0: &str = include_str!("../tests/fixtures/format_0.mill.json");
+pub(crate) const MANY_PARTS: &str = r#"{ "millstream": 1, "fps": 30, "start_frame": -2,
     "inputs": { "l": { "type": "list<f32>", "default": [1, 2] }, "s": { "type": "string", "default": "\u00e9" } },
     "outputs": { "y": { "type": "f64", "from": "sum.value", "unit": "m" }, "s": { "type": "string", "input": "s" } },
     "nodes": {
@@ -41,7 +41,7 @@ fn name() -> impl Strategy<Value = Arc<str>> {
     })
 }
 
-fn json_value() -> impl Strategy<Value = Json> {
+pub(crate) fn json_value() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Json::from),
         any::<i64>().prop_map(Json::from),
@@ -128,7 +128,7 @@ fn group() -> impl Strategy<Value = GroupDef> {
     )
 }
 
-fn document() -> impl Strategy<Value = Document> {
+pub(crate) fn document() -> impl Strategy<Value = Document> {
     let head = ("\\PC{0,9}", 0.1..1e3_f64, any::<i64>(), option::of(name()), json_value());
     (head, group(), named(group())).prop_map(
         |((name, fps, start_frame, schema, view), body, groups)| Document {

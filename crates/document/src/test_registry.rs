@@ -14,7 +14,7 @@ fn nothing(_: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 /// `math.add`, `math.sum`, `math.sqrt`, `text.join`, `text.length`, `vector.distance`, `data.two`,
-/// `list.first`, `math.expression`, and `math.round` of version 2.
+/// `list.first`, `math.expression`, `state.last`, and `math.round` of version 2.
 pub(crate) fn registry() -> Registry {
     const NUMERIC: Among = Among::These(&Type::NUMERIC);
     let t = SocketType::Generic(0);
@@ -27,7 +27,7 @@ pub(crate) fn registry() -> Registry {
             .input("b", t, "")
             .or_number(0.0)
             .output("value", t, "")
-            .lanewise(|_, x| x[0] + x[1]),
+            .function(nothing),
     );
     registry.register(
         NodeDef::new("math.sum", "Sum of all")
@@ -79,6 +79,7 @@ pub(crate) fn registry() -> Registry {
             .function(nothing),
     );
     registry.register(expression());
+    registry.register(last());
     let mut round = NodeDef::new("math.round", "Nearest whole number")
         .setting(
             "mode",
@@ -92,6 +93,17 @@ pub(crate) fn registry() -> Registry {
     round.version = 2;
     registry.register(round);
     registry
+}
+
+/// Its input counts for the next tick only.
+fn last() -> NodeDef {
+    let mut last = NodeDef::new("state.last", "The value of the tick before")
+        .input("value", Type::F32, "")
+        .or_number(0.0)
+        .output("value", Type::F32, "")
+        .function(nothing);
+    last.delayed = Some("value");
+    last
 }
 
 /// Inputs are the letters of its text.

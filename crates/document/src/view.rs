@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value as Json;
 
 /// JSON that the engine keeps as it is, order of keys and spelling of numbers included.
@@ -17,6 +18,18 @@ impl View {
     /// Keeps JSON text that is known to be valid, without the space between its parts.
     pub(crate) fn from_valid_text(text: &str) -> Self {
         Self(Some(compacted(text).into()))
+    }
+
+    /// Keeps this JSON text, order of keys and spelling of numbers included.
+    ///
+    /// # Errors
+    /// What keeps it from being JSON.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        serde::de::IgnoredAny::deserialize(&mut reader)
+            .and_then(|_| reader.end())
+            .map_err(|error| error.to_string())?;
+        Ok(Self::from_valid_text(text))
     }
 
     /// Whether there is nothing.

@@ -28,6 +28,8 @@ pub struct NodeDef {
     pub class: Class,
     /// What can be set.
     pub settings: Vec<Setting>,
+    /// The socket whose value counts for later ticks only, so that it may depend on the node.
+    pub delayed: Option<&'static str>,
     /// Identities that hold for every bit pattern.
     pub laws: Vec<Law>,
     /// The manual entry.
@@ -106,6 +108,7 @@ impl NodeDef {
             version: 1,
             class: Class::Static,
             settings: Vec::new(),
+            delayed: None,
             laws: Vec::new(),
             manual: Manual { summary: summary.into(), ..Manual::default() },
             sockets: Sockets::Fixed(Signature::default()),

@@ -107,6 +107,7 @@ impl<'d, 'c> Checker<'d, 'c> {
             node_shapes,
             problems: &mut *self.problems,
             used_inputs: vec![false; def.inputs.len()],
+            delayed: Vec::new(),
             recent: Recent::for_nodes(def.nodes.len()),
         };
         let mut outputs = Vec::with_capacity(def.outputs.len());

@@ -60,7 +60,7 @@ fn uses_of(document: &Document, body: &BodyDef<'_>, marks: &mut [u32]) -> Uses {
     for (i, node) in body.nodes.values().enumerate() {
         let group = match &node.kind {
             NodeKind::Type(_) => None,
-            NodeKind::Group(name) => document.groups.get_index_of(&**name),
+            NodeKind::Group(name) => document.groups.get_index_of(name),
         };
         let Some(group) = group else {
             uses.n_calls += 1;

@@ -38,6 +38,8 @@ pub(super) struct Links<'d> {
     pub(super) first_slot: Vec<u32>,
     /// Which inputs of the body something reads.
     pub(super) used_inputs: Vec<bool>,
+    /// The slots whose values count for later ticks only, ascending.
+    pub(super) delayed: Vec<u32>,
 }
 
 impl Links<'_> {
@@ -48,10 +50,19 @@ impl Links<'_> {
 
     /// The node that slot `k` of a node takes its value from.
     pub(super) fn dependency(&self, node: u32, k: u32) -> Option<u32> {
-        match self.slots[self.of_node(node).start + k as usize] {
+        let slot = self.of_node(node).start + k as usize;
+        match self.slots[slot] {
+            Given::Node { .. } if self.is_delayed(slot) => None,
             Given::Node { node, .. } => Some(node),
             Given::Literal(_) | Given::Input(_) | Given::Default | Given::Broken => None,
         }
+    }
+}
+
+impl Links<'_> {
+    /// Whether the value of a slot counts for later ticks only.
+    pub(super) fn is_delayed(&self, slot: usize) -> bool {
+        !self.delayed.is_empty() && self.delayed.binary_search(&(slot as u32)).is_ok()
     }
 }
 
@@ -67,6 +78,7 @@ pub(super) struct Linker<'d, 'c> {
     pub(super) node_shapes: &'c mut [NodeShape],
     pub(super) problems: &'c mut Problems,
     pub(super) used_inputs: Vec<bool>,
+    pub(super) delayed: Vec<u32>,
     pub(super) recent: Recent,
 }
 
@@ -139,7 +151,7 @@ impl<'d> Linker<'d, '_> {
             }
         }
         first_slot.push(slots.len() as u32);
-        Links { slots, first_slot, used_inputs: self.used_inputs }
+        Links { slots, first_slot, used_inputs: self.used_inputs, delayed: self.delayed }
     }
 
     fn node(
@@ -169,6 +181,9 @@ impl<'d> Linker<'d, '_> {
                     Some(Given::Default)
                 }
             };
+            if shape.def.delayed.is_some_and(|delayed| delayed == socket.name) && !node.muted {
+                self.delayed.push(slots.len() as u32);
+            }
             match sources(*input, socket.multiple) {
                 Sources::None => {
                     slots.push(missing.unwrap_or_else(|| {
@@ -201,7 +216,7 @@ impl<'d> Linker<'d, '_> {
         given.clear();
         given.resize(body.inputs.len(), None);
         for (name, input) in node.inputs.iter() {
-            match body.inputs.get_index_of(&**name) {
+            match body.inputs.get_index_of(name) {
                 Some(socket) => given[socket] = Some(input),
                 None => {
                     let known = body.inputs.keys().map(|name| &**name);
@@ -327,8 +342,8 @@ impl<'d> Linker<'d, '_> {
         path: impl FnOnce() -> String,
     ) -> Given<'d> {
         let known = self.recent.get(&link.node);
-        let Some(node) = known.or_else(|| self.body.nodes.get_index_of(&*link.node)) else {
-            let hint = if self.body.inputs.contains_key(&*link.node) {
+        let Some(node) = known.or_else(|| self.body.nodes.get_index_of(&link.node)) else {
+            let hint = if self.body.inputs.contains_key(&link.node) {
                 format!("an input is linked with {{ \"input\": \"{}\" }}", link.node)
             } else {
                 let known = self.body.nodes.keys().map(|name| &**name);
@@ -351,7 +366,7 @@ impl<'d> Linker<'d, '_> {
             }
             NodeShape::Group(group) => {
                 let body = self.bodies[group as usize];
-                let output = body.outputs.get_index_of(&*link.output);
+                let output = body.outputs.get_index_of(&link.output);
                 output.ok_or_else(|| (body.name.to_owned(), body.outputs.keys().cloned().collect()))
             }
             NodeShape::Broken => return Given::Broken,
@@ -381,7 +396,7 @@ impl<'d> Linker<'d, '_> {
     fn mark_used_by(&mut self, input: &Input) {
         match &input.value {
             InputValue::Input(name) => {
-                if let Some(input) = self.body.inputs.get_index_of(&**name) {
+                if let Some(input) = self.body.inputs.get_index_of(name) {
                     self.used_inputs[input] = true;
                 }
             }

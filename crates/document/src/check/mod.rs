@@ -26,6 +26,7 @@ use millstream_base::{Limits, Span};
 use millstream_kernel::Registry;
 
 pub use error::CheckError;
+pub(crate) use order::sorted;
 
 use crate::at::{At, Part};
 use crate::checked::Checked;

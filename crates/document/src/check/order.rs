@@ -1,12 +1,12 @@
 //! Sorts things behind what they depend on, and finds circles. Nothing recurses.
 
 /// An order of things, and what stands in the way of one.
-pub(super) struct Order {
+pub(crate) struct Order {
     /// All things, each behind those that it depends on, except around circles.
-    pub(super) order: Vec<u32>,
+    pub(crate) order: Vec<u32>,
     /// Circles, each thing in at most one of them; each depends on the next and the last on the
     /// first.
-    pub(super) cycles: Vec<Vec<u32>>,
+    pub(crate) cycles: Vec<Vec<u32>>,
 }
 
 const NEW: u8 = 0;
@@ -15,7 +15,7 @@ const DONE: u8 = 2;
 
 /// Sorts `0..n`. A thing has `count` places that may hold something it depends on, which
 /// `dependency` gives.
-pub(super) fn sorted(
+pub(crate) fn sorted(
     n: usize,
     count: impl Fn(u32) -> u32,
     dependency: impl Fn(u32, u32) -> Option<u32>,

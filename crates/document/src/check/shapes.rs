@@ -85,7 +85,7 @@ impl<'d> Shapes<'d> {
         }
         match &node.kind {
             NodeKind::Type(name) => self.of_type(node, name, at, problems),
-            NodeKind::Group(name) => match self.document.groups.get_index_of(&**name) {
+            NodeKind::Group(name) => match self.document.groups.get_index_of(name) {
                 Some(group) => NodeShape::Group(group as u32),
                 None => {
                     let groups = self.document.groups.keys().map(|name| &**name);

@@ -69,6 +69,27 @@ impl<'d> Typing<'d, '_> {
                 NodeShape::Broken => Typed::Unknown,
             };
         }
+        self.check_delayed();
+    }
+
+    /// Checks the links that no node had to wait for.
+    fn check_delayed(&mut self) {
+        let links = self.links;
+        for slot in links.delayed.iter().map(|slot| *slot as usize) {
+            let node = links.first_slot.partition_point(|first| *first as usize <= slot) - 1;
+            let Typed::Call(entry) = self.nodes[node] else { continue };
+            let NodeShape::Def(shape) = self.node_shapes[node] else { continue };
+            let instance = &self.instances.entry(entry).instance;
+            let input = &instance.inputs[slot - links.of_node(node as u32).start];
+            let (to, shapes) = (input.ty, self.shapes);
+            let socket = &shapes.get(shape).signature.inputs[input.socket as usize].name;
+            if let Some(from) = self.given_type(links.slots[slot])
+                && !convertible(from, to)
+            {
+                let of = format!("input `{socket}` of `{}`", shapes.get(shape).def.name);
+                self.mismatch(node as u32, socket, 0, (from, to), of);
+            }
+        }
     }
 
     /// The type of what is given; `None` if unknown or a literal.
@@ -159,6 +180,8 @@ impl<'d> Typing<'d, '_> {
             let number = match given {
                 Given::Literal(_) | Given::Default => 0,
                 Given::Broken => return false,
+                // The type of what counts for later ticks is not known yet, and decides nothing.
+                Given::Node { .. } if self.links.is_delayed(at) => 0,
                 Given::Input(_) | Given::Node { .. } => match self.given_number(given) {
                     Some(number) => number,
                     None => match self.given_type(given) {
@@ -214,6 +237,9 @@ impl<'d> Typing<'d, '_> {
                 SocketType::Exact(_) => None,
                 SocketType::Generic(g) | SocketType::ListOf(g) => Some(g),
             };
+            if matches!(given, Given::Node { .. }) && self.links.is_delayed(slot) {
+                continue;
+            }
             match (given, self.given_type(given)) {
                 (Given::Literal(json), _) => facts.push((socket, InputFact::Literal(json))),
                 (_, Some(ty)) => {
@@ -238,7 +264,9 @@ impl<'d> Typing<'d, '_> {
             }
         };
         let all_fit = self.check_links(node, shape, &generics, &arities, &unknown);
-        let has_unknown = slots.clone().any(|slot| self.is_unknown(self.links.slots[slot]));
+        let has_unknown = slots
+            .clone()
+            .any(|slot| !self.links.is_delayed(slot) && self.is_unknown(self.links.slots[slot]));
         if !all_fit || has_unknown {
             return Err(self.partly(node, shape, &generics, &unknown));
         }
@@ -296,7 +324,11 @@ impl<'d> Typing<'d, '_> {
             let to = socket.ty.resolve(generics).ok().filter(|_| !open);
             for k in 0..*arity {
                 let given = self.links.slots[slot];
+                let is_delayed = self.links.is_delayed(slot);
                 slot += 1;
+                if is_delayed {
+                    continue;
+                }
                 if let (Some(from), Some(to)) = (self.given_type(given), to)
                     && !convertible(from, to)
                 {

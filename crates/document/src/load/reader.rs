@@ -156,7 +156,7 @@ impl<'t> Reader<'t> {
                 let error = LoadError::BadName { what, name: shortened(text), reason };
                 self.report(at, &name.range, &error);
             }
-            if let Some(first) = things.get_mut(&**text) {
+            if let Some(first) = things.get_mut(text) {
                 let spot = T::spot_mut(first);
                 *spot = spot.unreadable();
                 let whole = at.entry(key);

@@ -1,0 +1,413 @@
+//! The single changes that edits are made of. Each notes its inverse and keeps the index right.
+
+use std::sync::Arc;
+
+use super::editor::{Done, Editor, Refusal};
+use super::error::EditError;
+use super::index::{BodyKey, MAX_ID, ROOT, User, dependents_of, sources_of};
+use super::sources::{Reference, reference_of, references, relink};
+use super::whole::Touched;
+use super::{Edit, Name, NewNode};
+use crate::load::name_problem;
+use crate::model::{Input, InputValue, Node, NodeKind, Setting};
+use crate::problems::shortened;
+
+impl Editor {
+    pub(super) fn insert_node(
+        &mut self,
+        body: BodyKey,
+        new: &NewNode,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let NewNode { name, node, before, id } = new;
+        let path = self.path(body, name);
+        if !done.trusted {
+            let nodes = self.nodes(body);
+            check_name(|| path.clone(), "a node", name, |name| nodes.contains_key(name))?;
+            for (_, input) in node.inputs.iter() {
+                check_nesting(input).map_err(|error| Refusal::at(path.as_str(), error))?;
+            }
+        }
+        if self.n_nodes >= self.limits.nodes {
+            let (n, limit) = (self.n_nodes + 1, self.limits.nodes);
+            return Err(Refusal::at(path, EditError::TooManyNodes { n, limit }));
+        }
+        let id = self.free_id(*id).map_err(|error| Refusal::at(path, error))?;
+        let before = before.as_deref();
+        let added = self.nodes_mut(body).insert_before(Arc::clone(name), node.clone(), before);
+        let Some(slot) = added else { return Err(self.no_neighbor(body, before, "node")) };
+        self.n_nodes += 1;
+        let sources = sources_of(self.nodes(body), &self.registry, slot);
+        let index = self.index_mut(body);
+        index.ids.resize((slot as usize + 1).max(index.ids.len()), 0);
+        index.ranks.add(slot, &sources);
+        self.know(body, slot, id);
+        self.know_references(body, slot, node);
+        let within = self.within(body);
+        done.inverses.push(Edit::RemoveNodes { within, nodes: vec![Arc::clone(name)] });
+        done.touched.push(Touched::Node(body, Arc::clone(name)));
+        if let NodeKind::Group(group) = &node.kind {
+            done.touched.push(Touched::Use(body, Arc::clone(name), Arc::clone(group)));
+        }
+        for (socket, input) in node.inputs.iter() {
+            done.touched.push(Touched::Socket(body, Arc::clone(name), Arc::clone(socket)));
+            touch_references(body, input, done);
+        }
+        self.put_behind_sources(body, slot, done)?;
+        for user in dependents_of(self.nodes(body), &self.registry, self.index(body), slot) {
+            self.put_behind(body, slot, user, done)?;
+        }
+        Ok(())
+    }
+
+    /// The id of a new node.
+    pub(super) fn free_id(&mut self, wanted: Option<u64>) -> Result<u64, EditError> {
+        if let Some(id) = wanted {
+            if id == 0 || id > MAX_ID {
+                return Err(EditError::BadId { id, reason: "is not between 1 and 2^53 - 1" });
+            }
+            if self.by_id.contains_key(&id) {
+                return Err(EditError::BadId { id, reason: "is that of another node" });
+            }
+            self.next_id = self.next_id.max(id + 1);
+            return Ok(id);
+        }
+        if self.next_id > MAX_ID {
+            let reason = "is the last one; there are no more";
+            return Err(EditError::BadId { id: MAX_ID, reason });
+        }
+        self.next_id += 1;
+        Ok(self.next_id - 1)
+    }
+
+    fn know_references(&mut self, body: BodyKey, slot: u32, node: &Node) {
+        let index = self.index_mut(body);
+        for (_, input) in node.inputs.iter() {
+            references(input).for_each(|reference| index.add(reference, User::Node(slot)));
+        }
+    }
+
+    /// Takes a node out, whoever reads it.
+    pub(super) fn take_node(
+        &mut self,
+        body: BodyKey,
+        name: &Name,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let slot = self.slot(body, name)?;
+        let id = self.index(body).ids[slot as usize];
+        let before = self.nodes(body).name_after(slot).cloned();
+        self.forget_use(body, slot);
+        self.by_id.remove(&id);
+        let node = self.nodes_mut(body).remove(name).expect("the node has a slot");
+        self.n_nodes -= 1;
+        let index = self.index_mut(body);
+        for (_, input) in node.inputs.iter() {
+            references(input).for_each(|reference| index.remove(reference, User::Node(slot)));
+        }
+        let within = self.within(body);
+        let new = NewNode { name: Arc::clone(name), node, before, id: Some(id) };
+        done.inverses.push(Edit::AddNodes { within, nodes: vec![new] });
+        done.touched.push(Touched::Node(body, Arc::clone(name)));
+        Ok(())
+    }
+
+    /// Puts a node behind all it depends on.
+    fn put_behind_sources(&mut self, body: BodyKey, slot: u32, done: &Done) -> Result<(), Refusal> {
+        for source in sources_of(self.nodes(body), &self.registry, slot) {
+            self.put_behind(body, source, slot, done)?;
+        }
+        Ok(())
+    }
+
+    /// Puts `target` behind `source`.
+    fn put_behind(
+        &mut self,
+        body: BodyKey,
+        source: u32,
+        target: u32,
+        done: &Done,
+    ) -> Result<(), Refusal> {
+        let mut ranks = std::mem::take(&mut self.index_mut(body).ranks);
+        let (nodes, index) = (self.nodes(body), self.index(body));
+        let found = ranks.put_behind(
+            source,
+            target,
+            |slot| dependents_of(nodes, &self.registry, index, slot),
+            |slot| sources_of(nodes, &self.registry, slot),
+        );
+        self.index_mut(body).ranks = ranks;
+        // A document that is brought back may have had circles, which `check` tells.
+        match found {
+            Err(way) if !done.trusted => Err(self.cycle(body, &way)),
+            Err(_) | Ok(()) => Ok(()),
+        }
+    }
+
+    pub(super) fn cycle(&self, body: BodyKey, way: &[u32]) -> Refusal {
+        const MAX_SHOWN: usize = 16;
+        let name = |slot: u32| self.nodes(body).at(slot).map_or("", |(name, _)| name);
+        let mut shown: Vec<String> =
+            way.iter().take(MAX_SHOWN).map(|slot| format!("`{}`", name(*slot))).collect();
+        if way.len() > MAX_SHOWN {
+            shown.push(format!("{} more", way.len() - MAX_SHOWN));
+        }
+        shown.push(format!("`{}`", name(way[0])));
+        let error = EditError::Cycle { path: shown.join(" -> ") };
+        Refusal::at(self.path(body, name(way[0])), error)
+    }
+
+    pub(super) fn set_input(
+        &mut self,
+        body: BodyKey,
+        node: &Name,
+        socket: &Name,
+        to: Option<&Input>,
+        before: Option<&Name>,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let slot = self.slot(body, node)?;
+        if let Some(to) = to {
+            let at = || self.path(body, &format!("{node}.{socket}"));
+            check_nesting(to).map_err(|error| Refusal::at(at(), error))?;
+        }
+        let fields = &mut self.nodes_mut(body).at_mut(slot).expect("the node has a slot").inputs;
+        let after = fields.name_after(socket).cloned();
+        let old = match to {
+            Some(to) => fields.insert_before(Arc::clone(socket), to.clone(), before.map(|b| &**b)),
+            None => fields.remove(socket),
+        };
+        if old.as_ref() == to {
+            return Ok(());
+        }
+        let index = self.index_mut(body);
+        if let Some(old) = &old {
+            references(old).for_each(|reference| index.remove(reference, User::Node(slot)));
+        }
+        if let Some(to) = to {
+            references(to).for_each(|reference| index.add(reference, User::Node(slot)));
+            done.touched.push(Touched::Socket(body, Arc::clone(node), Arc::clone(socket)));
+            touch_references(body, to, done);
+        }
+        let within = self.within(body);
+        let (node, input) = (Arc::clone(node), Arc::clone(socket));
+        let before = after.filter(|_| old.is_some());
+        done.inverses.push(Edit::SetInput { within, node, input, to: old, before });
+        let has_links = to.is_some_and(|to| {
+            references(to).any(|reference| matches!(reference, Reference::Link(_)))
+        });
+        if has_links { self.put_behind_sources(body, slot, done) } else { Ok(()) }
+    }
+
+    pub(super) fn set_setting(
+        &mut self,
+        body: BodyKey,
+        node: &Name,
+        setting: &Name,
+        to: Option<&Setting>,
+        before: Option<&Name>,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let slot = self.slot(body, node)?;
+        let fields = &mut self.nodes_mut(body).at_mut(slot).expect("the node has a slot").set;
+        let after = fields.name_after(setting).cloned();
+        let old = match to {
+            Some(to) => fields.insert_before(Arc::clone(setting), to.clone(), before.map(|b| &**b)),
+            None => fields.remove(setting),
+        };
+        if old.as_ref() == to {
+            return Ok(());
+        }
+        if to.is_some() {
+            done.touched.push(Touched::Setting(body, Arc::clone(node), Arc::clone(setting)));
+        }
+        let within = self.within(body);
+        let (node, setting) = (Arc::clone(node), Arc::clone(setting));
+        let before = after.filter(|_| old.is_some());
+        done.inverses.push(Edit::SetSetting { within, node, setting, to: old, before });
+        Ok(())
+    }
+
+    pub(super) fn mute(
+        &mut self,
+        body: BodyKey,
+        name: &Name,
+        muted: bool,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let slot = self.slot(body, name)?;
+        let node = self.nodes_mut(body).at_mut(slot).expect("the node has a slot");
+        if node.muted == muted {
+            return Ok(());
+        }
+        node.muted = muted;
+        let within = self.within(body);
+        done.inverses.push(Edit::Mute { within, node: Arc::clone(name), muted: !muted });
+        self.put_behind_sources(body, slot, done)
+    }
+
+    pub(super) fn set_type(
+        &mut self,
+        body: BodyKey,
+        name: &Name,
+        kind: &NodeKind,
+        version: u32,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let slot = self.slot(body, name)?;
+        self.forget_use(body, slot);
+        let node = self.nodes_mut(body).at_mut(slot).expect("the node has a slot");
+        let old = std::mem::replace(&mut node.kind, kind.clone());
+        let old_version = std::mem::replace(&mut node.version, version);
+        self.know_use(body, slot);
+        let within = self.within(body);
+        let node = Arc::clone(name);
+        done.inverses.push(Edit::SetType { within, node, kind: old, version: old_version });
+        match kind {
+            NodeKind::Group(group) => {
+                done.touched.push(Touched::Use(body, Arc::clone(name), Arc::clone(group)));
+            }
+            NodeKind::Type(ty) => {
+                done.touched.push(Touched::Type(body, Arc::clone(name), Arc::clone(ty)));
+            }
+        }
+        // What was delayed may be so no more.
+        self.put_behind_sources(body, slot, done)
+    }
+
+    pub(super) fn rename_node(
+        &mut self,
+        body: BodyKey,
+        from: &Name,
+        to: &Name,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        self.slot(body, from)?;
+        if from == to {
+            return Ok(());
+        }
+        let (nodes, index) = (self.nodes(body), self.index(body));
+        // Links that lead nowhere must not find the node by accident.
+        let is_taken = |name: &str| nodes.contains_key(name) || index.of_nodes.contains_key(name);
+        check_name(|| self.path(body, from), "a node", to, is_taken)?;
+        self.nodes_mut(body).rename(from, Arc::clone(to));
+        if let Some(users) = self.index_mut(body).of_nodes.remove(from) {
+            for user in &users {
+                self.relink_user(body, *user, |link| {
+                    if link.node == *from {
+                        link.node = Arc::clone(to);
+                    }
+                });
+            }
+            self.index_mut(body).of_nodes.insert(Arc::clone(to), users);
+        }
+        let within = self.within(body);
+        let (node, to) = (Arc::clone(to), Arc::clone(from));
+        done.inverses.push(Edit::RenameNode { within, node, to });
+        Ok(())
+    }
+
+    /// Changes the links of a node or output.
+    pub(super) fn relink_user(
+        &mut self,
+        body: BodyKey,
+        user: User,
+        mut rename: impl FnMut(&mut crate::model::Link),
+    ) {
+        match user {
+            User::Node(slot) => {
+                let node = self.nodes_mut(body).at_mut(slot).expect("users are there");
+                for input in node.inputs.values_mut() {
+                    relink(input, &mut rename);
+                }
+            }
+            User::Output(slot) => {
+                let output = self.outputs_mut(body).at_mut(slot).expect("users are there");
+                if let crate::model::OutputFrom::Link(link) = &mut output.from {
+                    rename(link);
+                }
+            }
+        }
+    }
+
+    /// Whether a body is the document's own.
+    pub(super) fn is_root(body: BodyKey) -> bool {
+        body == ROOT
+    }
+}
+
+/// Refuses a name that links cannot mention, or that is taken.
+pub(super) fn check_name(
+    at: impl FnOnce() -> String,
+    what: &'static str,
+    name: &str,
+    is_taken: impl Fn(&str) -> bool,
+) -> Result<(), Refusal> {
+    if let Some(reason) = name_problem(name) {
+        let error = EditError::BadName { what, name: shortened(name), reason };
+        return Err(Refusal::at(at(), error));
+    }
+    if is_taken(name) {
+        let free = free_name(name, is_taken);
+        let error = EditError::NameTaken { what, name: shortened(name), free };
+        return Err(Refusal::at(at(), error));
+    }
+    Ok(())
+}
+
+/// A list of sources holds no lists of sources.
+pub(super) fn check_nesting(input: &Input) -> Result<(), EditError> {
+    match &input.value {
+        InputValue::Several(sources)
+            if sources.iter().any(|s| matches!(s.value, InputValue::Several(_))) =>
+        {
+            Err(EditError::NestedSources)
+        }
+        InputValue::Several(sources) if sources.is_empty() => Err(EditError::BadValue {
+            what: "the sources",
+            message: "the list is empty".into(),
+            hint: "leave `to` out to empty the socket, or write the literal []",
+        }),
+        InputValue::Several(_)
+        | InputValue::Literal(_)
+        | InputValue::Link(_)
+        | InputValue::Input(_) => Ok(()),
+    }
+}
+
+/// What an input reads has to be there in the end.
+fn touch_references(body: BodyKey, input: &Input, done: &mut Done) {
+    for reference in references(input) {
+        touch(body, reference, done);
+    }
+}
+
+pub(super) fn touch(body: BodyKey, reference: Reference<'_>, done: &mut Done) {
+    done.touched.push(match reference {
+        Reference::Link(link) => Touched::Link(body, link.clone()),
+        Reference::Input(name) => Touched::Input(body, Arc::clone(name)),
+    });
+}
+
+/// The output's reference, to be there in the end.
+pub(super) fn touch_output(body: BodyKey, output: &crate::model::OutputDef, done: &mut Done) {
+    touch(body, reference_of(output), done);
+}
+
+/// The name with the lowest number behind it that makes it free.
+pub(super) fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    if !is_taken(name) {
+        return name.to_owned();
+    }
+    // Numbers that are there already are counted on.
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let stem = stem.strip_suffix('_').filter(|stem| !stem.is_empty()).unwrap_or(name);
+    let mut number = 2_u64;
+    loop {
+        let free = format!("{stem}_{number}");
+        if !is_taken(&free) {
+            return free;
+        }
+        number += 1;
+    }
+}

@@ -1,0 +1,422 @@
+//! The editor: a document with what edits need to know of it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_base::diagnostics::Diagnostic;
+use millstream_base::{Limits, Place};
+use millstream_kernel::Registry;
+use smallvec::SmallVec;
+
+use super::error::EditError;
+use super::index::{BodyIndex, BodyKey, BodyView, ById, ROOT};
+use super::whole::Touched;
+use super::{Edit, Name};
+use crate::model::{Document, InputDef, Named, Node, NodeKind, OutputDef};
+use crate::problems::{Problems, listed, shortened};
+
+/// A document that is edited.
+///
+/// Each node has an id, which stays when the node is renamed, grouped or ungrouped.
+#[derive(Debug)]
+pub struct Editor {
+    pub(super) document: Document,
+    pub(super) registry: Arc<Registry>,
+    pub(super) limits: Limits,
+    pub(super) root: BodyIndex,
+    /// By slot of the group.
+    pub(super) groups: Vec<Option<BodyIndex>>,
+    /// The nodes that use a group, by its name, also of groups that are not there.
+    pub(super) uses: HashMap<Name, Vec<(BodyKey, u32)>>,
+    pub(super) by_id: ById,
+    pub(super) next_id: u64,
+    pub(super) n_nodes: usize,
+}
+
+/// An edit that was applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// What takes it back, for [`Editor::revert`].
+    pub inverse: Edit,
+}
+
+/// What an edit did so far.
+pub(super) struct Done {
+    /// The inverses of the changes, in order of the changes.
+    pub(super) inverses: Vec<Edit>,
+    /// What has to be looked at when all changes are made.
+    pub(super) touched: Vec<Touched>,
+    /// The edit is known to lead to a document that was there before.
+    pub(super) trusted: bool,
+}
+
+/// Why an edit is refused, and where.
+pub(super) struct Refusal {
+    pub(super) path: String,
+    pub(super) error: EditError,
+}
+
+impl Refusal {
+    pub(super) fn at(path: impl Into<String>, error: EditError) -> Self {
+        Self { path: path.into(), error }
+    }
+}
+
+/// Batches inside batches.
+const MAX_DEPTH: usize = 32;
+
+impl Editor {
+    /// An editor for a document. Costs one walk over it.
+    pub fn new(document: Document, registry: Arc<Registry>) -> Self {
+        let mut editor = Self {
+            n_nodes: document.n_nodes(),
+            document: Document::default(),
+            registry,
+            limits: Limits::default(),
+            root: BodyIndex::default(),
+            groups: Vec::new(),
+            uses: HashMap::new(),
+            by_id: ById::default(),
+            next_id: 1,
+        };
+        (editor.root, _) = BodyView::root(&document).index(&editor.registry);
+        editor.groups.resize_with(document.groups.n_slots(), || None);
+        let groups: Vec<u32> = document.groups.iter_slots().map(|(slot, _, _)| slot).collect();
+        for slot in groups.iter().copied() {
+            let group = document.groups.at(slot).map(|(_, group)| BodyView::group(group));
+            editor.groups[slot as usize] = group.map(|body| body.index(&editor.registry).0);
+        }
+        editor.document = document;
+        for body in std::iter::once(ROOT).chain(groups) {
+            let slots: Vec<u32> = editor.nodes(body).iter_slots().map(|(slot, ..)| slot).collect();
+            for slot in slots {
+                let id = editor.next_id;
+                editor.next_id += 1;
+                editor.know(body, slot, id);
+            }
+        }
+        editor
+    }
+
+    /// Replaces the limits, of which the number of nodes counts here.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The document.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The document alone.
+    pub fn into_document(self) -> Document {
+        self.document
+    }
+
+    /// The id of a node by its names: the nodes that use groups, from the outermost, then the node.
+    /// One id for each name. `None` if there is no such node.
+    pub fn ids_of(&self, path: &str) -> Option<Vec<u64>> {
+        let mut ids = Vec::new();
+        let mut body = ROOT;
+        let mut names = path.split('/').peekable();
+        while let Some(name) = names.next() {
+            let nodes = self.nodes(body);
+            let slot = nodes.slot_of(name)?;
+            ids.push(self.index(body).ids[slot as usize]);
+            let (_, node) = nodes.at(slot)?;
+            match (&node.kind, names.peek()) {
+                (_, None) => return Some(ids),
+                (NodeKind::Group(group), Some(_)) => body = self.document.groups.slot_of(group)?,
+                (NodeKind::Type(_), Some(_)) => return None,
+            }
+        }
+        None
+    }
+
+    /// The id of a node of the document, or of the group `within`.
+    pub fn id_of(&self, within: Option<&str>, node: &str) -> Option<u64> {
+        let body = match within {
+            None => ROOT,
+            Some(group) => self.document.groups.slot_of(group)?,
+        };
+        let slot = self.nodes(body).slot_of(node)?;
+        Some(self.index(body).ids[slot as usize])
+    }
+
+    /// The node with an id: the group around it, if any, and its name.
+    pub fn node_with_id(&self, id: u64) -> Option<(Option<&str>, &str)> {
+        let (body, slot) = *self.by_id.get(&id)?;
+        let (name, _) = self.nodes(body).at(slot)?;
+        Some((self.group_name(body).map(|name| &**name), name))
+    }
+
+    /// Applies an edit.
+    ///
+    /// # Errors
+    /// Why the edit makes no sense; the document is as it was then.
+    pub fn apply(&mut self, edit: &Edit) -> Result<Applied, Diagnostic> {
+        self.run_all(edit, false)
+    }
+
+    /// Takes an edit back, or makes it again: applies the inverse of the edit that was applied last
+    /// and not taken back yet, which needs no checks.
+    ///
+    /// # Errors
+    /// If it is the inverse of another edit and cannot be applied; the document is as it was then.
+    pub fn revert(&mut self, inverse: &Edit) -> Result<Applied, Diagnostic> {
+        self.run_all(inverse, true)
+    }
+
+    fn run_all(&mut self, edit: &Edit, trusted: bool) -> Result<Applied, Diagnostic> {
+        let mut done = Done { inverses: Vec::new(), touched: Vec::new(), trusted };
+        let result = self.run(edit, &mut done, 0);
+        let result = result.and_then(|()| if trusted { Ok(()) } else { self.check_whole(&done) });
+        match result {
+            Ok(()) => {
+                done.inverses.reverse();
+                let mut inverses = done.inverses;
+                let inverse = match inverses.len() {
+                    1 => inverses.remove(0),
+                    _ => Edit::Batch { edits: inverses },
+                };
+                Ok(Applied { inverse })
+            }
+            Err(Refusal { path, error }) => {
+                self.take_back(&done.inverses);
+                Err(Diagnostic::new(Place::at(path.as_str()), &error))
+            }
+        }
+    }
+
+    /// Undoes the changes of an edit that is refused.
+    fn take_back(&mut self, inverses: &[Edit]) {
+        let mut done = Done { inverses: Vec::new(), touched: Vec::new(), trusted: true };
+        for inverse in inverses.iter().rev() {
+            let result = self.run(inverse, &mut done, 0);
+            assert!(result.is_ok(), "a change that was made can be taken back");
+        }
+    }
+
+    fn run(&mut self, edit: &Edit, done: &mut Done, depth: usize) -> Result<(), Refusal> {
+        match edit {
+            Edit::AddNodes { within, nodes } => {
+                let body = self.body(within.as_ref())?;
+                nodes.iter().try_for_each(|node| self.insert_node(body, node, done))
+            }
+            Edit::RemoveNodes { within, nodes } => self.remove_nodes(within.as_ref(), nodes, done),
+            Edit::SetInput { within, node, input, to, before } => {
+                let body = self.body(within.as_ref())?;
+                self.set_input(body, node, input, to.as_ref(), before.as_ref(), done)
+            }
+            Edit::SetSetting { within, node, setting, to, before } => {
+                let body = self.body(within.as_ref())?;
+                self.set_setting(body, node, setting, to.as_ref(), before.as_ref(), done)
+            }
+            Edit::Mute { within, node, muted } => {
+                let body = self.body(within.as_ref())?;
+                self.mute(body, node, *muted, done)
+            }
+            Edit::RenameNode { within, node, to } => {
+                let body = self.body(within.as_ref())?;
+                self.rename_node(body, node, to, done)
+            }
+            Edit::ReplaceType { within, node, kind } => {
+                self.replace_type(within.as_ref(), node, kind, done)
+            }
+            Edit::SetType { within, node, kind, version } => {
+                let body = self.body(within.as_ref())?;
+                self.set_type(body, node, kind, *version, done)
+            }
+            Edit::Group { within, nodes, name, node } => {
+                let node = node.as_ref().unwrap_or(name);
+                self.group(within.as_ref(), nodes, name, node, done)
+            }
+            Edit::Ungroup { within, node } => self.ungroup(within.as_ref(), node, done),
+            Edit::Batch { edits } => {
+                if depth >= MAX_DEPTH {
+                    return Err(Refusal::at("", EditError::TooDeep { limit: MAX_DEPTH }));
+                }
+                edits.iter().try_for_each(|edit| self.run(edit, done, depth + 1))
+            }
+            Edit::AddInput { within, name, def, before } => {
+                let body = self.body(within.as_ref())?;
+                self.add_input(body, name, def, before.as_ref(), done)
+            }
+            Edit::RemoveInput { within, name } => self.remove_input(within.as_ref(), name, done),
+            Edit::ChangeInput { within, name, def } => {
+                let body = self.body(within.as_ref())?;
+                self.change_input(body, name, def, done)
+            }
+            Edit::RenameInput { within, name, to } => {
+                let body = self.body(within.as_ref())?;
+                self.rename_input(body, name, to, done)
+            }
+            Edit::AddOutput { within, name, def, before } => {
+                let body = self.body(within.as_ref())?;
+                self.add_output(body, name, def, before.as_ref(), done)
+            }
+            Edit::RemoveOutput { within, name } => self.remove_output(within.as_ref(), name, done),
+            Edit::ChangeOutput { within, name, def } => {
+                let body = self.body(within.as_ref())?;
+                self.change_output(body, name, def, done)
+            }
+            Edit::RenameOutput { within, name, to } => {
+                let body = self.body(within.as_ref())?;
+                self.rename_output(body, name, to, done)
+            }
+            Edit::AddGroup { name, def, before, ids } => {
+                self.add_group(name, def, before.as_ref(), ids.as_deref(), done)
+            }
+            Edit::RemoveGroup { name } => self.remove_group(name, done),
+            Edit::RenameGroup { name, to } => self.rename_group(name, to, done),
+            Edit::SetView { to } => self.set_view(to.as_ref(), done),
+            Edit::SetHead { name, fps, start_frame } => {
+                self.set_head(name, *fps, *start_frame, done)
+            }
+        }
+    }
+
+    /// The body that an edit is about.
+    pub(super) fn body(&self, within: Option<&Name>) -> Result<BodyKey, Refusal> {
+        match within {
+            None => Ok(ROOT),
+            Some(name) => {
+                let known = self.document.groups.keys().map(|name| &**name);
+                self.document
+                    .groups
+                    .slot_of(name)
+                    .ok_or_else(|| Refusal::at("", unknown("group", name, known)))
+            }
+        }
+    }
+
+    /// The name of a body's group.
+    pub(super) fn group_name(&self, body: BodyKey) -> Option<&Name> {
+        self.document.groups.at(body).map(|(name, _)| name)
+    }
+
+    /// What edits write under `within` for a body.
+    pub(super) fn within(&self, body: BodyKey) -> Option<Name> {
+        self.group_name(body).cloned()
+    }
+
+    /// The path of a part of a body.
+    pub(super) fn path(&self, body: BodyKey, part: &str) -> String {
+        match self.group_name(body) {
+            Some(group) if part.is_empty() => group.to_string(),
+            Some(group) => format!("{group}/{part}"),
+            None => part.to_owned(),
+        }
+    }
+
+    pub(super) fn view(&self, body: BodyKey) -> BodyView<'_> {
+        match self.document.groups.at(body) {
+            Some((_, group)) => BodyView::group(group),
+            None => BodyView::root(&self.document),
+        }
+    }
+
+    pub(super) fn nodes(&self, body: BodyKey) -> &Named<Node> {
+        self.view(body).nodes
+    }
+
+    pub(super) fn nodes_mut(&mut self, body: BodyKey) -> &mut Named<Node> {
+        match self.document.groups.at_mut(body) {
+            Some(group) => &mut group.nodes,
+            None => &mut self.document.nodes,
+        }
+    }
+
+    pub(super) fn inputs_mut(&mut self, body: BodyKey) -> &mut Named<InputDef> {
+        match self.document.groups.at_mut(body) {
+            Some(group) => &mut group.inputs,
+            None => &mut self.document.inputs,
+        }
+    }
+
+    pub(super) fn outputs_mut(&mut self, body: BodyKey) -> &mut Named<OutputDef> {
+        match self.document.groups.at_mut(body) {
+            Some(group) => &mut group.outputs,
+            None => &mut self.document.outputs,
+        }
+    }
+
+    pub(super) fn index(&self, body: BodyKey) -> &BodyIndex {
+        match body {
+            ROOT => &self.root,
+            slot => self.groups[slot as usize].as_ref().expect("groups that are there are indexed"),
+        }
+    }
+
+    pub(super) fn index_mut(&mut self, body: BodyKey) -> &mut BodyIndex {
+        match body {
+            ROOT => &mut self.root,
+            slot => self.groups[slot as usize].as_mut().expect("groups that are there are indexed"),
+        }
+    }
+
+    /// The slot of a node.
+    pub(super) fn slot(&self, body: BodyKey, node: &str) -> Result<u32, Refusal> {
+        let nodes = self.nodes(body);
+        nodes.slot_of(node).ok_or_else(|| {
+            let known = nodes.keys().map(|name| &**name);
+            Refusal::at(self.path(body, node), unknown("node", node, known))
+        })
+    }
+
+    /// Whether a node uses a group, notes it.
+    pub(super) fn know_use(&mut self, body: BodyKey, slot: u32) {
+        if let Some((_, Node { kind: NodeKind::Group(group), .. })) = self.nodes(body).at(slot) {
+            let group = Arc::clone(group);
+            self.uses.entry(group).or_default().push((body, slot));
+        }
+    }
+
+    pub(super) fn forget_use(&mut self, body: BodyKey, slot: u32) {
+        if let Some((_, Node { kind: NodeKind::Group(group), .. })) = self.nodes(body).at(slot) {
+            let group = Arc::clone(group);
+            if let Some(uses) = self.uses.get_mut(&group) {
+                if let Some(at) = uses.iter().rposition(|known| *known == (body, slot)) {
+                    uses.swap_remove(at);
+                }
+                if uses.is_empty() {
+                    self.uses.remove(&group);
+                }
+            }
+        }
+    }
+
+    /// Notes a node of which the references are known.
+    pub(super) fn know(&mut self, body: BodyKey, slot: u32, id: u64) {
+        self.index_mut(body).ids[slot as usize] = id;
+        self.by_id.insert(id, (body, slot));
+        self.know_use(body, slot);
+    }
+
+    /// The nodes that use a group.
+    pub(super) fn uses_of(&self, group: &str) -> SmallVec<[(BodyKey, u32); 4]> {
+        self.uses.get(group).into_iter().flatten().copied().collect()
+    }
+}
+
+/// Nothing has the name: the nearest one, or all.
+pub(super) fn unknown<'a>(
+    what: &'static str,
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> EditError {
+    EditError::Unknown { what, name: shortened(name), hint: nearest(name, known, what) }
+}
+
+/// `did you mean X?`, or all names.
+pub(super) fn nearest<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+    what: &str,
+) -> String {
+    Problems::default().suggest(name, known.clone(), || match listed(known) {
+        names if names.is_empty() => format!("there is no {what}"),
+        names => format!("there is {names}"),
+    })
+}

@@ -1,0 +1,271 @@
+//! Moving nodes into a new group.
+//!
+//! What the nodes read from outside becomes an input of the group, each source once; what is read
+//! of them from outside becomes an output. The node that uses the group takes their place. Nodes
+//! keep their ids.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::change::free_name;
+use super::editor::{Done, Editor, Refusal};
+use super::error::EditError;
+use super::index::{BodyKey, User};
+use super::sources::{Reference, changed, reference_of, references};
+use super::{Name, NewNode};
+use crate::model::{
+    GroupDef, Input, InputDef, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom,
+};
+
+/// A group that is being made of some nodes.
+struct Making {
+    body: BodyKey,
+    /// The node that uses it.
+    user: Name,
+    selected: HashSet<Name>,
+    def: GroupDef,
+    /// The input of the group for each source outside.
+    inputs: HashMap<InputKey, Name>,
+    /// What goes into the inputs of the group.
+    arguments: Vec<(Name, Input)>,
+    /// The output of the group for each output of a node inside that is read outside.
+    outputs: HashMap<Link, Name>,
+}
+
+/// A source outside the group.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum InputKey {
+    Link(Link),
+    Input(Name),
+}
+
+impl Editor {
+    /// Moves nodes into a new group.
+    pub(super) fn group(
+        &mut self,
+        within: Option<&Name>,
+        names: &[Name],
+        group: &Name,
+        user: &Name,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let body = self.body(within)?;
+        let Some(first) = names.first() else {
+            let message = "no nodes are selected".into();
+            let error = EditError::Group { message, hint: "name the nodes of the group" };
+            return Err(Refusal::at(self.path(body, ""), error));
+        };
+        let mut selected = HashSet::with_capacity(names.len());
+        let mut ids = Vec::with_capacity(names.len());
+        let mut members: Vec<&Name> = Vec::with_capacity(names.len());
+        for name in names {
+            let slot = self.slot(body, name)?;
+            if selected.insert(Arc::clone(name)) {
+                ids.push(self.index(body).ids[slot as usize]);
+                members.push(name);
+            }
+        }
+        let mut making = Making {
+            body,
+            user: Arc::clone(user),
+            selected,
+            def: GroupDef::default(),
+            inputs: HashMap::new(),
+            arguments: Vec::new(),
+            outputs: HashMap::new(),
+        };
+        for name in &members {
+            self.take_in(name, &mut making)?;
+        }
+        for name in &members {
+            self.give_out(name, &mut making)?;
+        }
+        let mut using =
+            NewNode::new(Arc::clone(user), Node::new(NodeKind::Group(Arc::clone(group))));
+        using.before = Some(Arc::clone(first));
+        self.insert_node(body, &using, done)?;
+        for name in &members {
+            self.lead_to_group(name, &making, done)?;
+        }
+        for name in &members {
+            self.take_node(body, name, done)?;
+        }
+        self.add_group(group, &making.def, None, Some(&ids), done)?;
+        for (socket, source) in &making.arguments {
+            self.set_input(body, user, socket, Some(source), None, done)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a node into the group; what it reads from outside becomes an input.
+    fn take_in(&self, name: &Name, making: &mut Making) -> Result<(), Refusal> {
+        let mut node = self.nodes(making.body)[&**name].clone();
+        for (socket, input) in self.nodes(making.body)[&**name].inputs.iter() {
+            let mut refused = None;
+            let inside = changed(input, |source| {
+                let value = match self.inside(source, socket, making) {
+                    Ok(value) => value,
+                    Err(refusal) => {
+                        refused.get_or_insert(refusal);
+                        source.value.clone()
+                    }
+                };
+                Some(Input { value, spot: source.spot })
+            });
+            if let Some(refusal) = refused {
+                return Err(refusal);
+            }
+            node.inputs.insert(Arc::clone(socket), inside.expect("no source is taken away"));
+        }
+        making.def.nodes.insert(Arc::clone(name), node);
+        Ok(())
+    }
+
+    /// A source as it is written inside the group.
+    fn inside(
+        &self,
+        source: &Input,
+        socket: &Name,
+        making: &mut Making,
+    ) -> Result<InputValue, Refusal> {
+        let (key, reference, wanted) = match &source.value {
+            InputValue::Literal(_) | InputValue::Several(_) => return Ok(source.value.clone()),
+            InputValue::Link(link) if making.selected.contains(&link.node) => {
+                return Ok(source.value.clone());
+            }
+            InputValue::Link(link) => (InputKey::Link(link.clone()), Reference::Link(link), socket),
+            InputValue::Input(name) => {
+                (InputKey::Input(Arc::clone(name)), Reference::Input(name), name)
+            }
+        };
+        if let Some(known) = making.inputs.get(&key) {
+            return Ok(InputValue::Input(Arc::clone(known)));
+        }
+        let ty = self.known_type(making.body, reference)?;
+        let name: Name = free_name(wanted, |name| making.def.inputs.contains_key(name)).into();
+        making.def.inputs.insert(Arc::clone(&name), InputDef::new(ty));
+        making.inputs.insert(key, Arc::clone(&name));
+        making.arguments.push((Arc::clone(&name), Input::from(source.value.clone())));
+        Ok(InputValue::Input(name))
+    }
+
+    /// The name of the type of what crosses the border.
+    fn known_type(&self, body: BodyKey, reference: Reference<'_>) -> Result<&'static str, Refusal> {
+        self.type_of(body, reference).map(millstream_base::Type::name).ok_or_else(|| {
+            let (what, path) = match reference {
+                Reference::Link(link) => (link.to_string(), link.node.to_string()),
+                Reference::Input(name) => (name.to_string(), String::new()),
+            };
+            let message = format!("the type of `{what}` is not known, which crosses the border");
+            let hint = "mend what `check` says about it, or select it too";
+            Refusal::at(self.path(body, &path), EditError::Group { message, hint })
+        })
+    }
+
+    /// What is read of a node from outside becomes an output.
+    fn give_out(&self, name: &Name, making: &mut Making) -> Result<(), Refusal> {
+        let view = self.view(making.body);
+        for user in self.index(making.body).users_of(name) {
+            let mut read: Vec<Link> = Vec::new();
+            let mut note = |reference: Reference<'_>| {
+                if let Reference::Link(link) = reference
+                    && link.node == *name
+                    && !making.outputs.contains_key(link)
+                    && !read.contains(link)
+                {
+                    read.push(link.clone());
+                }
+            };
+            match user {
+                User::Node(slot) => {
+                    let Some((user, node)) = view.nodes.at(slot) else { continue };
+                    if making.selected.contains(user) {
+                        continue;
+                    }
+                    let inputs = node.inputs.iter();
+                    inputs.for_each(|(_, input)| references(input).for_each(&mut note));
+                }
+                User::Output(slot) => {
+                    let Some((_, output)) = view.outputs.at(slot) else { continue };
+                    note(reference_of(output));
+                }
+            }
+            for link in read {
+                let ty = self.known_type(making.body, Reference::Link(&link))?;
+                let taken = |name: &str| making.def.outputs.contains_key(name);
+                let wanted = if taken(&link.output) {
+                    format!("{}_{}", link.node, link.output)
+                } else {
+                    link.output.to_string()
+                };
+                let output: Name = free_name(&wanted, taken).into();
+                let def = OutputDef::new(ty, OutputFrom::Link(link.clone()));
+                making.def.outputs.insert(Arc::clone(&output), def);
+                making.outputs.insert(link, output);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets those outside who read a node read the group.
+    fn lead_to_group(
+        &mut self,
+        name: &Name,
+        making: &Making,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let body = making.body;
+        let led = |link: &Link| {
+            let output = making.outputs.get(link)?;
+            Some(Link { node: Arc::clone(&making.user), output: Arc::clone(output) })
+        };
+        for user in self.index(body).users_of(name) {
+            match user {
+                User::Node(slot) => {
+                    let Some((user, node)) = self.nodes(body).at(slot) else { continue };
+                    if making.selected.contains(user) {
+                        continue;
+                    }
+                    let user = Arc::clone(user);
+                    for (socket, new) in relinked(&node.inputs, led) {
+                        self.set_input(body, &user, &socket, Some(&new), None, done)?;
+                    }
+                }
+                User::Output(slot) => {
+                    let Some((output, def)) = self.view(body).outputs.at(slot) else { continue };
+                    let (output, mut def) = (Arc::clone(output), def.clone());
+                    if let OutputFrom::Link(link) = &def.from
+                        && let Some(link) = led(link)
+                    {
+                        def.from = OutputFrom::Link(link);
+                        self.change_output(body, &output, &def, done)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sockets of which links change, with what goes in then.
+pub(super) fn relinked(
+    inputs: &crate::fields::Fields<Input>,
+    led: impl Fn(&Link) -> Option<Link>,
+) -> Vec<(Name, Input)> {
+    let mut changes = Vec::new();
+    for (socket, input) in inputs.iter() {
+        let new = changed(input, |source| {
+            let value = match &source.value {
+                InputValue::Link(link) => {
+                    InputValue::Link(led(link).unwrap_or_else(|| link.clone()))
+                }
+                value => value.clone(),
+            };
+            Some(Input { value, spot: source.spot })
+        });
+        if let Some(new) = new.filter(|new| new != input) {
+            changes.push((Arc::clone(socket), new));
+        }
+    }
+    changes
+}

@@ -1,0 +1,205 @@
+//! What the editor knows of a document besides the document: who reads what, ids, order.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_kernel::Registry;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::Name;
+use super::order::Ranks;
+use super::sources::{Reference, reference_of, references};
+use crate::check::sorted;
+use crate::model::{Document, GroupDef, InputDef, Named, Node, NodeKind, OutputDef};
+
+/// The highest id of a node: programs that have no whole numbers but floats know it exactly.
+pub const MAX_ID: u64 = (1 << 53) - 1;
+
+/// A body: the slot of its group, or [`ROOT`].
+pub(super) type BodyKey = u32;
+
+/// The body outside groups.
+pub(super) const ROOT: BodyKey = u32::MAX;
+
+/// Something of a body that reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum User {
+    /// The node in this slot.
+    Node(u32),
+    /// The output in this slot.
+    Output(u32),
+}
+
+/// Who reads what, by name; an entry for each time that it is read.
+type Users = HashMap<Name, Vec<User>>;
+
+/// What is known of one body.
+#[derive(Debug, Default)]
+pub(super) struct BodyIndex {
+    /// Who reads nodes, also those that are not there.
+    pub(super) of_nodes: Users,
+    /// Who reads inputs of the body.
+    pub(super) of_inputs: Users,
+    /// The id of the node in each slot.
+    pub(super) ids: Vec<u64>,
+    /// An order in which each node stands behind what it depends on.
+    pub(super) ranks: Ranks,
+}
+
+impl BodyIndex {
+    /// Notes that a node or output reads.
+    pub(super) fn add(&mut self, reference: Reference<'_>, user: User) {
+        let users = match reference {
+            Reference::Link(link) => match self.of_nodes.get_mut(&link.node) {
+                Some(users) => users,
+                None => self.of_nodes.entry(Arc::clone(&link.node)).or_default(),
+            },
+            Reference::Input(name) => match self.of_inputs.get_mut(name) {
+                Some(users) => users,
+                None => self.of_inputs.entry(Arc::clone(name)).or_default(),
+            },
+        };
+        users.push(user);
+    }
+
+    /// Notes that a node or output does not read any more.
+    pub(super) fn remove(&mut self, reference: Reference<'_>, user: User) {
+        let (map, name) = match reference {
+            Reference::Link(link) => (&mut self.of_nodes, &link.node),
+            Reference::Input(name) => (&mut self.of_inputs, name),
+        };
+        let Some(users) = map.get_mut(name) else { return };
+        // What was linked last is most often unlinked first.
+        if let Some(at) = users.iter().rposition(|known| *known == user) {
+            users.swap_remove(at);
+        }
+        if users.is_empty() {
+            map.remove(name);
+        }
+    }
+
+    /// Those who read a node, each once.
+    pub(super) fn users_of(&self, node: &str) -> Vec<User> {
+        distinct(self.of_nodes.get(node))
+    }
+
+    /// Those who read an input of the body, each once.
+    pub(super) fn users_of_input(&self, input: &str) -> Vec<User> {
+        distinct(self.of_inputs.get(input))
+    }
+}
+
+fn distinct(users: Option<&Vec<User>>) -> Vec<User> {
+    let mut users = users.cloned().unwrap_or_default();
+    users.sort_unstable();
+    users.dedup();
+    users
+}
+
+/// A body of a document, to look at.
+#[derive(Clone, Copy)]
+pub(super) struct BodyView<'d> {
+    pub(super) inputs: &'d Named<InputDef>,
+    pub(super) outputs: &'d Named<OutputDef>,
+    pub(super) nodes: &'d Named<Node>,
+}
+
+impl<'d> BodyView<'d> {
+    pub(super) fn root(document: &'d Document) -> Self {
+        Self { inputs: &document.inputs, outputs: &document.outputs, nodes: &document.nodes }
+    }
+
+    pub(super) fn group(group: &'d GroupDef) -> Self {
+        Self { inputs: &group.inputs, outputs: &group.outputs, nodes: &group.nodes }
+    }
+
+    /// The index of the body, and a circle of nodes, along the values, if there is one. Ids are for
+    /// the caller to give.
+    pub(super) fn index(self, registry: &Registry) -> (BodyIndex, Option<Vec<u32>>) {
+        let mut index = BodyIndex::default();
+        for (slot, _, node) in self.nodes.iter_slots() {
+            for (_, input) in node.inputs.iter() {
+                references(input).for_each(|reference| index.add(reference, User::Node(slot)));
+            }
+        }
+        for (slot, _, output) in self.outputs.iter_slots() {
+            index.add(reference_of(output), User::Output(slot));
+        }
+        let n_slots = self.nodes.n_slots();
+        let mut dependencies: Vec<u32> = Vec::new();
+        let mut starts = Vec::with_capacity(n_slots + 1);
+        for slot in 0..n_slots as u32 {
+            starts.push(dependencies.len());
+            dependencies.extend(sources_of(self.nodes, registry, slot));
+        }
+        starts.push(dependencies.len());
+        let count = |slot: u32| (starts[slot as usize + 1] - starts[slot as usize]) as u32;
+        let nth = |slot: u32, k: u32| Some(dependencies[starts[slot as usize] + k as usize]);
+        index.ids = vec![0; n_slots];
+        let sorted = sorted(n_slots, count, nth);
+        index.ranks = Ranks::in_order(n_slots, &sorted.order);
+        let circle = sorted.cycles.into_iter().next().map(|mut circle| {
+            circle.reverse();
+            circle
+        });
+        (index, circle)
+    }
+}
+
+/// The socket of a node whose value counts for later ticks only.
+pub(super) fn delayed<'r>(registry: &'r Registry, node: &Node) -> Option<&'r str> {
+    match &node.kind {
+        NodeKind::Type(ty) if !node.muted => registry.get(ty)?.delayed,
+        NodeKind::Type(_) | NodeKind::Group(_) => None,
+    }
+}
+
+/// The slots of the nodes that the node in a slot depends on; one that it reads twice comes twice.
+pub(super) fn sources_of(
+    nodes: &Named<Node>,
+    registry: &Registry,
+    slot: u32,
+) -> SmallVec<[u32; 8]> {
+    let Some((_, node)) = nodes.at(slot) else { return SmallVec::new() };
+    let delayed = delayed(registry, node);
+    let sockets = node.inputs.iter().filter(|(socket, _)| delayed != Some(&***socket));
+    let links = sockets.flat_map(|(_, input)| references(input));
+    links
+        .filter_map(|reference| match reference {
+            Reference::Link(link) => nodes.slot_of(&link.node),
+            Reference::Input(_) => None,
+        })
+        .collect()
+}
+
+/// The slots of the nodes that depend on the node in a slot; some may come twice.
+pub(super) fn dependents_of(
+    nodes: &Named<Node>,
+    registry: &Registry,
+    index: &BodyIndex,
+    slot: u32,
+) -> SmallVec<[u32; 8]> {
+    let Some((name, _)) = nodes.at(slot) else { return SmallVec::new() };
+    let depends = |user: u32| {
+        let Some((_, node)) = nodes.at(user) else { return false };
+        let Some(delayed) = delayed(registry, node) else { return true };
+        let mut sockets = node.inputs.iter().filter(|(socket, _)| ***socket != *delayed);
+        sockets.any(|(_, input)| {
+            references(input).any(|reference| match reference {
+                Reference::Link(link) => link.node == *name,
+                Reference::Input(_) => false,
+            })
+        })
+    };
+    let users = index.of_nodes.get(name).into_iter().flatten();
+    users
+        .filter_map(|user| match user {
+            User::Node(user) if depends(*user) => Some(*user),
+            User::Node(_) | User::Output(_) => None,
+        })
+        .collect()
+}
+
+/// Nodes by id: body and slot.
+pub(super) type ById = FxHashMap<u64, (BodyKey, u32)>;

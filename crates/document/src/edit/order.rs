@@ -1,0 +1,222 @@
+//! Keeps the nodes of a body in order while links come and go.
+//!
+//! Each node has a rank higher than those of all it depends on. A new link between nodes whose
+//! ranks are right costs nothing. Otherwise two searches go in step: from the target along
+//! dependents, as far as they do not stand behind the source, and from the source along what it
+//! depends on, as far as that does not stand before the target. The first to end decides: its nodes
+//! move right behind the source, or right before the target. So a link costs twice the smaller of
+//! both regions, and a link that would close a circle is found on the way.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Slots of nodes.
+type Slots = SmallVec<[u32; 8]>;
+
+/// Where a node stands: a place, which nodes share, and an order within it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    place: u64,
+    within: i64,
+}
+
+/// The ranks of the nodes of a body, by slot. No two are the same.
+#[derive(Debug, Default)]
+pub(super) struct Ranks {
+    of: Vec<Rank>,
+    /// Higher than all orders within places, and lower.
+    above: i64,
+    below: i64,
+}
+
+impl Ranks {
+    /// Ranks for nodes in this order, of `n` slots.
+    pub(super) fn in_order(n: usize, order: &[u32]) -> Self {
+        let mut of = vec![Rank::default(); n];
+        for (place, slot) in (1..).zip(order) {
+            of[*slot as usize] = Rank { place, within: 0 };
+        }
+        Self { of, above: 1, below: -1 }
+    }
+
+    #[cfg(test)]
+    pub(super) fn get(&self, slot: u32) -> Rank {
+        self.of[slot as usize]
+    }
+
+    /// Ranks a new node right behind what it depends on.
+    pub(super) fn add(&mut self, slot: u32, sources: &[u32]) {
+        let n = self.of.len().max(slot as usize + 1);
+        self.of.resize(n, Rank::default());
+        let place = sources.iter().map(|slot| self.of[*slot as usize].place).max();
+        self.of[slot as usize] = Rank { place: place.unwrap_or(0), within: self.above };
+        self.above += 1;
+    }
+
+    /// Puts `target` and what depends on it behind `source`.
+    ///
+    /// # Errors
+    /// The way from `target` to `source` along dependents, both included, if there is one.
+    pub(super) fn put_behind(
+        &mut self,
+        source: u32,
+        target: u32,
+        dependents: impl Fn(u32) -> Slots,
+        sources: impl Fn(u32) -> Slots,
+    ) -> Result<(), Vec<u32>> {
+        if source == target {
+            return Err(vec![source]);
+        }
+        if self.of[source as usize] < self.of[target as usize] {
+            return Ok(());
+        }
+        let low = self.of[target as usize].place;
+        let high = self.of[source as usize].place;
+        let mut behind = Search::new(target);
+        let mut before = Search::new(source);
+        loop {
+            if !behind.step(source, &dependents, |slot| self.of[slot as usize].place <= high) {
+                if let Some(way) = behind.way_to(source) {
+                    return Err(way);
+                }
+                self.move_behind(behind.found, high);
+                return Ok(());
+            }
+            if !before.step(target, &sources, |slot| self.of[slot as usize].place >= low) {
+                if let Some(mut way) = before.way_to(target) {
+                    way.reverse();
+                    return Err(way);
+                }
+                self.move_before(before.found, low);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Gives nodes the highest ranks of a place, in the order they have.
+    fn move_behind(&mut self, mut slots: Vec<u32>, place: u64) {
+        slots.sort_unstable_by_key(|slot| self.of[*slot as usize]);
+        for slot in slots {
+            self.of[slot as usize] = Rank { place, within: self.above };
+            self.above += 1;
+        }
+    }
+
+    /// Gives nodes the lowest ranks of a place, in the order they have.
+    fn move_before(&mut self, mut slots: Vec<u32>, place: u64) {
+        slots.sort_unstable_by_key(|slot| self.of[*slot as usize]);
+        for slot in slots.into_iter().rev() {
+            self.of[slot as usize] = Rank { place, within: self.below };
+            self.below -= 1;
+        }
+    }
+}
+
+/// A search over nodes, one node at a step.
+struct Search {
+    found: Vec<u32>,
+    /// From where each was found.
+    from: FxHashMap<u32, u32>,
+    at: usize,
+}
+
+impl Search {
+    fn new(start: u32) -> Self {
+        Self { found: vec![start], from: FxHashMap::from_iter([(start, start)]), at: 0 }
+    }
+
+    /// Goes on from one more node; false if none is left, or `goal` was found.
+    fn step(
+        &mut self,
+        goal: u32,
+        next: impl Fn(u32) -> Slots,
+        is_near: impl Fn(u32) -> bool,
+    ) -> bool {
+        let Some(node) = self.found.get(self.at).copied() else { return false };
+        self.at += 1;
+        for next in next(node) {
+            if is_near(next) && !self.from.contains_key(&next) {
+                self.from.insert(next, node);
+                if next == goal {
+                    return false;
+                }
+                self.found.push(next);
+            }
+        }
+        true
+    }
+
+    /// The way from the start to a node that was found.
+    fn way_to(&self, goal: u32) -> Option<Vec<u32>> {
+        let mut way = vec![goal];
+        let mut node = goal;
+        loop {
+            let from = *self.from.get(&node)?;
+            if from == node {
+                break;
+            }
+            way.push(from);
+            node = from;
+        }
+        way.reverse();
+        Some(way)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Whether `to` can be reached from `from` along links (source, target).
+    fn reaches(links: &[(u32, u32)], from: u32, to: u32) -> bool {
+        let mut seen = vec![from];
+        let mut at = 0;
+        while let Some(node) = seen.get(at).copied() {
+            at += 1;
+            let next =
+                links.iter().filter(|(source, _)| *source == node).map(|(_, target)| *target);
+            let next: Vec<u32> = next.filter(|node| !seen.contains(node)).collect();
+            seen.extend(next);
+        }
+        seen.contains(&to)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn ranks_rise_along_links_and_circles_are_refused(
+            wanted in prop::collection::vec((0..12_u32, 0..14_u32), 0..60),
+        ) {
+            let mut ranks = Ranks::in_order(12, &(0..12).collect::<Vec<u32>>());
+            let mut links: Vec<(u32, u32)> = Vec::new();
+            for (source, target) in wanted {
+                if target >= 12 {
+                    // A node that comes again.
+                    links.retain(|(a, b)| *a != source && *b != source);
+                    ranks.add(source, &[]);
+                    continue;
+                }
+                let of = |node: u32| -> Slots {
+                    links.iter().filter(|(from, _)| *from == node).map(|(_, to)| *to).collect()
+                };
+                let into = |node: u32| -> Slots {
+                    links.iter().filter(|(_, to)| *to == node).map(|(from, _)| *from).collect()
+                };
+                match ranks.put_behind(source, target, of, into) {
+                    Ok(()) => {
+                        prop_assert!(!reaches(&links, target, source));
+                        links.push((source, target));
+                    }
+                    Err(way) => {
+                        prop_assert_eq!((way.first(), way.last()), (Some(&target), Some(&source)));
+                        prop_assert!(way.windows(2).all(|step| links.contains(&(step[0], step[1]))));
+                    }
+                }
+                prop_assert!(links.iter().all(|(a, b)| ranks.get(*a) < ranks.get(*b)));
+            }
+        }
+    }
+}

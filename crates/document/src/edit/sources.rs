@@ -1,0 +1,72 @@
+//! What nodes and outputs read: the references that edits follow.
+
+use std::sync::Arc;
+
+use crate::model::{Input, InputValue, Link, OutputDef, OutputFrom};
+
+/// Something that is read by name within a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reference<'a> {
+    /// An output of a node.
+    Link(&'a Link),
+    /// An input of the body.
+    Input(&'a Arc<str>),
+}
+
+/// What goes into a socket, one by one.
+pub(super) fn references(input: &Input) -> impl Iterator<Item = Reference<'_>> {
+    let all = match &input.value {
+        InputValue::Several(sources) => sources.as_slice(),
+        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => {
+            std::slice::from_ref(input)
+        }
+    };
+    all.iter().filter_map(|source| match &source.value {
+        InputValue::Link(link) => Some(Reference::Link(link)),
+        InputValue::Input(name) => Some(Reference::Input(name)),
+        InputValue::Literal(_) | InputValue::Several(_) => None,
+    })
+}
+
+/// What an output of a body reads.
+pub(super) fn reference_of(output: &OutputDef) -> Reference<'_> {
+    match &output.from {
+        OutputFrom::Link(link) => Reference::Link(link),
+        OutputFrom::Input(name) => Reference::Input(name),
+    }
+}
+
+/// The same input with each source replaced by what `change` gives for it: `None` takes it away.
+/// `None` if nothing is left.
+pub(super) fn changed(
+    input: &Input,
+    mut change: impl FnMut(&Input) -> Option<Input>,
+) -> Option<Input> {
+    match &input.value {
+        InputValue::Several(sources) => {
+            let left: Vec<Input> = sources.iter().filter_map(change).collect();
+            let value = InputValue::Several(left);
+            let is_left = matches!(&value, InputValue::Several(left) if !left.is_empty());
+            is_left.then_some(Input { value, spot: input.spot })
+        }
+        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => change(input),
+    }
+}
+
+/// Renames the node of each link that leads to `from`.
+pub(super) fn relink(input: &mut Input, mut rename: impl FnMut(&mut Link)) {
+    each_source(input, |source| {
+        if let InputValue::Link(link) = &mut source.value {
+            rename(link);
+        }
+    });
+}
+
+/// Calls `change` for each source that goes into a socket.
+pub(super) fn each_source(input: &mut Input, mut change: impl FnMut(&mut Input)) {
+    if let InputValue::Several(sources) = &mut input.value {
+        sources.iter_mut().for_each(change);
+    } else {
+        change(input);
+    }
+}

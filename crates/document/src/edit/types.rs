@@ -1,0 +1,186 @@
+//! What nodes look like, as far as an edit needs to know: sockets, and types of what they give.
+
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_kernel::signature::{InputFact, SocketType};
+use millstream_kernel::{Settings, Signature};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Name;
+use super::editor::Editor;
+use super::index::BodyKey;
+use super::sources::Reference;
+use crate::model::{Input, InputValue, Link, Node, NodeKind};
+
+/// Types of the outputs of nodes, by slot.
+type Known = FxHashMap<u32, Vec<Option<Type>>>;
+
+impl Editor {
+    /// The sockets of a node of a type that is known, if its settings make sense.
+    pub(super) fn signature(&self, node: &Node) -> Option<Signature> {
+        let NodeKind::Type(ty) = &node.kind else { return None };
+        let def = self.registry.get(ty)?;
+        let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
+        let type_named = |name: &str| self.registry.type_named(name);
+        let settings = Settings::read(&def.settings, given, &type_named).ok()?;
+        def.signature(&settings).ok().map(std::borrow::Cow::into_owned)
+    }
+
+    /// The names of a node's inputs, if they are known.
+    pub(super) fn inputs_of(&self, node: &Node) -> Option<Vec<Name>> {
+        match &node.kind {
+            NodeKind::Type(_) => {
+                let signature = self.signature(node)?;
+                Some(signature.inputs.iter().map(|socket| Arc::from(&*socket.name)).collect())
+            }
+            NodeKind::Group(group) => {
+                let group = self.document.groups.get(group)?;
+                Some(group.inputs.keys().cloned().collect())
+            }
+        }
+    }
+
+    /// The names of a node's outputs, if they are known.
+    pub(super) fn outputs_of(&self, node: &Node) -> Option<Vec<Name>> {
+        match &node.kind {
+            NodeKind::Type(_) => {
+                let signature = self.signature(node)?;
+                Some(signature.outputs.iter().map(|socket| Arc::from(&*socket.name)).collect())
+            }
+            NodeKind::Group(group) => {
+                let group = self.document.groups.get(group)?;
+                Some(group.outputs.keys().cloned().collect())
+            }
+        }
+    }
+
+    /// The type of what is read within a body, if that can be found out. Looks at no more nodes than
+    /// those whose types decide it.
+    pub(super) fn type_of(&self, body: BodyKey, reference: Reference<'_>) -> Option<Type> {
+        match reference {
+            Reference::Input(name) => {
+                let def = self.view(body).inputs.get(name)?;
+                self.registry.type_named(&def.ty)
+            }
+            Reference::Link(link) => {
+                let slot = self.nodes(body).slot_of(&link.node)?;
+                let mut known = Known::default();
+                self.learn(body, slot, &mut known);
+                self.output_type(body, link, &known)
+            }
+        }
+    }
+
+    fn output_type(&self, body: BodyKey, link: &Link, known: &Known) -> Option<Type> {
+        let slot = self.nodes(body).slot_of(&link.node)?;
+        let (_, node) = self.nodes(body).at(slot)?;
+        let position = self.outputs_of(node)?.iter().position(|name| *name == link.output)?;
+        *known.get(&slot)?.get(position)?
+    }
+
+    /// Finds the types of a node's outputs, and of those that decide them.
+    fn learn(&self, body: BodyKey, slot: u32, known: &mut Known) {
+        let nodes = self.nodes(body);
+        // A node on the stack is looked at twice: before those that decide its types and after.
+        let mut stack = vec![(slot, false)];
+        let mut seen: FxHashSet<u32> = FxHashSet::default();
+        while let Some((slot, is_ready)) = stack.pop() {
+            let Some((_, node)) = nodes.at(slot) else { continue };
+            if let Some(types) = self.declared(node) {
+                known.insert(slot, types);
+                continue;
+            }
+            let Some(signature) = self.signature(node) else { continue };
+            if is_ready {
+                let types = self.resolved(body, node, &signature, known);
+                known.insert(slot, types);
+                continue;
+            }
+            if !seen.insert(slot) {
+                continue;
+            }
+            stack.push((slot, true));
+            for (socket, input) in node.inputs.iter() {
+                let decides =
+                    signature.input(socket).is_some_and(|i| !is_exact(signature.inputs[i].ty));
+                for reference in super::sources::references(input).filter(|_| decides) {
+                    if let Reference::Link(link) = reference {
+                        let source = nodes.slot_of(&link.node);
+                        stack.extend(source.filter(|s| !known.contains_key(s)).map(|s| (s, false)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The types of outputs that nothing else decides.
+    fn declared(&self, node: &Node) -> Option<Vec<Option<Type>>> {
+        match &node.kind {
+            NodeKind::Group(group) => {
+                let group = self.document.groups.get(group)?;
+                let outputs = group.outputs.values();
+                Some(outputs.map(|output| self.registry.type_named(&output.ty)).collect())
+            }
+            NodeKind::Type(_) => {
+                let signature = self.signature(node)?;
+                let exact = signature.outputs.iter().map(|output| match output.ty {
+                    SocketType::Exact(ty) => Some(ty),
+                    SocketType::Generic(_) | SocketType::ListOf(_) => None,
+                });
+                let exact: Vec<Option<Type>> = exact.collect();
+                exact.iter().all(Option::is_some).then_some(exact)
+            }
+        }
+    }
+
+    /// The types of outputs, given those of what is linked.
+    fn resolved(
+        &self,
+        body: BodyKey,
+        node: &Node,
+        signature: &Signature,
+        known: &Known,
+    ) -> Vec<Option<Type>> {
+        let mut facts: Vec<(usize, InputFact<'_>)> = Vec::new();
+        let unknown = vec![None; signature.outputs.len()];
+        for (socket, input) in node.inputs.iter() {
+            let Some(socket) = signature.input(socket) else { continue };
+            if is_exact(signature.inputs[socket].ty) {
+                continue;
+            }
+            for source in sources(input) {
+                let ty = match &source.value {
+                    InputValue::Literal(json) => {
+                        facts.push((socket, InputFact::Literal(json)));
+                        continue;
+                    }
+                    InputValue::Link(link) => self.output_type(body, link, known),
+                    InputValue::Input(name) => self.type_of(body, Reference::Input(name)),
+                    InputValue::Several(_) => None,
+                };
+                let Some(ty) = ty else { return unknown };
+                facts.push((socket, InputFact::Linked(ty)));
+            }
+        }
+        let Ok(generics) = signature.resolve(&facts) else { return unknown };
+        signature.outputs.iter().map(|output| output.ty.resolve(&generics).ok()).collect()
+    }
+}
+
+fn is_exact(ty: SocketType) -> bool {
+    match ty {
+        SocketType::Exact(_) => true,
+        SocketType::Generic(_) | SocketType::ListOf(_) => false,
+    }
+}
+
+/// The sources of a socket, one by one.
+fn sources(input: &Input) -> &[Input] {
+    match &input.value {
+        InputValue::Several(sources) => sources,
+        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => {
+            std::slice::from_ref(input)
+        }
+    }
+}
