@@ -156,7 +156,7 @@ fn shift<'a>(input: &LaneInput<'a>, start: usize) -> LaneInput<'a> {
                 Map::Stretch(n) => (start / n, Map::Single),
                 Map::Table(table) => (0, Map::Table(&table[start..])),
             };
-            LaneInput::Lanes { lanes, offset: offset + skipped * stride, stride, map }
+            LaneInput::Lanes { lanes: lanes.without_first(skipped * stride), offset, stride, map }
         }
         LaneInput::Range { start: first, step } => {
             LaneInput::Range { start: first.wrapping_add(step.wrapping_mul(start as i64)), step }

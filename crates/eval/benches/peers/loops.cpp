@@ -64,6 +64,100 @@ __attribute__((noinline)) static void wave(const Vec3 *p, float *y, size_t n) {
     }
 }
 
+// Octaves of gradient noise by the definition of `noise.fbm` with its defaults: seed 0, lacunarity 2,
+// roughness 0.5, normalized.
+struct Words {
+    uint32_t w[4];
+};
+
+static Words pcg4d(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+    uint32_t v[4] = {a, b, c, d};
+    for (auto &w : v) w = w * 1664525u + 1013904223u;
+    for (int round = 0; round < 2; round++) {
+        v[0] += v[1] * v[3], v[1] += v[2] * v[0], v[2] += v[0] * v[1], v[3] += v[1] * v[2];
+        for (auto &w : v) w ^= w >> 16;
+    }
+    return {{v[0], v[1], v[2], v[3]}};
+}
+
+static inline float fade(float t) { return t * t * t * (t * (t * 6.0f - 15.0f) + 10.0f); }
+static inline float blend(float a, float b, float t) { return a + t * (b - a); }
+
+static inline float slope(uint32_t h, float x, float y, float z) {
+    return float(int32_t(h * 0x6a09e667u)) * x + float(int32_t(h * 0xbb67ae85u)) * y +
+           float(int32_t(h * 0x510e527fu)) * z;
+}
+
+static inline float octave(float x, float y, float z, const Words &words) {
+    float fx = std::floor(x), fy = std::floor(y), fz = std::floor(z);
+    const uint32_t kx = 0xdb4f0b91u, ky = 0xbbe05633u, kz = 0xa0f2ec75u;
+    uint32_t ax = uint32_t(int32_t(fx)) * kx + words.w[0], bx = ax + kx;
+    uint32_t ay = uint32_t(int32_t(fy)) * ky + words.w[1], by = ay + ky;
+    uint32_t az = uint32_t(int32_t(fz)) * kz + words.w[2], bz = az + kz;
+    x -= fx, y -= fy, z -= fz;
+    float x1 = x - 1.0f, y1 = y - 1.0f, z1 = z - 1.0f, u = fade(x), v = fade(y), w = fade(z);
+    float low = blend(blend(slope(ax ^ ay ^ az, x, y, z), slope(bx ^ ay ^ az, x1, y, z), u),
+                      blend(slope(ax ^ by ^ az, x, y1, z), slope(bx ^ by ^ az, x1, y1, z), u), v);
+    float high = blend(blend(slope(ax ^ ay ^ bz, x, y, z1), slope(bx ^ ay ^ bz, x1, y, z1), u),
+                       blend(slope(ax ^ by ^ bz, x, y1, z1), slope(bx ^ by ^ bz, x1, y1, z1), u), v);
+    return blend(low, high, w) * (1.31f / 2147483648.0f);
+}
+
+__attribute__((noinline)) static void fbm(const Vec3 *p, float *y, size_t n) {
+    Words words[3];
+    for (uint32_t k = 0; k < 3; k++) words[k] = pcg4d(0, k, 8, 0);
+    for (size_t i = 0; i < n; i++) {
+        float sum = 0.0f;
+        for (int k = 0; k < 3; k++) {
+            float scale = float(1 << k);
+            float value = octave(p[i].x * scale, p[i].y * scale, p[i].z * scale, words[k]);
+            sum += value / (1.75f * scale);
+        }
+        y[i] = sum;
+    }
+}
+
+// The same with the slopes and the hash that most programs have: twelve slopes, told apart by
+// branches, and the last mixing of Bob Jenkins' lookup3.
+static inline uint32_t turned(uint32_t x, int k) { return (x << k) | (x >> (32 - k)); }
+
+static inline uint32_t lookup3(uint32_t x, uint32_t y, uint32_t z) {
+    uint32_t a = 0xdeadbeefu + 25 + x, b = 0xdeadbeefu + 25 + y, c = 0xdeadbeefu + 25 + z;
+    c ^= b, c -= turned(b, 14), a ^= c, a -= turned(c, 11), b ^= a, b -= turned(a, 25);
+    c ^= b, c -= turned(b, 16), a ^= c, a -= turned(c, 4), b ^= a, b -= turned(a, 14);
+    return (c ^ b) - turned(b, 24);
+}
+
+static inline float one_of_twelve(uint32_t h, float x, float y, float z) {
+    h &= 15u;
+    float u = h < 8u ? x : y, v = h < 4u ? y : (h == 12u || h == 14u) ? x : z;
+    return ((h & 1u) ? -u : u) + ((h & 2u) ? -v : v);
+}
+
+static inline float classic_octave(float x, float y, float z) {
+    float fx = std::floor(x), fy = std::floor(y), fz = std::floor(z);
+    uint32_t i = uint32_t(int(fx)), j = uint32_t(int(fy)), k = uint32_t(int(fz));
+    x -= fx, y -= fy, z -= fz;
+    float u = fade(x), v = fade(y), w = fade(z);
+    auto at = [&](uint32_t a, uint32_t b, uint32_t c) {
+        return one_of_twelve(lookup3(i + a, j + b, k + c), x - float(a), y - float(b), z - float(c));
+    };
+    float low = blend(blend(at(0, 0, 0), at(1, 0, 0), u), blend(at(0, 1, 0), at(1, 1, 0), u), v);
+    float high = blend(blend(at(0, 0, 1), at(1, 0, 1), u), blend(at(0, 1, 1), at(1, 1, 1), u), v);
+    return blend(low, high, w) * 0.982f;
+}
+
+__attribute__((noinline)) static void classic(const Vec3 *p, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        float sum = 0.0f;
+        for (int k = 0; k < 3; k++) {
+            float scale = float(1 << k);
+            sum += classic_octave(p[i].x * scale, p[i].y * scale, p[i].z * scale) / (1.75f * scale);
+        }
+        y[i] = sum;
+    }
+}
+
 int main() {
     char name[16];
     size_t n, repeats;
@@ -92,6 +186,10 @@ int main() {
                 heron(a.data(), b.data(), c.data(), out.data(), n);
             } else if (!std::strcmp(name, "horner")) {
                 horner(x.data(), out.data(), n);
+            } else if (!std::strcmp(name, "fbm")) {
+                fbm(a.data(), out.data(), n);
+            } else if (!std::strcmp(name, "classic")) {
+                classic(a.data(), out.data(), n);
             } else {
                 wave(a.data(), out.data(), n);
             }

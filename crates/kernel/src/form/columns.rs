@@ -9,11 +9,14 @@
 //! without gaps are read and written there, without a copy. Very few elements are computed one by
 //! one instead (`few`).
 
+mod coarse;
 mod execute;
 mod few;
 mod fuse;
 mod loops;
 mod plan;
+mod prefetch;
+mod recognize;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -35,6 +38,9 @@ pub(super) const CHUNK: usize = 1024;
 
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;
+
+/// Columns of so many elements are not expected in the caches.
+const FAR: usize = 1 << 15;
 
 /// Up to so many elements are computed one by one, which saves most of the planning.
 const FEW: usize = 4;
@@ -190,7 +196,9 @@ pub fn run_columns(
         match segment {
             Segment::Range(range) if dense || range.len() >= SHORT => {
                 for start in range.clone().step_by(CHUNK) {
-                    machine.run(&Chunk::Range(start..range.end.min(start + CHUNK)));
+                    let end = range.end.min(start + CHUNK);
+                    let next = end..range.end.min(end + CHUNK);
+                    machine.run(&Chunk::Range(start..end), (n >= FAR).then_some(&next));
                 }
             }
             Segment::Range(range) => {
@@ -200,7 +208,7 @@ pub fn run_columns(
         }
     }
     if !indices.is_empty() {
-        machine.run(&Chunk::Indices(indices));
+        machine.run(&Chunk::Indices(indices), None);
     }
 }
 
@@ -209,7 +217,7 @@ fn collect(machine: &mut Machine<'_, '_>, full: &mut Vec<u32>, more: impl Iterat
     for index in more {
         full.push(index);
         if full.len() == CHUNK {
-            machine.run(&Chunk::Indices(full));
+            machine.run(&Chunk::Indices(full), None);
             full.clear();
         }
     }

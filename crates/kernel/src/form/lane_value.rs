@@ -4,6 +4,7 @@ use millstream_base::Lane;
 use millstream_base::num::Float;
 
 use super::columns::Stored;
+use super::truncate;
 
 /// A value of one lane.
 pub trait LaneValue: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static {
@@ -27,7 +28,10 @@ pub trait LaneValue: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync 
 }
 
 macro_rules! lane_value {
-    ($type:ident, $lane:ident, $zero:literal, |$x:ident| $to:expr, |$bits:ident| $from:expr) => {
+    (
+        $type:ident, $lane:ident, $zero:literal, |$x:ident| $to:expr, |$bits:ident| $from:expr,
+        |$y:ident| $to_i32:expr, $to_i64:expr
+    ) => {
         impl LaneValue for $type {
             const LANE: Lane = Lane::$lane;
 
@@ -46,11 +50,13 @@ macro_rules! lane_value {
             }
             #[inline(always)]
             fn to_i32(self) -> i32 {
-                self as i32
+                let $y = self;
+                $to_i32
             }
             #[inline(always)]
             fn to_i64(self) -> i64 {
-                self as i64
+                let $y = self;
+                $to_i64
             }
             #[inline(always)]
             fn to_f32(self) -> f32 {
@@ -64,10 +70,26 @@ macro_rules! lane_value {
     };
 }
 
-lane_value!(i32, I32, 0, |x| u64::from(x as u32), |bits| bits as i32);
-lane_value!(i64, I64, 0, |x| x as u64, |bits| bits as i64);
-lane_value!(f32, F32, 0.0, |x| u64::from(x.to_bits()), |bits| f32::from_bits(bits as u32));
-lane_value!(f64, F64, 0.0, |x| x.to_bits(), |bits| f64::from_bits(bits));
+lane_value!(i32, I32, 0, |x| u64::from(x as u32), |bits| bits as i32, |y| y, i64::from(y));
+lane_value!(i64, I64, 0, |x| x as u64, |bits| bits as i64, |y| y as i32, y);
+lane_value!(
+    f32,
+    F32,
+    0.0,
+    |x| u64::from(x.to_bits()),
+    |bits| f32::from_bits(bits as u32),
+    |y| truncate::f32_to_i32(y),
+    truncate::f32_to_i64(y)
+);
+lane_value!(
+    f64,
+    F64,
+    0.0,
+    |x| x.to_bits(),
+    |bits| f64::from_bits(bits),
+    |y| truncate::f64_to_i32(y),
+    truncate::f64_to_i64(y)
+);
 
 impl LaneValue for bool {
     const LANE: Lane = Lane::Bool;
@@ -119,6 +141,14 @@ pub(super) trait FloatLane: Stored + Float {
     type Bits: Stored;
     /// The bits, NaN being canonical.
     fn cast(self) -> Self::Bits;
+    /// As the function of that name in `num`, by an instruction that not every machine has.
+    fn native_floor(self) -> Self;
+    /// As the function of that name in `num`, by an instruction that not every machine has.
+    fn native_ceil(self) -> Self;
+    /// As the function of that name in `num`, by an instruction that not every machine has.
+    fn native_trunc(self) -> Self;
+    /// As the function of that name in `num`, by an instruction that not every machine has.
+    fn native_round_even(self) -> Self;
 }
 
 /// An integer lane: total, wrapping operations.
@@ -155,6 +185,22 @@ macro_rules! integer_lane {
             #[inline(always)]
             fn cast(self) -> $int {
                 $float::to_bits($float::canonical(self)) as $int
+            }
+            #[inline(always)]
+            fn native_floor(self) -> Self {
+                self.floor()
+            }
+            #[inline(always)]
+            fn native_ceil(self) -> Self {
+                self.ceil()
+            }
+            #[inline(always)]
+            fn native_trunc(self) -> Self {
+                self.trunc()
+            }
+            #[inline(always)]
+            fn native_round_even(self) -> Self {
+                self.round_ties_even()
             }
         }
 

@@ -20,6 +20,14 @@ pub(super) trait Visit: Sized {
     fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> Self::Output;
     fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> Self::Output;
 
+    /// As [`Visit::unary`] with `f`, which is `native` where the machine has its instruction.
+    fn unary_or_native<A: Stored>(
+        self,
+        f: impl Fn(A) -> A + Copy,
+        _native: impl Fn(A) -> A + Copy,
+    ) -> Self::Output {
+        self.unary(f)
+    }
     /// As [`Visit::unary`] with `f`, which for operands that are not `rare` is `usual`.
     fn unary_with_rare<A: Stored, R: Stored>(
         self,
@@ -208,12 +216,22 @@ fn on_float<T: FloatLane, V: Visit>(op: Op, to: Lane, v: V) -> V::Output {
         Op::Min => always!(v.binary, |a: T, b: T| num::min(a, b)),
         Op::Max => always!(v.binary, |a: T, b: T| num::max(a, b)),
         Op::Sqrt => always!(v.unary, |a: T| num::sqrt(a)),
-        Op::Floor => always!(v.unary, |a: T| num::floor(a)),
-        Op::Ceil => always!(v.unary, |a: T| num::ceil(a)),
-        Op::Trunc => always!(v.unary, |a: T| num::trunc(a)),
+        Op::Floor => {
+            always!(v.unary_or_native, |a: T| num::floor(a), |a: T| T::native_floor(a))
+        }
+        Op::Ceil => {
+            always!(v.unary_or_native, |a: T| num::ceil(a), |a: T| T::native_ceil(a))
+        }
+        Op::Trunc => {
+            always!(v.unary_or_native, |a: T| num::trunc(a), |a: T| T::native_trunc(a))
+        }
         Op::Round => always!(v.unary, |a: T| num::round(a)),
-        Op::RoundEven => always!(v.unary, |a: T| num::round_even(a)),
-        Op::Fract => always!(v.unary, |a: T| num::fract(a)),
+        Op::RoundEven => {
+            always!(v.unary_or_native, |a: T| num::round_even(a), |a: T| T::native_round_even(a))
+        }
+        Op::Fract => {
+            always!(v.unary_or_native, |a: T| num::fract(a), |a: T| a - T::native_floor(a))
+        }
         Op::Fma => always!(v.ternary, |a: T, b: T, c: T| num::fma(a, b, c)),
         Op::Copysign => always!(v.binary, |a: T, b: T| num::copysign(a, T::canonical(b))),
         Op::Eq => always!(v.binary, |a: T, b: T| a == b),

@@ -19,6 +19,7 @@ mod simplify;
 #[cfg(test)]
 mod tests;
 mod text;
+mod truncate;
 mod verify;
 
 use millstream_base::define_id;

@@ -60,6 +60,7 @@ fn identity<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
     match inst.op {
         Op::Mul | Op::Div if is(last, 1.0) => Some(first),
         Op::Mul if is(first, 1.0) => Some(last),
+        Op::Div if !exact => reciprocal(b, last).map(|reciprocal| first * reciprocal),
         Op::Mul if exact && (is(first, 0.0) || is(last, 0.0)) => {
             Some(b.constant_bits(inst.lane, 0))
         }
@@ -76,6 +77,22 @@ fn identity<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
         Op::Select => select(b, inst),
         _ => None,
     }
+}
+
+/// 1 over a constant, where multiplying by that rounds as dividing by the constant does: a power of 2
+/// of which both are normal.
+fn reciprocal<'b>(b: &'b FormBuilder, constant: Val<'b>) -> Option<Val<'b>> {
+    let bits = b.constant_value(constant)?;
+    let lane = constant.lane();
+    let value = match lane {
+        Lane::F32 => f64::from(f32::from_bits(bits as u32)),
+        Lane::F64 => f64::from_bits(bits),
+        Lane::Bool | Lane::I32 | Lane::I64 => return None,
+    };
+    let largest = if lane == Lane::F32 { 126 } else { 1022 };
+    let is_power = value.to_bits() << 12 == 0;
+    let exponent = (value.abs().to_bits() >> 52) as i32 - 1023;
+    (is_power && exponent.abs() <= largest).then(|| b.constant(lane, 1.0 / value))
 }
 
 fn is_rounding(op: Op) -> bool {
@@ -142,6 +159,30 @@ mod tests {
             &expect![[r"
                 %0 = param f32
                 return %0
+            "]],
+        );
+    }
+
+    #[test]
+    fn dividing_by_a_power_of_two_multiplies() {
+        check(
+            "%0 = param f32
+             %1 = const f32 -4.0
+             %2 = const f32 3.0
+             %3 = const f32 1.7014118e38
+             %4 = div f32 %0, %1
+             %5 = div f32 %4, %2
+             %6 = div f32 %5, %3
+             return %6",
+            &expect![[r"
+                %0 = param f32
+                %1 = const f32 3.0
+                %2 = const f32 1.7014118e38
+                %3 = const f32 -0.25
+                %4 = mul f32 %0, %3
+                %5 = div f32 %4, %1
+                %6 = div f32 %5, %2
+                return %6
             "]],
         );
     }

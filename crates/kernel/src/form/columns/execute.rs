@@ -7,7 +7,9 @@ use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
 use super::fuse::Task;
-use super::plan::{Direct, Plan};
+use super::plan::{Direct, Plan, Source};
+use super::prefetch::prefetch;
+use super::recognize::Found;
 use super::storage::{Pools, Stored};
 use super::{LaneInput, LaneOutput, Width, loops};
 use crate::form::lane_value::{FloatLane, LaneValue};
@@ -59,13 +61,37 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Loads, computes and stores one chunk.
-    pub(super) fn run(&mut self, chunk: &Chunk<'_>) {
+    /// Loads, computes and stores one chunk, and asks for the memory of the elements that come next.
+    pub(super) fn run(&mut self, chunk: &Chunk<'_>, next: Option<&Range<usize>>) {
         let plan = self.plan;
-        for task in &plan.tasks {
+        for (number, task) in plan.tasks.iter().enumerate() {
             self.run_task(task, chunk);
+            if let (Some(next), Chunk::Range(_)) = (next, chunk) {
+                self.prefetch(next, number);
+            }
         }
         self.store_all(chunk);
+    }
+
+    /// Asks for a part of what these elements read and write, while a task runs.
+    fn prefetch(&self, elements: &Range<usize>, task: usize) {
+        let n_tasks = self.plan.tasks.len();
+        for (input, source) in self.inputs.iter().zip(&self.plan.sources) {
+            let is_first = match source {
+                Source::Each => true,
+                Source::Strided { joined, .. } => !joined,
+                Source::Single | Source::Other => false,
+            };
+            if let LaneInput::Lanes { lanes, stride, .. } = input
+                && is_first
+            {
+                prefetch(lanes.bytes(), elements, *stride * lanes.lane().size(), task, n_tasks);
+            }
+        }
+        for output in self.outputs.iter() {
+            let LaneOutput { lanes, stride, .. } = output;
+            prefetch(lanes.bytes(), elements, *stride * lanes.lane().size(), task, n_tasks);
+        }
     }
 
     fn run_task(&mut self, task: &Task, chunk: &Chunk<'_>) {
@@ -103,6 +129,9 @@ impl Machine<'_, '_> {
                 } else {
                     self.distance::<f64>(reg, ends, root, chunk);
                 }
+            }
+            Task::Coarse { reg, ref found } => {
+                Coarse { machine: self, chunk, reg, found }.run(found.shape);
             }
         }
     }
@@ -193,6 +222,47 @@ impl Machine<'_, '_> {
     }
 }
 
+/// A coarse operation on one chunk.
+pub(super) struct Coarse<'s, 'm, 'a> {
+    machine: &'s mut Machine<'m, 'a>,
+    chunk: &'s Chunk<'s>,
+    reg: Reg,
+    found: &'s Found,
+}
+
+/// What a coarse operation reads.
+pub(super) struct Operands<'s, 'm, 'a> {
+    machine: &'s Machine<'m, 'a>,
+    chunk: &'s Chunk<'s>,
+    found: &'s Found,
+}
+
+impl Operands<'_, '_, '_> {
+    /// Operand `i` of those that vary.
+    pub(super) fn slice<A: Stored>(&self, i: usize) -> &[A] {
+        self.machine.slice(self.found.varying()[i], self.chunk)
+    }
+}
+
+impl Coarse<'_, '_, '_> {
+    pub(super) fn width(&self) -> Width {
+        self.machine.width
+    }
+
+    /// Operand `i` of those that are the same for all elements.
+    pub(super) fn uniform<A: Stored>(&self, i: usize) -> A {
+        A::from_bits(self.machine.plan.values[self.found.uniform()[i].index()])
+    }
+
+    /// Gives `write` the place of the result and the operands.
+    pub(super) fn with_place<R: Stored>(self, write: impl FnOnce(&Operands<'_, '_, '_>, &mut [R])) {
+        let Self { machine, chunk, reg, found } = self;
+        machine.with_place(reg, chunk, |machine, out: &mut [R]| {
+            write(&Operands { machine, chunk, found }, out);
+        });
+    }
+}
+
 /// One instruction on one chunk.
 struct Step<'s, 'm, 'a> {
     machine: &'s mut Machine<'m, 'a>,
@@ -256,6 +326,10 @@ impl Visit for Step<'_, '_, '_> {
                 || loops::ternary(out, c, a, b, f),
             );
         });
+    }
+
+    fn unary_or_native<A: Stored>(self, f: impl Fn(A) -> A + Copy, native: impl Fn(A) -> A + Copy) {
+        if self.machine.width.rounds() { self.unary(native) } else { self.unary(f) }
     }
 
     fn unary_with_rare<A: Stored, R: Stored>(

@@ -2,12 +2,16 @@
 //!
 //! Between two instructions a chunk of intermediate values is written and read again. What needs
 //! no such chunk: a sum, difference or product that only one other such operation reads ([`Task::Pair`]),
-//! polynomials written as products and sums in turn ([`Task::Horner`]), and the length of a difference of vectors of three, read as they are stored ([`Task::Distance`]).
+//! polynomials written as products and sums in turn ([`Task::Horner`]), the length of a difference of
+//! vectors of three, read as they are stored ([`Task::Distance`]), and the parts of noise and blends
+//! that `coarse` lists ([`Task::Coarse`]).
 //! Each operation rounds as it does alone.
 
 use millstream_base::id::Id;
 
+use super::coarse::Shape;
 use super::plan::{Home, Source};
+use super::recognize::{Found, recognize};
 use crate::form::{Form, Op, Reg};
 
 /// Something that runs for every chunk.
@@ -33,6 +37,8 @@ pub(super) enum Task {
     /// The distance, or its square, between vectors that begin with these parameters; from 0 if
     /// there is but one.
     Distance { reg: Reg, from: u32, to: Option<u32>, root: bool },
+    /// A coarse operation.
+    Coarse { reg: Reg, found: Found },
 }
 
 impl Task {
@@ -42,7 +48,8 @@ impl Task {
             Self::One(reg)
             | Self::Pair { reg, .. }
             | Self::Horner { reg, .. }
-            | Self::Distance { reg, .. } => reg,
+            | Self::Distance { reg, .. }
+            | Self::Coarse { reg, .. } => reg,
         }
     }
 
@@ -53,6 +60,7 @@ impl Task {
             Self::Pair { operands, .. } => operands,
             Self::Horner { operands, .. } => operands,
             Self::Distance { .. } => &[],
+            Self::Coarse { found, .. } => found.varying(),
         }
     }
 }
@@ -67,6 +75,7 @@ pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task
             continue;
         }
         let coarse = finder.distance(reg).or_else(|| finder.horner(reg));
+        let coarse = coarse.or_else(|| finder.coarse(reg));
         let task = coarse.or_else(|| finder.pair(reg)).unwrap_or(Task::One(reg));
         for operand in task.operands(form) {
             used[operand.index()] = true;
@@ -100,6 +109,22 @@ impl Finder<'_> {
         };
         let args = self.form.insts[inner].args();
         Some(Task::Pair { reg, inner, operands: [args[0], args[1], other], second })
+    }
+
+    /// The first coarse operation that fits. Blends of blends leave edges of noise whole.
+    fn coarse(&self, reg: Reg) -> Option<Task> {
+        let find = |shape: Shape, reg: Reg| recognize(shape, self.form, self.homes, reg);
+        let fits = |found: &Found| {
+            found.shape != Shape::Lerp2 || {
+                let blend = find(Shape::Lerp, reg);
+                let parts = blend.iter().flat_map(|blend| &blend.varying()[..2]);
+                !parts.into_iter().any(|part| {
+                    [Shape::Edge3, Shape::Edge2].iter().any(|edge| find(*edge, *part).is_some())
+                })
+            }
+        };
+        let found = Shape::ALL.iter().find_map(|shape| find(*shape, reg).filter(fits))?;
+        Some(Task::Coarse { reg, found })
     }
 
     /// Four times a product with the same `x` plus something uniform.

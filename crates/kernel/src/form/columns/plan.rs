@@ -75,7 +75,7 @@ pub(super) struct Plan {
     params: usize,
     insts: Vec<Inst>,
     results: Vec<Reg>,
-    sources: Vec<Source>,
+    pub(super) sources: Vec<Source>,
     sinks: Vec<Sink>,
 
     pub(super) homes: Vec<Home>,

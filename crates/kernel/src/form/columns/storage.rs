@@ -64,9 +64,26 @@ macro_rules! lanes {
                     $(Self::$lane(_) => Lane::$lane,)*
                 }
             }
+
+            /// The memory.
+            pub(super) fn bytes(&self) -> &[u8] {
+                match self {
+                    $(Self::$lane(lanes) => bytemuck::cast_slice(lanes),)*
+                }
+            }
         }
 
         impl<'a> LaneSlice<'a> {
+            /// The lanes without the first `n`.
+            ///
+            /// # Panics
+            /// If there are fewer.
+            pub fn without_first(self, n: usize) -> Self {
+                match self {
+                    $(Self::$lane(lanes) => Self::$lane(&lanes[n..]),)*
+                }
+            }
+
             /// Whether these are the same lanes in memory.
             pub(super) fn same(&self, other: &LaneSlice<'a>) -> bool {
                 match (self, other) {
@@ -81,6 +98,13 @@ macro_rules! lanes {
             pub fn lane(&self) -> Lane {
                 match self {
                     $(Self::$lane(_) => Lane::$lane,)*
+                }
+            }
+
+            /// The memory.
+            pub(super) fn bytes(&self) -> &[u8] {
+                match self {
+                    $(Self::$lane(lanes) => bytemuck::cast_slice(lanes),)*
                 }
             }
         }

@@ -397,3 +397,58 @@ fn an_output_of_another_lane_is_refused() {
     let inputs = [LaneInput::each([1.0_f32].as_slice())];
     run_columns(&form, &inputs, &mut outputs, &Mask::full(1), &mut ColumnScratch::default());
 }
+
+/// Every coarse operation, wherever its template stands, is found and gives what its parts give.
+#[test]
+fn coarse_operations_are_found_and_agree() {
+    use super::coarse::{Shape, TEMPLATES};
+    use super::fuse::Task;
+    let mut dice = Dice::new(11);
+    let mut scratch = ColumnScratch::default();
+    for (shape, template) in Shape::ALL.iter().zip(TEMPLATES.iter()) {
+        let (form, n_varying) = (template.form(), template.n_varying());
+        for len in [5, 1000, 3000] {
+            let values: Vec<Owned> = form
+                .params
+                .iter()
+                .map(|&lane| {
+                    let bits: Vec<u64> = (0..len).map(|_| dice.value(lane)).collect();
+                    Owned::new(lane, &bits)
+                })
+                .collect();
+            let inputs: Vec<LaneInput<'_>> = values
+                .iter()
+                .enumerate()
+                .map(|(i, values)| {
+                    if i < n_varying {
+                        LaneInput::each(values.view())
+                    } else {
+                        LaneInput::single(values.view())
+                    }
+                })
+                .collect();
+            let lane = form.result_lanes().next().unwrap();
+            let mut store = Owned::new(lane, &vec![1; len]);
+            let mut outputs = [LaneOutput::each(0, store.view_mut())];
+            let plan = Plan::new(form, &inputs, &outputs);
+            let task = plan.tasks.last().unwrap();
+            assert!(
+                matches!(task, Task::Coarse { found, .. } if found.shape == *shape),
+                "{shape:?} is found instead of {task:?}"
+            );
+            run_columns(form, &inputs, &mut outputs, &Mask::full(len), &mut scratch);
+            let (mut results, mut registers) = ([0], Vec::new());
+            for i in 0..len {
+                let place =
+                    |(k, values): (usize, &Owned)| values.bits(if k < n_varying { i } else { 0 });
+                let params: Vec<u64> = values.iter().enumerate().map(place).collect();
+                form.run_scalar(&params, &mut results, &mut registers);
+                assert_eq!(
+                    store.bits(i),
+                    canonical_bits(lane, results[0]),
+                    "{shape:?} of {params:?}"
+                );
+            }
+        }
+    }
+}

@@ -52,6 +52,15 @@ impl Width {
         }
     }
 
+    /// Whether rounding to a whole number is an instruction.
+    pub(super) fn rounds(self) -> bool {
+        match self.0 {
+            Kind::Baseline => cfg!(target_arch = "aarch64"),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Kind::Avx2(_) | Kind::Avx512(_) => true,
+        }
+    }
+
     /// Calls `f`, compiled for this width; what `f` calls must be inlined into it to be so too.
     #[inline(always)]
     pub(super) fn run<R>(self, f: impl FnOnce() -> R) -> R {
