@@ -1,5 +1,7 @@
 //! What the evaluators of this crate keep with a plan.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use millstream_ir::Plan;
 
 use crate::chunked::Regions;
@@ -10,6 +12,18 @@ use crate::list::Lists;
 pub(crate) struct Kept {
     pub(crate) regions: Regions,
     pub(crate) lists: Lists,
+    pub(crate) token: PlanToken,
+}
+
+/// Tells plans apart, also from those that are gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlanToken(u64);
+
+impl Default for PlanToken {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl Kept {

@@ -4,6 +4,7 @@ mod buffers;
 pub mod chunked;
 mod frame;
 mod fuse;
+pub mod incremental;
 mod kept;
 mod lanes;
 pub mod lazy;
@@ -15,5 +16,6 @@ mod stages;
 mod store;
 
 pub use chunked::Chunked;
+pub use incremental::Incremental;
 pub use lazy::Lazy;
 pub use list::List;

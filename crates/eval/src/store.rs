@@ -171,6 +171,10 @@ impl Store {
         }
     }
 
+    pub(crate) fn outputs(&self, slot: SlotId) -> &Outputs {
+        &self.outputs[slot.index()]
+    }
+
     #[inline]
     pub(crate) fn outputs_mut(&mut self, slot: SlotId) -> &mut Outputs {
         &mut self.outputs[slot.index()]

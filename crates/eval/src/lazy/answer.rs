@@ -88,6 +88,7 @@ impl<'a> Evaluation<'a> {
             scratch: run::Scratch::default(),
             buffers: Buffers::default(),
             listed: None,
+            keeping: None,
             fusing: None,
             bytes: 0,
             n_steps: 0,
@@ -159,7 +160,7 @@ impl<'a> Evaluation<'a> {
         self.shapes.axes_of(shape).iter().map(|axis| self.request_axis(*axis)).collect()
     }
 
-    fn request_axis(&self, axis: AxisId) -> RequestAxis {
+    pub(super) fn request_axis(&self, axis: AxisId) -> RequestAxis {
         let name = self.request_axes.iter().find(|(known, _)| *known == axis);
         match name {
             Some((_, name)) if *name == RequestAxis::Time.name() => RequestAxis::Time,

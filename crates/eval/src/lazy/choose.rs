@@ -117,7 +117,7 @@ impl Evaluation<'_> {
     ) -> Result<(), Stop> {
         let mut taken = Vec::with_capacity(arms.len());
         let mut shape = arms[0].0;
-        for (source, (selected, mask)) in sources[1..].iter().zip(arms) {
+        for (k, (source, (selected, mask))) in sources[1..].iter().zip(arms).enumerate() {
             if mask.is_empty() {
                 continue;
             }
@@ -128,17 +128,23 @@ impl Evaluation<'_> {
             }
             let (_, arm_shape) = self.read(place);
             shape = self.shapes.union(shape, arm_shape);
-            taken.push((place, arm_shape, mask));
+            taken.push((k, place, arm_shape, mask));
+        }
+        let places: Vec<(usize, super::Place)> =
+            taken.iter().map(|(k, place, ..)| (*k, *place)).collect();
+        let selector = self.place(sources[0], frame);
+        if self.recall_choice(top, selector, &places)? {
+            return Ok(());
         }
         let part = matches!(self.stack[top].demand, Demand::Part(..));
-        if let ([(place, arm_shape, _)], false) = (&taken[..], part) {
+        if let ([(_, place, arm_shape, _)], false) = (&taken[..], part) {
             let data = self.read(*place).0.clone();
             self.finish_choice(top, data, *arm_shape)?;
         } else {
             let n_cells = self.shapes.n_cells(shape)?;
             let ty = self.plan.instances[self.instance_id(self.stack[top].step)].outputs[0].ty;
             let mut column = self.partial_column(top, ty, n_cells);
-            for (place, arm_shape, mask) in &taken {
+            for (_, place, arm_shape, mask) in &taken {
                 let cells = self.shapes.project(arms[0].0, mask, shape)?;
                 let map = self.shapes.map(shape, *arm_shape)?;
                 match self.read(*place).0 {
@@ -148,8 +154,8 @@ impl Evaluation<'_> {
             }
             self.finish_choice(top, Data::Many(column), shape)?;
         }
-        let mut read = vec![self.place(sources[0], frame)];
-        read.extend(taken.iter().map(|(place, ..)| *place));
+        let mut read = vec![selector];
+        read.extend(taken.iter().map(|(_, place, ..)| *place));
         self.release_all(top, &read);
         Ok(())
     }

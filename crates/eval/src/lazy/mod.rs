@@ -14,6 +14,7 @@ mod answer;
 mod choose;
 mod failure;
 mod gather;
+mod keep;
 mod listed;
 mod region;
 mod run;
@@ -36,11 +37,14 @@ use rustc_hash::FxHashMap;
 use crate::buffers::Buffers;
 use crate::chunked::{Regions, Workspace};
 use crate::frame::{FrameId, Frames};
+use crate::incremental::memo::Memo;
 use crate::list::Blocks;
 use crate::shape::{AxisId, ShapeId, Shapes, TooManyCells};
 use crate::store::{SlotId, Store};
+use keep::Keeping;
 use listed::Listed;
 use region::Fusing;
+pub(crate) use scalar::operation_of;
 pub(crate) use scope::arguments;
 
 /// The demand-driven evaluator. It keeps nothing between evaluations.
@@ -69,6 +73,18 @@ pub(crate) fn evaluate_listed(
     let mut evaluation = Evaluation::new(plan, request, bound);
     evaluation.listed = Some(Listed::new(blocks));
     evaluation.run_main()?;
+    evaluation.answer(bound)
+}
+
+/// Evaluates and keeps results; see `keep`.
+pub(crate) fn evaluate_keeping(
+    plan: &Plan,
+    request: &Request,
+    bound: &Bound,
+    memo: &mut Memo,
+) -> Result<Answer, EvalError> {
+    let mut evaluation = Evaluation::new(plan, request, bound);
+    evaluation.start_keeping(memo);
     evaluation.answer(bound)
 }
 
@@ -213,6 +229,8 @@ struct Evaluation<'a> {
     buffers: Buffers,
     /// What is known besides if steps run block by block of a list.
     listed: Option<Listed<'a>>,
+    /// What is known besides if results are kept between evaluations.
+    keeping: Option<Box<Keeping<'a>>>,
     /// What is known besides if steps run in regions.
     fusing: Option<Box<Fusing<'a>>>,
     /// Bytes of all results that are stored.

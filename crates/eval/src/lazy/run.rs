@@ -101,6 +101,9 @@ impl<'a> Evaluation<'a> {
         instance: &'a Instance,
         places: &[Place],
     ) -> Result<(), Stop> {
+        if self.recall(top, places)? {
+            return Ok(());
+        }
         let started = (self.request.log == LogDetail::Times).then(Instant::now);
         match &instance.kernel {
             Kernel::Form(form) => {
@@ -304,7 +307,7 @@ impl<'a> Evaluation<'a> {
     /// The data of an input that nobody reads after this run, taken out of the store.
     fn take_last(&mut self, top: usize, place: Place) -> Option<Data> {
         let Place::Slot(slot, 0) = place else { return None };
-        if !matches!(self.stack[top].demand, Demand::Full) {
+        if !matches!(self.stack[top].demand, Demand::Full) || self.keeping.is_some() {
             return None;
         }
         if self.store.rest(slot).uses_left != 1 || self.store.state(slot) != State::Full {
@@ -387,6 +390,12 @@ impl<'a> Evaluation<'a> {
     /// Stores the one output of a step that was computed in full for one cell.
     #[inline]
     fn store_one(&mut self, top: usize, data: Data) {
+        if self.keeping.is_some() {
+            self.stack[top].demand = Demand::Full;
+            let stored = self.store_result(top, vec![Some(data)], Shapes::scalar());
+            debug_assert!(stored.is_ok(), "one cell is never too many");
+            return;
+        }
         let Task { step, slot, .. } = self.stack[top];
         self.bytes += data.bytes();
         if self.log.is_some() {
@@ -430,6 +439,7 @@ impl<'a> Evaluation<'a> {
             Ok([None]) => Outputs::None,
             Err(several) => Outputs::Several(several.into()),
         };
+        self.keep(top);
         Ok(())
     }
 
@@ -444,7 +454,7 @@ impl<'a> Evaluation<'a> {
 
     pub(super) fn recycle(&mut self, data: Data) {
         self.bytes = self.bytes.saturating_sub(data.bytes());
-        if let Data::Many(column) = data {
+        if let (Data::Many(column), None) = (data, &self.keeping) {
             self.buffers.give(column);
         }
     }

@@ -8,6 +8,8 @@ use millstream_ir::plan::{LinkKind, Plan, StepOp};
 use millstream_kernel::form::{Op, eval_op};
 use millstream_kernel::{Data, Instance, Kernel};
 
+use smallvec::SmallVec;
+
 use super::{Demand, Evaluation, Task};
 use crate::store::{Outputs, State};
 
@@ -34,6 +36,14 @@ pub(super) enum Short {
 /// The operation of each instance that is one.
 pub(super) fn one_ops(plan: &Plan) -> SideTable<InstanceId, Option<OneOp>> {
     SideTable::from_vec(plan.instances.as_slice().iter().map(|f| one_op(f)).collect())
+}
+
+/// The operation of an instance that is one, the lanes of its operands and of its result, and which
+/// input each operand is.
+pub(crate) fn operation_of(instance: &Instance) -> Option<(Op, Lane, Lane, SmallVec<[u8; 3]>)> {
+    let one = one_op(instance)?;
+    let operands = one.operands[..one.op.arity()].into();
+    Some((one.op, one.of, one.to, operands))
 }
 
 fn one_op(instance: &Instance) -> Option<OneOp> {
@@ -99,6 +109,7 @@ impl Evaluation<'_> {
         if !matches!(demand, Demand::Full)
             || self.store.state(slot) != State::Empty
             || !self.failures.is_empty()
+            || self.keeping.is_some()
         {
             return Short::No;
         }

@@ -377,6 +377,7 @@ impl<'a> Evaluation<'a> {
                                 return Ok(());
                             };
                             self.gathered.push(list);
+                            self.note_gathered(gather, place);
                             Place::Gathered(self.gathered.len() - 1)
                         }
                     }
@@ -386,6 +387,9 @@ impl<'a> Evaluation<'a> {
         }
         let done = self.run_kernel(top, instance, &places);
         self.gathered.clear();
+        if let Some(keeping) = &mut self.keeping {
+            keeping.gathered.clear();
+        }
         done
     }
 
@@ -411,6 +415,9 @@ impl<'a> Evaluation<'a> {
             Aspect::Extent => self.extent_data(feat),
         };
         self.stack[top].demand = Demand::Full;
+        if self.recall_feature(top, &data, shape)? {
+            return Ok(());
+        }
         self.store_result(top, vec![Some(data)], shape)
     }
 

@@ -170,7 +170,7 @@ impl LiveGraph {
     }
 
     /// The guard and the node of a choice between inputs, of which the first becomes the guard.
-    fn choice(
+    pub(super) fn choice(
         &mut self,
         selector: u32,
         arms: Arms,
@@ -199,7 +199,7 @@ impl LiveGraph {
     }
 
     /// The number of an operation's function.
-    fn code(&mut self, op: Op, of: Lane, to: Lane) -> u16 {
+    pub(super) fn code(&mut self, op: Op, of: Lane, to: Lane) -> u16 {
         assert!(op.fits(of, to), "`{}` takes {of} and gives {to}", op.name());
         let key = (op, of, to);
         if let Some((_, code)) = self.last_code.filter(|(known, _)| *known == key) {
@@ -214,7 +214,7 @@ impl LiveGraph {
     }
 
     /// Adds a node and makes it a user of what it reads.
-    fn linked(&mut self, node: Node) -> u32 {
+    pub(super) fn linked(&mut self, node: Node) -> u32 {
         let at = self.push(node);
         if node.flags.has(Flags::SPECIAL | Flags::FOLD) {
             let mut i = 0;
@@ -230,7 +230,7 @@ impl LiveGraph {
         at
     }
 
-    fn push(&mut self, node: Node) -> u32 {
+    pub(super) fn push(&mut self, node: Node) -> u32 {
         if self.nodes.is_empty() {
             // Node 0 is what unused inputs read.
             let flags = Flags(Flags::SPECIAL);

@@ -209,7 +209,7 @@ impl LiveGraph {
         let guard = self.guard_of(choice);
         match &self.specials[self.nodes[guard as usize].inputs[0] as usize] {
             Special::Guard(guard) => guard.arms.takes(taken, arm as usize),
-            Special::Choice(_) => false,
+            Special::Choice(_) | Special::Form(_) => false,
         }
     }
 

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::LiveGraph;
 use super::node::Flags;
+use super::special::Special;
 
 /// The bits of the inputs, in order.
 pub(super) type Held = SmallVec<[u64; 3]>;
@@ -18,7 +19,10 @@ impl LiveGraph {
     /// value before.
     pub(super) fn hold(&mut self, at: u32, changed: Option<(u32, u64)>) {
         // Choices keep what they read, and guards do not count.
-        if self.nodes[at as usize].flags.has(Flags::NEW | Flags::HELD | Flags::SPECIAL) {
+        let node = &self.nodes[at as usize];
+        let is_form = || matches!(self.specials[node.inputs[0] as usize], Special::Form(_));
+        if node.flags.has(Flags::NEW | Flags::HELD) || node.flags.has(Flags::SPECIAL) && !is_form()
+        {
             return;
         }
         let held =

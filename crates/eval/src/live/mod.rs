@@ -28,6 +28,7 @@ mod order;
 mod special;
 #[cfg(test)]
 mod tests;
+mod untyped;
 mod users;
 mod wave;
 
@@ -46,6 +47,7 @@ use special::Special;
 use users::UserLists;
 
 pub use edit::LiveError;
+pub(crate) use untyped::NodeNumber;
 
 /// A graph of single values that are kept up to date.
 ///

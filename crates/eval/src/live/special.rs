@@ -1,11 +1,17 @@
 //! Nodes that are more than one operation on numbers.
 
+use std::sync::Arc;
+
+use millstream_kernel::form::Form;
+
 /// What such a node does.
 pub(super) enum Special {
     /// Decides which inputs of a choice are demanded.
     Guard(Guard),
     /// Reads some of its inputs only.
     Choice(Choice),
+    /// Runs a form of several operations.
+    Form(Whole),
 }
 
 /// Stands before a choice and behind what it decides by. Its value says what is taken, so that the
@@ -82,6 +88,13 @@ pub(super) enum ChoiceKind {
 /// Computes out of the first input and the arms that are taken, in order.
 pub(super) type Computing = Box<dyn FnMut(u64, &mut dyn Iterator<Item = u64>) -> u64 + Send>;
 
+/// Runs a form with one result.
+pub(super) struct Whole {
+    pub(super) form: Arc<Form>,
+    pub(super) inputs: Box<[u32]>,
+    pub(super) registers: Vec<u64>,
+}
+
 impl Special {
     /// What the node reads, in order.
     #[inline]
@@ -89,6 +102,7 @@ impl Special {
         match self {
             Self::Guard(guard) => &guard.selector,
             Self::Choice(choice) => &choice.inputs,
+            Self::Form(form) => &form.inputs,
         }
     }
 
@@ -96,6 +110,7 @@ impl Special {
         match self {
             Self::Guard(guard) => &mut guard.selector,
             Self::Choice(choice) => &mut choice.inputs,
+            Self::Form(form) => &mut form.inputs,
         }
     }
 }

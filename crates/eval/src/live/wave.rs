@@ -1,5 +1,7 @@
 //! Waves: changes travel from what was set to what is observed.
 
+use smallvec::SmallVec;
+
 use super::node::{Flags, Node, canonical};
 use super::special::{ChoiceKind, Special};
 use super::{Demand, LiveGraph};
@@ -192,6 +194,14 @@ impl LiveGraph {
                 guard.settled = self.wave + 1;
                 let waiting = std::mem::take(&mut guard.waiting);
                 self.settle_guard(at, taken, waiting);
+            }
+            Special::Form(whole) => {
+                let params: SmallVec<[u64; 8]> =
+                    whole.inputs.iter().map(|input| nodes[*input as usize].value).collect();
+                let mut result = [0];
+                whole.form.run_scalar(&params, &mut result, &mut whole.registers);
+                self.ran(at);
+                self.change(at, result[0]);
             }
             Special::Choice(choice) => {
                 let [guard, ..] = *choice.inputs else { return };

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use millstream_eval::{Chunked, Lazy, List};
+use millstream_eval::{Chunked, Incremental, Lazy, List};
+use millstream_ir::{Answer, EvalError, Evaluator, Plan, Request};
 use millstream_testkit::agreement::{cases_by_hand, fixtures, generated};
 
 #[test]
@@ -78,6 +79,52 @@ fn list_agrees_on_what_once_failed() {
 #[test]
 fn list_agrees_on_generated_graphs() {
     for evaluator in list_ways() {
+        generated(&evaluator);
+    }
+}
+
+/// The incremental evaluator without anything that it kept. What it keeps is tested in
+/// `incremental`.
+struct Forgetful {
+    without_live_graph: bool,
+}
+
+impl Evaluator for Forgetful {
+    fn name(&self) -> &'static str {
+        "incremental"
+    }
+
+    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        let evaluator = Incremental::new();
+        if self.without_live_graph {
+            evaluator.without_live_graph().evaluate(plan, request)
+        } else {
+            evaluator.evaluate(plan, request)
+        }
+    }
+}
+
+fn incremental_ways() -> [Forgetful; 2] {
+    [true, false].map(|without_live_graph| Forgetful { without_live_graph })
+}
+
+#[test]
+fn incremental_agrees_by_hand() {
+    for evaluator in incremental_ways() {
+        cases_by_hand(&evaluator);
+    }
+}
+
+#[test]
+fn incremental_agrees_on_what_once_failed() {
+    for evaluator in incremental_ways() {
+        fixtures(&evaluator);
+    }
+}
+
+#[test]
+fn incremental_agrees_on_generated_graphs() {
+    for evaluator in incremental_ways() {
         generated(&evaluator);
     }
 }

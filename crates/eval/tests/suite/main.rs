@@ -3,6 +3,7 @@
 mod agreement;
 mod budget;
 mod chunked;
+mod incremental;
 mod large;
 mod lazy;
 mod list;

@@ -106,6 +106,17 @@ pub fn cases(max_nodes: usize) -> impl Strategy<Value = Case> {
     })
 }
 
+/// Cases with `n` further requests for the same graph.
+pub fn cases_with_more(
+    max_nodes: usize,
+    n: usize,
+) -> impl Strategy<Value = (Case, Vec<RequestSketch>)> {
+    (cases(max_nodes), vec(request_plans(), n)).prop_map(|(case, more)| {
+        let more = more.iter().map(|request| sketch(request, &case.graph)).collect();
+        (case, more)
+    })
+}
+
 /// Well-typed graphs of up to `max_nodes` descriptions.
 pub fn graphs(max_nodes: usize) -> impl Strategy<Value = Graph> {
     graph_plans(max_nodes).prop_map(|plan| build::build(&plan, &REGISTRY).0)

@@ -1,0 +1,298 @@
+//! What is kept between evaluations: results by what they were made of.
+//!
+//! Everything that flows has a *stamp*; equal stamps mean equal values, with the same axes. An entry
+//! maps the stamps that a step read, in order, to its outputs, the cells of them that are computed,
+//! and their stamps. Stamps of numbers follow from their bits, so a number that comes back brings
+//! its old stamp; a column keeps its stamp if it is computed again to the same bits.
+//!
+//! A step keeps what it used in this evaluation and the one before, whatever that cost: without it
+//! nothing could be cut off. Further entries are kept for steps that are worth it, by the time they
+//! took over the bytes they hold, within a budget.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use millstream_base::id::{Id, SideTable};
+use millstream_base::same::Same;
+use millstream_base::{Mask, Type, Value};
+use millstream_ir::plan::StepId;
+use millstream_ir::request::RequestAxis;
+use millstream_ir::{InputId, Plan};
+use millstream_kernel::Data;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+millstream_base::define_id!(LayoutId, "l", "Axes as they are told apart across evaluations.");
+
+/// Equal stamps mean equal values.
+pub(crate) type Stamp = u64;
+
+/// The stamps that a step read.
+pub(crate) type Stamps = SmallVec<[Stamp; 4]>;
+
+/// One axis, as it is told apart across evaluations.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum AxisKey {
+    /// An axis of the request, with its extent.
+    Request(RequestAxis, usize),
+    /// An axis of loops of this count; so many of the same count are open around it.
+    Even(usize, u32),
+    /// An axis of loops whose count differs along these axes.
+    Ragged(LayoutId, Arc<[u32]>, u32),
+}
+
+/// Something that a step gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) read: Stamps,
+    /// The axes of those outputs that are columns.
+    pub(crate) layout: LayoutId,
+    pub(crate) outputs: Box<[Option<Data>]>,
+    pub(crate) stamps: SmallVec<[Stamp; 1]>,
+    /// The cells that are computed, if not all are.
+    pub(crate) done: Option<Mask>,
+    /// The evaluation that used it last, and where.
+    pub(crate) used: u64,
+    pub(crate) slot: usize,
+    /// How long it took to compute.
+    pub(crate) cost: Duration,
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        self.outputs.iter().flatten().map(Data::bytes).sum()
+    }
+}
+
+/// What a step keeps, the last used in front.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shelf {
+    pub(crate) entries: Vec<Entry>,
+    /// What was read for results that were dropped to save memory, as far as remembered.
+    evicted: Vec<Stamps>,
+}
+
+impl Shelf {
+    /// Whether a result was dropped that was made of this.
+    pub(crate) fn has_evicted(&self, read: &[Stamp]) -> bool {
+        self.evicted.iter().any(|evicted| **evicted == *read)
+    }
+}
+
+/// What is kept for a plan.
+#[derive(Debug)]
+pub(crate) struct Memo {
+    pub(crate) shelves: Vec<Shelf>,
+    /// Number of the evaluation.
+    pub(crate) epoch: u64,
+    next_stamp: Stamp,
+    numbers: FxHashMap<(Type, [u64; 2]), Stamp>,
+    /// The last values of each input, with their stamps, the newest in front.
+    inputs: SideTable<InputId, Vec<(Data, LayoutId, Stamp)>>,
+    /// The last values of features that are no numbers.
+    features: Vec<(Data, LayoutId, Stamp)>,
+    layouts: FxHashMap<Vec<AxisKey>, LayoutId>,
+    axes: Vec<Vec<AxisKey>>,
+    bytes: usize,
+    budget: usize,
+}
+
+/// So many values of an input, or of features, keep their stamps.
+const REMEMBERED: usize = 8;
+
+/// A step that ran for less is not worth an entry that nobody uses.
+const CHEAP: Duration = Duration::from_micros(2);
+
+/// At most so many entries of a step that was used in one evaluation are kept.
+const MOST: usize = 64;
+
+impl Memo {
+    pub(crate) fn new(plan: &Plan, budget: usize) -> Self {
+        let mut memo = Self {
+            shelves: vec![Shelf::default(); plan.steps.len()],
+            epoch: 0,
+            next_stamp: 1,
+            numbers: FxHashMap::default(),
+            inputs: SideTable::for_arena(&plan.inputs, Vec::new()),
+            features: Vec::new(),
+            layouts: FxHashMap::default(),
+            axes: Vec::new(),
+            bytes: 0,
+            budget,
+        };
+        memo.layout(Vec::new());
+        memo
+    }
+
+    /// The layout of a single value.
+    pub(crate) fn no_axes() -> LayoutId {
+        LayoutId::from_index(0)
+    }
+
+    pub(crate) fn layout(&mut self, axes: Vec<AxisKey>) -> LayoutId {
+        if let Some(known) = self.layouts.get(&axes) {
+            return *known;
+        }
+        let id = LayoutId::from_index(self.axes.len());
+        self.axes.push(axes.clone());
+        self.layouts.insert(axes, id);
+        id
+    }
+
+    pub(crate) fn axes_of(&self, layout: LayoutId) -> &[AxisKey] {
+        &self.axes[layout.index()]
+    }
+
+    pub(crate) fn new_stamp(&mut self) -> Stamp {
+        self.next_stamp += 1;
+        self.next_stamp
+    }
+
+    /// The stamp of a value that is known by its bits; `None` for anything but small numbers.
+    pub(crate) fn stamp_of_number(&mut self, value: &Value) -> Option<Stamp> {
+        let ty = value.ty();
+        let (_, width) = ty.lanes()?;
+        if width > 2 {
+            return None;
+        }
+        let lane = |i| value.lane(i).map(|bits| canonical(ty, bits));
+        let bits = [lane(0)?, if width == 2 { lane(1)? } else { 0 }];
+        if self.numbers.len() >= 1 << 20 {
+            // Numbers that are still around get another stamp, so what reads them runs once more.
+            self.numbers.clear();
+        }
+        let next = self.next_stamp + 1;
+        let stamp = *self.numbers.entry((ty, bits)).or_insert(next);
+        self.next_stamp = self.next_stamp.max(stamp);
+        Some(stamp)
+    }
+
+    /// The stamp of the value of an input.
+    pub(crate) fn stamp_of_input(
+        &mut self,
+        input: InputId,
+        data: &Data,
+        layout: LayoutId,
+    ) -> Stamp {
+        if let Data::One(value) = data
+            && let Some(stamp) = self.stamp_of_number(value)
+        {
+            return stamp;
+        }
+        self.next_stamp += 1;
+        remembered(&mut self.inputs[input], data, layout, self.next_stamp)
+    }
+
+    /// The stamp of the value of a feature.
+    pub(crate) fn stamp_of_feature(&mut self, data: &Data, layout: LayoutId) -> Stamp {
+        if let Data::One(value) = data
+            && let Some(stamp) = self.stamp_of_number(value)
+        {
+            return stamp;
+        }
+        self.next_stamp += 1;
+        remembered(&mut self.features, data, layout, self.next_stamp)
+    }
+
+    /// The entry of a step that was made of `read` and may be used in a slot: one that another slot
+    /// of this evaluation made or used belongs to that one.
+    pub(crate) fn find(&self, step: StepId, read: &[Stamp], slot: usize) -> Option<usize> {
+        self.shelves[step.index()].entries.iter().position(|entry| {
+            *entry.read == *read && (entry.used != self.epoch || entry.slot == slot)
+        })
+    }
+
+    /// Keeps an entry in front of the others of its step, in place of `old`.
+    pub(crate) fn keep(&mut self, step: StepId, entry: Entry, old: Option<usize>) {
+        let epoch = self.epoch;
+        let shelf = &mut self.shelves[step.index()];
+        if let Some(old) = old {
+            self.bytes = self.bytes.saturating_sub(shelf.entries.remove(old).bytes());
+        }
+        self.bytes += entry.bytes();
+        shelf.entries.insert(0, entry);
+        let mut n_cheap = 0;
+        let bytes = &mut self.bytes;
+        shelf.entries.retain(|entry| {
+            n_cheap += 1;
+            let in_use = entry.used + 1 >= epoch && n_cheap <= MOST;
+            let stays = n_cheap == 1 || in_use || entry.cost >= CHEAP && n_cheap <= REMEMBERED;
+            if !stays {
+                *bytes = bytes.saturating_sub(entry.bytes());
+            }
+            stays
+        });
+        if self.bytes > self.budget {
+            self.evict();
+        }
+    }
+
+    /// Drops what is worth least for the memory it holds, until three quarters of the budget are
+    /// left. What this evaluation uses stays.
+    fn evict(&mut self) {
+        let worth = |entry: &Entry| entry.cost.as_nanos() as f64 / entry.bytes().max(1) as f64;
+        let mut all: Vec<(f64, usize, usize, usize)> = Vec::new();
+        for (s, shelf) in self.shelves.iter().enumerate() {
+            for (i, entry) in shelf.entries.iter().enumerate() {
+                if entry.used != self.epoch && entry.bytes() > 0 {
+                    all.push((worth(entry), s, i, entry.bytes()));
+                }
+            }
+        }
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut dropped: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for (_, shelf, entry, bytes) in all {
+            if self.bytes <= self.budget / 4 * 3 {
+                break;
+            }
+            self.bytes = self.bytes.saturating_sub(bytes);
+            dropped.entry(shelf).or_default().push(entry);
+        }
+        for (shelf, mut entries) in dropped {
+            entries.sort_unstable();
+            let shelf = &mut self.shelves[shelf];
+            for entry in entries.into_iter().rev() {
+                let dropped = shelf.entries.remove(entry);
+                shelf.evicted.insert(0, dropped.read);
+            }
+            shelf.evicted.truncate(MOST);
+        }
+    }
+
+    /// Bytes of all results that are kept.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// The bits of a lane with one pattern for all NaNs.
+fn canonical(ty: Type, bits: u64) -> u64 {
+    ty.lanes().map_or(bits, |(lane, _)| millstream_kernel::form::canonical_bits(lane, bits))
+}
+
+/// The stamp of a value among the last ones, or `new` for one that is not among them.
+fn remembered(
+    known: &mut Vec<(Data, LayoutId, Stamp)>,
+    data: &Data,
+    layout: LayoutId,
+    new: Stamp,
+) -> Stamp {
+    let at = known.iter().position(|(old, of, _)| *of == layout && same(old, data));
+    let entry = match at {
+        Some(at) => known.remove(at),
+        None => (data.clone(), layout, new),
+    };
+    let stamp = entry.2;
+    known.insert(0, entry);
+    known.truncate(REMEMBERED);
+    stamp
+}
+
+/// Whether data is the same, bit for bit.
+pub(crate) fn same(a: &Data, b: &Data) -> bool {
+    match (a, b) {
+        (Data::One(a), Data::One(b)) => a.same(b),
+        (Data::Many(a), Data::Many(b)) => a.same(b),
+        (Data::One(_), Data::Many(_)) | (Data::Many(_), Data::One(_)) => false,
+    }
+}

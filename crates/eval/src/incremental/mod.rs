@@ -1,0 +1,133 @@
+//! The incremental evaluator: keeps results between evaluations and runs what has changed.
+//!
+//! Two ways. A plan whose steps compute single numbers, asked for without axes, becomes a live graph
+//! (`crate::live`), in which changes travel from what was set to what is read. Any other plan is
+//! walked as `lazy` does, and a step runs only if nothing that it keeps was made of the same inputs
+//! (`memo`, `lazy::keep`).
+//!
+//! Both run exactly the steps that are demanded now and whose inputs differ, bit for bit, from those
+//! of their last run, and for which no older result is kept.
+
+pub(crate) mod memo;
+mod numbers;
+
+use std::sync::{Mutex, PoisonError};
+
+use millstream_ir::answer::{Answer, EvalError, Evaluator};
+use millstream_ir::plan::Plan;
+use millstream_ir::request::Request;
+
+use crate::kept::{Kept, PlanToken};
+use crate::lazy::evaluate_keeping;
+use memo::Memo;
+use numbers::Numbers;
+
+/// The evaluator that keeps results between evaluations.
+///
+/// It keeps those of the last plans that it was given, within a budget of bytes.
+#[derive(Debug)]
+pub struct Incremental {
+    plans: Mutex<Vec<(PlanToken, Values)>>,
+    budget: usize,
+    without_live_graph: bool,
+}
+
+/// The values of one plan.
+#[derive(Debug)]
+struct Values {
+    memo: Option<Memo>,
+    live: Live,
+}
+
+/// A plan as a live graph.
+#[derive(Debug)]
+enum Live {
+    /// Nobody has tried.
+    Unknown,
+    /// It cannot be one.
+    Impossible,
+    Graph(Box<Numbers>),
+}
+
+/// Values of so many plans are kept.
+const PLANS: usize = 4;
+
+/// Results may hold this many bytes, unless said otherwise.
+const BUDGET: usize = 1 << 30;
+
+impl Default for Incremental {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Incremental {
+    /// One that has kept nothing yet.
+    pub fn new() -> Self {
+        Self { plans: Mutex::new(Vec::new()), budget: BUDGET, without_live_graph: false }
+    }
+
+    /// Results that are not in use may hold this many bytes.
+    #[must_use]
+    pub fn budget(self, bytes: usize) -> Self {
+        Self { budget: bytes, ..self }
+    }
+
+    /// Plans of single numbers are walked like any other.
+    #[must_use]
+    pub fn without_live_graph(self) -> Self {
+        Self { without_live_graph: true, ..self }
+    }
+
+    /// Bytes of the results that are kept for memory's sake alone.
+    pub fn bytes(&self) -> usize {
+        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.iter().filter_map(|(_, values)| values.memo.as_ref().map(Memo::bytes)).sum()
+    }
+}
+
+impl Evaluator for Incremental {
+    fn name(&self) -> &'static str {
+        "incremental"
+    }
+
+    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        let token = Kept::of(plan).token;
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = plans.iter().position(|(known, _)| *known == token);
+        // Taken out, so that nothing half done is kept if a kernel panics.
+        let mut values = match at {
+            Some(at) => plans.remove(at).1,
+            None => Values { memo: None, live: Live::Unknown },
+        };
+        let answer = self.evaluate_with(&mut values, plan, request, &bound);
+        plans.insert(0, (token, values));
+        plans.truncate(PLANS);
+        answer
+    }
+}
+
+impl Incremental {
+    fn evaluate_with(
+        &self,
+        values: &mut Values,
+        plan: &Plan,
+        request: &Request,
+        bound: &millstream_ir::Bound,
+    ) -> Result<Answer, EvalError> {
+        if !self.without_live_graph && Numbers::fits(bound) {
+            if let Live::Unknown = values.live {
+                values.live = match Numbers::new(plan, bound) {
+                    Some(numbers) => Live::Graph(Box::new(numbers)),
+                    None => Live::Impossible,
+                };
+            }
+            if let Live::Graph(numbers) = &mut values.live {
+                return numbers.answer(plan, request, bound);
+            }
+        }
+        let memo = values.memo.get_or_insert_with(|| Memo::new(plan, self.budget));
+        evaluate_keeping(plan, request, bound, memo)
+    }
+}

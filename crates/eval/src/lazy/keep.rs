@@ -1,0 +1,435 @@
+//! Results kept between evaluations: before a step runs what it would read is looked up.
+//!
+//! Used by the incremental evaluator. The walk is that of any evaluation, so inputs are there, and
+//! have stamps, when a step is about to run. If the step keeps a result that was made of the same
+//! stamps, that is taken; if it covers a part of what is demanded, the rest is computed and the
+//! result keeps its stamp. See `incremental::memo`.
+
+use std::time::Instant;
+
+use millstream_base::Mask;
+use millstream_base::id::{Id, SideTable};
+use millstream_ir::InputId;
+use millstream_ir::answer::{Fate, RunReason, SkipReason};
+use millstream_ir::plan::{StepId, StepOp};
+use millstream_kernel::{Class, Data, Kernel};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::scope::LoopKey;
+use super::{Demand, Evaluation, Gather, Place, Stop};
+use crate::incremental::memo::{AxisKey, Entry, LayoutId, Memo, Stamp, Stamps, same};
+use crate::shape::{AxisId, Extent, ShapeId, Shapes};
+use crate::store::{Outputs, SlotId, State};
+
+/// What an evaluation that keeps its results knows besides.
+pub(super) struct Keeping<'m> {
+    pub(super) memo: &'m mut Memo,
+    inputs: SideTable<InputId, Stamp>,
+    /// The stamps of each slot's outputs.
+    slots: Vec<SmallVec<[Stamp; 1]>>,
+    /// The stamps of the lists that were gathered for the step that runs.
+    pub(super) gathered: Vec<Stamps>,
+    axes: FxHashMap<AxisId, AxisKey>,
+    layouts: FxHashMap<ShapeId, LayoutId>,
+    /// What the step that runs reads.
+    reading: Option<Reading>,
+}
+
+/// A step that runs because nothing that it keeps covers the demand.
+struct Reading {
+    read: Stamps,
+    /// The entry that it extends.
+    extends: Option<usize>,
+    reason: RunReason,
+    started: Instant,
+}
+
+/// Marks what is no result of a step, so that no stamp of one is mistaken for it.
+const OF_CONSTANT: Stamp = 1 << 63;
+const OF_ARM: Stamp = 1 << 62;
+const OF_NO_LIST: Stamp = 1 << 61;
+
+impl<'m> Keeping<'m> {
+    pub(super) fn new(memo: &'m mut Memo) -> Self {
+        memo.epoch += 1;
+        Self {
+            memo,
+            inputs: SideTable::from_vec(Vec::new()),
+            slots: Vec::new(),
+            gathered: Vec::new(),
+            axes: FxHashMap::default(),
+            layouts: FxHashMap::default(),
+            reading: None,
+        }
+    }
+
+    fn slot(&mut self, slot: SlotId) -> &mut SmallVec<[Stamp; 1]> {
+        let i = slot.index();
+        if self.slots.len() <= i {
+            self.slots.resize(i + 1, SmallVec::new());
+        }
+        &mut self.slots[i]
+    }
+}
+
+impl<'a> Evaluation<'a> {
+    /// Begins to keep results: gives the inputs their stamps.
+    pub(super) fn start_keeping(&mut self, memo: &'a mut Memo) {
+        self.keeping = Some(Box::new(Keeping::new(memo)));
+        let inputs = std::mem::replace(&mut self.inputs, SideTable::from_vec(Vec::new()));
+        let mut stamps = Vec::with_capacity(inputs.len());
+        for (id, (data, shape)) in inputs.iter() {
+            let layout = self.layout_of(*shape);
+            stamps.push(self.keeping().memo.stamp_of_input(id, data, layout));
+        }
+        self.keeping().inputs = SideTable::from_vec(stamps);
+        self.inputs = inputs;
+    }
+
+    fn keeping(&mut self) -> &mut Keeping<'a> {
+        self.keeping.as_mut().expect("only evaluations that keep results ask")
+    }
+
+    /// The axes of a shape as they are told apart across evaluations.
+    fn layout_of(&mut self, shape: ShapeId) -> LayoutId {
+        if shape == Shapes::scalar() {
+            return Memo::no_axes();
+        }
+        if let Some(known) = self.keeping().layouts.get(&shape) {
+            return *known;
+        }
+        let axes: SmallVec<[AxisId; 4]> = self.shapes.axes_of(shape).into();
+        let keys = axes.into_iter().map(|axis| self.axis_key(axis)).collect();
+        let layout = self.keeping().memo.layout(keys);
+        self.keeping().layouts.insert(shape, layout);
+        layout
+    }
+
+    fn axis_key(&mut self, axis: AxisId) -> AxisKey {
+        if let Some(known) = self.keeping().axes.get(&axis) {
+            return known.clone();
+        }
+        let key = if self.request_axes.iter().any(|(known, _)| *known == axis) {
+            let Extent::Even(n) = self.shapes.extent(axis) else {
+                panic!("axes of a request are even");
+            };
+            AxisKey::Request(self.request_axis(axis), *n)
+        } else {
+            let known = self.loop_axes.iter().find(|(_, known)| **known == axis);
+            let ((key, ordinal), _) = known.expect("an axis is of the request or of a loop");
+            match (key.clone(), *ordinal) {
+                (LoopKey::Even(n), ordinal) => AxisKey::Even(n, ordinal),
+                (LoopKey::Ragged(parents, counts), ordinal) => {
+                    AxisKey::Ragged(self.layout_of(parents), counts, ordinal)
+                }
+            }
+        };
+        self.keeping().axes.insert(axis, key.clone());
+        key
+    }
+
+    /// The shape of a layout, if all of its axes are there, in the same order.
+    fn shape_of_layout(&mut self, layout: LayoutId) -> Option<ShapeId> {
+        let keys = self.keeping().memo.axes_of(layout).to_vec();
+        let mut shape = Shapes::scalar();
+        let mut axes: SmallVec<[AxisId; 4]> = SmallVec::new();
+        for key in keys {
+            let axis = match key {
+                AxisKey::Request(of, n) => {
+                    let has = |axis: AxisId| matches!(self.shapes.extent(axis), Extent::Even(m) if *m == n);
+                    let (axis, _) = self
+                        .request_axes
+                        .iter()
+                        .find(|(axis, name)| *name == of.name() && has(*axis))?;
+                    *axis
+                }
+                AxisKey::Even(n, ordinal) => *self.loop_axes.get(&(LoopKey::Even(n), ordinal))?,
+                AxisKey::Ragged(parents, counts, ordinal) => {
+                    let parents = self.shape_of_layout(parents)?;
+                    *self.loop_axes.get(&(LoopKey::Ragged(parents, counts), ordinal))?
+                }
+            };
+            let along = self.shapes.along(axis);
+            shape = self.shapes.union(shape, along);
+            axes.push(axis);
+        }
+        (self.shapes.axes_of(shape) == &axes[..]).then_some(shape)
+    }
+
+    /// The stamps of an operand.
+    fn stamps_of(&mut self, place: Place, into: &mut Stamps) {
+        match place {
+            Place::Const(id) => into.push(OF_CONSTANT | id.index() as u64),
+            Place::Input(id) => into.push(self.keeping().inputs[id]),
+            Place::Slot(slot, output) => {
+                let stamp = self.keeping().slot(slot)[output as usize];
+                into.push(stamp);
+            }
+            Place::Gathered(i) => {
+                let stamps = self.keeping().gathered[i].clone();
+                into.extend(stamps);
+            }
+        }
+    }
+
+    /// Notes the stamps of a list that was gathered.
+    pub(super) fn note_gathered(&mut self, gather: Option<Gather>, body: Option<Place>) {
+        if self.keeping.is_none() {
+            return;
+        }
+        let mut stamps = Stamps::new();
+        match gather {
+            Some(Gather::Along(axis)) => {
+                let along = self.shapes.along(axis);
+                stamps.push(OF_NO_LIST | 2 | (self.layout_of(along).index() as u64) << 2);
+            }
+            Some(Gather::One) => stamps.push(OF_NO_LIST | 1),
+            Some(Gather::Nothing) | None => stamps.push(OF_NO_LIST),
+        }
+        if let Some(body) = body {
+            self.stamps_of(body, &mut stamps);
+        }
+        self.keeping().gathered.push(stamps);
+    }
+
+    /// Looks up what the step of a task would compute from these operands; true if it is there now.
+    /// If a part of it is, the demand becomes the rest.
+    pub(super) fn recall(&mut self, top: usize, places: &[Place]) -> Result<bool, Stop> {
+        if self.keeping.is_none() {
+            return Ok(false);
+        }
+        let mut read = Stamps::new();
+        for place in places {
+            self.stamps_of(*place, &mut read);
+        }
+        let gathers = places.iter().any(|place| matches!(place, Place::Gathered(_)));
+        self.recall_read(top, read, !gathers)
+    }
+
+    /// As [`Evaluation::recall`] for a choice that takes these arms.
+    pub(super) fn recall_choice(
+        &mut self,
+        top: usize,
+        selector: Place,
+        arms: &[(usize, Place)],
+    ) -> Result<bool, Stop> {
+        if self.keeping.is_none() {
+            return Ok(false);
+        }
+        let mut read = Stamps::new();
+        self.stamps_of(selector, &mut read);
+        for (k, arm) in arms {
+            read.push(OF_ARM | *k as u64);
+            self.stamps_of(*arm, &mut read);
+        }
+        self.recall_read(top, read, false)
+    }
+
+    /// As [`Evaluation::recall`] for a step that reads a feature.
+    pub(super) fn recall_feature(
+        &mut self,
+        top: usize,
+        data: &Data,
+        shape: ShapeId,
+    ) -> Result<bool, Stop> {
+        if self.keeping.is_none() {
+            return Ok(false);
+        }
+        let layout = self.layout_of(shape);
+        let stamp = self.keeping().memo.stamp_of_feature(data, layout);
+        self.recall_read(top, Stamps::from_slice(&[stamp]), false)
+    }
+
+    /// `may_extend` if a part of the demand can be computed alone, whatever was asked of the inputs.
+    fn recall_read(&mut self, top: usize, read: Stamps, may_extend: bool) -> Result<bool, Stop> {
+        let (step, slot) = (self.stack[top].step, self.stack[top].slot);
+        let instance = &self.plan.instances[self.instance_id(step)];
+        self.keeping().reading = None;
+        if instance.class >= Class::Stateful {
+            return Ok(false);
+        }
+        let found = self.keeping().memo.find(step, &read, slot.index());
+        let epoch = self.keeping().memo.epoch;
+        let shelf = &self.keeping().memo.shelves[step.index()];
+        let reason = if shelf.has_evicted(&read) {
+            RunReason::Evicted
+        } else if shelf.entries.is_empty() {
+            RunReason::First
+        } else if matches!(instance.kernel, Kernel::Read { .. }) {
+            RunReason::FeatureChanged
+        } else {
+            RunReason::InputChanged
+        };
+        let mut extends = None;
+        if let Some(i) = found {
+            let entry = &shelf.entries[i];
+            let (layout, stamps, done) = (entry.layout, entry.stamps.clone(), entry.done.clone());
+            let outputs = entry.outputs.clone();
+            if let Some(shape) = self.shape_of_layout(layout) {
+                let rest = match (&self.stack[top].demand, &done) {
+                    (_, None) => Some(Mask::empty()),
+                    (Demand::Full, Some(done)) => {
+                        Some(Mask::full(self.shapes.n_cells(shape)?).difference(done))
+                    }
+                    (Demand::Part(cells), Some(done)) if cells.shape == shape => {
+                        Some(cells.mask.difference(done))
+                    }
+                    // Made along other axes than it is asked for now.
+                    (Demand::Part(_), Some(_)) => None,
+                };
+                let Some(rest) = rest.filter(|rest| may_extend || rest.is_empty()) else {
+                    self.read_anew(read, None, reason);
+                    return Ok(false);
+                };
+                let entry = &mut self.keeping().memo.shelves[step.index()].entries[i];
+                (entry.used, entry.slot) = (epoch, slot.index());
+                self.take_up(slot, shape, outputs, done);
+                *self.keeping().slot(slot) = stamps;
+                if rest.is_empty() {
+                    self.log_recalled(step);
+                    return Ok(true);
+                }
+                self.stack[top].demand = Demand::part(shape, rest);
+                extends = Some(i);
+            }
+        }
+        self.read_anew(read, extends, reason);
+        Ok(false)
+    }
+
+    fn read_anew(&mut self, read: Stamps, extends: Option<usize>, reason: RunReason) {
+        let started = Instant::now();
+        self.keeping().reading = Some(Reading { read, extends, reason, started });
+    }
+
+    /// Puts a kept result into a slot.
+    fn take_up(
+        &mut self,
+        slot: SlotId,
+        shape: ShapeId,
+        outputs: Box<[Option<Data>]>,
+        done: Option<Mask>,
+    ) {
+        self.store.set_state(slot, if done.is_some() { State::Partial } else { State::Full });
+        let rest = self.store.rest_mut(slot);
+        rest.shape = shape;
+        rest.done = done.map(Box::new);
+        *self.store.outputs_mut(slot) = match <[Option<Data>; 1]>::try_from(outputs.into_vec()) {
+            Ok([Some(data)]) => Outputs::One(data),
+            Ok([None]) => Outputs::None,
+            Err(several) => Outputs::Several(several.into()),
+        };
+    }
+
+    fn log_recalled(&mut self, step: StepId) {
+        let Some(log) = &self.log else { return };
+        let links = self.plan.inputs_of(&self.plan.steps[step]);
+        let ran = |step: StepId| matches!(log[step.index()].fate, Fate::Ran(_));
+        let is_cut_off = links
+            .iter()
+            .any(|link| matches!(self.plan.steps[link.step].op, StepOp::Call(_)) && ran(link.step));
+        let reason = if is_cut_off { SkipReason::CutOff } else { SkipReason::Cached };
+        if let Some(entry) = self.log_entry(step)
+            && entry.runs == 0
+        {
+            entry.fate = Fate::Skipped(reason);
+        }
+    }
+
+    /// Keeps what the step of a task gave, which lies in its slot.
+    pub(super) fn keep(&mut self, top: usize) {
+        if self.keeping.is_none() {
+            return;
+        }
+        let (step, slot) = (self.stack[top].step, self.stack[top].slot);
+        let outputs: Box<[Option<Data>]> = match self.store.outputs(slot) {
+            Outputs::None => [None].into(),
+            Outputs::One(data) => [Some(data.clone())].into(),
+            Outputs::Several(all) => all.clone(),
+        };
+        let rest = self.store.rest(slot);
+        let (shape, done) = (rest.shape, rest.done.as_deref().cloned());
+        let layout = self.layout_of(shape);
+        let keeping = self.keeping();
+        let Some(Reading { read, extends, reason, started }) = keeping.reading.take() else {
+            let stamps = outputs.iter().map(|_| keeping.memo.new_stamp()).collect();
+            *keeping.slot(slot) = stamps;
+            return;
+        };
+        let memo = &mut *keeping.memo;
+        let (epoch, cost) = (memo.epoch, started.elapsed());
+        let old =
+            extends.or(if memo.shelves[step.index()].entries.is_empty() { None } else { Some(0) });
+        let mut stamps: SmallVec<[Stamp; 1]> = SmallVec::with_capacity(outputs.len());
+        for (k, output) in outputs.iter().enumerate() {
+            let number = match output {
+                Some(Data::One(value)) => memo.stamp_of_number(value),
+                Some(Data::Many(_)) | None => None,
+            };
+            let kept = old.and_then(|old| {
+                let old = &memo.shelves[step.index()].entries[old];
+                let agrees = extends.is_some()
+                    || old.layout == layout
+                        && agrees(
+                            old.outputs[k].as_ref(),
+                            old.done.as_ref(),
+                            output.as_ref(),
+                            done.as_ref(),
+                        );
+                agrees.then(|| old.stamps[k])
+            });
+            stamps.push(match (number, kept) {
+                (Some(stamp), _) | (None, Some(stamp)) => stamp,
+                (None, None) => memo.new_stamp(),
+            });
+        }
+        let cost = cost
+            + extends.map_or(std::time::Duration::ZERO, |old| {
+                memo.shelves[step.index()].entries[old].cost
+            });
+        let entry = Entry {
+            read,
+            layout,
+            outputs,
+            stamps: stamps.clone(),
+            done,
+            used: epoch,
+            slot: slot.index(),
+            cost,
+        };
+        memo.keep(step, entry, extends);
+        *keeping.slot(slot) = stamps;
+        if let Some(entry) = self.log_entry(step)
+            && entry.runs <= 1
+        {
+            entry.fate = Fate::Ran(reason);
+        }
+    }
+}
+
+/// Whether what is computed now covers what was computed before, with the same values there.
+fn agrees(
+    old: Option<&Data>,
+    old_done: Option<&Mask>,
+    new: Option<&Data>,
+    new_done: Option<&Mask>,
+) -> bool {
+    let (Some(old), Some(new)) = (old, new) else { return old.is_none() && new.is_none() };
+    match (old_done, new_done) {
+        (None, None) => same(old, new),
+        (None, Some(_)) => false,
+        (Some(old_done), new_done) => {
+            let covers = new_done.is_none_or(|new_done| new_done.covers(old_done));
+            let mut agree = covers;
+            old_done.for_each(|cell| {
+                let same_cell = || {
+                    use millstream_base::same::Same;
+                    old.get(cell).same(&new.get(cell))
+                };
+                agree = agree && same_cell();
+            });
+            agree
+        }
+    }
+}

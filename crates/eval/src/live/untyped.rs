@@ -1,0 +1,102 @@
+//! The graph without Rust types: for plans, whose types are known when they run.
+
+use std::sync::Arc;
+
+use millstream_base::Lane;
+use millstream_kernel::form::{Form, Op};
+
+use super::LiveGraph;
+use super::build::Selector;
+use super::node::{Flags, NONE, Node, canonical};
+use super::special::{Arms, ChoiceKind, Special, Whole};
+
+/// The number of a node of a live graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeNumber(u32);
+
+impl NodeNumber {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl LiveGraph {
+    pub(crate) fn source_of(&mut self, lane: Lane, bits: u64) -> NodeNumber {
+        let mut flags = Flags::new(0, lane);
+        flags.clear(Flags::NEW);
+        flags.set(Flags::SPECIAL);
+        let (value, inputs) = (canonical(flags, bits), [NONE, 0, 0]);
+        NodeNumber(self.push(Node { value, inputs, users: [NONE; 2], code: 0, flags }))
+    }
+
+    pub(crate) fn operation_of(
+        &mut self,
+        op: Op,
+        of: Lane,
+        to: Lane,
+        operands: &[NodeNumber],
+    ) -> NodeNumber {
+        let mut inputs = [0; 3];
+        for (input, operand) in inputs.iter_mut().zip(operands) {
+            *input = operand.0;
+        }
+        let code = self.code(op, of, to);
+        let flags = Flags::new(operands.len(), to);
+        NodeNumber(self.linked(Node { value: 0, inputs, users: [NONE; 2], code, flags }))
+    }
+
+    /// A node that runs a form with one result.
+    pub(crate) fn form(
+        &mut self,
+        form: &Arc<Form>,
+        inputs: &[NodeNumber],
+        lane: Lane,
+    ) -> NodeNumber {
+        let inputs = inputs.iter().map(|input| input.0).collect();
+        let form = Whole { form: Arc::clone(form), inputs, registers: Vec::new() };
+        NodeNumber(self.special(Special::Form(form), lane))
+    }
+
+    /// A node that gives an arm on; the selector is an `i32` if `by_number`, else a `bool`.
+    pub(crate) fn choice_of(
+        &mut self,
+        selector: NodeNumber,
+        by_number: bool,
+        arms: &[NodeNumber],
+        lane: Lane,
+    ) -> NodeNumber {
+        let pick = if by_number { <i32 as Selector>::arm } else { <bool as Selector>::arm };
+        let mut inputs = vec![0];
+        inputs.extend(arms.iter().map(|arm| arm.0));
+        let arms = Arms::One(arms.len(), pick);
+        NodeNumber(self.choice(selector.0, arms, inputs, 1, ChoiceKind::Given, lane))
+    }
+
+    pub(crate) fn set_number(&mut self, source: NodeNumber, bits: u64) {
+        self.set_bits(source.0, bits);
+    }
+
+    /// The bits of a node that is observed and settled.
+    pub(crate) fn number(&self, node: NodeNumber) -> u64 {
+        self.nodes[node.index()].value
+    }
+
+    pub(crate) fn observe_number(&mut self, node: NodeNumber, is_observed: bool) {
+        let flags = &mut self.nodes[node.index()].flags;
+        if is_observed {
+            flags.set(Flags::OBSERVED);
+        } else {
+            flags.clear(Flags::OBSERVED);
+        }
+        self.refresh_demand(node.0);
+    }
+
+    /// Whether somebody may ask for a node.
+    pub(crate) fn is_live(&self, node: NodeNumber) -> bool {
+        self.nodes[node.index()].flags.has(Flags::LIVE | Flags::GUARDED)
+    }
+
+    pub(crate) fn stop_journal(&mut self) {
+        self.journal = None;
+    }
+}

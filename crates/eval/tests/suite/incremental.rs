@@ -1,0 +1,208 @@
+//! What the incremental evaluator keeps: the same answers as without, and nothing runs in vain.
+
+use std::collections::BTreeSet;
+
+use millstream_base::{Column, Value};
+use millstream_eval::{Incremental, Lazy};
+use millstream_ir::answer::{Answer, Fate, RunReason, SkipReason};
+use millstream_ir::{Evaluator, LogDetail, Plan, Request, StepId, StepOp};
+use millstream_kernel::Kernel;
+use millstream_testkit::agreement::difference;
+use millstream_testkit::generate::cases_with_more;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// Runs of the steps that compute something themselves.
+fn runs(plan: &Plan, answer: &Answer) -> u64 {
+    let computes = |step: StepId| match plan.steps[step].op {
+        StepOp::Const(_) | StepOp::Input(_) => false,
+        StepOp::Call(instance) => {
+            matches!(plan.instances[instance].kernel, Kernel::Form(_) | Kernel::Function(_))
+        }
+    };
+    let counted = plan.steps.iter().filter(|(step, _)| computes(*step));
+    counted.map(|(step, _)| answer.log.entry(step).map_or(0, |entry| u64::from(entry.runs))).sum()
+}
+
+fn failed(answer: &Answer) -> BTreeSet<String> {
+    answer.failures.iter().map(ToString::to_string).collect()
+}
+
+/// Asks both; answers how often steps ran in each.
+fn compare(evaluator: &Incremental, plan: &Plan, request: &Request) -> Result<[u64; 2], String> {
+    let request = request.clone().with_log(LogDetail::Counts);
+    let expected = Lazy.evaluate(plan, &request).map_err(|error| error.to_string())?;
+    let answer = evaluator.evaluate(plan, &request).map_err(|error| error.to_string())?;
+    for (expected_output, output) in expected.outputs.iter().zip(&answer.outputs) {
+        match (&expected_output.value, &output.value) {
+            (Some(a), Some(b)) => {
+                let (a, b) = (expected.full_column(a), answer.full_column(b));
+                if let Some(difference) = difference(&a, &b) {
+                    return Err(format!("output `{}`: {difference}", output.name));
+                }
+            }
+            (None, None) => {}
+            (a, b) => return Err(format!("output `{}`: {a:?}, but {b:?}", output.name)),
+        }
+    }
+    if failed(&expected) != failed(&answer) {
+        return Err(format!("{:?} fail, but {:?}", failed(&expected), failed(&answer)));
+    }
+    Ok([runs(plan, &expected), runs(plan, &answer)])
+}
+
+#[test]
+fn answers_do_not_depend_on_what_was_asked_before() {
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let mut runner = if std::env::var_os("PROPTEST_CASES").is_some() {
+        TestRunner::new(config)
+    } else {
+        let config = Config { cases: 150, ..config };
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+    };
+    let outcome = runner.run(&cases_with_more(14, 4), |(case, more)| {
+        for evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
+            let first = case.request.request();
+            let mut requests = vec![first.clone()];
+            for request in &more {
+                requests.extend([request.request(), request.request()]);
+            }
+            requests.push(first);
+            for (i, request) in requests.iter().enumerate() {
+                let found = compare(&evaluator, &case.plain, request);
+                let [lazy, kept] = match found {
+                    Ok(runs) => runs,
+                    Err(problem) if problem.contains("list_length") => continue,
+                    Err(problem) => {
+                        return Err(TestCaseError::fail(format!("request {i}: {problem}")));
+                    }
+                };
+                prop_assert!(kept <= lazy, "request {i}: {kept} runs, {lazy} without memory");
+                if i > 0 && i % 2 == 0 && i < requests.len() - 1 {
+                    let answer = Lazy.evaluate(&case.plain, request);
+                    if answer.is_ok_and(|answer| answer.failures.is_empty()) {
+                        prop_assert_eq!(kept, 0, "request {} was just asked", i);
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+}
+
+fn plan(text: &str) -> Plan {
+    super::lazy::plan(text)
+}
+
+/// Asks; answers what became of the steps of each node type, and how often steps ran.
+fn ask(evaluator: &Incremental, plan: &Plan, request: Request) -> (Vec<(String, Fate)>, u64) {
+    let answer = evaluator.evaluate(plan, &request.with_log(LogDetail::Counts));
+    let answer = answer.expect("it is answered");
+    let mut fates = Vec::new();
+    for (step, of) in plan.steps.iter() {
+        if let StepOp::Call(instance) = of.op {
+            let fate = answer.log.entry(step).expect("it is logged").fate;
+            fates.push((plan.instances[instance].name().to_owned(), fate));
+        }
+    }
+    (fates, runs(plan, &answer))
+}
+
+const SHIFTED: &str = "n0 = input x: f64 = 1.0
+    n1 = context.time
+    n2 = math.floor n1
+    n3 = math.add n2 n0
+    n4 = math.sin n0
+    n5 = math.multiply n3 n4
+    output n5";
+
+#[test]
+fn the_log_says_why_steps_ran_and_why_not() {
+    use Fate::{Ran, Skipped};
+    for evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
+        let plan = plan(SHIFTED);
+        let of = |fates: &[(String, Fate)], name: &str| {
+            let (_, fate) = fates.iter().find(|(known, _)| known == name).expect("it is there");
+            *fate
+        };
+        let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(1.25));
+        assert_eq!((of(&fates, "math.add"), n_runs), (Ran(RunReason::First), 4));
+        // Another time with the same floor.
+        let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(1.5));
+        assert_eq!((of(&fates, "math.floor"), n_runs), (Ran(RunReason::InputChanged), 1));
+        assert_eq!(of(&fates, "math.add"), Skipped(SkipReason::CutOff));
+        assert_eq!(of(&fates, "math.sin"), Skipped(SkipReason::Cached));
+        let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(2.5));
+        assert_eq!((of(&fates, "math.multiply"), n_runs), (Ran(RunReason::InputChanged), 3));
+        assert_eq!(of(&fates, "math.sin"), Skipped(SkipReason::Cached));
+        let (_, n_runs) = ask(&evaluator, &plan, Request::new().time(2.5).set("x", 1.0));
+        assert_eq!(n_runs, 0);
+    }
+}
+
+/// A sort of many numbers is worth keeping, a sum with a number is not.
+const SORTED: &str = "n0 = input x: list<f32>
+    n1 = list.sort n0
+    n2 = list.sum n1
+    output n2";
+
+fn numbers(seed: u64) -> Column {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 40) as f32
+    };
+    (0..20_000).map(|_| next()).collect()
+}
+
+#[test]
+fn values_that_come_back_hit_the_memo_within_its_budget() {
+    let plan = plan(SORTED);
+    let list = |seed| Request::new().set("x", Value::List(numbers(seed)));
+    let evaluator = Incremental::new();
+    let n_runs = |evaluator: &Incremental, seed| ask(evaluator, &plan, list(seed)).1;
+    for seed in 0..4 {
+        assert_eq!(n_runs(&evaluator, seed), 2);
+    }
+    for seed in [2, 0, 3, 1, 1] {
+        assert_eq!(n_runs(&evaluator, seed), 0, "list {seed} was there before");
+    }
+    // A sorted list holds 80 kB: two fit besides the one in use.
+    let evaluator = Incremental::new().budget(250_000);
+    for seed in 0..5 {
+        n_runs(&evaluator, seed);
+    }
+    assert!(evaluator.bytes() <= 250_000, "{} bytes", evaluator.bytes());
+    assert_eq!(n_runs(&evaluator, 4), 0);
+    let reasons: Vec<Fate> = (0..5).map(|seed| ask(&evaluator, &plan, list(seed)).0[0].1).collect();
+    assert!(reasons.contains(&Fate::Ran(RunReason::Evicted)), "{reasons:?}");
+}
+
+#[test]
+fn a_larger_demand_computes_the_rest() {
+    let text = "n0 = input x: f32 = 1.0
+        n1 = input limit: i32 = 3
+        n2 = context.index
+        n3 = compare.less n2 n1
+        n4 = convert.to_f32 n2
+        n5 = math.sin n4
+        n6 = control.switch n3 n0 n5
+        output n6";
+    let plan = plan(text);
+    let evaluator = Incremental::new();
+    let elements = |limit: i32| {
+        let request = Request::new().count(10).set("limit", limit).with_log(LogDetail::Counts);
+        let answer = evaluator.evaluate(&plan, &request).expect("it is answered");
+        let sines = plan.steps.iter().find(|(_, step)| {
+            matches!(step.op, StepOp::Call(id) if plan.instances[id].name() == "math.sin")
+        });
+        answer.log.entry(sines.expect("it is there").0).expect("it is logged").elements
+    };
+    assert_eq!(elements(6), 6);
+    assert_eq!(elements(4), 0);
+    assert_eq!(elements(8), 2);
+    assert_eq!(elements(10), 2);
+}
