@@ -46,6 +46,35 @@ impl Dirty {
         self.bits[at >> 6] &= !(1 << (at & 63));
     }
 
+    /// All positions, ascending.
+    pub(super) fn all(&self) -> Vec<usize> {
+        let mut all = Vec::new();
+        for (top, words) in self.tops.iter().enumerate().filter(|(_, words)| **words != 0) {
+            for i in (0..64).filter(|i| words >> i & 1 != 0) {
+                let of = top * 64 + i;
+                for word in (0..64).filter(|j| self.words[of] >> j & 1 != 0).map(|j| of * 64 + j) {
+                    let bits = self.bits[word];
+                    all.extend((0..64).filter(|k| bits >> k & 1 != 0).map(|k| word << 6 | k));
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether a position is in the set, which may have no room for it.
+    pub(super) fn has(&self, at: usize) -> bool {
+        self.bits.get(at >> 6).is_some_and(|bits| bits & 1 << (at & 63) != 0)
+    }
+
+    /// Removes all.
+    pub(super) fn clear(&mut self) {
+        for position in self.all() {
+            self.unmark(position);
+        }
+        self.words.fill(0);
+        self.tops.fill(0);
+    }
+
     pub(super) fn contains(&self, at: usize) -> bool {
         self.bits[at >> 6] & 1 << (at & 63) != 0
     }
@@ -126,6 +155,7 @@ mod tests {
                 }
             }
         }
+        assert!(model.iter().copied().eq(dirty.all()));
         while let Some(at) = take_lowest(&mut dirty) {
             assert_eq!(Some(at), model.pop_first());
         }

@@ -84,6 +84,11 @@ impl LiveGraph {
         }
         self.refresh_demand(old);
         self.refresh_demand(source.node);
+        if self.has_retracted {
+            // Positions moved, and there is more that could change.
+            self.assert_all();
+            self.retract();
+        }
         Ok(moved)
     }
 

@@ -25,6 +25,7 @@ mod edit;
 mod held;
 mod node;
 mod order;
+mod push;
 mod special;
 #[cfg(test)]
 mod tests;
@@ -43,10 +44,12 @@ use dirty::Dirty;
 use held::Held;
 use node::{Flags, Node};
 use order::Order;
+use push::Subscription;
 use special::Special;
 use users::UserLists;
 
 pub use edit::LiveError;
+pub use push::{CallbackPanic, Propagation};
 pub(crate) use untyped::NodeNumber;
 
 /// A graph of single values that are kept up to date.
@@ -93,6 +96,11 @@ pub struct LiveGraph {
     n_runs: u64,
     /// Nodes that ran, in order, if somebody wants to know.
     journal: Option<Vec<u32>>,
+    propagation: Propagation,
+    /// Positions of nodes that were retracted and not asserted again.
+    retracted: Dirty,
+    has_retracted: bool,
+    subscriptions: Vec<Subscription>,
 }
 
 /// An operation, the lane of its operands and that of its result.
@@ -159,14 +167,12 @@ impl LiveGraph {
 
     /// Keeps a node up to date: from now on every wave runs what it depends on.
     pub fn observe<T>(&mut self, of: Handle<T>) {
-        self.nodes[of.node as usize].flags.set(Flags::OBSERVED);
-        self.refresh_demand(of.node);
+        self.set_observed(of.node, true);
     }
 
     /// Ends [`LiveGraph::observe`].
     pub fn unobserve<T>(&mut self, of: Handle<T>) {
-        self.nodes[of.node as usize].flags.clear(Flags::OBSERVED);
-        self.refresh_demand(of.node);
+        self.set_observed(of.node, false);
     }
 
     /// Number of node runs so far.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use millstream_kernel::form::Op;
 
-use super::{Handle, LiveError, LiveGraph};
+use super::{Handle, LiveError, LiveGraph, Propagation};
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -179,6 +179,9 @@ impl Model {
     /// Brings the graph up to date, perhaps for a node more, and compares values and runs.
     fn compare(&mut self, more: Option<usize>) {
         let mut asked = Asked::default();
+        self.graph.start_journal();
+        self.graph.commit().expect("there are no callbacks");
+        let before = self.graph.journal().to_vec();
         for at in self.observed.clone().into_iter().chain(more) {
             self.value(at, &mut asked);
         }
@@ -187,7 +190,7 @@ impl Model {
             let handle = self.handle(at);
             assert_eq!(self.graph.get(handle).to_bits(), asked.values[&at].to_bits());
         }
-        let mut ran = self.graph.journal().to_vec();
+        let mut ran = [before, self.graph.journal().to_vec()].concat();
         ran.sort_unstable();
         asked.runs.sort_unstable();
         assert_eq!(ran, asked.runs);
@@ -256,9 +259,12 @@ impl Model {
 
 #[test]
 fn exactly_the_nodes_run_that_have_to() {
+    use Propagation::{Mixed, Pull, Push, RetractAndAssert};
     for seed in 1..2000 {
         let mut rng = Rng(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
         let mut model = Model::default();
+        let propagation = [Pull, Pull, Push, RetractAndAssert, Mixed][seed as usize % 5];
+        model.graph.set_propagation(propagation);
         for i in 0..6 {
             model.source(f64::from(i));
         }
@@ -369,4 +375,80 @@ fn ten_million_nodes_need_no_stack() {
     assert_eq!(graph.get(end), n as f64);
     graph.set(x, 1.0);
     assert_eq!(graph.get(end), n as f64 + 1.0);
+}
+
+#[test]
+fn callbacks_get_each_change_once_and_never_a_mixture() {
+    use std::sync::{Arc, Mutex};
+    for propagation in [Propagation::Push, Propagation::RetractAndAssert, Propagation::Mixed] {
+        let mut graph = LiveGraph::new();
+        graph.set_propagation(propagation);
+        let x = graph.source(1.0);
+        let (a, b) = (graph.binary_with(Op::Add, x, 1.0), graph.binary_with(Op::Add, x, 2.0));
+        let difference = graph.binary(Op::Sub, b, a);
+        let sum = graph.binary(Op::Add, a, b);
+        let heard: Arc<Mutex<Vec<(char, f64)>>> = Arc::default();
+        for (name, of) in [('d', difference), ('s', sum)] {
+            let heard = Arc::clone(&heard);
+            graph.subscribe(of, move |value| heard.lock().expect("no panic").push((name, value)));
+        }
+        graph.commit().expect("no callback panics");
+        graph.set(x, 5.0);
+        graph.set(x, 7.0);
+        graph.commit().expect("no callback panics");
+        graph.commit().expect("no callback panics");
+        let heard = heard.lock().expect("no panic").clone();
+        assert_eq!(heard, [('d', 1.0), ('s', 5.0), ('s', 17.0)]);
+    }
+}
+
+#[test]
+fn a_callback_that_panics_leaves_the_graph_usable() {
+    let mut graph = LiveGraph::new();
+    graph.set_propagation(Propagation::Push);
+    let x = graph.source(1.0);
+    let y = graph.binary_with(Op::Add, x, 1.0);
+    graph.subscribe(y, |value| assert!(value < 3.0, "too much"));
+    assert_eq!(graph.commit(), Ok(()));
+    graph.set(x, 2.0);
+    let failed = graph.commit().expect_err("the callback panics");
+    assert_eq!(failed.to_string(), format!("the callback of g{} panicked: too much", y.number()));
+    assert_eq!(graph.get(y), 3.0);
+    graph.set(x, 0.0);
+    assert_eq!(graph.commit(), Ok(()));
+}
+
+#[test]
+fn what_is_not_pushed_waits_for_a_read() {
+    let mut graph = LiveGraph::new();
+    graph.set_propagation(Propagation::Mixed);
+    let x = graph.source(1.0);
+    let (pushed, pulled) = (chain(&mut graph, x, 10), chain(&mut graph, x, 100));
+    graph.subscribe(pushed, |_| {});
+    graph.observe(pulled);
+    graph.commit().expect("no callback panics");
+    assert_eq!(graph.n_runs(), 10);
+    graph.set(x, 2.0);
+    graph.commit().expect("no callback panics");
+    assert_eq!(graph.n_runs(), 20);
+    assert_eq!(graph.get(pulled), 102.0);
+    assert_eq!(graph.n_runs(), 120);
+}
+
+#[test]
+fn what_could_change_is_retracted_until_the_wave() {
+    let mut graph = LiveGraph::new();
+    let (x, y) = (graph.source(1.0), graph.source(1.0));
+    let clamped = graph.binary_with(Op::Min, x, 1.0);
+    let (of_x, of_y) = (chain(&mut graph, clamped, 5), chain(&mut graph, y, 5));
+    graph.observe(of_x);
+    graph.observe(of_y);
+    graph.settle();
+    let before = graph.n_runs();
+    graph.set(x, 2.0);
+    assert_eq!(graph.retract(), 6);
+    assert!(graph.is_retracted(of_x) && !graph.is_retracted(of_y));
+    graph.settle();
+    assert!(!graph.is_retracted(of_x));
+    assert_eq!(graph.n_runs(), before + 1);
 }

@@ -82,13 +82,7 @@ impl LiveGraph {
     }
 
     pub(crate) fn observe_number(&mut self, node: NodeNumber, is_observed: bool) {
-        let flags = &mut self.nodes[node.index()].flags;
-        if is_observed {
-            flags.set(Flags::OBSERVED);
-        } else {
-            flags.clear(Flags::OBSERVED);
-        }
-        self.refresh_demand(node.0);
+        self.set_observed(node.0, is_observed);
     }
 
     /// Whether somebody may ask for a node.

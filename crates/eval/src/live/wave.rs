@@ -27,7 +27,7 @@ impl LiveGraph {
     /// Marks the users of what was set since the last wave. A source that is back at its old value
     /// was not set.
     #[inline]
-    fn mark_pending(&mut self) {
+    pub(super) fn mark_pending(&mut self) {
         let mut next = 0;
         while let Some(&(source, old)) = self.pending.get(next) {
             next += 1;
@@ -55,6 +55,9 @@ impl LiveGraph {
         }
         self.cursor = 0;
         self.wave += 1;
+        if self.has_retracted {
+            self.assert_all();
+        }
     }
 
     /// Runs the dirty nodes at 64 neighboring positions; `PLAIN` if nodes stand in the order they
@@ -153,7 +156,7 @@ impl LiveGraph {
     }
 
     /// Runs a dirty node that is special or not surely demanded.
-    fn look_at(&mut self, at: usize) {
+    pub(super) fn look_at(&mut self, at: usize) {
         if self.nodes[at].is_source() {
             return;
         }
