@@ -138,7 +138,7 @@ fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
 fn interface(out: &mut String, program: &Program) {
     let document = program.document();
     for input in program.inputs() {
-        let def = document.inputs.get(&*input.name);
+        let def = document.inputs.get(&input.name);
         let mut text = format!("  input {}: {}", input.name, input.ty);
         match &input.default {
             Some(default) => text += &format!(" = {}", shortened(default.to_string())),
@@ -156,7 +156,7 @@ fn interface(out: &mut String, program: &Program) {
         line(out, format_args!("{}", visible(&text)));
     }
     for output in &program.plan().outputs {
-        let def = document.outputs.get(&*output.name);
+        let def = document.outputs.get(&output.name);
         let note =
             def.map_or_else(String::new, |def| note(def.unit.as_deref(), def.about.as_deref()));
         let text = format!("  output {}: {}{note}", output.name, output.ty);
@@ -217,7 +217,7 @@ fn as_json(text: &Text, program: Option<&Program>, problems: &Diagnostics) -> Js
 fn interface_json(program: &Program) -> Json {
     let document = program.document();
     let inputs = program.inputs().iter().map(|input| {
-        let def = document.inputs.get(&*input.name);
+        let def = document.inputs.get(&input.name);
         json!({
             "name": &*input.name,
             "type": input.ty.name(),
@@ -229,7 +229,7 @@ fn interface_json(program: &Program) -> Json {
         })
     });
     let outputs = program.plan().outputs.iter().map(|output| {
-        let def = document.outputs.get(&*output.name);
+        let def = document.outputs.get(&output.name);
         json!({
             "name": &*output.name,
             "type": output.ty.name(),

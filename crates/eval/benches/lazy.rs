@@ -10,6 +10,7 @@ use millstream_compile::passes::{PassContext, conversions};
 use millstream_compile::schedule::schedule;
 use millstream_eval::{Lazy, List};
 use millstream_ir::{Evaluator, Plan, Request};
+use millstream_testkit::graphs::HERON;
 
 fn main() {
     divan::main();
@@ -118,26 +119,7 @@ fn switches_flipping<E: Evaluator + Default>(bencher: Bencher, n: usize) {
 /// Heron's formula; items are elements.
 #[divan::bench(args = [1, 1000, 1_000_000])]
 fn heron(bencher: Bencher, n: usize) {
-    let plan = plan(
-        "n0 = input a: vec3 = [0.0, 0.0, 0.0]
-         n1 = input b: vec3 = [1.0, 0.0, 0.0]
-         n2 = input c: vec3 = [0.0, 1.0, 0.0]
-         n3 = vector.distance n0 n1
-         n4 = vector.distance n0 n2
-         n5 = vector.distance n1 n2
-         n6 = math.add n3 n4
-         n7 = math.add n6 n5
-         n8 = const 0.5
-         n9 = math.multiply n7 n8
-         n10 = math.subtract n9 n3
-         n11 = math.subtract n9 n4
-         n12 = math.subtract n9 n5
-         n13 = math.multiply n9 n10
-         n14 = math.multiply n11 n12
-         n15 = math.multiply n13 n14
-         n16 = math.sqrt n15
-         output area n16",
-    );
+    let plan = plan(HERON);
     let corner = |k: usize| -> Column {
         (0..n).map(|i| Vec3(std::array::from_fn(|j| ((i * 7 + j * 3 + k) % 11) as f32))).collect()
     };

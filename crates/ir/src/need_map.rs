@@ -145,8 +145,8 @@ fn fate(need: Need, rules: &[ScopeRule], table: &mut NeedTable) -> Result<Fate, 
                 let bit = table.intern(&need)?;
                 return Ok(Fate::Modified(r, bit));
             }
-            ScopeRule::Along { level, .. }
-                if need.level == *level && need.aspect == Aspect::Value =>
+            ScopeRule::Along { .. }
+                if need.aspect == Aspect::Value && rule.counts_along(need.level) =>
             {
                 return Ok(Fate::Provided(r));
             }
@@ -188,6 +188,18 @@ mod tests {
         let extent = table.find(&index(0, Aspect::Extent)).expect("interned by the map");
         assert_eq!(map.outside(FeatureSet::bit(value)), FeatureSet::bit(extent));
         assert_eq!(map.outside(FeatureSet::NONE), FeatureSet::bit(extent));
+    }
+
+    #[test]
+    fn a_reduction_along_moments_needs_their_values_as_well() {
+        let mut table = NeedTable::default();
+        let need = |aspect| Need { feature: Feature::Time, level: 0, aspect };
+        let value = FeatureSet::bit(table.intern(&need(Aspect::Value)).expect("room"));
+        let rules = [ScopeRule::Along { feature: Feature::Time, level: 0 }];
+        let mut map = NeedMap::new(&rules, &mut table).expect("room");
+        map.learn(value, &rules, &mut table).expect("room");
+        let extent = table.find(&need(Aspect::Extent)).expect("interned by the map");
+        assert_eq!(map.outside(value), value.union(FeatureSet::bit(extent)));
     }
 
     #[test]

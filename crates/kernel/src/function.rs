@@ -182,11 +182,6 @@ impl<'a> Lists<'a> {
         let (column, range) = self.parts(i);
         if range.len() == column.len() { column.clone() } else { column.slice(range) }
     }
-
-    /// Whether every element has the same list.
-    pub fn is_single(&self) -> bool {
-        matches!(self.data, Data::One(_)) || matches!(self.map, Map::Single)
-    }
 }
 
 /// One call of a [`Function`].

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::Feature;
+use millstream_base::{Feature, Type};
 
 use crate::form::Form;
 
@@ -37,9 +37,10 @@ pub enum ScopeRule {
     },
     /// Evaluates the input along the axis that the injector of (feature, level), or the request,
     /// opened: for all its cells, extent 1 if there is none. The node receives a list per cell of
-    /// its remaining axes.
+    /// its remaining axes. A feature of type `i32` is the number of the cell there; any other keeps
+    /// the values that it has along the axis.
     Along {
-        /// The feature, of type `i32`.
+        /// The feature.
         feature: Feature,
         /// How many injectors out.
         level: u32,
@@ -52,6 +53,15 @@ impl ScopeRule {
         match self {
             Self::Each { .. } | Self::Along { .. } => true,
             Self::Inject { .. } | Self::Modify { .. } => false,
+        }
+    }
+
+    /// Whether it says what the feature is at this level, for an axis that it runs along: that is so
+    /// for features that count cells.
+    pub fn counts_along(&self, at: u32) -> bool {
+        match self {
+            Self::Along { feature, level } => *level == at && feature.ty() == Type::I32,
+            Self::Inject { .. } | Self::Each { .. } | Self::Modify { .. } => false,
         }
     }
 

@@ -11,7 +11,7 @@ mod tests;
 
 use millstream_base::{Feature, Type};
 use millstream_kernel::settings::{SettingError, Settings};
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_kernel::{NodeDef, Registry, ScopeRule, SettingKind, SettingValue};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -37,9 +37,48 @@ pub(crate) fn level(settings: &Settings) -> u32 {
     settings.integer("level") as u32
 }
 
-/// Adds the settings that name a feature of the document's own.
-fn with_custom_feature(def: NodeDef) -> NodeDef {
-    let about = "name of the feature; not that of a built-in one";
+/// The features whose axis a node can run along.
+const AXES: &[(&str, &str)] = &[
+    ("index", "the elements of the request, or of the nearest list or loop that counts"),
+    ("time", "the moments of the request; extent 1 inside `context.with_time`"),
+    ("tick", "the frames of the request; extent 1 inside `context.with_tick`"),
+];
+
+/// Adds the settings `feature` and `level`, which name an axis.
+pub(crate) fn with_axis(def: NodeDef) -> NodeDef {
+    with_level(def.setting(
+        "feature",
+        SettingKind::Choice(AXES),
+        Some(SettingValue::Text("index".into())),
+        "whose axis",
+    ))
+}
+
+/// The axis that the settings name.
+pub(crate) fn axis(settings: &Settings) -> (Feature, u32) {
+    let feature = Feature::built_in(settings.text("feature"));
+    (feature.expect("the choices are built-in features"), level(settings))
+}
+
+/// The rule of a socket that runs along the axis that the settings name.
+pub(crate) fn along(settings: &Settings) -> ScopeRule {
+    let (feature, level) = axis(settings);
+    ScopeRule::Along { feature, level }
+}
+
+/// Features that documents name.
+#[derive(Clone, Copy)]
+enum Named {
+    Custom,
+    Vararg,
+}
+
+/// Adds the settings that name a feature.
+fn with_named_feature(def: NodeDef, named: Named) -> NodeDef {
+    let about = match named {
+        Named::Custom => "name of the feature; not that of a built-in one",
+        Named::Vararg => "name of the argument; not that of a built-in feature",
+    };
     def.setting("name", SettingKind::Text, None, about).setting(
         "type",
         SettingKind::Type,
@@ -49,7 +88,7 @@ fn with_custom_feature(def: NodeDef) -> NodeDef {
 }
 
 /// The feature that the settings name.
-fn custom_feature(settings: &Settings) -> Result<Feature, SettingError> {
+fn named_feature(settings: &Settings, named: Named) -> Result<Feature, SettingError> {
     let refused = |message: String, hint: &str| SettingError::Refused {
         name: "name".into(),
         message,
@@ -58,7 +97,7 @@ fn custom_feature(settings: &Settings) -> Result<Feature, SettingError> {
     };
     let name = settings.text("name");
     if name.is_empty() {
-        return Err(refused("it is empty".into(), "give the feature a name"));
+        return Err(refused("it is empty".into(), "give it a name"));
     }
     if name.contains(['.', '/']) {
         let message = format!("`{name}` holds a dot or a slash");
@@ -69,5 +108,8 @@ fn custom_feature(settings: &Settings) -> Result<Feature, SettingError> {
         return Err(refused(message, "choose another name, or the node for that feature"));
     }
     let ty = settings.ty("type").unwrap_or(Type::F32);
-    Ok(Feature::Custom(name.into(), ty))
+    Ok(match named {
+        Named::Custom => Feature::Custom(name.into(), ty),
+        Named::Vararg => Feature::Vararg(name.into(), ty),
+    })
 }

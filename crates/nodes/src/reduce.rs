@@ -10,13 +10,11 @@ mod statistics;
 mod tests;
 pub(crate) mod tree;
 
-use millstream_base::{Feature, Type, Vec2, Vec3, Vec4};
-use millstream_kernel::{
-    Among, Call, Failure, Kernel, NodeDef, Registry, ScopeRule, Signature, SocketType,
-};
+use millstream_base::{Type, Vec2, Vec3, Vec4};
+use millstream_kernel::{Among, Call, Failure, Kernel, NodeDef, Registry, Signature, SocketType};
 
 use crate::cells::{Cells, function, picked, put};
-use crate::context::{level, with_level};
+use crate::context::{along, with_axis};
 use number::{Fraction, Number};
 
 /// Adds the nodes of this family.
@@ -224,15 +222,14 @@ impl Reduction {
 
     fn along_axis(self) -> NodeDef {
         let name = format!("reduce.{}", self.name);
-        let def = NodeDef::new(name, format!("{} over all elements", self.summary)).details(format!(
-            "Computes `value` for every element along the axis of `context.index` of this level: the \
-             elements of the request, or of the nearest list or loop that counts. Where there is no \
-             such axis there is one element. {}",
+        let def = NodeDef::new(name, format!("{} over all elements or moments", self.summary)).details(format!(
+            "Computes `value` for every cell of the axis of this feature and level: the elements of the \
+             request, or of the nearest list or loop that counts, or the moments of the request. Where \
+             there is no such axis there is one cell. {}",
             self.details()
         ));
-        with_level(def)
+        with_axis(def)
             .sockets_by_settings(move |settings| {
-                let rule = ScopeRule::Along { feature: Feature::Index, level: level(settings) };
                 let def = NodeDef::new("", "");
                 let (def, ty) = match self.shape {
                     Shape::OfItems(among) | Shape::Place(among) => {
@@ -240,7 +237,7 @@ impl Reduction {
                     }
                     Shape::Condition | Shape::Count => (def, Type::BOOL.into()),
                 };
-                let def = def.input("value", ty, "computed for every element").scope(rule);
+                let def = def.input("value", ty, "computed for every cell").scope(along(settings));
                 let sockets = self.with_output(def);
                 Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
             })

@@ -3,6 +3,7 @@
 
 pub mod agreement;
 pub mod generate;
+pub mod graphs;
 pub mod naive;
 pub mod plans;
 pub mod sketch;

@@ -119,3 +119,31 @@ fn long_defaults_are_shortened() {
     let seen = seen(&["check", &file("long.mill.json", &text)]);
     assert!(seen.len() < 400 && seen.contains("1.0, 1.0") && seen.contains("...\n"), "{seen}");
 }
+
+#[test]
+fn a_feature_has_one_type_in_a_document() {
+    let graph = file(
+        "two_winds.mill.json",
+        r#"{
+  "millstream": 1,
+  "outputs": { "a": { "type": "f32", "from": "n.value" }, "b": { "type": "vec3", "from": "g.value" } },
+  "nodes": {
+    "n": { "type": "context.feature", "set": { "name": "wind" } },
+    "arg": { "type": "context.vararg", "set": { "name": "wind", "type": "i32" } },
+    "g": { "type": "group", "group": "blow" }
+  },
+  "groups": {
+    "blow": {
+      "outputs": { "value": { "type": "vec3", "from": "m.value" } },
+      "nodes": { "m": { "type": "context.feature", "set": { "name": "wind", "type": "vec3" } } }
+    }
+  }
+}
+"#,
+    );
+    let problems = json(&["check", &graph, "--format", "json"])[0]["problems"].clone();
+    let problem = &problems[0];
+    assert_eq!(problem["code"], "check::feature_type", "{problems}");
+    assert_eq!(problem["path"], "n");
+    assert_eq!(problem["message"], "the feature `wind` is an f32 here and a vec3 in `blow/m`");
+}

@@ -1,19 +1,17 @@
 //! Which axes each node has, in symbols, for `explain`.
 //!
-//! The axes of a node are those of the features it needs and of the inputs it reads, as if it were
-//! asked for by the request itself. A feature that stays needed brings its axis if the request
-//! makes it one. A graph input with a column brings the request's element axis, until a reduction
-//! runs along that: inside `d` injectors of `index` that is level `d`. Since one node can stand
-//! inside different numbers of injectors, each carries a word whose bit `d` says whether the
-//! element axis is there when `d` injectors are outside.
+//! The axes of a node are those of the features and inputs that it reads, as if it were asked for by
+//! the request itself. A feature that is read brings its axis if the request makes it one, and a
+//! graph input with a column brings the request's element axis, until a reduction runs along that:
+//! inside `d` injectors of the feature that is level `d`. Since one node can stand inside different
+//! numbers of injectors, each carries a word whose bit `d` says whether the axis is there when `d`
+//! injectors are outside.
 
+use millstream_base::Feature;
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
-use millstream_base::{Feature, FeatureSet};
 use millstream_ir::{Graph, InputId, NodeId, Op};
-use millstream_kernel::ScopeRule;
-
-use super::Needs;
+use millstream_kernel::{Kernel, ScopeRule};
 
 /// What the request gives many values for.
 #[derive(Clone, Debug, Default)]
@@ -41,62 +39,86 @@ impl Axes {
 }
 
 /// The axes of the nodes in `order`, which lists each behind all it reads from.
-pub fn axes(
-    graph: &Graph,
-    order: &[NodeId],
-    needs: &Needs,
-    of: &AxesOf<'_>,
-) -> SideTable<NodeId, Axes> {
-    let columns = column_words(graph, order, of.columns);
+pub fn axes(graph: &Graph, order: &[NodeId], of: &AxesOf<'_>) -> SideTable<NodeId, Axes> {
     let mut axes = SideTable::new(graph.n_ids(), Axes::default());
-    for id in order {
-        let features = feature_axes(needs, needs.of[*id], of.features);
-        let over_index = of.features.iter().position(|feature| *feature == Feature::Index);
-        let by_index = over_index.is_some_and(|i| features & (1 << i) != 0);
-        axes[*id] = Axes { elements: columns[*id] & 1 != 0 || by_index, features };
-    }
-    axes
-}
-
-fn feature_axes(needs: &Needs, set: FeatureSet, features: &[Feature]) -> u64 {
-    let mut axes = 0;
-    for need in needs.flow.table.of(set) {
-        let at = features.iter().take(63).position(|feature| *feature == need.feature);
-        if let (Some(at), 0, Aspect::Value) = (at, need.level, need.aspect) {
-            axes |= 1 << at;
+    for (i, feature) in of.features.iter().take(63).enumerate() {
+        let words = words(graph, order, feature, |op| read_of(graph, op, feature));
+        for id in order {
+            axes[*id].features |= (words[*id] & 1) << i;
         }
     }
+    let columns = words(graph, order, &Feature::Index, |op| match op {
+        Op::Input(input) if of.columns.contains(&input) => u64::MAX,
+        Op::Gone | Op::Const(_) | Op::Input(_) | Op::Call(_) => 0,
+    });
+    let by_index = of.features.iter().take(63).position(|feature| *feature == Feature::Index);
+    for id in order {
+        let reads_index = by_index.is_some_and(|i| axes[*id].features & (1 << i) != 0);
+        axes[*id].elements = columns[*id] & 1 != 0 || reads_index;
+    }
     axes
 }
 
-/// For each node the word of the element axis; see the head of the file.
-fn column_words(graph: &Graph, order: &[NodeId], columns: &[InputId]) -> SideTable<NodeId, u64> {
+/// The word of a node that reads a feature from the context.
+fn read_of(graph: &Graph, op: Op, of: &Feature) -> u64 {
+    let Op::Call(instance) = op else { return 0 };
+    match &graph.instances()[instance].kernel {
+        Kernel::Read { feature, level: level @ 0..64, aspect: Aspect::Value } if feature == of => {
+            1 << level
+        }
+        Kernel::Read { .. }
+        | Kernel::Form(_)
+        | Kernel::Function(_)
+        | Kernel::Pass
+        | Kernel::Choose => 0,
+    }
+}
+
+/// For each node the word of a feature's axis, given what nodes have of their own; see the head of
+/// the file.
+fn words(
+    graph: &Graph,
+    order: &[NodeId],
+    feature: &Feature,
+    own: impl Fn(Op) -> u64,
+) -> SideTable<NodeId, u64> {
     let mut words = SideTable::new(graph.n_ids(), 0);
     for id in order {
-        words[*id] = match graph.op(*id) {
-            Op::Gone | Op::Const(_) => 0,
-            Op::Input(input) if columns.contains(&input) => u64::MAX,
-            Op::Input(_) => 0,
-            Op::Call(instance) => {
-                let slots = &graph.instances()[instance].inputs;
-                let inputs = graph.inputs_of(*id).iter().zip(slots);
-                inputs.fold(0, |all, (link, slot)| all | crossed(words[link.node], &slot.scope))
+        let mut word = own(graph.op(*id));
+        if let Op::Call(instance) = graph.op(*id) {
+            let slots = &graph.instances()[instance].inputs;
+            for (link, slot) in graph.inputs_of(*id).iter().zip(slots) {
+                word |= crossed(words[link.node], &slot.scope, feature);
             }
-        };
+        }
+        words[*id] = word;
     }
     words
 }
 
 /// The word outside a socket with these rules.
-fn crossed(mut word: u64, rules: &[ScopeRule]) -> u64 {
-    for rule in rules.iter().filter(|rule| *rule.feature() == Feature::Index) {
+fn crossed(mut word: u64, rules: &[ScopeRule], of: &Feature) -> u64 {
+    for rule in rules {
         match rule {
-            ScopeRule::Inject { .. } | ScopeRule::Each { .. } => {
+            ScopeRule::Inject { feature, .. } | ScopeRule::Each { feature, .. }
+                if feature == of =>
+            {
                 word = (word >> 1) | (word & 1 << 63);
             }
-            ScopeRule::Along { level, .. } => word &= !(1 << (*level).min(63)),
-            ScopeRule::Modify { .. } => {}
+            ScopeRule::Along { feature, level } if share_axis(feature, of) => {
+                word &= !(1 << (*level).min(63));
+            }
+            ScopeRule::Inject { .. }
+            | ScopeRule::Each { .. }
+            | ScopeRule::Modify { .. }
+            | ScopeRule::Along { .. } => {}
         }
     }
     word
+}
+
+/// Whether a request makes one axis of both.
+fn share_axis(a: &Feature, b: &Feature) -> bool {
+    let is_moment = |feature: &Feature| matches!(feature, Feature::Time | Feature::Tick);
+    a == b || is_moment(a) && is_moment(b)
 }

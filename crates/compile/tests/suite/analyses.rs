@@ -45,7 +45,7 @@ fn an_injected_feature_no_longer_makes_a_node_contextual() {
 #[test]
 fn axes_come_from_columns_and_features_and_end_at_reductions() {
     let graph = graph(
-        "n0 = input column: f32 = 0.0
+        r#"n0 = input column: f32 = 0.0
          n1 = input single: f32 = 0.0
          n2 = math.add n0 n1
          n3 = list.collect n2
@@ -60,21 +60,31 @@ fn axes_come_from_columns_and_features_and_end_at_reductions() {
          output b n8
          output c n7
          output d n10
-         output e n6",
+         output e n6
+         n11 = list.collect{"feature": "time"} n6
+         n12 = list.length n11
+         n13 = context.with_time n11 n4
+         n14 = context.time{"level": 1}
+         n15 = list.collect{"feature": "time", "level": 1} n14
+         n16 = context.with_time n14 n4
+         n17 = context.with_time n15 n4
+         output f n12
+         output g n13
+         output h n16
+         output i n17"#,
     );
     let order = order(&graph).expect("no cycle");
-    let needs = analyses::needs(&graph, &order).expect("few needs");
     let of = analyses::AxesOf {
         columns: &[InputId::from_index(0)],
         features: &[Feature::Index, Feature::Time],
     };
-    let axes = analyses::axes(&graph, &order, &needs, &of);
+    let axes = analyses::axes(&graph, &order, &of);
     let shown = axes.iter().map(|(id, axes)| {
         let names = [(axes.elements, "elements"), (axes.features & 2 != 0, "time")];
         let names: Vec<&str> = names.iter().filter(|(has, _)| *has).map(|(_, n)| *n).collect();
         format!("{id} {}", names.join(" "))
     });
-    expect![[r"
+    expect![[r#"
         n0 elements
         n1 
         n2 elements
@@ -86,7 +96,14 @@ fn axes_come_from_columns_and_features_and_end_at_reductions() {
         n8 elements
         n9 elements
         n10 
-    "]]
+        n11 
+        n12 
+        n13 
+        n14 
+        n15 
+        n16 time
+        n17 
+    "#]]
     .assert_eq(&(shown.collect::<Vec<_>>().join("\n") + "\n"));
 }
 

@@ -147,6 +147,22 @@ pub enum CheckError {
         /// The next step.
         hint: String,
     },
+    /// A feature that the document names has two types.
+    #[error("the feature `{name}` is {} here and {} in `{first}`", ty.with_article(), first_ty.with_article())]
+    #[diagnostic(
+        code(check::feature_type),
+        help("a name stands for one type: give both the same, or choose another name")
+    )]
+    FeatureType {
+        /// The name.
+        name: String,
+        /// The type here.
+        ty: Type,
+        /// The type where it occurs first.
+        first_ty: Type,
+        /// The node where it does.
+        first: String,
+    },
     /// A node depends on itself.
     #[error("the nodes depend on each other in a circle: {path}")]
     #[diagnostic(code(check::cycle), help("remove one of these links"))]

@@ -10,6 +10,7 @@
 mod body;
 mod error;
 mod face;
+mod features;
 mod groups;
 mod instances;
 mod links;
@@ -37,6 +38,7 @@ use crate::spot::Spot;
 use crate::upgrade::{NodeUpgrade, upgrade_nodes};
 use body::Checker;
 use face::{BodyDef, Faces};
+use features::check_features;
 use groups::check_groups;
 
 /// Checks a document; the result is there unless there are errors.
@@ -122,6 +124,10 @@ fn check_readable(
     }
     let bodies: Option<Arena<_, _>> = checked.into_iter().collect();
     let bodies = bodies?;
+    check_features(&bodies, problems);
+    if problems.n_errors() > 0 {
+        return None;
+    }
     let root = bodies.ids().next_back()?;
     Some(Checked {
         bodies,

@@ -3,7 +3,7 @@
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
-use millstream_base::{Feature, FeatureSet, NodePath, Place};
+use millstream_base::{Feature, FeatureSet, NodePath, Place, Type};
 use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
 use millstream_document::Document;
 use millstream_ir::{Graph, InputId, NodeId, Op, Source};
@@ -36,7 +36,7 @@ impl<'a> Facts<'a> {
         })?;
         let classes = classes(graph, &order, &needs);
         let of = AxesOf { columns, features: &AXIS_FEATURES };
-        let axes = axes(graph, &order, &needs, &of);
+        let axes = axes(graph, &order, &of);
         let words = graph.inputs().len().div_ceil(64);
         let mut inputs = vec![0; words * graph.n_ids()];
         for id in order {
@@ -102,6 +102,7 @@ pub(super) fn describe(
         at_first: Facts::of(first, columns)?,
         at_last: Facts::of(last, columns)?,
         listed: listed(first)?,
+        calls: first.instances().as_slice().iter().map(|call| Called::of(call)).collect(),
         fates,
     };
     let ids: Vec<NodeId> = describing.listed.order.clone();
@@ -144,7 +145,31 @@ struct Describing<'a> {
     at_first: Facts<'a>,
     at_last: Facts<'a>,
     listed: Listed,
+    /// By instance of the first stage.
+    calls: Vec<Called>,
     fates: Fates<'a>,
+}
+
+/// What all nodes that call one instance have in common.
+struct Called {
+    /// Names of the sockets, in order.
+    sockets: Vec<String>,
+    settings: Vec<(String, String)>,
+    outputs: Vec<(String, Type)>,
+}
+
+impl Called {
+    fn of(instance: &Instance) -> Self {
+        let signature = instance.def.signature(&instance.settings).ok();
+        let sockets = signature.as_ref().map_or(&[][..], |signature| &signature.inputs);
+        let names = instance.output_names.iter().map(ToString::to_string);
+        let types = instance.outputs.iter().map(|slot| slot.ty);
+        Self {
+            sockets: sockets.iter().map(|socket| socket.name.to_string()).collect(),
+            settings: changed_settings(instance),
+            outputs: names.zip(types).collect(),
+        }
+    }
 }
 
 impl Describing<'_> {
@@ -160,7 +185,7 @@ impl Describing<'_> {
 
     fn node(&self, id: NodeId) -> Node {
         match (self.first.op(id), self.first.instance_of(id)) {
-            (Op::Call(_), Some(instance)) => self.call(id, instance),
+            (Op::Call(call), Some(instance)) => self.call(id, instance, &self.calls[call.index()]),
             (Op::Input(input), _) => self.input(id, input),
             (Op::Call(_) | Op::Const(_) | Op::Gone, _) => {
                 unreachable!("inputs and calls are listed")
@@ -187,7 +212,7 @@ impl Describing<'_> {
         }
     }
 
-    fn call(&self, id: NodeId, instance: &Instance) -> Node {
+    fn call(&self, id: NodeId, instance: &Instance, called: &Called) -> Node {
         let fate = self.fate(id, instance);
         let facts = match fate {
             Fate::Kept => &self.at_last,
@@ -195,8 +220,6 @@ impl Describing<'_> {
                 &self.at_first
             }
         };
-        let names = instance.output_names.iter().map(ToString::to_string);
-        let types = instance.outputs.iter().map(|slot| slot.ty);
         let class = facts.classes[id];
         let (depends_on, axes) = (facts.depends_on(id), facts.axes(id));
         let runs = match &fate {
@@ -210,9 +233,9 @@ impl Describing<'_> {
             path: self.first.paths.get(self.first.node(id).path).to_string(),
             is_input: false,
             node_type: instance.name().to_owned(),
-            settings: changed_settings(instance),
-            inputs: self.sockets(id, instance, facts),
-            outputs: names.zip(types).collect(),
+            settings: called.settings.clone(),
+            inputs: self.sockets(id, instance, called, facts),
+            outputs: called.outputs.clone(),
             fate,
             class,
             needs: facts.needs(id),
@@ -222,14 +245,18 @@ impl Describing<'_> {
         }
     }
 
-    fn sockets(&self, id: NodeId, instance: &Instance, facts: &Facts<'_>) -> Vec<Socket> {
-        let signature = instance.def.signature(&instance.settings).ok();
+    fn sockets(
+        &self,
+        id: NodeId,
+        instance: &Instance,
+        called: &Called,
+        facts: &Facts<'_>,
+    ) -> Vec<Socket> {
         let links = self.first.inputs_of(id).iter().zip(&instance.inputs).enumerate();
         let Op::Call(in_facts) = facts.graph.op(id) else { return Vec::new() };
         let socket =
             |(i, (link, slot)): (usize, (&Source, &millstream_kernel::instance::InputSlot))| {
-                let socket =
-                    signature.as_ref().and_then(|all| all.inputs.get(slot.socket as usize));
+                let name = called.sockets.get(slot.socket as usize);
                 let inside = facts.graph.inputs_of(id).get(i);
                 let inside = inside.map_or(FeatureSet::NONE, |link| facts.needs.of[link.node]);
                 let map = facts.needs.flow.map(in_facts, i);
@@ -238,7 +265,7 @@ impl Describing<'_> {
                     has_effect: slot.gathers() || map.is_none_or(|map| !map.is_transparent(inside)),
                 });
                 Socket {
-                    name: socket.map_or_else(|| i.to_string(), |socket| socket.name.to_string()),
+                    name: name.map_or_else(|| i.to_string(), Clone::clone),
                     ty: slot.ty,
                     from: self.from(*link),
                     scope,

@@ -6,6 +6,7 @@
 //! the node it was merged into.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_ir::{Graph, NodeId, Op, Source};
@@ -81,6 +82,9 @@ fn replaced(before: &Graph, after: &Graph) -> Result<HashMap<Source, Source>, Di
 /// Whether two nodes of two stages call the same with as many links.
 pub(super) fn is_same_call(before: &Graph, a: NodeId, after: &Graph, b: NodeId) -> bool {
     match (before.instance_of(a), after.instance_of(b)) {
+        (Some(x), Some(y)) if Arc::ptr_eq(x, y) => {
+            before.inputs_of(a).len() == after.inputs_of(b).len()
+        }
         (Some(x), Some(y)) => {
             x.name() == y.name()
                 && x.generics == y.generics

@@ -330,10 +330,6 @@ impl<'a> Evaluation<'a> {
         self.take_partial(top, k).unwrap_or_else(|| self.buffers.column(ty, n))
     }
 
-    pub(super) fn partial_column(&mut self, top: usize, ty: Type, n: usize) -> Column {
-        self.output_column(top, 0, ty, n)
-    }
-
     /// The column of output `k` as far as it was computed before.
     fn take_partial(&mut self, top: usize, k: usize) -> Option<Column> {
         let slot = self.stack[top].slot;

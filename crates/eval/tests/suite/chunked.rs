@@ -8,28 +8,9 @@ use millstream_base::{Column, Value, Vec3};
 use millstream_eval::chunked::OutputBuffer;
 use millstream_eval::{Chunked, Lazy};
 use millstream_ir::{EvalError, Evaluator, LogDetail, Plan, Request};
+use millstream_testkit::graphs::HERON;
 
 use crate::lazy::plan;
-
-const HERON: &str = "
-    n0 = input a: vec3 = [0.0, 0.0, 0.0]
-    n1 = input b: vec3 = [1.0, 0.0, 0.0]
-    n2 = input c: vec3 = [0.0, 1.0, 0.0]
-    n3 = vector.distance n0 n1
-    n4 = vector.distance n0 n2
-    n5 = vector.distance n1 n2
-    n6 = math.add n3 n4
-    n7 = math.add n6 n5
-    n8 = const 0.5
-    n9 = math.multiply n7 n8
-    n10 = math.subtract n9 n3
-    n11 = math.subtract n9 n4
-    n12 = math.subtract n9 n5
-    n13 = math.multiply n9 n10
-    n14 = math.multiply n11 n12
-    n15 = math.multiply n13 n14
-    n16 = math.sqrt n15
-    output area n16";
 
 fn corners(k: usize, n: usize) -> Column {
     (0..n).map(|i| Vec3(std::array::from_fn(|j| ((i * 7 + j * 3 + k) % 11) as f32))).collect()

@@ -4,7 +4,7 @@ use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Type};
 use millstream_kernel::{Class, Kernel, NodeDef, Registry, Signature};
 
-use super::{custom_feature, level, with_custom_feature, with_level};
+use super::{Named, axis, level, named_feature, with_axis, with_level, with_named_feature};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(time());
@@ -15,6 +15,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(iteration());
     registry.register(count());
     registry.register(custom());
+    registry.register(vararg());
 }
 
 /// A node without inputs that hands a built-in feature over.
@@ -46,25 +47,25 @@ fn time() -> NodeDef {
 }
 
 fn real_time() -> NodeDef {
-    reader(
+    with_level(reader(
         "context.real_time",
         "The time of the clock",
         "Sampled once per request, so that all nodes see the same. Everything that depends on it runs \
          again with every request.",
         Feature::RealTime,
         "time in seconds",
-    )
+    ))
     .class(Class::Volatile)
 }
 
 fn tick() -> NodeDef {
-    reader(
+    with_level(reader(
         "context.tick",
         "The number of the frame",
         "Frame n of a document is tick n.",
         Feature::Tick,
         "number of the frame",
-    )
+    ))
 }
 
 fn index() -> NodeDef {
@@ -99,35 +100,47 @@ fn iteration() -> NodeDef {
 }
 
 fn count() -> NodeDef {
-    with_level(
-        NodeDef::new("context.count", "How many elements there are")
+    with_axis(
+        NodeDef::new("context.count", "How many elements or moments there are")
             .details(
-                "The number of cells of the axis along which `context.index` of the same level counts.",
+                "The number of cells of the axis along which the feature of the same level counts or \
+                 lies; 1 where there is none.",
             )
             .class(Class::Contextual)
-            .output("value", Type::I32, "number of elements"),
+            .output("value", Type::I32, "number of cells"),
     )
     .kernel(|parts| {
-        let level = level(parts.settings);
-        Ok(Kernel::Read { feature: Feature::Index, level, aspect: Aspect::Extent })
+        let (feature, level) = axis(parts.settings);
+        Ok(Kernel::Read { feature, level, aspect: Aspect::Extent })
     })
 }
 
 fn custom() -> NodeDef {
-    let def = NodeDef::new("context.feature", "A context feature of the document's own")
-        .details(
-            "Reads what `context.with_feature` of the same name, or the program that runs the \
-             document, puts into the context.",
-        )
-        .class(Class::Contextual);
-    with_level(with_custom_feature(def))
-        .sockets_by_settings(|settings| {
-            let ty = custom_feature(settings)?.ty();
-            let sockets = NodeDef::new("", "").output("value", ty, "value of the feature");
+    let def = NodeDef::new("context.feature", "A context feature of the document's own").details(
+        "Reads what `context.with_feature` of the same name, or the program that runs the document, \
+         puts into the context.",
+    );
+    named(def, Named::Custom, "value of the feature")
+}
+
+fn vararg() -> NodeDef {
+    let def = NodeDef::new("context.vararg", "An argument, by name").details(
+        "Reads what `context.with_vararg` of the same name, or the program that runs the document, \
+         passes. Arguments and features of one name are different things.",
+    );
+    named(def, Named::Vararg, "value of the argument")
+}
+
+/// A node that hands over the feature that its settings name.
+fn named(def: NodeDef, named: Named, about: &'static str) -> NodeDef {
+    with_level(with_named_feature(def.class(Class::Contextual), named))
+        .sockets_by_settings(move |settings| {
+            let ty = named_feature(settings, named)?.ty();
+            let sockets = NodeDef::new("", "").output("value", ty, about);
             Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
         })
-        .kernel(|parts| {
-            let (feature, level) = (custom_feature(parts.settings)?, level(parts.settings));
-            Ok(Kernel::Read { feature, level, aspect: Aspect::Value })
+        .kernel(move |parts| {
+            let feature = named_feature(parts.settings, named)?;
+            Ok(Kernel::Read { feature, level: level(parts.settings), aspect: Aspect::Value })
         })
 }

@@ -34,6 +34,12 @@ fn readers_read_what_their_settings_say() {
     assert_eq!(read("context.time", json!({})), (Feature::Time, 0, Aspect::Value));
     assert_eq!(read("context.index", json!({"level": 3})), (Feature::Index, 3, Aspect::Value));
     assert_eq!(read("context.count", json!({"level": 1})), (Feature::Index, 1, Aspect::Extent));
+    let moments = json!({"feature": "time", "level": 2});
+    assert_eq!(read("context.count", moments), (Feature::Time, 2, Aspect::Extent));
+    assert_eq!(read("context.tick", json!({"level": 1})), (Feature::Tick, 1, Aspect::Value));
+    let argument = Feature::Vararg("wind".into(), Type::I64);
+    let set = json!({"name": "wind", "type": "i64"});
+    assert_eq!(read("context.vararg", set), (argument, 0, Aspect::Value));
     let custom = Feature::Custom("wind".into(), Type::VEC3);
     let set = json!({"name": "wind", "type": "vec3", "level": 2});
     assert_eq!(read("context.feature", set), (custom, 2, Aspect::Value));
@@ -63,6 +69,9 @@ fn names_of_built_in_features_are_refused() {
 fn injectors_take_the_value_of_their_second_input() {
     for (name, feature) in [
         ("context.with_time", Feature::Time),
+        ("context.with_real_time", Feature::RealTime),
+        ("context.with_tick", Feature::Tick),
+        ("context.with_iteration", Feature::Iteration),
         ("context.with_index", Feature::Index),
         ("context.with_position", Feature::Position),
     ] {
@@ -92,4 +101,48 @@ fn modifiers_compute_the_new_value_from_the_old() {
     };
     assert_eq!(modified("time.shift", 2.0, -0.5), 1.5);
     assert_eq!(modified("time.scale", 2.0, -0.5), -1.0);
+}
+
+#[test]
+fn features_of_the_documents_own_are_injected_and_changed() {
+    let set = json!({"name": "wind", "type": "vec3"});
+    let scope = |name: &str| {
+        let instance = instance(name, &set).expect("fits");
+        assert_eq!(instance.inputs[1].ty, Type::VEC3, "{name}");
+        instance.inputs[0].scope[0].clone()
+    };
+    let (custom, argument) =
+        (Feature::Custom("wind".into(), Type::VEC3), Feature::Vararg("wind".into(), Type::VEC3));
+    assert_eq!(*scope("context.with_feature").feature(), custom);
+    assert_eq!(*scope("context.with_vararg").feature(), argument);
+    let ScopeRule::Modify { feature, form, .. } = scope("context.shift_feature") else {
+        panic!("it modifies");
+    };
+    assert_eq!((feature, form.results.len()), (custom, 3));
+    let text = json!({"name": "wind", "type": "string"});
+    let error = instance("context.shift_feature", &text).expect_err("text has no sum");
+    assert_eq!(error, "setting `type`: a string cannot be added to");
+}
+
+#[test]
+fn every_built_in_feature_is_read_injected_and_changed() {
+    let mut registry = Registry::new();
+    super::register(&mut registry);
+    let nodes: Vec<_> =
+        registry.iter().filter_map(|def| instance(&def.name, &json!({})).ok()).collect();
+    for feature in Feature::BUILT_IN {
+        let reads = |node: &Instance| matches!(&node.kernel, Kernel::Read { feature: read, .. } if *read == feature);
+        let rules = || nodes.iter().flat_map(|node| &node.inputs).flat_map(|slot| &slot.scope);
+        assert!(nodes.iter().any(reads), "{feature} is read");
+        assert!(
+            rules()
+                .any(|rule| matches!(rule, ScopeRule::Inject { .. }) && *rule.feature() == feature),
+            "{feature} is injected"
+        );
+        assert!(
+            rules()
+                .any(|rule| matches!(rule, ScopeRule::Modify { .. }) && *rule.feature() == feature),
+            "{feature} is changed"
+        );
+    }
 }

@@ -1,10 +1,10 @@
 //! Lists one behind the other.
 
-use millstream_base::{Column, Type};
+use millstream_base::{Column, Type, Value};
 use millstream_kernel::{Call, Failure, NodeDef, Registry};
 
 use super::{LIST, Sources, on_lists};
-use crate::cells::{ListCells, function, items};
+use crate::cells::{ListCells, check_length, first, function, is_uniform, items};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(concat());
@@ -24,6 +24,9 @@ fn concat() -> NodeDef {
 
 fn joined(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
     let n = call.n_inputs();
+    if is_uniform(call) {
+        return joined_once(call, ty);
+    }
     let columns: Vec<Column> = (0..n).map(|input| items(call, input)).collect();
     let mut cells = ListCells::new(call);
     let part = |input: usize, i: usize| call.lists(input).parts(i).1;
@@ -38,6 +41,20 @@ fn joined(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
     })?;
     let sources = Sources::join(ty, &columns);
     cells.put_from(call, &sources.column)
+}
+
+/// The one list that all elements get. Lists that double from node to node reach the limit in no
+/// more time than it takes to copy them.
+fn joined_once(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
+    let lists: Vec<Column> = match first(call) {
+        Some(i) => (0..call.n_inputs()).map(|input| call.lists(input).list(i)).collect(),
+        None => Vec::new(),
+    };
+    let n_items = lists.iter().map(Column::len).fold(0, usize::saturating_add);
+    check_length(n_items, first(call).unwrap_or(0), call.limits())?;
+    let joined = Column::concat(ty, &lists).expect("all lists have items of this type");
+    call.set_one(0, Value::List(joined));
+    Ok(())
 }
 
 fn repeat() -> NodeDef {

@@ -6,7 +6,7 @@ use millstream_kernel::{Among, Call, Failure, Kernel, NodeDef, Registry, ScopeRu
 
 use super::{ITEM, LIST, Sources, entries, entry, on_lists};
 use crate::cells::{ListCells, function, hand_on};
-use crate::context::{level, with_level};
+use crate::context::{along, with_axis};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(generate());
@@ -38,19 +38,18 @@ fn hand_first_on() -> Kernel {
 }
 
 fn collect() -> NodeDef {
-    let def = NodeDef::new("list.collect", "The values of all elements as a list").details(
-        "Computes `value` for every element along the axis of `context.index` of this level: the \
-         elements of the request, or of the nearest list or loop that counts. Where there is no such \
-         axis the list has one item.",
+    let def = NodeDef::new("list.collect", "The values of all elements or moments as a list").details(
+        "Computes `value` for every cell of the axis of this feature and level: the elements of the \
+         request, or of the nearest list or loop that counts, or the moments of the request. Where \
+         there is no such axis the list has one item.",
     );
-    with_level(def)
+    with_axis(def)
         .sockets_by_settings(|settings| {
-            let rule = ScopeRule::Along { feature: Feature::Index, level: level(settings) };
             let sockets = NodeDef::new("", "")
                 .generic("T", Among::Any)
-                .input("value", ITEM, "computed for every element")
-                .scope(rule)
-                .output("value", LIST, "an item per element");
+                .input("value", ITEM, "computed for every cell")
+                .scope(along(settings))
+                .output("value", LIST, "an item per cell");
             Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
         })
         .kernel(|_| Ok(hand_first_on()))

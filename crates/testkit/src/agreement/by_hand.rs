@@ -27,6 +27,7 @@ pub(super) fn run_all(evaluator: &dyn Evaluator) {
     nothing_for_no_elements(evaluator);
     time_is_an_axis(evaluator);
     reduction_over_elements(evaluator);
+    reduction_over_moments(evaluator);
     reduction_over_rounds(evaluator);
     scope_without_effect(evaluator);
     failure_in_one_branch(evaluator);
@@ -243,6 +244,37 @@ fn reduction_over_elements(evaluator: &dyn Evaluator) {
     run.expect("sum over elements", "sum", [[14.0_f64; 4], [28.0; 4]].concat());
     let counts = (run.elements(square), run.elements(mean), run.elements(sum));
     assert_eq!(counts, (4, 1, 2), "reductions: elements");
+}
+
+/// A reduction along the moments of the request sees their values, shifted where the context is,
+/// and those of the ticks; inside an injected time there is one moment.
+fn reduction_over_moments(evaluator: &dyn Evaluator) {
+    let mut s = Sketch::new(&REGISTRY);
+    let (x, time) = (s.input("x", 0.0_f64), s.node("context.time", &[]));
+    let moved = s.node("math.multiply", &[("a", x), ("b", time)]);
+    let along = json!({ "feature": "time" });
+    let mean = s.node_with("reduce.mean", &along, &[("value", moved)]);
+    let off = s.node("math.subtract", &[("a", moved), ("b", mean)]);
+    let later = s.constant(10.0_f64);
+    let shifted = s.node("time.shift", &[("value", mean), ("by", later)]);
+    let fixed = s.node("context.with_time", &[("value", mean), ("time", later)]);
+    let last = s.node_with("reduce.last", &along, &[("value", time)]);
+    let count = s.node_with("context.count", &along, &[]);
+    for (name, source) in
+        [("off", off), ("shifted", shifted), ("fixed", fixed), ("last", last), ("count", count)]
+    {
+        s.output(name, source);
+    }
+    let request = Request::new().column("x", vec![1.0_f64, 2.0]).times(vec![0.0, 1.0, 5.0]);
+    let run = run(evaluator, s, &request);
+    run.expect("off the mean moment", "off", vec![-2.0_f64, -4.0, -1.0, -2.0, 3.0, 6.0]);
+    run.expect("the mean of later moments", "shifted", [12.0_f64, 24.0].repeat(3));
+    run.expect("one injected moment", "fixed", [10.0_f64, 20.0].repeat(3));
+    run.expect("the last moment", "last", vec![5.0_f64; 6]);
+    run.expect("the number of moments", "count", vec![3_i32; 6]);
+    // Three contexts: the moments as they are, shifted, and fixed.
+    assert_eq!((run.runs(mean), run.elements(mean)), (3, 6), "moments: runs of the mean");
+    assert_eq!(run.elements(last), 1, "moments: the last one is one value");
 }
 
 /// A node that evaluates `item` for each of `count` rounds and gives the list.

@@ -1,6 +1,7 @@
 //! Requests as data that can be printed, read back, generated and made smaller.
 
 use std::fmt;
+use std::sync::Arc;
 
 use millstream_base::{Column, Feature, Type, Value, literal};
 use millstream_ir::request::Given;
@@ -72,7 +73,8 @@ impl RequestSketch {
         provide(Feature::Position, Value::Vec3([1.0, -2.0, 0.5].into()));
         provide(Feature::Iteration, Value::I32(2));
         for (name, ty) in own_features() {
-            provide(Feature::Custom(name, ty), super::values::value(ty, 2));
+            provide(Feature::Custom(Arc::clone(&name), ty), super::values::value(ty, 2));
+            provide(Feature::Vararg(name, ty), super::values::value(ty, 3));
         }
         let has_elements = self.count.is_some()
             || self.inputs.iter().any(|(_, given)| matches!(given, Given::PerIndex(_)));

@@ -150,7 +150,9 @@ pub(super) fn outside(need: &Need, scope: &[ScopeRule]) -> Outside {
         ScopeRule::Modify { .. } if need.level == 0 && need.aspect == Aspect::Value => {
             Outside::Changed(r, need.clone())
         }
-        ScopeRule::Along { level, .. } if need.level == *level && need.aspect == Aspect::Value => {
+        ScopeRule::Along { .. }
+            if need.aspect == Aspect::Value && rule.counts_along(need.level) =>
+        {
             Outside::Provided(r)
         }
         ScopeRule::Modify { .. } | ScopeRule::Along { .. } => Outside::Need(need.clone()),

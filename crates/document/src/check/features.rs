@@ -1,0 +1,60 @@
+//! Features that a document names have one type each.
+
+use millstream_base::id::Arena;
+use millstream_base::{Feature, Type};
+use millstream_kernel::{Instance, Kernel, ScopeRule};
+use rustc_hash::FxHashMap;
+
+use super::error::CheckError;
+use crate::at::{At, Part};
+use crate::checked::{Body, BodyId, CheckedKind};
+use crate::problems::Problems;
+
+/// Where a feature occurs first.
+struct First {
+    ty: Type,
+    path: String,
+}
+
+/// Reports nodes that give a feature another type than the first one does. Cost: linear in nodes.
+pub(super) fn check_features(bodies: &Arena<BodyId, Body>, problems: &mut Problems) {
+    let mut firsts: FxHashMap<(bool, &str), First> = FxHashMap::default();
+    for body in bodies.as_slice() {
+        for node in &body.nodes {
+            let CheckedKind::Call(instance) = &node.kind else { continue };
+            let at = At::group(&body.name).part(Part::Node(&node.name));
+            for (is_argument, name, ty) in named_features(instance) {
+                let first = firsts
+                    .entry((is_argument, name))
+                    .or_insert_with(|| First { ty, path: at.path() });
+                if first.ty != ty {
+                    let (first_ty, first) = (first.ty, first.path.clone());
+                    let error = CheckError::FeatureType { name: name.into(), ty, first_ty, first };
+                    problems.report(|| at.path(), node.span, &error);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// The features that a node reads or changes and that no program knows beforehand: whether each is
+/// an argument, its name and its type.
+fn named_features(instance: &Instance) -> impl Iterator<Item = (bool, &str, Type)> {
+    let read = match &instance.kernel {
+        Kernel::Read { feature, .. } => Some(feature),
+        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => None,
+    };
+    let scoped = instance.inputs.iter().flat_map(|slot| slot.scope.iter());
+    let features = read.into_iter().chain(scoped.map(ScopeRule::feature));
+    features.filter_map(|feature| match feature {
+        Feature::Custom(name, ty) => Some((false, &**name, *ty)),
+        Feature::Vararg(name, ty) => Some((true, &**name, *ty)),
+        Feature::Time
+        | Feature::RealTime
+        | Feature::Tick
+        | Feature::Index
+        | Feature::Position
+        | Feature::Iteration => None,
+    })
+}
