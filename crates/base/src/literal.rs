@@ -1,7 +1,8 @@
 //! Literals: values as JSON, which is how documents, printed graphs and tables write them.
 //!
 //! What is written reads back to the same bits. Numbers that JSON lacks are the strings `"nan"`,
-//! `"inf"` and `"-inf"`.
+//! `"inf"` and `"-inf"`. The columns of a table are written without their types, so that they read back
+//! with the same values but in types of 64 bits.
 
 use std::fmt;
 
@@ -9,6 +10,7 @@ use serde_json::Value as Json;
 
 use crate::column::Column;
 use crate::lane::Lane;
+use crate::table::Table;
 use crate::types::{Kind, Type};
 use crate::value::Value;
 
@@ -78,6 +80,9 @@ pub fn from_json(ty: Type, json: &Json) -> Result<Value, LiteralError> {
                 items.iter().map(|item| from_json(element, item)).collect();
             let column = element.collect(&mut values?.into_iter());
             column.map(Value::List).ok_or_else(mismatch)
+        }
+        Kind::Opaque if ty == Type::of::<Table>() => {
+            Table::from_json(json).map(Value::from).ok_or_else(mismatch)
         }
         Kind::Opaque => Err(LiteralError::Opaque { ty }),
     }
@@ -184,11 +189,14 @@ pub fn form_of(ty: Type) -> String {
         Kind::Lanes(_, n) => format!("a list of {n} numbers"),
         Kind::String => "text in quotes".into(),
         Kind::List(element) => format!("a list, each {}", form_of(element)),
+        Kind::Opaque if ty == Type::of::<Table>() => {
+            "an object of lists of one length, each of one kind of value".into()
+        }
         Kind::Opaque => "nothing: it can only be linked".into(),
     }
 }
 
-/// The value as JSON; `null` for opaque values, which have no text.
+/// The value as JSON; `null` for opaque values other than tables, which have no text.
 pub fn to_json(value: &Value) -> Json {
     match value {
         Value::Bool(x) => Json::Bool(*x),
@@ -204,7 +212,7 @@ pub fn to_json(value: &Value) -> Json {
         Value::Quat(v) => lanes_to_json(&v.0),
         Value::Color(v) => lanes_to_json(&v.0),
         Value::Mat4(v) => lanes_to_json(&v.0),
-        Value::Opaque(_) => Json::Null,
+        Value::Opaque(opaque) => opaque.get::<Table>().map_or(Json::Null, Table::to_json),
     }
 }
 
@@ -250,8 +258,19 @@ pub(crate) fn write(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Value::Quat(v) => write_lanes(&v.0, f),
         Value::Color(v) => write_lanes(&v.0, f),
         Value::Mat4(v) => write_lanes(&v.0, f),
-        Value::Opaque(opaque) => write!(f, "<{}>", opaque.ty()),
+        Value::Opaque(opaque) => match opaque.get::<Table>() {
+            Some(table) => write_table(table, f),
+            None => write!(f, "<{}>", opaque.ty()),
+        },
     }
+}
+
+fn write_table(table: &Table, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (i, (name, column)) in table.columns().iter().enumerate() {
+        write!(f, "{}{}: ", if i > 0 { ", " } else { "{" }, Json::from(&**name))?;
+        write_column(column, f)?;
+    }
+    f.write_str(if table.columns().is_empty() { "{}" } else { "}" })
 }
 
 fn write_float(x: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use millstream::parts::base::Table;
 use millstream::parts::base::literal::{LiteralError, from_json};
 use millstream::{Given, Limits, Type, Value};
-use millstream_io::{ColumnChoice, Format, TableReader, read_column};
+use millstream_io::{ColumnChoice, Format, ReadOptions, TableReader, read, read_column};
 use serde_json::Value as Json;
 
 use crate::outcome::{Exit, Message, Stop};
@@ -30,6 +31,7 @@ pub(crate) fn assignment<'a>(flag: &str, text: &'a str) -> Result<Assignment<'a>
 /// What is given for something of type `ty`: a literal, or a column of a file.
 pub(crate) fn given(at: Assignment<'_>, ty: Type, limits: &Limits) -> Result<Given, Stop> {
     match at.value.strip_prefix('@') {
+        Some(place) if ty == Type::of::<Table>() => whole_table(place, limits),
         Some(place) => from_file(at.name, place, ty, limits),
         None => literal(at.name, at.value, ty).map(Given::One),
     }
@@ -69,7 +71,10 @@ pub(crate) fn open(
     let Some(place) = at.value.strip_prefix('@') else { return Ok(None) };
     let (file, column) = split_place(place);
     let path = Path::new(file);
-    if !Format::of_path(path).is_ok_and(Format::is_read_in_blocks) || ty.element().is_some() {
+    if !Format::of_path(path).is_ok_and(Format::is_read_in_blocks)
+        || ty.element().is_some()
+        || ty == Type::of::<Table>()
+    {
         return Ok(None);
     }
     let choice = ColumnChoice { column, otherwise: at.name, ty: Some(ty) };
@@ -80,6 +85,16 @@ pub(crate) fn open(
 /// The file of a value that is a column of one.
 pub(crate) fn file_of(value: &str) -> Option<&Path> {
     value.strip_prefix('@').map(|place| Path::new(split_place(place).0))
+}
+
+/// All columns of a file.
+fn whole_table(file: &str, limits: &Limits) -> Result<Given, Stop> {
+    let options = ReadOptions { limits: limits.clone(), ..ReadOptions::default() };
+    let table = read(Path::new(file), None, &options);
+    let table = table.map_err(|error| Stop::data(Exit::Wrong, &error))?;
+    let columns = table.into_columns().into_iter().map(|(name, column)| (name.into(), column));
+    let table = Table::new(columns.collect()).expect("the reader has checked names and lengths");
+    Ok(Given::One(Value::from(table)))
 }
 
 /// A column of a file. Where a list is wanted the column holds one per element, or else is that one

@@ -1,10 +1,12 @@
 //! `--save FILE`: the outputs as columns of a file, written block by block.
 //!
 //! A row is a cell of the request, moments outermost. Without axes there is one row, unless all
-//! outputs are lists of one length: then their items are the rows.
+//! outputs are lists of one length: then their items are the rows. A table that is the only output is
+//! the file.
 
 use std::path::Path;
 
+use millstream::parts::base::Table;
 use millstream::parts::kernel::Data;
 use millstream::{Answer, Column, RequestAxis, Series, Type, Value};
 use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
@@ -24,8 +26,8 @@ enum Source<'a> {
     Index,
     /// An output.
     Series(&'a Series),
-    /// The items of an output that is a list.
-    Items(&'a Column),
+    /// The items of an output that is a list, or a column of a table.
+    Items(Column),
 }
 
 /// Refuses, before anything is computed, a file that cannot be meant: one without a format, or one
@@ -108,6 +110,15 @@ fn items(answer: &Answer) -> Option<(Vec<(ColumnSpec, Source<'_>)>, usize)> {
     if answer.times.is_some() || answer.count.is_some() {
         return None;
     }
+    if let [output] = &*answer.outputs
+        && let Data::One(value) = &output.value.as_ref()?.data
+        && let Some(table) = value.get::<Table>()
+    {
+        let columns = table.columns().iter().map(|(name, column)| {
+            (ColumnSpec::new(name, column.ty()), Source::Items(column.clone()))
+        });
+        return Some((columns.collect(), table.n_rows()));
+    }
     let mut items = Vec::new();
     let mut n_items = None;
     for output in &answer.outputs {
@@ -115,7 +126,7 @@ fn items(answer: &Answer) -> Option<(Vec<(ColumnSpec, Source<'_>)>, usize)> {
         if *n_items.get_or_insert(list.len()) != list.len() {
             return None;
         }
-        items.push((ColumnSpec::new(&output.name, list.ty()), Source::Items(list)));
+        items.push((ColumnSpec::new(&output.name, list.ty()), Source::Items(list.clone())));
     }
     n_items.map(|n| (items, n))
 }

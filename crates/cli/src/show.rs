@@ -262,6 +262,10 @@ fn write_output(out: &mut impl Write, output: &OutputAnswer) -> Result<(), Stop>
 
 /// One value; the items of a list one by one, so that long ones need no copy.
 fn write_value(out: &mut impl Write, value: &Value) -> Result<(), Stop> {
+    if value.get::<millstream::parts::base::Table>().is_some() {
+        // The columns in their order, which a JSON object does not keep.
+        return Ok(write!(out, "{value}")?);
+    }
     let Value::List(list) = value else {
         return Ok(serde_json::to_writer(out, &to_json(value))?);
     };

@@ -29,6 +29,7 @@ pub mod list;
 pub mod random;
 pub mod reduce;
 pub mod string;
+pub mod table;
 pub mod vector;
 
 use millstream_kernel::Registry;
@@ -53,6 +54,7 @@ pub fn registry() -> Registry {
     random::register(&mut registry);
     reduce::register(&mut registry);
     string::register(&mut registry);
+    table::register(&mut registry);
     vector::register(&mut registry);
     registry
 }

@@ -505,3 +505,38 @@ fn tables_over_moments_show_frames_or_times_to_the_bit() {
     let text = std::fs::read_to_string(saved).expect("it was saved");
     assert!(text.starts_with("frame,time,heard\n12,0.5,"), "{text}");
 }
+
+#[test]
+fn a_table_is_read_from_a_file_and_saved_as_one() {
+    let graph = file(
+        "per_group.mill.json",
+        r#"{
+            "millstream": 1,
+            "name": "Sums by group",
+            "inputs": { "t": { "type": "table", "default": { "k": ["a"], "x": [1] } } },
+            "outputs": { "sums": { "type": "table", "from": "sums.value" } },
+            "nodes": {
+                "sums": {
+                    "type": "table.group", "set": { "columns": ["x"], "how": ["sum"] },
+                    "in": { "table": { "input": "t" }, "by": "k" }
+                }
+            }
+        }"#,
+    );
+    assert_eq!(seen(&["run", &graph]), "sums = {\"k\": [\"a\"], \"x_sum\": [1]}\n");
+    let data = file("groups.csv", "k,x\nb,1\na,2\nb,3\n");
+    let given = format!("t=@{data}");
+    let result = json(&["run", &graph, "--in", &given, "--format", "json"]);
+    assert_eq!(
+        result["outputs"]["sums"]["value"],
+        serde_json::json!({ "k": ["b", "a"], "x_sum": [4, 2] })
+    );
+    let saved = new_file("sums.csv").display().to_string();
+    assert_eq!(code(&["run", &graph, "--in", &given, "--save", &saved]), Some(0));
+    let text = std::fs::read_to_string(&saved).expect("it was written");
+    assert_eq!(text, "k,x_sum\nb,4\na,2\n");
+    let missing = seen(&["run", &graph, "--in", "t={\"x\": [1]}"]);
+    assert!(missing.contains("the table has no column `k`; it has `x`"), "{missing}");
+    let wrong = seen(&["run", &graph, "--in", "t=3"]);
+    assert!(wrong.contains("`t`: 3 is no table"), "{wrong}");
+}

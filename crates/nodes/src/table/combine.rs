@@ -1,0 +1,162 @@
+//! Two tables as one: rows below each other, or beside each other by a key.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
+
+use millstream_base::{Column, Table, Type};
+use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::{column, made, table, table_at, tables, text_at, within};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(append());
+    registry.register(join());
+}
+
+fn append() -> NodeDef {
+    NodeDef::new("table.append", "The rows of tables below each other")
+        .details(
+            "By name, in the order of the first table that has columns; the others must have the same \
+             columns in the same types.",
+        )
+        .input("tables", table(), "the tables in order")
+        .multiple()
+        .output("value", table(), "")
+        .kernel(|parts| {
+            let n = parts.inputs.len();
+            Ok(tables(move |call, i| {
+                let all: Vec<Table> = (0..n).map(|k| table_at(call, k, i)).collect();
+                let all: Vec<&Table> = all.iter().filter(|t| !t.columns().is_empty()).collect();
+                let n_rows = all.iter().map(|table| table.n_rows()).sum();
+                within(n_rows, call.limits()).map_err(|failure| failure.message)?;
+                let Some(first) = all.first() else { return Ok(Table::default()) };
+                if let Some(other) = all.iter().find(|t| t.columns().len() != first.columns().len()) {
+                    let (n, m) = (first.columns().len(), other.columns().len());
+                    return Err(format!("a table of {m} columns cannot stand below one of {n}"));
+                }
+                let joined = |(name, of_first): &(Arc<str>, Column)| {
+                    let parts: Result<Vec<Column>, String> =
+                        all.iter().map(|table| column(table, name).cloned()).collect();
+                    let parts = parts?;
+                    let joined = Column::concat(of_first.ty(), &parts);
+                    let joined = joined.ok_or_else(|| {
+                        let other = parts.iter().find(|part| part.ty() != of_first.ty());
+                        let other = other.map_or(of_first.ty(), Column::ty);
+                        format!("the column `{name}` holds {} and then {other}", of_first.ty())
+                    })?;
+                    Ok((Arc::clone(name), joined))
+                };
+                let columns = first.columns().iter().map(joined).collect::<Result<_, String>>();
+                made(columns?)
+            }))
+        })
+}
+
+const KINDS: &[(&str, &str)] = &[
+    ("inner", "rows of the left that have a partner"),
+    ("left", "all rows of the left; without partner the columns of the right hold zero"),
+    ("without", "rows of the left that have no partner, without the columns of the right"),
+];
+
+fn join() -> NodeDef {
+    NodeDef::new("table.join", "Two tables beside each other, by a key that both have")
+        .details(
+            "For each row of the left, in order, each row of the right with the same bits in the key column, \
+             in order. Columns of the right that the left has too get `_2` behind their name.",
+        )
+        .setting(
+            "rows",
+            SettingKind::Choice(KINDS),
+            Some(SettingValue::Text("inner".into())),
+            "what becomes of rows without partner",
+        )
+        .input("left", table(), "")
+        .or(Default::Zero)
+        .input("right", table(), "")
+        .or(Default::Zero)
+        .input("key", Type::STRING, "name of the column")
+        .or(Default::Zero)
+        .output("value", table(), "")
+        .kernel(|parts| {
+            let kind = parts.settings.text("rows").to_owned();
+            Ok(tables(move |call, i| {
+                let (left, right) = (table_at(call, 0, i), table_at(call, 1, i));
+                let key = text_at(call, 2, i);
+                let pairs = pairs(&left, &right, &key, &kind, call.limits().list_length)?;
+                beside(&left, &right, &key, &pairs, kind == "without")
+            }))
+        })
+}
+
+/// A hash of what stands in a row of a column; the same for the same bits.
+pub(super) fn hash(column: &Column, row: usize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    column.feed_at(row, &mut hasher);
+    hasher.finish()
+}
+
+/// Rows that stand beside each other.
+fn pairs(
+    left: &Table,
+    right: &Table,
+    key: &str,
+    kind: &str,
+    most: usize,
+) -> Result<Vec<(usize, Option<usize>)>, String> {
+    let (of_left, of_right) = (column(left, key)?, column(right, key)?);
+    if of_left.ty() != of_right.ty() {
+        return Err(format!("the column `{key}` holds {} and {}", of_left.ty(), of_right.ty()));
+    }
+    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
+    for row in 0..of_right.len() {
+        known.entry(hash(of_right, row)).or_default().push(row);
+    }
+    let mut pairs = Vec::new();
+    for row in 0..of_left.len() {
+        let candidates = known.get(&hash(of_left, row)).map_or(&[][..], Vec::as_slice);
+        let before = pairs.len();
+        for other in candidates {
+            if of_left.same_at(row, of_right, *other) {
+                pairs.push((row, Some(*other)));
+            }
+        }
+        let has_partner = pairs.len() > before;
+        match kind {
+            "without" if has_partner => pairs.truncate(before),
+            "without" | "left" if !has_partner => pairs.push((row, None)),
+            _ => {}
+        }
+        if pairs.len() > most {
+            return Err(format!(
+                "the joined table has more than {most} rows; `list_length` is the limit"
+            ));
+        }
+    }
+    Ok(pairs)
+}
+
+fn beside(
+    left: &Table,
+    right: &Table,
+    key: &str,
+    pairs: &[(usize, Option<usize>)],
+    only_left: bool,
+) -> Result<Table, String> {
+    let of_left: Vec<usize> = pairs.iter().map(|(row, _)| *row).collect();
+    let mut columns = left.gather(&of_left).columns().to_vec();
+    if only_left {
+        return made(columns);
+    }
+    for (name, column) in right.columns().iter().filter(|(name, _)| **name != *key) {
+        // A row of zeros behind the others stands for a partner that is missing.
+        let zero = Column::filled(&column.ty().default_value(), 1);
+        let source = Column::concat(column.ty(), &[column.clone(), zero]);
+        let source = source.expect("both are of the column's type");
+        let rows = pairs.iter().map(|(_, row)| row.unwrap_or(column.len()));
+        let taken = columns.iter().any(|(other, _)| other == name);
+        let name = if taken { format!("{name}_2").into() } else { Arc::clone(name) };
+        columns.push((name, source.gather(rows)));
+    }
+    made(columns)
+}

@@ -1,0 +1,175 @@
+//! Rows put together by what a column holds.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_base::{Column, Type};
+use millstream_kernel::settings::SettingError;
+use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::combine::hash;
+use super::rows::{number, whole};
+use super::{column, made, on_table, table, table_at, tables, text_at};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(group());
+    registry.register(unique());
+}
+
+/// What is computed of the rows of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Summary {
+    Sum,
+    Mean,
+    Minimum,
+    Maximum,
+    First,
+    Last,
+    Count,
+}
+
+impl Summary {
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "sum" => Self::Sum,
+            "mean" => Self::Mean,
+            "minimum" => Self::Minimum,
+            "maximum" => Self::Maximum,
+            "first" => Self::First,
+            "last" => Self::Last,
+            "count" => Self::Count,
+            _ => return None,
+        })
+    }
+}
+
+fn group() -> NodeDef {
+    on_table("table.group", "One row for each value that a column holds")
+        .details(
+            "In the order in which the values come first; values are the same if their bits are. Behind the \
+             column `by` there is one for each entry of `columns`, called `NAME_HOW`: sums of whole \
+             numbers and of booleans are `i64` and wrap, other sums and means `f64`, folded from the first \
+             row to the last; minimum and maximum pass over NaN and are NaN if there is nothing else; count \
+             is `i32`.",
+        )
+        .setting(
+            "columns",
+            SettingKind::Texts,
+            Some(SettingValue::Texts(vec![])),
+            "names of the columns that are summed up",
+        )
+        .setting(
+            "how",
+            SettingKind::Texts,
+            Some(SettingValue::Texts(vec!["sum".into()])),
+            "sum, mean, minimum, maximum, first, last or count: one for all or one for each",
+        )
+        .input("by", Type::STRING, "name of the column")
+        .or(Default::Zero)
+        .output("value", table(), "")
+        .kernel(|parts| {
+            let names: Vec<Arc<str>> = parts.settings.texts("columns").to_vec();
+            let how = parts.settings.texts("how");
+            if how.len() != 1 && how.len() != names.len() {
+                let message = format!("{} ways for {} columns", how.len(), names.len());
+                return Err(SettingError::refused("how", message));
+            }
+            let summary = |(i, name): (usize, Arc<str>)| {
+                let how = &how[if how.len() == 1 { 0 } else { i }];
+                let summary = Summary::of(how);
+                let refused = || SettingError::refused("how", format!("`{how}` is no way to sum up"));
+                let called = format!("{name}_{how}").into();
+                Ok((name, called, summary.ok_or_else(refused)?))
+            };
+            let all: Vec<(Arc<str>, Arc<str>, Summary)> =
+                names.into_iter().enumerate().map(summary).collect::<Result<_, SettingError>>()?;
+            Ok(tables(move |call, i| {
+                let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
+                let keys = column(&table, &by)?;
+                let groups = groups(keys);
+                let first = groups.iter().map(|rows| rows[0]).collect::<Vec<_>>();
+                let mut columns = vec![(by, keys.gather(first.iter().copied()))];
+                for (name, called, how) in &all {
+                    let column = column(&table, name)?;
+                    let summed = summed(column, &groups, *how).ok_or_else(|| {
+                        format!("the column `{name}` holds {}, which is no number", column.ty())
+                    })?;
+                    columns.push((Arc::clone(called), summed));
+                }
+                made(columns)
+            }))
+        })
+}
+
+/// The rows of each value, in the order of the first ones.
+fn groups(keys: &Column) -> Vec<Vec<usize>> {
+    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for row in 0..keys.len() {
+        // Groups of one hash may still hold different values.
+        let of_hash = known.entry(hash(keys, row)).or_default();
+        match of_hash.iter().find(|group| keys.same_at(groups[**group][0], keys, row)) {
+            Some(group) => groups[*group].push(row),
+            None => {
+                of_hash.push(groups.len());
+                groups.push(vec![row]);
+            }
+        }
+    }
+    groups
+}
+
+/// A value for each group; `None` if the column holds no numbers and needs to.
+fn summed(column: &Column, groups: &[Vec<usize>], how: Summary) -> Option<Column> {
+    let is_number = column.ty().lanes().is_some_and(|(_, n)| n == 1);
+    let is_whole = [Type::BOOL, Type::I32, Type::I64].contains(&column.ty());
+    let extreme = |wanted: Ordering| {
+        let better = |row: usize, best: usize| {
+            if is_whole {
+                return whole(column, row).cmp(&whole(column, best)) == wanted;
+            }
+            let (x, old) = (number(column, row), number(column, best));
+            x.partial_cmp(&old) == Some(wanted) || (old.is_nan() && !x.is_nan())
+        };
+        let pick = |best, row| if better(row, best) { row } else { best };
+        let of = |rows: &Vec<usize>| rows.iter().copied().reduce(pick).expect("a group has a row");
+        column.gather(groups.iter().map(of))
+    };
+    match how {
+        Summary::Count => Some(groups.iter().map(|rows| rows.len() as i32).collect()),
+        Summary::First => Some(column.gather(groups.iter().map(|rows| rows[0]))),
+        Summary::Last => Some(column.gather(groups.iter().map(|rows| rows[rows.len() - 1]))),
+        _ if !is_number => None,
+        Summary::Sum if is_whole => {
+            let sum = |rows: &Vec<usize>| {
+                rows.iter().fold(0_i64, |sum, row| sum.wrapping_add(whole(column, *row)))
+            };
+            Some(groups.iter().map(sum).collect())
+        }
+        Summary::Sum | Summary::Mean => {
+            let sum = |rows: &Vec<usize>| {
+                let sum: f64 = rows.iter().map(|row| number(column, *row)).sum();
+                if how == Summary::Mean { sum / rows.len() as f64 } else { sum }
+            };
+            Some(groups.iter().map(sum).collect())
+        }
+        Summary::Minimum => Some(extreme(Ordering::Less)),
+        Summary::Maximum => Some(extreme(Ordering::Greater)),
+    }
+}
+
+fn unique() -> NodeDef {
+    on_table("table.unique", "The first row of each value that a column holds")
+        .details("In the order of the table; values are the same if their bits are.")
+        .input("by", Type::STRING, "name of the column")
+        .or(Default::Zero)
+        .output("value", table(), "")
+        .kernel(|_| {
+            Ok(tables(|call, i| {
+                let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
+                let groups = groups(column(&table, &by)?);
+                Ok(table.gather(&groups.iter().map(|rows| rows[0]).collect::<Vec<_>>()))
+            }))
+        })
+}

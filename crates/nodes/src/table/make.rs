@@ -1,0 +1,251 @@
+//! Tables from lists, and lists from tables.
+
+use std::sync::Arc;
+
+use millstream_base::{Column, Type};
+use millstream_kernel::settings::SettingError;
+use millstream_kernel::signature::{Default, Generic, OutputSocket, Signature, Socket};
+use millstream_kernel::{
+    Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, Settings, SocketType,
+};
+
+use super::{column, list_of, made, on_table, table, table_at, tables, text_at};
+use crate::cells::{Cells, ListCells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(make());
+    registry.register(with_column());
+    registry.register(read_column());
+    registry.register(names());
+    registry.register(count());
+    registry.register(has());
+}
+
+/// Names of the generics; as many columns can be made at once.
+const GENERICS: [&str; 16] = [
+    "T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "T10", "T11", "T12", "T13", "T14",
+    "T15",
+];
+
+fn make() -> NodeDef {
+    NodeDef::new("table.make", "A table of lists")
+        .details("The lists must be of one length, or it fails. For more columns see `table.set`.")
+        .setting(
+            "names",
+            SettingKind::Texts,
+            Some(SettingValue::Texts(vec!["a".into()])),
+            "names of the columns, at most 16; for each there is an input `column_0`, `column_1`, ...",
+        )
+        .sockets_by_settings(signature)
+        .kernel(|parts| {
+            let names: Vec<Arc<str>> = parts.settings.texts("names").to_vec();
+            Ok(tables(move |call, i| {
+                let of = |(k, name): (usize, &Arc<str>)| (Arc::clone(name), call.lists(k).list(i));
+                made(names.iter().enumerate().map(of).collect())
+            }))
+        })
+}
+
+fn signature(settings: &Settings) -> Result<Signature, SettingError> {
+    let names = settings.texts("names");
+    let n = names.len();
+    if n > GENERICS.len() {
+        let message = format!("{n} columns are too many at once, {} go", GENERICS.len());
+        return Err(SettingError::refused("names", message));
+    }
+    if let Some(name) = (0..n).find(|i| names[..*i].contains(&names[*i])).map(|i| &names[i]) {
+        return Err(SettingError::refused("names", format!("two columns are called `{name}`")));
+    }
+    let input = |(i, name): (usize, &Arc<str>)| Socket {
+        name: format!("column_{i}").into(),
+        ty: SocketType::ListOf(i as u8),
+        default: Default::Zero,
+        multiple: false,
+        mutable: false,
+        scope: vec![],
+        about: format!("the column `{name}`").into(),
+    };
+    Ok(Signature {
+        generics: GENERICS[..n].iter().map(|name| Generic { name, among: Among::Any }).collect(),
+        inputs: names.iter().enumerate().map(input).collect(),
+        outputs: vec![OutputSocket {
+            name: "value".into(),
+            ty: SocketType::Exact(table()),
+            about: "".into(),
+        }],
+    })
+}
+
+fn with_column() -> NodeDef {
+    on_table("table.set", "A table with another column")
+        .details(
+            "It replaces the column of that name, or comes behind all. It must be as long as the others.",
+        )
+        .generic("T", Among::Any)
+        .input("name", Type::STRING, "name of the column")
+        .or(Default::Zero)
+        .input("list", SocketType::ListOf(0), "what is in it")
+        .output("value", table(), "")
+        .kernel(|_| {
+            Ok(tables(|call, i| {
+                let (name, list) = (text_at(call, 1, i), call.lists(2).list(i));
+                let mut columns = table_at(call, 0, i).columns().to_vec();
+                match columns.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, column)) => *column = list,
+                    None => columns.push((name, list)),
+                }
+                made(columns)
+            }))
+        })
+}
+
+fn read_column() -> NodeDef {
+    on_table("table.column", "A column of a table as a list")
+        .details(
+            "Whole numbers and true and false are read as floats too, and each type as a wider one of its \
+             kind; `f64` is read as `f32` with a rounding. Anything else must have the type it is read as.",
+        )
+        .setting(
+            "type",
+            SettingKind::Type,
+            Some(SettingValue::Type(Type::F64)),
+            "the type of its values",
+        )
+        .sockets_by_settings(|settings| {
+            let ty = settings.ty("type").and_then(Type::list);
+            let ty = ty.ok_or_else(|| SettingError::refused("type", "there are no lists of it"))?;
+            let socket = |name: &'static str, ty, about: &'static str| Socket {
+                name: name.into(),
+                ty: SocketType::Exact(ty),
+                default: Default::Zero,
+                multiple: false,
+                mutable: false,
+                scope: vec![],
+                about: about.into(),
+            };
+            Ok(Signature {
+                generics: vec![],
+                inputs: vec![socket("table", table(), ""), socket("name", Type::STRING, "of the column")],
+                outputs: vec![OutputSocket {
+                    name: "value".into(),
+                    ty: SocketType::Exact(ty),
+                    about: "an item for each row".into(),
+                }],
+            })
+        })
+        .kernel(|parts| {
+            let ty = parts.settings.ty("type").expect("the sockets were made of it");
+            Ok(function(move |call| columns(call, ty)))
+        })
+}
+
+fn columns(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
+    // The columns of all elements stand one behind the other, and each element takes its part.
+    let mut found: Vec<Column> = Vec::new();
+    let mut starts = vec![0; call.extent()];
+    let mut lengths = vec![0; call.extent()];
+    let mut n = 0;
+    for i in call.mask() {
+        let (table, name) = (table_at(call, 0, i), text_at(call, 1, i));
+        let read = column(&table, &name).and_then(|column| {
+            as_type(column, ty)
+                .ok_or_else(|| format!("the column `{name}` holds {}, not {ty}", column.ty()))
+        });
+        let read = read.map_err(|message| Failure::at(i, message))?;
+        (starts[i], lengths[i]) = (n, read.len());
+        n += read.len();
+        found.push(read);
+        if crate::cells::is_uniform(call) {
+            break;
+        }
+    }
+    let source = Column::concat(ty, &found).expect("all are of the type");
+    let mut cells = ListCells::new(call);
+    cells.fill(
+        call,
+        |i| lengths[i],
+        |i, positions| {
+            positions.extend(starts[i]..starts[i] + lengths[i]);
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &source)
+}
+
+/// A column in another type of numbers, where that loses nothing but precision.
+fn as_type(column: &Column, ty: Type) -> Option<Column> {
+    let from = column.ty();
+    if from == ty {
+        return Some(column.clone());
+    }
+    let widens = [Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64];
+    let rank = |ty: Type| widens.iter().position(|other| *other == ty);
+    let (a, b) = (rank(from)?, rank(ty)?);
+    if a > b && (from, ty) != (Type::F64, Type::F32) {
+        return None;
+    }
+    let number = |i: usize| super::rows::number(column, i);
+    let whole = |i: usize| super::rows::whole(column, i);
+    let n = column.len();
+    Some(if ty == Type::F64 {
+        (0..n).map(number).collect()
+    } else if ty == Type::F32 {
+        (0..n).map(|i| number(i) as f32).collect()
+    } else if ty == Type::I64 {
+        (0..n).map(whole).collect()
+    } else {
+        (0..n).map(|i| whole(i) as i32).collect()
+    })
+}
+
+fn names() -> NodeDef {
+    on_table("table.names", "The names of the columns of a table")
+        .output("value", list_of(Type::STRING), "in order")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = ListCells::<Arc<str>>::new(call);
+                cells.fill(
+                    call,
+                    |i| table_at(call, 0, i).columns().len(),
+                    |i, names| {
+                        let table = table_at(call, 0, i);
+                        names.extend(table.columns().iter().map(|(name, _)| Arc::clone(name)));
+                        Ok(())
+                    },
+                )?;
+                cells.put(call)
+            }))
+        })
+}
+
+fn count() -> NodeDef {
+    on_table("table.count", "How many rows a table has")
+        .output("value", Type::I32, "0 without columns")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::<i32>::new(call);
+                cells.fill(call, |i| {
+                    Ok(i32::try_from(table_at(call, 0, i).n_rows()).unwrap_or(i32::MAX))
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+fn has() -> NodeDef {
+    on_table("table.has", "Whether a table has a column")
+        .input("name", Type::STRING, "name of the column")
+        .or(Default::Zero)
+        .output("value", Type::BOOL, "")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::<bool>::new(call);
+                cells.fill(call, |i| {
+                    Ok(table_at(call, 0, i).column(&text_at(call, 1, i)).is_some())
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}

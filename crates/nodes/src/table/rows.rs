@@ -1,0 +1,207 @@
+//! Tables with other rows or fewer columns.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use millstream_base::{Column, Type, Value};
+use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::{column, list_of, made, on_table, table, table_at, tables, text_at};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(filter());
+    registry.register(slice());
+    registry.register(pick());
+    registry.register(sort());
+    registry.register(select());
+    registry.register(drop());
+    registry.register(rename());
+}
+
+fn filter() -> NodeDef {
+    on_table("table.filter", "The rows of a table that are kept")
+        .input("keep", list_of(Type::BOOL), "for each row whether it is kept")
+        .or(Default::Zero)
+        .output("value", table(), "")
+        .kernel(|_| {
+            Ok(tables(|call, i| {
+                let (table, keep) = (table_at(call, 0, i), call.lists(1).list(i));
+                let keep = keep.as_slice::<bool>().expect("the socket takes lists of booleans");
+                if keep.len() != table.n_rows() {
+                    let (n, rows) = (keep.len(), table.n_rows());
+                    return Err(format!("`keep` has {n} items for {rows} rows"));
+                }
+                let rows: Vec<usize> = (0..keep.len()).filter(|row| keep[*row]).collect();
+                Ok(table.gather(&rows))
+            }))
+        })
+}
+
+fn slice() -> NodeDef {
+    on_table("table.slice", "Some rows of a table, one behind the other")
+        .details(
+            "The rows numbered from `start` up to but not including `start + count`, as far as the table \
+             has them.",
+        )
+        .input("start", Type::I32, "number of the first row, from 0")
+        .or_number(0.0)
+        .input("count", Type::I32, "number of rows")
+        .or_number(10.0)
+        .output("value", table(), "")
+        .kernel(|_| {
+            Ok(tables(|call, i| {
+                let table = table_at(call, 0, i);
+                let start = i64::from(call.input::<i32>(1).get(i));
+                let end = start + i64::from(call.input::<i32>(2).get(i)).max(0);
+                let within = |row: i64| row.clamp(0, table.n_rows() as i64) as usize;
+                Ok(table.gather(&(within(start)..within(end)).collect::<Vec<_>>()))
+            }))
+        })
+}
+
+fn pick() -> NodeDef {
+    on_table("table.pick", "Rows of a table by number")
+        .details("In the order of the numbers, which may repeat; one that is no row fails.")
+        .input("rows", list_of(Type::I32), "numbers of rows, from 0")
+        .or(Default::Zero)
+        .output("value", table(), "")
+        .kernel(|_| {
+            Ok(tables(|call, i| {
+                let (table, rows) = (table_at(call, 0, i), call.lists(1).list(i));
+                let rows = rows.as_slice::<i32>().expect("the socket takes lists of integers");
+                let row = |row: &i32| {
+                    let found = usize::try_from(*row).ok().filter(|row| *row < table.n_rows());
+                    found.ok_or_else(|| format!("there is no row {row} of {}", table.n_rows()))
+                };
+                Ok(table.gather(&rows.iter().map(row).collect::<Result<Vec<_>, _>>()?))
+            }))
+        })
+}
+
+fn sort() -> NodeDef {
+    on_table("table.sort", "A table in the order of a column")
+        .details(
+            "False comes before true, texts are ordered by the numbers of their characters, NaNs come last \
+             in either direction. Equal rows stay in their order.",
+        )
+        .setting(
+            "descending",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "the greatest comes first",
+        )
+        .input("by", Type::STRING, "name of the column")
+        .or(Default::Zero)
+        .output("value", table(), "")
+        .kernel(|parts| {
+            let descending = parts.settings.flag("descending");
+            Ok(tables(move |call, i| {
+                let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
+                let column = column(&table, &by)?;
+                let mut rows: Vec<usize> = (0..table.n_rows()).collect();
+                let order = order_of(column)
+                    .ok_or_else(|| format!("the column `{by}` holds {}, which has no order", column.ty()))?;
+                rows.sort_by(|a, b| order(*a, *b, descending));
+                Ok(table.gather(&rows))
+            }))
+        })
+}
+
+/// Says which of two rows comes first.
+type Order<'c> = Box<dyn Fn(usize, usize, bool) -> Ordering + 'c>;
+
+/// Which of two rows comes first, by a column; the last argument puts the greatest first.
+fn order_of(column: &Column) -> Option<Order<'_>> {
+    let turned = |order: Ordering, down: bool| if down { order.reverse() } else { order };
+    if let Some(texts) = column.as_slice::<Arc<str>>() {
+        return Some(Box::new(move |a, b, down| turned(texts[a].cmp(&texts[b]), down)));
+    }
+    if let Some(numbers) = column.as_slice::<i64>() {
+        return Some(Box::new(move |a, b, down| turned(numbers[a].cmp(&numbers[b]), down)));
+    }
+    column.ty().lanes().filter(|(_, n)| *n == 1)?;
+    let numbers: Vec<f64> = (0..column.len()).map(|i| number(column, i)).collect();
+    Some(Box::new(move |a, b, down| match numbers[a].partial_cmp(&numbers[b]) {
+        Some(order) => turned(order, down),
+        None => numbers[a].is_nan().cmp(&numbers[b].is_nan()),
+    }))
+}
+
+/// A number as a float; NaN for what is none.
+pub(super) fn number(column: &Column, i: usize) -> f64 {
+    match column.get(i) {
+        Value::Bool(x) => f64::from(u8::from(x)),
+        Value::I32(x) => f64::from(x),
+        Value::I64(x) => x as f64,
+        Value::F32(x) => f64::from(x),
+        Value::F64(x) => x,
+        _ => f64::NAN,
+    }
+}
+
+/// A whole number, or true and false as 1 and 0.
+pub(super) fn whole(column: &Column, i: usize) -> i64 {
+    match column.get(i) {
+        Value::Bool(x) => i64::from(x),
+        Value::I32(x) => i64::from(x),
+        Value::I64(x) => x,
+        _ => 0,
+    }
+}
+
+fn select() -> NodeDef {
+    on_table("table.select", "Some columns of a table")
+        .input(
+            "names",
+            list_of(Type::STRING),
+            "names of the columns, in the order they are to have",
+        )
+        .or(Default::Zero)
+        .output("value", table(), "")
+        .kernel(|_| {
+            Ok(tables(|call, i| {
+                let (table, names) = (table_at(call, 0, i), call.lists(1).list(i));
+                let names = names.as_slice::<Arc<str>>().expect("the socket takes lists of texts");
+                let of = |name: &Arc<str>| Ok((Arc::clone(name), column(&table, name)?.clone()));
+                made(names.iter().map(of).collect::<Result<_, String>>()?)
+            }))
+        })
+}
+
+fn drop() -> NodeDef {
+    on_table("table.drop", "A table without a column")
+        .input("name", Type::STRING, "name of the column, which must be there")
+        .or(Default::Zero)
+        .output("value", table(), "")
+        .kernel(|_| {
+            Ok(tables(|call, i| {
+                let (table, name) = (table_at(call, 0, i), text_at(call, 1, i));
+                column(&table, &name)?;
+                let mut columns = table.columns().to_vec();
+                columns.retain(|(known, _)| *known != name);
+                made(columns)
+            }))
+        })
+}
+
+fn rename() -> NodeDef {
+    on_table("table.rename", "A table with a column called otherwise")
+        .input("from", Type::STRING, "name of the column, which must be there")
+        .or(Default::Zero)
+        .input("to", Type::STRING, "its new name")
+        .or(Default::Zero)
+        .output("value", table(), "")
+        .kernel(|_| {
+            Ok(tables(|call, i| {
+                let (table, from) = (table_at(call, 0, i), text_at(call, 1, i));
+                column(&table, &from)?;
+                let mut columns = table.columns().to_vec();
+                for (name, _) in &mut columns {
+                    if *name == from {
+                        *name = text_at(call, 2, i);
+                    }
+                }
+                made(columns)
+            }))
+        })
+}
