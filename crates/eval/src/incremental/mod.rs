@@ -118,7 +118,7 @@ impl Incremental {
     ) -> Result<Answer, EvalError> {
         if !self.without_live_graph && Numbers::fits(bound) {
             if let Live::Unknown = values.live {
-                values.live = match Numbers::new(plan, bound) {
+                values.live = match Numbers::new(plan) {
                     Some(numbers) => Live::Graph(Box::new(numbers)),
                     None => Live::Impossible,
                 };

@@ -25,6 +25,7 @@ mod edit;
 mod held;
 mod node;
 mod order;
+mod program;
 mod push;
 mod special;
 #[cfg(test)]
@@ -49,6 +50,7 @@ use special::Special;
 use users::UserLists;
 
 pub use edit::LiveError;
+pub use program::{LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
 pub(crate) use untyped::NodeNumber;
 

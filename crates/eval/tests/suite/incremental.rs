@@ -206,3 +206,23 @@ fn a_larger_demand_computes_the_rest() {
     assert_eq!(elements(8), 2);
     assert_eq!(elements(10), 2);
 }
+
+#[test]
+fn a_live_program_is_set_and_read_by_handles() {
+    use millstream_base::Feature;
+    use millstream_eval::live::LiveProgram;
+    let mut program = LiveProgram::new(&plan(SHIFTED)).expect("it is all numbers");
+    let x = program.input::<f64>("x").expect("it is read");
+    assert!(program.input::<f32>("x").is_none() && program.input::<f64>("y").is_none());
+    let time = program.feature::<f64>(&Feature::Time).expect("it is read");
+    let name = plan(SHIFTED).outputs[0].name.to_string();
+    let out = program.output::<f64>(&name).expect("it is there");
+    let graph = program.graph();
+    graph.set(x, 2.0);
+    graph.set(time, 3.5);
+    let expected = Request::new().time(3.5).set("x", 2.0);
+    let expected = Lazy.evaluate(&plan(SHIFTED), &expected).expect("it fits");
+    assert_eq!(Some(graph.get(out)), expected.value::<f64>(&name));
+    let refused = LiveProgram::new(&plan(SORTED)).expect_err("lists are no numbers");
+    assert!(refused.to_string().contains("number"), "{refused}");
+}

@@ -1,0 +1,229 @@
+//! Plans of single numbers as live graphs.
+//!
+//! A step of one operation becomes a node of that operation, a longer form a node that runs it, a
+//! choice a switch; inputs and features of the request become sources.
+
+use std::sync::Arc;
+
+use millstream_base::feature::Aspect;
+use millstream_base::id::SideTable;
+use millstream_base::{Feature, Lane, NodePath, Type, Value};
+use millstream_ir::InputId;
+use millstream_ir::plan::{Plan, Step, StepId, StepOp};
+use millstream_kernel::form::LaneValue;
+use millstream_kernel::{Class, Data, Instance, Kernel};
+use rustc_hash::FxHashMap;
+
+use super::{Handle, LiveGraph, NodeNumber};
+use crate::lazy::operation_of;
+
+/// A plan as a live graph, with handles for its inputs, features and outputs.
+///
+/// Its graph is kept up to date by [`LiveGraph`]'s rules; the plan is not needed any more.
+pub struct LiveProgram {
+    graph: LiveGraph,
+    /// The node of each step.
+    nodes: SideTable<StepId, Option<NodeNumber>>,
+    /// The source of each input that is read.
+    inputs: SideTable<InputId, Option<NodeNumber>>,
+    /// The source of each need that is read, by its bit.
+    features: Vec<Option<NodeNumber>>,
+    names: FxHashMap<Name, (NodeNumber, Lane)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Name {
+    Input(Arc<str>),
+    Output(Arc<str>),
+    Feature(Feature),
+}
+
+/// Why a plan cannot be a live graph.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("{path}: {what}")]
+#[diagnostic(code(live::not_numbers), help("evaluate it with `Incremental`, which takes any plan"))]
+pub struct NotNumbers {
+    /// The node.
+    pub path: NodePath,
+    /// What it has that a live graph has not.
+    pub what: &'static str,
+}
+
+/// The lane of a type of numbers.
+fn lane(ty: Type) -> Option<Lane> {
+    ty.lanes().filter(|(_, n)| *n == 1).map(|(lane, _)| lane)
+}
+
+/// The bits of a single number.
+pub(crate) fn number_bits(data: &Data) -> Option<u64> {
+    match data {
+        Data::One(value) => lane(value.ty()).and_then(|_| value.lane(0)),
+        Data::Many(_) => None,
+    }
+}
+
+const NOT_A_NUMBER: &str = "its value is not a single number";
+
+impl LiveProgram {
+    /// The plan as a live graph. Inputs have their defaults, those without one and features are 0.
+    ///
+    /// # Errors
+    /// If a step computes something else than single numbers in the context of the request.
+    pub fn new(plan: &Plan) -> Result<Self, NotNumbers> {
+        let mut live = Self {
+            graph: LiveGraph::new(),
+            nodes: SideTable::for_arena(&plan.steps, None),
+            inputs: SideTable::for_arena(&plan.inputs, None),
+            features: vec![None; plan.needs.len()],
+            names: FxHashMap::default(),
+        };
+        for (id, step) in plan.steps.iter() {
+            let node = live
+                .add(plan, step)
+                .map_err(|what| NotNumbers { path: plan.paths.get(step.path), what })?;
+            live.nodes[id] = Some(node);
+        }
+        for output in &plan.outputs {
+            if let (Some(node), Some(lane)) = (live.nodes[output.source.step], lane(output.ty)) {
+                live.names.insert(Name::Output(Arc::clone(&output.name)), (node, lane));
+            }
+        }
+        Ok(live)
+    }
+
+    fn add(&mut self, plan: &Plan, step: &Step) -> Result<NodeNumber, &'static str> {
+        match step.op {
+            StepOp::Const(constant) => {
+                let data = &plan.constants[constant];
+                self.source(data).ok_or(NOT_A_NUMBER)
+            }
+            StepOp::Input(id) => {
+                let input = &plan.inputs[id];
+                let value = input.default.clone().unwrap_or_else(|| input.ty.default_value());
+                let node = self.source(&Data::One(value)).ok_or(NOT_A_NUMBER)?;
+                let lane = lane(input.ty).ok_or(NOT_A_NUMBER)?;
+                self.inputs[id] = Some(node);
+                self.names.insert(Name::Input(Arc::clone(&input.name)), (node, lane));
+                Ok(node)
+            }
+            StepOp::Call(instance) => self.call(plan, step, &plan.instances[instance]),
+        }
+    }
+
+    fn source(&mut self, data: &Data) -> Option<NodeNumber> {
+        Some(self.graph.source_of(lane(data.ty())?, number_bits(data)?))
+    }
+
+    fn call(
+        &mut self,
+        plan: &Plan,
+        step: &Step,
+        instance: &Instance,
+    ) -> Result<NodeNumber, &'static str> {
+        let [output] = &instance.outputs[..] else { return Err("it has several outputs") };
+        if instance.has_scopes() {
+            return Err("it changes the context of an input");
+        }
+        if instance.class >= Class::Stateful {
+            return Err("it keeps state or reads a device");
+        }
+        let to = lane(output.ty).ok_or(NOT_A_NUMBER)?;
+        let links = plan.inputs_of(step).iter();
+        let inputs: Option<Vec<NodeNumber>> = links.map(|link| self.nodes[link.step]).collect();
+        let inputs = inputs.ok_or(NOT_A_NUMBER)?;
+        match &instance.kernel {
+            Kernel::Form(form) => Ok(match operation_of(instance) {
+                Some((op, of, to, operands)) => {
+                    let operands: Vec<NodeNumber> =
+                        operands.iter().map(|i| inputs[*i as usize]).collect();
+                    self.graph.operation_of(op, of, to, &operands)
+                }
+                None => self.graph.form(form, &inputs, to),
+            }),
+            Kernel::Choose => {
+                let by_number = instance.inputs[0].ty == Type::I32;
+                Ok(self.graph.choice_of(inputs[0], by_number, &inputs[1..], to))
+            }
+            Kernel::Read { feature, level: 0, aspect: Aspect::Value } => {
+                let (feature, aspect) = (feature.clone(), Aspect::Value);
+                let need = millstream_base::feature::Need { feature, level: 0, aspect };
+                let bit = plan.needs.find(&need).expect("what a step reads is a need of the plan");
+                if let Some(known) = self.features[bit as usize] {
+                    return Ok(known);
+                }
+                let data = Data::One(need.feature.ty().default_value());
+                let node = self.source(&data).ok_or(NOT_A_NUMBER)?;
+                self.features[bit as usize] = Some(node);
+                self.names.insert(Name::Feature(need.feature), (node, to));
+                Ok(node)
+            }
+            Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
+            Kernel::Function(_) => Err("it is a function over columns"),
+            Kernel::Pass => Err("it changes the context of an input"),
+        }
+    }
+
+    /// The graph, to set, read, observe and subscribe.
+    pub fn graph(&mut self) -> &mut LiveGraph {
+        &mut self.graph
+    }
+
+    /// The handle of an input, if it is read and a `T`.
+    pub fn input<T: LaneValue>(&self, name: &str) -> Option<Handle<T>> {
+        self.handle(&Name::Input(name.into()))
+    }
+
+    /// The handle of an output, if it is a `T`.
+    pub fn output<T: LaneValue>(&self, name: &str) -> Option<Handle<T>> {
+        self.handle(&Name::Output(name.into()))
+    }
+
+    /// The handle of a feature that the graph reads, such as the time, if it is a `T`.
+    pub fn feature<T: LaneValue>(&self, feature: &Feature) -> Option<Handle<T>> {
+        self.handle(&Name::Feature(feature.clone()))
+    }
+
+    fn handle<T: LaneValue>(&self, name: &Name) -> Option<Handle<T>> {
+        let (node, lane) = self.names.get(name)?;
+        (*lane == T::LANE).then(|| Handle::new(node.index() as u32))
+    }
+
+    /// The node of a step.
+    pub(crate) fn node(&self, step: StepId) -> NodeNumber {
+        self.nodes[step].expect("each step has a node")
+    }
+
+    /// Sets inputs and features by their positions in the plan.
+    pub(crate) fn set_all<'d>(
+        &mut self,
+        inputs: impl Iterator<Item = &'d Data>,
+        features: impl Iterator<Item = Option<&'d Data>>,
+    ) {
+        let features = self.features.iter().zip(features);
+        let features = features.filter_map(|(node, data)| Some(((*node)?, data?)));
+        let inputs = self.inputs.as_slice().iter().zip(inputs);
+        let inputs = inputs.filter_map(|(node, data)| Some(((*node)?, data)));
+        for (node, data) in inputs.chain(features) {
+            if let Some(bits) = number_bits(data) {
+                self.graph.set_number(node, bits);
+            }
+        }
+    }
+
+    /// The value of an output that is observed and settled.
+    pub(crate) fn value(&self, step: StepId, ty: Type) -> Value {
+        let bits = self.graph.number(self.node(step));
+        Value::from_lanes(ty, &[bits]).expect("outputs are numbers")
+    }
+
+    /// The graph, to look at.
+    pub(crate) fn graph_ref(&self) -> &LiveGraph {
+        &self.graph
+    }
+}
+
+impl std::fmt::Debug for LiveProgram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LiveProgram").field("nodes", &self.graph.len()).finish_non_exhaustive()
+    }
+}
