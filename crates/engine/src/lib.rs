@@ -44,7 +44,15 @@ pub use millstream_base::{
     Vec2, Vec3, Vec4, value_type,
 };
 pub use millstream_document::Document;
-pub use millstream_eval::{Chunked, Lazy};
+pub use millstream_eval::{Chunked, Incremental, Lazy, List};
+
+/// Graphs of single numbers that are kept up to date.
+pub mod live {
+    pub use millstream_eval::live::{
+        CallbackPanic, Handle, LiveError, LiveGraph, LiveProgram, NotNumbers, Propagation, Selector,
+    };
+    pub use millstream_kernel::form::{LaneValue, Op};
+}
 pub use millstream_ir::answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use millstream_ir::request::{Given, LogDetail, Request, RequestAxis, RequestError};
 pub use millstream_ir::{Graph, Plan};

@@ -6,6 +6,7 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
 use millstream_document::Document;
 use millstream_eval::Lazy;
+use millstream_eval::live::{LiveProgram, NotNumbers};
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request};
 
 /// A compiled document. Programs are immutable; several threads may run one at the same time.
@@ -42,6 +43,38 @@ impl Program {
         request: &Request,
     ) -> Result<Answer, EvalError> {
         evaluator.evaluate(&self.plan, request)
+    }
+
+    /// The program as a live graph, for programs of single numbers that are set and read many times
+    /// a second: through a handle, setting a value and reading what did not change takes
+    /// nanoseconds, and what runs is what has changed.
+    ///
+    /// ```
+    /// use millstream::Engine;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let engine = Engine::new();
+    /// let program = engine.load(
+    ///     br#"{"millstream": 1, "inputs": {"x": {"type": "f32", "default": 4}},
+    ///         "outputs": {"root": {"type": "f32", "from": "root.value"}},
+    ///         "nodes": {"root": {"type": "math.sqrt", "in": {"x": {"input": "x"}}}}}"#,
+    /// )?;
+    /// let mut live = program.live()?;
+    /// let x = live.input::<f32>("x").expect("it is an input");
+    /// let root = live.output::<f32>("root").expect("it is an output");
+    /// let graph = live.graph();
+    /// graph.observe(root);
+    /// assert_eq!(graph.get(root), 2.0);
+    /// graph.set(x, 9.0);
+    /// assert_eq!(graph.get(root), 3.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If a node computes something else than single numbers.
+    pub fn live(&self) -> Result<LiveProgram, NotNumbers> {
+        LiveProgram::new(&self.plan)
     }
 
     /// The document.

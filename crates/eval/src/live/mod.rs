@@ -49,6 +49,7 @@ use push::Subscription;
 use special::Special;
 use users::UserLists;
 
+pub use build::Selector;
 pub use edit::LiveError;
 pub use program::{LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
