@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use millstream_base::id::{Id, SideTable};
 use millstream_base::same::Same;
-use millstream_base::{Mask, Type, Value};
+use millstream_base::{Lane, Mask, Type, Value};
 use millstream_ir::plan::StepId;
 use millstream_ir::request::RequestAxis;
 use millstream_ir::{InputId, Plan};
@@ -79,9 +79,74 @@ impl Shelf {
     }
 }
 
+/// When a value that was computed again counts as changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Equality {
+    /// If its bits differ; all NaNs are one value.
+    #[default]
+    Exact,
+    /// If it is not the same allocation; of small values if the bits differ. For types whose
+    /// comparison would cost more than what depends on them.
+    ByHandle,
+    /// If a lane differs by more than this from the value that was last passed on. Until then what
+    /// depends on it sees that value.
+    Within(f64),
+}
+
+impl Equality {
+    /// Whether a value counts as that which was last passed on.
+    fn holds(self, old: &Value, new: &Value) -> bool {
+        match self {
+            Self::Exact => old.same(new),
+            Self::ByHandle => old.is_same_handle(new),
+            Self::Within(tolerance) => {
+                let lanes = old.ty().lanes().filter(|_| old.ty() == new.ty());
+                let Some((lane, n)) = lanes else { return old.same(new) };
+                let number = |value: &Value, i| {
+                    let bits = value.lane(i)?;
+                    match lane {
+                        Lane::F32 => Some(f64::from(f32::from_bits(bits as u32))),
+                        Lane::F64 => Some(f64::from_bits(bits)),
+                        Lane::I32 => Some(f64::from(bits as i32)),
+                        Lane::I64 => Some(bits as i64 as f64),
+                        Lane::Bool => None,
+                    }
+                };
+                old.same(new)
+                    || (0..n as usize).all(|i| match (number(old, i), number(new, i)) {
+                        (Some(a), Some(b)) => (a - b).abs() <= tolerance,
+                        _ => false,
+                    })
+            }
+        }
+    }
+
+    /// The same for data with the same axes; `done` are the cells that were computed before.
+    pub(crate) fn of_data(self, old: &Data, new: &Data, done: Option<&Mask>) -> bool {
+        match (old, new) {
+            (Data::One(old), Data::One(new)) => self.holds(old, new),
+            (Data::Many(old), Data::Many(new)) => match (self, done) {
+                (Self::Exact, None) => old.same(new),
+                (Self::ByHandle, _) => old.is_same_buffer(new),
+                (Self::Exact | Self::Within(_), _) => {
+                    let all = Mask::full(old.len());
+                    let mut equal = old.len() == new.len();
+                    done.unwrap_or(&all).for_each(|cell| {
+                        equal = equal && self.holds(&old.get(cell), &new.get(cell));
+                    });
+                    equal
+                }
+            },
+            (Data::One(_), Data::Many(_)) | (Data::Many(_), Data::One(_)) => false,
+        }
+    }
+}
+
 /// What is kept for a plan.
 #[derive(Debug)]
 pub(crate) struct Memo {
+    /// When values of these types count as changed, if not exactly.
+    equality: FxHashMap<Type, Equality>,
     pub(crate) shelves: Vec<Shelf>,
     /// Number of the evaluation.
     pub(crate) epoch: u64,
@@ -107,8 +172,9 @@ const CHEAP: Duration = Duration::from_micros(2);
 const MOST: usize = 64;
 
 impl Memo {
-    pub(crate) fn new(plan: &Plan, budget: usize) -> Self {
+    pub(crate) fn new(plan: &Plan, budget: usize, equality: FxHashMap<Type, Equality>) -> Self {
         let mut memo = Self {
+            equality,
             shelves: vec![Shelf::default(); plan.steps.len()],
             epoch: 0,
             next_stamp: 1,
@@ -141,6 +207,16 @@ impl Memo {
 
     pub(crate) fn axes_of(&self, layout: LayoutId) -> &[AxisKey] {
         &self.axes[layout.index()]
+    }
+
+    /// When values of a type count as changed.
+    pub(crate) fn equality_of(&self, ty: Type) -> Equality {
+        self.equality.get(&ty).copied().unwrap_or_default()
+    }
+
+    /// Whether values of some type are passed on only if they differ enough.
+    pub(crate) fn has_tolerance(&self) -> bool {
+        self.equality.values().any(|equality| matches!(equality, Equality::Within(_)))
     }
 
     pub(crate) fn new_stamp(&mut self) -> Stamp {
@@ -289,7 +365,7 @@ fn remembered(
 }
 
 /// Whether data is the same, bit for bit.
-pub(crate) fn same(a: &Data, b: &Data) -> bool {
+fn same(a: &Data, b: &Data) -> bool {
     match (a, b) {
         (Data::One(a), Data::One(b)) => a.same(b),
         (Data::Many(a), Data::Many(b)) => a.same(b),

@@ -13,12 +13,16 @@ mod numbers;
 
 use std::sync::{Mutex, PoisonError};
 
+use millstream_base::Type;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::Plan;
 use millstream_ir::request::Request;
 
+use rustc_hash::FxHashMap;
+
 use crate::kept::{Kept, PlanToken};
 use crate::lazy::evaluate_keeping;
+pub use memo::Equality;
 use memo::Memo;
 use numbers::Numbers;
 
@@ -29,6 +33,7 @@ use numbers::Numbers;
 pub struct Incremental {
     plans: Mutex<Vec<(PlanToken, Values)>>,
     budget: usize,
+    equality: FxHashMap<Type, Equality>,
     without_live_graph: bool,
 }
 
@@ -64,13 +69,26 @@ impl Default for Incremental {
 impl Incremental {
     /// One that has kept nothing yet.
     pub fn new() -> Self {
-        Self { plans: Mutex::new(Vec::new()), budget: BUDGET, without_live_graph: false }
+        Self {
+            plans: Mutex::new(Vec::new()),
+            budget: BUDGET,
+            equality: FxHashMap::default(),
+            without_live_graph: false,
+        }
     }
 
     /// Results that are not in use may hold this many bytes.
     #[must_use]
     pub fn budget(self, bytes: usize) -> Self {
         Self { budget: bytes, ..self }
+    }
+
+    /// Says when a value of a type that was computed again counts as changed. Results then depend
+    /// on what was asked before, by as much as the tolerance allows.
+    #[must_use]
+    pub fn equality(mut self, ty: Type, equality: Equality) -> Self {
+        self.equality.insert(ty, equality);
+        self
     }
 
     /// Plans of single numbers are walked like any other.
@@ -116,7 +134,7 @@ impl Incremental {
         request: &Request,
         bound: &millstream_ir::Bound,
     ) -> Result<Answer, EvalError> {
-        if !self.without_live_graph && Numbers::fits(bound) {
+        if !self.without_live_graph && self.equality.is_empty() && Numbers::fits(bound) {
             if let Live::Unknown = values.live {
                 values.live = match Numbers::new(plan) {
                     Some(numbers) => Live::Graph(Box::new(numbers)),
@@ -127,7 +145,8 @@ impl Incremental {
                 return numbers.answer(plan, request, bound);
             }
         }
-        let memo = values.memo.get_or_insert_with(|| Memo::new(plan, self.budget));
+        let memo =
+            values.memo.get_or_insert_with(|| Memo::new(plan, self.budget, self.equality.clone()));
         evaluate_keeping(plan, request, bound, memo)
     }
 }

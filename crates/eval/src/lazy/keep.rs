@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 
 use super::scope::LoopKey;
 use super::{Demand, Evaluation, Gather, Place, Stop};
-use crate::incremental::memo::{AxisKey, Entry, LayoutId, Memo, Stamp, Stamps, same};
+use crate::incremental::memo::{AxisKey, Entry, Equality, LayoutId, Memo, Stamp, Stamps};
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::{Outputs, SlotId, State};
 
@@ -246,7 +246,9 @@ impl<'a> Evaluation<'a> {
         let (step, slot) = (self.stack[top].step, self.stack[top].slot);
         let instance = &self.plan.instances[self.instance_id(step)];
         self.keeping().reading = None;
-        if instance.class >= Class::Stateful {
+        // What a clock shows comes with the request, so reading it is as good as reading any feature.
+        let reads = matches!(instance.kernel, Kernel::Read { .. });
+        if instance.class >= Class::Stateful && !reads {
             return Ok(false);
         }
         let found = self.keeping().memo.find(step, &read, slot.index());
@@ -256,7 +258,7 @@ impl<'a> Evaluation<'a> {
             RunReason::Evicted
         } else if shelf.entries.is_empty() {
             RunReason::First
-        } else if matches!(instance.kernel, Kernel::Read { .. }) {
+        } else if reads {
             RunReason::FeatureChanged
         } else {
             RunReason::InputChanged
@@ -315,6 +317,10 @@ impl<'a> Evaluation<'a> {
         let rest = self.store.rest_mut(slot);
         rest.shape = shape;
         rest.done = done.map(Box::new);
+        self.show(slot, outputs);
+    }
+
+    fn show(&mut self, slot: SlotId, outputs: Box<[Option<Data>]>) {
         *self.store.outputs_mut(slot) = match <[Option<Data>; 1]>::try_from(outputs.into_vec()) {
             Ok([Some(data)]) => Outputs::One(data),
             Ok([None]) => Outputs::None,
@@ -361,27 +367,35 @@ impl<'a> Evaluation<'a> {
         let (epoch, cost) = (memo.epoch, started.elapsed());
         let old =
             extends.or(if memo.shelves[step.index()].entries.is_empty() { None } else { Some(0) });
+        let mut outputs = outputs;
         let mut stamps: SmallVec<[Stamp; 1]> = SmallVec::with_capacity(outputs.len());
-        for (k, output) in outputs.iter().enumerate() {
-            let number = match output {
-                Some(Data::One(value)) => memo.stamp_of_number(value),
-                Some(Data::Many(_)) | None => None,
+        for (k, output) in outputs.iter_mut().enumerate() {
+            let equality =
+                output.as_ref().map_or(Equality::Exact, |data| memo.equality_of(data.ty()));
+            let number = match (&*output, equality) {
+                (Some(Data::One(value)), Equality::Exact) => memo.stamp_of_number(value),
+                (Some(_) | None, _) => None,
             };
-            let kept = old.and_then(|old| {
-                let old = &memo.shelves[step.index()].entries[old];
-                let agrees = extends.is_some()
+            if let Some(stamp) = number {
+                stamps.push(stamp);
+                continue;
+            }
+            let old = old.map(|old| &memo.shelves[step.index()].entries[old]);
+            let kept = old.filter(|old| {
+                extends.is_some()
                     || old.layout == layout
-                        && agrees(
-                            old.outputs[k].as_ref(),
-                            old.done.as_ref(),
-                            output.as_ref(),
-                            done.as_ref(),
-                        );
-                agrees.then(|| old.stamps[k])
+                        && agrees(equality, old, k, output.as_ref(), done.as_ref())
             });
-            stamps.push(match (number, kept) {
-                (Some(stamp), _) | (None, Some(stamp)) => stamp,
-                (None, None) => memo.new_stamp(),
+            let kept = kept.map(|old| (old.stamps[k], old.outputs[k].clone()));
+            stamps.push(match kept {
+                Some((stamp, passed_on)) => {
+                    // What depends on it goes on seeing what it saw, or tolerances would add up.
+                    if let (Equality::Within(_), None, Some(_)) = (equality, extends, &passed_on) {
+                        *output = passed_on;
+                    }
+                    stamp
+                }
+                None => memo.new_stamp(),
             });
         }
         let cost = cost
@@ -398,8 +412,13 @@ impl<'a> Evaluation<'a> {
             slot: slot.index(),
             cost,
         };
+        let passed_on = entry.outputs.clone();
+        let has_tolerance = memo.has_tolerance();
         memo.keep(step, entry, extends);
         *keeping.slot(slot) = stamps;
+        if has_tolerance {
+            self.show(slot, passed_on);
+        }
         if let Some(entry) = self.log_entry(step)
             && entry.runs <= 1
         {
@@ -408,28 +427,21 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Whether what is computed now covers what was computed before, with the same values there.
+/// Whether what is computed now covers what was computed before, with equal values there.
 fn agrees(
-    old: Option<&Data>,
-    old_done: Option<&Mask>,
+    equality: Equality,
+    old: &Entry,
+    k: usize,
     new: Option<&Data>,
     new_done: Option<&Mask>,
 ) -> bool {
-    let (Some(old), Some(new)) = (old, new) else { return old.is_none() && new.is_none() };
-    match (old_done, new_done) {
-        (None, None) => same(old, new),
+    let (Some(before), Some(new)) = (&old.outputs[k], new) else {
+        return old.outputs[k].is_none() && new.is_none();
+    };
+    let covers = match (&old.done, new_done) {
+        (_, None) => true,
         (None, Some(_)) => false,
-        (Some(old_done), new_done) => {
-            let covers = new_done.is_none_or(|new_done| new_done.covers(old_done));
-            let mut agree = covers;
-            old_done.for_each(|cell| {
-                let same_cell = || {
-                    use millstream_base::same::Same;
-                    old.get(cell).same(&new.get(cell))
-                };
-                agree = agree && same_cell();
-            });
-            agree
-        }
-    }
+        (Some(old_done), Some(new_done)) => new_done.covers(old_done),
+    };
+    covers && equality.of_data(before, new, old.done.as_ref())
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use millstream_base::{Column, Value};
+use millstream_base::{Column, Type, Value};
+use millstream_eval::incremental::Equality;
 use millstream_eval::{Incremental, Lazy};
 use millstream_ir::answer::{Answer, Fate, RunReason, SkipReason};
 use millstream_ir::{Evaluator, LogDetail, Plan, Request, StepId, StepOp};
@@ -225,4 +226,47 @@ fn a_live_program_is_set_and_read_by_handles() {
     assert_eq!(Some(graph.get(out)), expected.value::<f64>(&name));
     let refused = LiveProgram::new(&plan(SORTED)).expect_err("lists are no numbers");
     assert!(refused.to_string().contains("number"), "{refused}");
+}
+
+#[test]
+fn a_tolerance_compares_with_what_was_passed_on() {
+    let text = "n0 = input x: f32 = 1.0
+        n1 = math.multiply n0 n0
+        n2 = math.sqrt n1
+        output n2";
+    let plan = plan(text);
+    let evaluator = Incremental::new().equality(Type::F32, Equality::Within(0.5));
+    let ask = |x: f32| {
+        let (_, n_runs) = ask(&evaluator, &plan, Request::new().set("x", x));
+        let answer = evaluator.evaluate(&plan, &Request::new().set("x", x)).expect("it fits");
+        (answer.value::<f32>(&plan.outputs[0].name), n_runs)
+    };
+    assert_eq!(ask(1.0), (Some(1.0), 2));
+    // 1.44 is within a half of 1, so the root is not asked.
+    assert_eq!(ask(1.2), (Some(1.0), 1));
+    // Small steps add up to more than the tolerance.
+    assert_eq!(ask(1.25), (Some(1.0), 2));
+    assert_eq!(ask(1.6), (Some(1.6), 2));
+}
+
+#[test]
+fn by_handle_a_new_list_counts_as_changed() {
+    let plan = plan(SORTED);
+    let list = || Request::new().set("x", Value::List(numbers(1)));
+    for (equality, expected) in [(Equality::Exact, 0), (Equality::ByHandle, 0)] {
+        let evaluator = Incremental::new().equality(Type::F32.list().expect("a list"), equality);
+        ask(&evaluator, &plan, list());
+        // Inputs are compared by their bits: they come from outside.
+        assert_eq!(ask(&evaluator, &plan, list()).1, expected);
+    }
+    // Two orders of the same numbers sort to equal lists.
+    let mut reversed = numbers(1).as_slice::<f32>().expect("they are f32").to_vec();
+    reversed.reverse();
+    let reversed = Column::from_vec(reversed);
+    let reversed = Request::new().set("x", Value::List(reversed));
+    for (equality, n_runs) in [(Equality::Exact, 1), (Equality::ByHandle, 2)] {
+        let evaluator = Incremental::new().equality(Type::F32.list().expect("a list"), equality);
+        ask(&evaluator, &plan, list());
+        assert_eq!(ask(&evaluator, &plan, reversed.clone()).1, n_runs, "{equality:?}");
+    }
 }
