@@ -5,13 +5,23 @@ use millstream_base::types::Kind;
 use millstream_base::{Color, Column, Mat4, Quat, Type, ValueType, Vec2, Vec3, Vec4};
 use rustc_hash::FxHashMap;
 
+use crate::pages::in_huge_pages;
+
 /// At most so many buffers of one type are kept.
 const KEPT: usize = 8;
+
+/// At most so many bytes are kept.
+const KEPT_BYTES: usize = 256 << 20;
 
 /// Columns whose contents do not matter, by type.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     free: FxHashMap<Type, Vec<Column>>,
+    bytes: usize,
+}
+
+fn bytes_of(column: &Column) -> usize {
+    column.len() * column.ty().size()
 }
 
 impl Buffers {
@@ -20,15 +30,29 @@ impl Buffers {
         if !matches!(column.ty().kind(), Kind::Lanes(..)) {
             return;
         }
+        let bytes = bytes_of(&column);
         let free = self.free.entry(column.ty()).or_default();
-        if free.len() < KEPT {
+        if free.len() < KEPT && self.bytes + bytes <= KEPT_BYTES {
             free.push(column);
+            self.bytes += bytes;
         }
     }
 
     /// A column that was given back, of any length.
     pub(crate) fn take(&mut self, ty: Type) -> Option<Column> {
-        self.free.get_mut(&ty)?.pop()
+        let column = self.free.get_mut(&ty)?.pop()?;
+        self.bytes -= bytes_of(&column);
+        Some(column)
+    }
+
+    /// The shortest column that was given back and has at least `n` elements.
+    fn take_longer(&mut self, ty: Type, n: usize) -> Option<Column> {
+        let free = self.free.get_mut(&ty)?;
+        let fitting = free.iter().enumerate().filter(|(_, column)| column.len() >= n);
+        let (place, _) = fitting.min_by_key(|(_, column)| column.len())?;
+        let column = free.swap_remove(place);
+        self.bytes -= bytes_of(&column);
+        Some(column)
     }
 
     /// A column of `n` elements that nobody shares, its contents arbitrary; for types of lanes.
@@ -36,17 +60,53 @@ impl Buffers {
         macro_rules! sized {
             ($($rust:ty),*) => {$(
                 if ty == <$rust>::ty() {
-                    return match self.take(ty).map(Column::try_into_vec::<$rust>) {
-                        Some(Ok(mut buffer)) if buffer.capacity() >= n => {
-                            buffer.resize(n, <$rust>::default_value());
-                            Column::from_vec(buffer)
-                        }
-                        Some(_) | None => Column::from_vec(zeroed_vec::<$rust>(n)),
-                    };
+                    // One that somebody else holds as well is left to them.
+                    let old = self.take_longer(ty, n).map(Column::try_into_vec::<$rust>);
+                    if let Some(Ok(mut buffer)) = old {
+                        buffer.truncate(n);
+                        return Column::from_vec(buffer);
+                    }
+                    let mut fresh = zeroed_vec::<$rust>(n);
+                    in_huge_pages(&mut fresh);
+                    return Column::from_vec(fresh);
                 }
             )*};
         }
         sized!(f32, Vec3, i32, bool, f64, i64, Vec2, Vec4, Color, Quat, Mat4);
         Column::filled(&ty.default_value(), n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats(n: usize) -> Column {
+        Column::from_vec(vec![1.0_f32; n])
+    }
+
+    #[test]
+    fn the_shortest_that_fits_comes_again() {
+        let mut buffers = Buffers::default();
+        let long = floats(1000);
+        let place = |column: &Column| column.as_slice::<f32>().unwrap().as_ptr();
+        let wanted = place(&long);
+        buffers.give(floats(2000));
+        buffers.give(long);
+        buffers.give(floats(10));
+        let found = buffers.column(f32::ty(), 500);
+        assert_eq!((found.len(), place(&found)), (500, wanted));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_in_bytes() {
+        let mut buffers = Buffers::default();
+        let n = KEPT_BYTES / 4;
+        buffers.give(Column::from_vec(zeroed_vec::<f32>(n)));
+        buffers.give(floats(1));
+        assert!(buffers.take(f32::ty()).is_some_and(|column| column.len() == n));
+        assert!(buffers.take(f32::ty()).is_none());
+        buffers.give(floats(1));
+        assert!(buffers.take(f32::ty()).is_some());
     }
 }

@@ -10,6 +10,7 @@ mod lanes;
 pub mod lazy;
 pub mod list;
 pub mod live;
+mod pages;
 mod shape;
 mod spread;
 mod stages;

@@ -9,6 +9,7 @@
 
 mod into;
 mod prepared;
+mod single;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;

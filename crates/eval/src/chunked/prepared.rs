@@ -12,9 +12,10 @@ use millstream_ir::plan::Plan;
 use millstream_ir::request::Request;
 use millstream_kernel::form::LaneSliceMut;
 
+use super::single::Single;
 use super::{Chunked, Workspace, extents, given};
-use crate::fuse::{constant_lanes, width};
-use crate::stages::{At, Axes, Origin, Stages, column_of, full_axes};
+use crate::fuse::width;
+use crate::stages::{Axes, Origin, Stages, full_axes};
 
 /// A plan of forms with the data of a request.
 #[derive(Debug)]
@@ -26,9 +27,10 @@ pub struct Prepared {
     all: Axes,
     /// For each input of the plan its place among what is given.
     inputs: Vec<Option<u32>>,
-    params: Vec<u64>,
-    results: Vec<u64>,
-    registers: Vec<u64>,
+    /// The program where there is but one cell.
+    single: Option<Single>,
+    /// Whether its inputs are not those of the columns.
+    single_is_stale: bool,
 }
 
 impl Chunked {
@@ -56,6 +58,12 @@ impl Chunked {
             }
         }
         let (extents, all) = (extents(&bound), full_axes(&bound));
+        let single = (extents == [1, 1]).then(|| {
+            let mut single = Single::new(plan, &stages);
+            let columns = workspace.given.iter().enumerate();
+            columns.for_each(|(k, column)| single.give(k, column));
+            single
+        });
         Ok(Some(Prepared {
             plan: Arc::clone(plan),
             stages,
@@ -63,9 +71,8 @@ impl Chunked {
             extents,
             all,
             inputs,
-            params: Vec::new(),
-            results: Vec::new(),
-            registers: Vec::new(),
+            single,
+            single_is_stale: false,
         }))
     }
 }
@@ -81,6 +88,9 @@ impl Prepared {
         let old = &mut self.workspace.given[k as usize];
         assert_eq!(old.ty(), column.ty(), "the data of an input keeps its type");
         assert_eq!(old.len(), column.len(), "the data of an input keeps its length");
+        if let Some(single) = &mut self.single {
+            single.give(k as usize, &column);
+        }
         *old = column;
     }
 
@@ -101,6 +111,17 @@ impl Prepared {
         let Workspace { crew, buffers, given, values } = &mut self.workspace;
         assert_eq!(outputs.len(), self.stages.outputs.len(), "there is a buffer for each output");
         let stages = &self.stages;
+        if let Some(single) = &mut self.single {
+            if std::mem::take(&mut self.single_is_stale) {
+                given.iter().enumerate().for_each(|(k, column)| single.give(k, column));
+            }
+            single.run();
+            for (k, ((_, item), to)) in stages.outputs.iter().zip(outputs).enumerate() {
+                let (lane, _) = item.ty.lanes().expect("outputs of forms are made of lanes");
+                single.write(k, lane, to);
+            }
+            return;
+        }
         stages.run(self.extents, given, values, Some(outputs), (crew, buffers), &|| false);
         stages.fill_sinks(&self.plan, self.extents, given, values, outputs, self.all);
     }
@@ -109,68 +130,23 @@ impl Prepared {
     /// the plan one behind the other, `outputs` those of the outputs asked for.
     ///
     /// # Panics
-    /// If something varies along an axis, or there are too few lanes.
+    /// If there is more than one cell, or there are too few lanes.
     pub fn run_lanes(&mut self, inputs: &[u64], outputs: &mut [u64]) {
-        let stages = &self.stages;
-        assert!(stages.given.iter().all(|(_, item)| item.axes == 0), "all data is single values");
-        self.results.clear();
-        if let [stage] = &stages.stages[..] {
-            self.params.clear();
-            let mut next = 0;
-            let firsts = self.plan.inputs.as_slice().iter().map(|input| {
-                let first = next;
-                next += width(input.ty);
-                first
-            });
-            let firsts: smallvec::SmallVec<[usize; 8]> = firsts.collect();
-            for at in stage.inputs() {
-                let At::Given(k) = at else { unreachable!("a first stage reads what is given") };
-                let (from, item) = stages.given[*k as usize];
-                match from {
-                    Origin::Input(input) => {
-                        let first = firsts[input.index()];
-                        self.params.extend_from_slice(&inputs[first..first + width(item.ty)]);
-                    }
-                    Origin::Feature(_) => {
-                        let value = self.workspace.given[*k as usize].get(0);
-                        self.params.extend((0..width(item.ty)).filter_map(|i| value.lane(i)));
-                    }
-                }
-            }
-            let form = &stage.fused.form;
-            self.results.resize(form.results.len(), 0);
-            form.run_scalar(&self.params, &mut self.results, &mut self.registers);
-        }
-        let mut rest = outputs;
-        for (at, item) in &stages.outputs {
-            let (own, others) = std::mem::take(&mut rest).split_at_mut(width(item.ty));
+        let single = self.single.as_mut().expect("all data is single values");
+        self.single_is_stale = true;
+        let mut rest = inputs;
+        for (input, k) in self.plan.inputs.as_slice().iter().zip(&self.inputs) {
+            let (own, others) = rest.split_at(width(input.ty));
             rest = others;
-            match at {
-                At::Value(k) => {
-                    let first = stages.stages[0].fused.first_results[*k as usize];
-                    own.copy_from_slice(&self.results[first..first + own.len()]);
-                }
-                At::Given(k) => {
-                    let first_of = |input: usize| -> usize {
-                        let before = &self.plan.inputs.as_slice()[..input];
-                        before.iter().map(|input| width(input.ty)).sum()
-                    };
-                    match stages.given[*k as usize].0 {
-                        Origin::Input(input) => {
-                            let first = first_of(input.index());
-                            own.copy_from_slice(&inputs[first..first + own.len()]);
-                        }
-                        Origin::Feature(_) => copy_bits(&self.workspace.given[*k as usize], own),
-                    }
-                }
-                At::Const(id) => copy_bits(&column_of(&self.plan.constants[*id]), own),
+            if let Some(k) = k {
+                single.give_lanes(*k as usize, own);
             }
         }
-    }
-}
-
-fn copy_bits(column: &Column, to: &mut [u64]) {
-    if let Some(bits) = constant_lanes(&column.get(0), to.len()) {
-        to.copy_from_slice(&bits);
+        single.run();
+        let mut results = single.results();
+        for output in outputs {
+            *output = results.next().expect("there is room for the lanes of the outputs alone");
+        }
+        assert!(results.next().is_none(), "there is room for the lanes of all outputs");
     }
 }

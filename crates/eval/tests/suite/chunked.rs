@@ -150,7 +150,39 @@ fn prepared_programs_run_on_lanes() {
     let mut area = [0];
     prepared.run_lanes(&bits, &mut area);
     assert_eq!(f32::from_bits(area[0] as u32), 6.0);
+    // Columns are as they were set, whatever the lanes were.
     prepared.set(1, &Value::Vec3(Vec3([6.0, 0.0, 0.0])));
+    let mut area = [0.0_f32];
+    prepared.run(&mut [area.as_mut_slice().into()]);
+    assert_eq!(area, [3.0]);
+}
+
+#[test]
+fn prepared_programs_on_one_element_are_a_straight_line() {
+    let plan = Arc::new(plan(
+        "n0 = input x: f32 = 1.0
+         n1 = input v: vec3 = [1.0, 2.0, 3.0]
+         n2 = const 0.5
+         n3 = vector.length n1
+         n4 = math.add n0 n3
+         output sum n4
+         output length n3
+         output x n0
+         output half n2
+         output v n1",
+    ));
+    let request = Request::new().column("x", Column::from(vec![7.0_f32]));
+    let prepared = Chunked::new().prepare(&plan, &request).expect("the request fits");
+    let mut prepared = prepared.expect("the plan is made of forms");
+    let (mut sum, mut length, mut x, mut half) = ([0.0_f32], [0.0_f32], [0.0_f32], [0.0_f32]);
+    let mut v = [0.0_f32; 3];
+    for given in [7.0_f32, 8.0] {
+        prepared.set_column(0, Column::from(vec![given]));
+        let outputs: [&mut [f32]; 5] = [&mut sum, &mut length, &mut x, &mut half, &mut v];
+        prepared.run(&mut outputs.map(Into::into));
+        assert_eq!(sum, [given + length[0]]);
+        assert_eq!((length, x, half, v), ([14.0_f32.sqrt()], [given], [0.5], [1.0, 2.0, 3.0]));
+    }
 }
 
 #[test]

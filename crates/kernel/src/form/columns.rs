@@ -34,7 +34,13 @@ pub(super) use storage::{Pools, Stored};
 pub use width::Width;
 
 /// Elements computed at a time, so that a few registers fit the first-level cache.
-pub(super) const CHUNK: usize = 1024;
+const CHUNK: usize = 1024;
+
+/// Elements computed at a time where the buffers are few, so that the start of each loop counts less.
+const LONG_CHUNK: usize = 2048;
+
+/// Bytes of buffers that are few.
+const FEW_BYTES: usize = 256 << 10;
 
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;
@@ -187,24 +193,25 @@ pub fn run_columns(
     if n <= FEW {
         return few::run(form, inputs, outputs, mask, plan);
     }
-    pools.reserve(plan.n_slots(), n.min(CHUNK));
+    let chunk = plan.chunk();
+    pools.reserve(plan.n_slots(), n.min(chunk));
     let mut machine = Machine { form, plan, inputs, outputs, pools, width: *width };
-    machine.fill_uniforms(n.min(CHUNK));
+    machine.fill_uniforms(n.min(chunk));
     let dense = mask.as_range().is_some();
     indices.clear();
     for segment in mask.segments() {
         match segment {
             Segment::Range(range) if dense || range.len() >= SHORT => {
-                for start in range.clone().step_by(CHUNK) {
-                    let end = range.end.min(start + CHUNK);
-                    let next = end..range.end.min(end + CHUNK);
+                for start in range.clone().step_by(chunk) {
+                    let end = range.end.min(start + chunk);
+                    let next = end..range.end.min(end + chunk);
                     machine.run(&Chunk::Range(start..end), (n >= FAR).then_some(&next));
                 }
             }
             Segment::Range(range) => {
-                collect(&mut machine, indices, range.map(|i| i as u32));
+                collect(&mut machine, chunk, indices, range.map(|i| i as u32));
             }
-            Segment::Indices(part) => collect(&mut machine, indices, part.iter().copied()),
+            Segment::Indices(part) => collect(&mut machine, chunk, indices, part.iter().copied()),
         }
     }
     if !indices.is_empty() {
@@ -213,10 +220,15 @@ pub fn run_columns(
 }
 
 /// Adds elements to the chunk that is gathered, and runs it whenever it is full.
-fn collect(machine: &mut Machine<'_, '_>, full: &mut Vec<u32>, more: impl Iterator<Item = u32>) {
+fn collect(
+    machine: &mut Machine<'_, '_>,
+    chunk: usize,
+    full: &mut Vec<u32>,
+    more: impl Iterator<Item = u32>,
+) {
     for index in more {
         full.push(index);
-        if full.len() == CHUNK {
+        if full.len() == chunk {
             machine.run(&Chunk::Indices(full), None);
             full.clear();
         }

@@ -8,7 +8,7 @@ use millstream_base::lane::Lane;
 
 use super::few::input_bits;
 use super::fuse::{self, Task};
-use super::{LaneInput, LaneOutput};
+use super::{CHUNK, FEW_BYTES, LONG_CHUNK, LaneInput, LaneOutput};
 use crate::form::{Form, Inst, Op, Reg, eval_op};
 use crate::map::Map;
 
@@ -114,6 +114,13 @@ impl Plan {
     /// Number of buffers of each lane.
     pub(super) fn n_slots(&self) -> [usize; 5] {
         self.n_slots
+    }
+
+    /// Elements computed at a time.
+    pub(super) fn chunk(&self) -> usize {
+        let sizes = Lane::ALL.map(|lane| self.n_slots[lane as usize] * lane.size());
+        let bytes: usize = sizes.iter().sum();
+        if bytes * LONG_CHUNK <= FEW_BYTES { LONG_CHUNK } else { CHUNK }
     }
 
     /// Whether this is the plan for such a call.

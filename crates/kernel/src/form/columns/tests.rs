@@ -303,7 +303,7 @@ proptest! {
         let mut dice = Dice::new(seed);
         let form = random_form(&mut dice, 6);
         let width = any_width(&mut dice);
-        check_agreement(&form, &mut dice, 3 * CHUNK + 5, &mut ColumnScratch::with_width(width));
+        check_agreement(&form, &mut dice, 3 * LONG_CHUNK + 5, &mut ColumnScratch::with_width(width));
     }
 
     #[test]
