@@ -9,17 +9,19 @@
 //! nothing could be cut off. Further entries are kept for steps that are worth it, by the time they
 //! took over the bytes they hold, within a budget.
 
+use std::hash::Hasher;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream_base::id::{Id, SideTable};
+use millstream_base::id::Id;
 use millstream_base::same::Same;
 use millstream_base::{Lane, Mask, Type, Value};
-use millstream_ir::plan::StepId;
+use millstream_ir::Plan;
+use millstream_ir::graph::ConstId;
+use millstream_ir::plan::{StepId, StepOp};
 use millstream_ir::request::RequestAxis;
-use millstream_ir::{InputId, Plan};
 use millstream_kernel::Data;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
 millstream_base::define_id!(LayoutId, "l", "Axes as they are told apart across evaluations.");
@@ -70,6 +72,8 @@ pub(crate) struct Shelf {
     pub(crate) entries: Vec<Entry>,
     /// What was read for results that were dropped to save memory, as far as remembered.
     evicted: Vec<Stamps>,
+    /// The node was edited since it ran.
+    pub(crate) was_edited: bool,
 }
 
 impl Shelf {
@@ -142,6 +146,40 @@ impl Equality {
     }
 }
 
+/// What tells a step from the others of its plan, and finds it again in another plan of the same
+/// document: its path, its node type with settings, and which of those with the same it is.
+type StepName = (PathName, InstanceName, u32);
+
+type PathName = String;
+type InstanceName = String;
+
+fn step_names(plan: &Plan) -> FxHashMap<StepName, usize> {
+    let mut names: FxHashMap<StepName, usize> = FxHashMap::default();
+    if plan.steps.len() > MOST_NAMED {
+        return names;
+    }
+    let instances: Vec<InstanceName> = plan
+        .instances
+        .as_slice()
+        .iter()
+        .map(|f| format!("{} {:?} {:?}", f.name(), f.generics, f.settings))
+        .collect();
+    let mut seen: FxHashMap<(PathName, InstanceName), u32> = FxHashMap::default();
+    for (id, step) in plan.steps.iter() {
+        let StepOp::Call(instance) = step.op else { continue };
+        let path = plan.paths.get(step.path).to_string();
+        let name = instances[instance.index()].clone();
+        let ordinal = seen.entry((path.clone(), name.clone())).or_insert(0);
+        names.insert((path, name, *ordinal), id.index());
+        *ordinal += 1;
+    }
+    names
+}
+
+/// Plans with more steps start anew when their document is edited: finding them again would take
+/// longer than a frame.
+const MOST_NAMED: usize = 100_000;
+
 /// What is kept for a plan.
 #[derive(Debug)]
 pub(crate) struct Memo {
@@ -153,9 +191,14 @@ pub(crate) struct Memo {
     next_stamp: Stamp,
     numbers: FxHashMap<(Type, [u64; 2]), Stamp>,
     /// The last values of each input, with their stamps, the newest in front.
-    inputs: SideTable<InputId, Vec<(Data, LayoutId, Stamp)>>,
+    inputs: FxHashMap<Arc<str>, Vec<(Data, LayoutId, Stamp)>>,
     /// The last values of features that are no numbers.
     features: Vec<(Data, LayoutId, Stamp)>,
+    /// The stamps of constants, and of those that are no numbers by a hash of their bits.
+    constants: Vec<Stamp>,
+    of_constants: FxHashMap<u64, Vec<(Data, Stamp)>>,
+    /// Whose shelves these are, to find them again in the plan of an edited document.
+    names: FxHashMap<StepName, usize>,
     layouts: FxHashMap<Vec<AxisKey>, LayoutId>,
     axes: Vec<Vec<AxisKey>>,
     bytes: usize,
@@ -179,15 +222,75 @@ impl Memo {
             epoch: 0,
             next_stamp: 1,
             numbers: FxHashMap::default(),
-            inputs: SideTable::for_arena(&plan.inputs, Vec::new()),
+            inputs: FxHashMap::default(),
             features: Vec::new(),
+            constants: Vec::new(),
+            of_constants: FxHashMap::default(),
+            names: step_names(plan),
             layouts: FxHashMap::default(),
             axes: Vec::new(),
             bytes: 0,
             budget,
         };
         memo.layout(Vec::new());
+        memo.stamp_constants(plan);
         memo
+    }
+
+    /// What can be used of this for the plan of the same document after an edit, or for its
+    /// optimised one. Results depend on nothing but a node type and the stamps that were read, so a
+    /// step takes over what the step of the same name has.
+    pub(crate) fn moved_to(mut self, plan: &Plan) -> Self {
+        let names = step_names(plan);
+        let mut shelves = vec![Shelf::default(); plan.steps.len()];
+        let mut paths: FxHashSet<String> = FxHashSet::default();
+        for (name, from) in &self.names {
+            if let Some(to) = names.get(name) {
+                shelves[*to] = std::mem::take(&mut self.shelves[*from]);
+            } else {
+                paths.insert(name.0.clone());
+            }
+        }
+        for (name, to) in &names {
+            shelves[*to].was_edited = shelves[*to].entries.is_empty() && paths.contains(&name.0);
+        }
+        let bytes = |shelf: &Shelf| shelf.entries.iter().map(Entry::bytes).sum::<usize>();
+        self.bytes = shelves.iter().map(bytes).sum();
+        (self.shelves, self.names) = (shelves, names);
+        self.stamp_constants(plan);
+        self
+    }
+
+    fn stamp_constants(&mut self, plan: &Plan) {
+        let mut known: FxHashMap<u64, Vec<(Data, Stamp)>> = std::mem::take(&mut self.of_constants);
+        let mut stamps = Vec::with_capacity(plan.constants.len());
+        for data in plan.constants.as_slice() {
+            let number = match data {
+                Data::One(value) => self.stamp_of_number(value),
+                Data::Many(_) => None,
+            };
+            stamps.push(number.unwrap_or_else(|| {
+                let mut state = FxHasher::default();
+                match data {
+                    Data::One(value) => value.feed(&mut state),
+                    Data::Many(column) => column.feed(&mut state),
+                }
+                let known = known.entry(state.finish()).or_default();
+                if let Some((_, stamp)) = known.iter().find(|(known, _)| same(known, data)) {
+                    return *stamp;
+                }
+                self.next_stamp += 1;
+                known.push((data.clone(), self.next_stamp));
+                self.next_stamp
+            }));
+        }
+        self.of_constants = known;
+        self.constants = stamps;
+    }
+
+    /// The stamp of a constant.
+    pub(crate) fn stamp_of_constant(&self, constant: ConstId) -> Stamp {
+        self.constants[constant.index()]
     }
 
     /// The layout of a single value.
@@ -246,7 +349,7 @@ impl Memo {
     /// The stamp of the value of an input.
     pub(crate) fn stamp_of_input(
         &mut self,
-        input: InputId,
+        input: &Arc<str>,
         data: &Data,
         layout: LayoutId,
     ) -> Stamp {
@@ -256,7 +359,8 @@ impl Memo {
             return stamp;
         }
         self.next_stamp += 1;
-        remembered(&mut self.inputs[input], data, layout, self.next_stamp)
+        let known = self.inputs.entry(Arc::clone(input)).or_default();
+        remembered(known, data, layout, self.next_stamp)
     }
 
     /// The stamp of the value of a feature.

@@ -117,7 +117,13 @@ impl Evaluator for Incremental {
         // Taken out, so that nothing half done is kept if a kernel panics.
         let mut values = match at {
             Some(at) => plans.remove(at).1,
-            None => Values { memo: None, live: Live::Unknown },
+            // The plan of an edited document, or the optimised one of the same, goes on with what
+            // the last one has.
+            None => {
+                let last = plans.first_mut().and_then(|(_, values)| values.memo.take());
+                let memo = last.map(|memo| memo.moved_to(plan));
+                Values { memo, live: Live::Unknown }
+            }
         };
         let answer = self.evaluate_with(&mut values, plan, request, &bound);
         plans.insert(0, (token, values));

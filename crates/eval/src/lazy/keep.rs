@@ -46,7 +46,6 @@ struct Reading {
 }
 
 /// Marks what is no result of a step, so that no stamp of one is mistaken for it.
-const OF_CONSTANT: Stamp = 1 << 63;
 const OF_ARM: Stamp = 1 << 62;
 const OF_NO_LIST: Stamp = 1 << 61;
 
@@ -77,11 +76,13 @@ impl<'a> Evaluation<'a> {
     /// Begins to keep results: gives the inputs their stamps.
     pub(super) fn start_keeping(&mut self, memo: &'a mut Memo) {
         self.keeping = Some(Box::new(Keeping::new(memo)));
+        let plan = self.plan;
         let inputs = std::mem::replace(&mut self.inputs, SideTable::from_vec(Vec::new()));
         let mut stamps = Vec::with_capacity(inputs.len());
         for (id, (data, shape)) in inputs.iter() {
             let layout = self.layout_of(*shape);
-            stamps.push(self.keeping().memo.stamp_of_input(id, data, layout));
+            let name = &plan.inputs[id].name;
+            stamps.push(self.keeping().memo.stamp_of_input(name, data, layout));
         }
         self.keeping().inputs = SideTable::from_vec(stamps);
         self.inputs = inputs;
@@ -160,7 +161,7 @@ impl<'a> Evaluation<'a> {
     /// The stamps of an operand.
     fn stamps_of(&mut self, place: Place, into: &mut Stamps) {
         match place {
-            Place::Const(id) => into.push(OF_CONSTANT | id.index() as u64),
+            Place::Const(id) => into.push(self.keeping().memo.stamp_of_constant(id)),
             Place::Input(id) => into.push(self.keeping().inputs[id]),
             Place::Slot(slot, output) => {
                 let stamp = self.keeping().slot(slot)[output as usize];
@@ -256,6 +257,8 @@ impl<'a> Evaluation<'a> {
         let shelf = &self.keeping().memo.shelves[step.index()];
         let reason = if shelf.has_evicted(&read) {
             RunReason::Evicted
+        } else if shelf.was_edited {
+            RunReason::Edited
         } else if shelf.entries.is_empty() {
             RunReason::First
         } else if reads {
@@ -264,6 +267,14 @@ impl<'a> Evaluation<'a> {
             RunReason::InputChanged
         };
         let mut extends = None;
+        // What nobody read when it was made may be read now, in the plan of an edited document.
+        let used = self.used_outputs[step.index()];
+        let is_whole = |entry: &Entry| {
+            let mut outputs = entry.outputs.iter().enumerate();
+            outputs.all(|(k, output)| output.is_some() || used & 1 << k.min(63) == 0)
+        };
+        let shelf = &self.keeping().memo.shelves[step.index()];
+        let found = found.filter(|i| is_whole(&shelf.entries[*i]));
         if let Some(i) = found {
             let entry = &shelf.entries[i];
             let (layout, stamps, done) = (entry.layout, entry.stamps.clone(), entry.done.clone());

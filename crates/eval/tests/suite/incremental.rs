@@ -270,3 +270,32 @@ fn by_handle_a_new_list_counts_as_changed() {
         assert_eq!(ask(&evaluator, &plan, reversed.clone()).1, n_runs, "{equality:?}");
     }
 }
+
+#[test]
+fn what_is_still_right_is_kept_across_plans() {
+    let sorted = |more: &str| {
+        let text = format!("{SORTED_WITH_PATHS}{more}");
+        plan(&text)
+    };
+    let list = || Request::new().set("x", Value::List(numbers(3)));
+    let evaluator = Incremental::new();
+    let of = |fates: &[(String, Fate)], name: &str| {
+        let (_, fate) = fates.iter().find(|(known, _)| known == name).expect("it is there");
+        *fate
+    };
+    let (fates, n_runs) = ask(&evaluator, &sorted("output n2\n"), list());
+    assert_eq!((of(&fates, "list.sort"), n_runs), (Fate::Ran(RunReason::First), 2));
+    // The same nodes in another plan, and one more.
+    let more = "n3 = math.add n2 n2  # twice\noutput n3\n";
+    let (fates, n_runs) = ask(&evaluator, &sorted(more), list());
+    assert_eq!((of(&fates, "list.sort"), n_runs), (Fate::Skipped(SkipReason::Cached), 1));
+    // The sum became a product.
+    let text = SORTED_WITH_PATHS.replace("list.sum", "list.product") + "output n2\n";
+    let (fates, n_runs) = ask(&evaluator, &plan(&text), list());
+    assert_eq!((of(&fates, "list.product"), n_runs), (Fate::Ran(RunReason::Edited), 1));
+}
+
+const SORTED_WITH_PATHS: &str = "n0 = input x: list<f32>
+    n1 = list.sort n0  # sort
+    n2 = list.sum n1  # total
+    ";
