@@ -1,7 +1,9 @@
 //! Evaluators: they run plans and know neither documents nor the node library.
 
+pub mod auto;
 mod buffers;
 pub mod chunked;
+mod costs;
 mod frame;
 mod fuse;
 pub mod incremental;
@@ -11,12 +13,16 @@ pub mod lazy;
 pub mod list;
 pub mod live;
 mod pages;
+pub mod parallel;
 mod shape;
 mod spread;
 mod stages;
 mod store;
+mod trials;
 
+pub use auto::Auto;
 pub use chunked::Chunked;
 pub use incremental::Incremental;
 pub use lazy::Lazy;
 pub use list::List;
+pub use parallel::Parallel;

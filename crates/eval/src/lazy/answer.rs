@@ -89,6 +89,7 @@ impl<'a> Evaluation<'a> {
             buffers: Buffers::default(),
             listed: None,
             keeping: None,
+            deferral: None,
             fusing: None,
             bytes: 0,
             n_steps: 0,

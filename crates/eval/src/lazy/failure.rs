@@ -27,6 +27,7 @@ impl Evaluation<'_> {
     /// Whether what was demanded of a place is not there, because something failed.
     pub(super) fn has_failed(&mut self, place: Place, demand: &Demand) -> Result<bool, Stop> {
         let Place::Slot(slot, _) = place else { return Ok(false) };
+        self.wait_for(slot)?;
         match (self.store.state(slot), demand) {
             (State::Full | State::Released, _) => Ok(false),
             (State::Failed | State::Empty, _) | (State::Partial, Demand::Full) => Ok(true),

@@ -13,6 +13,7 @@ use std::ops::Range;
 use millstream_ir::EvalError;
 use millstream_ir::plan::StepId;
 
+use super::row::Row;
 use super::{Demand, Evaluation, Stop, Task};
 use crate::frame::FrameId;
 use crate::list::{Blocks, Use, uses};
@@ -20,7 +21,7 @@ use crate::store::SlotId;
 
 /// What an evaluation by list knows besides.
 pub(super) struct Listed<'a> {
-    blocks: &'a Blocks,
+    pub(super) blocks: &'a Blocks,
     /// The blocks that are being run, innermost last.
     open: Vec<Open>,
 }
@@ -30,9 +31,8 @@ struct Open {
     /// Position of the root's task on the stack.
     top: usize,
     slot: SlotId,
-    /// Members that have not run yet, in the list.
-    rest: Range<usize>,
-    /// What is asked of each member, if not everything; and which is the first.
+    members: Row,
+    /// What is asked of each member, if not everything; and where the first is in the list.
     demands: Option<(usize, Vec<Option<Demand>>)>,
 }
 
@@ -47,14 +47,26 @@ impl Evaluation<'_> {
     pub(super) fn run_main(&mut self) -> Result<(), EvalError> {
         let blocks = self.listed.as_ref().expect("only evaluations by list run blocks").blocks;
         self.check_clock()?;
-        for step in &blocks.steps[..blocks.n_main] {
-            let home = self.home(*step, self.root);
-            if self.lacks(*step, home) {
-                self.push(*step, home, Demand::Full);
+        let mut members = Row::new(0..blocks.n_main);
+        loop {
+            let next = self.next_of(&mut members, self.root).map_err(|stop| match stop {
+                Stop::All(error) => error,
+                Stop::Cells => panic!("cells are counted before a job is made"),
+            })?;
+            let Some(next) = next else { return Ok(()) };
+            let step = blocks.steps[next];
+            let home = self.home(step, self.root);
+            if self.lacks(step, home) {
+                self.push(step, home, Demand::Full);
                 self.work()?;
             }
         }
-        Ok(())
+    }
+
+    /// Whether the task at position `top` of the stack is a member of the innermost block.
+    pub(super) fn is_member(&self, top: usize) -> bool {
+        let Some(listed) = &self.listed else { return false };
+        listed.open.last().map_or(top == 0, |open| open.top + 1 == top)
     }
 
     /// Puts the next member of a block on the stack, if the task at position `top` is a root of
@@ -74,12 +86,17 @@ impl Evaluation<'_> {
                 Demand::Part(_) => Some((members.start, self.ask_members(top, &members)?)),
             };
             let listed = self.listed.as_mut().expect("it was there");
-            listed.open.push(Open { top, slot, rest: members, demands });
+            listed.open.push(Open { top, slot, members: Row::new(members), demands });
         }
         loop {
             let listed = self.listed.as_mut().expect("it was there");
             let open = listed.open.last_mut().expect("the block is open");
-            let Some(next) = open.rest.next() else { return Ok(false) };
+            let mut members = std::mem::take(&mut open.members);
+            let next = self.next_of(&mut members, frame)?;
+            let listed = self.listed.as_mut().expect("it was there");
+            let open = listed.open.last_mut().expect("the block is open");
+            open.members = members;
+            let Some(next) = next else { return Ok(false) };
             let demand = match &mut open.demands {
                 None => Some(Demand::Full),
                 Some((first, demands)) => demands[next - *first].take(),

@@ -12,11 +12,13 @@
 
 mod answer;
 mod choose;
+mod deferred;
 mod failure;
 mod gather;
 mod keep;
 mod listed;
 mod region;
+mod row;
 mod run;
 mod scalar;
 mod scope;
@@ -24,6 +26,7 @@ mod shape_of;
 mod task;
 
 use std::rc::Rc;
+use std::sync::PoisonError;
 
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Limits, Mask};
@@ -39,13 +42,17 @@ use crate::chunked::{Regions, Workspace};
 use crate::frame::{FrameId, Frames};
 use crate::incremental::memo::Memo;
 use crate::list::Blocks;
+use crate::parallel::Company;
 use crate::shape::{AxisId, ShapeId, Shapes, TooManyCells};
 use crate::store::{SlotId, Store};
 use keep::Keeping;
 use listed::Listed;
 use region::Fusing;
+pub(crate) use run::{Operand, Scratch, call};
 pub(crate) use scalar::operation_of;
 pub(crate) use scope::arguments;
+
+use deferred::Deferral;
 
 /// The demand-driven evaluator. It keeps nothing between evaluations.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,17 +70,30 @@ impl Evaluator for Lazy {
     }
 }
 
-/// Evaluates block by block of a list; see `listed`.
+/// Evaluates block by block of a list, see `listed`; with company, long runs become jobs.
 pub(crate) fn evaluate_listed(
     plan: &Plan,
     request: &Request,
     bound: &Bound,
     blocks: &Blocks,
+    company: Option<Company<'_>>,
 ) -> Result<Answer, EvalError> {
     let mut evaluation = Evaluation::new(plan, request, bound);
     evaluation.listed = Some(Listed::new(blocks));
+    let Some(company) = company else {
+        evaluation.run_main()?;
+        return evaluation.answer(bound);
+    };
+    let idle = company.idle;
+    let taken = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    evaluation.buffers = taken.unwrap_or_default();
+    evaluation.deferral = Some(Deferral::new(company, &request.limits));
     evaluation.run_main()?;
-    evaluation.answer(bound)
+    let mut answer = evaluation.answer(bound)?;
+    // Jobs fail in any order.
+    answer.failures.sort_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
+    idle.lock().unwrap_or_else(PoisonError::into_inner).push(evaluation.buffers);
+    Ok(answer)
 }
 
 /// Evaluates and keeps results; see `keep`.
@@ -225,12 +245,14 @@ struct Evaluation<'a> {
     placeholders: FxHashMap<(StepId, FrameId, u16), AxisId>,
     failures: Vec<NodeFailure>,
     log: Option<Vec<LogEntry>>,
-    scratch: run::Scratch,
+    scratch: Scratch,
     buffers: Buffers,
     /// What is known besides if steps run block by block of a list.
     listed: Option<Listed<'a>>,
     /// What is known besides if results are kept between evaluations.
     keeping: Option<Box<Keeping<'a>>>,
+    /// What is known besides if long runs become jobs.
+    deferral: Option<Deferral<'a>>,
     /// What is known besides if steps run in regions.
     fusing: Option<Box<Fusing<'a>>>,
     /// Bytes of all results that are stored.

@@ -15,6 +15,7 @@ use millstream_kernel::{Argument, Call, Data, Failure, Function, Instance, Kerne
 use smallvec::SmallVec;
 
 use super::choose::overwrite;
+use super::deferred::Run;
 use super::{Cells, Demand, Evaluation, Place, Stop, Task};
 use crate::lanes::{lane_slice, lane_slice_mut, push_lanes};
 use crate::shape::{CellMap, ShapeId, Shapes};
@@ -22,21 +23,21 @@ use crate::store::{Outputs, State};
 
 /// What kernels work in, kept between runs.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     registers: Vec<u64>,
     columns: ColumnScratch,
 }
 
 /// One operand of a form and which of its entries each cell has.
-pub(super) struct Operand<'d> {
-    pub(super) data: &'d Data,
-    pub(super) map: CellMap,
+pub(crate) struct Operand<'d> {
+    pub(crate) data: &'d Data,
+    pub(crate) map: CellMap,
 }
 
 impl Scratch {
     /// Computes the masked cells of the outputs; those that are `None` are not computed. An output
     /// column has an entry per cell and is written in place.
-    pub(super) fn form(
+    pub(crate) fn form(
         &mut self,
         form: &Form,
         operands: &[Operand<'_>],
@@ -104,7 +105,15 @@ impl<'a> Evaluation<'a> {
         if self.recall(top, places)? {
             return Ok(());
         }
-        let started = (self.request.log == LogDetail::Times).then(Instant::now);
+        let mut costing = None;
+        if self.deferral.is_some() {
+            costing = match self.defer(top, instance, places)? {
+                Run::Here(elements) => elements,
+                Run::Elsewhere => return Ok(()),
+            };
+        }
+        let looks = self.request.log == LogDetail::Times || costing.is_some();
+        let started = looks.then(Instant::now);
         match &instance.kernel {
             Kernel::Form(form) => {
                 if !self.run_scalar_form(top, instance, form, places)? {
@@ -118,8 +127,12 @@ impl<'a> Evaluation<'a> {
             Kernel::Read { .. } | Kernel::Choose => panic!("these kernels have no strict run"),
         }
         self.release_all(top, places);
-        if let Some(started) = started {
-            self.log_time(self.stack[top].step, started.elapsed());
+        if let Some(took) = started.map(|started| started.elapsed()) {
+            let step = self.stack[top].step;
+            self.log_time(step, took);
+            if let Some(elements) = costing {
+                self.note_cost(step, elements, took);
+            }
         }
         Ok(())
     }
@@ -172,7 +185,11 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The shape of a step's result, its cells, and those to compute.
-    fn extent(&mut self, top: usize, places: &[Place]) -> Result<(ShapeId, usize, Mask), Stop> {
+    pub(super) fn extent(
+        &mut self,
+        top: usize,
+        places: &[Place],
+    ) -> Result<(ShapeId, usize, Mask), Stop> {
         let (shape, mask) = match &self.stack[top].demand {
             Demand::Part(cells) => (cells.shape, Some(cells.mask.clone())),
             Demand::Full => {
@@ -188,7 +205,7 @@ impl<'a> Evaluation<'a> {
         Ok((shape, n_cells, mask.unwrap_or_else(|| Mask::full(n_cells))))
     }
 
-    fn maps(&mut self, shape: ShapeId, places: &[Place]) -> Result<Vec<CellMap>, Stop> {
+    pub(super) fn maps(&mut self, shape: ShapeId, places: &[Place]) -> Result<Vec<CellMap>, Stop> {
         let mut maps = Vec::with_capacity(places.len());
         for place in places {
             let (_, of) = self.read(*place);
@@ -262,11 +279,24 @@ impl<'a> Evaluation<'a> {
             }
             call(function, &mask, n_cells, self.limits, &mut arguments, &mut outputs)
         };
+        self.finish_function(top, (result, outputs), &taken, &mask, n_cells, shape)
+    }
+
+    /// Stores what a function gave, or that it failed; `taken` are the inputs that it owned.
+    pub(super) fn finish_function(
+        &mut self,
+        top: usize,
+        (result, outputs): (Result<(), Failure>, Vec<Output>),
+        taken: &[Place],
+        mask: &Mask,
+        n_cells: usize,
+        shape: ShapeId,
+    ) -> Result<(), Stop> {
         if let Err(failure) = result {
             // What was taken is gone; a later demand for other cells computes it again.
             for place in taken {
                 if let Place::Slot(slot, _) = place {
-                    self.store.set_state(slot, State::Empty);
+                    self.store.set_state(*slot, State::Empty);
                 }
             }
             let element = failure.element.map(|element| (element, shape));
@@ -280,7 +310,7 @@ impl<'a> Evaluation<'a> {
                     let message = format!("the node type gives no output {k}");
                     return self.fail(top, message, None, None);
                 }
-                Output::Done(data) => Some(self.merged(top, k, data, &mask, n_cells, shape)),
+                Output::Done(data) => Some(self.merged(top, k, data, mask, n_cells, shape)),
             });
         }
         self.store_result(top, results, shape)
@@ -305,7 +335,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The data of an input that nobody reads after this run, taken out of the store.
-    fn take_last(&mut self, top: usize, place: Place) -> Option<Data> {
+    pub(super) fn take_last(&mut self, top: usize, place: Place) -> Option<Data> {
         let Place::Slot(slot, 0) = place else { return None };
         if !matches!(self.stack[top].demand, Demand::Full) || self.keeping.is_some() {
             return None;
@@ -480,7 +510,7 @@ impl<'a> Evaluation<'a> {
 }
 
 /// Calls a function of a node type; a panic in it becomes a failure of the node.
-fn call<'c>(
+pub(crate) fn call<'c>(
     function: &dyn Function,
     mask: &'c Mask,
     extent: usize,

@@ -50,6 +50,7 @@ impl<'a> Evaluation<'a> {
     pub(super) fn start(&mut self, top: usize) -> Result<bool, Stop> {
         let (step, frame, slot) =
             (self.stack[top].step, self.stack[top].frame, self.stack[top].slot);
+        self.wait_for(slot)?;
         let state = self.store.state(slot);
         let demand = match (state, &self.stack[top].demand) {
             (State::Full | State::Failed | State::Released, _) => return Ok(false),

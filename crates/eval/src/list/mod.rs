@@ -17,7 +17,8 @@ use millstream_ir::request::{Bound, LogDetail, Request};
 
 use crate::kept::Kept;
 use crate::lazy::{Lazy, evaluate_listed};
-pub(crate) use blocks::{Blocks, Use, uses};
+use crate::parallel::Company;
+pub(crate) use blocks::{BlockOf, Blocks, Use, uses};
 use flat::Flat;
 
 /// The evaluator that runs a flat list. Programs of single numbers run fastest with it, if the same
@@ -66,8 +67,8 @@ impl Lists {
 
 impl List {
     /// The evaluator.
-    pub fn new() -> Self {
-        Self::default()
+    pub const fn new() -> Self {
+        Self { without_registers: false }
     }
 
     /// Runs in the store also what could run over registers. Answers do not depend on it.
@@ -88,6 +89,18 @@ impl Evaluator for List {
     }
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        self.evaluate_in_company(plan, request, |_| None)
+    }
+}
+
+impl List {
+    /// Evaluates; with company, long runs become jobs.
+    pub(crate) fn evaluate_in_company<'c>(
+        &self,
+        plan: &Plan,
+        request: &Request,
+        company: impl FnOnce(&Bound) -> Option<Company<'c>>,
+    ) -> Result<Answer, EvalError> {
         // For outputs without cells hardly anything runs, which is a matter of demand.
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         if bound.times == Some(0) || bound.count == Some(0) {
@@ -99,7 +112,7 @@ impl Evaluator for List {
             is_single(&bound) && request.log != LogDetail::Times && !self.without_registers;
         match listing.flat.as_ref().filter(|_| over_registers) {
             Some(flat) => flat.evaluate(plan, &listing.blocks, request, &bound),
-            None => evaluate_listed(plan, request, &bound, &listing.blocks),
+            None => evaluate_listed(plan, request, &bound, &listing.blocks, company(&bound)),
         }
     }
 }

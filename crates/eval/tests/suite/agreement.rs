@@ -1,8 +1,9 @@
 //! Every evaluator agrees with the model of the test kit, in values and in what runs.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
-use millstream_eval::{Chunked, Incremental, Lazy, List};
+use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel};
 use millstream_ir::{Answer, EvalError, Evaluator, Plan, Request};
 use millstream_testkit::agreement::{cases_by_hand, fixtures, generated};
 
@@ -127,4 +128,46 @@ fn incremental_agrees_on_generated_graphs() {
     for evaluator in incremental_ways() {
         generated(&evaluator);
     }
+}
+
+/// Jobs of everything that may be one, or of what takes long; without company.
+fn parallel_ways() -> [Parallel; 3] {
+    let new = |n| Parallel::new().threads(size(n));
+    [new(3).jobs_from(Duration::ZERO), new(2), new(1)]
+}
+
+#[test]
+fn parallel_agrees_by_hand() {
+    for evaluator in parallel_ways() {
+        cases_by_hand(&evaluator);
+    }
+}
+
+#[test]
+fn parallel_agrees_on_what_once_failed() {
+    for evaluator in parallel_ways() {
+        fixtures(&evaluator);
+    }
+}
+
+#[test]
+fn parallel_agrees_on_generated_graphs() {
+    for evaluator in parallel_ways() {
+        generated(&evaluator);
+    }
+}
+
+#[test]
+fn auto_agrees_by_hand() {
+    cases_by_hand(&Auto::new());
+}
+
+#[test]
+fn auto_agrees_on_what_once_failed() {
+    fixtures(&Auto::new());
+}
+
+#[test]
+fn auto_agrees_on_generated_graphs() {
+    generated(&Auto::new().threads(size(2)));
 }

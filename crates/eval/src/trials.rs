@@ -1,0 +1,167 @@
+//! Ways to evaluate a plan, tried against each other by the time they take.
+//!
+//! Which way is the best depends on the plan, on how many elements there are and on what else the
+//! machine does. So each way that may be good is tried, the best is taken from then on, and now and
+//! then one that was nearly as good is tried again.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use millstream_ir::request::Bound;
+use rustc_hash::FxHashMap;
+
+/// Each way is tried so often before its time counts: the first time it makes what later ones find.
+const TRIES: u32 = 2;
+
+/// Ways that are expected to take so many times as long as the best one are not tried.
+const HOPELESS: f64 = 3.0;
+
+/// A way that was a little slower is tried again once in so many evaluations.
+const AGAIN: u64 = 64;
+
+/// What is known of the ways to evaluate a plan, for each kind of request.
+#[derive(Debug)]
+pub(crate) struct Trials<const N: usize> {
+    by_request: Mutex<FxHashMap<Key, Known<N>>>,
+}
+
+impl<const N: usize> Default for Trials<N> {
+    fn default() -> Self {
+        Self { by_request: Mutex::default() }
+    }
+}
+
+/// Requests that are alike: the same outputs for about as many cells.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    outputs: Box<[usize]>,
+    magnitude: u32,
+}
+
+/// At most so many kinds of requests are known of one plan.
+const KEPT: usize = 64;
+
+#[derive(Clone, Copy, Debug)]
+struct Known<const N: usize> {
+    ways: [Seen; N],
+    n_choices: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    n: u32,
+    /// About the least that it took of late, in seconds.
+    seconds: f64,
+}
+
+impl Key {
+    pub(crate) fn of(bound: &Bound) -> Self {
+        let magnitude = usize::BITS - n_cells(bound).leading_zeros();
+        Self { outputs: bound.outputs.as_slice().into(), magnitude }
+    }
+}
+
+/// The cells of a request.
+pub(crate) fn n_cells(bound: &Bound) -> usize {
+    bound.times.unwrap_or(1).saturating_mul(bound.count.unwrap_or(1))
+}
+
+impl<const N: usize> Known<N> {
+    /// What a way will take: as seen, else as expected.
+    fn forecast(&self, way: usize, expected: &[f64; N]) -> f64 {
+        let Seen { n, seconds } = self.ways[way];
+        if n >= TRIES { seconds } else { expected[way] }
+    }
+
+    fn choose(&mut self, expected: &[f64; N]) -> usize {
+        self.n_choices += 1;
+        let mut order: [usize; N] = std::array::from_fn(|way| way);
+        order.sort_by(|a, b| self.forecast(*a, expected).total_cmp(&self.forecast(*b, expected)));
+        let best = self.forecast(order[0], expected);
+        // What is expected and what was seen can be compared only if the best way was expected too.
+        let scale = if self.ways[order[0]].n >= TRIES {
+            best / expected[order[0]].max(f64::MIN_POSITIVE)
+        } else {
+            1.0
+        };
+        let untried = order.iter().copied().find(|way| {
+            self.ways[*way].n < TRIES
+                && expected[*way].is_finite()
+                && expected[*way] * scale <= HOPELESS * best
+        });
+        match untried {
+            Some(way) => way,
+            None if N > 1
+                && self.n_choices.is_multiple_of(AGAIN)
+                && self.ways[order[1]].n >= TRIES
+                && self.ways[order[1]].seconds <= 1.5 * best =>
+            {
+                order[1]
+            }
+            None => order[0],
+        }
+    }
+}
+
+impl<const N: usize> Trials<N> {
+    /// The way to take; `expected` says what each may take in seconds, infinite for those that are
+    /// out of the question.
+    pub(crate) fn choose(&self, key: &Key, expected: &[f64; N]) -> usize {
+        let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KEPT && !known.contains_key(key) {
+            known.clear();
+        }
+        let nothing = Known { ways: [Seen { n: 0, seconds: f64::INFINITY }; N], n_choices: 0 };
+        known.entry(key.clone()).or_insert(nothing).choose(expected)
+    }
+
+    /// Notes what a way took. The least counts, and is forgotten slowly.
+    pub(crate) fn note(&self, key: &Key, way: usize, took: Duration) {
+        let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = known.get_mut(key) else { return };
+        let seen = &mut known.ways[way];
+        seen.n = seen.n.saturating_add(1);
+        if seen.n >= TRIES {
+            seen.seconds = took.as_secs_f64().min(seen.seconds * 1.05);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays `rounds` evaluations in which each way takes what `takes` says.
+    fn play(trials: &Trials<3>, expected: [f64; 3], takes: [u64; 3], rounds: usize) -> Vec<usize> {
+        let key = Key { outputs: [0].into(), magnitude: 1 };
+        let round = |_| {
+            let way = trials.choose(&key, &expected);
+            trials.note(&key, way, Duration::from_micros(takes[way]));
+            way
+        };
+        (0..rounds).map(round).collect()
+    }
+
+    #[test]
+    fn the_best_way_is_found_and_kept() {
+        let trials = Trials::default();
+        let ways = play(&trials, [1e-5, 2e-5, 2e-5], [30, 10, 50], 40);
+        assert_eq!(ways[0], 0, "what is expected to be the best is tried first");
+        assert_eq!(ways[10..], [1; 30], "what took least stays");
+    }
+
+    #[test]
+    fn hopeless_ways_are_not_tried() {
+        let trials = Trials::default();
+        let ways = play(&trials, [1e-5, 1e-3, f64::INFINITY], [10, 1, 1], 200);
+        assert_eq!(ways, [0; 200]);
+    }
+
+    #[test]
+    fn a_way_that_becomes_slow_is_left() {
+        let trials = Trials::default();
+        play(&trials, [1e-5; 3], [10, 12, 50], 40);
+        let ways = play(&trials, [1e-5; 3], [100, 12, 50], 200);
+        assert_eq!(ways[190..], [1; 10]);
+    }
+}
