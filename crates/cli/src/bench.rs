@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use millstream::parts::kernel::Data;
 use millstream::{
-    Answer, Chunked, Column, Engine, EvalError, Evaluator, Given, Lazy, Limits, Program, Request,
-    Type, Value,
+    Answer, Column, Engine, EvalError, Given, Limits, LogDetail, Program, Request, Type, Value,
 };
 use serde_json::{Value as Json, json};
 
 use crate::document::{compile, read};
+use crate::evaluators::{AnyEvaluator, EvaluatorName};
 use crate::given::{assignment, given};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
@@ -28,6 +28,7 @@ Examples:
   millstream bench examples/triangle_area.mill.json --count 1000000
   millstream bench examples/triangle_area.mill.json --in a=@examples/data/triangles.csv \\
       --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --format json
+  millstream bench examples/triangle_area.mill.json --one --evaluator lazy --evaluator list
 
 Inputs of numbers that are not given become columns of arbitrary values, the same every time:
 floats from 0 to 1, integers from 0 to 99.";
@@ -50,6 +51,12 @@ pub(crate) struct Args {
     /// Evaluate for this many elements [default: 1000000, or as many as columns have]
     #[arg(long, value_name = "N")]
     count: Option<usize>,
+    /// Evaluate for single values, without columns
+    #[arg(long, conflicts_with = "count")]
+    one: bool,
+    /// Time this evaluator; may be given several times [default: all]
+    #[arg(long = "evaluator", value_name = "NAME", value_enum)]
+    evaluators: Vec<EvaluatorName>,
     /// Evaluate at a time in seconds, T, or at many, A..B:STEP
     #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
     time: Option<Times>,
@@ -84,37 +91,46 @@ enum Format {
 
 /// An evaluator that takes part.
 struct Contender {
-    /// The chunked evaluator, which takes its memory back; without one it is lazy.
-    chunked: Option<Chunked>,
-    name: &'static str,
-    n_threads: usize,
+    evaluator: AnyEvaluator,
     seconds: Vec<f64>,
+    /// Runs of all nodes in one evaluation.
+    runs: u64,
 }
 
 impl Contender {
-    fn lazy() -> Self {
-        Self { chunked: None, name: Lazy.name(), n_threads: 1, seconds: Vec::new() }
+    fn new(name: EvaluatorName, threads: NonZeroUsize) -> Self {
+        let evaluator = AnyEvaluator::new(name, Some(threads));
+        Self { evaluator, seconds: Vec::new(), runs: 0 }
     }
 
-    fn chunked(threads: NonZeroUsize) -> Self {
-        let chunked = Chunked::new().threads(threads);
-        let (name, n_threads) = (chunked.name(), threads.get());
-        Self { chunked: Some(chunked), name, n_threads, seconds: Vec::new() }
+    /// Those named, or all; the chunked one also on one thread.
+    fn all(names: &[EvaluatorName], threads: NonZeroUsize) -> Vec<Self> {
+        let names = if names.is_empty() { EvaluatorName::value_variants() } else { names };
+        let mut contenders = Vec::new();
+        for name in names {
+            if matches!(name, EvaluatorName::Chunked) && threads > NonZeroUsize::MIN {
+                contenders.push(Self::new(*name, NonZeroUsize::MIN));
+            }
+            contenders.push(Self::new(*name, threads));
+        }
+        contenders
+    }
+
+    /// Counts the runs of nodes.
+    fn count(&mut self, program: &Program, request: &Request) -> Result<(), EvalError> {
+        let request = request.clone().with_log(LogDetail::Counts);
+        let answer = program.run_with(self.evaluator.evaluator(), &request)?;
+        self.runs = answer.log.total_runs();
+        Ok(())
     }
 
     /// Evaluates once; what becomes of the answer is not counted.
     fn run(&mut self, program: &Program, request: &Request) -> Result<Seen, EvalError> {
-        let evaluator: &dyn Evaluator = match &self.chunked {
-            Some(chunked) => chunked,
-            None => &Lazy,
-        };
         let start = Instant::now();
-        let answer = program.run_with(evaluator, request)?;
+        let answer = program.run_with(self.evaluator.evaluator(), request)?;
         self.seconds.push(start.elapsed().as_secs_f64());
         let seen = Seen::of(&answer);
-        if let Some(chunked) = &self.chunked {
-            chunked.give_back(answer);
-        }
+        self.evaluator.give_back(answer);
         Ok(seen)
     }
 }
@@ -164,9 +180,9 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let bytes_in: usize = bound.inputs.iter().map(|data| bytes_of(&data.data)).sum();
     let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = args.threads.unwrap_or_else(machine);
-    let mut contenders = vec![Contender::lazy(), Contender::chunked(NonZeroUsize::MIN)];
-    if threads > NonZeroUsize::MIN {
-        contenders.push(Contender::chunked(threads));
+    let mut contenders = Contender::all(&args.evaluators, threads);
+    for contender in &mut contenders {
+        contender.count(&program, &request).map_err(|error| refused(&error))?;
     }
     let mut copies = [1, threads.get()].map(Copying::new);
     let until = Instant::now() + Duration::try_from_secs_f64(args.seconds).unwrap_or_default();
@@ -190,7 +206,7 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     }
     let bytes = bytes_in + seen.bytes;
     let rows = contenders.into_iter().map(|contender| {
-        let copy = if contender.n_threads == 1 { &copies[0] } else { &copies[1] };
+        let copy = if contender.evaluator.n_threads() == 1 { &copies[0] } else { &copies[1] };
         Row::new(&contender, seen.n_elements, bytes, bytes as f64 / copy.bytes_per_second())
     });
     let rows: Vec<Row> = rows.collect();
@@ -201,7 +217,9 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
         }
         Format::Text => {
             println!("{} elements, {bytes} bytes of columns read and written", seen.n_elements);
-            println!("evaluator  threads    median ms       min ms  ns/element   times bound");
+            println!(
+                "evaluator  threads    median ms       min ms  ns/element   times bound       runs"
+            );
             rows.iter().for_each(Row::print);
         }
     }
@@ -241,6 +259,9 @@ fn request(args: &Args, program: &Program, limits: Limits) -> Result<Request, St
         (None, Some(FrameNumbers::Many(frames))) => request.frames(frames.clone()),
         (None, None) => request,
     };
+    if args.one {
+        return Ok(request.with_limits(limits));
+    }
     let n = count.unwrap_or(DEFAULT_COUNT);
     request = request.count(n);
     if n <= limits.list_length {
@@ -328,6 +349,7 @@ fn median(seconds: &[f64]) -> f64 {
 struct Row {
     evaluator: &'static str,
     threads: usize,
+    runs: u64,
     elements: usize,
     median_s: f64,
     min_s: f64,
@@ -338,8 +360,9 @@ struct Row {
 impl Row {
     fn new(contender: &Contender, elements: usize, bytes_moved: usize, bound_s: f64) -> Self {
         Self {
-            evaluator: contender.name,
-            threads: contender.n_threads,
+            evaluator: contender.evaluator.evaluator().name(),
+            threads: contender.evaluator.n_threads(),
+            runs: contender.runs,
             elements,
             median_s: median(&contender.seconds),
             min_s: contender.seconds.iter().copied().fold(f64::INFINITY, f64::min),
@@ -362,13 +385,16 @@ impl Row {
             "ns_per_element": self.ns_per_element(),
             "bytes_moved": self.bytes_moved,
             "bound_s": self.bound_s,
+            "runs": self.runs,
         })
     }
 
     fn print(&self) {
-        let Self { evaluator, threads, median_s, min_s, bound_s, .. } = self;
+        let Self { evaluator, threads, median_s, min_s, bound_s, runs, .. } = self;
         let (median, min) = (median_s * 1e3, min_s * 1e3);
         let (each, times) = (self.ns_per_element(), median_s / bound_s);
-        println!("{evaluator:9} {threads:8} {median:12.3} {min:12.3} {each:11.3} {times:13.2}");
+        println!(
+            "{evaluator:9} {threads:8} {median:12.4} {min:12.4} {each:11.3} {times:13.2} {runs:10}"
+        );
     }
 }

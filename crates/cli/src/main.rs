@@ -7,6 +7,7 @@
 mod bench;
 mod check;
 mod document;
+mod evaluators;
 mod explain;
 mod given;
 mod import;

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use clap::ValueEnum;
 use millstream::parts::base::diagnostics::did_you_mean;
 use millstream::{
-    Answer, Chunked, Engine, EvalError, Evaluator, Feature, Given, Lazy, Limits, LogDetail,
-    Program, Request, RequestError, Value,
+    Answer, Engine, EvalError, Feature, Given, Limits, LogDetail, Program, Request, RequestError,
+    Value,
 };
 
 use crate::document::{compile, read};
+use crate::evaluators::{AnyEvaluator, EvaluatorName};
 use crate::given::{assignment, file_of, given, open};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
@@ -74,7 +75,7 @@ pub(crate) struct Args {
     /// Which evaluator runs the graph; all give the same bits
     #[arg(long, value_enum, default_value = "lazy")]
     evaluator: EvaluatorName,
-    /// How many threads the chunked evaluator may use [default: all]
+    /// How many threads the evaluator may use [default: all]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Show what ran, how often, on how many elements, and why
@@ -100,14 +101,6 @@ enum Format {
     Json,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum EvaluatorName {
-    /// Demand-driven; defines the meaning
-    Lazy,
-    /// Element-wise parts as one, chunk by chunk, on several threads; quick on many elements
-    Chunked,
-}
-
 impl Args {
     pub(crate) fn is_json(&self) -> bool {
         self.format == Format::Json
@@ -129,14 +122,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     if let Some(path) = &args.save {
         save::allowed(path, &sources(args))?;
     }
-    let chunked = match args.threads {
-        Some(n) => Chunked::new().threads(n),
-        None => Chunked::new(),
-    };
-    let evaluator: &dyn Evaluator = match args.evaluator {
-        EvaluatorName::Lazy => &Lazy,
-        EvaluatorName::Chunked => &chunked,
-    };
+    let evaluator = AnyEvaluator::new(args.evaluator, args.threads);
+    let evaluator = evaluator.evaluator();
     if let Some(path) = &args.save
         && let Some((sources, outputs)) = in_blocks(args, &program, &limits)?
     {

@@ -44,7 +44,7 @@ pub use millstream_base::{
     Vec2, Vec3, Vec4, value_type,
 };
 pub use millstream_document::Document;
-pub use millstream_eval::{Chunked, Incremental, Lazy, List};
+pub use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel};
 
 /// Graphs of single numbers that are kept up to date.
 pub mod live {

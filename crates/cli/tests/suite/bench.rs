@@ -20,10 +20,11 @@ fn every_evaluator_has_a_row() {
     ]);
     let rows = seen["results"].as_array().expect("a list");
     let name = |row: &serde_json::Value| format!("{} {}", row["evaluator"], row["threads"]);
-    let names: Vec<String> = rows.iter().map(name).collect();
-    assert_eq!(names, ["\"lazy\" 1", "\"chunked\" 1", "\"chunked\" 2"]);
+    let names: [String; 6] = std::array::from_fn(|i| name(&rows[i]));
+    let all = ["lazy 1", "list 1", "chunked 1", "chunked 2", "parallel 2", "auto 2"];
+    assert_eq!(names.map(|name| name.replace('"', "")), all);
     for row in rows {
-        assert_eq!(row["elements"], 500);
+        assert_eq!((&row["elements"], &row["runs"]), (&500.into(), &6.into()));
         assert_eq!(row["bytes_moved"], 500 * (3 * 12 + 4));
         let number = |key: &str| row[key].as_f64().expect("a number");
         assert!(number("min_s") > 0.0 && number("min_s") <= number("median_s"));
@@ -31,6 +32,16 @@ fn every_evaluator_has_a_row() {
         let each = number("median_s") * 1e9 / 500.0;
         assert!((number("ns_per_element") - each).abs() < 1e-6 * each);
     }
+}
+
+#[test]
+fn single_values_are_timed_on_chosen_evaluators() {
+    let args = ["bench", TRIANGLE, "--one", "--seconds", "0", "--evaluator", "list", "--format"];
+    let seen = json(&[&args[..], &["json"]].concat());
+    assert_eq!(seen["results"].as_array().map(Vec::len), Some(1));
+    let row = &seen["results"][0];
+    assert_eq!((&row["evaluator"], &row["elements"]), (&"list".into(), &1.into()));
+    assert_eq!(code(&["bench", TRIANGLE, "--evaluator", "fast"]), Some(2));
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl Evaluator for List {
 impl List {
     /// Evaluates; with company, long runs become jobs.
     pub(crate) fn evaluate_in_company<'c>(
-        &self,
+        self,
         plan: &Plan,
         request: &Request,
         company: impl FnOnce(&Bound) -> Option<Company<'c>>,

@@ -3,7 +3,7 @@
 //! The lock guards the queue and the scratches only; nobody computes under it.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -164,10 +164,7 @@ impl Jobs {
         if let Some(finished) = self.try_next().or_else(|| work(&self.shared)) {
             return Some(finished);
         }
-        match self.finished.recv_timeout(Duration::from_millis(10)) {
-            Ok(finished) => Some(finished),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.finished.recv_timeout(Duration::from_millis(10)).ok()
     }
 }
 
