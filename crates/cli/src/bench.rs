@@ -93,7 +93,7 @@ enum Format {
 struct Contender {
     evaluator: AnyEvaluator,
     seconds: Vec<f64>,
-    /// Runs of all nodes in one evaluation.
+    /// Runs of all nodes in one evaluation, none where results were kept.
     runs: u64,
 }
 
@@ -116,7 +116,7 @@ impl Contender {
         contenders
     }
 
-    /// Counts the runs of nodes.
+    /// Counts the runs of nodes in an evaluation like those before.
     fn count(&mut self, program: &Program, request: &Request) -> Result<(), EvalError> {
         let request = request.clone().with_log(LogDetail::Counts);
         let answer = program.run_with(self.evaluator.evaluator(), &request)?;
@@ -181,9 +181,6 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = args.threads.unwrap_or_else(machine);
     let mut contenders = Contender::all(&args.evaluators, threads);
-    for contender in &mut contenders {
-        contender.count(&program, &request).map_err(|error| refused(&error))?;
-    }
     let mut copies = [1, threads.get()].map(Copying::new);
     let until = Instant::now() + Duration::try_from_secs_f64(args.seconds).unwrap_or_default();
     let (mut seen, mut round) = (None, 0);
@@ -203,6 +200,9 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let seen = seen.expect("every evaluator ran");
     if let Some(failure) = seen.failure {
         return Err(Stop::new(Exit::Failed, failure, None));
+    }
+    for contender in &mut contenders {
+        contender.count(&program, &request).map_err(|error| refused(&error))?;
     }
     let bytes = bytes_in + seen.bytes;
     let rows = contenders.into_iter().map(|contender| {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
-use millstream::{Answer, Auto, Chunked, Evaluator, Lazy, List, Parallel};
+use millstream::{Answer, Auto, Chunked, Evaluator, Incremental, Lazy, List, Parallel};
 
 /// The name of an evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -12,11 +12,13 @@ pub(crate) enum EvaluatorName {
     Lazy,
     /// A flat list of steps; quick on single values, if a plan runs many times
     List,
+    /// Keeps results between evaluations and runs what has changed
+    Incremental,
     /// Element-wise parts as one, chunk by chunk, on several threads; quick on many elements
     Chunked,
     /// Independent steps that take long at the same time
     Parallel,
-    /// The one of these that took least for requests like this
+    /// The one of lazy, list, chunked and parallel that took least for requests like this
     Auto,
 }
 
@@ -24,6 +26,7 @@ pub(crate) enum EvaluatorName {
 pub(crate) enum AnyEvaluator {
     Lazy(Lazy),
     List(List),
+    Incremental(Incremental),
     Chunked(Chunked),
     Parallel(Parallel),
     Auto(Auto),
@@ -37,6 +40,7 @@ impl AnyEvaluator {
         match name {
             EvaluatorName::Lazy => Self::Lazy(Lazy),
             EvaluatorName::List => Self::List(List::new()),
+            EvaluatorName::Incremental => Self::Incremental(Incremental::new()),
             EvaluatorName::Chunked => Self::Chunked(Chunked::new().threads(threads)),
             EvaluatorName::Parallel => Self::Parallel(Parallel::new().threads(threads)),
             EvaluatorName::Auto => Self::Auto(Auto::new().threads(threads)),
@@ -47,6 +51,7 @@ impl AnyEvaluator {
         match self {
             Self::Lazy(lazy) => lazy,
             Self::List(list) => list,
+            Self::Incremental(incremental) => incremental,
             Self::Chunked(chunked) => chunked,
             Self::Parallel(parallel) => parallel,
             Self::Auto(auto) => auto,
@@ -56,7 +61,7 @@ impl AnyEvaluator {
     /// The number of threads that it uses where that pays.
     pub(crate) fn n_threads(&self) -> usize {
         match self {
-            Self::Lazy(_) | Self::List(_) => 1,
+            Self::Lazy(_) | Self::List(_) | Self::Incremental(_) => 1,
             Self::Chunked(chunked) => chunked.n_threads(),
             Self::Parallel(parallel) => parallel.n_threads(),
             Self::Auto(auto) => auto.n_threads(),
@@ -66,7 +71,9 @@ impl AnyEvaluator {
     /// Gives memory back to those that use it again.
     pub(crate) fn give_back(&self, answer: Answer) {
         match self {
-            Self::Lazy(_) | Self::List(_) | Self::Parallel(_) => drop(answer),
+            Self::Lazy(_) | Self::List(_) | Self::Incremental(_) | Self::Parallel(_) => {
+                drop(answer);
+            }
             Self::Chunked(chunked) => chunked.give_back(answer),
             Self::Auto(auto) => auto.give_back(answer),
         }

@@ -437,7 +437,7 @@ fn evaluators_give_the_same() {
     let all = ["run", ECHO, "--time", "0..4:0.05", "--format", "json"];
     let lazy = json(&all);
     for threads in ["1", "3"] {
-        for evaluator in ["list", "chunked", "parallel", "auto"] {
+        for evaluator in ["list", "incremental", "chunked", "parallel", "auto"] {
             let other = [&all[..], &["--evaluator", evaluator, "--threads", threads]].concat();
             assert_eq!(json(&other), lazy, "{evaluator}");
         }
