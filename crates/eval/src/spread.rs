@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use millstream_base::Mask;
 use millstream_kernel::Map;
 use millstream_kernel::form::{
-    ColumnScratch, Form, LaneInput, LaneOutput, LaneSliceMut, run_columns,
+    ColumnScratch, Form, LaneInput, LaneOutput, LaneSliceMut, Op, run_columns,
 };
 
-/// Below so many instructions times elements a second thread costs more than it saves: starting
-/// one takes about 30 microseconds, an instruction at least 0.05 nanoseconds an element.
-const WORTH_A_THREAD: usize = 4 << 20;
+/// Below so much work, cost of the form times elements, a second thread may cost more than it
+/// saves: starting one takes about 30 microseconds, and this much work about 160.
+const WORTH_A_THREAD: usize = 16 << 20;
 
 /// Elements between two looks at the clock.
 const PIECE: usize = 1 << 17;
@@ -45,8 +45,7 @@ impl Crew {
         mask: &Mask,
         is_over: &(dyn Fn() -> bool + Sync),
     ) {
-        let work = mask.len().saturating_mul(form.insts.len());
-        let mut threads = self.threads.min(work / WORTH_A_THREAD + 1);
+        let mut threads = self.threads.min(worthwhile(form, mask.len()));
         if let Some(piece) = self.piece {
             threads = self.threads.min(mask.len().div_ceil(piece.max(1)));
         }
@@ -89,6 +88,15 @@ impl Crew {
             work(&mut own[0]);
         });
     }
+}
+
+/// The number of threads that so many elements are worth.
+fn worthwhile(form: &Form, n: usize) -> usize {
+    let at_most = n.saturating_mul(form.insts.len()).saturating_mul(Op::MAX_COST);
+    if at_most < WORTH_A_THREAD {
+        return 1;
+    }
+    n.saturating_mul(form.cost()) / WORTH_A_THREAD + 1
 }
 
 /// Elements from a place on, with what they read and where they go.
@@ -192,4 +200,21 @@ fn cut_outputs<'a>(rest: &mut [LaneOutput<'a>], skip: usize, n: usize) -> Vec<La
         });
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use millstream_base::Lane;
+    use millstream_kernel::form::FormBuilder;
+
+    #[test]
+    fn threads_are_for_work_that_pays_for_their_start() {
+        let b = FormBuilder::new();
+        let x = b.param(Lane::F32);
+        let (cheap, dear) = (b.finish(&[x + 1.0]), b.finish(&[x.sin()]));
+        assert_eq!((worthwhile(&cheap, 1000), worthwhile(&dear, 1000)), (1, 1));
+        assert_eq!((worthwhile(&cheap, 1_000_000), worthwhile(&dear, 1_000_000)), (1, 3));
+        assert!(worthwhile(&dear, usize::MAX) > 1000);
+    }
 }

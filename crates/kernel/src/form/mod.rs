@@ -97,6 +97,11 @@ pub struct Form {
 }
 
 impl Form {
+    /// About how much work an element is over columns, see [`Op::cost`].
+    pub fn cost(&self) -> usize {
+        self.insts.iter().map(|(_, inst)| inst.op.cost()).sum()
+    }
+
     /// The lanes of the results.
     pub fn result_lanes(&self) -> impl ExactSizeIterator<Item = Lane> + '_ {
         self.results.iter().map(|&reg| self.insts[reg].lane)

@@ -211,6 +211,80 @@ operations! {
 }
 
 impl Op {
+    /// About how much work the operation is over columns, in sums of two columns, which take some
+    /// hundredth of a nanosecond an element.
+    pub const fn cost(self) -> usize {
+        match self {
+            Self::Const(_) | Self::Param(_) => 0,
+            Self::Div | Self::Sqrt => 8,
+            Self::Rem
+            | Self::RemEuclid
+            | Self::Fma
+            | Self::Sin
+            | Self::Cos
+            | Self::Tan
+            | Self::Asin
+            | Self::Acos
+            | Self::Atan
+            | Self::Atan2
+            | Self::Sinh
+            | Self::Cosh
+            | Self::Tanh
+            | Self::Asinh
+            | Self::Acosh
+            | Self::Atanh
+            | Self::Exp
+            | Self::Exp2
+            | Self::ExpM1
+            | Self::Ln
+            | Self::Ln1p
+            | Self::Log2
+            | Self::Log10
+            | Self::Pow
+            | Self::Cbrt
+            | Self::Hypot => Self::MAX_COST,
+            Self::Add
+            | Self::Sub
+            | Self::Mul
+            | Self::Neg
+            | Self::Abs
+            | Self::Sign
+            | Self::Min
+            | Self::Max
+            | Self::Floor
+            | Self::Ceil
+            | Self::Trunc
+            | Self::Round
+            | Self::RoundEven
+            | Self::Fract
+            | Self::Copysign
+            | Self::And
+            | Self::Or
+            | Self::Xor
+            | Self::Not
+            | Self::Shl
+            | Self::Shr
+            | Self::Ushr
+            | Self::CountOnes
+            | Self::LeadingZeros
+            | Self::TrailingZeros
+            | Self::Eq
+            | Self::Ne
+            | Self::Lt
+            | Self::Le
+            | Self::Gt
+            | Self::Ge
+            | Self::IsNan
+            | Self::IsFinite
+            | Self::Select
+            | Self::Convert
+            | Self::Bitcast => 1,
+        }
+    }
+
+    /// The largest cost of an operation.
+    pub const MAX_COST: usize = 35;
+
     /// The computing operation with this word in the text form.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::COMPUTING.iter().copied().find(|op| op.name() == name)

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
+use millstream_base::num::{self, Float};
 
 use super::fuse::Task;
 use super::plan::{Direct, Plan, Source};
@@ -121,6 +122,13 @@ impl Machine<'_, '_> {
                 } else {
                     step.horner::<f64>(bits.map(LaneValue::from_bits));
                 }
+            }
+            Task::Affine { reg, x, factor, summand } => {
+                let value = |reg: Reg| LaneValue::from_bits(self.plan.values[reg.index()]);
+                // Neither changes anything: -0 is what a sum leaves as it is.
+                let (m, c) = (factor.map_or(1.0, value), summand.map_or(-0.0, value));
+                let op = form.insts[reg].op;
+                Step { machine: self, chunk, reg, args: &x }.affine(op, m, c);
             }
             Task::Distance { reg, from, to, root } => {
                 let ends = (from as usize, to.map(|to| to as usize));
@@ -278,6 +286,36 @@ impl Step<'_, '_, '_> {
             |a: A, x: A| (((a * x + c) * x + d) * x + e) * x + f,
         );
     }
+
+    /// A function of `m` times the operand plus `c`.
+    fn affine(self, op: Op, m: f32, c: f32) {
+        match op {
+            Op::Sin => self.unary_with_rare(
+                #[inline(always)]
+                |x: f32| num::sin(x * m + c),
+                #[inline(always)]
+                |x: f32| f32::sin_usual(x * m + c),
+                #[inline(always)]
+                |x: f32| f32::angle_is_rare(x * m + c),
+            ),
+            Op::Cos => self.unary_with_rare(
+                #[inline(always)]
+                |x: f32| num::cos(x * m + c),
+                #[inline(always)]
+                |x: f32| f32::cos_usual(x * m + c),
+                #[inline(always)]
+                |x: f32| f32::angle_is_rare(x * m + c),
+            ),
+            Op::Exp => self.unary(
+                #[inline(always)]
+                |x: f32| num::exp(x * m + c),
+            ),
+            _ => self.unary(
+                #[inline(always)]
+                |x: f32| num::ln(x * m + c),
+            ),
+        }
+    }
 }
 
 impl Visit for Step<'_, '_, '_> {
@@ -343,10 +381,7 @@ impl Visit for Step<'_, '_, '_> {
             let a = machine.slice::<A>(args[0], chunk);
             let any = width.run(
                 #[inline(always)]
-                || {
-                    loops::unary(out, a, usual);
-                    a.iter().fold(false, |any, &a| any | rare(a))
-                },
+                || loops::unary_and_rare(out, a, usual, rare),
             );
             if any {
                 for (out, &a) in out.iter_mut().zip(a).filter(|(_, a)| rare(**a)) {

@@ -2,11 +2,13 @@
 //!
 //! Between two instructions a chunk of intermediate values is written and read again. What needs
 //! no such chunk: a sum, difference or product that only one other such operation reads ([`Task::Pair`]),
-//! polynomials written as products and sums in turn ([`Task::Horner`]), the length of a difference of
+//! polynomials written as products and sums in turn ([`Task::Horner`]), a function of something scaled
+//! and shifted ([`Task::Affine`]), the length of a difference of
 //! vectors of three, read as they are stored ([`Task::Distance`]), and the parts of noise and blends
 //! that `coarse` lists ([`Task::Coarse`]).
 //! Each operation rounds as it does alone.
 
+use millstream_base::Lane;
 use millstream_base::id::Id;
 
 use super::coarse::Shape;
@@ -34,6 +36,8 @@ pub(super) enum Task {
         operands: [Reg; 2],
         constants: [Reg; 4],
     },
+    /// An elementary function of `x` times a factor plus a summand, both uniform.
+    Affine { reg: Reg, x: [Reg; 1], factor: Option<Reg>, summand: Option<Reg> },
     /// The distance, or its square, between vectors that begin with these parameters; from 0 if
     /// there is but one.
     Distance { reg: Reg, from: u32, to: Option<u32>, root: bool },
@@ -48,6 +52,7 @@ impl Task {
             Self::One(reg)
             | Self::Pair { reg, .. }
             | Self::Horner { reg, .. }
+            | Self::Affine { reg, .. }
             | Self::Distance { reg, .. }
             | Self::Coarse { reg, .. } => reg,
         }
@@ -59,6 +64,7 @@ impl Task {
             Self::One(reg) => form.insts[*reg].args(),
             Self::Pair { operands, .. } => operands,
             Self::Horner { operands, .. } => operands,
+            Self::Affine { x, .. } => x,
             Self::Distance { .. } => &[],
             Self::Coarse { found, .. } => found.varying(),
         }
@@ -75,7 +81,7 @@ pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task
             continue;
         }
         let coarse = finder.distance(reg).or_else(|| finder.horner(reg));
-        let coarse = coarse.or_else(|| finder.coarse(reg));
+        let coarse = coarse.or_else(|| finder.coarse(reg)).or_else(|| finder.affine(reg));
         let task = coarse.or_else(|| finder.pair(reg)).unwrap_or(Task::One(reg));
         for operand in task.operands(form) {
             used[operand.index()] = true;
@@ -127,6 +133,41 @@ impl Finder<'_> {
         Some(Task::Coarse { reg, found })
     }
 
+    /// A function that [`has_affine`], of what is scaled or shifted for it alone.
+    fn affine(&self, reg: Reg) -> Option<Task> {
+        let inst = &self.form.insts[reg];
+        if !has_affine(inst.op, inst.of) {
+            return None;
+        }
+        let angle = self.between(inst.args()[0], 1)?;
+        let (x, summand) = match self.with_uniform(angle, Op::Add) {
+            Some((x, summand)) => (x, Some(summand)),
+            None => (angle, None),
+        };
+        let product = if summand.is_some() { self.between(x, 1) } else { Some(x) };
+        let (x, factor) = match product.and_then(|product| self.with_uniform(product, Op::Mul)) {
+            Some((x, factor)) => (x, Some(factor)),
+            None => (x, None),
+        };
+        (factor.is_some() || summand.is_some()).then_some(Task::Affine {
+            reg,
+            x: [x],
+            factor,
+            summand,
+        })
+    }
+
+    /// The operands of a sum or product of which one is uniform, that one last.
+    fn with_uniform(&self, reg: Reg, op: Op) -> Option<(Reg, Reg)> {
+        let [a, b] = self.args_of(reg, op)?;
+        let uniform = |reg: Reg| self.homes[reg.index()].uniform;
+        match (uniform(a), uniform(b)) {
+            (false, true) => Some((a, b)),
+            (true, false) => Some((b, a)),
+            _ => None,
+        }
+    }
+
     /// Four times a product with the same `x` plus something uniform.
     fn horner(&self, reg: Reg) -> Option<Task> {
         let (_, product) = self.step(reg)?;
@@ -150,14 +191,9 @@ impl Finder<'_> {
 
     /// The uniform operand of a sum, and the other, which is a product that nothing else reads.
     fn step(&self, reg: Reg) -> Option<(Reg, Reg)> {
-        let [a, b] = self.args_of(reg, Op::Add)?;
-        let is_product = |reg: Reg| self.is_between(reg, 1) && self.op(reg) == Op::Mul;
-        let uniform = |reg: Reg| self.homes[reg.index()].uniform;
-        match (uniform(a), uniform(b)) {
-            (false, true) if is_product(a) => Some((b, a)),
-            (true, false) if is_product(b) => Some((a, b)),
-            _ => None,
-        }
+        let (product, uniform) = self.with_uniform(reg, Op::Add)?;
+        let is_product = self.is_between(product, 1) && self.op(product) == Op::Mul;
+        is_product.then_some((uniform, product))
     }
 
     /// `x x + y y + z z` with differences or parameters, added in this order, or its root.
@@ -217,6 +253,12 @@ impl Finder<'_> {
     fn between(&self, reg: Reg, n_uses: u32) -> Option<Reg> {
         self.is_between(reg, n_uses).then_some(reg)
     }
+}
+
+/// Whether there is a loop for the function of a scaled and shifted column: those that graphs have
+/// most often.
+pub(super) fn has_affine(op: Op, of: Lane) -> bool {
+    of == Lane::F32 && matches!(op, Op::Sin | Op::Cos | Op::Exp | Op::Ln)
 }
 
 fn is_arithmetic(op: Op) -> bool {

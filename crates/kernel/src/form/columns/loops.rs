@@ -10,6 +10,23 @@ pub(super) fn unary<A: Copy, R>(out: &mut [R], a: &[A], f: impl Fn(A) -> R) {
     }
 }
 
+/// `out[i] = f(a[i])`; whether any `a[i]` is rare.
+#[inline(always)]
+pub(super) fn unary_and_rare<A: Copy, R>(
+    out: &mut [R],
+    a: &[A],
+    f: impl Fn(A) -> R,
+    rare: impl Fn(A) -> bool,
+) -> bool {
+    // A word, as lanes of truth values do not become SIMD everywhere.
+    let mut any = 0_u32;
+    for (out, &a) in out.iter_mut().zip(a) {
+        *out = f(a);
+        any |= u32::from(rare(a));
+    }
+    any != 0
+}
+
 /// `out[i] = f(a[i], b[i])`.
 #[inline(always)]
 pub(super) fn binary<A: Copy, B: Copy, R>(out: &mut [R], a: &[A], b: &[B], f: impl Fn(A, B) -> R) {

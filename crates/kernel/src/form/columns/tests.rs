@@ -452,3 +452,35 @@ fn coarse_operations_are_found_and_agree() {
         }
     }
 }
+
+/// Functions of scaled and shifted columns, rare angles among them, give the scalar bits.
+#[test]
+fn affine_arguments_give_the_scalar_bits_at_every_width() {
+    use super::fuse::Task;
+    let x: Vec<f32> = (0..3000).map(|i| (i as f32 - 1500.0) * 0.37).chain([3e7, 1e30]).collect();
+    let parts: [fn(Val<'_>) -> Val<'_>; 4] =
+        [|x| x * 6.0, |x| x + 0.25, |x| x * -0.75 + 2.0, |x| 0.5 + 1e6 * x];
+    let functions: [fn(Val<'_>) -> Val<'_>; 4] =
+        [|x| x.sin(), |x| x.cos(), |x| x.exp(), |x| x.ln()];
+    for part in parts {
+        for function in functions {
+            let b = FormBuilder::new();
+            let form = b.finish(&[function(part(b.param(Lane::F32)))]);
+            let inputs = [LaneInput::each(x.as_slice())];
+            let mut y = vec![0.0_f32; x.len()];
+            for width in Width::available() {
+                let mut outputs = [LaneOutput::each(0, y.as_mut_slice())];
+                let plan = Plan::new(&form, &inputs, &outputs);
+                assert!(matches!(plan.tasks[..], [Task::One(_), Task::Affine { .. }]));
+                let mut scratch = ColumnScratch::with_width(width);
+                run_columns(&form, &inputs, &mut outputs, &Mask::full(x.len()), &mut scratch);
+                let mut result = [0];
+                for (x, y) in x.iter().zip(&y) {
+                    form.run_scalar(&[u64::from(x.to_bits())], &mut result, &mut Vec::new());
+                    let found = canonical_bits(Lane::F32, u64::from(y.to_bits()));
+                    assert_eq!(found, canonical_bits(Lane::F32, result[0]), "{x:?} {form}");
+                }
+            }
+        }
+    }
+}
