@@ -15,6 +15,7 @@ use crate::progress::Progress;
 use crate::range;
 use crate::run::{refused, report_failures};
 use crate::save::{saved, stop};
+use crate::terminal::tell;
 
 /// An input and the file in which its values are.
 pub(crate) struct Source {
@@ -69,7 +70,8 @@ impl Stream<'_> {
                 shift(&mut answer, n_done);
                 report_failures(&answer);
                 if failed {
-                    eprintln!("{} is not written, because an output has no value", path.display());
+                    let path = path.display();
+                    tell(&format!("{path} is not written, because an output has no value\n"));
                 }
                 return Ok(Exit::Failed);
             }

@@ -2,7 +2,7 @@
 //!
 //! Columns become what they do in [`arrow`](crate::arrow) files. Only the columns asked for are
 //! read, a row group at a time. Written are row groups of 262,144 rows, compressed with snappy;
-//! read are files without compression or with snappy, zstd or lz4.
+//! read are files without compression or with snappy, gzip, brotli, zstd or lz4.
 
 use std::fs::File;
 use std::io::Write;
@@ -194,4 +194,49 @@ fn drain(writer: &mut ArrowWriter<Vec<u8>>, out: &mut dyn Write) -> std::io::Res
     out.write_all(bytes)?;
     bytes.clear();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Float64Array, StringArray};
+    use parquet::basic::{BrotliLevel, GzipLevel, ZstdLevel};
+
+    use super::*;
+    use crate::{ReadOptions, read_bytes};
+
+    #[test]
+    fn files_of_every_codec_are_read_and_cut_ones_refused() {
+        let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values((0..5000).map(f64::from)));
+        let texts: Vec<String> = (0..5000).map(|i| format!("text {}", i % 7)).collect();
+        let texts: ArrayRef = Arc::new(StringArray::from(texts));
+        let batch = RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).expect("a batch");
+        for codec in [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::GZIP(GzipLevel::default()),
+            Compression::BROTLI(BrotliLevel::default()),
+            Compression::ZSTD(ZstdLevel::default()),
+            Compression::LZ4,
+            Compression::LZ4_RAW,
+        ] {
+            let properties = WriterProperties::builder().set_compression(codec).build();
+            let writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties));
+            let mut writer = writer.expect("starts");
+            writer.write(&batch).expect("writes");
+            let mut bytes = writer.into_inner().expect("finishes");
+            let read = |bytes: &[u8]| {
+                read_bytes("t.parquet", bytes, Format::Parquet, &ReadOptions::default())
+            };
+            let table = read(&bytes).unwrap_or_else(|error| panic!("{codec}: {error}"));
+            assert_eq!(table.column("n").expect("there").get(4999).to_string(), "4999.0");
+            assert_eq!(table.column("t").expect("there").get(8).to_string(), "\"text 1\"");
+            assert!(read(&bytes[..bytes.len() / 2]).is_err(), "{codec}");
+            // Behind the first page header, where the packed values are.
+            bytes[60..400].fill(0x5a);
+            let Err(error) = read(&bytes) else { continue };
+            assert!(error.to_string().contains("t.parquet"), "{codec}: {error}");
+        }
+    }
 }

@@ -53,17 +53,37 @@ fn straight() -> SettingValue {
     SettingValue::Numbers(vec![0.0, 0.0, 1.0, 1.0])
 }
 
+/// The curves of a node with several: the setting of each, those of its handles, and its manual line.
+type Curves = &'static [[&'static str; 4]];
+
+/// The settings of handles that a curve has of its own.
+fn own_handles(curves: Curves) -> impl Iterator<Item = Setting> {
+    const KINDS: &str = "kinds of handles of that curve; empty: those of `handles`";
+    const FREE: &str = "four numbers for each point of that curve, if one is free";
+    curves.iter().flat_map(|[_, kinds, free, _]| {
+        let kinds = setting(kinds, SettingValue::Texts(vec![]), KINDS);
+        [kinds, setting(free, SettingValue::Numbers(vec![]), FREE)]
+    })
+}
+
+/// The curve of one of several, see [`Curves`].
+fn curve_of(settings: &Settings, [name, kinds, free, _]: [&str; 4]) -> Result<Curve, SettingError> {
+    let own = settings.texts(kinds);
+    let kinds = if own.is_empty() { settings.texts("handles") } else { own };
+    Curve::new(name, settings.numbers(name), kinds, settings.numbers(free))
+}
+
 /// The settings of a node with one curve for each name.
-fn settings(curves: &[(&'static str, &'static str)]) -> Vec<Setting> {
+fn settings(curves: impl Iterator<Item = (&'static str, &'static str)>) -> Vec<Setting> {
     let kinds = SettingValue::Texts(vec!["clamped".into()]);
     let mut all: Vec<Setting> =
-        curves.iter().map(|(name, about)| setting(name, straight(), about)).collect();
+        curves.map(|(name, about)| setting(name, straight(), about)).collect();
     all.push(setting("handles", kinds, KINDS));
     all.push(setting("extend", SettingValue::Flag(false), "go on straight beyond the ends"));
     all
 }
 
-/// The curve of a setting. Free handles belong to nodes of one curve.
+/// The curve of a node with one.
 fn curve(settings: &Settings, name: &str) -> Result<Curve, SettingError> {
     Curve::new(
         name,
@@ -89,7 +109,7 @@ fn float() -> NodeDef {
         .input("factor", Type::F32, "0: x as it is, 1: what the curve says")
         .or_number(1.0)
         .output("value", Type::F32, "");
-    def.settings = settings(&[("points", "x and y of each point")]);
+    def.settings = settings([("points", "x and y of each point")].into_iter());
     let free = SettingValue::Numbers(vec![]);
     def.settings.push(setting("free_handles", free, "four numbers for each point, if one is free"));
     def.kernel(|parts| {
@@ -102,11 +122,29 @@ fn float() -> NodeDef {
     })
 }
 
+const COMPONENTS: Curves = &[
+    [
+        "x_points",
+        "x_handles",
+        "x_free",
+        "x and y of each point of the curve for the first component",
+    ],
+    ["y_points", "y_handles", "y_free", "those for the second"],
+    ["z_points", "z_handles", "z_free", "those for the third"],
+];
+
+const CHANNELS: Curves = &[
+    ["all", "all_handles", "all_free", "x and y of each point of the curve for all channels"],
+    ["red", "red_handles", "red_free", "those for red"],
+    ["green", "green_handles", "green_free", "those for green"],
+    ["blue", "blue_handles", "blue_free", "those for blue"],
+];
+
 fn vector() -> NodeDef {
     let mut def = NodeDef::new("curve.vector", "A vector by a curve for each component")
         .details(format!(
-            "{HANDLES} Free handles are for `curve.float`. Beyond the ends a curve is level, or goes on \
-             straight with `extend`."
+            "{HANDLES} Here each curve has free handles of its own. Beyond the ends a curve is level, or \
+             goes on straight with `extend`."
         ))
         .source(SOURCE)
         .input("vector", Type::VEC3, "where on the curves")
@@ -114,14 +152,11 @@ fn vector() -> NodeDef {
         .input("factor", Type::F32, "0: the vector as it is, 1: what the curves say")
         .or_number(1.0)
         .output("value", Type::VEC3, "");
-    def.settings = settings(&[
-        ("x_points", "x and y of each point of the curve for the first component"),
-        ("y_points", "those for the second"),
-        ("z_points", "those for the third"),
-    ]);
+    def.settings = settings(COMPONENTS.iter().map(|[name, _, _, about]| (*name, *about)));
+    def.settings.extend(own_handles(COMPONENTS));
     def.kernel(|parts| {
-        let of = |name| curve(parts.settings, name);
-        let curves = [of("x_points")?, of("y_points")?, of("z_points")?];
+        let of = |i: usize| curve_of(parts.settings, COMPONENTS[i]);
+        let curves = [of(0)?, of(1)?, of(2)?];
         let extend = parts.settings.flag("extend");
         Ok(form_kernel(parts, |inputs| {
             let component =
@@ -134,8 +169,8 @@ fn vector() -> NodeDef {
 fn rgb() -> NodeDef {
     let mut def = NodeDef::new("curve.rgb", "A color by a curve for each channel and one for all")
         .details(format!(
-            "The curve `all` comes first, then that of the channel; alpha stays. {HANDLES} Free handles \
-             are for `curve.float`. Beyond the ends a curve is level, or goes on straight with `extend`."
+            "The curve `all` comes first, then that of the channel; alpha stays. {HANDLES} Here each \
+             curve has free handles of its own. Beyond the ends a curve is level, or goes on straight with `extend`."
         ))
         .source(SOURCE)
         .input("color", Type::COLOR, "")
@@ -143,15 +178,11 @@ fn rgb() -> NodeDef {
         .input("factor", Type::F32, "0: the color as it is, 1: what the curves say")
         .or_number(1.0)
         .output("value", Type::COLOR, "");
-    def.settings = settings(&[
-        ("all", "x and y of each point of the curve for all channels"),
-        ("red", "those for red"),
-        ("green", "those for green"),
-        ("blue", "those for blue"),
-    ]);
+    def.settings = settings(CHANNELS.iter().map(|[name, _, _, about]| (*name, *about)));
+    def.settings.extend(own_handles(CHANNELS));
     def.kernel(|parts| {
-        let of = |name| curve(parts.settings, name);
-        let (all, channels) = (of("all")?, [of("red")?, of("green")?, of("blue")?]);
+        let of = |i: usize| curve_of(parts.settings, CHANNELS[i]);
+        let (all, channels) = (of(0)?, [of(1)?, of(2)?, of(3)?]);
         let extend = parts.settings.flag("extend");
         Ok(form_kernel(parts, |inputs| {
             let (color, factor) = (&inputs[0], inputs[1][0]);

@@ -8,6 +8,10 @@ mod change;
 mod convert;
 mod join;
 mod make;
+mod nest;
+#[cfg(test)]
+mod number_tests;
+mod numbers;
 mod order;
 mod read;
 mod sample;
@@ -32,6 +36,8 @@ pub fn register(registry: &mut Registry) {
     order::register(registry);
     search::register(registry);
     sample::register(registry);
+    nest::register(registry);
+    numbers::register(registry);
 }
 
 /// The items of a node that takes lists of any type.

@@ -1,4 +1,4 @@
-//! Random numbers that depend on seed and inputs only, by kernel form.
+//! Random numbers that depend on seed and inputs only, by kernel form where that goes.
 //!
 //! There is no state: a number is a hash of what it is drawn for. The generator is PCG4D of
 //! M. Jarzynski and M. Olano, "Hash Functions for GPU Rendering", Journal of Computer Graphics
@@ -8,6 +8,7 @@
 
 mod distributions;
 mod hash;
+mod rejection;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub fn register(registry: &mut Registry) {
     registry.register(normal());
     registry.register(hash::hash());
     distributions::register(registry);
+    rejection::register(registry);
 }
 
 pub(crate) const SOURCE: &str = "PCG4D: M. Jarzynski, M. Olano, Hash Functions for GPU Rendering, Journal of \
@@ -54,6 +56,11 @@ pub(crate) enum Stream {
     InTriangle = 18,
     Rotation = 19,
     Shuffle = 20,
+    Poisson = 21,
+    Binomial = 22,
+    Gamma = 23,
+    Beta = 24,
+    Weighted = 25,
 }
 
 /// Four words hashed into four.

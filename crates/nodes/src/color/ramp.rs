@@ -25,7 +25,17 @@ const SPACES: &[(&str, &str)] = &[
     ("linear", "linear light"),
     ("srgb", "as encoded for screens"),
     ("oklab", "even steps for the eye"),
-    ("hsv", "hue the direct way, not around 1; saturation and value"),
+    ("hsv", "hue, saturation and value"),
+    ("hsl", "hue, saturation and lightness"),
+    ("oklch", "even steps for the eye; lightness, chroma and hue"),
+];
+
+const HUES: &[(&str, &str)] = &[
+    ("direct", "from number to number, not around 1"),
+    ("shortest", "the shorter way around"),
+    ("longest", "the longer way around"),
+    ("up", "from red to yellow to green"),
+    ("down", "from red to magenta to blue"),
 ];
 
 /// Stops are laid out as a chain of choices, so their number is bounded.
@@ -39,7 +49,8 @@ fn ramp() -> NodeDef {
             "Before the first stop the color is that of the first, behind the last that of the last; NaN \
              gives the first. Stops are put in order of their positions; where several are at one \
              position the color jumps. At a stop the color is exactly that of the stop, except with \
-             `b_spline` and where the space is not linear. At most 64 stops.",
+             `b_spline` and where the space is not linear. Unless hues go the direct way a gray stop takes \
+             the hue of the other. At most 64 stops.",
         )
         .source("Catmull-Rom: E. Catmull, R. Rom, \"A class of local interpolating splines\", 1974; the \
                  uniform cubic B-spline")
@@ -57,6 +68,12 @@ fn ramp() -> NodeDef {
             "the way from stop to stop",
         )
         .setting("space", SettingKind::Choice(SPACES), text("linear"), "in which colors are mixed")
+        .setting(
+            "hue",
+            SettingKind::Choice(HUES),
+            text("direct"),
+            "the way from hue to hue, where `interpolation` is linear or ease",
+        )
         .input("factor", Type::F32, "where on the ramp")
         .or_number(0.5)
         .output("value", Type::COLOR, "")
@@ -64,10 +81,17 @@ fn ramp() -> NodeDef {
             let stops = stops(parts.settings)?;
             let space = Space::named(parts.settings.text("space"));
             let interpolation = parts.settings.text("interpolation");
+            let hue = match parts.settings.text("space") {
+                "hsv" | "hsl" => Some(0),
+                "oklch" => Some(2),
+                _ => None,
+            };
+            let way = parts.settings.text("hue");
+            let hue = hue.filter(|_| way != "direct").map(|lane| Hue { lane, way });
             Ok(form_kernel(parts, |inputs| {
                 let x = inputs[0][0];
                 let stops = placed(&stops, space, x);
-                let c = color_at(&stops, interpolation, x);
+                let c = color_at(&stops, interpolation, hue, x);
                 vec![with_alpha(space.to_linear(three(&c)), c[3])]
             }))
         })
@@ -107,7 +131,41 @@ fn placed<'b>(stops: &[(f64, [f64; 4])], space: Space, x: Val<'b>) -> Vec<Stop<'
     stops.iter().map(place).collect()
 }
 
-fn color_at<'b>(stops: &[Stop<'b>], interpolation: &str, x: Val<'b>) -> Vec<Val<'b>> {
+/// Where the hue stands among the coordinates of a color, and which way it goes.
+#[derive(Clone, Copy)]
+struct Hue<'s> {
+    lane: usize,
+    way: &'s str,
+}
+
+/// Saturations and chromas up to this are those of gray.
+const GRAY: f64 = 1e-4;
+
+impl Hue<'_> {
+    /// The hues of two colors, the second so many turns away that the straight way is the wanted one.
+    fn between<'b>(self, from: &mut [Val<'b>], to: &mut [Val<'b>]) {
+        let (gray_from, gray_to) = (from[1].abs().le(GRAY), to[1].abs().le(GRAY));
+        let (a, b) = (from[self.lane], to[self.lane]);
+        let (a, b) = (gray_from.select(b, a), gray_to.select(a, b));
+        let up = (b - a).fract();
+        let down = up - 1.0;
+        let none = up.eq(0.0);
+        let way = match self.way {
+            "shortest" => up.gt(0.5).select(down, up),
+            "longest" => (up.le(0.5) & !none).select(down, up),
+            "down" => none.select(up, down),
+            _ => up,
+        };
+        (from[self.lane], to[self.lane]) = (a, a + way);
+    }
+}
+
+fn color_at<'b>(
+    stops: &[Stop<'b>],
+    interpolation: &str,
+    hue: Option<Hue<'_>>,
+    x: Val<'b>,
+) -> Vec<Val<'b>> {
     // For each piece: where it starts, one over its length, and what it needs to know of colors;
     // chosen by the last stop at or before x.
     let last = stops.len() - 1;
@@ -118,7 +176,13 @@ fn color_at<'b>(stops: &[Stop<'b>], interpolation: &str, x: Val<'b>) -> Vec<Val<
             let around = [i.saturating_sub(1), i, (i + 1).min(last), (i + 2).min(last)].map(color);
             (0..4).flat_map(|k| cubic(interpolation, [0, 1, 2, 3].map(|j| around[j][k]))).collect()
         }
-        _ => [color(i), color((i + 1).min(last))].concat(),
+        _ => {
+            let (mut from, mut to) = (color(i), color((i + 1).min(last)));
+            if let Some(hue) = hue {
+                hue.between(&mut from, &mut to);
+            }
+            [from, to].concat()
+        }
     };
     let piece = |i: usize| {
         let length = stops[(i + 1).min(last)].position - stops[i].position;

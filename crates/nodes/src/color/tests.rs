@@ -254,6 +254,38 @@ fn ramps_pass_through_their_stops() {
 }
 
 #[test]
+fn hues_go_the_way_that_is_asked_for() {
+    // Red to blue, 0 and 2/3 of the way around.
+    let middle = |space: &str, way: &str| {
+        let colors = [1, 0, 0, 1, 0, 0, 1, 1];
+        let set = json!({"positions": [0, 1], "colors": colors, "space": space, "hue": way});
+        channels(&run("color.ramp", &set, &[0.5_f32.into()]))
+    };
+    let (green, magenta) = ([0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0]);
+    for space in ["hsv", "hsl"] {
+        for (way, expected) in [
+            ("direct", green),
+            ("up", green),
+            ("longest", green),
+            ("shortest", magenta),
+            ("down", magenta),
+        ] {
+            for (found, expected) in middle(space, way).iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-5, "{space} {way}: {found}, not {expected}");
+            }
+        }
+    }
+    let oklch = middle("oklch", "shortest");
+    assert!(oklch[0] > 0.3 && oklch[2] > 0.3 && oklch[1] < 0.1, "{oklch:?}");
+    // A gray stop has no hue of its own: black to blue stays blue.
+    let set = json!({
+        "positions": [0, 1], "colors": [0, 0, 0, 1, 0, 0, 1, 1], "space": "hsv", "hue": "shortest",
+    });
+    let blue = channels(&run("color.ramp", &set, &[0.5_f32.into()]));
+    assert!(blue[2] > 0.4 && (blue[0] - blue[1]).abs() < 1e-6, "{blue:?}");
+}
+
+#[test]
 fn ramps_mix_in_the_space_that_is_asked_for() {
     let at = |space: &str| {
         let set = json!({"space": space});

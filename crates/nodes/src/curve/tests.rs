@@ -66,6 +66,23 @@ fn curves_go_on_straight_when_asked() {
 }
 
 #[test]
+fn curves_of_vectors_and_colors_have_free_handles_of_their_own() {
+    let free = json!([-0.5, 0, 0.8, 0, 0.2, 1, 1.5, 1]);
+    let points = json!([0, 0, 1, 1]);
+    let one = json!({"points": points, "handles": ["free"], "free_handles": free});
+    let of_one = at(&one, 0.3);
+    let set = json!({"y_points": points, "y_handles": ["free"], "y_free": free});
+    let v = run("curve.vector", &set, &[Vec3([0.3; 3]).into(), 1.0_f32.into()]);
+    assert!((v[0] - 0.3).abs() < 1e-6);
+    assert_eq!(v[1].to_bits(), of_one.to_bits());
+    let set = json!({"blue": points, "blue_handles": ["free"], "blue_free": free});
+    let c = run("curve.rgb", &set, &[Color([0.3; 4]).into(), 1.0_f32.into()]);
+    assert!((c[0] - 0.3).abs() < 1e-6);
+    assert!((c[2] - of_one).abs() < 1e-6, "{} and {of_one}", c[2]);
+    assert!((of_one - 0.3).abs() > 0.01, "the handles bend it");
+}
+
+#[test]
 fn free_handles_bend_the_curve_as_a_bezier() {
     let free = json!([-0.5, 0, 0.8, 0, 0.2, 1, 1.5, 1]);
     let set = json!({"points": [0, 0, 1, 1], "handles": ["free"], "free_handles": free});

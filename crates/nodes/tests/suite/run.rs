@@ -51,6 +51,9 @@ pub(crate) fn choices(among: Among) -> Vec<Type> {
     }
 }
 
+/// Nodes whose generic must be a list, and which refuse anything else.
+const OF_LISTS: [&str; 2] = ["list.chunks", "list.flatten"];
+
 /// All ways to choose a type for each generic.
 pub(crate) fn all_generics(def: &NodeDef, settings: &Settings) -> Vec<Vec<Type>> {
     let signature = def.signature(settings).unwrap();
@@ -58,9 +61,10 @@ pub(crate) fn all_generics(def: &NodeDef, settings: &Settings) -> Vec<Vec<Type>>
     for generic in &signature.generics {
         let longer = |chosen: &Vec<Type>| {
             let chosen = chosen.clone();
+            let of_lists = OF_LISTS.contains(&def.name.as_ref());
             choices(generic.among).into_iter().map(move |ty| {
                 let mut chosen = chosen.clone();
-                chosen.push(ty);
+                chosen.push(if of_lists { ty.list().unwrap() } else { ty });
                 chosen
             })
         };

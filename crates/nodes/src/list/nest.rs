@@ -1,0 +1,140 @@
+//! Lists of lists: flat, in parts, one item of each in turn.
+
+use millstream_base::ragged::Ragged;
+use millstream_base::{Column, Type};
+use millstream_kernel::settings::SettingError;
+use millstream_kernel::{Call, Data, Failure, NodeDef, Registry};
+
+use super::{ITEM, LIST, Sources, on_lists};
+use crate::cells::{ListCells, function, is_uniform, items, put};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(flatten());
+    registry.register(chunks());
+    registry.register(interleave());
+}
+
+fn flatten() -> NodeDef {
+    on_lists("list.flatten", "The items of lists in a list, one behind the other")
+        .details("One level of nesting goes; the items may be lists again.")
+        .input("lists", LIST, "a list of lists")
+        .output("value", ITEM, "all their items in order")
+        .kernel(|parts| {
+            let ty = parts.generics[0];
+            if ty.element().is_none() {
+                let message = format!("its items must be lists, but they are {ty}");
+                return Err(SettingError::refused("lists", message));
+            }
+            Ok(function(flattened))
+        })
+}
+
+fn flattened(call: &mut Call<'_>) -> Result<(), Failure> {
+    let inner = items(call, 0);
+    let inner = inner.as_ragged().expect("the items are lists");
+    let source = inner.values().clone();
+    let mut cells = ListCells::new(call);
+    let lists = call.lists(0);
+    let part = |i: usize| {
+        let range = lists.parts(i).1;
+        inner.offsets()[range.start]..inner.offsets()[range.end]
+    };
+    cells.fill(
+        call,
+        |i| part(i).len(),
+        |i, positions| {
+            positions.extend(part(i));
+            Ok(())
+        },
+    )?;
+    cells.put_from(call, &source)
+}
+
+fn chunks() -> NodeDef {
+    on_lists("list.chunks", "A list in parts of one length")
+        .details("The last part may be shorter. A length below 1 counts as 1.")
+        .input("list", ITEM, "a list of anything")
+        .input("length", Type::I32, "items in each part")
+        .or_number(2.0)
+        .output("value", LIST, "the parts in order")
+        .kernel(|parts| {
+            let ty = parts.generics[0];
+            if ty.element().is_none() {
+                return Err(SettingError::refused(
+                    "list",
+                    format!("it must be a list, but it is {ty}"),
+                ));
+            }
+            Ok(function(chunked))
+        })
+}
+
+fn chunked(call: &mut Call<'_>) -> Result<(), Failure> {
+    let source = items(call, 0);
+    let (lists, lengths) = (call.lists(0), call.input::<i32>(1));
+    let uniform = is_uniform(call);
+    // Parts lie one behind the other in the items of the list, so that only places are new.
+    let mut offsets = vec![0];
+    let mut ends = vec![0];
+    let mut positions: Vec<usize> = Vec::new();
+    for i in call.mask() {
+        if !uniform {
+            ends.resize(i + 1, offsets.len() - 1);
+        }
+        let (range, length) = (lists.parts(i).1, lengths.get(i).max(1) as usize);
+        for start in range.clone().step_by(length) {
+            positions.extend(start..range.end.min(start + length));
+            offsets.push(positions.len());
+        }
+        if uniform {
+            break;
+        }
+    }
+    let inner = Ragged::new(offsets, source.gather(positions.into_iter()));
+    let parts = Column::from_ragged(inner.ok_or_else(crate::cells::too_deep)?);
+    let data = if uniform {
+        Data::One(millstream_base::Value::List(parts))
+    } else {
+        ends.resize(call.extent() + 1, parts.len());
+        let lists = Ragged::new(ends, parts).ok_or_else(crate::cells::too_deep)?;
+        Data::Many(Column::from_ragged(lists))
+    };
+    put(call, data);
+    Ok(())
+}
+
+fn interleave() -> NodeDef {
+    on_lists("list.interleave", "An item of each list in turn")
+        .details(
+            "The first items of all lists, then the second ones, as far as the shortest list goes.",
+        )
+        .input("lists", LIST, "the lists in order; none give an empty list")
+        .multiple()
+        .output("value", LIST, "")
+        .kernel(|parts| {
+            let ty = parts.generics[0];
+            Ok(function(move |call| interleaved(call, ty)))
+        })
+}
+
+fn interleaved(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
+    let n = call.n_inputs();
+    let columns: Vec<Column> = (0..n).map(|input| items(call, input)).collect();
+    let starts = Sources::starts(&columns);
+    let mut cells = ListCells::new(call);
+    let part = |input: usize, i: usize| call.lists(input).parts(i).1;
+    let rounds = |i: usize| (0..n).map(|input| part(input, i).len()).min().unwrap_or(0);
+    cells.fill(
+        call,
+        |i| rounds(i).saturating_mul(n),
+        |i, positions| {
+            for round in 0..rounds(i) {
+                let of = |input: usize| starts[input] + part(input, i).start + round;
+                positions.extend((0..n).map(of));
+            }
+            Ok(())
+        },
+    )?;
+    let sources = Sources::join(ty, &columns);
+    cells.put_from(call, &sources.column)
+}

@@ -1,0 +1,301 @@
+//! What a list of numbers looks like: bins, quantiles, running sums, places in a sorted list.
+
+use millstream_base::{Type, ValueType};
+use millstream_kernel::{
+    Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
+};
+
+use super::{ITEM, LIST, slice};
+use crate::cells::{Cells, ListCells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(histogram());
+    registry.register(quantile());
+    registry.register(running());
+    registry.register(differences());
+    registry.register(search_sorted());
+}
+
+fn floats() -> Type {
+    Type::F64.list().expect("lists of numbers exist")
+}
+
+fn histogram() -> NodeDef {
+    NodeDef::new("list.histogram", "How many numbers fall into each of some bins")
+        .details(
+            "The bins are equally wide from the minimum to the maximum; each holds its lower end, the last \
+             one also its upper end. Numbers outside, and NaN, are not counted. Without bins, or with a \
+             minimum that is not below the maximum, all counts are 0.",
+        )
+        .input("list", floats(), "the numbers")
+        .input("min", Type::F64, "where the first bin starts")
+        .or_number(0.0)
+        .input("max", Type::F64, "where the last bin ends")
+        .or_number(1.0)
+        .input("bins", Type::I32, "how many bins")
+        .or_number(10.0)
+        .output("value", Type::I32.list().expect("lists of counts exist"), "a count for each bin")
+        .kernel(|_| Ok(function(counted)))
+}
+
+fn counted(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = ListCells::<i32>::new(call);
+    let lists = call.lists(0);
+    let (low, high) = (call.input::<f64>(1), call.input::<f64>(2));
+    let bins = call.input::<i32>(3);
+    let n_bins = |i: usize| bins.get(i).max(0) as usize;
+    cells.fill(call, n_bins, |i, counts| {
+        let (n, low, high) = (n_bins(i), low.get(i), high.get(i));
+        let start = counts.len();
+        counts.resize(start + n, 0);
+        if n == 0 || low >= high {
+            return Ok(());
+        }
+        for x in slice::<f64>(&lists, i).iter().filter(|x| (low..=high).contains(*x)) {
+            // Halves, so that the width of a range does not overflow.
+            let part = (x * 0.5 - low * 0.5) / (high * 0.5 - low * 0.5);
+            let bin = ((part * n as f64) as usize).min(n - 1);
+            counts[start + bin] = counts[start + bin].saturating_add(1);
+        }
+        Ok(())
+    })?;
+    cells.put(call)
+}
+
+fn quantile() -> NodeDef {
+    NodeDef::new("list.quantile", "The number below which a part of a list lies")
+        .details(
+            "0 gives the least number, 0.5 the median, 1 the greatest; between two numbers in order a straight \
+             line. NaN for an empty list, for a list that holds NaN, and for a part that is NaN.",
+        )
+        .source("type 7 of R. Hyndman, Y. Fan, \"Sample Quantiles in Statistical Packages\", 1996")
+        .input("list", floats(), "the numbers")
+        .input("part", Type::F64, "0 to 1, kept in this range")
+        .or_number(0.5)
+        .output("value", Type::F64, "")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut sorted: Vec<f64> = Vec::new();
+                let mut cells = Cells::<f64>::new(call);
+                let (lists, parts) = (call.lists(0), call.input::<f64>(1));
+                cells.fill(call, |i| {
+                    sorted.clear();
+                    sorted.extend(slice::<f64>(&lists, i));
+                    Ok(quantile_of(&mut sorted, parts.get(i)))
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+fn quantile_of(items: &mut [f64], part: f64) -> f64 {
+    if items.is_empty() || part.is_nan() || items.iter().any(|x| x.is_nan()) {
+        return f64::NAN;
+    }
+    items.sort_unstable_by(f64::total_cmp);
+    let place = part.clamp(0.0, 1.0) * (items.len() - 1) as f64;
+    let (at, way) = (place.floor() as usize, place - place.floor());
+    match items.get(at + 1) {
+        Some(next) if way > 0.0 => items[at] * (1.0 - way) + next * way,
+        _ => items[at],
+    }
+}
+
+const NUMBERS: Among = Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]);
+
+const RUNNINGS: &[(&str, &str)] = &[
+    ("sum", "the sum"),
+    ("product", "the product"),
+    ("minimum", "the least; a number before NaN"),
+    ("maximum", "the greatest; a number before NaN"),
+];
+
+/// What running results and differences are made of.
+trait Number: ValueType + Copy {
+    fn add(self, other: Self) -> Self;
+    fn subtract(self, other: Self) -> Self;
+    fn multiply(self, other: Self) -> Self;
+    fn least(self, other: Self) -> Self;
+    fn greatest(self, other: Self) -> Self;
+    fn is_less(&self, other: &Self) -> bool;
+}
+
+macro_rules! whole_numbers {
+    ($($ty:ty)*) => {$(
+        impl Number for $ty {
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            fn subtract(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            fn multiply(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            fn least(self, other: Self) -> Self {
+                self.min(other)
+            }
+            fn greatest(self, other: Self) -> Self {
+                self.max(other)
+            }
+            fn is_less(&self, other: &Self) -> bool {
+                self < other
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($ty:ty)*) => {$(
+        impl Number for $ty {
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+            fn subtract(self, other: Self) -> Self {
+                self - other
+            }
+            fn multiply(self, other: Self) -> Self {
+                self * other
+            }
+            fn least(self, other: Self) -> Self {
+                if other < self || self.is_nan() { other } else { self }
+            }
+            fn greatest(self, other: Self) -> Self {
+                if other > self || self.is_nan() { other } else { self }
+            }
+            fn is_less(&self, other: &Self) -> bool {
+                self < other || (!self.is_nan() && other.is_nan())
+            }
+        }
+    )*};
+}
+whole_numbers!(i32 i64);
+floats!(f32 f64);
+
+/// The kernel for the type of the items.
+macro_rules! for_number {
+    ($ty:expr, $T:ident => $kernel:expr) => {{
+        let ty = $ty;
+        if ty == Type::I32 {
+            type $T = i32;
+            $kernel
+        } else if ty == Type::I64 {
+            type $T = i64;
+            $kernel
+        } else if ty == Type::F32 {
+            type $T = f32;
+            $kernel
+        } else {
+            type $T = f64;
+            $kernel
+        }
+    }};
+}
+
+fn running() -> NodeDef {
+    NodeDef::new("list.running", "For each item what it and those before it add up to")
+        .details("From the first item to the last; whole numbers wrap. Along an axis it is `scan.sum` and its kin.")
+        .setting(
+            "how",
+            SettingKind::Choice(RUNNINGS),
+            Some(SettingValue::Text("sum".into())),
+            "what is made of the items",
+        )
+        .generic("T", NUMBERS)
+        .input("list", LIST, "the numbers")
+        .output("value", LIST, "as many numbers")
+        .kernel(|parts| {
+            let how = parts.settings.text("how");
+            Ok(for_number!(parts.generics[0], T => run::<T>(match how {
+                "product" => T::multiply,
+                "minimum" => T::least,
+                "maximum" => T::greatest,
+                _ => T::add,
+            })))
+        })
+}
+
+fn run<T: Number>(join: fn(T, T) -> T) -> Kernel {
+    function(move |call| {
+        let mut cells = ListCells::<T>::new(call);
+        let lists = call.lists(0);
+        cells.fill(
+            call,
+            |i| lists.n_items(i),
+            |i, results| {
+                let mut so_far: Option<T> = None;
+                results.extend(slice::<T>(&lists, i).iter().map(|item| {
+                    let next = so_far.map_or(*item, |so_far| join(so_far, *item));
+                    so_far = Some(next);
+                    next
+                }));
+                Ok(())
+            },
+        )?;
+        cells.put(call)
+    })
+}
+
+fn differences() -> NodeDef {
+    NodeDef::new("list.differences", "From each item of a list to the next")
+        .details("Each item behind the first minus the one before it; whole numbers wrap.")
+        .generic("T", NUMBERS)
+        .input("list", LIST, "the numbers")
+        .output("value", LIST, "one number less; none for an empty list")
+        .kernel(|parts| {
+            Ok(for_number!(parts.generics[0], T => function(|call| {
+                let mut cells = ListCells::<T>::new(call);
+                let lists = call.lists(0);
+                cells.fill(
+                    call,
+                    |i| lists.n_items(i).saturating_sub(1),
+                    |i, results| {
+                        let pairs = slice::<T>(&lists, i).windows(2);
+                        results.extend(pairs.map(|pair| pair[1].subtract(pair[0])));
+                        Ok(())
+                    },
+                )?;
+                cells.put(call)
+            })))
+        })
+}
+
+const SIDES: &[(&str, &str)] = &[
+    ("before", "in front of items that are as great"),
+    ("behind", "behind items that are as great"),
+];
+
+fn search_sorted() -> NodeDef {
+    NodeDef::new("list.search_sorted", "Where an item belongs in a sorted list")
+        .details(
+            "By halving: the list must be in ascending order, NaNs last, or some place is given. -0 and +0 \
+             are as great.",
+        )
+        .setting(
+            "side",
+            SettingKind::Choice(SIDES),
+            Some(SettingValue::Text("before".into())),
+            "which place among items that are as great",
+        )
+        .generic("T", NUMBERS)
+        .input("list", LIST, "in ascending order")
+        .input("item", ITEM, "what is looked for")
+        .output("value", Type::I32, "how many items stay in front of it")
+        .kernel(|parts| {
+            let behind = parts.settings.text("side") == "behind";
+            Ok(for_number!(parts.generics[0], T => function(move |call| {
+                let mut cells = Cells::<i32>::new(call);
+                let (lists, wanted) = (call.lists(0), call.input::<T>(1));
+                cells.fill(call, |i| {
+                    let wanted = wanted.get(i);
+                    let place = slice::<T>(&lists, i).partition_point(|item| {
+                        if behind { !wanted.is_less(item) } else { item.is_less(&wanted) }
+                    });
+                    Ok(i32::try_from(place).unwrap_or(i32::MAX))
+                })?;
+                cells.put(call);
+                Ok(())
+            })))
+        })
+}

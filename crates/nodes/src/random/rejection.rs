@@ -1,0 +1,476 @@
+//! Random numbers whose making takes a loop: counts, gamma and beta, choices by weight.
+//!
+//! A loop of unknown length is no form, so these are functions over columns. They draw from the same
+//! generator as the forms, with a counter that goes up for each further draw.
+
+use millstream_base::{Type, num};
+use millstream_kernel::{Call, Default, Failure, NodeDef, Registry};
+
+use super::{SOURCE, Stream, drawn};
+use crate::cells::{Cells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(poisson());
+    registry.register(binomial());
+    registry.register(gamma());
+    registry.register(beta());
+    registry.register(weighted());
+}
+
+/// Numbers drawn one behind the other for an id and a seed.
+struct Draws {
+    words: [u32; 4],
+    counter: u32,
+    left: Vec<u32>,
+}
+
+impl Draws {
+    fn new(id: i32, seed: i32, stream: Stream) -> Self {
+        Self { words: [id as u32, seed as u32, stream as u32, 0], counter: 0, left: Vec::new() }
+    }
+
+    fn word(&mut self) -> u32 {
+        if self.left.is_empty() {
+            self.words[3] = self.counter;
+            self.counter = self.counter.wrapping_add(1);
+            let mut drawn = pcg4d(self.words);
+            drawn.reverse();
+            self.left.extend(drawn);
+        }
+        self.left.pop().expect("four words were drawn")
+    }
+
+    /// Above 0 and below 1, in steps of 2 to the power of -53.
+    fn unit(&mut self) -> f64 {
+        let bits = (u64::from(self.word()) << 32 | u64::from(self.word())) >> 11;
+        (bits as f64 + 0.5) / 9_007_199_254_740_992.0
+    }
+
+    /// Normally distributed around 0 with deviation 1.
+    fn normal(&mut self) -> f64 {
+        let (size, angle) = (self.unit(), self.unit());
+        num::sqrt(-2.0 * num::ln(size)) * num::cos(angle * std::f64::consts::TAU)
+    }
+}
+
+/// As `super::pcg4d`, on numbers.
+pub(super) fn pcg4d(words: [u32; 4]) -> [u32; 4] {
+    let mut v = words.map(|word| word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+    let mix = |v: &mut [u32; 4]| {
+        for (i, a, b) in [(0, 1, 3), (1, 2, 0), (2, 0, 1), (3, 1, 2)] {
+            v[i] = v[i].wrapping_add(v[a].wrapping_mul(v[b]));
+        }
+    };
+    mix(&mut v);
+    v = v.map(|word| word ^ word >> 16);
+    mix(&mut v);
+    v.map(|word| word ^ word >> 16)
+}
+
+/// ln(k!), by Stirling's series from 10 on.
+fn ln_factorial(k: f64) -> f64 {
+    if k < 10.0 {
+        return num::ln((1..=k as u32).map(f64::from).product::<f64>());
+    }
+    let x = k + 1.0;
+    let series = (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / (1260.0 * x * x)) / (x * x)) / x;
+    (x - 0.5) * num::ln(x) - x + 0.918_938_533_204_672_8 + series
+}
+
+/// The greatest number that counts are drawn up to; far beyond it only the mean could be seen.
+const MOST: f64 = 1e9;
+
+/// Each try of a rejection succeeds more often than not, so that this many never fail where numbers are
+/// what they should be.
+const MOST_TRIES: usize = 1000;
+
+/// As [`poisson_of`] for means above 10: a hat that is scaled by two uniform numbers.
+fn poisson_by_hat(mean: f64, draws: &mut Draws) -> f64 {
+    let root = num::sqrt(mean);
+    let b = 0.931 + 2.53 * root;
+    let a = -0.059 + 0.024_83 * b;
+    let inverse = 1.1239 + 1.1328 / (b - 3.4);
+    let fast = 0.9277 - 3.6224 / (b - 2.0);
+    for _ in 0..MOST_TRIES {
+        let u = draws.unit() - 0.5;
+        let v = draws.unit();
+        let side = 0.5 - u.abs();
+        let k = ((2.0 * a / side + b) * u + mean + 0.43).floor();
+        if side >= 0.07 && v <= fast {
+            return k;
+        }
+        if k < 0.0 || (side < 0.013 && v > side) {
+            continue;
+        }
+        let hat = num::ln(v) + num::ln(inverse) - num::ln(a / (side * side) + b);
+        if hat <= k * num::ln(mean) - mean - ln_factorial(k) {
+            return k;
+        }
+    }
+    mean.floor()
+}
+
+fn poisson_of(mean: f64, draws: &mut Draws) -> i32 {
+    if mean.is_nan() || mean <= 0.0 {
+        return 0;
+    }
+    if mean > 10.0 {
+        return poisson_by_hat(mean.min(MOST), draws) as i32;
+    }
+    // The number whose share of the distribution function holds one uniform number.
+    let mut rest = draws.unit();
+    let mut share = num::exp(-mean);
+    let mut k = 0;
+    while rest > share && k < 1000 {
+        rest -= share;
+        k += 1;
+        share *= mean / f64::from(k);
+    }
+    k
+}
+
+/// As [`binomial_of`] where both outcomes are expected more than 10 times.
+fn binomial_by_hat(n: f64, p: f64, draws: &mut Draws) -> f64 {
+    let spread = num::sqrt(n * p * (1.0 - p));
+    let b = 1.15 + 2.53 * spread;
+    let a = -0.0873 + 0.0248 * b + 0.01 * p;
+    let center = n * p + 0.5;
+    let fast = 0.92 - 4.2 / b;
+    let alpha = (2.83 + 5.1 / b) * spread;
+    let mode = ((n + 1.0) * p).floor();
+    let odds = num::ln(p / (1.0 - p));
+    let at_mode = ln_factorial(mode) + ln_factorial(n - mode);
+    for _ in 0..MOST_TRIES {
+        let u = draws.unit() - 0.5;
+        let v = draws.unit();
+        let side = 0.5 - u.abs();
+        let k = ((2.0 * a / side + b) * u + center).floor();
+        if side >= 0.07 && v <= fast {
+            return k;
+        }
+        if k < 0.0 || k > n {
+            continue;
+        }
+        let hat = num::ln(v * alpha / (a / (side * side) + b));
+        let wanted = at_mode - ln_factorial(k) - ln_factorial(n - k) + (k - mode) * odds;
+        if hat <= wanted {
+            return k;
+        }
+    }
+    mode
+}
+
+fn binomial_of(n: i32, p: f64, draws: &mut Draws) -> i32 {
+    let (trials, p) = (f64::from(n.max(0)), if p.is_nan() { 0.0 } else { p.clamp(0.0, 1.0) });
+    // The rarer outcome is drawn, the other are the rest.
+    if p > 0.5 {
+        return n.max(0) - binomial_of(n, 1.0 - p, draws);
+    }
+    if trials * p > 10.0 {
+        return binomial_by_hat(trials, p, draws) as i32;
+    }
+    let mut rest = draws.unit();
+    let mut share = num::exp(trials * num::ln_1p(-p));
+    let mut k = 0;
+    while rest > share && k < n.min(1000) {
+        rest -= share;
+        k += 1;
+        share *= p / (1.0 - p) * (trials - f64::from(k) + 1.0) / f64::from(k);
+    }
+    k
+}
+
+/// Of scale 1; 0 for a shape that is not above 0.
+fn gamma_of(shape: f64, draws: &mut Draws) -> f64 {
+    if shape.is_nan() || shape <= 0.0 {
+        return 0.0;
+    }
+    if shape < 1.0 {
+        let boost = num::exp(num::ln(draws.unit()) / shape);
+        return gamma_of(shape + 1.0, draws) * boost;
+    }
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / num::sqrt(9.0 * d);
+    for _ in 0..MOST_TRIES {
+        let x = draws.normal();
+        let v = 1.0 + c * x;
+        if v <= 0.0 {
+            continue;
+        }
+        let v = v * v * v;
+        if num::ln(draws.unit()) < 0.5 * x * x + d - d * v + d * num::ln(v) {
+            return d * v;
+        }
+    }
+    // Shapes so great that the products overflow, where the spread is nothing beside the mean.
+    shape
+}
+
+/// A node that draws a number from two numbers.
+fn of_two<R: millstream_base::ValueType>(
+    def: NodeDef,
+    stream: Stream,
+    draw: impl Fn(&Call<'_>, usize, &mut Draws) -> Result<R, Failure> + Clone + Send + Sync + 'static,
+) -> NodeDef {
+    def.kernel(move |parts| {
+        let draw = draw.clone();
+        let n = parts.inputs.len();
+        Ok(function(move |call| {
+            let mut cells = Cells::<R>::new(call);
+            cells.fill(call, |i| {
+                let (id, seed) = (call.input::<i32>(n - 2).get(i), call.input::<i32>(n - 1).get(i));
+                draw(call, i, &mut Draws::new(id, seed, stream))
+            })?;
+            cells.put(call);
+            Ok(())
+        }))
+    })
+}
+
+fn poisson() -> NodeDef {
+    let def = NodeDef::new("random.poisson", "How often something rare happens")
+        .details(
+            "Mean and variance are the same. 0 for a mean that is not above 0; means above 1e9 count as that.",
+        )
+        .input("mean", Type::F64, "how often on average")
+        .or_number(1.0);
+    let def = drawn(def)
+        .source(format!(
+            "above a mean of 10 W. Hörmann, \"The transformed rejection method for generating \
+                         Poisson random variables\", 1993; {SOURCE}"
+        ))
+        .output("value", Type::I32, "0 or more");
+    of_two(def, Stream::Poisson, |call, i, draws| {
+        Ok(poisson_of(call.input::<f64>(0).get(i), draws))
+    })
+}
+
+fn binomial() -> NodeDef {
+    let def = NodeDef::new("random.binomial", "How often something succeeds in many trials")
+        .details("A probability outside 0 to 1 counts as 0 or 1, NaN as 0; trials below 0 count as none.")
+        .input("trials", Type::I32, "how many trials")
+        .or_number(10.0)
+        .input("probability", Type::F64, "of success each time")
+        .or_number(0.5);
+    let def = drawn(def)
+        .source(format!(
+            "above 10 expected successes W. Hörmann, \"The generation of binomial random variates\", 1993; \
+             {SOURCE}"
+        ))
+        .output("value", Type::I32, "0 to the number of trials");
+    of_two(def, Stream::Binomial, |call, i, draws| {
+        Ok(binomial_of(call.input::<i32>(0).get(i), call.input::<f64>(1).get(i), draws))
+    })
+}
+
+fn gamma() -> NodeDef {
+    let def = NodeDef::new("random.gamma", "A random waiting time for several events")
+        .details(
+            "The mean is shape * scale, the variance shape * scale^2. 0 for a shape that is not above 0. \
+             Shape n / 2 and scale 2 is chi-squared with n degrees of freedom.",
+        )
+        .input("shape", Type::F64, "how many events; need not be whole")
+        .or_number(2.0)
+        .input("scale", Type::F64, "mean time between events")
+        .or_number(1.0);
+    let def = drawn(def)
+        .source(format!(
+            "G. Marsaglia, W. Tsang, \"A simple method for generating gamma variables\", 2000; {SOURCE}"
+        ))
+        .output("value", Type::F64, "0 or more");
+    of_two(def, Stream::Gamma, |call, i, draws| {
+        Ok(gamma_of(call.input::<f64>(0).get(i), draws) * call.input::<f64>(1).get(i))
+    })
+}
+
+fn beta() -> NodeDef {
+    let def = NodeDef::new("random.beta", "A random part of a whole")
+        .details("The mean is a / (a + b). NaN if neither is above 0.")
+        .input("a", Type::F64, "weight of 1")
+        .or_number(2.0)
+        .input("b", Type::F64, "weight of 0")
+        .or_number(2.0);
+    let def = drawn(def).source(format!("a gamma number beside the sum of two; {SOURCE}")).output(
+        "value",
+        Type::F64,
+        "0 to 1",
+    );
+    of_two(def, Stream::Beta, |call, i, draws| {
+        let a = gamma_of(call.input::<f64>(0).get(i), draws);
+        let b = gamma_of(call.input::<f64>(1).get(i), draws);
+        Ok(a / (a + b))
+    })
+}
+
+fn weighted() -> NodeDef {
+    let def = NodeDef::new("random.weighted", "A random place in a list, by weight")
+        .details(
+            "Each place is as likely as its weight is large beside the sum. It fails where a weight is \
+             negative or not finite, or none is above 0.",
+        )
+        .input("weights", Type::F64.list().expect("lists of numbers exist"), "one for each place")
+        .or(Default::Zero);
+    let def = drawn(def).output("value", Type::I32, "number of the place, from 0");
+    of_two(def, Stream::Weighted, |call, i, draws| {
+        let lists = call.lists(0);
+        let weights = lists.slice::<f64>(i).expect("the socket takes lists of numbers");
+        place_of(weights, draws.unit()).map_err(|message| Failure::at(i, message))
+    })
+}
+
+fn place_of(weights: &[f64], unit: f64) -> Result<i32, String> {
+    let wrong = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0));
+    if let Some(at) = wrong {
+        return Err(format!("weight {at} is {}, which is no weight", weights[at]));
+    }
+    let greatest = weights.iter().copied().fold(0.0, f64::max);
+    if greatest == 0.0 {
+        return Err("no weight is above 0".into());
+    }
+    // Beside the greatest, so that the sum is finite.
+    let sum: f64 = weights.iter().map(|weight| weight / greatest).sum();
+    let mut rest = unit * sum;
+    let mut last = 0;
+    for (at, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+        last = at;
+        rest -= weight / greatest;
+        if rest < 0.0 {
+            break;
+        }
+    }
+    i32::try_from(last).map_err(|_| "the list is too long for its places to be numbered".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const N: i32 = 20_000;
+
+    fn drawn(stream: Stream, draw: impl Fn(&mut Draws) -> f64) -> Vec<f64> {
+        (0..N).map(|id| draw(&mut Draws::new(id, 3, stream))).collect()
+    }
+
+    /// Bounds are five standard errors of the mean, and a twentieth of the variance.
+    fn has(numbers: &[f64], mean: f64, variance: f64) {
+        let n = numbers.len() as f64;
+        let found = numbers.iter().sum::<f64>() / n;
+        let spread = numbers.iter().map(|x| (x - found) * (x - found)).sum::<f64>() / n;
+        assert!((found - mean).abs() <= 5.0 * (variance / n).sqrt(), "mean {found}, not {mean}");
+        assert!((spread / variance - 1.0).abs() < 0.05, "variance {spread}, not {variance}");
+    }
+
+    /// Whether counts fit shares, by chi-squared over the values expected at least five times.
+    fn fits(numbers: &[f64], share: impl Fn(i32) -> f64) {
+        let n = numbers.len() as f64;
+        let (mut chi, mut freedom, mut rest) = (0.0_f64, 0.0_f64, (n, n));
+        for k in 0..2000 {
+            let wanted = share(k) * n;
+            if wanted < 5.0 {
+                continue;
+            }
+            let found = numbers.iter().filter(|x| **x == f64::from(k)).count() as f64;
+            chi += (found - wanted) * (found - wanted) / wanted;
+            freedom += 1.0;
+            rest = (rest.0 - found, rest.1 - wanted);
+        }
+        if rest.1 >= 5.0 {
+            chi += (rest.0 - rest.1) * (rest.0 - rest.1) / rest.1;
+        } else {
+            freedom -= 1.0;
+        }
+        // Five deviations of chi-squared above its mean.
+        assert!(
+            chi < freedom + 5.0 * (2.0 * freedom).sqrt(),
+            "{chi} with {freedom} degrees of freedom"
+        );
+    }
+
+    #[test]
+    fn words_are_those_of_the_form() {
+        let form = super::super::shuffled_key();
+        for (id, seed) in [(0, 0), (5, -7), (i32::MIN, i32::MAX)] {
+            let mut words = [0; 2];
+            let params = [id, seed].map(|word| u64::from(word as u32));
+            form.run_scalar(&params, &mut words, &mut Vec::new());
+            let [a, b, ..] = pcg4d([id as u32, seed as u32, Stream::Shuffle as u32, 0]);
+            assert_eq!(words, [u64::from(a), u64::from(b)]);
+        }
+    }
+
+    #[test]
+    fn the_logarithm_of_factorials_is_exact_to_ten_digits() {
+        let mut exact = 0.0_f64;
+        for k in 1..500 {
+            exact += f64::from(k).ln();
+            let found = ln_factorial(f64::from(k));
+            assert!((found - exact).abs() <= 1e-9 * exact.max(1.0), "{k}: {found}, not {exact}");
+        }
+        assert_eq!(ln_factorial(0.0), 0.0);
+    }
+
+    #[test]
+    fn counts_of_rare_events_are_poisson_distributed() {
+        for mean in [0.3, 3.0, 9.5, 11.0, 40.0, 1000.0] {
+            let numbers = drawn(Stream::Poisson, |draws| f64::from(poisson_of(mean, draws)));
+            has(&numbers, mean, mean);
+            fits(&numbers, |k| {
+                (f64::from(k) * mean.ln() - mean - ln_factorial(f64::from(k))).exp()
+            });
+        }
+        let at = |mean| poisson_of(mean, &mut Draws::new(0, 0, Stream::Poisson));
+        assert_eq!([at(0.0), at(-1.0), at(f64::NAN)], [0, 0, 0]);
+        assert!((999_000_000..1_001_000_000).contains(&at(f64::INFINITY)));
+    }
+
+    #[test]
+    fn successes_are_binomially_distributed() {
+        for (n, p) in [(1, 0.3), (10, 0.5), (50, 0.9), (100, 0.04), (400, 0.4), (1000, 0.97)] {
+            let numbers = drawn(Stream::Binomial, |draws| f64::from(binomial_of(n, p, draws)));
+            let trials = f64::from(n);
+            has(&numbers, trials * p, trials * p * (1.0 - p));
+            fits(&numbers, |k| {
+                if k > n {
+                    return 0.0;
+                }
+                let k = f64::from(k);
+                let ways = ln_factorial(trials) - ln_factorial(k) - ln_factorial(trials - k);
+                (ways + k * p.ln() + (trials - k) * (1.0 - p).ln()).exp()
+            });
+        }
+        let at = |n, p| binomial_of(n, p, &mut Draws::new(0, 0, Stream::Binomial));
+        assert_eq!([at(9, 0.0), at(9, 1.0), at(9, -2.0), at(9, 7.0), at(-9, 0.5)], [0, 9, 0, 9, 0]);
+        assert_eq!(at(9, f64::NAN), 0);
+    }
+
+    #[test]
+    fn gamma_and_beta_have_their_means_and_variances() {
+        for shape in [0.4, 1.0, 2.5, 30.0] {
+            has(&drawn(Stream::Gamma, |draws| gamma_of(shape, draws)), shape, shape);
+        }
+        let beta = |draws: &mut Draws| {
+            let a = gamma_of(2.0, draws);
+            a / (a + gamma_of(3.0, draws))
+        };
+        has(&drawn(Stream::Beta, beta), 0.4, 0.04);
+        let at = |shape| gamma_of(shape, &mut Draws::new(0, 0, Stream::Gamma));
+        assert_eq!([at(-1.0), at(f64::NAN), at(1e-300)], [0.0, 0.0, 0.0]);
+        assert_eq!([at(f64::MAX), at(f64::INFINITY)], [f64::MAX, f64::INFINITY]);
+    }
+
+    #[test]
+    fn places_are_drawn_by_weight() {
+        let weights = [1.0, 0.0, 2.0, 5.0];
+        let numbers = drawn(Stream::Weighted, |draws| {
+            f64::from(place_of(&weights, draws.unit()).expect("weights"))
+        });
+        fits(&numbers, |k| weights.get(k as usize).map_or(0.0, |weight| weight / 8.0));
+        assert_eq!(place_of(&[0.0, 3.0, 0.0], 0.999), Ok(1));
+        assert_eq!(place_of(&[f64::MAX, f64::MAX], 0.75), Ok(1));
+        let wrong = |weights: &[f64]| place_of(weights, 0.5).expect_err("no weights");
+        assert_eq!(wrong(&[1.0, -2.0]), "weight 1 is -2, which is no weight");
+        assert_eq!(wrong(&[f64::NAN]), "weight 0 is NaN, which is no weight");
+        assert_eq!(wrong(&[0.0]), "no weight is above 0");
+        assert_eq!(wrong(&[]), "no weight is above 0");
+    }
+}
