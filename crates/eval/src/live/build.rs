@@ -241,7 +241,7 @@ impl LiveGraph {
         let at = u32::try_from(self.nodes.len()).expect("limits keep nodes within 32 bits");
         self.nodes.push(node);
         self.order.push();
-        self.dirty.grow(self.nodes.len());
+        self.dirty.grow(self.order.len());
         at
     }
 }

@@ -1,13 +1,17 @@
 //! The order of nodes: positions such that each node comes behind what it reads.
 //!
 //! Nodes are made behind what they read, so at first the position is the number of the node. When a
-//! link is made from a node that stands behind its reader, the nodes between the two that the reader
-//! leads to and those that lead to the source change places among themselves (Pearce and Kelly, "A
-//! dynamic topological sort algorithm for directed acyclic graphs", 2006). Sources are read from
-//! anywhere: they never run, so their positions mean nothing.
+//! link is made from a node that stands behind its reader, one of two sets has to move: the reader
+//! with what it leads to, behind the source, or the source with what leads to it, before the reader;
+//! of both only what stands between the two. Both are searched in turns and the one that is known
+//! first moves, so the cost follows the smaller one. From then on positions have gaps, into which
+//! nodes are moved; where a gap is too small, those next to it make room.
+//!
+//! Sources are read from anywhere: they never run, so their positions mean nothing.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use super::node::NONE;
 use super::{LiveError, LiveGraph};
 
 /// Where each node stands.
@@ -16,9 +20,12 @@ pub(super) struct Order {
     n: usize,
     /// Position of each node; empty as long as that is its number.
     positions: Vec<u32>,
-    /// The node at each position.
+    /// The node at each position, [`NONE`] in gaps.
     nodes: Vec<u32>,
 }
+
+/// So many positions for each node once there are gaps.
+const SPREAD: usize = 2;
 
 impl Order {
     /// Whether each node's position is its number.
@@ -32,31 +39,97 @@ impl Order {
         if self.is_plain() { node as usize } else { self.positions[node as usize] as usize }
     }
 
+    /// The node at a position that is not in a gap.
     #[inline(always)]
     pub(super) fn node_at(&self, position: usize) -> usize {
         if self.is_plain() { position } else { self.nodes[position] as usize }
+    }
+
+    /// Number of positions.
+    pub(super) fn len(&self) -> usize {
+        if self.is_plain() { self.n } else { self.nodes.len() }
     }
 
     /// Puts a new node behind all others.
     #[inline]
     pub(super) fn push(&mut self) {
         if !self.is_plain() {
-            self.positions.push(self.n as u32);
+            self.positions.push(self.nodes.len() as u32);
             self.nodes.push(self.n as u32);
         }
         self.n += 1;
     }
 
-    fn place(&mut self, node: u32, position: u32) {
-        self.positions[node as usize] = position;
-        self.nodes[position as usize] = node;
+    /// Makes gaps, one of at least `front` before all nodes. Nodes that were lifted off their
+    /// positions stay off.
+    fn spread(&mut self, front: usize) {
+        let mut nodes = vec![NONE; front + SPREAD * self.n];
+        let in_order: Vec<u32> = if self.is_plain() {
+            (0..self.n as u32).collect()
+        } else {
+            self.nodes.iter().copied().filter(|node| *node != NONE).collect()
+        };
+        self.positions.resize(self.n, 0);
+        for (i, node) in in_order.into_iter().enumerate() {
+            nodes[front + SPREAD * i] = node;
+            self.positions[node as usize] = (front + SPREAD * i) as u32;
+        }
+        self.nodes = nodes;
     }
 
-    fn spell_out(&mut self) {
-        if self.is_plain() {
-            self.positions = (0..self.n as u32).collect();
-            self.nodes = (0..self.n as u32).collect();
+    fn place(&mut self, node: u32, position: usize) {
+        self.positions[node as usize] = position as u32;
+        self.nodes[position] = node;
+    }
+
+    /// The nodes in the smallest window from `start` on, which reaches as far as there is room for
+    /// `n` more, taken out, with the length of the window; back from `start` if `is_before`.
+    fn window(&mut self, start: usize, is_before: bool, n: usize) -> Option<(usize, Vec<u32>)> {
+        let (mut length, mut n_free) = (0, 0);
+        while n_free < n {
+            let at = if is_before { start.checked_sub(length)? } else { start + length };
+            if at >= self.nodes.len() {
+                self.nodes.resize(at + 1 + n, NONE);
+            }
+            n_free += usize::from(self.nodes[at] == NONE);
+            length += 1;
         }
+        let first = if is_before { start + 1 - length } else { start };
+        let taken = self.nodes[first..first + length].iter_mut();
+        let taken = taken.map(|node| std::mem::replace(node, NONE)).filter(|node| *node != NONE);
+        Some((length, taken.collect()))
+    }
+}
+
+/// One of the two sets, as far as it is known.
+struct Search {
+    found: Vec<u32>,
+    /// The node from which each was found.
+    from: FxHashMap<u32, u32>,
+    next: usize,
+}
+
+impl Search {
+    fn new(start: u32) -> Self {
+        Self { found: vec![start], from: FxHashMap::from_iter([(start, start)]), next: 0 }
+    }
+
+    fn find(&mut self, node: u32, from: u32) {
+        if let std::collections::hash_map::Entry::Vacant(entry) = self.from.entry(node) {
+            entry.insert(from);
+            self.found.push(node);
+        }
+    }
+
+    /// The nodes on the way from the start to a node that was found, start first.
+    fn path(&self, mut to: u32) -> Vec<usize> {
+        let mut path = vec![to as usize];
+        while self.from[&to] != to {
+            to = self.from[&to];
+            path.push(to as usize);
+        }
+        path.reverse();
+        path
     }
 }
 
@@ -71,71 +144,100 @@ impl LiveGraph {
         if is_source || high < low {
             return Ok(0);
         }
-        let behind = self.led_to(reader, source, high)?;
-        let before = self.leading_to(source, low);
-        self.order.spell_out();
-        let moved: Vec<u32> = before.into_iter().chain(behind).collect();
-        let mut positions: Vec<u32> =
-            moved.iter().map(|node| self.order.position(*node) as u32).collect();
-        positions.sort_unstable();
-        let is_dirty: Vec<bool> =
-            moved.iter().map(|node| self.dirty.contains(self.order.position(*node))).collect();
-        for position in &positions {
-            self.dirty.unmark(*position as usize);
-        }
-        for ((node, position), is_dirty) in moved.iter().zip(positions).zip(is_dirty) {
-            self.order.place(*node, position);
-            if is_dirty {
-                self.dirty.mark(position as usize);
-            }
-        }
-        Ok(moved.len())
-    }
-
-    /// The nodes up to a position that `reader` leads to, itself included, in order.
-    fn led_to(&self, reader: u32, source: u32, high: usize) -> Result<Vec<u32>, LiveError> {
-        let mut from: FxHashMap<u32, u32> = FxHashMap::default();
-        from.insert(reader, reader);
-        let mut found = vec![reader];
-        let mut next = 0;
-        while let Some(at) = found.get(next).copied() {
-            next += 1;
+        let (mut behind, mut before) = (Search::new(reader), Search::new(source));
+        let is_before = loop {
+            let Some(&at) = behind.found.get(behind.next) else { break false };
+            behind.next += 1;
             if at == source {
-                let mut path = vec![at as usize];
-                let mut at = at;
-                while at != reader {
-                    at = from[&at];
-                    path.push(at as usize);
+                return Err(LiveError::Cycle { path: behind.path(at) });
+            }
+            for &user in self.users.of(&self.nodes[at as usize]) {
+                if self.order.position(user) <= high {
+                    behind.find(user, at);
                 }
+            }
+            let Some(&at) = before.found.get(before.next) else { break true };
+            before.next += 1;
+            if at == reader {
+                let mut path = before.path(at);
                 path.reverse();
                 return Err(LiveError::Cycle { path });
             }
-            for &user in self.users.of(&self.nodes[at as usize]) {
-                if self.order.position(user) <= high && !from.contains_key(&user) {
-                    from.insert(user, at);
-                    found.push(user);
+            for &input in self.inputs_of(at) {
+                if !self.nodes[input as usize].is_source() && self.order.position(input) >= low {
+                    before.find(input, at);
                 }
             }
-        }
-        found.sort_unstable_by_key(|node| self.order.position(*node));
-        Ok(found)
+        };
+        let mut moving = if is_before { before.found } else { behind.found };
+        moving.sort_unstable_by_key(|node| self.order.position(*node));
+        Ok(self.move_next_to(&moving, if is_before { reader } else { source }, is_before))
     }
 
-    /// The nodes from a position on that lead to `source`, itself included, in order.
-    fn leading_to(&self, source: u32, low: usize) -> Vec<u32> {
-        let mut seen = FxHashSet::from_iter([source]);
-        let mut found = vec![source];
-        let mut next = 0;
-        while let Some(at) = found.get(next).copied() {
-            next += 1;
-            for &input in self.inputs_of(at) {
-                let is_source = self.nodes[input as usize].is_source();
-                if !is_source && self.order.position(input) >= low && seen.insert(input) {
-                    found.push(input);
-                }
+    /// Moves nodes, given in order, to right before or behind another; answers how many changed
+    /// their positions.
+    fn move_next_to(&mut self, moving: &[u32], to: u32, is_before: bool) -> usize {
+        if self.order.is_plain() {
+            self.spread(moving.len());
+        }
+        let mut is_dirty: Vec<u32> = Vec::new();
+        for &node in moving {
+            self.lift(node, &mut is_dirty);
+        }
+        let (start, window) = loop {
+            let at = self.order.position(to);
+            // There may be nothing before the first position.
+            let start = if is_before { at.checked_sub(1) } else { Some(at + 1) };
+            let window = start.and_then(|start| self.order.window(start, is_before, moving.len()));
+            match (start, window) {
+                (Some(start), Some(window)) => break (start, window),
+                _ => self.spread(moving.len()),
+            }
+        };
+        let (length, others) = window;
+        self.dirty.grow(self.order.len());
+        for &node in &others {
+            let position = self.order.position(node);
+            if self.dirty.contains(position) {
+                self.dirty.unmark(position);
+                is_dirty.push(node);
             }
         }
-        found.sort_unstable_by_key(|node| self.order.position(*node));
-        found
+        let in_order: Vec<u32> = if is_before {
+            others.iter().chain(moving).copied().collect()
+        } else {
+            moving.iter().chain(&others).copied().collect()
+        };
+        let first = if is_before { start + 1 - length } else { start };
+        for (i, &node) in in_order.iter().enumerate() {
+            // Evenly over the window.
+            self.order.place(node, first + i * length / in_order.len());
+        }
+        for node in is_dirty {
+            self.dirty.mark(self.order.position(node));
+        }
+        in_order.len()
+    }
+
+    /// Takes a node off its position.
+    fn lift(&mut self, node: u32, is_dirty: &mut Vec<u32>) {
+        let position = self.order.position(node);
+        if self.dirty.contains(position) {
+            self.dirty.unmark(position);
+            is_dirty.push(node);
+        }
+        self.order.nodes[position] = NONE;
+    }
+
+    /// Makes gaps between positions, one of at least `front` before all.
+    fn spread(&mut self, front: usize) {
+        let dirty: Vec<u32> =
+            self.dirty.all().into_iter().map(|at| self.order.node_at(at) as u32).collect();
+        self.dirty.clear();
+        self.order.spread(front);
+        self.dirty.grow(self.order.len());
+        for node in dirty {
+            self.dirty.mark(self.order.position(node));
+        }
     }
 }

@@ -136,7 +136,7 @@ impl LiveGraph {
     pub fn retract(&mut self) -> usize {
         self.mark_pending();
         let mut retracted = std::mem::take(&mut self.retracted);
-        retracted.grow(self.nodes.len());
+        retracted.grow(self.order.len());
         let mut reached: Vec<u32> = Vec::new();
         for position in self.dirty.all() {
             if !retracted.contains(position) {

@@ -250,9 +250,24 @@ impl Model {
             Ok(_) => {
                 assert!(!would_close);
                 self.nodes[node].inputs[input] = source;
+                self.graph.check_order();
             }
             Err(LiveError::Cycle { .. }) => assert!(would_close),
             Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+impl LiveGraph {
+    /// Each node stands behind what it reads, and where its position says.
+    fn check_order(&self) {
+        for node in 1..self.nodes.len() as u32 {
+            let position = self.order.position(node);
+            assert_eq!(self.order.node_at(position), node as usize);
+            for input in self.inputs_of(node) {
+                let is_source = self.nodes[*input as usize].is_source();
+                assert!(is_source || self.order.position(*input) < position);
+            }
         }
     }
 }
@@ -451,4 +466,24 @@ fn what_could_change_is_retracted_until_the_wave() {
     graph.settle();
     assert!(!graph.is_retracted(of_x));
     assert_eq!(graph.n_runs(), before + 1);
+}
+
+#[test]
+fn a_link_moves_the_smaller_side_only() {
+    let mut graph = LiveGraph::new();
+    let x = graph.source(0.0);
+    let first = graph.binary(Op::Add, x, x);
+    let end = chain(&mut graph, first, 10_000);
+    let other = chain(&mut graph, x, 10_000);
+    graph.observe(end);
+    assert_eq!(graph.get(end), 10_000.0);
+    // What leads to `other` is one chain, what `first` leads to another, as long.
+    let moved = graph.relink(first, 1, other).expect("it closes no cycle");
+    assert!(moved <= 30_000, "{moved} nodes moved");
+    assert_eq!(graph.get(end), 20_000.0);
+    let small = chain(&mut graph, x, 3);
+    let moved = graph.relink(first, 1, small).expect("it closes no cycle");
+    assert!(moved <= 16, "{moved} nodes moved");
+    assert_eq!(graph.get(end), 10_003.0);
+    graph.check_order();
 }
