@@ -28,6 +28,7 @@ pub mod expansion;
 pub mod lower;
 pub mod passes;
 pub mod schedule;
+mod state_scopes;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Feature, Limits, NodePath};
@@ -63,7 +64,8 @@ pub fn compile(
 ) -> Result<Plan, Diagnostics> {
     let after = options.after.map(|phase| phase.max(Phase::Conversions));
     let graph = run_passes(checked, registry, &options.limits, after)?;
-    let plan = schedule::schedule(graph, checked.fps)?;
+    let mut plan = schedule::schedule(graph, checked.fps)?;
+    plan.start_frame = checked.start_frame;
     if let Some(available) = &options.available {
         let problems = available::check_available(&plan, registry, available);
         if problems.has_errors() {

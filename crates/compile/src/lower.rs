@@ -5,6 +5,8 @@
 //! Where a value crosses the border of a group, or a muted node, that states another type, it is
 //! converted there: the border leaves no other trace. All other conversions are a pass.
 
+mod stateful;
+
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
@@ -14,7 +16,8 @@ use millstream_document::{
     Body, BodyId, Checked, CheckedKind, CheckedNode, Muted, Passes, Source as From,
 };
 use millstream_ir::{Graph, GraphInput, GraphOutput, NodeId, PathId, Paths, Source};
-use millstream_kernel::Registry;
+use millstream_kernel::{Instance, Registry};
+use rustc_hash::FxHashMap;
 
 use crate::converter::Converter;
 use crate::expansion;
@@ -37,6 +40,10 @@ pub fn lower(
         literals: SideTable::for_arena(&checked.bodies, Vec::new()),
         spare: Vec::new(),
         scratch: Vec::new(),
+        registry,
+        kept_next: Vec::new(),
+        works: FxHashMap::default(),
+        picks: FxHashMap::default(),
     };
     lowering.graph.paths.reserve(size.nodes as usize);
     lowering.run();
@@ -60,6 +67,8 @@ struct Frame<'a> {
     became: Vec<Became>,
     /// The outputs of groups and muted nodes.
     pool: Vec<Source>,
+    /// Which of what is kept comes from sources that are not made yet.
+    later: Vec<(u32, From)>,
 }
 
 struct Lowering<'a> {
@@ -71,6 +80,12 @@ struct Lowering<'a> {
     /// Frames that ended, for their buffers.
     spare: Vec<Frame<'a>>,
     scratch: Vec<Source>,
+    registry: &'a Registry,
+    /// What nodes keep from now on.
+    kept_next: Vec<GraphOutput>,
+    /// The instance that does the work of a tick, by the address of the node's.
+    works: FxHashMap<usize, Arc<Instance>>,
+    picks: FxHashMap<Type, Arc<Instance>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -95,6 +110,11 @@ impl<'a> Lowering<'a> {
             };
             let node = &frame.body.nodes[position as usize];
             match &node.kind {
+                CheckedKind::Call(instance) if let Some(keeps) = &instance.def.keeps => {
+                    let made = self.take_apart(frame, node, instance, keeps);
+                    frame.became[position as usize] = Became(made.index() as u32);
+                    frame.at += 1;
+                }
                 CheckedKind::Call(instance) => {
                     let instance = self.graph.intern_instance(instance);
                     let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
@@ -135,6 +155,7 @@ impl<'a> Lowering<'a> {
             inputs: Vec::new(),
             became: Vec::new(),
             pool: Vec::new(),
+            later: Vec::new(),
         });
         (frame.body_id, frame.body, frame.path, frame.at) = (id, body, path, 0);
         frame.inputs.clear();
@@ -142,6 +163,7 @@ impl<'a> Lowering<'a> {
         frame.became.clear();
         frame.became.resize(body.nodes.len(), Became(POOLED));
         frame.pool.clear();
+        frame.later.clear();
         frame
     }
 
@@ -161,6 +183,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn finish_group(&mut self, done: &Frame<'a>, outer: &mut Frame<'a>) {
+        self.resolve_later(done);
         for output in &done.body.outputs {
             let source = done.source(&self.literals, output.source);
             let source = self.converted(source, output.ty, done.path);
@@ -172,11 +195,13 @@ impl<'a> Lowering<'a> {
     }
 
     fn finish_root(&mut self, done: &Frame<'a>) {
+        self.resolve_later(done);
         for output in &done.body.outputs {
             let source = done.source(&self.literals, output.source);
             let output = GraphOutput { name: Arc::clone(&output.name), ty: output.ty, source };
             self.graph.outputs.push(output);
         }
+        self.graph.outputs.append(&mut self.kept_next);
     }
 
     fn pass_through(&mut self, frame: &mut Frame<'a>, node: &CheckedNode, muted: &Muted) {

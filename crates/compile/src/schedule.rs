@@ -17,6 +17,7 @@ use millstream_kernel::{Class, Data, Instance};
 use rustc_hash::FxHashMap;
 
 use crate::analyses::{Needs, classes, needs};
+use crate::state_scopes;
 
 /// The plan of a graph whose types are equal along links.
 ///
@@ -28,6 +29,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     order.retain(|id| reached[*id]);
     drop(reached);
     let needs = needs(&graph, &order).map_err(too_many)?;
+    state_scopes::check(&graph, &order, &needs)?;
     let classes = classes(&graph, &order, &needs);
     let mut schedule = Schedule::new(&graph, order.len());
     for id in &order {
@@ -62,6 +64,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         need_classes: schedule.need_classes,
         paths: parts.paths,
         fps,
+        start_frame: 0,
         notes: Notes::default(),
     })
 }

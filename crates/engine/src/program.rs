@@ -5,8 +5,9 @@ use std::sync::Arc;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
 use millstream_document::Document;
-use millstream_eval::Lazy;
 use millstream_eval::live::{LiveProgram, NotNumbers};
+use millstream_eval::{Lazy, ticks};
+use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request};
 
 /// A compiled document. Programs are immutable; several threads may run one at the same time.
@@ -25,7 +26,8 @@ impl Program {
     /// Evaluates what the request asks for.
     ///
     /// A node that fails leaves the outputs that depend on it without value, see
-    /// [`Answer::failures`]; the others are valid.
+    /// [`Answer::failures`]; the others are valid. A document that keeps state is evaluated tick by
+    /// tick, from its start frame on.
     ///
     /// # Errors
     /// If the request does not fit, or the evaluation was cancelled or exceeded its budget.
@@ -42,6 +44,9 @@ impl Program {
         evaluator: &dyn Evaluator,
         request: &Request,
     ) -> Result<Answer, EvalError> {
+        if self.plan.has_states() {
+            return ticks::evaluate(evaluator, &self.plan, request);
+        }
         evaluator.evaluate(&self.plan, request)
     }
 
@@ -94,7 +99,10 @@ impl Program {
 
     /// The inputs with types and defaults.
     pub fn inputs(&self) -> &[GraphInput] {
-        self.plan.inputs.as_slice()
+        let inputs = self.plan.inputs.as_slice();
+        // What nodes keep comes in behind what callers set.
+        let n_set = inputs.iter().position(|input| is_state(&input.name));
+        &inputs[..n_set.unwrap_or(inputs.len())]
     }
 
     /// Context features that a request has to provide.

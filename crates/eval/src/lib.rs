@@ -18,6 +18,7 @@ mod shape;
 mod spread;
 mod stages;
 mod store;
+pub mod ticks;
 mod trials;
 
 pub use auto::Auto;

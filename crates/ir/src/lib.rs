@@ -7,6 +7,7 @@ pub mod need_map;
 pub mod paths;
 pub mod plan;
 pub mod request;
+pub mod states;
 #[cfg(test)]
 mod testing;
 pub mod text;

@@ -14,6 +14,7 @@ use millstream_kernel::{Class, Data, Instance};
 use crate::graph::{ConstId, GraphInput, InputId, InstanceId};
 use crate::need_map::NeedMap;
 use crate::paths::{PathId, Paths};
+use crate::states::is_state;
 
 define_id!(StepId, "s", "One step of a `Plan`; prints as `s7`.");
 define_id!(NeedClassId, "k", "A set of needs that steps of a plan share.");
@@ -113,6 +114,8 @@ pub struct Plan {
     pub paths: Paths,
     /// Frames per second of the document.
     pub fps: f64,
+    /// The frame at which state starts.
+    pub start_frame: i64,
     /// What an evaluator found out about the plan.
     pub notes: Notes,
 }
@@ -176,6 +179,11 @@ impl Plan {
     /// The position of the output called `name`.
     pub fn output_named(&self, name: &str) -> Option<usize> {
         self.outputs.iter().position(|output| &*output.name == name)
+    }
+
+    /// Whether nodes keep something from one tick to the next.
+    pub fn has_states(&self) -> bool {
+        self.outputs.iter().any(|output| is_state(&output.name))
     }
 
     /// What a step needs.

@@ -18,6 +18,7 @@ use millstream_kernel::convert::convert_value;
 
 use crate::graph::{GraphInput, InputId};
 use crate::plan::{Plan, StepId, StepOp};
+use crate::states::is_state;
 use crate::trace::trace_need;
 
 /// Something given for an input or a feature.
@@ -144,6 +145,15 @@ pub enum RequestError {
         /// How it can be provided.
         hint: String,
     },
+    /// Ticks are evaluated one by one.
+    #[error("the document keeps state from tick to tick, and {what}")]
+    #[diagnostic(code(request::ticks), help("{hint}"))]
+    Ticks {
+        /// What does not go together with that.
+        what: String,
+        /// The next step.
+        hint: &'static str,
+    },
     /// More cells than the limits allow.
     #[error("the request has {cells} cells, the limit is {limit}")]
     #[diagnostic(code(request::too_many_cells), help("raise `list_length` in the limits"))]
@@ -208,6 +218,77 @@ impl Request {
     pub fn output(mut self, name: impl Into<String>) -> Self {
         self.outputs.get_or_insert_default().push(name.into());
         self
+    }
+
+    /// Asks also for what nodes keep from one tick to the next; without any call of
+    /// [`output`](Self::output) for all outputs too.
+    pub fn with_states(mut self, plan: &Plan) -> Self {
+        let names = plan.outputs.iter().map(|output| &output.name);
+        let has_states = self.outputs.is_some();
+        let wanted = names.filter(|name| !has_states || is_state(name));
+        let wanted: Vec<String> = wanted.map(ToString::to_string).collect();
+        self.outputs.get_or_insert_default().extend(wanted);
+        self
+    }
+
+    /// Asks for what nodes keep from one tick to the next and nothing else.
+    pub fn only_states(mut self, plan: &Plan) -> Self {
+        self.outputs = Some(Vec::new());
+        self.with_states(plan)
+    }
+
+    /// Sets an input.
+    pub fn given(mut self, name: impl Into<String>, given: Given) -> Self {
+        self.inputs.push((name.into(), given));
+        self
+    }
+
+    /// The number of elements, as far as the request alone decides it.
+    pub fn n_elements(&self) -> Option<usize> {
+        let given = self.inputs.iter().map(|(_, given)| given);
+        let mut given = given.chain(self.features.iter().map(|(_, given)| given));
+        self.count.or_else(|| {
+            given.find_map(|given| match given {
+                Given::PerIndex(column) => Some(column.len()),
+                Given::One(_) | Given::PerTime(_) => None,
+            })
+        })
+    }
+
+    /// The frames asked for, and whether they open the time axis; `None` without any.
+    pub fn asked_frames(&self) -> Option<(Vec<i64>, bool)> {
+        match &self.frames {
+            None => None,
+            Some(Frames::One(frame)) => Some((vec![*frame], false)),
+            Some(Frames::Many(frames)) => Some((frames.clone(), true)),
+        }
+    }
+
+    /// Whether a time is given that is no frame, or anything else than frames along the time axis.
+    pub fn has_own_times(&self) -> bool {
+        self.features.iter().any(|(feature, given)| {
+            matches!(feature, Feature::Time | Feature::Tick) || matches!(given, Given::PerTime(_))
+        })
+    }
+
+    /// Whether an input has a value per moment.
+    pub fn varies_in_time(&self) -> bool {
+        self.inputs.iter().any(|(_, given)| matches!(given, Given::PerTime(_)))
+    }
+
+    /// The same request for one frame; `position` is its place along the time axis, for inputs that
+    /// have a value per moment.
+    pub fn at_frame(&self, frame: i64, position: usize) -> Self {
+        let mut request = self.clone();
+        request.frames = Some(Frames::One(frame));
+        for (_, given) in &mut request.inputs {
+            if let Given::PerTime(column) = given
+                && position < column.len()
+            {
+                *given = Given::One(column.get(position));
+            }
+        }
+        request
     }
 
     /// Sets an input to one value.
@@ -291,6 +372,12 @@ impl Request {
         let inputs = binding.with_defaults(inputs, &outputs);
         let features = binding.needs(&outputs, &given);
         let [times, count] = binding.extents.map(|extent| extent.map(|(n, _)| n));
+        if times.is_some() && plan.has_states() {
+            binding.errors.push(RequestError::Ticks {
+                what: "many moments are asked for at once".into(),
+                hint: "evaluate the ticks in order",
+            });
+        }
         let cells = times.unwrap_or(1).saturating_mul(count.unwrap_or(1));
         if cells > self.limits.list_length {
             let limit = self.limits.list_length;
@@ -428,7 +515,10 @@ impl Binding<'_> {
     }
 
     fn outputs(&mut self, names: Option<&[String]>) -> Vec<usize> {
-        let Some(names) = names else { return (0..self.plan.outputs.len()).collect() };
+        let Some(names) = names else {
+            let outputs = self.plan.outputs.iter().enumerate();
+            return outputs.filter(|(_, o)| !is_state(&o.name)).map(|(i, _)| i).collect();
+        };
         let mut outputs = Vec::new();
         for name in names {
             match self.plan.output_named(name) {

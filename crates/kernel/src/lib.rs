@@ -13,6 +13,7 @@ pub mod registry;
 pub mod scope;
 pub mod settings;
 pub mod signature;
+pub mod state;
 
 pub use class::Class;
 pub use function::{Argument, Call, Data, Failure, Function};
@@ -23,3 +24,4 @@ pub use registry::Registry;
 pub use scope::ScopeRule;
 pub use settings::{SettingKind, SettingValue, Settings};
 pub use signature::{Among, Default, Signature, SocketType};
+pub use state::Keeps;

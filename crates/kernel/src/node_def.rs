@@ -17,6 +17,7 @@ use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings
 use crate::signature::{
     Among, Default, Generic, OutputSocket, Signature, Socket, SocketType, TypeError,
 };
+use crate::state::Keeps;
 
 /// A node type.
 pub struct NodeDef {
@@ -30,6 +31,8 @@ pub struct NodeDef {
     pub settings: Vec<Setting>,
     /// The socket whose value counts for later ticks only, so that it may depend on the node.
     pub delayed: Option<&'static str>,
+    /// What it keeps from one tick to the next.
+    pub keeps: Option<Keeps>,
     /// Identities that hold for every bit pattern.
     pub laws: Vec<Law>,
     /// The manual entry.
@@ -109,6 +112,7 @@ impl NodeDef {
             class: Class::Static,
             settings: Vec::new(),
             delayed: None,
+            keeps: None,
             laws: Vec::new(),
             manual: Manual { summary: summary.into(), ..Manual::default() },
             sockets: Sockets::Fixed(Signature::default()),
@@ -131,6 +135,22 @@ impl NodeDef {
     /// The node's own class.
     pub fn class(mut self, class: Class) -> Self {
         self.class = class;
+        self
+    }
+
+    /// It keeps something from one tick to the next.
+    pub fn keeps(mut self, keeps: Keeps) -> Self {
+        self.class = Class::Stateful;
+        self.keeps = Some(keeps);
+        // Lowering puts other nodes in its place.
+        self.function(|_: &mut crate::function::Call<'_>| {
+            Err(crate::function::Failure::whole("a node that keeps state was not taken apart"))
+        })
+    }
+
+    /// What is linked to this socket counts for later ticks only.
+    pub fn delays(mut self, socket: &'static str) -> Self {
+        self.delayed = Some(socket);
         self
     }
 

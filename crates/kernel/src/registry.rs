@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::convert;
 use crate::node_def::NodeDef;
+use crate::state::{self, Keeps};
 
 /// Node types and value types by name. The compiler and the evaluators know no others.
 #[derive(Clone, Debug)]
@@ -16,6 +17,9 @@ pub struct Registry {
     defs: BTreeMap<String, Arc<NodeDef>>,
     types: FxHashMap<&'static str, Type>,
     conversion: Arc<NodeDef>,
+    pick: Arc<NodeDef>,
+    /// Node types that only the compiler makes nodes of.
+    hidden: BTreeMap<String, Arc<NodeDef>>,
 }
 
 impl Default for Registry {
@@ -28,12 +32,22 @@ impl Registry {
     /// A registry with the built-in types and no node types.
     pub fn new() -> Self {
         let types = Type::BUILT_IN.into_iter().map(|ty| (ty.name(), ty)).collect();
-        Self { defs: BTreeMap::new(), types, conversion: Arc::new(convert::node_type()) }
+        let pick = Arc::new(state::pick());
+        Self {
+            defs: BTreeMap::new(),
+            types,
+            conversion: Arc::new(convert::node_type()),
+            hidden: BTreeMap::from([(pick.name.to_string(), Arc::clone(&pick))]),
+            pick,
+        }
     }
 
     /// Adds a node type; one of the same name is replaced.
     pub fn register(&mut self, def: NodeDef) -> Arc<NodeDef> {
         let def = Arc::new(def);
+        if let Some(Keeps::Values(_, work)) = &def.keeps {
+            self.hidden.insert(work.name.to_string(), Arc::clone(work));
+        }
         self.defs.insert(def.name.to_string(), Arc::clone(&def));
         def
     }
@@ -43,12 +57,17 @@ impl Registry {
         self.types.insert(ty.name(), ty);
     }
 
-    /// The node type called `name`; `convert` is there without being registered.
+    /// The node type called `name`; those that only the compiler makes nodes of are there too.
     pub fn get(&self, name: &str) -> Option<&Arc<NodeDef>> {
         if name == convert::CONVERT {
             return Some(&self.conversion);
         }
-        self.defs.get(name)
+        self.defs.get(name).or_else(|| self.hidden.get(name))
+    }
+
+    /// The node type that takes what a node keeps, or something else where it keeps nothing yet.
+    pub fn pick(&self) -> &Arc<NodeDef> {
+        &self.pick
     }
 
     /// The node type that the compiler inserts where types differ.

@@ -28,6 +28,7 @@ pub mod curve;
 pub mod list;
 pub mod random;
 pub mod reduce;
+pub mod stateful;
 pub mod string;
 pub mod table;
 pub mod vector;
@@ -53,6 +54,7 @@ pub fn registry() -> Registry {
     list::register(&mut registry);
     random::register(&mut registry);
     reduce::register(&mut registry);
+    stateful::register(&mut registry);
     string::register(&mut registry);
     table::register(&mut registry);
     vector::register(&mut registry);

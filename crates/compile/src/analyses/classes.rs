@@ -9,6 +9,7 @@
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, FeatureSet, NeedTable};
+use millstream_ir::states::is_state;
 use millstream_ir::{Graph, NodeId, Op};
 use millstream_kernel::{Class, Instance, Kernel};
 
@@ -37,6 +38,7 @@ pub fn classes(graph: &Graph, order: &[NodeId], needs: &Needs) -> SideTable<Node
     for id in order {
         travels[*id] = match graph.op(*id) {
             Op::Gone | Op::Const(_) => Class::Static,
+            Op::Input(input) if is_state(&graph.inputs()[input].name) => Class::Stateful,
             Op::Input(_) => Class::UserInput,
             Op::Call(instance) => {
                 let inputs = graph.inputs_of(*id).iter().map(|link| travels[link.node]);

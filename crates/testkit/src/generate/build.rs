@@ -147,9 +147,11 @@ impl Building<'_> {
         if kind % 3 < 2 {
             return FREQUENT[kind / 3 % FREQUENT.len()].into();
         }
-        let n_defs = self.registry.iter().count();
+        // What keeps state is taken apart while lowering and stands in no graph.
+        let defs = || self.registry.iter().filter(|def| def.keeps.is_none());
+        let n_defs = defs().count();
         let at = kind / 3 % (n_defs + 8);
-        self.registry.iter().nth(at).map_or_else(|| GROUP.into(), |def| def.name.to_string())
+        defs().nth(at).map_or_else(|| GROUP.into(), |def| def.name.to_string())
     }
 
     /// One node, if its settings and some of the sources fit.

@@ -1,0 +1,3 @@
+//! The engine as programs that embed it use it.
+
+mod stateful;

@@ -1,0 +1,201 @@
+//! Nodes that keep state: what they give tick by tick, and where they may stand.
+
+use millstream::{Chunked, Engine, Error, Program, Request};
+use serde_json::{Value as Json, json};
+
+/// A document of these nodes; the outputs are `y: f32` and `n: i32`, where they are linked.
+fn program(nodes: Json, more: Json) -> Result<Program, Error> {
+    let mut document = json!({ "millstream": 1, "fps": 10, "nodes": nodes });
+    for (key, value) in more.as_object().expect("an object") {
+        document[key] = value.clone();
+    }
+    Engine::new().load(document.to_string().as_bytes())
+}
+
+fn y(from: &str) -> Json {
+    json!({ "outputs": { "y": { "type": "f32", "from": from } } })
+}
+
+fn played(program: &Program, frames: std::ops::Range<i64>) -> Vec<f32> {
+    let request = Request::new().frames(frames.clone().collect());
+    let answer = program.run(&request).expect("it runs");
+    assert!(answer.failures.is_empty(), "{:?}", answer.failures);
+    let all = answer.column::<f32>("y").expect("a column");
+    // Each frame alone is played from the start, and replays exactly.
+    for (frame, value) in frames.zip(&all) {
+        let answer = program.run(&Request::new().frame(frame)).expect("it runs");
+        assert_eq!(answer.value::<f32>("y").map(f32::to_bits), Some(value.to_bits()));
+    }
+    let answer = program.run_with(&Chunked::default(), &request).expect("it runs");
+    assert_eq!(answer.column::<f32>("y").as_ref(), Some(&all));
+    all
+}
+
+#[test]
+fn a_circle_through_feedback_goes_on_from_tick_to_tick() {
+    let nodes = json!({
+        "next": { "type": "math.add", "in": { "a": { "from": "last.value" }, "b": 2 } },
+        "last": { "type": "state.feedback", "in": { "value": { "from": "next.value" }, "initial": 1 } },
+    });
+    let program = program(nodes, y("next.value")).expect("it compiles");
+    assert_eq!(played(&program, 0..5), [3.0, 5.0, 7.0, 9.0, 11.0]);
+}
+
+#[test]
+fn longer_delays_give_the_initial_value_first() {
+    let nodes = json!({
+        "tick": { "type": "context.tick" },
+        "f": { "type": "convert.to_f32", "in": { "x": { "from": "tick.value" } } },
+        "late": { "type": "state.delay", "set": { "ticks": 3 },
+            "in": { "value": { "from": "f.value" }, "initial": -1 } },
+    });
+    let program = program(nodes, y("late.value")).expect("it compiles");
+    assert_eq!(played(&program, 0..7), [-1.0, -1.0, -1.0, 0.0, 1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn rates_come_together_over_time() {
+    let nodes = json!({
+        "sum": { "type": "state.integrate", "in": { "rate": 5, "initial": 1 } },
+    });
+    let program = program(nodes, y("sum.value")).expect("it compiles");
+    assert_eq!(played(&program, 0..4), [1.0, 1.5, 2.0, 2.5]);
+}
+
+#[test]
+fn followers_start_at_the_value_and_cover_half_the_way_in_a_half_life() {
+    let nodes = json!({
+        "tick": { "type": "context.tick" },
+        "late": { "type": "compare.greater", "in": { "a": { "from": "tick.value" }, "b": 0 } },
+        "goal": { "type": "control.switch",
+            "in": { "condition": { "from": "late.value" }, "false": 0.0, "true": 8.0 } },
+        "follow": { "type": "state.smooth", "in": { "value": { "from": "goal.value" }, "half_life": 0.1 } },
+        "swing": { "type": "state.damp", "in": { "value": { "from": "goal.value" }, "time": 0.2 } },
+    });
+    let smooth = program(nodes.clone(), y("follow.value")).expect("it compiles");
+    assert_eq!(played(&smooth, 0..5), [0.0, 4.0, 6.0, 7.0, 7.5]);
+    let damp = program(nodes, y("swing.value")).expect("it compiles");
+    let all = played(&damp, 0..30);
+    assert_eq!(all[0], 0.0);
+    // With w = 10 and dt = 0.1 the offset is -8 (1 + n) e^-n after n ticks.
+    for n in 1..5_u8 {
+        let expected = 8.0 - 8.0 * (1.0 + f64::from(n)) * (-f64::from(n)).exp();
+        assert!((f64::from(all[n as usize]) - expected).abs() < 1e-5, "{n}: {all:?}");
+    }
+    assert!(all.windows(2).all(|pair| pair[0] <= pair[1] && pair[1] <= 8.0), "{all:?}");
+}
+
+#[test]
+fn values_are_held_and_counted_whether_they_are_asked_for_or_not() {
+    let nodes = json!({
+        "tick": { "type": "context.tick" },
+        "even": { "type": "integer.modulo", "in": { "a": { "from": "tick.value" }, "b": 2 } },
+        "when": { "type": "compare.equal", "in": { "a": { "from": "even.value" }, "b": 0 } },
+        "f": { "type": "convert.to_f32", "in": { "x": { "from": "tick.value" } } },
+        "held": { "type": "state.hold", "in": { "value": { "from": "f.value" }, "when": { "from": "when.value" } } },
+        "count": { "type": "state.counter", "in": { "when": { "from": "when.value" } } },
+        "late": { "type": "compare.greater", "in": { "a": { "from": "tick.value" }, "b": 3 } },
+        "shown": { "type": "control.switch", "in": { "condition": { "from": "late.value" },
+            "false": -1.0, "true": { "from": "count.value" } } },
+    });
+    let held = program(nodes.clone(), y("held.value")).expect("it compiles");
+    assert_eq!(played(&held, 0..6), [0.0, 0.0, 2.0, 2.0, 4.0, 4.0]);
+    let shown = program(nodes, y("shown.value")).expect("it compiles");
+    assert_eq!(played(&shown, 0..6), [-1.0, -1.0, -1.0, -1.0, 3.0, 3.0]);
+}
+
+#[test]
+fn each_use_of_a_group_and_each_element_has_a_state_of_its_own() {
+    let more = json!({
+        "inputs": { "x": { "type": "f32", "default": 1 } },
+        "outputs": { "y": { "type": "f32", "from": "both.value" } },
+        "groups": { "sum": {
+            "inputs": { "rate": { "type": "f32" } },
+            "outputs": { "value": { "type": "f32", "from": "s.value" } },
+            "nodes": { "s": { "type": "state.integrate", "in": { "rate": { "input": "rate" } } } } } },
+    });
+    let nodes = json!({
+        "one": { "type": "group", "group": "sum", "in": { "rate": { "input": "x" } } },
+        "ten": { "type": "group", "group": "sum", "in": { "rate": 10 } },
+        "both": { "type": "math.add", "in": { "a": { "from": "one.value" }, "b": { "from": "ten.value" } } },
+    });
+    let program = program(nodes, more).expect("it compiles");
+    let request = Request::new().column("x", vec![10.0_f32, 20.0, 30.0]).frames(vec![0, 2]);
+    let answer = program.run(&request).expect("it runs");
+    assert_eq!(answer.column::<f32>("y"), Some(vec![0.0, 0.0, 0.0, 4.0, 6.0, 8.0]));
+    let request = Request::new()
+        .per_time("x", vec![10.0_f32, 20.0, 30.0])
+        .frames(vec![0, 1, 2]);
+    let answer = program.run(&request).expect("it runs");
+    assert_eq!(answer.column::<f32>("y"), Some(vec![0.0, 2.0, 5.0]));
+}
+
+#[test]
+fn two_contexts_in_one_tick_are_refused() {
+    let nodes = json!({
+        "now": { "type": "context.time" },
+        "f": { "type": "convert.to_f32", "in": { "x": { "from": "now.value" } } },
+        "follow": { "type": "state.smooth", "in": { "value": { "from": "f.value" } } },
+        "earlier": { "type": "time.shift", "in": { "value": { "from": "follow.value" }, "by": -1 } },
+    });
+    let Err(Error::Document(problems)) = program(nodes, y("earlier.value")) else {
+        panic!("it is refused");
+    };
+    assert_eq!(
+        problems.to_string(),
+        "follow: the node keeps state, and `earlier` evaluates it in another time as well (keep state \
+         outside of `earlier`: a node has one state per tick and element of the request)"
+    );
+    let nodes = json!({
+        "follow": { "type": "state.integrate", "in": { "rate": 1 } },
+        "earlier": { "type": "time.shift", "in": { "value": { "from": "follow.value" }, "by": -1 } },
+    });
+    let program = program(nodes, y("earlier.value")).expect("the node does not need the time");
+    assert_eq!(played(&program, 0..3), [0.0, 0.1, 0.2]);
+}
+
+#[test]
+fn what_is_muted_keeps_nothing_and_closes_circles() {
+    let nodes = json!({
+        "next": { "type": "math.add", "in": { "a": { "from": "last.value" }, "b": 2 } },
+        "last": { "type": "state.feedback", "in": { "value": { "from": "next.value" } }, "muted": true },
+    });
+    let Err(Error::Document(problems)) = program(nodes, y("next.value")) else {
+        panic!("it is refused");
+    };
+    assert!(problems.iter().any(|problem| problem.code == "check::cycle"), "{problems}");
+}
+
+#[test]
+fn a_value_of_another_type_is_refused_where_it_is_fed_back() {
+    let nodes = json!({
+        "last": { "type": "state.feedback", "in": { "value": { "from": "text.value" } } },
+        "text": { "type": "string.from_number", "in": { "value": { "from": "last.value" } } },
+    });
+    let Err(Error::Document(problems)) = program(nodes, y("last.value")) else {
+        panic!("it is refused");
+    };
+    assert!(problems.to_string().starts_with("last.value: `text.value` gives a string"), "{problems}");
+}
+
+#[test]
+fn times_that_are_no_ticks_are_refused() {
+    let nodes = json!({ "sum": { "type": "state.integrate", "in": { "rate": 1 } } });
+    let mut more = y("sum.value");
+    more["start_frame"] = json!(5);
+    let program = program(nodes, more).expect("it compiles");
+    let refused = |request: &Request| program.run(request).expect_err("it is refused").to_string();
+    assert_eq!(
+        refused(&Request::new().time(0.5)),
+        "the document keeps state from tick to tick, and a time is asked for that is no frame"
+    );
+    assert_eq!(
+        refused(&Request::new().frame(4)),
+        "the document keeps state from tick to tick, and frame 4 is before frame 5, where it starts"
+    );
+    assert!(refused(&Request::new().frame(i64::MAX)).contains("ticks lie before frame"));
+    assert_eq!(program.run(&Request::new().frame(7)).expect("it runs").value::<f32>("y"), Some(0.2));
+    assert_eq!(program.inputs().len(), 0);
+    let empty = program.run(&Request::new().frames(vec![])).expect("it runs");
+    assert_eq!(empty.column::<f32>("y"), Some(vec![]));
+}

@@ -1,0 +1,113 @@
+//! What nodes keep from one tick to the next: the values that go out of one evaluation and come
+//! into the next.
+//!
+//! A plan has for each value that a node keeps an input and an output of one name, with a point in
+//! it. [`States`] holds the values between ticks; cloning it is a fork.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_base::Column;
+use millstream_kernel::Data;
+
+use crate::answer::Answer;
+use crate::plan::Plan;
+use crate::request::{Given, Request};
+
+/// Whether an input or output of a graph carries what a node keeps: authors write no points.
+pub fn is_state(name: &str) -> bool {
+    name.contains('.')
+}
+
+/// What the nodes of a plan keep between ticks.
+#[derive(Clone, Debug, Default)]
+pub struct States {
+    values: BTreeMap<Arc<str>, Data>,
+    /// Number of elements of the tick that was committed last.
+    count: Option<usize>,
+    n_ticks: u64,
+}
+
+impl States {
+    /// Nothing is kept yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of ticks that were committed.
+    pub fn n_ticks(&self) -> u64 {
+        self.n_ticks
+    }
+
+    /// The request with what is kept given to it. Elements beyond those of the last tick start
+    /// anew; what was kept for elements that are no more is dropped.
+    pub fn given_to(&self, plan: &Plan, request: Request) -> Request {
+        let count = request.n_elements();
+        let mut request = request;
+        for input in plan.inputs.as_slice().iter().filter(|input| is_state(&input.name)) {
+            let Some(kept) = self.values.get(&input.name) else { continue };
+            if kept.ty() != input.ty {
+                continue;
+            }
+            let given = match (kept, self.count, count) {
+                (Data::One(value), Some(before), Some(now)) if now > before => {
+                    Given::PerIndex(longer(&Column::filled(value, before), now))
+                }
+                (Data::One(value), _, _) => Given::One(value.clone()),
+                (Data::Many(column), _, Some(now)) if now > column.len() => {
+                    Given::PerIndex(longer(column, now))
+                }
+                (Data::Many(column), _, Some(now)) => Given::PerIndex(column.slice(0..now)),
+                (Data::Many(_), _, None) => continue,
+            };
+            request = request.given(input.name.to_string(), given);
+        }
+        request
+    }
+
+    /// Takes what the nodes keep from now on out of an answer, and with it all outputs that authors
+    /// did not write. If any of it failed nothing is kept, and the states are as they were; says
+    /// whether they were committed.
+    pub fn commit(&mut self, answer: &mut Answer) -> bool {
+        let is_whole = answer.outputs.iter().all(|o| !is_state(&o.name) || o.value.is_some());
+        let mut values = BTreeMap::new();
+        answer.outputs.retain_mut(|output| {
+            if !is_state(&output.name) {
+                return true;
+            }
+            if let Some(series) = output.value.take() {
+                values.insert(Arc::clone(&output.name), series.data);
+            }
+            false
+        });
+        if is_whole {
+            self.values = values;
+            self.count = answer.count;
+            self.n_ticks += 1;
+        }
+        is_whole
+    }
+
+    /// Gives what is kept other names: `renamed` gets the path of a node and gives its new one,
+    /// `None` where the node is gone.
+    pub fn renamed(&self, renamed: impl Fn(&str) -> Option<String>) -> Self {
+        let values = self.values.iter().filter_map(|(name, data)| {
+            let (path, variable) = name.rsplit_once('.')?;
+            Some((format!("{}.{variable}", renamed(path)?).into(), data.clone()))
+        });
+        Self { values: values.collect(), ..*self }
+    }
+
+    /// The paths of the nodes that keep something.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let paths = self.values.keys().filter_map(|name| name.rsplit_once('.'));
+        paths.map(|(path, _)| path)
+    }
+}
+
+/// The column with defaults behind it, which say that nothing is kept.
+fn longer(column: &Column, n: usize) -> Column {
+    let ty = column.ty();
+    let rest = Column::filled(&ty.default_value(), n - column.len());
+    Column::concat(ty, &[column.clone(), rest]).expect("both columns are of the type")
+}
