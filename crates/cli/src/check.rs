@@ -155,7 +155,7 @@ fn interface(out: &mut String, program: &Program) {
         }
         line(out, format_args!("{}", visible(&text)));
     }
-    for output in &program.plan().outputs {
+    for output in program.outputs() {
         let def = document.outputs.get(&output.name);
         let note =
             def.map_or_else(String::new, |def| note(def.unit.as_deref(), def.about.as_deref()));
@@ -228,7 +228,7 @@ fn interface_json(program: &Program) -> Json {
             "about": def.and_then(|def| def.about.as_deref()),
         })
     });
-    let outputs = program.plan().outputs.iter().map(|output| {
+    let outputs = program.outputs().iter().map(|output| {
         let def = document.outputs.get(&output.name);
         json!({
             "name": &*output.name,

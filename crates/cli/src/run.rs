@@ -197,7 +197,7 @@ fn in_blocks(args: &Args, program: &Program, limits: &Limits) -> Result<Option<I
     let plan = program.plan();
     let named = args.outputs.iter().map(|name| plan.output_named(name));
     let outputs: Option<Vec<usize>> = if args.outputs.is_empty() {
-        Some((0..plan.outputs.len()).collect())
+        Some((0..program.outputs().len()).collect())
     } else {
         named.collect()
     };
@@ -247,8 +247,9 @@ fn request(
         if args.outputs[..i].contains(name) {
             continue;
         }
-        if program.plan().output_named(name).is_none() {
-            let known = program.plan().outputs.iter().map(|output| &*output.name);
+        let known = program.outputs().iter();
+        if known.clone().all(|output| *output.name != **name) {
+            let known = known.map(|output| &*output.name);
             messages.push(unknown("there is no output", name, known));
         }
         request = request.output(name);

@@ -60,6 +60,11 @@ impl Engine {
         self
     }
 
+    /// The node types and value types, shared.
+    pub(crate) fn shared_registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry)
+    }
+
     /// The node types and value types.
     pub fn registry(&self) -> &Registry {
         &self.registry

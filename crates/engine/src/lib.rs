@@ -33,17 +33,19 @@ mod error;
 pub mod explain;
 pub mod import;
 mod program;
+pub mod session;
 
 pub use engine::Engine;
 pub use error::Error;
 pub use program::Program;
+pub use session::Session;
 
 pub use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use millstream_base::{
     Color, Column, Feature, Limits, Mat4, NodePath, Place, Quat, Span, Type, Value, ValueType,
     Vec2, Vec3, Vec4, value_type,
 };
-pub use millstream_document::Document;
+pub use millstream_document::{Document, Edit, Editor};
 pub use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel};
 
 /// Graphs of single numbers that are kept up to date.

@@ -7,6 +7,7 @@ use millstream_base::feature::Need;
 use millstream_document::Document;
 use millstream_eval::live::{LiveProgram, NotNumbers};
 use millstream_eval::{Lazy, ticks};
+use millstream_ir::plan::PlanOutput;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request};
 
@@ -103,6 +104,14 @@ impl Program {
         // What nodes keep comes in behind what callers set.
         let n_set = inputs.iter().position(|input| is_state(&input.name));
         &inputs[..n_set.unwrap_or(inputs.len())]
+    }
+
+    /// The outputs.
+    pub fn outputs(&self) -> &[PlanOutput] {
+        let outputs = &self.plan.outputs;
+        // What nodes keep goes out behind what callers get.
+        let n_given = outputs.iter().position(|output| is_state(&output.name));
+        &outputs[..n_given.unwrap_or(outputs.len())]
     }
 
     /// Context features that a request has to provide.

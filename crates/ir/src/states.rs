@@ -98,11 +98,26 @@ impl States {
         Self { values: values.collect(), ..*self }
     }
 
-    /// The paths of the nodes that keep something.
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
-        let paths = self.values.keys().filter_map(|name| name.rsplit_once('.'));
-        paths.map(|(path, _)| path)
+    /// The nodes that keep something, by path, each with the names of what it keeps, sorted.
+    pub fn nodes(&self) -> BTreeMap<&str, Vec<&str>> {
+        by_node(self.values.keys().map(|name| &**name))
     }
+}
+
+/// The nodes of a plan that keep something, as [`States::nodes`].
+pub fn nodes_of(plan: &Plan) -> BTreeMap<&str, Vec<&str>> {
+    by_node(plan.inputs.as_slice().iter().map(|input| &*input.name))
+}
+
+fn by_node<'n>(names: impl Iterator<Item = &'n str>) -> BTreeMap<&'n str, Vec<&'n str>> {
+    let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (path, variable) in names.filter_map(|name| name.rsplit_once('.')) {
+        nodes.entry(path).or_default().push(variable);
+    }
+    for variables in nodes.values_mut() {
+        variables.sort_unstable();
+    }
+    nodes
 }
 
 /// The column with defaults behind it, which say that nothing is kept.

@@ -5,6 +5,8 @@
 //! that fails stays, so that the failure is reported where it is asked for. Kernels run under
 //! tighter limits than evaluations have. Cost: one sweep.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::types::Kind;
 use millstream_base::{Limits, Mask, Type, Value};
@@ -114,8 +116,9 @@ impl Folder {
             instance.outputs.iter().map(|_| Output::Wanted(None)).collect();
         let mask = Mask::full(1);
         let mut call = Call::new(&mask, 1, &self.limits, &mut arguments, &mut outputs);
-        // A failure is reported when an evaluation meets it, with its place and context.
-        function.call(&mut call).ok()?;
+        // A failure is reported when an evaluation meets it, with its place and context; so is a
+        // panic in a function of the program that embeds the engine.
+        catch_unwind(AssertUnwindSafe(|| function.call(&mut call))).ok()?.ok()?;
         let values = outputs.iter().map(|output| match output {
             Output::Done(data) => Some(data.get(0)),
             Output::Ignored | Output::Wanted(_) => None,

@@ -6,6 +6,7 @@ use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, FeatureSet, NodePath, Place, Type};
 use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
 use millstream_document::Document;
+use millstream_ir::states::is_state;
 use millstream_ir::{Graph, InputId, NodeId, Op, Source};
 use millstream_kernel::{Class, Instance, ScopeRule};
 
@@ -107,7 +108,9 @@ pub(super) fn describe(
     };
     let ids: Vec<NodeId> = describing.listed.order.clone();
     let nodes = ids.into_iter().map(|id| describing.node(id)).collect();
-    let outputs = first.outputs.iter().map(|output| Output {
+    // What nodes keep goes out as outputs, which nobody asked for by name.
+    let outputs = first.outputs.iter().filter(|output| !is_state(&output.name));
+    let outputs = outputs.map(|output| Output {
         name: output.name.to_string(),
         ty: output.ty,
         from: describing.from(output.source),
@@ -115,7 +118,7 @@ pub(super) fn describe(
     let name_of = |id: &InputId| first.inputs()[*id].name.to_string();
     Ok(Explanation {
         name: document.name.to_string(),
-        columns: columns.iter().map(name_of).collect(),
+        columns: columns.iter().map(name_of).filter(|name| !is_state(name)).collect(),
         outputs: outputs.collect(),
         nodes,
     })
@@ -196,6 +199,7 @@ impl Describing<'_> {
     fn input(&self, id: NodeId, input: InputId) -> Node {
         let input = &self.first.inputs()[input];
         let is_read = self.at_last.graph.op(id) != Op::Gone;
+        let is_kept = is_state(&input.name);
         Node {
             path: input.name.to_string(),
             is_input: true,
@@ -204,11 +208,11 @@ impl Describing<'_> {
             inputs: Vec::new(),
             outputs: vec![(input.name.to_string(), input.ty)],
             fate: if is_read { Fate::Kept } else { Fate::Unread },
-            class: Class::UserInput,
+            class: if is_kept { Class::Stateful } else { Class::UserInput },
             needs: Vec::new(),
             depends_on: vec![input.name.to_string()],
             axes: self.at_first.axes(id),
-            runs: "set by the request".into(),
+            runs: if is_kept { "kept from the tick before" } else { "set by the request" }.into(),
         }
     }
 

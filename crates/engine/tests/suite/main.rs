@@ -1,3 +1,5 @@
 //! The engine as programs that embed it use it.
 
+mod live_edits;
+mod session;
 mod stateful;

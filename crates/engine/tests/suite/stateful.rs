@@ -4,7 +4,7 @@ use millstream::{Chunked, Engine, Error, Program, Request};
 use serde_json::{Value as Json, json};
 
 /// A document of these nodes; the outputs are `y: f32` and `n: i32`, where they are linked.
-fn program(nodes: Json, more: Json) -> Result<Program, Error> {
+fn program(nodes: &Json, more: &Json) -> Result<Program, Error> {
     let mut document = json!({ "millstream": 1, "fps": 10, "nodes": nodes });
     for (key, value) in more.as_object().expect("an object") {
         document[key] = value.clone();
@@ -37,7 +37,7 @@ fn a_circle_through_feedback_goes_on_from_tick_to_tick() {
         "next": { "type": "math.add", "in": { "a": { "from": "last.value" }, "b": 2 } },
         "last": { "type": "state.feedback", "in": { "value": { "from": "next.value" }, "initial": 1 } },
     });
-    let program = program(nodes, y("next.value")).expect("it compiles");
+    let program = program(&nodes, &y("next.value")).expect("it compiles");
     assert_eq!(played(&program, 0..5), [3.0, 5.0, 7.0, 9.0, 11.0]);
 }
 
@@ -49,7 +49,7 @@ fn longer_delays_give_the_initial_value_first() {
         "late": { "type": "state.delay", "set": { "ticks": 3 },
             "in": { "value": { "from": "f.value" }, "initial": -1 } },
     });
-    let program = program(nodes, y("late.value")).expect("it compiles");
+    let program = program(&nodes, &y("late.value")).expect("it compiles");
     assert_eq!(played(&program, 0..7), [-1.0, -1.0, -1.0, 0.0, 1.0, 2.0, 3.0]);
 }
 
@@ -58,7 +58,7 @@ fn rates_come_together_over_time() {
     let nodes = json!({
         "sum": { "type": "state.integrate", "in": { "rate": 5, "initial": 1 } },
     });
-    let program = program(nodes, y("sum.value")).expect("it compiles");
+    let program = program(&nodes, &y("sum.value")).expect("it compiles");
     assert_eq!(played(&program, 0..4), [1.0, 1.5, 2.0, 2.5]);
 }
 
@@ -72,9 +72,9 @@ fn followers_start_at_the_value_and_cover_half_the_way_in_a_half_life() {
         "follow": { "type": "state.smooth", "in": { "value": { "from": "goal.value" }, "half_life": 0.1 } },
         "swing": { "type": "state.damp", "in": { "value": { "from": "goal.value" }, "time": 0.2 } },
     });
-    let smooth = program(nodes.clone(), y("follow.value")).expect("it compiles");
+    let smooth = program(&nodes, &y("follow.value")).expect("it compiles");
     assert_eq!(played(&smooth, 0..5), [0.0, 4.0, 6.0, 7.0, 7.5]);
-    let damp = program(nodes, y("swing.value")).expect("it compiles");
+    let damp = program(&nodes, &y("swing.value")).expect("it compiles");
     let all = played(&damp, 0..30);
     assert_eq!(all[0], 0.0);
     // With w = 10 and dt = 0.1 the offset is -8 (1 + n) e^-n after n ticks.
@@ -98,9 +98,9 @@ fn values_are_held_and_counted_whether_they_are_asked_for_or_not() {
         "shown": { "type": "control.switch", "in": { "condition": { "from": "late.value" },
             "false": -1.0, "true": { "from": "count.value" } } },
     });
-    let held = program(nodes.clone(), y("held.value")).expect("it compiles");
+    let held = program(&nodes, &y("held.value")).expect("it compiles");
     assert_eq!(played(&held, 0..6), [0.0, 0.0, 2.0, 2.0, 4.0, 4.0]);
-    let shown = program(nodes, y("shown.value")).expect("it compiles");
+    let shown = program(&nodes, &y("shown.value")).expect("it compiles");
     assert_eq!(played(&shown, 0..6), [-1.0, -1.0, -1.0, -1.0, 3.0, 3.0]);
 }
 
@@ -119,13 +119,11 @@ fn each_use_of_a_group_and_each_element_has_a_state_of_its_own() {
         "ten": { "type": "group", "group": "sum", "in": { "rate": 10 } },
         "both": { "type": "math.add", "in": { "a": { "from": "one.value" }, "b": { "from": "ten.value" } } },
     });
-    let program = program(nodes, more).expect("it compiles");
+    let program = program(&nodes, &more).expect("it compiles");
     let request = Request::new().column("x", vec![10.0_f32, 20.0, 30.0]).frames(vec![0, 2]);
     let answer = program.run(&request).expect("it runs");
     assert_eq!(answer.column::<f32>("y"), Some(vec![0.0, 0.0, 0.0, 4.0, 6.0, 8.0]));
-    let request = Request::new()
-        .per_time("x", vec![10.0_f32, 20.0, 30.0])
-        .frames(vec![0, 1, 2]);
+    let request = Request::new().per_time("x", vec![10.0_f32, 20.0, 30.0]).frames(vec![0, 1, 2]);
     let answer = program.run(&request).expect("it runs");
     assert_eq!(answer.column::<f32>("y"), Some(vec![0.0, 2.0, 5.0]));
 }
@@ -138,7 +136,7 @@ fn two_contexts_in_one_tick_are_refused() {
         "follow": { "type": "state.smooth", "in": { "value": { "from": "f.value" } } },
         "earlier": { "type": "time.shift", "in": { "value": { "from": "follow.value" }, "by": -1 } },
     });
-    let Err(Error::Document(problems)) = program(nodes, y("earlier.value")) else {
+    let Err(Error::Document(problems)) = program(&nodes, &y("earlier.value")) else {
         panic!("it is refused");
     };
     assert_eq!(
@@ -150,7 +148,7 @@ fn two_contexts_in_one_tick_are_refused() {
         "follow": { "type": "state.integrate", "in": { "rate": 1 } },
         "earlier": { "type": "time.shift", "in": { "value": { "from": "follow.value" }, "by": -1 } },
     });
-    let program = program(nodes, y("earlier.value")).expect("the node does not need the time");
+    let program = program(&nodes, &y("earlier.value")).expect("the node does not need the time");
     assert_eq!(played(&program, 0..3), [0.0, 0.1, 0.2]);
 }
 
@@ -160,7 +158,7 @@ fn what_is_muted_keeps_nothing_and_closes_circles() {
         "next": { "type": "math.add", "in": { "a": { "from": "last.value" }, "b": 2 } },
         "last": { "type": "state.feedback", "in": { "value": { "from": "next.value" } }, "muted": true },
     });
-    let Err(Error::Document(problems)) = program(nodes, y("next.value")) else {
+    let Err(Error::Document(problems)) = program(&nodes, &y("next.value")) else {
         panic!("it is refused");
     };
     assert!(problems.iter().any(|problem| problem.code == "check::cycle"), "{problems}");
@@ -172,10 +170,13 @@ fn a_value_of_another_type_is_refused_where_it_is_fed_back() {
         "last": { "type": "state.feedback", "in": { "value": { "from": "text.value" } } },
         "text": { "type": "string.from_number", "in": { "value": { "from": "last.value" } } },
     });
-    let Err(Error::Document(problems)) = program(nodes, y("last.value")) else {
+    let Err(Error::Document(problems)) = program(&nodes, &y("last.value")) else {
         panic!("it is refused");
     };
-    assert!(problems.to_string().starts_with("last.value: `text.value` gives a string"), "{problems}");
+    assert!(
+        problems.to_string().starts_with("last.value: `text.value` gives a string"),
+        "{problems}"
+    );
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn times_that_are_no_ticks_are_refused() {
     let nodes = json!({ "sum": { "type": "state.integrate", "in": { "rate": 1 } } });
     let mut more = y("sum.value");
     more["start_frame"] = json!(5);
-    let program = program(nodes, more).expect("it compiles");
+    let program = program(&nodes, &more).expect("it compiles");
     let refused = |request: &Request| program.run(request).expect_err("it is refused").to_string();
     assert_eq!(
         refused(&Request::new().time(0.5)),
@@ -194,7 +195,10 @@ fn times_that_are_no_ticks_are_refused() {
         "the document keeps state from tick to tick, and frame 4 is before frame 5, where it starts"
     );
     assert!(refused(&Request::new().frame(i64::MAX)).contains("ticks lie before frame"));
-    assert_eq!(program.run(&Request::new().frame(7)).expect("it runs").value::<f32>("y"), Some(0.2));
+    assert_eq!(
+        program.run(&Request::new().frame(7)).expect("it runs").value::<f32>("y"),
+        Some(0.2)
+    );
     assert_eq!(program.inputs().len(), 0);
     let empty = program.run(&Request::new().frames(vec![])).expect("it runs");
     assert_eq!(empty.column::<f32>("y"), Some(vec![]));

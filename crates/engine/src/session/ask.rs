@@ -1,0 +1,201 @@
+//! Asking a session: outputs, what-ifs, budgets, and what ran.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use millstream_base::{Feature, Limits, NodePath, ValueType};
+use millstream_ir::answer::{Answer, LogEntry, OutputAnswer};
+use millstream_ir::request::{Given, LogDetail};
+use millstream_ir::states::is_state;
+use millstream_ir::{Plan, Request};
+use millstream_kernel::Data;
+
+use super::{Session, SessionError, fits};
+
+/// What is asked of a session, for one evaluation.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// The outputs; all if there are none.
+    pub outputs: Vec<String>,
+    /// Inputs that have other values in this evaluation only.
+    pub what_if: Vec<(String, Given)>,
+    /// Another frame in this evaluation only. What nodes keep is as at the session's frame.
+    pub frame: Option<i64>,
+    /// Another time in this evaluation only.
+    pub time: Option<f64>,
+    /// What the evaluation may use.
+    pub limits: Limits,
+    /// What is recorded of what ran.
+    pub log: LogDetail,
+    /// Ends the evaluation when set to true by anybody.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Ends the evaluation when it is past.
+    pub deadline: Option<Instant>,
+}
+
+impl Ask {
+    /// Asks for all outputs.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Asks for one output.
+    pub fn output(name: impl Into<String>) -> Self {
+        Self { outputs: vec![name.into()], ..Self::default() }
+    }
+
+    /// With another value of an input, in this evaluation only.
+    pub fn what_if(
+        mut self,
+        name: impl Into<String>,
+        value: impl Into<millstream_base::Value>,
+    ) -> Self {
+        self.what_if.push((name.into(), Given::One(value.into())));
+        self
+    }
+
+    /// Records what runs.
+    pub fn with_log(self, log: LogDetail) -> Self {
+        Self { log, ..self }
+    }
+}
+
+/// An answer with the plan that gave it.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// The values.
+    pub answer: Answer,
+    /// What ran.
+    pub plan: Arc<Plan>,
+}
+
+/// What became of a node in an evaluation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRun {
+    /// The node.
+    pub path: NodePath,
+    /// Its type.
+    pub node_type: String,
+    /// What became of it: whether it ran, why, for how long, on how much.
+    pub entry: LogEntry,
+}
+
+impl Evaluated {
+    /// What became of each node, if that was recorded. What the compiler made of literals and
+    /// inputs is not listed.
+    pub fn runs(&self) -> impl Iterator<Item = NodeRun> + '_ {
+        self.plan.steps.iter().filter_map(|(id, step)| {
+            let millstream_ir::StepOp::Call(instance) = step.op else { return None };
+            Some(NodeRun {
+                path: self.plan.paths.get(step.path),
+                node_type: self.plan.instances[instance].name().to_owned(),
+                entry: *self.answer.log.entry(id)?,
+            })
+        })
+    }
+}
+
+impl Session {
+    /// Evaluates what is asked. What nodes keep stays as it is.
+    ///
+    /// # Errors
+    /// If an output has no meaning in the document as it is, if the request does not fit, or if the
+    /// evaluation was ended.
+    pub fn eval(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
+        let plan = self.newest_plan("the document")?;
+        for name in &ask.outputs {
+            if plan.output_named(name).is_none() && self.document().outputs.contains_key(name) {
+                return Err(self.broken(&format!("output `{name}`")));
+            }
+        }
+        for (name, given) in &ask.what_if {
+            self.check_given(name, given)?;
+        }
+        let request = self.request(&plan, ask);
+        let answer = self.live.answer(&plan, &request)?;
+        Ok(Evaluated { answer, plan })
+    }
+
+    /// An output as it is now; it is computed only if something changed since it was asked for.
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval).
+    pub fn get(&mut self, output: &str) -> Result<&OutputAnswer, SessionError> {
+        let is_kept = self.kept.get(output).is_some_and(|(stamp, _)| *stamp == self.stamp);
+        if !is_kept {
+            let answer = self.eval(&Ask::output(output))?.answer;
+            let found = answer.outputs.into_iter().next().expect("an answer has what was asked");
+            self.kept.insert(output.into(), (self.stamp, found));
+        }
+        Ok(&self.kept[output].1)
+    }
+
+    /// An output's one value; `None` if a node failed, it varies along an axis, or is of another
+    /// type.
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval).
+    pub fn value<T: ValueType>(&mut self, output: &str) -> Result<Option<T>, SessionError> {
+        let answer = self.get(output)?;
+        Ok(answer.value.as_ref().and_then(|series| match &series.data {
+            Data::One(value) => value.get(),
+            Data::Many(_) => None,
+        }))
+    }
+
+    /// The plan to evaluate: the optimised one as soon as it is there.
+    pub(super) fn newest_plan(&mut self, what: &str) -> Result<Arc<Plan>, SessionError> {
+        let swapped = self.plans.poll();
+        let Some(plan) = self.plans.running().map(Arc::clone) else {
+            return Err(self.broken(what));
+        };
+        if swapped {
+            self.live.replaced(&plan);
+        }
+        Ok(plan)
+    }
+
+    pub(super) fn broken(&self, what: &str) -> SessionError {
+        let mut problems = millstream_base::diagnostics::Diagnostics::new();
+        let errors = self.problems.iter();
+        let errors = errors.filter(|p| p.severity == millstream_base::diagnostics::Severity::Error);
+        errors.take(8).for_each(|problem| problems.push(problem.clone()));
+        SessionError::Broken { what: what.into(), problems }
+    }
+
+    /// The request for what is asked, with all that is set.
+    pub(super) fn request(&self, plan: &Plan, ask: &Ask) -> Request {
+        let mut request = Request::new().with_limits(ask.limits.clone()).with_log(ask.log);
+        request.cancel.clone_from(&ask.cancel);
+        request.deadline = ask.deadline;
+        for output in &ask.outputs {
+            request = request.output(output);
+        }
+        for input in plan.inputs.as_slice().iter().filter(|input| !is_state(&input.name)) {
+            let other = ask.what_if.iter().rfind(|(name, _)| **name == *input.name);
+            let set = self.settings.inputs.get(&*input.name);
+            // A value that was set before the input got another type gives way to the default.
+            let given = other.map(|(_, given)| given).or(set).filter(|g| fits(g, input.ty));
+            if let Some(given) = given {
+                request = request.given(&*input.name, given.clone());
+            }
+        }
+        for (feature, given) in &self.settings.features {
+            request = request.feature(feature.clone(), given.clone());
+        }
+        if let Some(count) = self.settings.count {
+            request = request.count(count);
+        }
+        let time = ask.time.or(self.settings.time.filter(|_| ask.frame.is_none()));
+        request = match time {
+            Some(seconds) => {
+                let tick = (seconds * plan.fps).floor();
+                let tick = Given::One(millstream_base::Value::I64(tick as i64));
+                request.time(seconds).feature(Feature::Tick, tick)
+            }
+            None => request.frame(ask.frame.unwrap_or_else(|| self.frame())),
+        };
+        self.states.given_to(plan, request)
+    }
+}

@@ -1,0 +1,358 @@
+//! A session: a live document, which is edited, set and asked.
+//!
+//! An edit changes the document at once, or is refused and changes nothing. Behind an edit a plain
+//! plan answers; a thread compiles the optimised one, which takes its place before an evaluation
+//! once it is ready (see `swap`). Answers are the same bits before and after. Where the document
+//! is wrong, what does not depend on that has values all the same, and [`Session::problems`] tells.
+//!
+//! Nothing is computed until somebody asks, except for outputs that are observed. What was asked
+//! for is kept until an edit, a setting or a tick.
+//!
+//! ```
+//! use millstream::session::Session;
+//! use millstream::{Edit, Engine};
+//!
+//! let text = r#"{ "millstream": 1,
+//!   "inputs": { "x": { "type": "f32", "default": 2 } },
+//!   "outputs": { "y": { "type": "f32", "from": "double.value" } },
+//!   "nodes": { "double": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 2 } } } }"#;
+//! let mut session = Session::open(&Engine::new(), text.as_bytes())?;
+//! session.set("x", 5.0_f32)?;
+//! assert_eq!(session.value::<f32>("y")?, Some(10.0));
+//! session.edit(&Edit::literal("double", "b", 3))?;
+//! assert_eq!(session.value::<f32>("y")?, Some(15.0));
+//! session.undo();
+//! assert_eq!(session.value::<f32>("y")?, Some(10.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod ask;
+mod error;
+mod live;
+mod observe;
+mod plans;
+mod probe;
+mod sound;
+mod swap;
+mod ticks;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use millstream_base::diagnostics::{Diagnostics, did_you_mean};
+use millstream_base::{Feature, Type};
+use millstream_document::{Checked, Document, Edit, Editor};
+use millstream_ir::answer::OutputAnswer;
+use millstream_ir::request::Given;
+use millstream_ir::states::States;
+use millstream_ir::{Evaluator, Plan};
+use millstream_kernel::convert::convertible;
+
+use crate::engine::Engine;
+use crate::error::Error;
+
+pub use ask::{Ask, Evaluated, NodeRun};
+pub use error::SessionError;
+pub use observe::{ObserverId, Pushed};
+
+use live::{Afresh, Live};
+use observe::Observers;
+use plans::Plans;
+use ticks::Keeper;
+
+/// A live document.
+pub struct Session {
+    engine: Engine,
+    editor: Editor,
+    /// What takes the last edits back, the last one last.
+    undo: Vec<Edit>,
+    redo: Vec<Edit>,
+    problems: Diagnostics,
+    /// The right part of the document; `None` if there is none.
+    checked: Option<Arc<Checked>>,
+    plans: Plans,
+    live: Box<dyn Live>,
+    settings: Settings,
+    states: States,
+    observers: Observers,
+    /// Raised whenever a value may have changed.
+    stamp: u64,
+    /// Outputs that were asked for, with the stamp then.
+    kept: HashMap<String, (u64, OutputAnswer)>,
+}
+
+/// What was set from outside.
+#[derive(Clone, Debug, Default)]
+struct Settings {
+    inputs: BTreeMap<String, Given>,
+    features: Vec<(Feature, Given)>,
+    count: Option<usize>,
+    time: Option<f64>,
+    frame: Option<i64>,
+}
+
+impl Session {
+    /// A session for the text of a document.
+    ///
+    /// # Errors
+    /// What keeps the text from being a document. A document that can be read but is wrong can be
+    /// opened and mended; see [`problems`](Self::problems).
+    pub fn open(engine: &Engine, text: &[u8]) -> Result<Self, Error> {
+        let (document, problems) = millstream_document::load(text, engine.limits());
+        match document {
+            Some(document) if !problems.has_errors() => Ok(Self::new(engine, document)),
+            Some(_) | None => Err(Error::Document(problems)),
+        }
+    }
+
+    /// A session for a document.
+    pub fn new(engine: &Engine, document: Document) -> Self {
+        Self::with_evaluator(engine, document, millstream_eval::Lazy)
+    }
+
+    /// A session that evaluates with this evaluator; all give the same bits.
+    pub fn with_evaluator(
+        engine: &Engine,
+        document: Document,
+        evaluator: impl Evaluator + Send + 'static,
+    ) -> Self {
+        let editor = Editor::new(document, engine.shared_registry());
+        let mut session = Self {
+            plans: Plans::new(engine),
+            engine: engine.clone(),
+            editor: editor.with_limits(engine.limits().clone()),
+            undo: Vec::new(),
+            redo: Vec::new(),
+            problems: Diagnostics::new(),
+            checked: None,
+            live: Box::new(Afresh(evaluator)),
+            settings: Settings::default(),
+            states: States::new(),
+            observers: Observers::default(),
+            stamp: 0,
+            kept: HashMap::new(),
+        };
+        session.compile();
+        session
+    }
+
+    /// The document as it is now.
+    pub fn document(&self) -> &Document {
+        self.editor.document()
+    }
+
+    /// The document with the ids of its nodes.
+    pub fn editor(&self) -> &Editor {
+        &self.editor
+    }
+
+    /// What is wrong with the document as it is now, and what is probably not meant.
+    pub fn problems(&self) -> &Diagnostics {
+        &self.problems
+    }
+
+    /// What runs now; `None` if no part of the document is right.
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
+        self.plans.running()
+    }
+
+    /// Whether the optimised plan of the document runs, or the plain one until that is ready.
+    pub fn is_optimised(&self) -> bool {
+        self.plans.is_optimised()
+    }
+
+    /// Waits until the optimised plan of the document runs.
+    pub fn settle(&mut self) {
+        if self.plans.wait()
+            && let Some(plan) = self.plans.running()
+        {
+            self.live.replaced(plan);
+        }
+    }
+
+    /// Changes the document.
+    ///
+    /// # Errors
+    /// Why the edit makes no sense; the session is as it was then.
+    pub fn edit(&mut self, edit: &Edit) -> Result<(), SessionError> {
+        let keepers = self.keepers();
+        let done = self.editor.apply(edit).map_err(SessionError::Edit)?;
+        self.undo.push(done.inverse);
+        self.redo.clear();
+        self.edited(edit, keepers);
+        Ok(())
+    }
+
+    /// Takes the last edit back; false if there is none.
+    pub fn undo(&mut self) -> bool {
+        let Some(inverse) = self.undo.pop() else { return false };
+        let again = self.revert(&inverse);
+        self.redo.push(again);
+        true
+    }
+
+    /// Makes the edit that was taken back last again; false if there is none.
+    pub fn redo(&mut self) -> bool {
+        let Some(inverse) = self.redo.pop() else { return false };
+        let again = self.revert(&inverse);
+        self.undo.push(again);
+        true
+    }
+
+    fn revert(&mut self, inverse: &Edit) -> Edit {
+        let keepers = self.keepers();
+        let done = self.editor.revert(inverse).expect("the edits since then were taken back");
+        self.edited(inverse, keepers);
+        done.inverse
+    }
+
+    /// Brings everything that follows the document up to date.
+    fn edited(&mut self, edit: &Edit, keepers: Vec<Keeper>) {
+        if let Edit::SetView { .. } = edit {
+            return;
+        }
+        self.compile();
+        self.move_states(keepers);
+        self.changed();
+    }
+
+    /// Checks the document and makes the plain plan; the optimised one is made meanwhile.
+    fn compile(&mut self) {
+        let (registry, limits) = (self.engine.registry(), self.engine.limits());
+        let (checked, problems) = millstream_document::check(self.document(), registry, limits);
+        let checked = checked
+            .or_else(|| sound::sound_part(self.document(), &problems, registry, limits))
+            .map(Arc::new);
+        self.problems = without_places(problems);
+        self.checked = checked;
+        if let Err(problems) = self.plans.edited(self.checked.as_ref()) {
+            self.problems.append(problems);
+        }
+        if let Some(plan) = self.plans.running() {
+            self.live.replaced(plan);
+        }
+    }
+
+    /// Sets an input to one value.
+    ///
+    /// # Errors
+    /// If there is no such input, or the value is of another type.
+    pub fn set(
+        &mut self,
+        name: &str,
+        value: impl Into<millstream_base::Value>,
+    ) -> Result<(), SessionError> {
+        self.set_all([(name, Given::One(value.into()))])
+    }
+
+    /// Sets several inputs at once: observers see all changes together.
+    ///
+    /// # Errors
+    /// If one of them cannot be set; then none is.
+    pub fn set_all<'n>(
+        &mut self,
+        values: impl IntoIterator<Item = (&'n str, Given)>,
+    ) -> Result<(), SessionError> {
+        let values: Vec<(&str, Given)> = values.into_iter().collect();
+        for (name, given) in &values {
+            self.check_given(name, given)?;
+        }
+        for (name, given) in values {
+            self.settings.inputs.insert(name.into(), given);
+        }
+        self.changed();
+        Ok(())
+    }
+
+    /// Gives an input its default again; false if it was not set.
+    pub fn unset(&mut self, name: &str) -> bool {
+        let was_set = self.settings.inputs.remove(name).is_some();
+        if was_set {
+            self.changed();
+        }
+        was_set
+    }
+
+    fn check_given(&self, name: &str, given: &Given) -> Result<(), SessionError> {
+        let document = self.editor.document();
+        let Some(def) = document.inputs.get(name) else {
+            let known = document.inputs.keys().map(|name| &**name);
+            let hint = match did_you_mean(name, known.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    let known: Vec<&str> = known.take(12).collect();
+                    format!("inputs: {}", known.join(", "))
+                }
+            };
+            return Err(SessionError::UnknownInput { name: name.into(), hint });
+        };
+        match self.engine.registry().type_named(&def.ty) {
+            Some(wanted) if !fits(given, wanted) => {
+                let found = type_of(given);
+                Err(SessionError::WrongType { name: name.into(), wanted, found })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Evaluates for this number of elements; `None` for as many as columns of inputs have.
+    pub fn set_count(&mut self, count: Option<usize>) {
+        self.settings.count = count;
+        self.changed();
+    }
+
+    /// Evaluates at this time, in seconds, which is no frame.
+    pub fn set_time(&mut self, seconds: f64) {
+        self.settings.time = Some(seconds);
+        self.settings.frame = None;
+        self.changed();
+    }
+
+    /// Provides a context feature of the program's own, or `real_time`.
+    pub fn set_feature(&mut self, feature: Feature, given: Given) {
+        self.settings.features.retain(|(known, _)| *known != feature);
+        self.settings.features.push((feature, given));
+        self.changed();
+    }
+
+    /// Something may have other values now: what is kept is void, observers are told.
+    fn changed(&mut self) {
+        self.stamp += 1;
+        self.push();
+    }
+}
+
+fn type_of(given: &Given) -> Type {
+    match given {
+        Given::One(value) => value.ty(),
+        Given::PerIndex(column) | Given::PerTime(column) => column.ty(),
+    }
+}
+
+/// Whether a value may go into an input of a type.
+fn fits(given: &Given, wanted: Type) -> bool {
+    match given {
+        Given::One(value) => convertible(value.ty(), wanted),
+        Given::PerIndex(column) | Given::PerTime(column) => column.ty() == wanted,
+    }
+}
+
+/// Problems without places in a text, which an edited document has no more.
+fn without_places(problems: Diagnostics) -> Diagnostics {
+    let mut left = Diagnostics::new();
+    for mut problem in problems {
+        problem.place.span = None;
+        left.push(problem);
+    }
+    left
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("document", &self.document().name)
+            .field("n_edits", &self.undo.len())
+            .field("problems", &self.problems.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,189 @@
+//! Looking at any socket.
+//!
+//! The document gets an output that leads there, through the groups around it, for as long as it
+//! takes to make a plan of it.
+
+use std::sync::Arc;
+
+use millstream_document::{Body, Checked, Edit, Link, OutputDef, OutputFrom, Source, check};
+use millstream_ir::answer::{OutputAnswer, Series};
+use millstream_kernel::Data;
+
+use super::{Ask, Session, SessionError};
+
+/// Where a socket gets its value, and of which type it is.
+struct Found {
+    /// The node, in the innermost body, or the body's input.
+    from: OutputFrom,
+    ty: &'static str,
+}
+
+impl Session {
+    /// The value at a socket, called `node.socket` with the nodes that use groups before it:
+    /// `wheel/spoke.value`. Inputs of nodes have the value that goes in, before it is converted.
+    /// What nodes keep stays as it is.
+    ///
+    /// # Errors
+    /// If there is no such socket, if it is in a wrong part of the document, and as
+    /// [`eval`](Self::eval).
+    pub fn probe(&mut self, path: &str) -> Result<OutputAnswer, SessionError> {
+        let no_socket =
+            |hint: &str| SessionError::NoSocket { path: path.into(), hint: hint.into() };
+        let Some((node_path, socket_name)) = path.rsplit_once('.') else {
+            return Err(no_socket("name node and socket: `node.value`"));
+        };
+        let Some(checked) = self.checked.as_ref().map(Arc::clone) else {
+            return Err(self.broken(&format!("`{path}`")));
+        };
+        let mut bodies = vec![checked.root()];
+        let mut users: Vec<&str> = Vec::new();
+        let mut names = node_path.split('/').peekable();
+        let socket = loop {
+            let name = names.next().unwrap_or_default();
+            let body = bodies[bodies.len() - 1];
+            let Some(node) = body.nodes.iter().find(|node| *node.name == *name) else {
+                if self.editor.ids_of(node_path).is_some() {
+                    return Err(self.broken(&format!("`{path}`")));
+                }
+                return Err(no_socket("there is no such node"));
+            };
+            if names.peek().is_none() {
+                break found(&checked, body, node, socket_name);
+            }
+            let millstream_document::CheckedKind::Group(group) = &node.kind else {
+                return Err(no_socket("the node uses no group, or is muted"));
+            };
+            users.push(name);
+            bodies.push(&checked.bodies[*group]);
+        };
+        match socket {
+            Some(Ok(found)) => self.probe_through(&bodies, &users, found),
+            Some(Err(constant)) => Ok(constant),
+            None => Err(no_socket("the node has no such socket, or nothing goes into it")),
+        }
+    }
+
+    /// Evaluates a document that has an output more.
+    fn probe_through(
+        &mut self,
+        bodies: &[&Body],
+        users: &[&str],
+        found: Found,
+    ) -> Result<OutputAnswer, SessionError> {
+        let name: Arc<str> = (0_u64..u64::MAX)
+            .map(|i| format!("probe {i}"))
+            .find(|name| {
+                let document = self.document();
+                let groups = document.groups.values();
+                !document.outputs.contains_key(name)
+                    && groups.into_iter().all(|group| !group.outputs.contains_key(name))
+            })
+            .expect("there are more numbers than outputs")
+            .into();
+        let mut edits = Vec::new();
+        let mut from = found.from;
+        for (depth, body) in bodies.iter().enumerate().rev() {
+            let within = (depth > 0).then(|| Arc::clone(&body.name));
+            let def = OutputDef::new(found.ty, from);
+            edits.push(Edit::AddOutput { within, name: Arc::clone(&name), def, before: None });
+            let user = depth.checked_sub(1).map_or("", |outer| users[outer]);
+            from = OutputFrom::Link(Link::new(user, Arc::clone(&name)));
+        }
+        let done = self.editor.apply(&Edit::Batch { edits }).map_err(SessionError::Edit)?;
+        let (registry, limits) = (self.engine.registry(), self.engine.limits());
+        let (checked, problems) = check(self.editor.document(), registry, limits);
+        let checked = checked.or_else(|| {
+            super::sound::sound_part(self.editor.document(), &problems, registry, limits)
+        });
+        self.editor.revert(&done.inverse).expect("the last edit can be taken back");
+        let Some(checked) = checked else { return Err(self.broken("the socket")) };
+        let plan = self.plans.plain(&checked);
+        let plan =
+            Arc::new(plan.map_err(|problems| SessionError::Broken {
+                what: "the socket".into(),
+                problems,
+            })?);
+        if plan.output_named(&name).is_none() {
+            return Err(self.broken("the socket"));
+        }
+        let request = self.request(&plan, &Ask::output(&*name));
+        let answer = self.live.answer(&plan, &request)?;
+        Ok(answer.outputs.into_iter().next().expect("an answer has what was asked"))
+    }
+}
+
+/// What a socket of a node of a body is linked to, or the constant there.
+fn found(
+    checked: &Checked,
+    body: &Body,
+    node: &millstream_document::CheckedNode,
+    socket: &str,
+) -> Option<Result<Found, OutputAnswer>> {
+    if let Some((position, _)) = outputs_of(checked, node).find(|(_, name)| ***name == *socket) {
+        let ty = checked.output_type(&node.kind, position).name();
+        let link = Link::new(Arc::clone(&node.name), socket);
+        return Some(Ok(Found { from: OutputFrom::Link(link), ty }));
+    }
+    let position = input_slot(checked, node, socket)?;
+    let source = *body.sources_of(node).get(position)?;
+    let found = match source {
+        Source::Literal(i) => {
+            let value = body.literals[i as usize].clone();
+            let ty = value.ty();
+            let value = Some(Series { data: Data::One(value), axes: Vec::new() });
+            return Some(Err(OutputAnswer { name: socket.into(), ty, value }));
+        }
+        Source::Input(i) => {
+            let input = &body.inputs[i as usize];
+            Found { from: OutputFrom::Input(Arc::clone(&input.name)), ty: input.ty.name() }
+        }
+        Source::Node { node, output } => {
+            let from = &body.nodes[node as usize];
+            let (_, name) = outputs_of(checked, from).find(|(i, _)| *i == output)?;
+            let ty = checked.output_type(&from.kind, output).name();
+            Found {
+                from: OutputFrom::Link(Link::new(Arc::clone(&from.name), Arc::clone(name))),
+                ty,
+            }
+        }
+    };
+    Some(Ok(found))
+}
+
+/// The outputs of a node with their positions.
+fn outputs_of<'c>(
+    checked: &'c Checked,
+    node: &'c millstream_document::CheckedNode,
+) -> Box<dyn Iterator<Item = (u32, &'c Arc<str>)> + 'c> {
+    use millstream_document::CheckedKind;
+    match &node.kind {
+        CheckedKind::Call(instance) => Box::new((0..).zip(&instance.output_names)),
+        CheckedKind::Group(body) => {
+            let outputs = checked.bodies[*body].outputs.iter();
+            Box::new((0..).zip(outputs.map(|output| &output.name)))
+        }
+        CheckedKind::Muted(muted) => {
+            Box::new((0..).zip(muted.outputs.iter().map(|output| &output.name)))
+        }
+    }
+}
+
+/// The position of the first source of an input among the sources of a node.
+fn input_slot(
+    checked: &Checked,
+    node: &millstream_document::CheckedNode,
+    socket: &str,
+) -> Option<usize> {
+    use millstream_document::CheckedKind;
+    match &node.kind {
+        CheckedKind::Call(instance) => {
+            let signature = instance.def.signature(&instance.settings).ok()?;
+            let socket = signature.input(socket)?;
+            instance.inputs.iter().position(|slot| slot.socket as usize == socket)
+        }
+        CheckedKind::Group(body) => {
+            checked.bodies[*body].inputs.iter().position(|input| *input.name == *socket)
+        }
+        CheckedKind::Muted(_) => None,
+    }
+}

@@ -1,0 +1,218 @@
+//! Scripts of random edits: a session has the problems and the values of a fresh compile of the
+//! document that results, at once and when the optimised plan has come in, also where nodes fail.
+
+use millstream::session::{Ask, Session};
+use millstream::{Call, Edit, Engine, Failure, NodeDef, Request, Type};
+use millstream_base::same::Same;
+use millstream_kernel::Data;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value as Json, json};
+
+const START: &str = r#"{ "millstream": 1,
+    "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
+    "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f32", "from": "use.v" },
+        "w": { "type": "f32", "from": "picky.value" } },
+    "nodes": {
+        "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
+        "neg": { "type": "math.negate", "in": { "x": { "from": "a.value" } } },
+        "use": { "type": "group", "group": "twice", "in": { "x": { "from": "a.value" } } },
+        "picky": { "type": "test.picky", "in": { "x": { "from": "use.v" } } },
+        "less": { "type": "compare.less", "in": { "a": { "from": "neg.value" }, "b": { "input": "n" } } },
+        "which": { "type": "control.switch", "in": { "condition": { "from": "less.value" },
+            "false": { "from": "picky.value" }, "true": { "from": "neg.value" } } },
+        "sum": { "type": "math.multiply", "in": { "a": { "from": "which.value" }, "b": { "from": "a.value" } } }
+    },
+    "groups": { "twice": {
+        "inputs": { "x": { "type": "f32" } },
+        "outputs": { "v": { "type": "f32", "from": "s.value" } },
+        "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } } } } }"#;
+
+/// Fails below zero and panics above a hundred.
+fn picky(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut out: Vec<f32> = call.buffer(0);
+    let x: Vec<f32> = (0..call.extent()).map(|i| call.input::<f32>(0).get(i)).collect();
+    for (i, x) in x.iter().enumerate() {
+        if *x < 0.0 {
+            return Err(Failure::at(i, "it is below zero"));
+        }
+        assert!(*x <= 100.0, "it is above a hundred");
+        out[i] = x.sqrt();
+    }
+    call.set(0, out);
+    Ok(())
+}
+
+fn engine() -> Engine {
+    let mut engine = Engine::new();
+    engine.register(
+        NodeDef::new("test.picky", "Takes little")
+            .input("x", Type::F32, "")
+            .output("value", Type::F32, "")
+            .function(picky),
+    );
+    engine
+}
+
+#[derive(Clone, Debug)]
+struct Sketch {
+    kind: u8,
+    picks: [Index; 3],
+    number: i16,
+}
+
+fn sketch() -> impl Strategy<Value = Sketch> {
+    (0_u8..20, any::<[Index; 3]>(), -120_i16..120).prop_map(|(kind, picks, number)| Sketch {
+        kind,
+        picks,
+        number,
+    })
+}
+
+impl Sketch {
+    fn edit(&self, session: &Session) -> Edit {
+        const TYPES: [&str; 6] = [
+            "math.add",
+            "math.negate",
+            "test.picky",
+            "control.switch",
+            "compare.less",
+            "math.floor",
+        ];
+        const SOCKETS: [&str; 7] = ["a", "b", "x", "condition", "false", "true", "v"];
+        let document = session.document();
+        let names: Vec<String> = document.nodes.keys().map(ToString::to_string).collect();
+        if names.is_empty() {
+            return serde_json::from_value(
+                json!({ "edit": "set_head", "name": "", "fps": 24, "start_frame": 0 }),
+            )
+            .expect("an edit");
+        }
+        let [p, q, r] = self.picks;
+        let (node, other) = (p.get(&names), q.get(&names));
+        let sockets: Vec<String> = match document.nodes.get(node) {
+            Some(node) if !node.inputs.is_empty() && self.number % 5 != 0 => {
+                node.inputs.iter().map(|(name, _)| name.to_string()).collect()
+            }
+            _ => SOCKETS.map(str::to_owned).to_vec(),
+        };
+        let socket = r.get(&sockets);
+        let ty = TYPES[r.index(TYPES.len())];
+        let output = match &document.nodes[other.as_str()].kind {
+            millstream_document::NodeKind::Group(_) => "v",
+            millstream_document::NodeKind::Type(_) => "value",
+        };
+        let link = json!({ "from": format!("{other}.{output}") });
+        let fresh = format!("n{}", self.number.rem_euclid(4));
+        let json: Json = match self.kind {
+            0..=4 => json!({ "edit": "set_input", "node": node, "input": socket, "to": link }),
+            5..=7 => {
+                json!({ "edit": "set_input", "node": node, "input": socket, "to": self.number })
+            }
+            8 => json!({ "edit": "set_input", "node": node, "input": socket, "to": "text" }),
+            9 => json!({ "edit": "set_input", "node": node, "input": socket }),
+            10 => json!({ "edit": "remove_nodes", "nodes": [node] }),
+            11 => json!({ "edit": "add_nodes", "nodes": [{ "name": fresh,
+                "node": { "type": ty, "in": { socket.as_str(): link } } }] }),
+            12 => json!({ "edit": "mute", "node": node, "muted": self.number % 2 == 0 }),
+            13 => json!({ "edit": "rename_node", "node": node, "to": fresh }),
+            14 => json!({ "edit": "replace_type", "node": node, "kind": { "type": ty } }),
+            15 | 16 => {
+                json!({ "edit": "group", "nodes": [node, other], "name": format!("g{}", fresh) })
+            }
+            17 => json!({ "edit": "ungroup", "node": node }),
+            18 => json!({ "edit": "change_output", "name": "z",
+                "def": { "type": "f32", "from": format!("{other}.{output}") } }),
+            _ => {
+                json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "b", "to": self.number })
+            }
+        };
+        serde_json::from_value(json).expect("an edit")
+    }
+}
+
+/// The value of an output in text, bits and all; or that there is none.
+fn told(answer: Option<&millstream_ir::answer::OutputAnswer>) -> String {
+    match answer.map(|answer| &answer.value) {
+        Some(Some(series)) => match &series.data {
+            Data::One(value) => format!("{value:?}"),
+            Data::Many(column) => format!("{column:?}"),
+        },
+        Some(None) => "failed".into(),
+        None => "no meaning".into(),
+    }
+}
+
+fn problems(of: &millstream::Diagnostics) -> Vec<String> {
+    let mut all: Vec<String> = of.iter().map(ToString::to_string).collect();
+    all.sort();
+    all
+}
+
+fn compare(session: &mut Session, engine: &Engine) {
+    let text = millstream_document::save(session.document());
+    let names: Vec<String> = session.document().outputs.keys().map(ToString::to_string).collect();
+    let mut fresh = Session::open(engine, text.as_bytes()).expect("what is saved loads");
+    assert_eq!(problems(session.problems()), problems(fresh.problems()), "{text}");
+    let program = engine.load(text.as_bytes());
+    assert_eq!(program.is_ok(), !session.problems().has_errors());
+    for name in names {
+        let mine = told(session.get(&name).ok());
+        assert_eq!(mine, told(fresh.get(&name).ok()), "{name} of {text}");
+        if let Ok(program) = &program {
+            let answer = program.run(&Request::new().output(&name).frame(0)).expect("it runs");
+            assert_eq!(mine, told(answer.output(&name)), "{name} of {text}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_session_has_the_values_of_a_fresh_compile(script in vec(sketch(), 1..12), settle in any::<u16>()) {
+        let engine = engine();
+        let mut session = Session::open(&engine, START.as_bytes()).expect("it opens");
+        let before = millstream_document::save(session.document());
+        let mut n_edits = 0;
+        for (i, sketch) in script.iter().enumerate() {
+            let edit = sketch.edit(&session);
+            // Refused edits leave everything as it was, which is compared too.
+            n_edits += usize::from(session.edit(&edit).is_ok());
+            if settle >> i & 1 != 0 {
+                session.settle();
+            }
+            compare(&mut session, &engine);
+        }
+        session.settle();
+        compare(&mut session, &engine);
+        for _ in 0..n_edits {
+            prop_assert!(session.undo());
+        }
+        prop_assert_eq!(millstream_document::save(session.document()), before);
+        compare(&mut session, &engine);
+    }
+}
+
+#[test]
+fn a_node_that_failed_is_mended_by_the_same_edit() {
+    let engine = engine();
+    let mut session = Session::open(&engine, START.as_bytes()).expect("it opens");
+    assert_eq!(told(session.get("w").ok()), "f32(2.828427)");
+    let bad = Edit::literal("picky", "x", -1);
+    session.edit(&bad).expect("fits");
+    let answer = session.eval(&Ask::all()).expect("it runs").answer;
+    assert_eq!(answer.failures.len(), 1);
+    assert_eq!(answer.failures[0].to_string(), "picky: it is below zero");
+    assert_eq!(told(answer.output("w")), "failed");
+    assert!(answer.output("z").expect("asked").value.is_some());
+    let panics = Edit::literal("picky", "x", 101);
+    session.edit(&panics).expect("fits");
+    let answer = session.eval(&Ask::output("w")).expect("it runs").answer;
+    assert!(answer.failures[0].message.contains("above a hundred"), "{:?}", answer.failures);
+    session.edit(&bad).expect("the same edit fits again");
+    session.edit(&Edit::literal("picky", "x", 4)).expect("fits");
+    let value = session.value::<f32>("w").expect("it runs").expect("a value");
+    assert!(value.same(&2.0), "{value}");
+}
