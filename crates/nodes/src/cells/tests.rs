@@ -85,7 +85,8 @@ impl Draws {
             .map(|socket| if socket.multiple { self.below(4) as u16 } else { 1 })
             .collect();
         let instance = def.instantiate(settings, generics, &arities).ok()?;
-        matches!(instance.kernel, Kernel::Function(_)).then_some(instance)
+        let is_meant = matches!(instance.kernel, Kernel::Function(_)) && def.keeps.is_none();
+        is_meant.then_some(instance)
     }
 
     /// An argument, with the value that each element has.
