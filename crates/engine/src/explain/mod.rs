@@ -17,6 +17,7 @@ use millstream_base::{Place, Type};
 use millstream_compile::{Options, PASSES, PassContext, Phase, compile_graph, lower};
 use millstream_document::{Checked, Document, check};
 use millstream_ir::Graph;
+use millstream_ir::states::is_state;
 use millstream_kernel::Class;
 
 use crate::engine::Engine;
@@ -165,6 +166,8 @@ pub fn explain(
     }
     let columns = match columns {
         Some(names) => known_columns(&graph, names)?,
+        // What nodes keep varies by element where something does that callers give.
+        None if graph.inputs().as_slice().iter().all(|input| is_state(&input.name)) => Vec::new(),
         None => graph.inputs().iter().map(|(id, _)| id).collect(),
     };
     describe::describe(document, &stages, &columns).map_err(Error::Document)

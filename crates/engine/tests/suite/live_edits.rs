@@ -2,7 +2,7 @@
 //! document that results, at once and when the optimised plan has come in, also where nodes fail.
 
 use millstream::session::{Ask, Session};
-use millstream::{Call, Edit, Engine, Failure, NodeDef, Request, Type};
+use millstream::{Call, Edit, Engine, Failure, Incremental, NodeDef, Request, Type};
 use millstream_base::same::Same;
 use millstream_kernel::Data;
 use proptest::collection::vec;
@@ -171,9 +171,15 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_session_has_the_values_of_a_fresh_compile(script in vec(sketch(), 1..12), settle in any::<u16>()) {
+    fn a_session_has_the_values_of_a_fresh_compile(script in vec(sketch(), 1..12), settle in any::<u16>(), keeps: bool) {
         let engine = engine();
-        let mut session = Session::open(&engine, START.as_bytes()).expect("it opens");
+        let (document, _) = millstream_document::load(START.as_bytes(), engine.limits());
+        let document = document.expect("it loads");
+        let mut session = if keeps {
+            Session::with_evaluator(&engine, document, Incremental::new())
+        } else {
+            Session::new(&engine, document)
+        };
         let before = millstream_document::save(session.document());
         let mut n_edits = 0;
         for (i, sketch) in script.iter().enumerate() {
