@@ -6,7 +6,8 @@
 //! is wrong, what does not depend on that has values all the same, and [`Session::problems`] tells.
 //!
 //! Nothing is computed until somebody asks, except for outputs that are observed. What was asked
-//! for is kept until an edit, a setting or a tick.
+//! for is kept until an edit, a setting or a tick; behind a setting or a tick the incremental
+//! evaluator runs only what reads something else now.
 //!
 //! ```
 //! use millstream::session::Session;
@@ -107,7 +108,7 @@ impl Session {
 
     /// A session for a document.
     pub fn new(engine: &Engine, document: Document) -> Self {
-        Self::with_evaluator(engine, document, millstream_eval::Lazy)
+        Self::with_evaluator(engine, document, millstream_eval::Incremental::new())
     }
 
     /// A session that evaluates with this evaluator; all give the same bits.

@@ -2,7 +2,7 @@
 //! document that results, at once and when the optimised plan has come in, also where nodes fail.
 
 use millstream::session::{Ask, Session};
-use millstream::{Call, Edit, Engine, Failure, Incremental, NodeDef, Request, Type};
+use millstream::{Call, Edit, Engine, Failure, Lazy, NodeDef, Request, Type};
 use millstream_base::same::Same;
 use millstream_kernel::Data;
 use proptest::collection::vec;
@@ -176,9 +176,9 @@ proptest! {
         let (document, _) = millstream_document::load(START.as_bytes(), engine.limits());
         let document = document.expect("it loads");
         let mut session = if keeps {
-            Session::with_evaluator(&engine, document, Incremental::new())
-        } else {
             Session::new(&engine, document)
+        } else {
+            Session::with_evaluator(&engine, document, Lazy)
         };
         let before = millstream_document::save(session.document());
         let mut n_edits = 0;
