@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use millstream::parts::base::literal::to_json;
 use millstream::parts::compile::available::missing;
-use millstream::{Diagnostics, Engine, Error, Program};
+use millstream::twice::liars;
+use millstream::{Diagnostics, Engine, Error, Place, Program};
 use serde_json::{Value as Json, json};
 
-use crate::document::{Text, read};
+use crate::document::{Text, load, read, shown};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, report};
 use crate::problems::{self, Lines};
@@ -21,6 +22,7 @@ Examples:
   millstream check my.mill.json
   millstream check examples/*.mill.json
   millstream check my.mill.json --format json
+  millstream check my.mill.json --twice
 
 The exit code is 1 if any document has an error; warnings do not count.";
 
@@ -34,6 +36,10 @@ pub(crate) struct Args {
     /// The documents, - for the standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Run every node twice with equal inputs, and name those that give two results although their
+    /// type is annotated static or contextual
+    #[arg(long)]
+    twice: bool,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -82,10 +88,17 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
                 continue;
             }
         };
-        let (program, problems) = match engine.load(&text.bytes) {
+        let (program, problems) = match load(&engine, &text) {
             Ok(program) => {
-                let warnings = program.warnings().clone();
-                (Some(program), warnings)
+                let mut problems = program.warnings().clone();
+                if args.twice {
+                    let liars = liars(&engine, program.document());
+                    for liar in liars.map_err(|error| shown(&text, error))? {
+                        exit = Exit::Wrong;
+                        problems.report(Place::at(liar.path.clone()), &liar);
+                    }
+                }
+                (Some(program), problems)
             }
             Err(Error::Document(problems)) => {
                 exit = Exit::Wrong;

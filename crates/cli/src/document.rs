@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
+use millstream::deploy::is_binary;
 use millstream::{Diagnostics, Engine, Error, Program};
 
 use crate::outcome::{Exit, Message, Stop};
@@ -43,9 +44,14 @@ pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
     }
 }
 
+/// Loads a document, or the compact form of one that was deployed.
+pub(crate) fn load(engine: &Engine, text: &Text) -> Result<Program, Error> {
+    if is_binary(&text.bytes) { engine.load_binary(&text.bytes) } else { engine.load(&text.bytes) }
+}
+
 /// Compiles a document; its problems are shown on the standard error.
 pub(crate) fn compile(engine: &Engine, text: &Text) -> Result<Program, Stop> {
-    engine.load(&text.bytes).map_err(|error| shown(text, error))
+    load(engine, text).map_err(|error| shown(text, error))
 }
 
 /// Shows the problems of a document.

@@ -9,15 +9,15 @@ use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use millstream::Engine;
 use millstream::import::blender::{
     Dump, ImportError, Network, OutputDifference, import as translate, verify,
 };
-use millstream::parts::document::save;
-use millstream::{Document, Engine};
 use serde_json::{Value as Json, json};
 
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
+use crate::save::{not_written, write_document};
 use crate::terminal::{self, Style};
 
 const EXAMPLES: &str = "\
@@ -171,7 +171,7 @@ fn outcome(
         Err(errors) => return Ok(wrong(name, network.group.clone(), &errors)),
     };
     if let Some(directory) = &args.out {
-        write(&directory.join(format!("{name}.mill.json")), &imported.document)?;
+        write_document(&directory.join(format!("{name}.mill.json")), &imported.document)?;
     }
     let mut outcome = Outcome {
         name,
@@ -189,18 +189,6 @@ fn outcome(
         }
     }
     Ok(outcome)
-}
-
-/// Writes a document under its name once it is complete.
-fn write(path: &Path, document: &Document) -> Result<(), Stop> {
-    let temporary = path.with_extension("json.part");
-    let done =
-        std::fs::write(&temporary, save(document)).and_then(|()| std::fs::rename(&temporary, path));
-    done.map_err(|error| not_written(path, &error))
-}
-
-fn not_written(path: &Path, error: &std::io::Error) -> Stop {
-    Stop::new(Exit::Failed, format!("cannot write `{}`: {error}", path.display()), None)
 }
 
 /// Names of files, each used once.

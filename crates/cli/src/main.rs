@@ -6,6 +6,7 @@
 
 mod bench;
 mod check;
+mod deploy;
 mod document;
 mod evaluators;
 mod explain;
@@ -48,6 +49,7 @@ enum Verb {
     Explain(explain::Args),
     Nodes(nodes::Args),
     Bench(bench::Args),
+    Deploy(deploy::Args),
     Import(import::Args),
 }
 
@@ -60,6 +62,7 @@ impl Verb {
             Self::Explain(args) => args.is_json(),
             Self::Nodes(args) => args.is_json(),
             Self::Bench(args) => args.is_json(),
+            Self::Deploy(args) => args.is_json(),
             Self::Import(args) => args.is_json(),
         }
     }
@@ -73,6 +76,7 @@ Examples:
   millstream explain my.mill.json --format svg > my.svg
   millstream nodes math.sqrt
   millstream bench examples/triangle_area.mill.json --count 1000000
+  millstream deploy my.mill.json -o fixed.mill.json --keep x
   millstream import networks.json.gz -o documents --verify
 
 Every verb has its own help with examples: millstream run --help
@@ -102,6 +106,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::explain(args),
         Verb::Nodes(args) => nodes::nodes(args),
         Verb::Bench(args) => bench::bench(args),
+        Verb::Deploy(args) => deploy::run(args),
         Verb::Import(args) => import::import(args),
     };
     ExitCode::from(match done {

@@ -141,7 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     report_failures(&answer);
     let failed = answer.outputs.iter().any(|output| output.value.is_none());
     match &args.save {
-        Some(path) if !failed => save::save(path, &answer, moments.as_ref())?,
+        Some(path) if !failed => save::save_answer(path, &answer, moments.as_ref())?,
         Some(path) => {
             tell(&format!("{} is not written, because an output has no value\n", path.display()));
         }

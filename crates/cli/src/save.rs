@@ -7,8 +7,9 @@
 use std::path::Path;
 
 use millstream::parts::base::Table;
+use millstream::parts::document::save;
 use millstream::parts::kernel::Data;
-use millstream::{Answer, Column, RequestAxis, Series, Type, Value};
+use millstream::{Answer, Column, Document, RequestAxis, Series, Type, Value};
 use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
 
 use crate::outcome::{Exit, Stop};
@@ -30,6 +31,24 @@ enum Source<'a> {
     Items(Column),
 }
 
+/// Writes a document under its name once it is complete.
+pub(crate) fn write_document(path: &Path, document: &Document) -> Result<(), Stop> {
+    write_complete(path, save(document).as_bytes())
+}
+
+/// Writes a file under its name once it is complete.
+pub(crate) fn write_complete(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".part");
+    let done = std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
+    done.map_err(|error| not_written(path, &error))
+}
+
+/// A file could not be written.
+pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Stop {
+    Stop::new(Exit::Failed, format!("cannot write `{}`: {error}", path.display()), None)
+}
+
 /// Refuses, before anything is computed, a file that cannot be meant: one without a format, or one
 /// of those that are read.
 pub(crate) fn allowed(path: &Path, sources: &[&Path]) -> Result<(), Stop> {
@@ -47,7 +66,11 @@ pub(crate) fn allowed(path: &Path, sources: &[&Path]) -> Result<(), Stop> {
 }
 
 /// Writes all outputs; the file is as it was unless that succeeds.
-pub(crate) fn save(path: &Path, answer: &Answer, moments: Option<&Moments>) -> Result<(), Stop> {
+pub(crate) fn save_answer(
+    path: &Path,
+    answer: &Answer,
+    moments: Option<&Moments>,
+) -> Result<(), Stop> {
     let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
     let n_rows = if let Some((items, n)) = items(answer) {
         columns.extend(items);

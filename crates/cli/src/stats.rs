@@ -39,8 +39,8 @@ fn why(fate: Fate) -> &'static str {
 /// The log as a table, the time of the whole command below it.
 pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> String {
     let plan = program.plan();
-    let mut rows: Vec<[String; 6]> =
-        vec![["node", "type", "runs", "elements", "time", "why"].map(str::to_owned)];
+    let head = ["node", "type", "runs", "elements", "bytes", "time", "why"];
+    let mut rows: Vec<[String; 7]> = vec![head.map(str::to_owned)];
     let (mut n_nodes, mut n_runs, mut n_elements, mut time) = (0, 0, 0, Duration::ZERO);
     for (step, node_type, entry) in calls(program, answer) {
         n_nodes += usize::from(entry.runs > 0);
@@ -52,19 +52,20 @@ pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> Str
             node_type.to_owned(),
             entry.runs.to_string(),
             entry.elements.to_string(),
+            entry.bytes.to_string(),
             short(entry.time),
             why(entry.fate).to_owned(),
         ]);
     }
     let n_steps = rows.len() - 1;
     let widths: Vec<usize> =
-        (0..6).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
+        (0..7).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
     let mut out = String::new();
     for row in &rows {
         let mut line = String::new();
         for (i, (cell, width)) in row.iter().zip(&widths).enumerate() {
             // Numbers stand to the right.
-            let cell = if (2..5).contains(&i) {
+            let cell = if (2..6).contains(&i) {
                 format!("{cell:>width$}")
             } else {
                 format!("{cell:<width$}")

@@ -28,12 +28,14 @@
 //! A closure becomes a node type with [`NodeDef::from_closure`], a Rust type a value type with
 //! [`value_type!`].
 
+pub mod deploy;
 mod engine;
 mod error;
 pub mod explain;
 pub mod import;
 mod program;
 pub mod session;
+pub mod twice;
 
 pub use engine::Engine;
 pub use error::Error;

@@ -147,3 +147,10 @@ fn a_feature_has_one_type_in_a_document() {
     assert_eq!(problem["path"], "n");
     assert_eq!(problem["message"], "the feature `wind` is an f32 here and a vec3 in `blow/m`");
 }
+
+#[test]
+fn the_library_keeps_its_word() {
+    for example in ["examples/triangle_area.mill.json", "examples/echo.mill.json"] {
+        assert_eq!(code(&["check", example, "--twice"]), Some(0), "{example}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod deploy;
 mod errors;
 mod explain;
 mod import;

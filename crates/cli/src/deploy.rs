@@ -1,0 +1,147 @@
+//! `millstream deploy`: fixes inputs, stores results, drops what produced them.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use millstream::deploy::{Deployed, Freeze, Settled, SettledFate, deploy};
+use millstream::{Engine, Given};
+use serde_json::{Value as Json, json};
+
+use crate::document::{compile, read, shown};
+use crate::given::{assignment, given};
+use crate::limits::limits;
+use crate::outcome::{Exit, Stop};
+use crate::save::{write_complete, write_document};
+use crate::terminal::{tell, visible_lines};
+
+const EXAMPLES: &str = "\
+Examples:
+  millstream deploy examples/triangle_area.mill.json -o area.mill.json --in c=[0,4,0] --keep a,b
+  millstream deploy my.mill.json -o fixed.mill.json --store-limit 100000
+  millstream deploy my.mill.json -o fixed.mill.bin
+
+What depends on nothing that can change any more is computed once and stored; what a result larger
+than the limit is computed from stays, and runs at the start. The output is a document like any
+other, with its groups expanded; the compact form runs and checks like it.";
+
+/// Fix inputs, store results, drop what produced them
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The document, - for the standard input
+    graph: PathBuf,
+    /// Where the new document goes
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Inputs that stay inputs, separated by commas
+    #[arg(long, value_name = "INPUT", value_delimiter = ',')]
+    keep: Vec<String>,
+    /// What an input is fixed to instead of its default; of those that are kept, the new default
+    #[arg(long = "in", value_name = "NAME=VALUE")]
+    inputs: Vec<String>,
+    /// Store results of at most so many bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    store_limit: usize,
+    /// Write the compact form, as for a FILE that ends in .bin
+    #[arg(long)]
+    binary: bool,
+    /// Change a limit, such as nodes=1000; a wrong name lists all of them
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+    /// How the report is written
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people, on the standard error output
+    Text,
+    /// For programs
+    Json,
+}
+
+impl Args {
+    /// Whether results are for programs.
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
+/// Deploys and reports.
+pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
+    let limits = limits(&args.limits)?;
+    let engine = Engine::new().with_limits(limits.clone());
+    let text = read(&args.graph, limits.document_bytes)?;
+    let program = compile(&engine, &text)?;
+    let same =
+        |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    if same(&args.output, &args.graph) {
+        let help = Some("give another file with -o".to_owned());
+        return Err(Stop::new(Exit::Usage, "the output is the document itself", help));
+    }
+    let mut values = Vec::new();
+    for text in &args.inputs {
+        let at = assignment("--in", text)?;
+        let input = program.inputs().iter().find(|input| &*input.name == at.name);
+        let Some(input) = input else {
+            let known: Vec<&str> = program.inputs().iter().map(|input| &*input.name).collect();
+            let help = Some(format!("inputs: {}", known.join(", ")));
+            let message = format!("there is no input called `{}`", at.name);
+            return Err(Stop::new(Exit::Usage, message, help));
+        };
+        match given(at, input.ty, &limits)? {
+            Given::One(value) => values.push((at.name.to_owned(), value)),
+            Given::PerIndex(_) | Given::PerTime(_) => {
+                let help = Some("keep the input, and give the column to `run`".to_owned());
+                let message = format!("`{}` is fixed to one value, not to a column", at.name);
+                return Err(Stop::new(Exit::Usage, message, help));
+            }
+        }
+    }
+    let freeze = Freeze { values, keep: args.keep.clone(), store_limit: args.store_limit };
+    let deployed =
+        deploy(&engine, program.document(), &freeze).map_err(|error| shown(&text, error))?;
+    if args.binary || args.output.extension().is_some_and(|extension| extension == "bin") {
+        write_complete(&args.output, &deployed.to_bytes())?;
+    } else {
+        write_document(&args.output, &deployed.document)?;
+    }
+    match args.format {
+        Format::Json => println!("{}", as_json(args, &deployed)),
+        Format::Text => tell(&as_text(args, &deployed)),
+    }
+    Ok(Exit::Done)
+}
+
+fn as_text(args: &Args, deployed: &Deployed) -> String {
+    let mut out = String::new();
+    for Settled { path, ty, bytes, fate } in &deployed.results {
+        out += &format!("{path}: {ty}, {bytes} bytes, {}\n", fate.name());
+    }
+    let (before, after) = deployed.n_nodes;
+    let kept = deployed.document.inputs.len();
+    let file = args.output.display();
+    out += &format!("{file}: {after} of {before} nodes and constants left, {kept} inputs\n");
+    visible_lines(&out).into_owned()
+}
+
+fn as_json(args: &Args, deployed: &Deployed) -> Json {
+    let result = |Settled { path, ty, bytes, fate }: &Settled| {
+        let is_stored = *fate == SettledFate::Stored;
+        json!({
+            "path": path.as_str(),
+            "type": ty.name(),
+            "bytes": bytes,
+            "stored": is_stored,
+            "fate": fate.name(),
+        })
+    };
+    json!({
+        "output": args.output.display().to_string(),
+        "inputs": deployed.document.inputs.keys().map(|name| &**name).collect::<Vec<_>>(),
+        "nodes_before": deployed.n_nodes.0,
+        "nodes_after": deployed.n_nodes.1,
+        "results": deployed.results.iter().map(result).collect::<Vec<_>>(),
+    })
+}

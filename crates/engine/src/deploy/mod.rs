@@ -1,0 +1,324 @@
+//! Deploying: a document in which inputs are fixed, and what depended on them alone is stored.
+//!
+//! How a call proceeds. Inputs that are not kept become constants, and the passes run. What then
+//! depends on nothing that can change is evaluated once; a result that something else reads and that
+//! is not too large is stored in its place, and what produced it is dropped. The graph that is left
+//! is written as a document like any other (`write`): groups are expanded, views are gone.
+
+mod binary;
+mod write;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::id::SideTable;
+use millstream_base::types::Kind;
+use millstream_base::{NodePath, Place, Type, Value, literal};
+use millstream_compile::analyses::{classes, needs};
+use millstream_compile::passes::PassContext;
+use millstream_compile::schedule::schedule;
+use millstream_compile::{PASSES, lower, order};
+use millstream_document::{Document, check};
+use millstream_eval::Lazy;
+use millstream_ir::graph::GraphOutput;
+use millstream_ir::{Evaluator, Graph, NodeId, Op, Request, Source};
+use millstream_kernel::convert::convert_value;
+use millstream_kernel::{Class, Data};
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::program::Program;
+
+pub use binary::{BinaryError, is_binary};
+
+/// What becomes of a document's inputs and results.
+#[derive(Clone, Debug)]
+pub struct Freeze {
+    /// What inputs are, instead of their defaults. Of those that are kept it becomes the default.
+    pub values: Vec<(String, Value)>,
+    /// Inputs that stay inputs.
+    pub keep: Vec<String>,
+    /// Results of at most so many bytes are stored; what produces larger ones stays.
+    pub store_limit: usize,
+}
+
+impl Default for Freeze {
+    /// All inputs are fixed to their defaults; results of up to a mebibyte are stored.
+    fn default() -> Self {
+        Self { values: Vec::new(), keep: Vec::new(), store_limit: 1 << 20 }
+    }
+}
+
+/// A document that was deployed.
+#[derive(Clone, Debug)]
+pub struct Deployed {
+    /// The document.
+    pub document: Document,
+    /// The results that were looked at, in the order of the document.
+    pub results: Vec<Settled>,
+    /// Nodes of the expanded document before and after.
+    pub n_nodes: (usize, usize),
+    graph: Graph,
+    keep: Vec<String>,
+    defaults: Vec<(String, Value)>,
+}
+
+impl Deployed {
+    /// The compact form of the document, for [`Engine::load_binary`].
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let is_kept = |name: &str| self.keep.iter().any(|kept| kept == name);
+        binary::bytes(&self.document, &self.graph, is_kept, &self.defaults)
+    }
+}
+
+/// The program of a compact form.
+pub(crate) fn load_binary(engine: &Engine, bytes: &[u8]) -> Result<Program, Error> {
+    let wrong = |problem: &dyn miette::Diagnostic| {
+        let mut problems = Diagnostics::new();
+        problems.report(Place::at(""), problem);
+        Error::Document(problems)
+    };
+    let loaded = binary::read(bytes, engine.registry()).map_err(|error| wrong(&error))?;
+    let (found, limit) = (loaded.graph.len(), engine.limits().expanded_nodes);
+    if found > limit {
+        return Err(wrong(&BinaryError::TooManyNodes { found, limit }));
+    }
+    let mut document = Document::new(loaded.name);
+    (document.fps, document.start_frame) = (loaded.fps, loaded.start_frame);
+    let document = write::write(&document, &loaded.graph, |_| true, &[]);
+    let plan = schedule(loaded.graph, loaded.fps).map_err(Error::Document)?;
+    Ok(Program::new(document, plan, Diagnostics::new()))
+}
+
+/// A result that depends on nothing that can change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The node.
+    pub path: NodePath,
+    /// The type of the result.
+    pub ty: Type,
+    /// Its bytes; 0 if it has no value.
+    pub bytes: usize,
+    /// What became of it.
+    pub fate: SettledFate,
+}
+
+/// What became of a result that depends on nothing that can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettledFate {
+    /// It is stored, and its producers are dropped.
+    Stored,
+    /// It is computed when the document is run, being larger than the limit.
+    TooLarge,
+    /// The same, because values of its type cannot be written.
+    NotWritable,
+    /// The same, because it fails.
+    Fails,
+}
+
+impl SettledFate {
+    /// As a word or two.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stored => "stored",
+            Self::TooLarge => "computed at start: larger than the limit",
+            Self::NotWritable => "computed at start: its type cannot be written",
+            Self::Fails => "fails",
+        }
+    }
+}
+
+/// Why an input cannot be fixed or kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum FreezeError {
+    /// No input has this name.
+    #[error("there is no input called `{name}`")]
+    #[diagnostic(code(deploy::unknown_input), help("inputs: {known}"))]
+    UnknownInput {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// It has no value to be fixed to.
+    #[error("input `{name}` has no value to be fixed to")]
+    #[diagnostic(code(deploy::no_value), help("give it a value, or keep it"))]
+    NoValue {
+        /// The input.
+        name: String,
+    },
+    /// The value is of another type.
+    #[error("`{name}` is {wanted}, but was given {found}")]
+    #[diagnostic(code(deploy::wrong_type), help("convert the value first"))]
+    WrongType {
+        /// The input.
+        name: String,
+        /// Its type.
+        wanted: Type,
+        /// The type of the value.
+        found: Type,
+    },
+}
+
+fn refuse(error: &FreezeError) -> Error {
+    let mut problems = Diagnostics::new();
+    problems.report(Place::at(""), error);
+    Error::Document(problems)
+}
+
+/// Deploys a document.
+///
+/// # Errors
+/// Everything that is wrong with the document, or an input that cannot be fixed.
+pub fn deploy(engine: &Engine, document: &Document, freeze: &Freeze) -> Result<Deployed, Error> {
+    let (checked, problems) = check(document, engine.registry(), engine.limits());
+    let checked = checked.ok_or(Error::Document(problems))?;
+    let mut graph =
+        lower::lower(&checked, engine.registry(), engine.limits()).map_err(Error::Document)?;
+    let before = graph.len();
+    let defaults = fix_inputs(&mut graph, freeze).map_err(|error| refuse(&error))?;
+    let cx = PassContext { registry: engine.registry(), limits: engine.limits() };
+    for pass in PASSES {
+        (pass.run)(&mut graph, &cx).map_err(Error::Document)?;
+    }
+    let results = settle(&mut graph, engine, checked.fps, freeze.store_limit)?;
+    for pass in PASSES.iter().filter(|pass| pass.phase >= millstream_compile::Phase::Prune) {
+        (pass.run)(&mut graph, &cx).map_err(Error::Document)?;
+    }
+    let n_nodes = (before, graph.len());
+    let keep = freeze.keep.clone();
+    let is_kept = |name: &str| keep.iter().any(|kept| kept == name);
+    let document = write::write(document, &graph, is_kept, &defaults);
+    Ok(Deployed { document, results, n_nodes, graph, keep, defaults })
+}
+
+/// Makes constants of the inputs that are not kept; gives the new defaults of the others.
+fn fix_inputs(graph: &mut Graph, freeze: &Freeze) -> Result<Vec<(String, Value)>, FreezeError> {
+    let known = |name: &str| graph.inputs().iter().find(|(_, input)| &*input.name == name);
+    let unknown = |name: &String| FreezeError::UnknownInput {
+        name: name.clone(),
+        known: graph.inputs().as_slice().iter().map(|i| &*i.name).collect::<Vec<_>>().join(", "),
+    };
+    for name in &freeze.keep {
+        known(name).ok_or_else(|| unknown(name))?;
+    }
+    let mut given = SideTable::new(graph.inputs().len(), None);
+    for (name, value) in &freeze.values {
+        let (id, input) = known(name).ok_or_else(|| unknown(name))?;
+        let (wanted, found) = (input.ty, value.ty());
+        let value =
+            if found == wanted { Some(value.clone()) } else { convert_value(value, wanted) };
+        let value =
+            value.ok_or_else(|| FreezeError::WrongType { name: name.clone(), wanted, found })?;
+        given[id] = Some(value);
+    }
+    let mut defaults = Vec::new();
+    for node in graph.ids().collect::<Vec<_>>() {
+        let Op::Input(id) = graph.op(node) else { continue };
+        let input = &graph.inputs()[id];
+        let name = input.name.to_string();
+        if freeze.keep.contains(&name) {
+            defaults.extend(given[id].take().map(|value| (name, value)));
+            continue;
+        }
+        let value = given[id].take().or_else(|| input.default.clone());
+        graph.make_const(node, value.ok_or(FreezeError::NoValue { name })?);
+    }
+    Ok(defaults)
+}
+
+/// Evaluates what depends on nothing that can change, where something else reads it, and stores
+/// what may be stored.
+fn settle(
+    graph: &mut Graph,
+    engine: &Engine,
+    fps: f64,
+    store_limit: usize,
+) -> Result<Vec<Settled>, Error> {
+    let order = order(graph).map_err(Error::Document)?;
+    let Ok(needs) = needs(graph, &order) else { return Ok(Vec::new()) };
+    let classes = classes(graph, &order, &needs);
+    let is_settled = |id: NodeId| {
+        graph.instance_of(id).is_some() && classes[id] == Class::Static && needs.of[id].is_empty()
+    };
+    let mut read: Vec<Source> = Vec::new();
+    let mut met = rustc_hash::FxHashSet::default();
+    let readers = order.iter().filter(|id| !is_settled(**id));
+    let links = readers.flat_map(|id| graph.inputs_of(*id).iter().copied());
+    for source in links.chain(graph.outputs.iter().map(|output| output.source)) {
+        if is_settled(source.node) && met.insert(source) {
+            read.push(source);
+        }
+    }
+    if read.is_empty() {
+        return Ok(Vec::new());
+    }
+    read.sort_unstable();
+    let values = evaluate(graph, engine, fps, &read)?;
+    let mut results = Vec::with_capacity(read.len());
+    let mut stored = rustc_hash::FxHashMap::default();
+    for (source, value) in read.iter().zip(values) {
+        let ty = graph.type_of(*source).expect("a source has a type");
+        let bytes = value.as_ref().map_or(0, |value| value.bytes().max(ty.size()));
+        let fate = match &value {
+            None => SettledFate::Fails,
+            Some(_) if !is_writable(ty) => SettledFate::NotWritable,
+            Some(_) if bytes > store_limit => SettledFate::TooLarge,
+            Some(_) => SettledFate::Stored,
+        };
+        if let (SettledFate::Stored, Some(value)) = (fate, value) {
+            stored.insert(*source, Source::first(graph.add_const(value)));
+        }
+        let path = graph.paths.get(graph.node(source.node).path);
+        results.push(Settled { path, ty, bytes, fate });
+    }
+    for id in graph.ids().collect::<Vec<_>>() {
+        for link in graph.inputs_of_mut(id) {
+            *link = stored.get(link).copied().unwrap_or(*link);
+        }
+    }
+    for output in &mut graph.outputs {
+        output.source = stored.get(&output.source).copied().unwrap_or(output.source);
+    }
+    Ok(results)
+}
+
+/// The values of some sources, which need neither inputs nor context.
+fn evaluate(
+    graph: &Graph,
+    engine: &Engine,
+    fps: f64,
+    sources: &[Source],
+) -> Result<Vec<Option<Value>>, Error> {
+    let mut graph = graph.clone();
+    let output = |(k, source): (usize, &Source)| GraphOutput {
+        name: k.to_string().into(),
+        ty: graph.type_of(*source).expect("a source has a type"),
+        source: *source,
+    };
+    graph.outputs = sources.iter().enumerate().map(output).collect();
+    let plan = schedule(graph, fps).map_err(Error::Document)?;
+    let request = Request::new().with_limits(engine.limits().clone());
+    let answer = Lazy.evaluate(&plan, &request).map_err(Error::Eval)?;
+    let values = answer.outputs.into_iter().map(|output| match output.value?.data {
+        Data::One(value) => Some(value),
+        Data::Many(_) => None,
+    });
+    Ok(values.collect())
+}
+
+/// Whether values of a type can stand in a document.
+fn is_writable(ty: Type) -> bool {
+    match ty.kind() {
+        Kind::Lanes(..) | Kind::String => true,
+        Kind::List(element) => is_writable(element),
+        Kind::Opaque => false,
+    }
+}
+
+/// A value as JSON.
+fn json(value: &Value) -> serde_json::Value {
+    literal::to_json(value)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Writes a graph as a document.
+//!
+//! Types in a document follow from links, and literals adapt to their sockets. So where the type of
+//! a node follows from constants alone, one of them passes through a group whose input states it;
+//! conversions are written as nodes.
+
+use std::sync::Arc;
+
+use millstream_base::{Type, Value};
+use millstream_document::{
+    Document, Fields, GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind,
+    OutputDef, OutputFrom, Setting,
+};
+use millstream_ir::{Graph, NodeId, Op, Source};
+use millstream_kernel::signature::SocketType;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::json;
+
+/// The document of a graph with the inputs that are kept, also those that nothing reads any more.
+/// Names, descriptions and bounds are those of `document`; `defaults` replace those of inputs.
+pub(super) fn write(
+    document: &Document,
+    graph: &Graph,
+    is_kept: impl Fn(&str) -> bool,
+    defaults: &[(String, Value)],
+) -> Document {
+    let mut out = Document::new(Arc::clone(&document.name));
+    out.schema.clone_from(&document.schema);
+    out.fps = document.fps;
+    out.start_frame = document.start_frame;
+    for input in graph.inputs().as_slice().iter().filter(|input| is_kept(&input.name)) {
+        let name = &input.name;
+        let mut def = document.inputs.get(name).cloned().unwrap_or_else(|| InputDef {
+            default: input.default.as_ref().map(json),
+            ..InputDef::new(input.ty.name())
+        });
+        if let Some((_, value)) = defaults.iter().find(|(known, _)| **known == **name) {
+            def.default = Some(json(value));
+        }
+        out.inputs.insert(Arc::clone(name), def);
+    }
+    let mut writer =
+        Writer { graph, out, names: FxHashMap::default(), taken: FxHashSet::default() };
+    for id in graph.ids() {
+        writer.name(id);
+    }
+    for id in graph.ids() {
+        writer.node(id);
+    }
+    for output in &graph.outputs {
+        let from = match writer.source(output.source) {
+            InputValue::Link(link) => OutputFrom::Link(link),
+            InputValue::Input(name) => OutputFrom::Input(name),
+            InputValue::Literal(_) | InputValue::Several(_) => {
+                let value = graph.constant_of(output.source.node).expect("literals are constants");
+                OutputFrom::Link(writer.stated(value.ty(), InputValue::Literal(json(value))))
+            }
+        };
+        let mut def = OutputDef::new(output.ty.name(), from);
+        if let Some(known) = document.outputs.get(&output.name) {
+            (def.about, def.unit) = (known.about.clone(), known.unit.clone());
+        }
+        writer.out.outputs.insert(Arc::clone(&output.name), def);
+    }
+    writer.out
+}
+
+struct Writer<'a> {
+    graph: &'a Graph,
+    out: Document,
+    names: FxHashMap<NodeId, Arc<str>>,
+    taken: FxHashSet<Arc<str>>,
+}
+
+impl Writer<'_> {
+    /// Names a call after its path.
+    fn name(&mut self, id: NodeId) {
+        let Some(instance) = self.graph.instance_of(id) else { return };
+        let path = self.graph.paths.get(self.graph.node(id).path);
+        let last = path.as_str().rsplit('/').next().unwrap_or_default();
+        let kind = instance.name().rsplit('.').next().unwrap_or_default();
+        let name = if last.is_empty() { kind } else { last };
+        let long = path.as_str().replace('/', "_");
+        let name = if self.taken.contains(name) && !long.is_empty() { &long } else { name };
+        let name = self.free_name(name);
+        self.names.insert(id, name);
+    }
+
+    /// The name, or with a number behind it if it is taken.
+    fn free_name(&mut self, name: &str) -> Arc<str> {
+        let mut free: Arc<str> = name.into();
+        let mut n = 1;
+        while !self.taken.insert(Arc::clone(&free)) {
+            n += 1;
+            free = format!("{name}_{n}").into();
+        }
+        free
+    }
+
+    fn source(&self, source: Source) -> InputValue {
+        match self.graph.op(source.node) {
+            Op::Gone => panic!("links lead to nodes that are there"),
+            Op::Const(id) => InputValue::Literal(json(&self.graph.constants().values()[id])),
+            Op::Input(id) => InputValue::Input(Arc::clone(&self.graph.inputs()[id].name)),
+            Op::Call(id) => {
+                let output = &self.graph.instances()[id].output_names[source.output as usize];
+                InputValue::Link(Link::new(Arc::clone(&self.names[&source.node]), &**output))
+            }
+        }
+    }
+
+    /// A node that states the type of what goes through it.
+    fn stated(&mut self, ty: Type, value: InputValue) -> Link {
+        let group: Arc<str> = format!("as {}", ty.name()).into();
+        if !self.out.groups.contains_key(&group) {
+            let mut inputs = Named::new();
+            inputs.insert("x".into(), InputDef::new(ty.name()));
+            let mut outputs = Named::new();
+            let from = OutputFrom::Input("x".into());
+            outputs.insert("value".into(), OutputDef::new(ty.name(), from));
+            let def = GroupDef { inputs, outputs, ..GroupDef::default() };
+            self.out.groups.insert(Arc::clone(&group), def);
+        }
+        let mut node = Node::new(NodeKind::Group(group));
+        node.inputs.insert("x", value.into());
+        let name = self.free_name("constant");
+        self.out.nodes.insert(Arc::clone(&name), node);
+        Link::new(name, "value")
+    }
+
+    fn node(&mut self, id: NodeId) {
+        let Some(instance) = self.graph.instance_of(id).map(Arc::clone) else { return };
+        let signature = instance.def.signature(&instance.settings);
+        let signature = signature.expect("there is an instance with these settings").into_owned();
+        let links = self.graph.inputs_of(id).to_vec();
+        let generic = |i: usize| match signature.inputs[instance.inputs[i].socket as usize].ty {
+            SocketType::Exact(_) => None,
+            SocketType::Generic(g) | SocketType::ListOf(g) => Some(g),
+        };
+        // Generics that some link decides.
+        let mut decided: Vec<u8> = Vec::new();
+        for (i, link) in links.iter().enumerate() {
+            if self.graph.constant_of(link.node).is_none() {
+                decided.extend(generic(i));
+            }
+        }
+        let mut inputs: Fields<Input> = Fields::new();
+        for (i, (link, slot)) in links.iter().zip(&instance.inputs).enumerate() {
+            let mut value = self.source(*link);
+            if let Some(g) = generic(i)
+                && !decided.contains(&g)
+            {
+                decided.push(g);
+                value = InputValue::Link(self.stated(slot.ty, value));
+            }
+            let socket = &signature.inputs[slot.socket as usize];
+            if !socket.multiple {
+                inputs.insert(&*socket.name, value.into());
+                continue;
+            }
+            let mut all = match inputs.get(&socket.name).map(|input| &input.value) {
+                Some(InputValue::Several(all)) => all.clone(),
+                _ => Vec::new(),
+            };
+            all.push(value.into());
+            inputs.insert(&*socket.name, InputValue::Several(all).into());
+        }
+        let mut node = Node::new(NodeKind::Type(instance.name().into()));
+        node.version = instance.def.version;
+        node.inputs = inputs;
+        let defaults = &instance.def.settings;
+        for (name, value) in instance.settings.iter() {
+            let is_default =
+                defaults.iter().any(|s| s.name == name && s.default.as_ref() == Some(value));
+            if !is_default {
+                node.set.insert(name, Setting::from(value.to_json()));
+            }
+        }
+        self.out.nodes.insert(Arc::clone(&self.names[&id]), node);
+    }
+}

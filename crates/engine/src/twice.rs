@@ -1,0 +1,164 @@
+//! Running every node twice: does its annotation lie?
+//!
+//! A static or contextual node gives the same for the same inputs in the same context. Each node of
+//! the expanded document is asked for in two evaluations that are equal in all; the first nodes that
+//! differ, having read equal inputs, break their word. Nodes that follow from them are not named.
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::same::Same;
+use millstream_base::{Feature, NodePath};
+use millstream_compile::schedule::schedule;
+use millstream_compile::{Options, Phase, compile_graph};
+use millstream_document::{Document, check};
+use millstream_eval::Lazy;
+use millstream_ir::answer::{Answer, EvalError};
+use millstream_ir::graph::GraphOutput;
+use millstream_ir::request::Given;
+use millstream_ir::{Evaluator, Graph, NodeId, Plan, Request, Source};
+use millstream_kernel::{Class, Data};
+use rustc_hash::FxHashSet;
+
+use crate::engine::Engine;
+use crate::error::Error;
+
+/// A node that gave two results for equal inputs in equal contexts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("`{path}` gave two results for equal inputs, but `{node_type}` is annotated {class}")]
+#[diagnostic(
+    code(twice::lies),
+    help("annotate the node type as volatile or stateful, or let it read nothing but its inputs")
+)]
+pub struct Liar {
+    /// The node.
+    pub path: NodePath,
+    /// Its type.
+    pub node_type: String,
+    /// What the type says of itself.
+    pub class: String,
+}
+
+/// How many elements nodes are run on that need to know which they are.
+const ELEMENTS: usize = 4;
+
+/// Runs every node of a document twice, with the defaults of its inputs, and gives those whose
+/// annotation lies, in the order of the document.
+///
+/// # Errors
+/// Everything that is wrong with the document, or an evaluation that exceeds its limits.
+pub fn liars(engine: &Engine, document: &Document) -> Result<Vec<Liar>, Error> {
+    let (checked, problems) = check(document, engine.registry(), engine.limits());
+    let checked = checked.ok_or(Error::Document(problems))?;
+    let limits = engine.limits().clone();
+    let options = Options { limits, after: Some(Phase::Conversions), ..Options::default() };
+    let graph = compile_graph(&checked, engine.registry(), &options).map_err(Error::Document)?;
+    let (plan, asked) = everything(&graph, checked.fps).map_err(Error::Document)?;
+    let request = request(&plan, engine);
+    let run = || -> Result<Answer, EvalError> { Lazy.evaluate(&plan, &request) };
+    let answers = [run().map_err(Error::Eval)?, run().map_err(Error::Eval)?];
+    let differs = |position: usize| {
+        let [a, b] = [0, 1].map(|i| answers[i].outputs[position].value.as_ref());
+        match (a.map(|series| &series.data), b.map(|series| &series.data)) {
+            (Some(Data::One(a)), Some(Data::One(b))) => !a.same(b),
+            (Some(Data::Many(a)), Some(Data::Many(b))) => !a.same(b),
+            (None, None) => false,
+            _ => true,
+        }
+    };
+    let positions = (0..asked.len()).filter(|position| differs(*position));
+    let different: FxHashSet<NodeId> = positions.map(|position| asked[position].node).collect();
+    let mut liars = Vec::new();
+    for node in graph.ids().filter(|node| different.contains(node)) {
+        let Some(instance) = graph.instance_of(node) else { continue };
+        let follows = graph.inputs_of(node).iter().any(|link| different.contains(&link.node));
+        if !follows && instance.class <= Class::Contextual {
+            let path = graph.paths.get(graph.node(node).path);
+            let (node_type, class) = (instance.name().to_owned(), instance.class.to_string());
+            liars.push(Liar { path, node_type, class });
+        }
+    }
+    Ok(liars)
+}
+
+/// The plan that gives every output of every call, and which they are.
+fn everything(graph: &Graph, fps: f64) -> Result<(Plan, Vec<Source>), Diagnostics> {
+    let outputs = |node: NodeId| {
+        let n = graph.instance_of(node).map_or(0, |instance| instance.outputs.len());
+        (0..n as u32).map(move |output| Source { node, output })
+    };
+    let asked: Vec<Source> = graph.ids().flat_map(outputs).collect();
+    let mut probed = graph.clone();
+    let output = |(k, source): (usize, &Source)| GraphOutput {
+        name: k.to_string().into(),
+        ty: graph.type_of(*source).expect("a source has a type"),
+        source: *source,
+    };
+    probed.outputs = asked.iter().enumerate().map(output).collect();
+    Ok((schedule(probed, fps)?, asked))
+}
+
+/// A request that provides all that is needed: defaults, moment 0, a few elements.
+fn request(plan: &Plan, engine: &Engine) -> Request {
+    let mut request = Request::new().with_limits(engine.limits().clone());
+    for input in plan.inputs.as_slice() {
+        if input.default.is_none() {
+            request = request.set(&*input.name, input.ty.default_value());
+        }
+    }
+    for need in plan.required() {
+        if need.feature == Feature::Index {
+            request = request.count(ELEMENTS);
+        } else {
+            let value = need.feature.ty().default_value();
+            request = request.feature(need.feature.clone(), Given::One(value));
+        }
+    }
+    request
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use millstream_base::Limits;
+    use millstream_document::load;
+    use millstream_kernel::NodeDef;
+
+    use super::*;
+
+    const TEXT: &str = r#"{ "millstream": 1,
+      "inputs": { "x": { "type": "f32" } },
+      "outputs": { "y": { "type": "f32", "from": "last.value" } },
+      "nodes": {
+        "count": { "type": "my.counting", "in": { "x": { "input": "x" } } },
+        "index": { "type": "context.index" },
+        "after": { "type": "math.add", "in": { "a": { "from": "count.value" }, "b": { "from": "index.value" } } },
+        "last": { "type": "math.sqrt", "in": { "x": { "from": "after.value" } } }
+      } }"#;
+
+    fn counting(class: Class) -> NodeDef {
+        let calls = AtomicU32::new(0);
+        let count = move |x: f32| x + calls.fetch_add(1, Ordering::Relaxed) as f32;
+        NodeDef::from_closure("my.counting", "Counts its calls", &["x"], count).class(class)
+    }
+
+    fn liars_with(class: Class) -> Vec<String> {
+        let mut engine = Engine::new();
+        engine.register(counting(class));
+        let (document, problems) = load(TEXT.as_bytes(), &Limits::default());
+        let document = document.unwrap_or_else(|| panic!("the document loads: {problems}"));
+        let liars = liars(&engine, &document).expect("it runs");
+        liars.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_node_that_counts_its_calls_lies() {
+        let said =
+            "`count` gave two results for equal inputs, but `my.counting` is annotated static";
+        assert_eq!(liars_with(Class::Static), [said]);
+    }
+
+    #[test]
+    fn a_node_that_says_so_does_not_lie() {
+        assert_eq!(liars_with(Class::Volatile), [""; 0]);
+    }
+}
