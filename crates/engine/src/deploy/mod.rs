@@ -146,6 +146,13 @@ pub enum FreezeError {
         /// The input.
         name: String,
     },
+    /// What nodes keep between ticks is no result that can be stored.
+    #[error("`{node}` keeps state, which a deployed document cannot")]
+    #[diagnostic(code(deploy::state), help("deploy the part of the document without it"))]
+    KeepsState {
+        /// The node.
+        node: String,
+    },
     /// The value is of another type.
     #[error("`{name}` is {wanted}, but was given {found}")]
     #[diagnostic(code(deploy::wrong_type), help("convert the value first"))]
@@ -198,6 +205,11 @@ fn fix_inputs(graph: &mut Graph, freeze: &Freeze) -> Result<Vec<(String, Value)>
         name: name.clone(),
         known: graph.inputs().as_slice().iter().map(|i| &*i.name).collect::<Vec<_>>().join(", "),
     };
+    // What a node keeps comes in as an input with a point in its name.
+    let kept = graph.inputs().as_slice().iter().find_map(|input| input.name.rsplit_once('.'));
+    if let Some((node, _)) = kept {
+        return Err(FreezeError::KeepsState { node: node.to_owned() });
+    }
     for name in &freeze.keep {
         known(name).ok_or_else(|| unknown(name))?;
     }

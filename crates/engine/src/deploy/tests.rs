@@ -99,6 +99,10 @@ fn what_cannot_be_fixed_is_said() {
     let wrong = vec![("n".into(), Value::from("five"))];
     let freeze = Freeze { values: wrong, ..Freeze::default() };
     assert!(say(GREETING, &freeze).contains("`n` is i32"));
+    let counting = r#"{ "millstream": 1, "outputs": { "y": { "type": "i32", "from": "c.value" } },
+        "nodes": { "c": { "type": "state.counter", "in": {} } } }"#;
+    let said = say(counting, &Freeze::default());
+    assert!(said.contains("`c` keeps state"), "{said}");
 }
 
 #[test]

@@ -295,7 +295,7 @@ fn settings(def: &NodeDef, number: u32, registry: &Registry) -> Option<Settings>
     let mut given: Vec<(&str, Json)> = Vec::new();
     let is_own_feature = def.settings.iter().any(|setting| setting.name == "name");
     for (i, setting) in def.settings.iter().enumerate() {
-        let pick = (number >> (3 * i)) as usize % 97;
+        let pick = number.checked_shr(3 * i as u32).unwrap_or(0) as usize % 97;
         let json = match &setting.kind {
             SettingKind::Choice(choices) => choices[pick % choices.len()].0.into(),
             SettingKind::Text if setting.name == "text" => FORMULAS[pick % FORMULAS.len()].into(),
