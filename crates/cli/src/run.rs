@@ -36,7 +36,7 @@ Examples:
   millstream run examples/echo.mill.json --frame 1..48 --format json
 
 Values are JSON: 1.5, [1, 2, 3], true. Text needs no quotes. @FILE takes the column that is called
-like the input, or the only one, of a csv, json, npy, parquet, arrow, obj, ply or glTF file;
+like the input, or the only one, of a csv, json, jsonl, npy, parquet, arrow, obj, ply or glTF file;
 @FILE:COLUMN takes another. Columns x, y and z of a table, or p.x, p.y and p.z, make a vec3. With
 --save, tables may be larger than memory.";
 
@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
-    /// Write the outputs as columns of a csv, json, npy, parquet, arrow, obj or ply file
+    /// Write the outputs as columns of a csv, json, jsonl, npy, parquet, arrow, obj or ply file
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// With --save: rows that are read, evaluated and written at once, where the graph allows it

@@ -110,7 +110,7 @@ impl TableReader {
             Format::Parquet | Format::Arrow => {
                 return Err(IoError::NotBuilt { file: name, format });
             }
-            Format::Json | Format::Obj | Format::Ply | Format::Gltf => whole()?,
+            Format::Json | Format::JsonLines | Format::Obj | Format::Ply | Format::Gltf => whole()?,
         };
         let columns = blocks.columns();
         Ok(Self { blocks, columns })

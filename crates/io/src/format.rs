@@ -12,6 +12,8 @@ pub enum Format {
     Csv,
     /// An array of objects, an array of values, or an object of arrays.
     Json,
+    /// An object or value on each line.
+    JsonLines,
     /// One array of numbers.
     Npy,
     /// Vertices of a Wavefront mesh.
@@ -28,9 +30,10 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Csv,
         Self::Json,
+        Self::JsonLines,
         Self::Npy,
         Self::Obj,
         Self::Ply,
@@ -44,6 +47,7 @@ impl Format {
         match self {
             Self::Csv => "csv",
             Self::Json => "json",
+            Self::JsonLines => "jsonl",
             Self::Npy => "npy",
             Self::Obj => "obj",
             Self::Ply => "ply",
@@ -62,6 +66,7 @@ impl Format {
             Self::Json => {
                 "a table is written [{\"x\": 1}, {\"x\": 2}], {\"x\": [1, 2]} or, for one column, [1, 2]"
             }
+            Self::JsonLines => "every line is a row, written {\"x\": 1} or, for one column, 1",
             Self::Npy => "write the file with numpy.save(file, array)",
             Self::Obj => {
                 "the lines are `v x y z`, `vn x y z`, `vt u v` and `f 1/1/1 2/2/2 3/3/3`, indices from 1"
@@ -79,6 +84,7 @@ impl Format {
     const fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::Csv | Self::Json | Self::Npy | Self::Obj | Self::Ply => &[],
+            Self::JsonLines => &["ndjson"],
             Self::Parquet => &["pq"],
             Self::Arrow => &["arrows", "feather", "ipc"],
             Self::Gltf => &["glb"],
@@ -89,7 +95,7 @@ impl Format {
     pub const fn is_read_in_blocks(self) -> bool {
         match self {
             Self::Csv | Self::Npy | Self::Parquet | Self::Arrow => true,
-            Self::Json | Self::Obj | Self::Ply | Self::Gltf => false,
+            Self::Json | Self::JsonLines | Self::Obj | Self::Ply | Self::Gltf => false,
         }
     }
 
@@ -103,7 +109,13 @@ impl Format {
     pub const fn is_built(self) -> bool {
         match self {
             Self::Parquet | Self::Arrow => cfg!(feature = "arrow"),
-            Self::Csv | Self::Json | Self::Npy | Self::Obj | Self::Ply | Self::Gltf => true,
+            Self::Csv
+            | Self::Json
+            | Self::JsonLines
+            | Self::Npy
+            | Self::Obj
+            | Self::Ply
+            | Self::Gltf => true,
         }
     }
 

@@ -23,6 +23,7 @@ use crate::options::Wanted;
 use crate::plan::{Fields, Naming, Target};
 use crate::table::Table;
 
+pub(crate) mod lines;
 mod walk;
 
 use walk::{Shape, Walk, shape_of};
@@ -168,9 +169,19 @@ fn value_of(ty: Type, json: &Json, spot: &dyn Fn() -> Spot) -> Result<Value, IoE
     })
 }
 
+/// Where the rows stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// In one array.
+    Array,
+    /// On a line each.
+    Lines,
+}
+
 /// Writes JSON.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct JsonEncoder {
+    layout: Layout,
     /// The keys as JSON, with their colons; none for an array of values.
     keys: Vec<String>,
     has_rows: bool,
@@ -186,7 +197,11 @@ impl Encoder for JsonEncoder {
         for column in columns {
             if innermost(column.ty).kind() == Kind::Opaque {
                 let hint = "only types with a text form can be written";
-                return Err(cannot_write(file, Format::Json, column, hint));
+                let format = match self.layout {
+                    Layout::Array => Format::Json,
+                    Layout::Lines => Format::JsonLines,
+                };
+                return Err(cannot_write(file, format, column, hint));
             }
         }
         let is_only = matches!(columns, [column] if column.name == ONLY);
@@ -194,7 +209,8 @@ impl Encoder for JsonEncoder {
             let key = |column: &ColumnSpec| format!("{}: ", Json::from(column.name.as_str()));
             self.keys = columns.iter().map(key).collect();
         }
-        out.write_all(b"[").map_err(|source| IoError::Write { file: file.to_owned(), source })
+        let start: &[u8] = if self.layout == Layout::Array { b"[" } else { b"" };
+        out.write_all(start).map_err(|source| IoError::Write { file: file.to_owned(), source })
     }
 
     fn rows(&mut self, file: &str, block: &[Column], out: &mut dyn Write) -> Result<(), IoError> {
@@ -203,14 +219,28 @@ impl Encoder for JsonEncoder {
     }
 
     fn end(&mut self, out: &mut dyn Write) -> std::io::Result<()> {
-        out.write_all(if self.has_rows { b"\n]\n" } else { b"]\n" })
+        out.write_all(match (self.layout, self.has_rows) {
+            (Layout::Array, true) => b"\n]\n",
+            (Layout::Array, false) => b"]\n",
+            (Layout::Lines, true) => b"\n",
+            (Layout::Lines, false) => b"",
+        })
     }
 }
 
 impl JsonEncoder {
+    pub(crate) fn new(layout: Layout) -> Self {
+        Self { layout, keys: Vec::new(), has_rows: false }
+    }
+
     fn write_rows(&mut self, block: &[Column], out: &mut dyn Write) -> std::io::Result<()> {
         for row in 0..block.first().map_or(0, Column::len) {
-            out.write_all(if self.has_rows { b",\n  " } else { b"\n  " })?;
+            out.write_all(match (self.layout, self.has_rows) {
+                (Layout::Array, true) => b",\n  ",
+                (Layout::Array, false) => b"\n  ",
+                (Layout::Lines, true) => b"\n",
+                (Layout::Lines, false) => b"",
+            })?;
             self.has_rows = true;
             if self.keys.is_empty() {
                 write!(out, "{}", block[0].get(row))?;

@@ -1,4 +1,4 @@
-//! Columns from files and into files: csv, json, npy, obj, ply, gltf and, with the feature `arrow`,
+//! Columns from files and into files: csv, json, jsonl, npy, obj, ply, gltf and, with the feature `arrow`,
 //! parquet and arrow.
 //!
 //! A [`Table`] is named columns of one length. [`read`] makes one from a file; types that the

@@ -122,6 +122,7 @@ pub(crate) fn dispatch(
     match format {
         Format::Csv => csv::read(file, bytes, wanted, budget),
         Format::Json => json::read(file, bytes, wanted, budget),
+        Format::JsonLines => json::lines::read(file, bytes, wanted, budget),
         Format::Npy => npy::read(file, bytes, wanted, budget),
         Format::Obj => obj::read(file, bytes, wanted, budget),
         Format::Ply => ply::read(file, bytes, wanted, budget),

@@ -239,7 +239,8 @@ fn encoder_of(
 ) -> Result<Box<dyn Encoder>, IoError> {
     Ok(match format {
         Format::Csv => Box::new(csv::CsvEncoder),
-        Format::Json => Box::<json::JsonEncoder>::default(),
+        Format::Json => Box::new(json::JsonEncoder::new(json::Layout::Array)),
+        Format::JsonLines => Box::new(json::JsonEncoder::new(json::Layout::Lines)),
         Format::Npy => Box::<npy::NpyEncoder>::default(),
         Format::Obj => Box::<obj::ObjEncoder>::default(),
         Format::Ply => Box::new(ply::PlyEncoder::new(options.ply)),

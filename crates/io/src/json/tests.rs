@@ -97,3 +97,25 @@ fn brackets_without_end_do_not_exhaust_the_stack() {
     assert!(matches!(read_text(&"[".repeat(100_000), &any), Err(IoError::Syntax { .. })));
     assert!(matches!(read_text(&"{\"a\":".repeat(100_000), &any), Err(IoError::Syntax { .. })));
 }
+
+#[test]
+fn lines_are_rows_with_their_numbers_in_messages() {
+    let read = |text: &str| {
+        read_bytes("t.jsonl", text.as_bytes(), Format::JsonLines, &ReadOptions::default())
+    };
+    let columns = |text: &str| -> Vec<String> {
+        let table = read(text).expect("reads");
+        table.iter().map(|(name, column)| format!("{name} {column:?}")).collect()
+    };
+    let rows = "{\"a\": 1, \"b\": \"x\"}\r\n\n{\"b\": \"y\", \"a\": 2.5}";
+    assert_eq!(columns(rows), [r#"a f64["1.0", "2.5"]"#, r#"b string["\"x\"", "\"y\""]"#]);
+    assert_eq!(columns("1\n2\n"), [r#"value i32["1", "2"]"#]);
+    assert_eq!(columns("\n\n"), Vec::<String>::new());
+    let message = |text: &str| read(text).expect_err("is refused").to_string();
+    let cut = message("{\"a\": 1}\n\n{\"a\": [1,\n2]}");
+    assert!(cut.contains("`t.jsonl` line 3") && cut.contains("EOF"), "{cut}");
+    let two = message("1\n2, 3\n");
+    assert!(two.contains("`t.jsonl` line 2") && two.contains("column 2"), "{two}");
+    let kinds = message("{\"a\": 1}\n{\"a\": \"x\"}");
+    assert!(kinds.contains("`t.jsonl` row 2 column `a`"), "{kinds}");
+}

@@ -125,7 +125,7 @@ fn streams_take_the_formats_without_a_count_at_the_start() {
 #[test]
 fn lists_are_for_json_parquet_and_arrow_only() {
     let lists = Type::I32.list().expect("one level");
-    let has_lists = [Format::Json, Format::Parquet, Format::Arrow];
+    let has_lists = [Format::Json, Format::JsonLines, Format::Parquet, Format::Arrow];
     for format in Format::ALL.into_iter().filter(|format| format.is_built()) {
         let columns = vec![ColumnSpec::new("position", lists)];
         let writer = TableWriter::in_memory(format, WriteOptions::default(), columns);

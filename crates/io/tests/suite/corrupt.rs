@@ -50,9 +50,10 @@ fn samples() -> Vec<(Format, Vec<u8>)> {
         }
     }
     samples.push((Format::Gltf, gltf()));
-    let by_hand: [(Format, &[u8]); 5] = [
+    let by_hand: [(Format, &[u8]); 6] = [
         (Format::Csv, b"a,\"b\",p.x,p.y\n1,\"x\"\"y\",1e5,2\n2,,nan,-0\n"),
         (Format::Json, b"[{\"a\": [1, 2], \"b\": \"\\u00e9\"}, {\"a\": [3], \"b\": null}]"),
+        (Format::JsonLines, b"{\"a\": [1, 2], \"b\": \"\\u00e9\"}\n{\"a\": [3], \"b\": null}\n"),
         (Format::Json, b"{\"a\": [1, 2.5, \"nan\"], \"b\": [[[1]], [], [[2, 3]]]}"),
         (Format::Obj, b"v 1 2 3\nv 4 5 6 1 0 0\nvn 0 0 1\nvt 0 1\nf 1/1/1 2//1 -1/1\nl 1 2\n"),
         (

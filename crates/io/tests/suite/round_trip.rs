@@ -68,6 +68,11 @@ proptest! {
     }
 
     #[test]
+    fn json_lines_read_back(table in table(Format::JsonLines)) {
+        check(&table, Format::JsonLines, PlyEncoding::Binary)?;
+    }
+
+    #[test]
     fn npy_reads_back(table in table(Format::Npy)) {
         check(&table, Format::Npy, PlyEncoding::Binary)?;
     }

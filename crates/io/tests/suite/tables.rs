@@ -85,7 +85,7 @@ pub(crate) fn types_of(format: Format) -> Vec<Type> {
     let built_in = Type::BUILT_IN.into_iter();
     match format {
         Format::Csv => built_in.collect(),
-        Format::Json | Format::Parquet | Format::Arrow => {
+        Format::Json | Format::JsonLines | Format::Parquet | Format::Arrow => {
             built_in.flat_map(|ty| [Some(ty), ty.list()]).flatten().collect()
         }
         Format::Npy => built_in.filter(|ty| *ty != Type::STRING).collect(),
@@ -102,6 +102,7 @@ fn name_of(format: Format, i: usize) -> String {
         Format::Obj => ["position", "normal"][i].into(),
         Format::Csv
         | Format::Json
+        | Format::JsonLines
         | Format::Ply
         | Format::Parquet
         | Format::Arrow
@@ -116,6 +117,7 @@ pub(crate) fn table(format: Format) -> impl Strategy<Value = Table> {
         Format::Obj => 1..3,
         Format::Csv
         | Format::Json
+        | Format::JsonLines
         | Format::Ply
         | Format::Parquet
         | Format::Arrow

@@ -1,0 +1,47 @@
+//! JSON Lines: an object or value on each line, read as the array that they make up.
+//!
+//! Each line is checked to be one value before they are joined, so that what goes on over lines is
+//! refused where it starts. Empty lines count for nothing.
+
+use serde::de::IgnoredAny;
+
+use crate::builder::Budget;
+use crate::error::{IoError, Spot};
+use crate::format::Format;
+use crate::options::Wanted;
+use crate::table::Table;
+
+/// Reads the wanted columns.
+pub(crate) fn read(
+    file: &str,
+    bytes: &[u8],
+    wanted: Wanted<'_>,
+    budget: Budget,
+) -> Result<Table, IoError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes).map_err(|error| IoError::Encoding {
+        spot: Spot::line_of_byte(file, bytes, error.valid_up_to()),
+    })?;
+    // With a comma for each line break the rows stay on their lines, for messages.
+    let mut array = String::with_capacity(text.len() + text.len() / 16 + 2);
+    let mut before = '[';
+    for (number, line) in (1..).zip(text.lines()) {
+        if number > 1 {
+            array.push('\n');
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        serde_json::from_str::<IgnoredAny>(line).map_err(|error| {
+            let text = error.to_string();
+            let reason = text.split_once(" at line ").map_or(&*text, |(reason, _)| reason);
+            let reason = format!("{reason} at column {}", error.column());
+            IoError::Syntax { spot: Spot::line(file, number), format: Format::JsonLines, reason }
+        })?;
+        array.push(before);
+        array.push_str(line);
+        before = ',';
+    }
+    array.push_str(if before == '[' { "[]" } else { "]" });
+    super::read(file, array.as_bytes(), wanted, budget)
+}
