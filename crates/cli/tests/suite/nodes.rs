@@ -45,19 +45,11 @@ fn a_node_type_has_a_manual_entry() {
     expect_seen(
         &["nodes", "qqqqqqqq"],
         expect![[r#"
-<<<<<<< HEAD
             exit code 2
             stderr:
             error: there is no node type or family called `qqqqqqqq`
               help: families: blender, boolean, color, compare, context, control, convert, curve, integer, list, mat4, math, mix, noise, quat, random, reduce, scan, state, string, table, time, vector
         "#]],
-=======
-        exit code 2
-        stderr:
-        error: there is no node type or family called `qqqqqqqq`
-          help: families: blender, boolean, color, compare, context, control, convert, curve, integer, list, mat4, math, mix, noise, quat, random, reduce, scan, string, table, time, vector
-    "#]],
->>>>>>> 065d9be (JSON Lines are read and written)
     );
 }
 
