@@ -37,6 +37,17 @@ pub(crate) enum Outputs {
     Several(Box<[Option<Data>]>),
 }
 
+impl Outputs {
+    /// What a step gave, one entry for each of its outputs.
+    pub(crate) fn new(all: Vec<Option<Data>>) -> Self {
+        match <[Option<Data>; 1]>::try_from(all) {
+            Ok([Some(data)]) => Self::One(data),
+            Ok([None]) => Self::None,
+            Err(several) => Self::Several(several.into()),
+        }
+    }
+}
+
 /// Which context a slot is for and how far it is computed: what is looked at most.
 #[derive(Clone, Copy, Debug)]
 struct Head {

@@ -107,8 +107,7 @@ impl Session {
             let callback = &mut observer.callback;
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| callback(answer))) {
                 observer.told = None;
-                let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-                let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+                let text = millstream_base::panic_text(&*panic);
                 pushed.panicked.push((observer.id, text.unwrap_or_default()));
             }
         }

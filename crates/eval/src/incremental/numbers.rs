@@ -1,8 +1,7 @@
 //! Evaluating plans of single numbers in live graphs.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use millstream_base::id::SideTable;
 use millstream_ir::answer::{
@@ -12,6 +11,7 @@ use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_kernel::Data;
 
+use crate::chunked::ended;
 use crate::live::{LiveProgram, NodeNumber};
 
 /// A live graph that answers requests.
@@ -44,11 +44,8 @@ impl Numbers {
         request: &Request,
         bound: &Bound,
     ) -> Result<Answer, EvalError> {
-        if request.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            return Err(EvalError::Cancelled);
-        }
-        if request.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            return Err(EvalError::Deadline);
+        if let Some(error) = ended(request) {
+            return Err(error);
         }
         let features = bound.features.iter().map(|data| data.as_ref().map(|data| &data.data));
         self.live.set_all(bound.inputs.iter().map(|data| &data.data), features);

@@ -332,11 +332,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn show(&mut self, slot: SlotId, outputs: Box<[Option<Data>]>) {
-        *self.store.outputs_mut(slot) = match <[Option<Data>; 1]>::try_from(outputs.into_vec()) {
-            Ok([Some(data)]) => Outputs::One(data),
-            Ok([None]) => Outputs::None,
-            Err(several) => Outputs::Several(several.into()),
-        };
+        *self.store.outputs_mut(slot) = Outputs::new(outputs.into_vec());
     }
 
     fn log_recalled(&mut self, step: StepId) {

@@ -38,7 +38,7 @@ use millstream_kernel::Data;
 use rustc_hash::FxHashMap;
 
 use crate::buffers::Buffers;
-use crate::chunked::{Regions, Workspace};
+use crate::chunked::{Regions, Workspace, ended};
 use crate::frame::{FrameId, Frames};
 use crate::incremental::memo::Memo;
 use crate::list::Blocks;
@@ -347,14 +347,7 @@ impl Evaluation<'_> {
     }
 
     fn check_clock(&self) -> Result<(), EvalError> {
-        let cancelled = self.request.cancel.as_ref();
-        if cancelled.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed)) {
-            return Err(EvalError::Cancelled);
-        }
-        if self.request.deadline.is_some_and(|deadline| std::time::Instant::now() > deadline) {
-            return Err(EvalError::Deadline);
-        }
-        Ok(())
+        ended(self.request).map_or(Ok(()), Err)
     }
 
     fn instance_id(&self, step: StepId) -> InstanceId {

@@ -460,11 +460,7 @@ impl<'a> Evaluation<'a> {
             }
         }
         self.store.set_state(slot, state);
-        *self.store.outputs_mut(slot) = match <[Option<Data>; 1]>::try_from(outputs) {
-            Ok([Some(data)]) => Outputs::One(data),
-            Ok([None]) => Outputs::None,
-            Err(several) => Outputs::Several(several.into()),
-        };
+        *self.store.outputs_mut(slot) = Outputs::new(outputs);
         self.keep(top);
         Ok(())
     }
@@ -520,8 +516,7 @@ pub(crate) fn call<'c>(
 ) -> Result<(), Failure> {
     let mut call = Call::new(mask, extent, limits, arguments, outputs);
     catch_unwind(AssertUnwindSafe(|| function.call(&mut call))).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        let text = millstream_base::panic_text(&*panic);
         let what = text.map_or(String::new(), |text| format!(": {text}"));
         Err(Failure::whole(format!("the node type panicked{what}")))
     })

@@ -28,12 +28,7 @@ impl Selector for i32 {
 impl LiveGraph {
     /// A node that is set from outside.
     pub fn source<T: LaneValue>(&mut self, value: T) -> Handle<T> {
-        let mut flags = Flags::new(0, T::LANE);
-        flags.clear(Flags::NEW);
-        flags.set(Flags::SPECIAL);
-        let value = super::node::canonical(flags, value.to_bits());
-        let inputs = [NONE, 0, 0];
-        Handle::new(self.push(Node { value, inputs, users: [NONE; 2], code: 0, flags }))
+        Handle::of(self.source_of(T::LANE, value.to_bits()))
     }
 
     /// A node of one operation on one operand, as [`Op`] says.
@@ -95,11 +90,7 @@ impl LiveGraph {
 
     fn operation<R: LaneValue>(&mut self, op: Op, of: Lane, operands: &[u32]) -> Handle<R> {
         assert_eq!(op.arity(), operands.len(), "`{}` has its number of operands", op.name());
-        let mut inputs = [0; 3];
-        inputs[..operands.len()].copy_from_slice(operands);
-        let code = self.code(op, of, R::LANE);
-        let flags = Flags::new(operands.len(), R::LANE);
-        Handle::new(self.linked(Node { value: 0, inputs, users: [NONE; 2], code, flags }))
+        Handle::of(self.operation_of(op, of, R::LANE, operands.iter().copied()))
     }
 
     /// A node that folds many operands with an operation of two, from the first to the last: three
@@ -137,10 +128,8 @@ impl LiveGraph {
         arms: &[Handle<T>],
     ) -> Handle<T> {
         assert!(!arms.is_empty(), "a switch has arms");
-        let picks = Arms::One(arms.len(), S::arm);
-        let mut inputs = vec![0];
-        inputs.extend(arms.iter().map(|arm| arm.node));
-        Handle::new(self.choice(selector.node, picks, inputs, 1, ChoiceKind::Given, T::LANE))
+        let arms = arms.iter().map(|arm| arm.node);
+        Handle::of(self.choice_of(selector.node, S::arm, arms, T::LANE))
     }
 
     /// A node that asks for some of its inputs only: `wanted` says which, one bit each, by the first

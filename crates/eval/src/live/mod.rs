@@ -129,6 +129,10 @@ impl<T> Handle<T> {
         Self { node, of: PhantomData }
     }
 
+    fn of(node: NodeNumber) -> Self {
+        Self::new(node.0)
+    }
+
     /// The number of the node.
     pub fn number(self) -> usize {
         self.node as usize

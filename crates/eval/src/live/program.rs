@@ -14,7 +14,7 @@ use millstream_kernel::form::LaneValue;
 use millstream_kernel::{Class, Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 
-use super::{Handle, LiveGraph, NodeNumber};
+use super::{Handle, LiveGraph, NodeNumber, Selector};
 use crate::lazy::operation_of;
 
 /// A plan as a live graph, with handles for its inputs, features and outputs.
@@ -134,15 +134,16 @@ impl LiveProgram {
         match &instance.kernel {
             Kernel::Form(form) => Ok(match operation_of(instance) {
                 Some((op, of, to, operands)) => {
-                    let operands: Vec<NodeNumber> =
-                        operands.iter().map(|i| inputs[*i as usize]).collect();
-                    self.graph.operation_of(op, of, to, &operands)
+                    let operands = operands.iter().map(|i| inputs[*i as usize].0);
+                    self.graph.operation_of(op, of, to, operands)
                 }
                 None => self.graph.form(form, &inputs, to),
             }),
             Kernel::Choose => {
                 let by_number = instance.inputs[0].ty == Type::I32;
-                Ok(self.graph.choice_of(inputs[0], by_number, &inputs[1..], to))
+                let pick = if by_number { <i32 as Selector>::arm } else { <bool as Selector>::arm };
+                let arms = inputs[1..].iter().map(|arm| arm.0);
+                Ok(self.graph.choice_of(inputs[0].0, pick, arms, to))
             }
             Kernel::Read { feature, level: 0, aspect: Aspect::Value } => {
                 let (feature, aspect) = (feature.clone(), Aspect::Value);
@@ -185,7 +186,7 @@ impl LiveProgram {
 
     fn handle<T: LaneValue>(&self, name: &Name) -> Option<Handle<T>> {
         let (node, lane) = self.names.get(name)?;
-        (*lane == T::LANE).then(|| Handle::new(node.index() as u32))
+        (*lane == T::LANE).then(|| Handle::of(*node))
     }
 
     /// The node of a step.

@@ -122,8 +122,7 @@ impl LiveGraph {
             if let Err(panic) = std::panic::catch_unwind(callback)
                 && failed.is_ok()
             {
-                let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-                let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+                let text = millstream_base::panic_text(&*panic);
                 let message = text.map_or(String::new(), |text| format!(": {text}"));
                 failed = Err(CallbackPanic { node: subscription.node as usize, message });
             }

@@ -6,13 +6,12 @@ use millstream_base::Lane;
 use millstream_kernel::form::{Form, Op};
 
 use super::LiveGraph;
-use super::build::Selector;
 use super::node::{Flags, NONE, Node, canonical};
 use super::special::{Arms, ChoiceKind, Special, Whole};
 
 /// The number of a node of a live graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NodeNumber(u32);
+pub(crate) struct NodeNumber(pub(super) u32);
 
 impl NodeNumber {
     pub(crate) fn index(self) -> usize {
@@ -34,14 +33,14 @@ impl LiveGraph {
         op: Op,
         of: Lane,
         to: Lane,
-        operands: &[NodeNumber],
+        operands: impl ExactSizeIterator<Item = u32>,
     ) -> NodeNumber {
         let mut inputs = [0; 3];
-        for (input, operand) in inputs.iter_mut().zip(operands) {
-            *input = operand.0;
-        }
         let code = self.code(op, of, to);
         let flags = Flags::new(operands.len(), to);
+        for (input, operand) in inputs.iter_mut().zip(operands) {
+            *input = operand;
+        }
         NodeNumber(self.linked(Node { value: 0, inputs, users: [NONE; 2], code, flags }))
     }
 
@@ -57,19 +56,18 @@ impl LiveGraph {
         NodeNumber(self.special(Special::Form(form), lane))
     }
 
-    /// A node that gives an arm on; the selector is an `i32` if `by_number`, else a `bool`.
+    /// A node that gives an arm on: which, `pick` says by the selector and the number of arms.
     pub(crate) fn choice_of(
         &mut self,
-        selector: NodeNumber,
-        by_number: bool,
-        arms: &[NodeNumber],
+        selector: u32,
+        pick: fn(u64, usize) -> usize,
+        arms: impl ExactSizeIterator<Item = u32>,
         lane: Lane,
     ) -> NodeNumber {
-        let pick = if by_number { <i32 as Selector>::arm } else { <bool as Selector>::arm };
-        let mut inputs = vec![0];
-        inputs.extend(arms.iter().map(|arm| arm.0));
-        let arms = Arms::One(arms.len(), pick);
-        NodeNumber(self.choice(selector.0, arms, inputs, 1, ChoiceKind::Given, lane))
+        let picks = Arms::One(arms.len(), pick);
+        // The guard goes in front.
+        let inputs = std::iter::once(0).chain(arms).collect();
+        NodeNumber(self.choice(selector, picks, inputs, 1, ChoiceKind::Given, lane))
     }
 
     pub(crate) fn set_number(&mut self, source: NodeNumber, bits: u64) {
