@@ -4,6 +4,7 @@
 pub mod class;
 pub mod closure;
 pub mod convert;
+pub mod explicit;
 pub mod form;
 pub mod function;
 pub mod instance;

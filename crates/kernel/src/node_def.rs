@@ -33,6 +33,8 @@ pub struct NodeDef {
     pub delayed: Option<&'static str>,
     /// What it keeps from one tick to the next.
     pub keeps: Option<Keeps>,
+    /// Whether it gives its first input as another type, so that messages name it where types differ.
+    pub converts: bool,
     /// Identities that hold for every bit pattern.
     pub laws: Vec<Law>,
     /// The manual entry.
@@ -113,6 +115,7 @@ impl NodeDef {
             settings: Vec::new(),
             delayed: None,
             keeps: None,
+            converts: false,
             laws: Vec::new(),
             manual: Manual { summary: summary.into(), ..Manual::default() },
             sockets: Sockets::Fixed(Signature::default()),
@@ -151,6 +154,12 @@ impl NodeDef {
     /// What is linked to this socket counts for later ticks only.
     pub fn delays(mut self, socket: &'static str) -> Self {
         self.delayed = Some(socket);
+        self
+    }
+
+    /// It gives its first input as another type.
+    pub fn converts(mut self) -> Self {
+        self.converts = true;
         self
     }
 

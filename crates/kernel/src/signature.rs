@@ -211,6 +211,21 @@ impl Signature {
         self.outputs.iter().position(|socket| socket.name == name)
     }
 
+    /// The types that a socket takes, in order of preference; `None` if it takes any.
+    pub fn taken_by(&self, socket: &Socket) -> Option<Vec<Type>> {
+        let among = |g: u8| match self.generics[usize::from(g)].among {
+            Among::These(types) => Some(types),
+            Among::Any => None,
+        };
+        match socket.ty {
+            SocketType::Exact(ty) => Some(vec![ty]),
+            SocketType::Generic(g) => among(g).map(<[Type]>::to_vec),
+            SocketType::ListOf(g) => {
+                among(g).map(|types| types.iter().filter_map(|ty| ty.list()).collect())
+            }
+        }
+    }
+
     /// The types of the generics: for each the first candidate to which all linked inputs of its
     /// sockets convert; where nothing is linked, what the literals suggest (numbers are `f32` where
     /// allowed); else `f32` or the first candidate.

@@ -26,6 +26,7 @@ const MODES: &[(&str, &str)] = &[
 
 fn from_scalar(name: &'static str, summary: &'static str, to: Type) -> NodeDef {
     NodeDef::new(name, summary)
+        .converts()
         .generic("T", SCALARS)
         .input("x", T, "what is converted")
         .or_number(0.0)

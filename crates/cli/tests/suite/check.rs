@@ -154,3 +154,29 @@ fn the_library_keeps_its_word() {
         assert_eq!(code(&["check", example, "--twice"]), Some(0), "{example}");
     }
 }
+
+#[test]
+fn types_that_differ_have_the_node_that_converts_named() {
+    let path = file(
+        "mean.mill.json",
+        r#"{
+  "millstream": 1,
+  "inputs": { "xs": { "type": "list<i32>", "default": [1, 2] }, "s": { "type": "string", "default": "7" } },
+  "outputs": { "mean": { "type": "f32", "from": "mean.value" }, "root": { "type": "f32", "from": "root.value" } },
+  "nodes": {
+    "mean": { "type": "list.mean", "in": { "list": { "input": "xs" } } },
+    "root": { "type": "math.sqrt", "in": { "x": { "input": "s" } } }
+  }
+}
+"#,
+    );
+    let text = seen(&["check", &path]).replace(&path, "mean.mill.json");
+    expect![[r#"
+        exit code 1
+        mean.mill.json:6:44: error[check::type_mismatch]: mean.list: input `xs` gives a list<i32>, but input `list` of `list.mean` takes a list<f32>
+          help: put a node between that converts: `list.convert`
+        mean.mill.json:7:44: error[check::type_mismatch]: root.x: input `s` gives a string, but input `x` of `math.sqrt` takes one of f32, f64, vec2, vec3, vec4
+          help: put a node between that converts: `string.to_number`
+        mean.mill.json: wrong, 2 errors
+    "#]].assert_eq(&text);
+}

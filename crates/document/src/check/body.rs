@@ -12,9 +12,10 @@ use super::groups::path;
 use super::instances::Instances;
 use super::links::{Given, Linker, Links, Recent, socket_path};
 use super::literals::Literals;
+use super::mismatch::mismatch;
 use super::order::sorted;
 use super::shapes::{NodeShape, Shapes};
-use super::types::{Typed, Typing, mismatch};
+use super::types::{Typed, Typing};
 use crate::at::Part;
 use crate::checked::{Body, BodyOutput, CheckedNode, Source};
 use crate::model::{Document, InputValue, OutputFrom};
@@ -183,7 +184,8 @@ fn checked_outputs(typing: &mut Typing<'_, '_>, given: &[Given<'_>]) -> Vec<Body
                 OutputFrom::Link(link) => format!("`{link}`"),
                 OutputFrom::Input(name) => format!("input `{name}`"),
             };
-            let error = mismatch(source_name, (from, to), at.whole());
+            let registry = typing.shapes.registry();
+            let error = mismatch(registry, source_name, from, &[to], at.whole());
             typing.problems.report(|| at.path(), output.spot.span(), &error);
         }
         outputs.push(BodyOutput {

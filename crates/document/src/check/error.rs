@@ -133,7 +133,7 @@ pub enum CheckError {
         n: usize,
     },
     /// A link between types that do not convert.
-    #[error("{source_name} gives {}, but {target} takes {}", from.with_article(), to.with_article())]
+    #[error("{source_name} gives {}, but {target} takes {takes}", from.with_article())]
     #[diagnostic(code(check::type_mismatch), help("{hint}"))]
     TypeMismatch {
         /// Where the value comes from.
@@ -142,8 +142,8 @@ pub enum CheckError {
         from: Type,
         /// Where it goes.
         target: String,
-        /// The type there.
-        to: Type,
+        /// The type or types there.
+        takes: String,
         /// The next step.
         hint: String,
     },

@@ -15,6 +15,7 @@ mod groups;
 mod instances;
 mod links;
 mod literals;
+mod mismatch;
 mod order;
 mod shapes;
 mod types;

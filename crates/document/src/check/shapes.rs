@@ -74,6 +74,10 @@ impl<'d> Shapes<'d> {
         }
     }
 
+    pub(super) fn registry(&self) -> &'d Registry {
+        self.registry
+    }
+
     pub(super) fn get(&self, shape: u32) -> &Shape {
         &self.shapes[shape as usize]
     }

@@ -231,8 +231,8 @@ fn types_that_do_not_fit_are_told_and_nothing_follows_from_them() {
                 `d.point` gives a vec3, but output `p` takes an f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
             error check::type_mismatch at "x": { "input": "s" }
                 root.x: input `s` gives a string, but input `x` of `math.sqrt` takes an f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
-            error types::no_common_type at "sum": { "type": "math.add", "in": { "a": { "input": "s" }, "b": { "from": "root.value" } } }
-                sum: the inputs `a` (string), `b` (f32) have no common type (they must all convert to one of bool, i32, i64, f32, f64, vec2, vec3, vec4)
+            error check::type_mismatch at "a": { "input": "s" }
+                sum.a: input `s` gives a string, but input `a` of `math.add` takes one of bool, i32, i64, f32, f64, vec2, vec3, vec4 (what converts to it: `bool`, `i32`, `i64`, `f32`, `f64`, `vec2`, `vec3`, `vec4`, `color`)
             error literal::type_mismatch at "x": "four"
                 lit.x: "four" is no f32 (an f32 is written as a number)
             error literal::type_mismatch at "a": 1.5

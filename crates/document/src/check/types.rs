@@ -14,11 +14,11 @@ use millstream_kernel::signature::{InputFact, Socket, SocketType};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::instances::{Instances, Pattern, TypeNumber, passing};
 use super::links::{Given, Links, socket_path};
 use super::literals::Literals;
+use super::mismatch::{describe, mismatch};
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
 use crate::at::Part;
 use crate::checked::{BodyId, CheckedKind, Muted, Source};
@@ -38,6 +38,9 @@ pub(super) enum Typed {
     /// Only the types of some outputs.
     Partly,
 }
+
+/// The types that a socket takes, and what messages call it.
+type Taken<'t> = (&'t [Type], String);
 
 /// The state of typing one body.
 pub(super) struct Typing<'d, 'c> {
@@ -87,7 +90,7 @@ impl<'d> Typing<'d, '_> {
                 && !convertible(from, to)
             {
                 let of = format!("input `{socket}` of `{}`", shapes.get(shape).def.name);
-                self.mismatch(node as u32, socket, 0, (from, to), of);
+                self.mismatch(node as u32, socket, 0, from, (&[to], of));
             }
         }
     }
@@ -255,7 +258,7 @@ impl<'d> Typing<'d, '_> {
         let generics = match shape.signature.resolve(&facts) {
             Ok(generics) => generics,
             Err(errors) => {
-                if unknown.is_empty() {
+                if unknown.is_empty() && !self.misfits(node, shape, &arities) {
                     for error in &errors {
                         self.problems.report(|| at.path(), def.spot.span(), error);
                     }
@@ -281,6 +284,30 @@ impl<'d> Typing<'d, '_> {
             }
             Typed::Unknown
         })
+    }
+
+    /// Reports the sources that convert to none of the types that a generic socket takes, whatever
+    /// else is linked; false if there are none.
+    fn misfits(&mut self, node: u32, shape: &Shape, arities: &[u16]) -> bool {
+        let mut slot = self.links.of_node(node).start;
+        let mut any = false;
+        for (socket, arity) in shape.signature.inputs.iter().zip(arities) {
+            let taken = shape.signature.taken_by(socket);
+            for k in 0..usize::from(*arity) {
+                let given = self.links.slots[slot];
+                let is_delayed = self.links.is_delayed(slot);
+                slot += 1;
+                if let (Some(from), Some(taken)) = (self.given_type(given), &taken)
+                    && !is_delayed
+                    && !taken.iter().any(|to| convertible(from, *to))
+                {
+                    any = true;
+                    let of = format!("input `{}` of `{}`", socket.name, shape.def.name);
+                    self.mismatch(node, &socket.name, k, from, (taken, of));
+                }
+            }
+        }
+        any
     }
 
     fn is_unknown(&self, given: Given<'_>) -> bool {
@@ -334,7 +361,7 @@ impl<'d> Typing<'d, '_> {
                 {
                     all_fit = false;
                     let of = format!("input `{}` of `{}`", socket.name, shape.def.name);
-                    self.mismatch(node, &socket.name, k as usize, (from, to), of);
+                    self.mismatch(node, &socket.name, k as usize, from, (&[to], of));
                 }
             }
         }
@@ -359,7 +386,7 @@ impl<'d> Typing<'d, '_> {
                         && !convertible(from, input.ty)
                     {
                         let of = format!("input `{}` of the group", input.name);
-                        self.mismatch(node, &input.name, 0, (from, input.ty), of);
+                        self.mismatch(node, &input.name, 0, from, (&[input.ty], of));
                     }
                     match given {
                         Given::Input(input) => Some(Source::Input(input)),
@@ -402,7 +429,7 @@ impl<'d> Typing<'d, '_> {
         }
     }
 
-    fn mismatch(&mut self, node: u32, socket: &str, k: usize, types: (Type, Type), of: String) {
+    fn mismatch(&mut self, node: u32, socket: &str, k: usize, from: Type, (to, of): Taken<'_>) {
         let (name, def) = self.named_node(node);
         let at = self.body.at().part(Part::Node(name));
         let Some(input) = def.inputs.get(socket) else { return };
@@ -410,7 +437,8 @@ impl<'d> Typing<'d, '_> {
             InputValue::Several(sources) => sources.get(k).unwrap_or(input),
             InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input,
         };
-        let error = mismatch(describe(&source.value), types, of);
+        let registry = self.shapes.registry();
+        let error = mismatch(registry, describe(&source.value), from, to, of);
         self.problems.report(|| socket_path(at, socket), source.spot.span(), &error);
     }
 
@@ -439,32 +467,6 @@ impl<'d> Typing<'d, '_> {
         let made = Arc::new(passing(inputs?, names.zip(types?)));
         self.muted_groups.insert(group, Arc::clone(&made));
         Some(made)
-    }
-}
-
-/// A link between types that do not convert.
-pub(super) fn mismatch(
-    source_name: String,
-    (from, to): (Type, Type),
-    target: String,
-) -> CheckError {
-    let convert: Vec<String> = Type::BUILT_IN
-        .into_iter()
-        .filter(|other| convertible(*other, to))
-        .map(|other| format!("`{other}`"))
-        .collect();
-    let hint = match convert.len() {
-        0 | 1 => format!("link something that gives {}", to.with_article()),
-        _ => format!("what converts to it: {}", convert.join(", ")),
-    };
-    CheckError::TypeMismatch { source_name, from, target, to, hint }
-}
-
-fn describe(value: &InputValue) -> String {
-    match value {
-        InputValue::Link(link) => format!("`{link}`"),
-        InputValue::Input(name) => format!("input `{name}`"),
-        InputValue::Literal(_) | InputValue::Several(_) => "the literal".into(),
     }
 }
 

@@ -236,3 +236,43 @@ impl Writer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use millstream_base::Type;
+
+    use super::*;
+
+    /// A compact form with this body.
+    fn sealed(body: &[u8]) -> Vec<u8> {
+        let mut all = MAGIC.to_vec();
+        all.extend_from_slice(&VERSION.to_le_bytes());
+        all.extend_from_slice(&checksum(body).to_le_bytes());
+        all.extend_from_slice(body);
+        all
+    }
+
+    #[test]
+    fn few_bytes_cannot_ask_for_many_sources() {
+        let mut out = Writer::default();
+        out.text("many");
+        out.0.extend_from_slice(&24_f64.to_le_bytes());
+        out.0.extend_from_slice(&0_i64.to_le_bytes());
+        out.number(0);
+        out.number(1000);
+        for _ in 0..1000 {
+            out.text("list.of");
+            for number in [1, 0, 1] {
+                out.number(number);
+            }
+            out.text(Type::F32.name());
+            for number in [1, 65_535] {
+                out.number(number);
+            }
+        }
+        let registry = millstream_nodes::registry();
+        let error = read(&sealed(&out.0), &registry).err().expect("it is refused");
+        let told = "`list.of` has more sources than there are links";
+        assert!(error.to_string().ends_with(told), "{error}");
+    }
+}

@@ -31,6 +31,7 @@ fn combine() -> NodeDef {
 
 fn separate() -> NodeDef {
     let def = NodeDef::new("color.separate", "The channels of a color")
+        .converts()
         .details("Linear light with BT.709 primaries; alpha is not multiplied in.")
         .input("color", Type::COLOR, "")
         .or(Default::Zero);
@@ -42,6 +43,7 @@ fn separate() -> NodeDef {
 
 fn luminance() -> NodeDef {
     NodeDef::new("color.luminance", "How bright a color is")
+        .converts()
         .details("Of linear light with BT.709 primaries; alpha is ignored.")
         .source("the luminance row of the BT.709 RGB-to-XYZ matrix: 0.2126, 0.7152, 0.0722")
         .input("color", Type::COLOR, "")

@@ -27,6 +27,7 @@ fn convert() -> NodeDef {
         ("f64", "the nearest number"),
     ]);
     NodeDef::new("list.convert", "A list with its numbers in another type")
+        .converts()
         .details(
             "Single numbers convert by themselves where a link needs it, lists of them do not. From \
              `i64` to `i32` the upper bits are dropped.",

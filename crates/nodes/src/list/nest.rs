@@ -16,6 +16,7 @@ pub(super) fn register(registry: &mut Registry) {
 
 fn flatten() -> NodeDef {
     on_lists("list.flatten", "The items of lists in a list, one behind the other")
+        .converts()
         .details("One level of nesting goes; the items may be lists again.")
         .input("lists", LIST, "a list of lists")
         .output("value", ITEM, "all their items in order")

@@ -31,6 +31,7 @@ fn lengths(call: &mut Call<'_>) -> Result<(), Failure> {
 
 fn get() -> NodeDef {
     Outside::setting(on_lists("list.get", "One item of a list"))
+        .converts()
         .details("Fails at any index of an empty list, whatever the setting.")
         .input("list", LIST, "")
         .input("index", Type::I32, "which item, from 0")

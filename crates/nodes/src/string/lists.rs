@@ -23,6 +23,7 @@ fn split() -> NodeDef {
         "The parts of a text between separators",
         &[("text", ""), ("separator", "what stands between parts")],
     )
+    .converts()
     .details(
         "Separators that touch, or stand at an end, have empty parts beside them; so an empty text has \
          one part, which is empty. An empty separator gives the characters.",
@@ -56,6 +57,7 @@ fn parts(call: &mut Call<'_>) -> Result<(), Failure> {
 
 fn join() -> NodeDef {
     NodeDef::new("string.join", "Texts of a list one behind the other")
+        .converts()
         .input("list", texts(), "the parts in order")
         .input("separator", Type::STRING, "what stands between parts")
         .or(Default::Zero)

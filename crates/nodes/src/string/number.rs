@@ -20,6 +20,7 @@ pub(super) fn register(registry: &mut Registry) {
 fn to_number() -> NodeDef {
     let choices = SettingKind::Choice(&[("error", "it fails"), ("nan", "the number is NaN")]);
     on_texts("string.to_number", "The number that a text writes", &[("text", "")])
+        .converts()
         .details(
             "Decimal, with a point and an exponent if need be: `-1.5e3`; also `inf`, `-inf` and `nan`. \
              White space around it is ignored. The nearest `f64` is given.",
@@ -65,6 +66,7 @@ const MAX_DECIMALS: usize = 100;
 
 fn from_number() -> NodeDef {
     NodeDef::new("string.from_number", "A number as text")
+        .converts()
         .details(
             "With -1 decimals as few as read back to the same number; else rounded to this many, at \
              most 100. Infinities and NaN are `inf`, `-inf` and `nan`.",

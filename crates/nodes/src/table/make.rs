@@ -101,6 +101,7 @@ fn with_column() -> NodeDef {
 
 fn read_column() -> NodeDef {
     on_table("table.column", "A column of a table as a list")
+        .converts()
         .details(
             "Whole numbers and true and false are read as floats too, and each type as a wider one of its \
              kind; `f64` is read as `f32` with a rounding. Anything else must have the type it is read as.",

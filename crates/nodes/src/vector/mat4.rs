@@ -82,6 +82,7 @@ fn scale() -> NodeDef {
 
 fn rotation() -> NodeDef {
     NodeDef::new("mat4.rotation", "The matrix of a rotation")
+        .converts()
         .details("The quaternion must have length 1.")
         .input("quat", Type::QUAT, "length 1")
         .or(Default::Zero)

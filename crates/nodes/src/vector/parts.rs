@@ -36,6 +36,7 @@ fn combined(name: &'static str, ty: Type, n: usize) -> NodeDef {
 
 fn separated(name: &'static str, ty: Type, n: usize) -> NodeDef {
     let def = NodeDef::new(name, format!("The components of a {ty}"))
+        .converts()
         .input("vector", ty, "the vector")
         .or_number(0.0);
     COMPONENTS[..n]

@@ -49,6 +49,7 @@ fn from_axis_angle() -> NodeDef {
 
 fn from_euler() -> NodeDef {
     let def = NodeDef::new("quat.from_euler", "The rotation by three angles")
+        .converts()
         .details("One after the other, each about the fixed axis.");
     ordered(def)
         .input("angles", Type::VEC3, "angles about x, y and z in radians")

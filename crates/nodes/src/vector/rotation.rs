@@ -98,6 +98,7 @@ fn angles<'b>(m: &[[Val<'b>; 3]; 3], [i, j, k]: [usize; 3]) -> Vec<Val<'b>> {
 
 fn to_euler() -> NodeDef {
     let def = NodeDef::new("quat.to_euler", "The three angles of a rotation")
+        .converts()
         .details(
             "About fixed axes, as `quat.from_euler` takes them. The angle about the second axis is from \
              -pi/2 to pi/2, the others from -pi to pi; where the second is at an end the last is 0. \
@@ -153,6 +154,7 @@ const SHEARED: &str = "Where the matrix scales an axis to 0 the rotation is the 
 
 fn from_mat4() -> NodeDef {
     NodeDef::new("quat.from_mat4", "The rotation of a matrix")
+        .converts()
         .details(format!("Without what the matrix moves and scales. {SHEARED}"))
         .source("S. W. Shepperd, Quaternion from Rotation Matrix, 1978")
         .input("matrix", Type::MAT4, "")

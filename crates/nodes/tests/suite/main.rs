@@ -7,6 +7,7 @@ mod bits;
 mod cases;
 mod columns;
 mod convert_cases;
+mod explicit;
 mod integer_cases;
 mod laws;
 mod library;

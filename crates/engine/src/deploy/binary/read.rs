@@ -198,8 +198,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// An instance, interned, and its number of inputs.
-    fn instance(&mut self, graph: &mut Graph) -> Result<(InstanceId, usize), BinaryError> {
+    /// An instance, interned, and its number of inputs, which is added to `n_links`.
+    fn instance(
+        &mut self,
+        graph: &mut Graph,
+        n_links: &mut usize,
+    ) -> Result<(InstanceId, usize), BinaryError> {
         let name = self.text()?;
         let version = self.number()?;
         let def = self.registry.get(name).filter(|def| u64::from(def.version) == version);
@@ -237,6 +241,12 @@ impl<'a> Reader<'a> {
         if !fits || n_inputs > usize::from(u16::MAX) {
             return Err(self.damaged(format!("sockets of `{name}`")));
         }
+        // Each instance has a node, whose links are written behind, so few bytes cannot ask for many
+        // inputs.
+        *n_links += n_inputs;
+        if *n_links > self.bytes.len() - self.at {
+            return Err(self.damaged(format!("`{name}` has more sources than there are links")));
+        }
         let instance = def.instantiate(settings, generics, &arities);
         let instance = instance.map_err(|e| self.damaged(e.to_string()))?;
         Ok((graph.intern_instance(&Arc::new(instance)), n_inputs))
@@ -267,9 +277,9 @@ impl<'a> Reader<'a> {
             };
             inputs.push(Some(GraphInput { name, ty, default }));
         }
-        let mut instances = Vec::new();
+        let (mut instances, mut n_links) = (Vec::new(), 0);
         for _ in 0..self.count()? {
-            instances.push(self.instance(&mut graph)?);
+            instances.push(self.instance(&mut graph, &mut n_links)?);
         }
         let n_nodes = self.count()?;
         for _ in 0..n_nodes {

@@ -1,0 +1,57 @@
+//! Links between types that do not convert, with the node that would convert them.
+
+use millstream_base::Type;
+use millstream_kernel::Registry;
+use millstream_kernel::convert::convertible;
+use millstream_kernel::explicit::explicit_conversions;
+
+use super::error::CheckError;
+use crate::model::InputValue;
+
+/// Nodes that a message names.
+const MAX_NAMED: usize = 3;
+
+/// A value of type `from` that is linked where only `to`, or one of several, is taken.
+pub(super) fn mismatch(
+    registry: &Registry,
+    source_name: String,
+    from: Type,
+    to: &[Type],
+    target: String,
+) -> CheckError {
+    let explicit = explicit_conversions(registry, from, to, MAX_NAMED);
+    let implicit: Vec<String> = Type::BUILT_IN
+        .into_iter()
+        .filter(|other| to.iter().any(|to| convertible(*other, *to)))
+        .map(|other| format!("`{other}`"))
+        .collect();
+    let takes = takes(to);
+    let hint = if !explicit.is_empty() {
+        let named: Vec<String> = explicit.iter().map(ToString::to_string).collect();
+        format!("put a node between that converts: {}", named.join(", or "))
+    } else if implicit.len() > 1 {
+        format!("what converts to it: {}", implicit.join(", "))
+    } else {
+        format!("link something that gives {takes}")
+    };
+    CheckError::TypeMismatch { source_name, from, target, takes, hint }
+}
+
+fn takes(to: &[Type]) -> String {
+    match to {
+        [only] => only.with_article(),
+        _ => {
+            let names: Vec<&str> = to.iter().map(|ty| ty.name()).collect();
+            format!("one of {}", names.join(", "))
+        }
+    }
+}
+
+/// What messages call a source.
+pub(super) fn describe(value: &InputValue) -> String {
+    match value {
+        InputValue::Link(link) => format!("`{link}`"),
+        InputValue::Input(name) => format!("input `{name}`"),
+        InputValue::Literal(_) | InputValue::Several(_) => "the literal".into(),
+    }
+}

@@ -1,0 +1,192 @@
+//! Explicit conversions: node types that give what they take as another type, found for messages.
+//!
+//! A node type says of itself that it converts ([`NodeDef::converts`]); from which type to which
+//! follows from its sockets and settings.
+
+use std::fmt;
+use std::sync::Arc;
+
+use millstream_base::Type;
+
+use crate::convert::convertible;
+use crate::node_def::NodeDef;
+use crate::registry::Registry;
+use crate::settings::{SettingKind, Settings};
+use crate::signature::{InputFact, Signature};
+
+/// A node type, set so that it takes one type and gives another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explicit {
+    /// Conversions of what is given by a link before and behind the node.
+    n_implicit: usize,
+    name: String,
+    setting: Option<(&'static str, String)>,
+    output: Option<String>,
+}
+
+impl fmt::Display for Explicit {
+    /// The node type as messages name it, with the setting and the output that matter.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.name)?;
+        if let Some((setting, value)) = &self.setting {
+            write!(f, " with \"{setting}\": \"{value}\"")?;
+        }
+        if let Some(output) = &self.output {
+            write!(f, " and its output `{output}`")?;
+        }
+        Ok(())
+    }
+}
+
+/// The nodes through which something of type `from` gets where one of the types `to` is wanted, with
+/// as few further conversions as any; not more than `most`.
+pub fn explicit_conversions(
+    registry: &Registry,
+    from: Type,
+    to: &[Type],
+    most: usize,
+) -> Vec<Explicit> {
+    let converting = registry.iter().filter(|def| def.converts);
+    let mut found: Vec<Explicit> =
+        converting.filter_map(|def| best_setting(registry, def, from, to)).collect();
+    let least = found.iter().map(|explicit| explicit.n_implicit).min();
+    found.retain(|explicit| Some(explicit.n_implicit) == least);
+    found.truncate(most);
+    found
+}
+
+/// The node type with its default settings if they do, else with the setting that does.
+fn best_setting(
+    registry: &Registry,
+    def: &Arc<NodeDef>,
+    from: Type,
+    to: &[Type],
+) -> Option<Explicit> {
+    let with = |setting: Option<(&'static str, String)>| {
+        let json = setting.as_ref().map(|(name, value)| (*name, value.as_str().into()));
+        let given = json.as_ref().map(|(name, json)| (*name, json));
+        let named = |name: &str| registry.type_named(name);
+        let settings = Settings::read(&def.settings, given, &named).ok()?;
+        let signature = def.signature(&settings).ok()?;
+        let (generics, n_implicit, output) = through(&signature, from, to)?;
+        let arities = vec![1; signature.inputs.len()];
+        drop(signature);
+        def.instantiate(settings, generics, &arities).ok()?;
+        Some(Explicit { n_implicit, name: def.name.to_string(), setting, output })
+    };
+    let mut all: Vec<Explicit> = with(None).into_iter().collect();
+    if def.fixed_signature().is_none() {
+        for setting in &def.settings {
+            let values: Vec<String> = match setting.kind {
+                SettingKind::Choice(choices) => {
+                    choices.iter().map(|(name, _)| (*name).to_owned()).collect()
+                }
+                SettingKind::Type => {
+                    let wanted = to.iter().flat_map(|ty| [Some(*ty), ty.element()]).flatten();
+                    wanted.map(|ty| ty.name().to_owned()).collect()
+                }
+                SettingKind::Text
+                | SettingKind::Integer(..)
+                | SettingKind::Number
+                | SettingKind::Flag
+                | SettingKind::Texts
+                | SettingKind::Numbers => Vec::new(),
+            };
+            all.extend(values.into_iter().filter_map(|value| with(Some((setting.name, value)))));
+        }
+    }
+    // The first of equals, which is the one with the fewest settings.
+    all.into_iter().min_by_key(|explicit| explicit.n_implicit)
+}
+
+/// Whether the first input takes `from` and an output gives one of `to`: the types of the generics,
+/// how many implicit conversions that needs, and the name of the output if it is not the only one.
+fn through(
+    signature: &Signature,
+    from: Type,
+    to: &[Type],
+) -> Option<(Vec<Type>, usize, Option<String>)> {
+    let generics = signature.resolve(&[(0, InputFact::Linked(from))]).ok()?;
+    let takes = signature.inputs.first()?.ty.resolve(&generics).ok()?;
+    if !convertible(from, takes) {
+        return None;
+    }
+    let before = usize::from(from != takes);
+    let outputs = signature.outputs.iter().filter_map(|output| {
+        let gives = output.ty.resolve(&generics).ok()?;
+        // One component of a vector is not meant where another vector is wanted.
+        let is_part = |to: Type| n_lanes(from) > 1 && n_lanes(gives) == 1 && n_lanes(to) > 1;
+        let fits = to.iter().any(|to| convertible(gives, *to) && !is_part(*to));
+        fits.then(|| (before + usize::from(!to.contains(&gives)), output))
+    });
+    let (n_implicit, output) = outputs.min_by_key(|(n, _)| *n)?;
+    let named = signature.outputs.len() > 1;
+    let name = named.then(|| output.name.to_string());
+    Some((generics, n_implicit, name))
+}
+
+fn n_lanes(ty: Type) -> u8 {
+    ty.lanes().map_or(0, |(_, n)| n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signature::{Among, SocketType};
+    use crate::{Call, Failure};
+
+    #[expect(clippy::unnecessary_wraps, reason = "the signature is that of functions")]
+    fn nothing(_: &mut Call<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn registry() -> Registry {
+        let t = SocketType::Generic(0);
+        let mut registry = Registry::new();
+        let whole = NodeDef::new("to.i32", "").generic("T", Among::These(&[Type::F32, Type::F64]));
+        let whole = whole.input("x", t, "").output("value", Type::I32, "");
+        registry.register(whole.converts().function(nothing));
+        let parts = NodeDef::new("parts", "").input("v", Type::VEC2, "");
+        let parts = parts.output("x", Type::F32, "").output("y", Type::F32, "");
+        registry.register(parts.converts().function(nothing));
+        let column = NodeDef::new("column", "")
+            .setting("type", SettingKind::Type, Some(crate::SettingValue::Type(Type::F64)), "")
+            .sockets_by_settings(|settings| {
+                let ty = settings.ty("type").and_then(Type::list).expect("a setting");
+                let sockets = NodeDef::new("", "").input("text", Type::STRING, "");
+                let sockets = sockets.output("value", ty, "");
+                Ok(sockets.fixed_signature().expect("they are fixed").clone())
+            });
+        registry.register(column.converts().function(nothing));
+        let other = NodeDef::new("other", "").input("x", Type::F32, "");
+        registry.register(other.output("value", Type::I32, "").function(nothing));
+        registry
+    }
+
+    fn found(from: Type, to: &[Type]) -> String {
+        let found = explicit_conversions(&registry(), from, to, 3);
+        found.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn nodes_that_convert_are_named_with_what_must_be_set() {
+        assert_eq!(found(Type::F64, &[Type::I32]), "`to.i32`");
+        assert_eq!(found(Type::VEC2, &[Type::F64]), "`parts` and its output `x`");
+        let list = |ty: Type| ty.list().expect("one level");
+        assert_eq!(found(Type::STRING, &[list(Type::F64)]), "`column`");
+        assert_eq!(found(Type::STRING, &[list(Type::I32)]), "`column` with \"type\": \"i32\"");
+        assert_eq!(found(Type::STRING, &[Type::MAT4]), "");
+    }
+
+    #[test]
+    fn what_needs_further_conversions_is_named_where_nothing_else_is() {
+        let mut registry = registry();
+        let exact = NodeDef::new("with.exact", "").input("x", Type::F32, "");
+        registry.register(exact.output("value", Type::I64, "").converts().function(nothing));
+        let found = explicit_conversions(&registry, Type::F32, &[Type::I64], 3);
+        let names: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["`with.exact`"]);
+        assert_eq!(explicit_conversions(&registry, Type::F64, &[Type::I64], 3).len(), 2);
+        assert_eq!(explicit_conversions(&registry, Type::F64, &[Type::I64], 1).len(), 1);
+    }
+}
