@@ -47,6 +47,12 @@ ATTRIBUTE_TYPES = {
     "VALUE": "FLOAT", "INT": "INT", "BOOLEAN": "BOOLEAN", "VECTOR": "FLOAT_VECTOR", "RGBA": "FLOAT_COLOR",
     "ROTATION": "QUATERNION", "MATRIX": "FLOAT4X4",
 }
+# The least integer is left out: Blender stops where it is divided by -1.
+EXTREME_INTEGERS = [0, 1, -1, 2, -2, 3, 31, 32, 33, -31, -32, -33, 255, 46341, -46341, 65536, 1000000007, 2147483647,
+                    -2147483647]
+EXTREMES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 1e-45, -1e-45, 1e-40, 1e-30, -1e-30, 1e-7, 0.999999,
+            100.0, -88.0, -104.0, 710.0, 16777216.0, 8388607.5, 2147483520.0, 2147483648.0, -2147483648.0, 1e10, 1e20,
+            -1e20, 1e30, 3.4028235e38, -3.4028235e38, math.inf, -math.inf, math.nan, math.pi]
 PERTURBATION = 1e-6
 MUCH = 1e-4
 
@@ -111,9 +117,19 @@ def sockets_of(collection):
     return [s for s in collection if s.enabled and s.type != "CUSTOM"]
 
 
+def starts_somewhere(link):
+    """Whether a link comes from a node that computes; reroutes that nothing feeds count for nothing."""
+    while link.from_node.bl_idname == "NodeReroute":
+        before = [link for link in link.from_node.inputs[0].links if link.is_valid and not link.is_muted]
+        if not before:
+            return False
+        link = before[0]
+    return True
+
+
 def links_into(socket):
     """The links that feed a socket, in order; most take one."""
-    links = [link for link in socket.links if link.is_valid and not link.is_muted]
+    links = [link for link in socket.links if link.is_valid and not link.is_muted and starts_somewhere(link)]
     return sorted(links, key=lambda link: -link.multi_input_sort_id)
 
 
@@ -195,6 +211,19 @@ def networks_of(tree):
     return [network for network in found if network.is_exportable()]
 
 
+def extreme_value(kind, rng):
+    """A value for an input that is often huge, tiny or not finite."""
+    if kind == "BOOLEAN":
+        return rng.random() < 0.5
+    if kind == "INT":
+        return rng.choice(EXTREME_INTEGERS) if rng.random() < 0.8 else rng.randint(-10, 10)
+    if kind == "VALUE":
+        return rng.choice(EXTREMES) if rng.random() < 0.7 else rng.uniform(-3, 3)
+    if kind in ("VECTOR", "RGBA"):
+        return [extreme_value("VALUE", rng) for _ in range(3 if kind == "VECTOR" else 4)]
+    return random_value(kind, rng, True)
+
+
 def random_value(kind, rng, special):
     """A value for an input; with `special`, often one at which an operation changes its behavior."""
     if kind == "BOOLEAN":
@@ -218,7 +247,11 @@ def random_value(kind, rng, special):
             return [1.0, 0.0, 0.0, 0.0]
         quaternion = [rng.gauss(0, 1) for _ in range(4)]
         length = math.sqrt(sum(x * x for x in quaternion))
+        if special and rng.random() < 0.1:
+            length *= rng.uniform(0.3, 3)
         return [x / length for x in quaternion]
+    if special and rng.random() < 0.4:
+        return [[rng.choice([0.0, 1.0, -1.0, rng.uniform(-2, 2)]) for _ in range(4)] for _ in range(4)]
     return random_transform(rng, special)
 
 
@@ -255,17 +288,14 @@ def in_single(value):
 
 
 def set_attribute(mesh, name, kind, values):
+    """Makes a column of these values; all at once, because values set one by one are cut to what sliders allow."""
     attribute = mesh.attributes.new(name, ATTRIBUTE_TYPES[kind], "POINT")
-    for item, value in zip(attribute.data, values):
-        if kind == "VECTOR":
-            item.vector = value
-        elif kind == "RGBA":
-            item.color = value
-        elif kind == "MATRIX":
-            # Assigned column by column, read row by row.
-            item.value = [list(column) for column in zip(*value)]
-        else:
-            item.value = value
+    if kind == "MATRIX":
+        # Column by column.
+        values = [[x for column in zip(*value) for x in column] for value in values]
+    if kind in ("VECTOR", "RGBA", "ROTATION", "MATRIX"):
+        values = [x for value in values for x in value]
+    attribute.data.foreach_set({"VECTOR": "vector", "RGBA": "color"}.get(kind, "value"), values)
 
 
 def get_attribute(mesh, name, kind):
@@ -348,7 +378,8 @@ def moves_much(a, b):
 def export(network, args, rng):
     """The network as the file has it."""
     n = args.elements
-    columns = [[in_single(random_value(i["type"], rng, args.special)) for _ in range(n)] for i in network.inputs]
+    value = extreme_value if args.extremes else lambda kind, rng: random_value(kind, rng, args.special)
+    columns = [[in_single(value(i["type"], rng)) for _ in range(n)] for i in network.inputs]
     tree = evaluator_tree(network)
     results = evaluate(network, tree, columns, n)
     nearby = evaluate(network, tree, [[moved(v) for v in values] for values in columns], n)
@@ -392,6 +423,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
     parser.add_argument("--group", action="append", help="only this node group; may be given several times")
     parser.add_argument("--special", action="store_true", help="often use values such as 0, 1 and -1")
+    parser.add_argument("--extremes", action="store_true", help="often use values that are huge, tiny or not finite")
     parser.add_argument("--compare-all", action="store_true", help="list no elements as sensitive")
     return parser.parse_args(argv)
 

@@ -61,6 +61,11 @@ MENUS = {
     "ShaderNodeGamma": [{}],
     "ShaderNodeValToRGB": [{}],
 }
+FOR_EXTREMES = tuple("ShaderNode" + name for name in (
+    "Math", "VectorMath", "MapRange", "Clamp", "Mix FLOAT", "Mix VECTOR", "Mix RGBA A", "Mix RGBA B", "Mix RGBA D",
+    "Mix RGBA M", "Mix RGBA L", "ValToRGB", "CombineXYZ", "SeparateXYZ")) + tuple("FunctionNode" + name for name in (
+    "IntegerMath", "BooleanMath", "BitMath", "Compare FLOAT", "Compare INT", "Compare VECTOR", "FloatToInt", "RotateVector",
+    "InvertRotation", "CombineColor", "TransformPoint", "TransformDirection", "HashValue"))
 CONVERTED = ["VALUE", "INT", "BOOLEAN", "VECTOR", "RGBA", "ROTATION", "MATRIX"]
 SWITCHED = {"VALUE": "FLOAT"}
 
@@ -224,8 +229,39 @@ def make_format(text):
     read_text(tree, join.outputs[0])
 
 
+def make_linked_flags():
+    """Trimming by flags that differ from element to element."""
+    for number, flags in enumerate((("Whitespace",), ("Start",), ("Whitespace", "Start", "End"))):
+        tree = new_tree("Linked flags %d" % number)
+        node = tree.nodes.new("FunctionNodeTrimString")
+        node.inputs["String"].default_value, node.inputs["Characters"].default_value = "  --a b-- ", "-"
+        for name in flags:
+            reader = tree.nodes.new("GeometryNodeInputNamedAttribute")
+            reader.data_type = "BOOLEAN"
+            output = next(s for s in reader.outputs if s.enabled and s.name == "Attribute")
+            tree.links.new(output, node.inputs[name])
+        read_text(tree, node.outputs[0])
+
+
 def make_linked_menus():
-    """Menus that a switch gives to other switches."""
+    """Menus that a switch gives to other nodes."""
+    for kind, key in (("FunctionNodeSetStringCase", "Case"), ("FunctionNodeFindInString", "Mode"),
+                      ("FunctionNodeMatchString", "Operation")):
+        tree = new_tree("Linked menu %s" % kind)
+        chooser = tree.nodes.new("GeometryNodeSwitch")
+        chooser.input_type = "MENU"
+        node = tree.nodes.new(kind)
+        tree.links.new(chooser.outputs[0], node.inputs[key])
+        node.inputs["String"].default_value = "Banana"
+        for name in ("Search", "Key"):
+            if name in node.inputs:
+                node.inputs[name].default_value = "a"
+        entries = {"Case": ("Lowercase", "Uppercase"), "Mode": ("From End", "From Start")}
+        for name, entry in zip(("False", "True"), entries.get(key, ("Ends With", "Starts With"))):
+            next(s for s in chooser.inputs if s.enabled and s.name == name).default_value = entry
+        open_inputs(tree, chooser)
+        for output in [o for o in node.outputs if o.type == "STRING"]:
+            read_text(tree, output)
     for kind, key in (("GeometryNodeSwitch", "input_type"), ("GeometryNodeIndexSwitch", "data_type")):
         tree = new_tree("Linked menu %s" % kind)
         chooser = tree.nodes.new(kind)
@@ -258,26 +294,35 @@ def make_conversions():
 
 
 def make_muted():
-    """Muted nodes give on an input, or zero."""
-    for kind in ("ShaderNodeMath", "ShaderNodeVectorMath", "ShaderNodeMix", "GeometryNodeSwitch", "FunctionNodeCompare",
-                 "ShaderNodeCombineXYZ", "ShaderNodeSeparateXYZ", "ShaderNodeMapRange", "FunctionNodeFloatToInt"):
-        tree = new_tree("Muted " + kind)
+    """Muted nodes give on an input, linked ones before others, or zero."""
+    kinds = list(MENUS) + ["ShaderNodeFloatCurve", "ShaderNodeVectorCurve", "ShaderNodeRGBCurve", "FunctionNodeInputColor"]
+    for kind, number in itertools.product(kinds, range(2)):
+        tree = new_tree("Muted %s %d" % (kind, number))
         node = tree.nodes.new(kind)
         if kind == "GeometryNodeSwitch":
             node.input_type = "FLOAT"
         open_inputs(tree, node)
+        if number == 1:
+            for socket in [s for s in node.inputs if s.links][::2]:
+                tree.links.remove(socket.links[0])
         node.mute = True
 
 
 if __name__ == "__main__":
     ARGS = exporter.arguments()
     make_menus()
-    make_ramps()
-    make_curves()
-    make_texts()
-    make_linked_menus()
-    make_conversions()
-    make_muted()
+    if ARGS.extremes:
+        # Only what is exact enough to agree at the ends of the range.
+        for TREE in [t for t in bpy.data.node_groups if not t.name.startswith(FOR_EXTREMES)]:
+            bpy.data.node_groups.remove(TREE)
+    else:
+        make_ramps()
+        make_curves()
+        make_texts()
+        make_linked_flags()
+        make_linked_menus()
+        make_conversions()
+        make_muted()
     DUMP = exporter.export_all(ARGS)
     exporter.write(ARGS.out, DUMP)
     print("exported %d networks to %s" % (len(DUMP["networks"]), ARGS.out), file=sys.stderr)

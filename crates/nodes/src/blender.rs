@@ -4,6 +4,7 @@
 //! repeats the steps of Blender's formula in single precision, so that results agree to rounding.
 //! What C++ leaves open in Blender is fixed here as x86-64 processors have it.
 
+mod align;
 mod color;
 mod compare;
 mod curve;
@@ -16,10 +17,11 @@ mod ramp;
 mod range;
 mod rotation;
 mod text;
+mod turn;
 mod value;
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::Val;
+use millstream_kernel::form::{Operand, Val};
 use millstream_kernel::{Among, Registry, SocketType};
 
 use crate::vector::dot;
@@ -36,6 +38,8 @@ pub fn register(registry: &mut Registry) {
     ramp::register(registry);
     curve::register(registry);
     rotation::register(registry);
+    align::register(registry);
+    turn::register(registry);
     matrix::register(registry);
     hash::register(registry);
     text::register(registry);
@@ -46,6 +50,21 @@ const T: SocketType = SocketType::Generic(0);
 
 /// A number or a vector, treated component by component.
 const NUMBER_OR_VECTOR: Among = Among::These(&[Type::F32, Type::VEC3]);
+
+/// The lesser of two, the first if one is NaN: C++'s `min`.
+fn least<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    b.lt(a).select(b, a)
+}
+
+/// The greater of two, the first if one is NaN: C++'s `max`.
+fn greatest<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    a.lt(b).select(b, a)
+}
+
+/// A number kept between two bounds; unlike [`Val::clamp`] it lets NaN through: C++'s `clamp`.
+fn held<'b>(x: Val<'b>, low: impl Operand<'b>, high: impl Operand<'b>) -> Val<'b> {
+    x.lt(low).select(low, x.gt(high).select(high, x))
+}
 
 /// Blender's gray value of a color.
 fn luminance<'b>(color: &[Val<'b>]) -> Val<'b> {
@@ -59,6 +78,21 @@ fn normalized<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     v.iter().map(|x| long.select(*x / length, 0.0)).collect()
 }
 
+/// As [`normalized`], but multiplied by the reciprocal of the length, which rounds otherwise.
+fn normalized_by_reciprocal<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
+    let squared = dot(v, v);
+    let (long, scale) = (squared.gt(1e-35), 1.0 / squared.sqrt());
+    v.iter().map(|x| long.select(*x * scale, 0.0)).collect()
+}
+
+/// The cross product, in double precision until the end.
+fn cross_in_double<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    let wide = |v: &[Val<'b>]| v.iter().map(|x| x.convert(Lane::F64)).collect::<Vec<_>>();
+    let (a, b) = (wide(a), wide(b));
+    let part = |i: usize, k: usize| (a[i] * b[k] - a[k] * b[i]).convert(Lane::F32);
+    vec![part(1, 2), part(2, 0), part(0, 1)]
+}
+
 /// Whether all components are zero.
 fn is_zero<'b>(v: &[Val<'b>]) -> Val<'b> {
     v.iter().map(|x| x.eq(0.0)).reduce(|a, b| a & b).expect("vectors have components")
@@ -67,8 +101,7 @@ fn is_zero<'b>(v: &[Val<'b>]) -> Val<'b> {
 /// The angle between two vectors of length 1, taken from the chord.
 fn angle_of_directions<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
     let pi = std::f64::consts::PI;
-    let half =
-        |chord: Vec<Val<'b>>| (dot(&chord, &chord).sqrt() / 2.0).clamp(-1.0, 1.0).asin() * 2.0;
+    let half = |chord: Vec<Val<'b>>| held(dot(&chord, &chord).sqrt() / 2.0, -1.0, 1.0).asin() * 2.0;
     let near = half(a.iter().zip(b).map(|(a, b)| *a - *b).collect());
     let far = half(a.iter().zip(b).map(|(a, b)| *a + *b).collect());
     dot(a, b).ge(0.0).select(near, pi - far)
@@ -76,7 +109,7 @@ fn angle_of_directions<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
 
 /// The angle between two vectors, see [`angle_of_directions`].
 fn angle<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
-    angle_of_directions(&normalized(a), &normalized(b))
+    angle_of_directions(&normalized_by_reciprocal(a), &normalized_by_reciprocal(b))
 }
 
 /// A float as an `i32` as processors cast it: towards zero, the least integer for what does not fit.

@@ -115,7 +115,7 @@ fn euclid_steps(lane: Lane) -> usize {
     }
 }
 
-fn gcd<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+pub(crate) fn gcd<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
     // Negative magnitudes hold the least integer too.
     let (mut greater, mut less) = (-a.abs(), -b.abs());
     for _ in 0..euclid_steps(a.lane()) {

@@ -44,10 +44,20 @@ fn math(operation: &str) -> Json {
 fn every_entry_of_blenders_menus_agrees() {
     let result = json_of(&["import", MENUS, "--verify", "--format", "json"]);
     let networks = result["networks"].as_array().expect("a list");
-    assert!(networks.len() > 690);
+    assert!(networks.len() > 790);
     let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(code(&["import", MENUS, "--verify"]), Some(0));
+}
+
+#[test]
+fn huge_tiny_and_missing_numbers_agree() {
+    let path = "crates/cli/tests/data/blender_extremes.json.gz";
+    let result = json_of(&["import", path, "--verify", "--format", "json"]);
+    let networks = result["networks"].as_array().expect("a list");
+    assert!(networks.len() > 190);
+    let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use millstream_base::Type;
 use millstream_kernel::form::Val;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
+use super::held;
 use crate::vector::form_kernel;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -34,7 +35,7 @@ pub(super) fn rgb_to_hsv<'b>(rgb: &[Val<'b>]) -> [Val<'b>; 3] {
 /// Red, green and blue of the hue alone.
 fn hue_to_rgb(hue: Val<'_>) -> [Val<'_>; 3] {
     let from = |at: f32| (hue * 6.0 - at).abs();
-    [from(3.0) - 1.0, 2.0 - from(2.0), 2.0 - from(4.0)].map(|x| x.clamp(0.0, 1.0))
+    [from(3.0) - 1.0, 2.0 - from(2.0), 2.0 - from(4.0)].map(|x| held(x, 0.0, 1.0))
 }
 
 pub(super) fn hsv_to_rgb<'b>(hue: Val<'b>, saturation: Val<'b>, value: Val<'b>) -> [Val<'b>; 3] {
@@ -44,8 +45,10 @@ pub(super) fn hsv_to_rgb<'b>(hue: Val<'b>, saturation: Val<'b>, value: Val<'b>) 
 /// Hue, saturation and lightness.
 pub(super) fn rgb_to_hsl<'b>(rgb: &[Val<'b>]) -> [Val<'b>; 3] {
     let (r, g, b) = (rgb[0], rgb[1], rgb[2]);
-    let (most, least) = (r.max(g).max(b), r.min(g).min(b));
-    let lightness = ((most + least) / 2.0).min(1.0);
+    let (greater, lesser) = (r.gt(g).select(r, g), r.lt(g).select(r, g));
+    let (most, least) = (greater.gt(b).select(greater, b), lesser.lt(b).select(lesser, b));
+    let middle = (most + least) / 2.0;
+    let lightness = middle.gt(1.0).select(1.0, middle);
     let (gray, d) = (most.eq(least), most - least);
     let saturation = lightness.gt(0.5).select(d / (2.0 - most - least), d / (most + least));
     let turn: Val<'b> = g.lt(b).select(r.like(6.0), 0.0);
@@ -121,7 +124,7 @@ fn separate() -> NodeDef {
 
 fn gamma() -> NodeDef {
     NodeDef::new("blender.gamma", "A color raised to a power")
-        .details("Channels that are not above 0 stay, and so does alpha.")
+        .details("Channels that are 0 or below stay, and so does alpha.")
         .input("color", Type::COLOR, "")
         .or(Default::Zero)
         .input("gamma", Type::F32, "the exponent")
@@ -130,7 +133,7 @@ fn gamma() -> NodeDef {
         .form(|_, inputs| {
             let (color, gamma) = (&inputs[0], inputs[1][0]);
             let mut result: Vec<Val<'_>> =
-                color[..3].iter().map(|x| x.gt(0.0).select(x.pow(gamma), *x)).collect();
+                color[..3].iter().map(|x| x.le(0.0).select(*x, x.pow(gamma))).collect();
             result.push(color[3]);
             vec![result]
         })

@@ -153,7 +153,7 @@ impl Table {
                 None => last,
             }
         } else if x.is_nan() {
-            f32::NAN
+            first
         } else {
             self.extended(x, [self.start, first], [self.end, last])
         };

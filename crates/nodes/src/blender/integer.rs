@@ -4,7 +4,7 @@ use millstream_base::{Lane, Type};
 use millstream_kernel::form::Val;
 use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
 
-use crate::integer::power as wrapping_power;
+use crate::integer::{gcd, power as wrapping_power};
 use crate::shape::lanewise_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -15,6 +15,12 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("power", "a to the power b, truncated; the least integer where that does not fit"),
     ("shift", "bits of a moved up by b, or down by -b, zeros moved in; none left past 31"),
     ("rotate", "bits of a moved up by b, those moved out come in below"),
+    (
+        "divide_round",
+        "to the nearest, halves away from zero; 0 where b is 0. Twice a and b wrap around",
+    ),
+    ("floored_modulo", "((a % b) + b) % b, wrapping around; 0 where b is 0"),
+    ("lcm", "|a| / gcd(a, b) * |b|, wrapping around; 0 if one of them is 0"),
 ];
 
 fn math() -> NodeDef {
@@ -39,6 +45,12 @@ fn math() -> NodeDef {
         match settings.text("operation") {
             "shift" => shift(a, b),
             "rotate" => a.shl(b) | a.ushr(-b),
+            "divide_round" => {
+                let apart = a.lt(0) ^ b.lt(0);
+                (a * 2 + apart.select(-b, b)) / (b * 2)
+            }
+            "floored_modulo" => ((a % b) + b) % b,
+            "lcm" => a.abs() / gcd(a, b) * b.abs(),
             _ => power(a, b),
         }
     })

@@ -12,6 +12,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(separate());
     registry.register(decompose());
     registry.register(is_invertible());
+    registry.register(project_point());
     registry.register(to_rotation());
 }
 
@@ -82,11 +83,29 @@ fn to_rotation() -> NodeDef {
         .form(|_, inputs| vec![rotation_and_scale(&inputs[0]).0])
 }
 
+fn project_point() -> NodeDef {
+    NodeDef::new("blender.project_point", "A point seen in perspective")
+        .details("Divides by the magnitude of the fourth coordinate.")
+        .input("matrix", Type::MAT4, "")
+        .or(Default::Zero)
+        .input("point", Type::VEC3, "")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "the projected point")
+        .form(|_, x| {
+            let (m, p) = (&x[0], &x[1]);
+            let row = |r: usize| {
+                m[4 * r] * p[0] + m[4 * r + 1] * p[1] + m[4 * r + 2] * p[2] + m[4 * r + 3]
+            };
+            let depth = row(3).abs();
+            vec![(0..3).map(|r| row(r) / depth).collect()]
+        })
+}
+
 fn is_invertible() -> NodeDef {
     NodeDef::new("blender.is_invertible", "Whether a number is no zero")
-        .details("Of the determinant of a matrix: whether it has an inverse.")
+        .details("Of the determinant of a matrix: whether it has an inverse; NaN is none.")
         .input("determinant", Type::F32, "")
         .or_number(1.0)
         .output("value", Type::BOOL, "")
-        .form(|_, inputs| vec![vec![inputs[0][0].ne(0.0)]])
+        .form(|_, inputs| vec![vec![inputs[0][0].abs().gt(0.0)]])
 }

@@ -5,9 +5,13 @@ use millstream_kernel::form::Val;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::color::{hsv_to_rgb, rgb_to_hsv};
+use super::{NUMBER_OR_VECTOR, T, held};
+use crate::shape::lanewise_by_settings;
+use crate::vector::quat::product;
 use crate::vector::{dot, form_kernel};
 
 pub(super) fn register(registry: &mut Registry) {
+    registry.register(mix());
     registry.register(mix_vector());
     registry.register(mix_rotation());
     registry.register(mix_color());
@@ -20,6 +24,23 @@ fn clamp_setting(def: NodeDef) -> NodeDef {
         Some(SettingValue::Flag(true)),
         "keep the factor between 0 and 1",
     )
+}
+
+fn mix() -> NodeDef {
+    let def = NodeDef::new("blender.mix", "Numbers or vectors mixed by one factor")
+        .details("a * (1 - factor) + b * factor, the factor kept between 0 and 1; NaN stays NaN.")
+        .generic("T", NUMBER_OR_VECTOR)
+        .input("a", T, "what factor 0 gives")
+        .or_number(0.0)
+        .input("b", T, "what factor 1 gives")
+        .or_number(0.0)
+        .input("factor", Type::F32, "how much of b")
+        .or_number(0.5)
+        .output("value", T, "");
+    lanewise_by_settings(def, |_, _, _, x| {
+        let factor = held(x[2], 0.0, 1.0);
+        x[0] * (1.0 - factor) + x[1] * factor
+    })
 }
 
 fn mix_vector() -> NodeDef {
@@ -37,7 +58,7 @@ fn mix_vector() -> NodeDef {
             let clamp = parts.settings.flag("clamp_factor");
             Ok(form_kernel(parts, move |x| {
                 let mixed = |i: usize| {
-                    let factor = if clamp { x[0][i].clamp(0.0, 1.0) } else { x[0][i] };
+                    let factor = if clamp { held(x[0][i], 0.0, 1.0) } else { x[0][i] };
                     x[1][i] * (1.0 - factor) + x[2][i] * factor
                 };
                 vec![(0..3).map(mixed).collect()]
@@ -49,10 +70,10 @@ fn mix_rotation() -> NodeDef {
     let def = NodeDef::new("blender.mix_rotation", "A rotation between two");
     clamp_setting(def)
         .details(
-            "Along the shorter way at even speed; rotations less than 0.0001 apart in the cosine are \
-             mixed in a straight line. A factor outside 0 to 1 turns on.",
+            "Along the shorter way at even speed. How far it is, is taken from the cosine, which for \
+             rotations close together is coarse. A factor outside 0 to 1 turns on.",
         )
-        .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
+        .source("a (a^-1 b)^factor, as in K. Shoemake, Animating rotation with quaternion curves, 1985")
         .input("factor", Type::F32, "how much of b")
         .or_number(0.5)
         .input("a", Type::QUAT, "what factor 0 gives")
@@ -63,25 +84,24 @@ fn mix_rotation() -> NodeDef {
         .kernel(|parts| {
             let clamp = parts.settings.flag("clamp_factor");
             Ok(form_kernel(parts, move |x| {
-                let factor = if clamp { x[0][0].clamp(0.0, 1.0) } else { x[0][0] };
-                vec![slerp(&x[1], &x[2], factor)]
+                let factor = if clamp { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
+                vec![turned(&x[1], &x[2], factor)]
             }))
         })
 }
 
-fn slerp<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
-    let cosine = dot(a, b);
-    // Of a and -a, which are the same rotation, the one on the side of b.
-    let other_side = cosine.lt(0.0);
-    let a: Vec<Val<'b>> = a.iter().map(|x| other_side.select(-*x, *x)).collect();
-    let cosine = cosine.abs();
-    let omega = cosine.clamp(-1.0, 1.0).acos();
-    let sine = omega.sin();
-    let near = cosine.gt(1.0 - 1e-4);
-    let rest: Val<'b> = 1.0 - t;
-    let of_a = near.select(rest, (rest * omega).sin() / sine);
-    let of_b = near.select(t, (t * omega).sin() / sine);
-    a.iter().zip(b).map(|(a, b)| of_a * *a + of_b * *b).collect()
+/// `a` turned by a power of the rotation that takes it to `b`.
+fn turned<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
+    let way = product(&[a[0], -a[1], -a[2], -a[3]], b);
+    // Of the two ways around the shorter one.
+    let far = way[0].lt(0.0);
+    let way: Vec<Val<'b>> = way.iter().map(|x| far.select(-*x, *x)).collect();
+    let half = held(way[0], -1.0, 1.0).acos() * t;
+    let squared = dot(&way[1..], &way[1..]);
+    let (turns, scale) = (squared.gt(1e-35), half.sin() / squared.sqrt());
+    let mut power = vec![half.cos()];
+    power.extend(way[1..].iter().map(|x| turns.select(*x * scale, 0.0)));
+    product(a, &power)
 }
 
 const BLENDS: &[(&str, &str)] = &[
@@ -144,15 +164,15 @@ fn mix_color() -> NodeDef {
             let mix_alpha = parts.settings.flag("mix_alpha");
             let clamp_result = parts.settings.flag("clamp_result");
             Ok(form_kernel(parts, move |x| {
-                let factor = if clamp_factor { x[0][0].clamp(0.0, 1.0) } else { x[0][0] };
+                let factor = if clamp_factor { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
                 let mut result = blended(&blend, factor, &x[1][..3], &x[2][..3]);
                 let mut alpha = x[1][3];
                 if mix_alpha && blend == "mix" {
                     alpha = channel("mix", factor, alpha, x[2][3]);
                 }
                 if clamp_result {
-                    result = result.iter().map(|x| x.clamp(0.0, 1.0)).collect();
-                    alpha = if mix_alpha { alpha.clamp(0.0, 1.0) } else { alpha };
+                    result = result.iter().map(|x| held(*x, 0.0, 1.0)).collect();
+                    alpha = if mix_alpha { held(alpha, 0.0, 1.0) } else { alpha };
                 }
                 result.push(alpha);
                 vec![result]
@@ -180,23 +200,24 @@ fn channel<'b>(blend: &str, f: Val<'b>, a: Val<'b>, b: Val<'b>) -> Val<'b> {
         "divide" => b.eq(0.0).select(a, rest * a + f * a / b),
         "difference" => rest * a + f * (a - b).abs(),
         "exclusion" => (rest * a + f * (a + b - a * 2.0 * b)).max(0.0),
-        "darken" => a.min(b) * f + a * rest,
-        "lighten" => a.max(b) * f + a * rest,
+        "darken" => a.lt(b).select(a, b) * f + a * rest,
+        "lighten" => a.gt(b).select(a, b) * f + a * rest,
         "dodge" => {
             let left: Val<'b> = 1.0 - f * b;
-            let lightened = left.le(0.0).select(1.0, (a / left).min(1.0));
+            let full = a / left;
+            let lightened = (left.le(0.0) | full.gt(1.0)).select(1.0, full);
             a.eq(0.0).select(a, lightened)
         }
         "burn" => {
             let left = rest + f * b;
             let darkened: Val<'b> = 1.0 - (1.0 - a) / left;
-            left.le(0.0).select(0.0, darkened.clamp(0.0, 1.0))
+            left.le(0.0).select(0.0, held(darkened, 0.0, 1.0))
         }
         "soft_light" => {
             let screen: Val<'b> = 1.0 - (1.0 - b) * (1.0 - a);
             rest * a + f * ((1.0 - a) * b * a + a * screen)
         }
-        "linear_light" => b.gt(0.5).select(a + f * (b - 0.5) * 2.0, a + f * (b * 2.0 - 1.0)),
+        "linear_light" => b.gt(0.5).select(a + f * ((b - 0.5) * 2.0), a + f * (b * 2.0 - 1.0)),
         _ => rest * a + f * b,
     }
 }

@@ -4,13 +4,16 @@ use millstream_base::{Lane, Type};
 use millstream_kernel::form::Val;
 use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
 
-use super::{NUMBER_OR_VECTOR, T, normalized};
+use super::{NUMBER_OR_VECTOR, T, cross_in_double, greatest, held, is_zero, least, normalized};
 use crate::math::safe_divide;
 use crate::shape::lanewise_by_settings;
+use crate::vector::{dot, form_kernel};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(math());
+    registry.register(clamp());
     registry.register(normalize());
+    registry.register(vector());
 }
 
 const OPERATIONS: &[(&str, &str)] = &[
@@ -27,6 +30,11 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("ping_pong", "up to b and down to 0, again and again; 0 where b is 0"),
     ("arcsine", "of a, kept between -1 and 1"),
     ("arccosine", "of a, kept between -1 and 1"),
+    ("minimum", "the lesser of a and b; a where one is NaN"),
+    ("maximum", "the greater of a and b; a where one is NaN"),
+    ("smooth_minimum", "the lesser, rounded off by a cubic where they are less than c apart"),
+    ("smooth_maximum", "the greater, rounded off by a cubic where they are less than c apart"),
+    ("sign", "1, 0 or -1; 0 for NaN"),
 ];
 
 fn math() -> NodeDef {
@@ -65,8 +73,13 @@ fn math() -> NodeDef {
             "wrap" => wrap(a, b, c),
             "snap" => safe_divide(a, b).floor() * b,
             "ping_pong" => ping_pong(a, b),
-            "arcsine" => a.clamp(-1.0, 1.0).asin(),
-            "arccosine" => a.clamp(-1.0, 1.0).acos(),
+            "arcsine" => held(a, -1.0, 1.0).asin(),
+            "arccosine" => held(a, -1.0, 1.0).acos(),
+            "minimum" => least(a, b),
+            "maximum" => greatest(a, b),
+            "smooth_minimum" => smooth_minimum(a, b, c),
+            "smooth_maximum" => -smooth_minimum(-a, -b, c),
+            "sign" => a.gt(0.0).select(a.like(1.0), a.lt(0.0).select(a.like(-1.0), 0.0)),
             _ => power(a, b),
         }
     })
@@ -91,6 +104,101 @@ fn wrap<'b>(x: Val<'b>, maximum: Val<'b>, minimum: Val<'b>) -> Val<'b> {
 fn ping_pong<'b>(x: Val<'b>, scale: Val<'b>) -> Val<'b> {
     let folded = (((x - scale) / (scale * 2.0)).fract() * scale * 2.0 - scale).abs();
     scale.eq(0.0).select(0.0, folded)
+}
+
+fn smooth_minimum<'b>(a: Val<'b>, b: Val<'b>, distance: Val<'b>) -> Val<'b> {
+    let lesser = a.lt(b).select(a, b);
+    let left = distance - (a - b).abs();
+    let near = left.gt(0.0).select(left, 0.0) / distance;
+    let rounded = lesser - near * near * near * distance * (1.0 / 6.0);
+    distance.eq(0.0).select(lesser, rounded)
+}
+
+const ORDERS: &[(&str, &str)] = &[
+    ("minmax", "the greater of x and `minimum`, then the lesser of that and `maximum`"),
+    ("range", "between the lesser and the greater bound"),
+];
+
+fn clamp() -> NodeDef {
+    let def = NodeDef::new("blender.clamp", "A number kept between two bounds, as Blender does")
+        .details("NaN stays NaN, unlike with `mix.clamp`.")
+        .setting(
+            "order",
+            SettingKind::Choice(ORDERS),
+            Some(SettingValue::Text("minmax".into())),
+            "what bounds the wrong way around mean",
+        )
+        .input("x", Type::F32, "the number")
+        .or_number(0.0)
+        .input("minimum", Type::F32, "the lower bound")
+        .or_number(0.0)
+        .input("maximum", Type::F32, "the upper bound")
+        .or_number(1.0)
+        .output("value", Type::F32, "");
+    lanewise_by_settings(def, |settings, _, _, x| match settings.text("order") {
+        "range" => x[1].lt(x[2]).select(held(x[0], x[1], x[2]), held(x[0], x[2], x[1])),
+        _ => least(greatest(x[0], x[1]), x[2]),
+    })
+}
+
+const VECTOR_OPERATIONS: &[(&str, &str)] = &[
+    ("cross_product", "perpendicular to a and b; computed in double precision"),
+    ("project", "the part of a along b; 0 where b is 0"),
+    ("reflect", "a thrown back at a surface with the normal b"),
+    (
+        "refract",
+        "a broken at a surface with the normal b, c being the ratio of the indices; 0 if none is",
+    ),
+];
+
+fn vector() -> NodeDef {
+    NodeDef::new("blender.vector", "A vector computed as Blender's Vector Math node does")
+        .details(
+            "Entries of the menu that are not listed here mean the same as nodes of the vector and math \
+             families, or are in `blender.math` and `blender.normalize`.",
+        )
+        .setting(
+            "operation",
+            SettingKind::Choice(VECTOR_OPERATIONS),
+            Some(SettingValue::Text("cross_product".into())),
+            "what is computed",
+        )
+        .input("a", Type::VEC3, "the first vector")
+        .or_number(0.0)
+        .input("b", Type::VEC3, "the second")
+        .or_number(0.0)
+        .input("c", Type::F32, "a number, where the operation takes one")
+        .or_number(1.0)
+        .output("value", Type::VEC3, "")
+        .kernel(|parts| {
+            let operation = parts.settings.text("operation").to_owned();
+            Ok(form_kernel(parts, move |x| {
+                let (a, b) = (&x[0], &x[1]);
+                vec![match &*operation {
+                    "project" => project(a, b),
+                    "reflect" => reflect(a, &normalized(b)),
+                    "refract" => refract(a, &normalized(b), x[2][0]),
+                    _ => cross_in_double(a, b),
+                }]
+            }))
+        })
+}
+
+fn project<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    let (none, part) = (is_zero(b), dot(a, b) / dot(b, b));
+    b.iter().map(|x| none.select(0.0, *x * part)).collect()
+}
+
+fn reflect<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    let twice = dot(b, a) * 2.0;
+    a.iter().zip(b).map(|(a, b)| *a - *b * twice).collect()
+}
+
+fn refract<'b>(a: &[Val<'b>], b: &[Val<'b>], ratio: Val<'b>) -> Vec<Val<'b>> {
+    let along = dot(b, a);
+    let rest: Val<'b> = 1.0 - ratio * ratio * (1.0 - along * along);
+    let (thrown_back, inwards) = (rest.lt(0.0), ratio * along + rest.sqrt());
+    a.iter().zip(b).map(|(a, b)| thrown_back.select(0.0, *a * ratio - *b * inwards)).collect()
 }
 
 fn normalize() -> NodeDef {

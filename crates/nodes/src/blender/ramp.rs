@@ -108,7 +108,8 @@ impl Ramp {
             if is_curve { self.spline(x.like(0.0), 0) } else { constants(b, &self.stops[0].1) };
         for i in 0..n {
             let (at, color) = self.stops[i];
-            let passed = if i == 0 { x.gt(at) } else { x.ge(at) };
+            // NaN passes all stops.
+            let passed = if i == 0 { !x.le(at) } else { !x.lt(at) };
             let here = match self.stops.get(i + 1) {
                 None if is_curve => self.spline(x, i),
                 None => constants(b, &color),

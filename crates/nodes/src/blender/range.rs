@@ -2,7 +2,7 @@
 
 use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
 
-use super::{NUMBER_OR_VECTOR, T};
+use super::{NUMBER_OR_VECTOR, T, held};
 use crate::math::safe_divide;
 use crate::shape::lanewise_by_settings;
 
@@ -55,16 +55,16 @@ fn map_range() -> NodeDef {
     lanewise_by_settings(def, |settings, _, _, x| {
         let (to_min, to_max, steps) = (x[3], x[4], x[5]);
         let way = safe_divide(x[0] - x[1], x[2] - x[1]);
-        let held = way.clamp(0.0, 1.0);
+        let kept = held(way, 0.0, 1.0);
         let (f, is_smooth) = match settings.text("interpolation") {
             "stepped" => (safe_divide((way * (steps + 1.0)).floor(), steps), false),
-            "smoothstep" => ((3.0 - held * 2.0) * held * held, true),
-            "smootherstep" => (held * held * held * (held * (held * 6.0 - 15.0) + 10.0), true),
+            "smoothstep" => ((3.0 - kept * 2.0) * (kept * kept), true),
+            "smootherstep" => (kept * kept * kept * (kept * (kept * 6.0 - 15.0) + 10.0), true),
             _ => (way, false),
         };
         let result = to_min + f * (to_max - to_min);
         if settings.flag("clamp") && !is_smooth {
-            result.clamp(to_min.min(to_max), to_min.max(to_max))
+            to_min.gt(to_max).select(held(result, to_max, to_min), held(result, to_min, to_max))
         } else {
             result
         }

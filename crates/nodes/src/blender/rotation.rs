@@ -1,15 +1,15 @@
-//! Rotations: parts, Euler angles, axes, alignment.
+//! Rotations: parts, Euler angles, axes.
 //!
 //! Euler angles are turns about x, then y, then z, each about the fixed axis, in radians.
 
 use millstream_base::{Lane, Type, Vec3};
-use millstream_kernel::form::{FormBuilder, Val};
+use millstream_kernel::form::Val;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
-use super::{angle, angle_of_directions, is_zero, normalized};
-use crate::vector::mat4::rotation_rows;
+use super::turn::{Rows, rows_of_quat};
+use super::{cross_in_double, is_zero, normalized, normalized_by_reciprocal};
 use crate::vector::quat::product;
-use crate::vector::{cross, dot, form_kernel, length};
+use crate::vector::{form_kernel, length};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(from_parts());
@@ -17,7 +17,6 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(to_euler());
     registry.register(to_axis_angle());
     registry.register(from_axes());
-    registry.register(align());
     registry.register(rotate_euler());
 }
 
@@ -62,7 +61,7 @@ fn to_euler() -> NodeDef {
         .input("rotation", Type::QUAT, "length 1")
         .or(Default::Zero)
         .output("value", Type::VEC3, "angles in radians")
-        .form(|_, inputs| vec![euler_of(&rotation_rows(&inputs[0]))])
+        .form(|_, inputs| vec![euler_of(&rows_of_quat(&inputs[0]))])
 }
 
 /// The rotation by angles about x, then y, then z.
@@ -78,7 +77,7 @@ pub(super) fn quat_of_euler<'b>(angles: &[Val<'b>]) -> Vec<Val<'b>> {
 }
 
 /// The angles of a matrix without scale, given by rows.
-pub(super) fn euler_of<'b>(rows: &[[Val<'b>; 3]; 3]) -> Vec<Val<'b>> {
+pub(super) fn euler_of<'b>(rows: &Rows<'b>) -> Vec<Val<'b>> {
     let zero = rows[0][0].like(0.0);
     let flat = rows[0][0].hypot(rows[1][0]);
     let regular = flat.gt(16.0 * f32::EPSILON);
@@ -126,22 +125,26 @@ fn rotate_euler() -> NodeDef {
                 let then =
                     if by_axis { rows_of_turn(&x[2], x[3][0]) } else { rows_of_euler(&x[1]) };
                 let (a, b) = if is_local { (first, then) } else { (then, first) };
-                vec![euler_of(&rows_product(&a, &b))]
+                vec![euler_of(&normalized_columns(&rows_product(&a, &b)))]
             }))
         })
 }
 
-/// A matrix given by rows.
-type Rows<'b> = [[Val<'b>; 3]; 3];
-
-fn rows_product<'b>(a: &Rows<'b>, b: &Rows<'b>) -> Rows<'b> {
+pub(super) fn rows_product<'b>(a: &Rows<'b>, b: &Rows<'b>) -> Rows<'b> {
     std::array::from_fn(|r| {
         std::array::from_fn(|c| a[r][0] * b[0][c] + a[r][1] * b[1][c] + a[r][2] * b[2][c])
     })
 }
 
+/// The matrix with columns of length 1.
+pub(super) fn normalized_columns<'b>(rows: &Rows<'b>) -> Rows<'b> {
+    let columns =
+        [0, 1, 2].map(|c| normalized_by_reciprocal(&[rows[0][c], rows[1][c], rows[2][c]]));
+    std::array::from_fn(|r| std::array::from_fn(|c| columns[c][r]))
+}
+
 /// The matrix of angles about x, then y, then z; computed in double precision.
-fn rows_of_euler<'b>(angles: &[Val<'b>]) -> Rows<'b> {
+pub(super) fn rows_of_euler<'b>(angles: &[Val<'b>]) -> Rows<'b> {
     let wide: Vec<Val<'b>> = angles.iter().map(|x| x.convert(Lane::F64)).collect();
     let [(sx, cx), (sy, cy), (sz, cz)] = [0, 1, 2].map(|i| (wide[i].sin(), wide[i].cos()));
     let rows = [
@@ -153,8 +156,8 @@ fn rows_of_euler<'b>(angles: &[Val<'b>]) -> Rows<'b> {
 }
 
 /// The matrix of a turn about an axis.
-fn rows_of_turn<'b>(axis: &[Val<'b>], angle: Val<'b>) -> Rows<'b> {
-    let axis = normalized(axis);
+pub(super) fn rows_of_turn<'b>(axis: &[Val<'b>], angle: Val<'b>) -> Rows<'b> {
+    let axis = normalized_by_reciprocal(axis);
     let (sine, cosine) = (angle.sin(), angle.cos());
     let none = is_zero(&axis);
     let rest: Val<'b> = 1.0 - cosine;
@@ -173,7 +176,7 @@ fn rows_of_turn<'b>(axis: &[Val<'b>], angle: Val<'b>) -> Rows<'b> {
 
 fn to_axis_angle() -> NodeDef {
     NodeDef::new("blender.rotation_to_axis_angle", "Axis and angle of a rotation")
-        .details("Where the angle is 0 the axis is that of y.")
+        .details("Where there is no turn the axis is that of y, or its opposite if the real part is negative.")
         .input("rotation", Type::QUAT, "length 1")
         .or(Default::Zero)
         .output("axis", Type::VEC3, "length 1")
@@ -182,14 +185,17 @@ fn to_axis_angle() -> NodeDef {
             let q = &inputs[0];
             let sine = length(&q[1..]);
             let none = sine.eq(0.0);
-            let axis = |i: usize| none.select(if i == 1 { 1.0 } else { 0.0 }, q[i + 1] / sine);
+            let back: Val<'_> = q[0].lt(0.0).select(q[0].like(-1.0), 1.0);
+            let axis = |i: usize| {
+                none.select(if i == 1 { back } else { back.like(0.0) }, q[i + 1] / sine)
+            };
             let angle = none.select(0.0, sine.atan2(q[0]) * 2.0);
             vec![(0..3).map(axis).collect(), vec![angle]]
         })
 }
 
 /// The quaternion of a matrix without scale, given by rows.
-fn quat_of<'b>(rows: &[[Val<'b>; 3]; 3]) -> Vec<Val<'b>> {
+fn quat_of<'b>(rows: &Rows<'b>) -> Vec<Val<'b>> {
     let m = |row: usize, column: usize| rows[row][column];
     let one = rows[0][0].like(1.0);
     // The case in which part `at` is the greatest; `sign` makes the real part positive.
@@ -222,18 +228,16 @@ fn quat_of<'b>(rows: &[[Val<'b>; 3]; 3]) -> Vec<Val<'b>> {
 }
 
 const AXES: &[(&str, &str)] = &[("x", "the x axis"), ("y", "the y axis"), ("z", "the z axis")];
-const PIVOTS: &[(&str, &str)] = &[
-    ("auto", "whichever way is shortest"),
-    ("x", "about its x axis"),
-    ("y", "about its y axis"),
-    ("z", "about its z axis"),
-];
-
-fn axis_number(name: &str) -> usize {
+pub(super) fn axis_number(name: &str) -> usize {
     AXES.iter().position(|(axis, _)| *axis == name).unwrap_or(0)
 }
 
-fn axis_setting(def: NodeDef, name: &'static str, default: &str, about: &'static str) -> NodeDef {
+pub(super) fn axis_setting(
+    def: NodeDef,
+    name: &'static str,
+    default: &str,
+    about: &'static str,
+) -> NodeDef {
     let default = SettingValue::Text(default.into());
     def.setting(name, SettingKind::Choice(AXES), Some(default), about)
 }
@@ -273,18 +277,18 @@ fn rotation_of_axes<'b>(
     let pick = |when: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]| -> Vec<Val<'b>> {
         a.iter().zip(b).map(|(a, b)| when.select(*a, *b)).collect()
     };
+    let (no_primary, no_secondary) = (is_zero(primary), is_zero(secondary));
     let (primary, secondary) = (normalized(primary), normalized(secondary));
-    let (no_primary, no_secondary) = (is_zero(&primary), is_zero(&secondary));
     // A missing one is made perpendicular to the other.
     let p = pick(no_primary, &normalized(&perpendicular(&secondary)), &primary);
     let s = pick(no_secondary, &normalized(&perpendicular(&primary)), &secondary);
-    let side = normalized(&cross(&p, &s));
-    let side = pick(is_zero(&side), &normalized(&perpendicular(&s)), &side);
-    let s = cross(&side, &p);
+    let side = cross_in_double(&p, &s);
+    let side = normalized(&pick(is_zero(&side), &perpendicular(&p), &side));
+    let s = cross_in_double(&side, &p);
     let third = 3 - first - second;
     let turns = (first + 1) % 3 == second;
     let mut columns = vec![p.clone(); 3];
-    columns[second] = s.to_vec();
+    columns[second] = s;
     columns[third] = side.iter().map(|x| if turns { *x } else { -*x }).collect();
     let rows: [[Val<'b>; 3]; 3] =
         std::array::from_fn(|row| std::array::from_fn(|column| columns[column][row]));
@@ -301,93 +305,4 @@ fn perpendicular<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     let in_yz = [zero, -v[2], v[1]];
     let (use_xy, use_xz) = (v[0].ne(-v[1]), v[0].ne(-v[2]));
     (0..3).map(|i| use_xy.select(in_xy[i], use_xz.select(in_xz[i], in_yz[i]))).collect()
-}
-
-fn align() -> NodeDef {
-    let def = NodeDef::new("blender.align_rotation", "A rotation turned so that an axis points");
-    axis_setting(def, "axis", "z", "the axis that is to point along the vector")
-        .setting(
-            "pivot",
-            SettingKind::Choice(PIVOTS),
-            Some(SettingValue::Text("auto".into())),
-            "about what is turned",
-        )
-        .details(
-            "Nothing is turned for a vector of length 0, or about the axis itself. A vector against \
-             the axis is reached about some perpendicular axis.",
-        )
-        .input("rotation", Type::QUAT, "what is turned")
-        .or(Default::Zero)
-        .input("factor", Type::F32, "how much of the way")
-        .or_number(1.0)
-        .input("vector", Type::VEC3, "where the axis is to point")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
-        .output("value", Type::QUAT, "length 1")
-        .kernel(|parts| {
-            let axis = axis_number(parts.settings.text("axis"));
-            let pivot = match parts.settings.text("pivot") {
-                "auto" => None,
-                name => Some(axis_number(name)),
-            };
-            Ok(form_kernel(parts, move |x| vec![aligned(axis, pivot, &x[0], x[1][0], &x[2])]))
-        })
-}
-
-fn aligned<'b>(
-    axis: usize,
-    pivot: Option<usize>,
-    rotation: &[Val<'b>],
-    factor: Val<'b>,
-    vector: &[Val<'b>],
-) -> Vec<Val<'b>> {
-    if pivot == Some(axis) {
-        return rotation.to_vec();
-    }
-    let rows = rotation_rows(rotation);
-    let column = |i: usize| vec![rows[0][i], rows[1][i], rows[2][i]];
-    let old = column(axis);
-    let (about, full) = match pivot {
-        None => shortest_turn(&old, &normalized(vector)),
-        Some(pivot) => {
-            let pivot = column(pivot);
-            let full = signed_angle(vector, &old, &pivot);
-            (pivot, full)
-        }
-    };
-    let half = factor * full * 0.5;
-    let sine = half.sin();
-    let mut turn = vec![half.cos()];
-    turn.extend(about.iter().map(|x| *x * sine));
-    let turned = product(&turn, rotation);
-    let none = is_zero(vector);
-    rotation.iter().zip(turned).map(|(old, new)| none.select(*old, new)).collect()
-}
-
-/// Axis and angle that take one direction to another.
-fn shortest_turn<'b>(from: &[Val<'b>], to: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
-    let b: &FormBuilder = from[0].builder();
-    let unit = |i: usize| -> Vec<Val<'b>> {
-        (0..3).map(|k| b.constant_f32(if i == k { 1.0 } else { 0.0 })).collect()
-    };
-    let or_else = |v: [Val<'b>; 3], other: &[Val<'b>]| -> [Val<'b>; 3] {
-        let none = is_zero(&v);
-        std::array::from_fn(|i| none.select(other[i], v[i]))
-    };
-    let by_y = cross(from, &unit(1));
-    let by_x = or_else(cross(from, &unit(0)), &by_y);
-    let about = or_else(cross(from, to), &by_x);
-    (normalized(&about), angle_of_directions(from, to))
-}
-
-/// The angle from `b` to `a` seen along an axis, from -pi up to but without pi.
-fn signed_angle<'b>(a: &[Val<'b>], b: &[Val<'b>], axis: &[Val<'b>]) -> Val<'b> {
-    let flat = |v: &[Val<'b>]| -> Vec<Val<'b>> {
-        let along = dot(v, axis);
-        v.iter().zip(axis).map(|(v, axis)| *v - *axis * along).collect()
-    };
-    let (a, b) = (flat(a), flat(b));
-    let size = angle(&a, &b);
-    let turn = f64::from(std::f32::consts::TAU);
-    let positive = dot(&cross(&b, &a), axis).lt(0.0).select(turn - size, size);
-    positive.ge(std::f32::consts::PI).select(positive - turn, positive)
 }

@@ -84,6 +84,21 @@ impl Kind {
         }
     }
 
+    /// What there is where a node gives nothing: other than [`zero`](Self::zero), no color is not black.
+    pub(super) fn nothing(self) -> Json {
+        match self {
+            Self::Color => json!([0, 0, 0, 0]),
+            Self::Matrix => json!(vec![0; 16]),
+            Self::Value
+            | Self::Int
+            | Self::Boolean
+            | Self::Vector
+            | Self::Rotation
+            | Self::String
+            | Self::Menu => self.zero(),
+        }
+    }
+
     /// The value of a socket as a literal of ours; nothing written is [`zero`](Self::zero).
     pub(super) fn literal(
         self,
@@ -176,15 +191,12 @@ fn numbers(json: &Json, at_least: usize) -> Option<Vec<Json>> {
 
 /// The quaternion of turns about x, then y, then z.
 fn from_euler(angles: &[Json]) -> Option<Json> {
-    let half: Option<Vec<f64>> = angles.iter().map(|x| x.as_f64().map(|x| x / 2.0)).collect();
-    let half = half?;
-    let (sx, cx) = half[0].sin_cos();
-    let (sy, cy) = half[1].sin_cos();
-    let (sz, cz) = half[2].sin_cos();
-    Some(json!([
-        cx * cy * cz + sx * sy * sz,
-        sx * cy * cz - cx * sy * sz,
-        cx * sy * cz + sx * cy * sz,
-        cx * cy * sz - sx * sy * cz,
-    ]))
+    // Rounded as Blender does, in single precision, because hashes look at every bit.
+    let part = |i: usize| {
+        let half = f64::from(angles[i].as_f64()? as f32 * 0.5);
+        Some((half.sin() as f32, half.cos() as f32))
+    };
+    let ((sx, cx), (sy, cy), (sz, cz)) = (part(0)?, part(1)?, part(2)?);
+    let (cc, cs, sc, ss) = (cx * cz, cx * sz, sx * cz, sx * sz);
+    Some(json!([cy * cc + sy * ss, cy * sc - sy * cs, cy * ss + sy * cc, cy * cs - sy * sc,]))
 }

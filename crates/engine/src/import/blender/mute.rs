@@ -5,21 +5,30 @@ use super::kind::Kind;
 use super::node::NodeContext;
 use super::writer::Source;
 
-/// Sockets that a muted node never gives on.
-const NOT_PASSED: [&str; 6] = ["Switch", "Index", "Menu", "Factor_Float", "Factor_Vector", "Fac"];
+/// Whether a muted node may give on this socket.
+fn is_passed(node: &str, socket: &str) -> bool {
+    match socket {
+        "Switch" | "Index" | "Menu" | "Factor_Float" | "Factor_Vector" => false,
+        "Factor" => node != "ShaderNodeFloatCurve",
+        "Fac" => node == "ShaderNodeValToRGB",
+        _ => true,
+    }
+}
 
 /// Gives on what a muted node does.
 pub(super) fn pass(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
-    for output in &cx.node.outputs {
+    // Of a menu the first entry is given on, linked or not, and none counts as chosen.
+    let is_menu = cx.node.ty == "GeometryNodeMenuSwitch";
+    for (at, output) in cx.node.outputs.iter().enumerate() {
         let Some(to) = Kind::of_socket(&output.kind) else { continue };
         let mut best: Option<(u32, bool, Source)> = None;
         for (socket, source) in cx.sockets() {
             let Some(source) = source else { continue };
             let from = Kind::of_socket(&socket.kind).map_or(0, |from| suits(from, to));
-            if from == 0 || NOT_PASSED.contains(&&*socket.id) {
+            if from == 0 || (is_menu && at > 0) || !is_passed(&cx.node.ty, &socket.id) {
                 continue;
             }
-            let is_linked = !source.is_literal();
+            let is_linked = !source.is_literal() && !is_menu;
             let is_better = match &best {
                 None => true,
                 Some((suited, linked, _)) => from > *suited || (is_linked && !linked),
@@ -30,7 +39,8 @@ pub(super) fn pass(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         }
         let source = match best {
             Some((_, _, source)) => cx.as_kind(source, to)?,
-            None => Source::Literal(to, to.zero()),
+            None if to == Kind::Matrix => Source::Literal(to, to.zero()),
+            None => Source::Literal(to, to.nothing()),
         };
         cx.give_exactly(&output.id, source);
     }
@@ -39,13 +49,15 @@ pub(super) fn pass(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
 
 /// How well an input stands for an output, 0 if not at all.
 fn suits(from: Kind, to: Kind) -> u32 {
-    use Kind::{Boolean, Color, Int, Value, Vector};
+    use Kind::{Boolean, Color, Int, Rotation, Value, Vector};
     match (from, to) {
         (Value, Value) | (Int, Int) | (Boolean, Boolean) => 5,
         (Color, Color) | (Vector, Vector) | (Int, Value | Boolean) | (Value, Int) => 4,
         (Value, Color | Vector | Boolean) | (Boolean, Value | Int) => 3,
         (Int, Color | Vector) | (Color, Value | Int | Boolean) => 2,
-        (Boolean, Color | Vector) | (Vector, Value | Int | Boolean) => 1,
+        (Boolean, Color | Vector) | (Vector, Value | Int | Boolean) | (Value, Rotation) => 1,
+        (Vector, Rotation) => 2,
+        (Rotation, Rotation) => 3,
         (from, to) => u32::from(from == to),
     }
 }

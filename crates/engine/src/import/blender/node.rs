@@ -239,7 +239,7 @@ impl<'a> NodeContext<'a> {
     pub(super) fn clamped(&mut self, source: Source) -> Source {
         let kind = source.kind();
         let inputs = vec![("x", source), ("minimum", zero()), ("maximum", one())];
-        self.write("mix.clamp", &[], inputs, kind)
+        self.write("blender.clamp", &[], inputs, kind)
     }
 }
 

@@ -34,7 +34,8 @@ pub(super) fn mix(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         }
         Kind::Rotation => cx.write("blender.mix_rotation", &[factor_flag], inputs, kind),
         _ if by_component => cx.write("blender.mix_vector", &[factor_flag], inputs, kind),
-        _ => cx.write_generic("mix.mix", &[("clamp", json!(clamp))], inputs, (kind, kind)),
+        _ if clamp => cx.write_generic("blender.mix", &[], inputs, (kind, kind)),
+        _ => cx.write_generic("mix.mix", &[], inputs, (kind, kind)),
     };
     cx.give("Result", &source);
     Ok(())

@@ -23,8 +23,8 @@ fn curves(cx: &NodeContext<'_>, n: usize) -> Result<Vec<Curve>, ImportError> {
         _ => return Err(unknown()),
     };
     let clip = mapping["clip"].as_array().filter(|clip| clip.len() == 4);
-    // What Vector Curves gives is never clipped.
-    let is_number = cx.node.ty != "ShaderNodeVectorCurve";
+    // What Vector Curves and RGB Curves give is never clipped.
+    let is_number = cx.node.ty == "ShaderNodeFloatCurve";
     let uses_clip = is_number && mapping["use_clip"].as_bool().unwrap_or(true);
     all.iter()
         .take(n)
@@ -62,6 +62,9 @@ impl Curve {
 
 /// Between a value and what the curves make of it.
 fn mixed(cx: &mut NodeContext<'_>, factor: Source, from: Source, to: Source) -> Source {
+    if matches!(&factor, Source::Literal(_, json) if json.as_f64() == Some(1.0)) {
+        return to;
+    }
     let kind = from.kind();
     let inputs = vec![("a", from), ("b", to), ("factor", factor)];
     cx.write_generic("mix.mix", &[("clamp", json!(false))], inputs, (kind, kind))

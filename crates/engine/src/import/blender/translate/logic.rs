@@ -45,7 +45,7 @@ pub(super) fn switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
-fn switched(
+pub(super) fn switched(
     cx: &mut NodeContext<'_>,
     condition: Source,
     arms: Vec<(&'static str, Source)>,
@@ -85,7 +85,7 @@ pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
     if let Source::Literal(_, index) = &index {
         let at = index.as_u64().and_then(|index| usize::try_from(index).ok());
         // Where the index is one for all, a missing matrix is the one that changes nothing.
-        let missing = if kind == Kind::Matrix { kind.zero() } else { nothing(kind) };
+        let missing = if kind == Kind::Matrix { kind.zero() } else { kind.nothing() };
         let chosen = at.and_then(|at| items.get(at).cloned());
         cx.give("Output", &chosen.unwrap_or(Source::Literal(kind, missing)));
         return Ok(());
@@ -98,25 +98,10 @@ pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
     let below = cx.write_generic("compare.less", &[], inputs, kinds);
     let arms = vec![("false", index), ("true", int(n))];
     let index = switched(cx, below, arms, Kind::Int);
-    let zero = Source::Literal(kind, nothing(kind));
+    let zero = Source::Literal(kind, kind.nothing());
     let source = cx.choose(index, items.into_iter().chain([zero]).collect(), kind);
     cx.give("Output", &source);
     Ok(())
-}
-
-/// What an index without item gives.
-fn nothing(kind: Kind) -> Json {
-    match kind {
-        Kind::Color => json!([0, 0, 0, 0]),
-        Kind::Matrix => json!(vec![0; 16]),
-        Kind::Value
-        | Kind::Int
-        | Kind::Boolean
-        | Kind::Vector
-        | Kind::Rotation
-        | Kind::String
-        | Kind::Menu => kind.zero(),
-    }
 }
 
 /// A menu that is known when the network is imported chooses then; any other is compared with the
@@ -151,7 +136,7 @@ pub(super) fn menu_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         }
     };
     // From the last entry to the first, so that the first is asked for first.
-    let mut chosen = Source::Literal(kind, nothing(kind));
+    let mut chosen = Source::Literal(kind, kind.nothing());
     for (is_chosen, item) in is_chosen.iter().zip(items).rev() {
         chosen = match is_chosen {
             Source::Literal(_, Json::Bool(true)) => item,

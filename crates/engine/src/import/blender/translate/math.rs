@@ -41,9 +41,9 @@ pub(super) fn by_component(operation: &str) -> Option<Operation> {
         "MULTIPLY_ADD" => ours("math.multiply_add", ABC),
         "POWER" => theirs("power", AB),
         "ABSOLUTE" => ours("math.absolute", X),
-        "MINIMUM" => ours("math.minimum", AB),
-        "MAXIMUM" => ours("math.maximum", AB),
-        "SIGN" => ours("math.sign", X),
+        "MINIMUM" => theirs("minimum", AB),
+        "MAXIMUM" => theirs("maximum", AB),
+        "SIGN" => theirs("sign", A),
         "ROUND" => theirs("round", A),
         "FLOOR" => ours("math.floor", X),
         "CEIL" => ours("math.ceil", X),
@@ -71,8 +71,8 @@ fn number_operation(operation: &str) -> Option<Operation> {
             "LESS_THAN" => ours("compare.less", AB),
             "GREATER_THAN" => ours("compare.greater", AB),
             "COMPARE" => theirs("compare", ABC),
-            "SMOOTH_MIN" => ours("math.smooth_minimum", &["a", "b", "distance"]),
-            "SMOOTH_MAX" => ours("math.smooth_maximum", &["a", "b", "distance"]),
+            "SMOOTH_MIN" => theirs("smooth_minimum", ABC),
+            "SMOOTH_MAX" => theirs("smooth_maximum", ABC),
             "ARCSINE" => theirs("arcsine", A),
             "ARCCOSINE" => theirs("arccosine", A),
             "ARCTANGENT" => ours("math.atan", X),
@@ -125,7 +125,7 @@ fn integer_operation(operation: &str) -> Option<Operation> {
         "MULTIPLY" => ours("math.multiply", AB),
         "MULTIPLY_ADD" => ours("math.multiply_add", ABC),
         "DIVIDE" => ours("integer.divide", AB),
-        "DIVIDE_ROUND" => ours("integer.divide_round", AB),
+        "DIVIDE_ROUND" => blender("divide_round"),
         "DIVIDE_FLOOR" => ours("integer.divide_floor", AB),
         "DIVIDE_CEIL" => ours("integer.divide_ceil", AB),
         "POWER" => blender("power"),
@@ -135,9 +135,9 @@ fn integer_operation(operation: &str) -> Option<Operation> {
         "MAXIMUM" => ours("math.maximum", AB),
         "SIGN" => ours("math.sign", X),
         "MODULO" => ours("integer.modulo", AB),
-        "FLOORED_MODULO" => ours("integer.floored_modulo", AB),
+        "FLOORED_MODULO" => blender("floored_modulo"),
         "GCD" => ours("integer.gcd", AB),
-        "LCM" => ours("integer.lcm", AB),
+        "LCM" => blender("lcm"),
         _ => return None,
     })
 }
@@ -193,7 +193,7 @@ pub(super) fn clamp(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         ("minimum", cx.input("Min", Kind::Value)?),
         ("maximum", cx.input("Max", Kind::Value)?),
     ];
-    let source = cx.write("mix.clamp", &[("order", json!(order))], inputs, Kind::Value);
+    let source = cx.write("blender.clamp", &[("order", json!(order))], inputs, Kind::Value);
     cx.give("Result", &source);
     Ok(())
 }

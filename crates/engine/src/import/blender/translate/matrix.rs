@@ -12,11 +12,11 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "FunctionNodeSeparateMatrix" => separate(cx),
         "FunctionNodeCombineTransform" => {
             let inputs = vec![
-                ("offset", cx.input("Translation", Kind::Vector)?),
-                ("quat", cx.input("Rotation", Kind::Rotation)?),
-                ("factors", cx.input("Scale", Kind::Vector)?),
+                ("translation", cx.input("Translation", Kind::Vector)?),
+                ("rotation", cx.input("Rotation", Kind::Rotation)?),
+                ("scale", cx.input("Scale", Kind::Vector)?),
             ];
-            give(cx, "mat4.compose", inputs, "Transform", Kind::Matrix);
+            give(cx, "blender.combine_transform", inputs, "Transform", Kind::Matrix);
             Ok(())
         }
         "FunctionNodeSeparateTransform" => {
@@ -54,7 +54,7 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "FunctionNodeTransformDirection" => {
             point(cx, "mat4.transform_direction", "Direction", "direction")
         }
-        "FunctionNodeProjectPoint" => point(cx, "mat4.project_point", "Vector", "point"),
+        "FunctionNodeProjectPoint" => point(cx, "blender.project_point", "Vector", "point"),
         _ => Err(unknown_node(cx)),
     }
 }

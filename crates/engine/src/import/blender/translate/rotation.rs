@@ -14,14 +14,14 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "FunctionNodeRotateRotation" => (rotate_rotation(cx)?, "Rotation"),
         "FunctionNodeRotateVector" => {
             let inputs = vec![
-                ("quat", cx.input("Rotation", Kind::Rotation)?),
+                ("rotation", cx.input("Rotation", Kind::Rotation)?),
                 ("vector", cx.input("Vector", Kind::Vector)?),
             ];
-            (cx.write("quat.rotate", &[], inputs, Kind::Vector), "Vector")
+            (cx.write("blender.rotate_vector", &[], inputs, Kind::Vector), "Vector")
         }
         "FunctionNodeInvertRotation" => {
-            let inputs = vec![("quat", cx.input("Rotation", Kind::Rotation)?)];
-            (cx.write("quat.conjugate", &[], inputs, Kind::Rotation), "Rotation")
+            let inputs = vec![("rotation", cx.input("Rotation", Kind::Rotation)?)];
+            (cx.write("blender.invert_rotation", &[], inputs, Kind::Rotation), "Rotation")
         }
         "FunctionNodeAxisAngleToRotation" => (axis_angle(cx)?, "Rotation"),
         "FunctionNodeEulerToRotation" => {
@@ -43,8 +43,12 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "FunctionNodeRotationToQuaternion" => return to_quaternion(cx),
         "FunctionNodeRotationToAxisAngle" => return to_axis_angle(cx),
         "FunctionNodeAxesToRotation" => (from_axes(cx)?, "Rotation"),
-        "FunctionNodeAlignRotationToVector" => (align(cx, Kind::Rotation)?, "Rotation"),
-        "FunctionNodeAlignEulerToVector" => (align_euler(cx)?, "Rotation"),
+        "FunctionNodeAlignRotationToVector" => {
+            (align(cx, "blender.align_rotation", Kind::Rotation)?, "Rotation")
+        }
+        "FunctionNodeAlignEulerToVector" => {
+            (align(cx, "blender.align_euler", Kind::Vector)?, "Rotation")
+        }
         _ => return Err(unknown_node(cx)),
     };
     cx.give(role, &source);
@@ -141,27 +145,12 @@ fn from_axes(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
     Ok(cx.write("blender.axes_to_rotation", &set, inputs, Kind::Rotation))
 }
 
-fn align(cx: &mut NodeContext<'_>, kind: Kind) -> Result<Source, ImportError> {
+fn align(cx: &mut NodeContext<'_>, ty: &str, kind: Kind) -> Result<Source, ImportError> {
     let set = [("axis", axis(cx, "axis", "X")?), ("pivot", axis(cx, "pivot_axis", "AUTO")?)];
-    let rotation = cx.input("Rotation", kind)?;
     let inputs = vec![
-        ("rotation", cx.as_kind(rotation, Kind::Rotation)?),
+        ("rotation", cx.input("Rotation", kind)?),
         ("factor", cx.input("Factor", Kind::Value)?),
         ("vector", cx.input("Vector", Kind::Vector)?),
     ];
-    Ok(cx.write("blender.align_rotation", &set, inputs, Kind::Rotation))
-}
-
-/// Angles stay as they are written where nothing is turned.
-fn align_euler(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
-    let angles = cx.input("Rotation", Kind::Vector)?;
-    if axis(cx, "axis", "X")? == axis(cx, "pivot_axis", "AUTO")? {
-        return Ok(angles);
-    }
-    let rotation = align(cx, Kind::Vector)?;
-    let aligned = cx.as_kind(rotation, Kind::Vector)?;
-    let vector = cx.input("Vector", Kind::Vector)?;
-    let turns = cx.as_kind(vector, Kind::Boolean)?;
-    let inputs = vec![("condition", turns), ("false", angles), ("true", aligned)];
-    Ok(cx.write("control.switch", &[], inputs, Kind::Vector))
+    Ok(cx.write(ty, &set, inputs, kind))
 }

@@ -6,6 +6,7 @@ use super::super::error::ImportError;
 use super::super::kind::Kind;
 use super::super::node::NodeContext;
 use super::super::writer::Source;
+use super::logic::switched;
 use super::unknown_node;
 
 pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
@@ -60,71 +61,90 @@ fn give(cx: &mut NodeContext<'_>, ty: &str, inputs: Vec<(&str, Source)>, role: &
     cx.give(role, &source);
 }
 
-/// The entry of a menu that must be known when the network is imported.
-fn menu(cx: &mut NodeContext<'_>, role: &str, default: &str) -> Result<String, ImportError> {
-    match cx.input_or(role, Kind::Menu, json!(default))? {
-        Source::Literal(_, Json::String(entry)) => Ok(entry),
-        _ => {
-            let (node, from, to) = (cx.label(), "a link".into(), format!("the menu `{role}`"));
-            Err(ImportError::Conversion { node, from, to })
-        }
+/// What the chosen entry of a menu stands for; an entry that is not known when the network is imported is
+/// compared with the names, the first of which counts where the menu has no value.
+fn by_menu(
+    cx: &mut NodeContext<'_>,
+    role: &str,
+    names: &[&str],
+    kind: Kind,
+    mut entry: impl FnMut(&mut NodeContext<'_>, usize) -> Source,
+) -> Result<Source, ImportError> {
+    let menu = cx.input_or(role, Kind::Menu, json!(names[0]))?;
+    if let Source::Literal(_, chosen) = &menu {
+        let at = names.iter().position(|name| chosen == name);
+        return Ok(entry(cx, at.ok_or_else(|| cx.unknown(role))?));
     }
-}
-
-/// A value that must be known when the network is imported.
-fn known(cx: &mut NodeContext<'_>, role: &str, default: bool) -> Result<bool, ImportError> {
-    match cx.input_or(role, Kind::Boolean, json!(default))? {
-        Source::Literal(_, Json::Bool(flag)) => Ok(flag),
-        _ => {
-            let (node, from, to) = (cx.label(), "a link".into(), format!("`{role}`"));
-            Err(ImportError::Conversion { node, from, to })
-        }
+    let mut found = entry(cx, 0);
+    for (at, name) in names.iter().enumerate().skip(1) {
+        let name = NodeContext::literal(Kind::String, *name);
+        let inputs = vec![("a", menu.clone()), ("b", name)];
+        let is_chosen = cx.write("string.equal", &[], inputs, Kind::Boolean);
+        let arm = entry(cx, at);
+        found = switched(cx, is_chosen, vec![("false", found), ("true", arm)], kind);
     }
+    Ok(found)
 }
 
 fn case(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
-    let ty = match &*menu(cx, "Case", "Uppercase")? {
-        "Uppercase" => "string.upper",
-        "Lowercase" => "string.lower",
-        _ => return Err(cx.unknown("Case")),
-    };
-    // Letters outside of ASCII stay.
-    let source = cx.input("String", Kind::String)?;
-    let set = [("letters", json!("ascii"))];
-    let source = cx.write(ty, &set, vec![("text", source)], Kind::String);
+    let text = string(cx, "String")?;
+    let source = by_menu(cx, "Case", &["Uppercase", "Lowercase"], Kind::String, |cx, at| {
+        // Letters outside of ASCII stay.
+        let ty = ["string.upper", "string.lower"][at];
+        cx.write(ty, &[("letters", json!("ascii"))], vec![("text", text.clone())], Kind::String)
+    })?;
     cx.give("String", &source);
     Ok(())
 }
 
+/// What a flag makes of a text; both ways are written where the flag is not known at import.
+fn by_flag(
+    cx: &mut NodeContext<'_>,
+    flag: &Source,
+    mut make: impl FnMut(&mut NodeContext<'_>, bool) -> Source,
+) -> Source {
+    if let Source::Literal(_, known) = flag {
+        return make(cx, known == &json!(true));
+    }
+    let arms = vec![("false", make(cx, false)), ("true", make(cx, true))];
+    switched(cx, flag.clone(), arms, Kind::String)
+}
+
 fn trim(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
-    let white = known(cx, "Whitespace", true)?;
-    let side = match (known(cx, "Start", true)?, known(cx, "End", true)?) {
-        (true, true) => "both",
-        (true, false) => "start",
-        (false, true) => "end",
-        (false, false) => {
-            let text = string(cx, "String")?;
-            cx.give("String", &text);
-            return Ok(());
-        }
+    let text = string(cx, "String")?;
+    let characters = string(cx, "Characters")?;
+    let flag = |cx: &mut NodeContext<'_>, role| cx.input_or(role, Kind::Boolean, json!(true));
+    let (white, start, end) = (flag(cx, "Whitespace")?, flag(cx, "Start")?, flag(cx, "End")?);
+    let trimmed = |cx: &mut NodeContext<'_>, text: Source, side: &str, is_wanted: &Source| {
+        by_flag(cx, is_wanted, |cx, is_wanted| {
+            if !is_wanted {
+                return text.clone();
+            }
+            by_flag(cx, &white, |cx, white| {
+                let set = [("side", json!(side)), ("white_space", json!(white))];
+                let inputs = vec![("text", text.clone()), ("characters", characters.clone())];
+                cx.write("string.trim", &set, inputs, Kind::String)
+            })
+        })
     };
-    let set = [("side", json!(side)), ("white_space", json!(white))];
-    let inputs = vec![("text", string(cx, "String")?), ("characters", string(cx, "Characters")?)];
-    let source = cx.write("string.trim", &set, inputs, Kind::String);
+    let always = NodeContext::literal(Kind::Boolean, true);
+    let source = if start == always && end == always {
+        trimmed(cx, text, "both", &always)
+    } else {
+        let source = trimmed(cx, text, "start", &start);
+        trimmed(cx, source, "end", &end)
+    };
     cx.give("String", &source);
     Ok(())
 }
 
 fn find(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
-    let ty = match &*menu(cx, "Mode", "From Start")? {
-        "From Start" => "string.find",
-        "From End" => "string.find_last",
-        _ => return Err(cx.unknown("Mode")),
-    };
     let inputs = vec![("text", string(cx, "String")?), ("part", string(cx, "Search")?)];
     let count = cx.write("string.count", &[], inputs.clone(), Kind::Int);
+    let found = by_menu(cx, "Mode", &["From Start", "From End"], Kind::Int, |cx, at| {
+        cx.write(["string.find", "string.find_last"][at], &[], inputs.clone(), Kind::Int)
+    })?;
     // What is not there is found at 0.
-    let found = cx.write(ty, &[], inputs, Kind::Int);
     let kinds = (Kind::Int, Kind::Int);
     let zero = NodeContext::literal(Kind::Int, json!(0));
     let some = cx.write_generic(
@@ -141,14 +161,13 @@ fn find(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
 }
 
 fn matches(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
-    let ty = match &*menu(cx, "Operation", "Starts With")? {
-        "Starts With" => "string.starts_with",
-        "Ends With" => "string.ends_with",
-        "Contains" => "string.contains",
-        _ => return Err(cx.unknown("Operation")),
-    };
     let inputs = vec![("text", string(cx, "String")?), ("part", string(cx, "Key")?)];
-    give(cx, ty, inputs, "Result", Kind::Boolean);
+    let names = ["Starts With", "Ends With", "Contains"];
+    let source = by_menu(cx, "Operation", &names, Kind::Boolean, |cx, at| {
+        let ty = ["string.starts_with", "string.ends_with", "string.contains"][at];
+        cx.write(ty, &[], inputs.clone(), Kind::Boolean)
+    })?;
+    cx.give("Result", &source);
     Ok(())
 }
 

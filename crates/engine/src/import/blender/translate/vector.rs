@@ -13,10 +13,12 @@ const SOCKETS: [&str; 3] = ["Vector", "Vector_001", "Vector_002"];
 pub(super) fn math(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let name = cx.text("operation", "ADD");
     let of = |ty, sockets| Operation { ty, operation: None, sockets };
+    let theirs =
+        |name| Operation { ty: "blender.vector", operation: Some(name), sockets: &["a", "b"] };
     let (operation, result) = match name {
-        "CROSS_PRODUCT" => (of("vector.cross", &["a", "b"]), Kind::Vector),
-        "PROJECT" => (of("vector.project", &["a", "b"]), Kind::Vector),
-        "REFLECT" => (of("vector.reflect", &["vector", "normal"]), Kind::Vector),
+        "CROSS_PRODUCT" => (theirs("cross_product"), Kind::Vector),
+        "PROJECT" => (theirs("project"), Kind::Vector),
+        "REFLECT" => (theirs("reflect"), Kind::Vector),
         "FACEFORWARD" => {
             (of("vector.faceforward", &["vector", "incident", "reference"]), Kind::Vector)
         }
@@ -45,8 +47,8 @@ fn with_number(cx: &mut NodeContext<'_>, name: &str) -> Result<(), ImportError> 
         cx.write_generic("vector.scale", &[], vec![("vector", vector), ("factor", number)], kinds)
     } else {
         let normal = cx.input("Vector_001", Kind::Vector)?;
-        let inputs = vec![("vector", vector), ("normal", normal), ("ratio", number)];
-        cx.write_generic("vector.refract", &[], inputs, kinds)
+        let inputs = vec![("a", vector), ("b", normal), ("c", number)];
+        cx.write("blender.vector", &[("operation", json!("refract"))], inputs, Kind::Vector)
     };
     cx.give("Vector", &source);
     Ok(())
@@ -93,15 +95,12 @@ pub(super) fn rotate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
                 angle = cx.write("math.negate", &[], vec![("x", angle)], Kind::Value);
             }
             let inputs = vec![("vector", offset), ("axis", axis), ("angle", angle)];
-            cx.write("vector.rotate", &[], inputs, Kind::Vector)
+            cx.write("blender.rotate_about_axis", &[], inputs, Kind::Vector)
         }
         None => {
-            let angles = cx.input("Rotation", Kind::Vector)?;
-            let mut quat = cx.as_kind(angles, Kind::Rotation)?;
-            if inverted {
-                quat = cx.write("quat.conjugate", &[], vec![("quat", quat)], Kind::Rotation);
-            }
-            cx.write("quat.rotate", &[], vec![("quat", quat), ("vector", offset)], Kind::Vector)
+            let inputs = vec![("vector", offset), ("angles", cx.input("Rotation", Kind::Vector)?)];
+            let set = [("invert", json!(inverted))];
+            cx.write("blender.rotate_by_angles", &set, inputs, Kind::Vector)
         }
     };
     let source = cx.write_generic("math.add", &[], vec![("a", turned), ("b", center)], kinds);

@@ -1,0 +1,132 @@
+//! What rotations do to vectors and transforms, in the order of Blender's roundings.
+
+use millstream_base::{Lane, Type, Vec3};
+use millstream_kernel::form::Val;
+use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::rotation::{rows_of_euler, rows_of_turn};
+use crate::vector::mat4::affine;
+use crate::vector::{dot, form_kernel};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(rotate_vector());
+    registry.register(rotate_about_axis());
+    registry.register(rotate_by_angles());
+    registry.register(invert_rotation());
+    registry.register(combine_transform());
+}
+
+/// A matrix given by rows.
+pub(super) type Rows<'b> = [[Val<'b>; 3]; 3];
+
+/// The matrix of a quaternion; computed in double precision.
+pub(super) fn rows_of_quat<'b>(q: &[Val<'b>]) -> Rows<'b> {
+    let q: Vec<Val<'b>> = q.iter().map(|x| x.convert(Lane::F64)).collect();
+    let twice = |a: usize, b: usize| q[a] * q[b] * 2.0;
+    let rows = [
+        [1.0 - twice(2, 2) - twice(3, 3), twice(1, 2) - twice(0, 3), twice(0, 2) + twice(1, 3)],
+        [twice(0, 3) + twice(1, 2), 1.0 - twice(1, 1) - twice(3, 3), twice(2, 3) - twice(0, 1)],
+        [twice(1, 3) - twice(0, 2), twice(0, 1) + twice(2, 3), 1.0 - twice(1, 1) - twice(2, 2)],
+    ];
+    rows.map(|row| row.map(|x: Val<'b>| x.convert(Lane::F32)))
+}
+
+fn applied<'b>(rows: &Rows<'b>, v: &[Val<'b>]) -> Vec<Val<'b>> {
+    rows.iter().map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2]).collect()
+}
+
+/// The product of a rotation, a vector and the conjugated rotation.
+pub(super) fn turned<'b>(rotation: &[Val<'b>], v: &[Val<'b>]) -> Vec<Val<'b>> {
+    let [w, x, y, z] = [0, 1, 2, 3].map(|i| rotation[i]);
+    let real = -x * v[0] - y * v[1] - z * v[2];
+    let a = w * v[0] + y * v[2] - z * v[1];
+    let b = w * v[1] + z * v[0] - x * v[2];
+    let c = w * v[2] + x * v[1] - y * v[0];
+    vec![
+        real * -x + a * w - b * z + c * y,
+        real * -y + b * w - c * x + a * z,
+        real * -z + c * w - a * y + b * x,
+    ]
+}
+
+fn rotate_vector() -> NodeDef {
+    NodeDef::new("blender.rotate_vector", "A vector turned by a rotation")
+        .details("A rotation whose length is not 1 scales by the square of its length.")
+        .source("the product of the rotation, the vector and the conjugated rotation")
+        .input("rotation", Type::QUAT, "")
+        .or(Default::Zero)
+        .input("vector", Type::VEC3, "what is turned")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "the turned vector")
+        .form(|_, inputs| vec![turned(&inputs[0], &inputs[1])])
+}
+
+fn rotate_about_axis() -> NodeDef {
+    NodeDef::new("blender.rotate_about_axis", "A vector turned about an axis")
+        .details("By way of a matrix. An axis of length 0 turns nothing.")
+        .input("vector", Type::VEC3, "what is turned")
+        .or_number(0.0)
+        .input("axis", Type::VEC3, "of any length")
+        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .input("angle", Type::F32, "angle in radians")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "the turned vector")
+        .form(|_, x| vec![applied(&rows_of_turn(&x[1], x[2][0]), &x[0])])
+}
+
+fn rotate_by_angles() -> NodeDef {
+    NodeDef::new("blender.rotate_by_angles", "A vector turned about x, then y, then z")
+        .details("By way of a matrix.")
+        .setting("invert", SettingKind::Flag, Some(SettingValue::Flag(false)), "turn back instead")
+        .input("vector", Type::VEC3, "what is turned")
+        .or_number(0.0)
+        .input("angles", Type::VEC3, "angles in radians")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "the turned vector")
+        .kernel(|parts| {
+            let invert = parts.settings.flag("invert");
+            Ok(form_kernel(parts, move |x| {
+                let rows = rows_of_euler(&x[1]);
+                let columns: Rows<'_> =
+                    std::array::from_fn(|r| std::array::from_fn(|c| rows[c][r]));
+                vec![applied(if invert { &columns } else { &rows }, &x[0])]
+            }))
+        })
+}
+
+fn invert_rotation() -> NodeDef {
+    NodeDef::new("blender.invert_rotation", "The opposite rotation")
+        .details("Its length is the reciprocal; zeros give the rotation that changes nothing.")
+        .input("rotation", Type::QUAT, "")
+        .or(Default::Zero)
+        .output("value", Type::QUAT, "")
+        .form(|_, inputs| {
+            let q = &inputs[0];
+            let squared = dot(q, q);
+            let (none, scale) = (squared.eq(0.0), 1.0 / squared);
+            let part = |i: usize| {
+                let x = if i == 0 { q[i] } else { -q[i] };
+                none.select(if i == 0 { 1.0 } else { 0.0 }, x * scale)
+            };
+            vec![(0..4).map(part).collect()]
+        })
+}
+
+fn combine_transform() -> NodeDef {
+    NodeDef::new("blender.combine_transform", "A matrix that scales, rotates and moves")
+        .details("In this order; the rotation becomes a matrix in double precision.")
+        .input("translation", Type::VEC3, "what is added last")
+        .or_number(0.0)
+        .input("rotation", Type::QUAT, "length 1")
+        .or(Default::Zero)
+        .input("scale", Type::VEC3, "along each axis")
+        .or_number(1.0)
+        .output("value", Type::MAT4, "")
+        .form(|_, x| {
+            let rows = rows_of_quat(&x[1]).map(|row| {
+                let each: [Val<'_>; 3] = std::array::from_fn(|i| row[i] * x[2][i]);
+                each
+            });
+            vec![affine(&rows, &x[0])]
+        })
+}
