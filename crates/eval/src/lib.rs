@@ -20,6 +20,7 @@ mod stages;
 mod store;
 pub mod ticks;
 mod trials;
+mod watch;
 
 pub use auto::Auto;
 pub use chunked::Chunked;

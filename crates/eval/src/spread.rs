@@ -5,7 +5,7 @@
 //! take pieces from one queue, as some may be slower than others. The lock guards only the queue.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use millstream_base::Mask;
 use millstream_kernel::Map;
@@ -35,15 +35,15 @@ impl Crew {
         Self { threads, piece, scratches: vec![ColumnScratch::default()] }
     }
 
-    /// Computes the masked elements, unless `is_over` says between pieces that they are not wanted
-    /// any more.
+    /// Computes the masked elements, unless `is_over`, which is given how many are done, says
+    /// between pieces that they are not wanted any more.
     pub(crate) fn run(
         &mut self,
         form: &Form,
         inputs: &[LaneInput<'_>],
         mut outputs: Vec<LaneOutput<'_>>,
         mask: &Mask,
-        is_over: &(dyn Fn() -> bool + Sync),
+        is_over: &(dyn Fn(usize) -> bool + Sync),
     ) {
         let mut threads = self.threads.min(worthwhile(form, mask.len()));
         if let Some(piece) = self.piece {
@@ -56,7 +56,7 @@ impl Crew {
                 return run_columns(form, inputs, &mut outputs, mask, scratch);
             }
             for start in (0..mask.len()).step_by(piece) {
-                if is_over() {
+                if is_over(start) {
                     return;
                 }
                 let part = mask.slice(start..mask.len().min(start + piece));
@@ -68,16 +68,18 @@ impl Crew {
         let piece = self.piece.unwrap_or(even.min(PIECE)).max(1);
         let pieces = Mutex::new(cut(inputs, outputs, mask, piece).into_iter());
         self.scratches.resize_with(threads.max(self.scratches.len()), ColumnScratch::default);
-        let over = AtomicBool::new(false);
+        let (over, n_done) = (AtomicBool::new(false), AtomicUsize::new(0));
         let work = |scratch: &mut ColumnScratch| {
             loop {
                 let next = pieces.lock().expect("no holder of the queue panics").next();
                 let Some(mut piece) = next else { return };
-                if over.load(Ordering::Relaxed) || is_over() {
+                let is_known = over.load(Ordering::Relaxed);
+                if is_known || is_over(n_done.load(Ordering::Relaxed)) {
                     over.store(true, Ordering::Relaxed);
                     return;
                 }
                 run_columns(form, &piece.inputs, &mut piece.outputs, &piece.mask, scratch);
+                n_done.fetch_add(piece.mask.len(), Ordering::Relaxed);
             }
         };
         let (own, others) = self.scratches[..threads].split_at_mut(1);

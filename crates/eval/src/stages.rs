@@ -21,6 +21,7 @@ use crate::buffers::Buffers;
 use crate::fuse::{Fused, fuse, plain_form, width};
 use crate::lanes::{lane_slice, lane_slice_mut, reborrow};
 use crate::spread::Crew;
+use crate::watch::{Ran, Watch};
 
 /// More instructions than this are not fused into one form.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
@@ -189,7 +190,8 @@ impl Stages {
 
     /// Runs all stages. `given` are columns, of one entry for a single value; `values` become
     /// columns, taken from what they are or from `buffers`. With `sinks`, one for each output, the
-    /// values that only the caller reads are written there.
+    /// values that only the caller reads are written there. Gives what was done, which is less than
+    /// all if the watch says that it is not wanted any more.
     pub(crate) fn run(
         &self,
         extents: [usize; 2],
@@ -197,12 +199,16 @@ impl Stages {
         values: &mut Vec<Option<Column>>,
         mut sinks: Option<&mut [LaneSliceMut<'_>]>,
         tools: (&mut Crew, &mut Buffers),
-        is_over: &(dyn Fn() -> bool + Sync),
-    ) {
+        watch: Option<&Watch<'_>>,
+    ) -> Ran {
         let (crew, buffers) = tools;
         values.resize(self.values.len(), None);
+        let mut ran = Ran::default();
         for stage in &self.stages {
-            let n = n_cells(stage.axes, extents);
+            if watch.is_some_and(|watch| watch.over(ran).is_some()) {
+                break;
+            }
+            let (n, n_members) = (n_cells(stage.axes, extents), stage.members.len());
             let range = stage.first_value as usize..;
             let range = range.start..range.start + stage.fused.outputs.len();
             let mut own: SmallVec<[Option<Column>; 4]> = SmallVec::new();
@@ -232,12 +238,17 @@ impl Stages {
                 };
                 outputs.push(LaneOutput { lanes, first, width, offset: 0, stride: width });
             }
-            crew.run(&stage.fused.form, &inputs, outputs, &Mask::full(n), is_over);
+            let is_over = |n_done| {
+                watch.is_some_and(|watch| watch.over(ran.and(n_members, n_done)).is_some())
+            };
+            crew.run(&stage.fused.form, &inputs, outputs, &Mask::full(n), &is_over);
+            ran = ran.and(n_members, n);
             drop(inputs);
             for (value, column) in values[range].iter_mut().zip(own) {
                 *value = column;
             }
         }
+        ran
     }
 
     fn inputs<'a>(

@@ -43,7 +43,11 @@ pub fn evaluate(
     let mut states = States::new();
     let mut answers: Vec<Option<Answer>> = frames.iter().map(|_| None).collect();
     let last = frames.iter().copied().max().unwrap_or(plan.start_frame - 1);
+    let n_ticks = last.abs_diff(plan.start_frame) + 1;
     for frame in plan.start_frame..=last {
+        let n_done = frame.abs_diff(plan.start_frame);
+        let mut request = request.clone();
+        request.progress = request.progress.map(|progress| progress.of_tick(n_done, n_ticks));
         let places = (0..frames.len()).filter(|place| frames[*place] == frame);
         let mut places = places.peekable();
         if places.peek().is_none() {

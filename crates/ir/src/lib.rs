@@ -6,6 +6,7 @@ pub mod graph;
 pub mod need_map;
 pub mod paths;
 pub mod plan;
+pub mod progress;
 pub mod request;
 pub mod states;
 #[cfg(test)]
@@ -19,4 +20,5 @@ pub use answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
 pub use paths::{PathId, Paths};
 pub use plan::{Plan, Step, StepId, StepOp, StepSource};
+pub use progress::{Done, Progress};
 pub use request::{Bound, LogDetail, Request, RequestAxis};

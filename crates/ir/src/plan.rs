@@ -181,6 +181,23 @@ impl Plan {
         self.outputs.iter().position(|output| &*output.name == name)
     }
 
+    /// The steps that the outputs at these positions may need.
+    pub fn steps_behind(&self, outputs: &[usize]) -> SideTable<StepId, bool> {
+        let mut behind = SideTable::for_arena(&self.steps, false);
+        for output in outputs {
+            behind[self.outputs[*output].source.step] = true;
+        }
+        // A step stands behind all that it reads.
+        for (id, step) in self.steps.iter().rev() {
+            if behind[id] {
+                for link in self.inputs_of(step) {
+                    behind[link.step] = true;
+                }
+            }
+        }
+        behind
+    }
+
     /// Whether nodes keep something from one tick to the next.
     pub fn has_states(&self) -> bool {
         self.outputs.iter().any(|output| is_state(&output.name))

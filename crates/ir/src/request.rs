@@ -19,7 +19,8 @@ use millstream_kernel::Data;
 use millstream_kernel::convert::convert_value;
 
 use crate::graph::{GraphInput, InputId};
-use crate::plan::{Plan, StepId, StepOp};
+use crate::plan::{Plan, StepOp};
+use crate::progress::Progress;
 use crate::states::is_state;
 use crate::trace::trace_need;
 
@@ -62,6 +63,8 @@ pub struct Request {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Ends the evaluation when it is past.
     pub deadline: Option<Instant>,
+    /// Is told how far the evaluation is, and may end it.
+    pub progress: Option<Progress>,
 }
 
 #[derive(Clone, Debug)]
@@ -510,18 +513,11 @@ impl Binding<'_> {
 /// Which inputs the steps behind these outputs read.
 fn inputs_read(plan: &Plan, outputs: &[usize]) -> SideTable<InputId, bool> {
     let mut read = SideTable::for_arena(&plan.inputs, false);
-    let mut seen: SideTable<StepId, bool> = SideTable::for_arena(&plan.steps, false);
-    let mut stack: Vec<StepId> =
-        outputs.iter().map(|output| plan.outputs[*output].source.step).collect();
-    while let Some(step) = stack.pop() {
-        if std::mem::replace(&mut seen[step], true) {
-            continue;
-        }
-        let step = &plan.steps[step];
+    let behind = plan.steps_behind(outputs);
+    for (id, step) in plan.steps.iter() {
         if let StepOp::Input(input) = step.op {
-            read[input] = true;
+            read[input] |= behind[id];
         }
-        stack.extend(plan.inputs_of(step).iter().map(|link| link.step));
     }
     read
 }

@@ -9,10 +9,11 @@ use millstream_ir::request::{Request, RequestAxis};
 use millstream_kernel::Map;
 use millstream_kernel::form::LaneSliceMut;
 
-use super::{Chunked, Workspace, ended, extents, given, log};
+use super::{Chunked, Workspace, extents, given, log};
 use crate::fuse::width;
 use crate::lanes::reborrow;
 use crate::stages::{column_of, copy_into, full_axes};
+use crate::watch::Watch;
 
 /// Where an output goes: the lanes of its cells, time outermost, one cell behind the other.
 #[derive(Debug)]
@@ -96,17 +97,21 @@ impl Chunked {
         let mut workspace = self.workspace();
         let Workspace { crew, buffers: free, given: columns, values } = &mut workspace;
         given(&stages, &bound, columns);
-        let is_over = || ended(request).is_some();
+        let watch = Watch::new(plan, request, &bound);
         let mut sinks: Vec<LaneSliceMut<'_>> =
             buffers.iter_mut().map(|buffer| reborrow(&mut buffer.lanes)).collect();
-        stages.run(extents, columns, values, Some(&mut sinks), (crew, free), &is_over);
-        stages.fill_sinks(plan, extents, columns, values, &mut sinks, full_axes(&bound));
+        let watching = Some(&watch);
+        let ran = stages.run(extents, columns, values, Some(&mut sinks), (crew, free), watching);
+        let over = watch.over(ran);
+        if over.is_none() {
+            stages.fill_sinks(plan, extents, columns, values, &mut sinks, full_axes(&bound));
+        }
         columns.clear();
         for column in values.drain(..).flatten() {
             free.give(column);
         }
         self.idle(workspace);
-        if let Some(error) = ended(request) {
+        if let Some(error) = over {
             return Err(error);
         }
         let written = vec![true; buffers.len()];

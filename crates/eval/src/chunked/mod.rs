@@ -12,9 +12,7 @@ mod prepared;
 mod single;
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use millstream_base::id::Id;
 use millstream_base::{Column, Type};
@@ -33,6 +31,7 @@ use crate::kept::Kept;
 use crate::lazy::evaluate_with_regions;
 use crate::spread::Crew;
 use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
+use crate::watch::{Ran, Watch};
 
 pub use into::{OutputBuffer, Written};
 pub use prepared::Prepared;
@@ -97,16 +96,6 @@ impl Regions {
         known.insert(key, stages.clone());
         stages
     }
-}
-
-/// Whether the request says that nobody waits for its answer any more.
-pub(crate) fn ended(request: &Request) -> Option<EvalError> {
-    let cancelled = request.cancel.as_ref();
-    if cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-        return Some(EvalError::Cancelled);
-    }
-    let late = request.deadline.is_some_and(|deadline| Instant::now() > deadline);
-    late.then_some(EvalError::Deadline)
 }
 
 impl Chunked {
@@ -228,7 +217,8 @@ fn by_stages(
     stages: &Stages,
     workspace: &mut Workspace,
 ) -> Result<Answer, EvalError> {
-    if let Some(error) = ended(request) {
+    let watch = Watch::new(plan, request, bound);
+    if let Some(error) = watch.over(Ran::default()) {
         return Err(error);
     }
     let extents = extents(bound);
@@ -238,8 +228,12 @@ fn by_stages(
     }
     let Workspace { crew, buffers, given: columns, values } = workspace;
     given(stages, bound, columns);
-    let is_over = || ended(request).is_some();
-    stages.run(extents, columns, values, None, (crew, buffers), &is_over);
+    let ran = stages.run(extents, columns, values, None, (crew, buffers), Some(&watch));
+    if let Some(error) = watch.over(ran) {
+        columns.clear();
+        values.clear();
+        return Err(error);
+    }
     let mut outputs = Vec::with_capacity(stages.outputs.len());
     for (position, (at, item)) in bound.outputs.iter().zip(&stages.outputs) {
         let output = &plan.outputs[*position];
@@ -269,9 +263,6 @@ fn by_stages(
         if let Some(column) = column.filter(|_| !is_given(k)) {
             buffers.give(column);
         }
-    }
-    if let Some(error) = ended(request) {
-        return Err(error);
     }
     let log = log(plan, request, stages, extents);
     Ok(Answer { outputs, failures: Vec::new(), log, times: bound.times, count: bound.count })

@@ -122,7 +122,7 @@ impl Prepared {
             }
             return;
         }
-        stages.run(self.extents, given, values, Some(outputs), (crew, buffers), &|| false);
+        stages.run(self.extents, given, values, Some(outputs), (crew, buffers), None);
         stages.fill_sinks(&self.plan, self.extents, given, values, outputs, self.all);
     }
 

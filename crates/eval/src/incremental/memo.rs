@@ -7,7 +7,7 @@
 //!
 //! A step keeps what it used in this evaluation and the one before, whatever that cost: without it
 //! nothing could be cut off. Further entries are kept for steps that are worth it, by the time they
-//! took over the bytes they hold, within a budget.
+//! took over the bytes they hold, within a budget. That a step failed is a result too.
 
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use millstream_base::id::Id;
 use millstream_base::same::Same;
-use millstream_base::{Lane, Mask, Type, Value};
+use millstream_base::{Lane, Limits, Mask, Type, Value};
 use millstream_ir::Plan;
 use millstream_ir::graph::ConstId;
 use millstream_ir::plan::{StepId, StepOp};
 use millstream_ir::request::RequestAxis;
-use millstream_kernel::Data;
+use millstream_kernel::{Data, Failure};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
@@ -66,10 +66,24 @@ impl Entry {
     }
 }
 
+/// That a step failed, which it will do again where all of this is the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Failed {
+    pub(crate) read: Stamps,
+    /// The cells that were asked for, if not all.
+    pub(crate) demand: Option<(LayoutId, Mask)>,
+    /// What it was allowed, which may be why.
+    pub(crate) limits: Limits,
+    pub(crate) failure: Failure,
+    /// The axes of the element that failed.
+    pub(crate) layout: LayoutId,
+}
+
 /// What a step keeps, the last used in front.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shelf {
     pub(crate) entries: Vec<Entry>,
+    pub(crate) failed: Vec<Failed>,
     /// What was read for results that were dropped to save memory, as far as remembered.
     evicted: Vec<Stamps>,
     /// The node was edited since it ran.
@@ -239,7 +253,7 @@ impl Memo {
 
     /// What can be used of this for the plan of the same document after an edit, or for its
     /// optimised one. Results depend on nothing but a node type and the stamps that were read, so a
-    /// step takes over what the step of the same name has.
+    /// step takes over what the step of the same name has. What failed is tried again.
     pub(crate) fn moved_to(mut self, plan: &Plan) -> Self {
         let names = step_names(plan);
         let mut shelves = vec![Shelf::default(); plan.steps.len()];
@@ -247,6 +261,7 @@ impl Memo {
         for (name, from) in &self.names {
             if let Some(to) = names.get(name) {
                 shelves[*to] = std::mem::take(&mut self.shelves[*from]);
+                shelves[*to].failed.clear();
             } else {
                 paths.insert(name.0.clone());
             }
@@ -405,6 +420,13 @@ impl Memo {
         if self.bytes > self.budget {
             self.evict();
         }
+    }
+
+    /// Keeps that a step failed, in front of its other failures.
+    pub(crate) fn keep_failed(&mut self, step: StepId, failed: Failed) {
+        let known = &mut self.shelves[step.index()].failed;
+        known.insert(0, failed);
+        known.truncate(REMEMBERED);
     }
 
     /// Drops what is worth least for the memory it holds, until three quarters of the budget are

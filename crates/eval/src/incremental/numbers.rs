@@ -11,8 +11,8 @@ use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_kernel::Data;
 
-use crate::chunked::ended;
 use crate::live::{LiveProgram, NodeNumber};
+use crate::watch::{Ran, Watch};
 
 /// A live graph that answers requests.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Numbers {
         request: &Request,
         bound: &Bound,
     ) -> Result<Answer, EvalError> {
-        if let Some(error) = ended(request) {
+        if let Some(error) = Watch::new(plan, request, bound).over(Ran::default()) {
             return Err(error);
         }
         let features = bound.features.iter().map(|data| data.as_ref().map(|data| &data.data));

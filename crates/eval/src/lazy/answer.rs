@@ -18,6 +18,7 @@ use crate::buffers::Buffers;
 use crate::frame::{Feat, Frames};
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::Store;
+use crate::watch::{Ran, Watch};
 
 impl<'a> Evaluation<'a> {
     /// The start of an evaluation: nothing is computed.
@@ -93,6 +94,9 @@ impl<'a> Evaluation<'a> {
             fusing: None,
             bytes: 0,
             n_steps: 0,
+            watch: Watch::new(plan, request, bound),
+            ran: Ran::default(),
+            look_at: super::ELEMENTS,
         }
     }
 

@@ -5,9 +5,12 @@
 //! computed. So what fails does not depend on who asked first.
 
 use millstream_base::Mask;
-use millstream_ir::answer::NodeFailure;
+use millstream_base::id::Id;
+use millstream_ir::answer::{Fate, NodeFailure};
+use millstream_kernel::Failure;
 
 use super::{Demand, Evaluation, Place, Stop, Task};
+use crate::incremental::memo::{Failed, Stamp};
 use crate::shape::{AxisId, ShapeId, Shapes};
 use crate::store::{Bad, Outputs, SlotId, State};
 
@@ -127,6 +130,19 @@ impl Evaluation<'_> {
         help: Option<String>,
         element: Option<(usize, ShapeId)>,
     ) -> Result<(), Stop> {
+        let step = self.stack[top].step;
+        self.log_run(step, 0, 0);
+        self.fail_known(top, message, help, element)
+    }
+
+    /// The same where the step did not run, because it is known to fail.
+    fn fail_known(
+        &mut self,
+        top: usize,
+        message: String,
+        help: Option<String>,
+        element: Option<(usize, ShapeId)>,
+    ) -> Result<(), Stop> {
         let Task { step, slot, .. } = self.stack[top];
         let mut cell = Vec::new();
         let mut bad = None;
@@ -144,8 +160,55 @@ impl Evaluation<'_> {
             Some(_) => {}
             None => self.failures.push(failure),
         }
-        self.log_run(step, 0, 0);
         self.remember(slot, bad)
+    }
+
+    /// Keeps that the function of a step failed, for evaluations that ask the same of it; `shape` is
+    /// that of the element.
+    pub(super) fn keep_failure(&mut self, top: usize, failure: Failure, shape: ShapeId) {
+        let Some((read, reason)) = self.take_reading() else { return };
+        let demand = match self.stack[top].demand.clone() {
+            Demand::Full => None,
+            Demand::Part(cells) => Some((self.layout_of(cells.shape), cells.mask.clone())),
+        };
+        let (layout, limits) = (self.layout_of(shape), self.limits.clone());
+        let step = self.stack[top].step;
+        let failed = Failed { read, demand, limits, failure, layout };
+        self.keeping().memo.keep_failed(step, failed);
+        if let Some(entry) = self.log_entry(step)
+            && entry.runs <= 1
+        {
+            entry.fate = Fate::Ran(reason);
+        }
+    }
+
+    /// Lets the step of a task fail if it is known to, having read this; false if it is not.
+    pub(super) fn fails_again(&mut self, top: usize, read: &[Stamp]) -> Result<bool, Stop> {
+        let step = self.stack[top].step;
+        if self.keeping().memo.shelves[step.index()].failed.is_empty() {
+            return Ok(false);
+        }
+        let demand = match self.stack[top].demand.clone() {
+            Demand::Full => None,
+            Demand::Part(cells) => Some((self.layout_of(cells.shape), cells.mask.clone())),
+        };
+        let limits = self.limits;
+        let shelf = &self.keeping().memo.shelves[step.index()];
+        let is_it = |failed: &&Failed| {
+            *failed.read == *read && failed.demand == demand && failed.limits == *limits
+        };
+        let Some(Failed { failure, layout, .. }) = shelf.failed.iter().find(is_it).cloned() else {
+            return Ok(false);
+        };
+        let element = match failure.element {
+            None => None,
+            Some(element) => match self.shape_of_layout(layout) {
+                Some(shape) => Some((element, shape)),
+                None => return Ok(false),
+            },
+        };
+        self.fail_known(top, failure.message, failure.help, element)?;
+        Ok(true)
     }
 
     /// Marks the step of a task as failed because it has too many cells.

@@ -88,12 +88,12 @@ impl<'a> Evaluation<'a> {
         self.inputs = inputs;
     }
 
-    fn keeping(&mut self) -> &mut Keeping<'a> {
+    pub(super) fn keeping(&mut self) -> &mut Keeping<'a> {
         self.keeping.as_mut().expect("only evaluations that keep results ask")
     }
 
     /// The axes of a shape as they are told apart across evaluations.
-    fn layout_of(&mut self, shape: ShapeId) -> LayoutId {
+    pub(super) fn layout_of(&mut self, shape: ShapeId) -> LayoutId {
         if shape == Shapes::scalar() {
             return Memo::no_axes();
         }
@@ -131,7 +131,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The shape of a layout, if all of its axes are there, in the same order.
-    fn shape_of_layout(&mut self, layout: LayoutId) -> Option<ShapeId> {
+    pub(super) fn shape_of_layout(&mut self, layout: LayoutId) -> Option<ShapeId> {
         let keys = self.keeping().memo.axes_of(layout).to_vec();
         let mut shape = Shapes::scalar();
         let mut axes: SmallVec<[AxisId; 4]> = SmallVec::new();
@@ -259,7 +259,7 @@ impl<'a> Evaluation<'a> {
             RunReason::Evicted
         } else if shelf.was_edited {
             RunReason::Edited
-        } else if shelf.entries.is_empty() {
+        } else if shelf.entries.is_empty() && shelf.failed.is_empty() {
             RunReason::First
         } else if reads {
             RunReason::FeatureChanged
@@ -292,8 +292,7 @@ impl<'a> Evaluation<'a> {
                     (Demand::Part(_), Some(_)) => None,
                 };
                 let Some(rest) = rest.filter(|rest| may_extend || rest.is_empty()) else {
-                    self.read_anew(read, None, reason);
-                    return Ok(false);
+                    return self.read_anew(top, read, None, reason);
                 };
                 let entry = &mut self.keeping().memo.shelves[step.index()].entries[i];
                 (entry.used, entry.slot) = (epoch, slot.index());
@@ -307,13 +306,32 @@ impl<'a> Evaluation<'a> {
                 extends = Some(i);
             }
         }
-        self.read_anew(read, extends, reason);
+        self.read_anew(top, read, extends, reason)
+    }
+
+    /// Notes what the step of a task reads, which it has to unless it is known to fail with that;
+    /// then it does, and the answer is true.
+    fn read_anew(
+        &mut self,
+        top: usize,
+        read: Stamps,
+        extends: Option<usize>,
+        reason: RunReason,
+    ) -> Result<bool, Stop> {
+        if self.fails_again(top, &read)? {
+            let step = self.stack[top].step;
+            self.log_recalled(step);
+            return Ok(true);
+        }
+        let started = Instant::now();
+        self.keeping().reading = Some(Reading { read, extends, reason, started });
         Ok(false)
     }
 
-    fn read_anew(&mut self, read: Stamps, extends: Option<usize>, reason: RunReason) {
-        let started = Instant::now();
-        self.keeping().reading = Some(Reading { read, extends, reason, started });
+    /// What the step that runs has read, and why it runs, to be kept with its failure.
+    pub(super) fn take_reading(&mut self) -> Option<(Stamps, RunReason)> {
+        let reading = self.keeping.as_mut()?.reading.take()?;
+        Some((reading.read, reading.reason))
     }
 
     /// Puts a kept result into a slot.

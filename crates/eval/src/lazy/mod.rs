@@ -38,13 +38,14 @@ use millstream_kernel::Data;
 use rustc_hash::FxHashMap;
 
 use crate::buffers::Buffers;
-use crate::chunked::{Regions, Workspace, ended};
+use crate::chunked::{Regions, Workspace};
 use crate::frame::{FrameId, Frames};
 use crate::incremental::memo::Memo;
 use crate::list::Blocks;
 use crate::parallel::Company;
 use crate::shape::{AxisId, ShapeId, Shapes, TooManyCells};
 use crate::store::{SlotId, Store};
+use crate::watch::{Ran, Watch};
 use keep::Keeping;
 use listed::Listed;
 use region::Fusing;
@@ -258,7 +259,14 @@ struct Evaluation<'a> {
     /// Bytes of all results that are stored.
     bytes: usize,
     n_steps: u32,
+    watch: Watch<'a>,
+    ran: Ran,
+    /// How many elements are computed when the clock is looked at next.
+    look_at: u64,
 }
+
+/// So many elements are computed between two looks at the clock.
+const ELEMENTS: u64 = 1 << 16;
 
 impl Evaluation<'_> {
     /// The context in which a source is evaluated, if it is asked for in `frame`.
@@ -340,14 +348,15 @@ impl Evaluation<'_> {
         if self.bytes > self.limits.bytes {
             return Err(EvalError::Bytes { limit: self.limits.bytes });
         }
-        if self.n_steps.is_multiple_of(256) {
+        if self.n_steps.is_multiple_of(256) || self.ran.elements > self.look_at {
+            self.look_at = self.ran.elements + ELEMENTS;
             self.check_clock()?;
         }
         Ok(())
     }
 
     fn check_clock(&self) -> Result<(), EvalError> {
-        ended(self.request).map_or(Ok(()), Err)
+        self.watch.over(self.ran).map_or(Ok(()), Err)
     }
 
     fn instance_id(&self, step: StepId) -> InstanceId {

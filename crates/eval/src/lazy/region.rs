@@ -8,7 +8,6 @@
 //! gets a column, the others get none. As all links within a region are strict, exactly the cells
 //! are computed that would be without it.
 
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use millstream_base::id::Id;
@@ -338,7 +337,7 @@ impl Evaluation<'_> {
             columns.push(self.output_column(at, output.output as usize, output.ty, n_cells));
             self.stack.truncate(at);
         }
-        self.compute(&fused, frame, shape, &mut columns, &mask)?;
+        self.compute((&fused, members.len()), frame, shape, &mut columns, &mask)?;
         self.store_region(top, members, &fused, columns, shape, mask.len())?;
         if full {
             for member in members {
@@ -356,10 +355,10 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    /// The masked cells of the outputs of a fused form.
+    /// The masked cells of the outputs of a fused form of so many members.
     fn compute(
         &mut self,
-        fused: &Fused,
+        (fused, n_members): (&Fused, usize),
         frame: FrameId,
         shape: ShapeId,
         columns: &mut [Column],
@@ -394,12 +393,8 @@ impl Evaluation<'_> {
             let (lanes, width) = (lane_slice_mut(column), width(output.ty));
             outputs.push(LaneOutput { lanes, first: *first, width, offset: 0, stride: width });
         }
-        let request = self.request;
-        let is_over = || {
-            let cancelled = request.cancel.as_ref();
-            cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))
-                || request.deadline.is_some_and(|deadline| Instant::now() > deadline)
-        };
+        let (watch, ran) = (&self.watch, self.ran);
+        let is_over = |n_done| watch.over(ran.and(n_members, n_done)).is_some();
         let fusing = self.fusing.as_mut().expect("only evaluations with regions run them");
         fusing.crew.run(&fused.form, &inputs, outputs, mask, &is_over);
         self.check_clock().map_err(Stop::All)

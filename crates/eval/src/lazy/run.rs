@@ -300,7 +300,9 @@ impl<'a> Evaluation<'a> {
                 }
             }
             let element = failure.element.map(|element| (element, shape));
-            return self.fail(top, failure.message, failure.help, element);
+            self.fail(top, failure.message.clone(), failure.help.clone(), element)?;
+            self.keep_failure(top, failure, shape);
+            return Ok(());
         }
         let mut results = Vec::with_capacity(outputs.len());
         for (k, output) in outputs.into_iter().enumerate() {
@@ -424,9 +426,7 @@ impl<'a> Evaluation<'a> {
         }
         let Task { step, slot, .. } = self.stack[top];
         self.bytes += data.bytes();
-        if self.log.is_some() {
-            self.log_run(step, 1, data.bytes());
-        }
+        self.log_run(step, 1, data.bytes());
         self.store.set_state(slot, State::Full);
         *self.store.outputs_mut(slot) = Outputs::One(data);
     }
@@ -481,7 +481,10 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    /// Notes that a step ran.
+    #[inline]
     pub(super) fn log_run(&mut self, step: StepId, elements: usize, bytes: usize) {
+        self.ran = self.ran.and(1, elements);
         if let Some(entry) = self.log_entry(step) {
             entry.fate = Fate::Ran(RunReason::First);
             entry.runs += 1;

@@ -26,8 +26,8 @@ use millstream_kernel::Data;
 use millstream_kernel::form::{Line, run_lines};
 
 use super::blocks::Blocks;
-use crate::chunked::ended;
 use crate::fuse::{plain_form, width};
+use crate::watch::{Ran, Watch};
 
 /// Lines between two looks at the clock.
 const AT_ONCE: usize = 1 << 16;
@@ -118,7 +118,7 @@ impl Flat {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut file = idle.unwrap_or_else(|| self.new_file());
         file.give(self, bound);
-        let ran = self.run(plan, request, &mut file);
+        let ran = self.run(plan, &Watch::new(plan, request, bound), &mut file);
         let answer = ran.map(|()| self.answer(plan, blocks, request, bound, &file));
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(file);
         answer
@@ -136,16 +136,17 @@ impl Flat {
     }
 
     /// Runs the main block, block 0.
-    fn run(&self, plan: &Plan, request: &Request, file: &mut File) -> Result<(), EvalError> {
+    fn run(&self, plan: &Plan, watch: &Watch<'_>, file: &mut File) -> Result<(), EvalError> {
         let over = |error: Option<EvalError>| error.map_or(Ok(()), Err);
         let File { regs, ran, now, back, params, scratch } = file;
         back.clear();
         let (mut piece, mut line) = (self.starts[0].piece as usize, self.starts[0].line);
         ran[0] = *now;
         let mut until_clock = 0;
+        let mut lines_ran = Ran::default();
         loop {
             if until_clock == 0 {
-                over(ended(request))?;
+                over(watch.over(lines_ran))?;
                 until_clock = 256;
             }
             until_clock -= 1;
@@ -156,11 +157,12 @@ impl Flat {
                     if lines.len() <= AT_ONCE {
                         run_lines(lines, regs);
                     } else {
-                        for lines in lines.chunks(AT_ONCE) {
-                            over(ended(request))?;
+                        for (k, lines) in lines.chunks(AT_ONCE).enumerate() {
+                            over(watch.over(lines_ran.and(k * AT_ONCE, 1)))?;
                             run_lines(lines, regs);
                         }
                     }
+                    lines_ran = lines_ran.and(lines.len(), 1);
                     line = end;
                     None
                 }

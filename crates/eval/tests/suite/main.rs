@@ -3,7 +3,9 @@
 mod agreement;
 mod budget;
 mod chunked;
+mod failures;
 mod incremental;
 mod large;
 mod lazy;
 mod list;
+mod progress;

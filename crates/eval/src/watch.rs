@@ -1,0 +1,103 @@
+//! Whether an evaluation is still wanted: cancelled, late, or ended by who follows its progress.
+//!
+//! Evaluators look here between pieces of work and say what is done. Once an evaluation is over it
+//! stays so, whatever becomes of the flag that ended it, so that nothing half done is given out.
+//! The lock lets one thread at a time tell how far it is; the others do not wait for it.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use millstream_ir::answer::EvalError;
+use millstream_ir::plan::{Plan, StepOp};
+use millstream_ir::progress::Done;
+use millstream_ir::request::{Bound, Request};
+
+/// What was done so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ran {
+    pub(crate) runs: u64,
+    pub(crate) elements: u64,
+}
+
+impl Ran {
+    fn at_least(self, other: Self) -> Self {
+        Self { runs: self.runs.max(other.runs), elements: self.elements.max(other.elements) }
+    }
+
+    /// This and `runs` of so many elements each.
+    #[must_use]
+    pub(crate) fn and(self, runs: usize, elements: usize) -> Self {
+        let (runs, elements) = (runs as u64, elements as u64);
+        Self { runs: self.runs + runs, elements: self.elements + runs * elements }
+    }
+}
+
+/// Looks after one evaluation.
+#[derive(Debug)]
+pub(crate) struct Watch<'r> {
+    request: &'r Request,
+    /// Steps that may be needed, counted if somebody wants to know.
+    n_steps: u64,
+    started: Instant,
+    told: Mutex<Told>,
+    over: OnceLock<EvalError>,
+}
+
+/// What was told last.
+#[derive(Debug, Default)]
+struct Told {
+    /// When, from the start.
+    at: Duration,
+    ran: Ran,
+}
+
+impl<'r> Watch<'r> {
+    pub(crate) fn new(plan: &Plan, request: &'r Request, bound: &Bound) -> Self {
+        let n_steps = request.progress.as_ref().map_or(0, |_| {
+            let behind = plan.steps_behind(&bound.outputs);
+            let steps = plan.steps.iter();
+            let calls = steps.filter(|(_, step)| matches!(step.op, StepOp::Call(_)));
+            calls.filter(|(id, _)| behind[*id]).count() as u64
+        });
+        Self {
+            request,
+            n_steps,
+            started: Instant::now(),
+            told: Mutex::default(),
+            over: OnceLock::new(),
+        }
+    }
+
+    /// Why nobody waits for the answer any more, if so. May tell how far the evaluation is.
+    pub(crate) fn over(&self, ran: Ran) -> Option<EvalError> {
+        if let Some(error) = self.over.get() {
+            return Some(error.clone());
+        }
+        let error = self.look(ran)?;
+        Some(self.over.get_or_init(|| error).clone())
+    }
+
+    fn look(&self, ran: Ran) -> Option<EvalError> {
+        let request = self.request;
+        if request.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Some(EvalError::Cancelled);
+        }
+        if request.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Some(EvalError::Deadline);
+        }
+        let progress = request.progress.as_ref()?;
+        let mut told = self.told.try_lock().ok()?;
+        let now = self.started.elapsed();
+        if now.saturating_sub(told.at) < progress.interval() {
+            return None;
+        }
+        // Another thread may have counted later and told sooner.
+        let ran = told.ran.at_least(ran);
+        *told = Told { at: now, ran };
+        let mut done = Done::default();
+        (done.runs, done.steps, done.elements) = (ran.runs, self.n_steps, ran.elements);
+        done.ticks = 1;
+        progress.tell(&done).is_break().then_some(EvalError::Cancelled)
+    }
+}
