@@ -17,11 +17,12 @@ use serde_json::{Value as Json, json};
 
 use crate::document::{compile, read};
 use crate::evaluators::{AnyEvaluator, EvaluatorName};
+use crate::format::Format;
 use crate::given::{assignment, given};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::outcome::{Exit, Stop};
-use crate::run::refused;
+use crate::request::refused;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,15 +79,7 @@ pub(crate) struct Args {
     seconds: f64,
     /// How results are written
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A table
-    Text,
-    /// For programs
-    Json,
+    pub(crate) format: Format,
 }
 
 /// An evaluator that takes part.
@@ -159,13 +152,6 @@ fn bytes_of(data: &Data) -> usize {
     match data {
         Data::One(_) => 0,
         Data::Many(column) => column.len() * column.ty().size(),
-    }
-}
-
-impl Args {
-    /// Whether results are for programs.
-    pub(crate) fn is_json(&self) -> bool {
-        self.format == Format::Json
     }
 }
 

@@ -4,17 +4,18 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use millstream::parts::base::literal::to_json;
 use millstream::parts::compile::available::missing;
-use millstream::twice::liars;
+use millstream::twice::{Liar, liars};
 use millstream::{Diagnostics, Engine, Error, Place, Program};
 use serde_json::{Value as Json, json};
 
 use crate::document::{Text, load, read, shown};
+use crate::format::Format;
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, report};
 use crate::problems::{self, Lines};
+use crate::request::{Files, RequestArgs, refused};
 use crate::terminal::{self, Style, visible};
 
 const EXAMPLES: &str = "\
@@ -23,6 +24,7 @@ Examples:
   millstream check examples/*.mill.json
   millstream check my.mill.json --format json
   millstream check my.mill.json --twice
+  millstream check my.mill.json --twice --in x=@data.csv --frame 12
 
 The exit code is 1 if any document has an error; warnings do not count.";
 
@@ -40,26 +42,14 @@ pub(crate) struct Args {
     /// type is annotated static or contextual
     #[arg(long)]
     twice: bool,
+    #[command(flatten)]
+    given: RequestArgs,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
     /// How results are written
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-}
-
-impl Args {
-    pub(crate) fn is_json(&self) -> bool {
-        self.format == Format::Json
-    }
+    pub(crate) format: Format,
 }
 
 /// Checks and shows.
@@ -69,6 +59,9 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         let help = Some("give - once".to_owned());
         return Err(Stop::new(Exit::Usage, "the standard input is read once only", help));
+    }
+    if !args.twice {
+        args.given.refuse_without("--twice")?;
     }
     let style = terminal::of_stdout();
     let mut out = std::io::stdout().lock();
@@ -92,8 +85,7 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
             Ok(program) => {
                 let mut problems = program.warnings().clone();
                 if args.twice {
-                    let liars = liars(&engine, program.document());
-                    for liar in liars.map_err(|error| shown(&text, error))? {
+                    for liar in liars_of(args, &engine, &text, &program)? {
                         exit = Exit::Wrong;
                         problems.report(Place::at(liar.path.clone()), &liar);
                     }
@@ -118,6 +110,20 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
         writeln!(out)?;
     }
     Ok(exit)
+}
+
+/// The nodes whose annotation lies, with what the flags give.
+fn liars_of(
+    args: &Args,
+    engine: &Engine,
+    text: &Text,
+    program: &Program,
+) -> Result<Vec<Liar>, Stop> {
+    let request = args.given.request(program, &[], engine.limits().clone(), Files::Now)?;
+    liars(engine, program.document(), &request).map_err(|error| match error {
+        Error::Eval(error) => refused(&error),
+        Error::Document(_) => shown(text, error),
+    })
 }
 
 fn as_text(text: &Text, program: Option<&Program>, problems: &Diagnostics, style: Style) -> String {

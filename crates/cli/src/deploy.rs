@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use millstream::deploy::{Deployed, Freeze, Settled, SettledFate, deploy};
 use millstream::{Engine, Given};
 use serde_json::{Value as Json, json};
 
 use crate::document::{compile, read, shown};
+use crate::format::Format;
 use crate::given::{assignment, given};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop};
@@ -48,24 +48,9 @@ pub(crate) struct Args {
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// How the report is written
+    /// How the report is written; text goes to the standard error
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people, on the standard error output
-    Text,
-    /// For programs
-    Json,
-}
-
-impl Args {
-    /// Whether results are for programs.
-    pub(crate) fn is_json(&self) -> bool {
-        self.format == Format::Json
-    }
+    pub(crate) format: Format,
 }
 
 /// Deploys and reports.

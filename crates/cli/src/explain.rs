@@ -4,15 +4,20 @@ use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use millstream::Engine;
-use millstream::explain::{dot, explain as explanation_of, graph_after, svg, text, write_json};
+use millstream::explain::{
+    dot, explain as explanation_of, explain_run, graph_after, svg, text, write_json,
+};
 use millstream::parts::base::diagnostics::did_you_mean;
 use millstream::parts::compile::Phase;
+use millstream::{Engine, Error};
 use serde_json::json;
 
 use crate::document::{compile, read, shown};
+use crate::evaluators::{AnyEvaluator, EvaluatorName};
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
+use crate::request::{Files, RequestArgs, refused};
+use crate::run::report_failures;
 use crate::terminal::visible_lines;
 
 const EXAMPLES: &str = "\
@@ -21,6 +26,7 @@ Examples:
   millstream explain examples/triangle_area.mill.json --columns c
   millstream explain examples/triangle_area.mill.json --after merge-duplicates
   millstream explain examples/triangle_area.mill.json --format svg > triangle.svg
+  millstream explain examples/tone_curve.mill.json --run --count 256
   millstream explain my.mill.json --format dot | dot -Tpdf -o my.pdf
 
 Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, nullify";
@@ -37,16 +43,28 @@ pub(crate) struct Args {
     /// Show the graph as it is after this pass instead
     #[arg(long, value_name = "PASS", value_parser = phase, conflicts_with = "columns")]
     after: Option<Phase>,
+    /// Evaluate, and show also what became of each node: whether it ran, why, on how much, how long
+    #[arg(long, conflicts_with_all = ["columns", "after"])]
+    run: bool,
+    #[command(flatten)]
+    given: RequestArgs,
+    /// With --run: compute only this output; may be given several times
+    #[arg(long = "out", value_name = "NAME", requires = "run")]
+    outputs: Vec<String>,
+    /// With --run: which evaluator runs the graph; all give the same bits [default: lazy]
+    #[arg(long, value_enum, requires = "run", value_name = "NAME")]
+    evaluator: Option<EvaluatorName>,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
     /// How results are written
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    pub(crate) format: Shown,
 }
 
+/// How an explanation is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Shown {
     /// For people
     Text,
     /// For programs
@@ -57,9 +75,10 @@ enum Format {
     Svg,
 }
 
-impl Args {
-    pub(crate) fn is_json(&self) -> bool {
-        self.format == Format::Json
+impl Shown {
+    /// Whether results are for programs.
+    pub(crate) fn is_json(self) -> bool {
+        self == Self::Json
     }
 }
 
@@ -79,14 +98,17 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     let engine = Engine::new().with_limits(limits.clone());
     let source = read(&args.file, limits.document_bytes)?;
     let program = compile(&engine, &source)?;
+    if !args.run {
+        args.given.refuse_without("--run")?;
+    }
     let mut out = std::io::stdout().lock();
     if let Some(phase) = args.after {
         let graph = graph_after(&engine, program.document(), phase)
             .map_err(|error| shown(&source, error))?;
         match args.format {
-            Format::Text => out.write_all(visible_lines(&graph).as_bytes())?,
-            Format::Json => writeln!(out, "{}", json!({ "after": phase.name(), "graph": graph }))?,
-            Format::Dot | Format::Svg => {
+            Shown::Text => out.write_all(visible_lines(&graph).as_bytes())?,
+            Shown::Json => writeln!(out, "{}", json!({ "after": phase.name(), "graph": graph }))?,
+            Shown::Dot | Shown::Svg => {
                 let help = Some("leave out --after, or take text or json".to_owned());
                 let text = "--after shows the graph as text, not as a picture";
                 return Err(Stop::new(Exit::Usage, text, help));
@@ -94,24 +116,36 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
         }
         return Ok(Exit::Done);
     }
-    let columns = columns(args, &program)?;
-    let explanation = explanation_of(&engine, program.document(), columns.as_deref())
-        .map_err(|error| shown(&source, error))?;
+    let (explanation, exit) = if args.run {
+        let request = args.given.request(&program, &args.outputs, limits, Files::Now)?;
+        let evaluator = AnyEvaluator::new(args.evaluator.unwrap_or(EvaluatorName::Lazy), None);
+        let ran = explain_run(&engine, program.document(), evaluator.evaluator(), &request);
+        let (explanation, answer) = ran.map_err(|error| match error {
+            Error::Eval(error) => refused(&error),
+            Error::Document(_) => shown(&source, error),
+        })?;
+        report_failures(&answer);
+        (explanation, if answer.failures.is_empty() { Exit::Done } else { Exit::Failed })
+    } else {
+        let columns = columns(args, &program)?;
+        let explanation = explanation_of(&engine, program.document(), columns.as_deref());
+        (explanation.map_err(|error| shown(&source, error))?, Exit::Done)
+    };
     match args.format {
-        Format::Text => out.write_all(visible_lines(&text(&explanation)).as_bytes())?,
-        Format::Json => {
+        Shown::Text => out.write_all(visible_lines(&text(&explanation)).as_bytes())?,
+        Shown::Json => {
             let mut out = BufWriter::new(out);
             write_json(&explanation, &mut out)?;
             out.flush()?;
         }
-        Format::Dot => out.write_all(dot(&explanation).as_bytes())?,
-        Format::Svg => {
+        Shown::Dot => out.write_all(dot(&explanation).as_bytes())?,
+        Shown::Svg => {
             let picture = svg(&explanation)
                 .map_err(|error| Stop::all(Exit::Failed, vec![Message::of(&error)]))?;
             out.write_all(picture.as_bytes())?;
         }
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 fn columns(args: &Args, program: &millstream::Program) -> Result<Option<Vec<String>>, Stop> {

@@ -8,13 +8,13 @@ use std::fs::File;
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use millstream::Engine;
 use millstream::import::blender::{
     Dump, ImportError, Network, OutputDifference, import as translate, verify,
 };
 use serde_json::{Value as Json, json};
 
+use crate::format::Format;
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
 use crate::save::{not_written, write_document};
@@ -54,21 +54,7 @@ pub(crate) struct Args {
     limits: Vec<String>,
     /// How results are written
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-}
-
-impl Args {
-    pub(crate) fn is_json(&self) -> bool {
-        self.format == Format::Json
-    }
+    pub(crate) format: Format,
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {

@@ -10,6 +10,7 @@ mod deploy;
 mod document;
 mod evaluators;
 mod explain;
+mod format;
 mod given;
 mod import;
 mod limits;
@@ -20,6 +21,7 @@ mod plot;
 mod problems;
 mod progress;
 mod range;
+mod request;
 mod run;
 mod save;
 mod show;
@@ -57,13 +59,13 @@ impl Verb {
     /// Whether the output is for programs.
     fn is_json(&self) -> bool {
         match self {
-            Self::Run(args) => args.is_json(),
-            Self::Check(args) => args.is_json(),
-            Self::Explain(args) => args.is_json(),
-            Self::Nodes(args) => args.is_json(),
-            Self::Bench(args) => args.is_json(),
-            Self::Deploy(args) => args.is_json(),
-            Self::Import(args) => args.is_json(),
+            Self::Run(args) => args.format.is_json(),
+            Self::Check(args) => args.format.is_json(),
+            Self::Explain(args) => args.format.is_json(),
+            Self::Nodes(args) => args.format.is_json(),
+            Self::Bench(args) => args.format.is_json(),
+            Self::Deploy(args) => args.format.is_json(),
+            Self::Import(args) => args.format.is_json(),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use clap::ValueEnum;
 use millstream::parts::base::diagnostics::did_you_mean;
 use millstream::parts::base::literal::to_json;
 use millstream::parts::kernel::signature::{Signature, Socket};
@@ -12,6 +11,7 @@ use millstream::parts::nodes::manual;
 use millstream::{Engine, NodeDef, Registry};
 use serde_json::{Value as Json, json};
 
+use crate::format::Format;
 use crate::outcome::{Exit, Stop};
 use crate::terminal;
 
@@ -30,21 +30,7 @@ pub(crate) struct Args {
     name: Option<String>,
     /// How results are written
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-}
-
-impl Args {
-    pub(crate) fn is_json(&self) -> bool {
-        self.format == Format::Json
-    }
+    pub(crate) format: Format,
 }
 
 /// Lists node types, or shows one.

@@ -1,9 +1,11 @@
 //! A bar on the terminal for what takes longer than a second.
 
+use std::ops::ControlFlow;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use millstream::Done;
 
 use crate::terminal;
 
@@ -44,6 +46,16 @@ impl Progress {
         Self { bar, waiting }
     }
 
+    /// Shows how far an evaluation is whose request has this.
+    pub(crate) fn follow(&self) -> millstream::Progress {
+        let bar = self.bar.clone();
+        let told = move |done: &Done| {
+            show(&bar, done);
+            ControlFlow::Continue(())
+        };
+        millstream::Progress::new(told).every(TICK)
+    }
+
     /// Says how many rows are done.
     pub(crate) fn rows(&self, n_done: u64) {
         self.bar.set_position(n_done);
@@ -51,6 +63,24 @@ impl Progress {
             self.bar.set_message(format!("{n_done} rows"));
         }
     }
+}
+
+/// Moves the bar to how far an evaluation is.
+fn show(bar: &ProgressBar, done: &Done) {
+    let (n_done, all) = if done.ticks > 1 {
+        bar.set_message(format!("{} of {} frames", done.ticks_done, done.ticks));
+        (done.ticks_done, done.ticks)
+    } else {
+        let (runs, steps, elements) = (done.runs, done.steps, done.elements);
+        bar.set_message(format!("{runs} runs of {steps} nodes, {elements} elements"));
+        // Nodes run more than once in several contexts, and not at all where nobody asks.
+        (runs.min(steps), steps)
+    };
+    if bar.length() != Some(all) {
+        bar.set_style(style("{elapsed} {bar:40} {msg}"));
+        bar.set_length(all);
+    }
+    bar.set_position(n_done);
 }
 
 /// A style; the plain one if the text is no template.
@@ -66,5 +96,24 @@ impl Drop for Progress {
             let _ = thread.join();
         }
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_shows_nodes_or_frames() {
+        let bar = ProgressBar::hidden();
+        let mut done = Done::default();
+        (done.runs, done.steps, done.elements, done.ticks) = (3, 8, 3000, 1);
+        show(&bar, &done);
+        assert_eq!((bar.position(), bar.length()), (3, Some(8)));
+        assert_eq!(bar.message(), "3 runs of 8 nodes, 3000 elements");
+        (done.ticks_done, done.ticks) = (20, 100);
+        show(&bar, &done);
+        assert_eq!((bar.position(), bar.length()), (20, Some(100)));
+        assert_eq!(bar.message(), "20 of 100 frames");
     }
 }

@@ -13,7 +13,8 @@ use millstream_io::{ColumnSpec, TableReader, TableWriter, WriteOptions};
 use crate::outcome::{Exit, Message, Stop};
 use crate::progress::Progress;
 use crate::range;
-use crate::run::{refused, report_failures};
+use crate::request::refused;
+use crate::run::report_failures;
 use crate::save::{saved, stop};
 use crate::terminal::tell;
 

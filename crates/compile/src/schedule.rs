@@ -24,10 +24,7 @@ use crate::state_scopes;
 /// # Errors
 /// If the graph has a cycle or more than 64 different needs.
 pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
-    let mut order = crate::order(&graph)?;
-    let reached = walk::reachable_from_outputs(&graph);
-    order.retain(|id| reached[*id]);
-    drop(reached);
+    let order = in_order(&graph)?;
     let needs = needs(&graph, &order).map_err(too_many)?;
     state_scopes::check(&graph, &order, &needs)?;
     let classes = classes(&graph, &order, &needs);
@@ -67,6 +64,26 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         start_frame: 0,
         notes: Notes::default(),
     })
+}
+
+/// The nodes that become steps, in order.
+fn in_order(graph: &Graph) -> Result<Vec<NodeId>, Diagnostics> {
+    let mut order = crate::order(graph)?;
+    let reached = walk::reachable_from_outputs(graph);
+    order.retain(|id| reached[*id]);
+    Ok(order)
+}
+
+/// The step that each node of a graph becomes in its plan, if it becomes one.
+///
+/// # Errors
+/// If the graph has a cycle.
+pub fn steps_of(graph: &Graph) -> Result<SideTable<NodeId, Option<StepId>>, Diagnostics> {
+    let mut steps = SideTable::new(graph.n_ids(), None);
+    for (step, id) in in_order(graph)?.into_iter().enumerate() {
+        steps[id] = Some(StepId::from_index(step));
+    }
+    Ok(steps)
 }
 
 /// The problem of too many needs, which belongs to no node.

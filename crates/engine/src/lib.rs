@@ -34,6 +34,7 @@ mod error;
 pub mod explain;
 pub mod import;
 mod program;
+pub mod run_log;
 pub mod session;
 pub mod twice;
 
@@ -58,6 +59,7 @@ pub mod live {
     pub use millstream_kernel::form::{LaneValue, Op};
 }
 pub use millstream_ir::answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
+pub use millstream_ir::progress::{Done, Progress};
 pub use millstream_ir::request::{Given, LogDetail, Request, RequestAxis, RequestError};
 pub use millstream_ir::{Graph, Plan};
 pub use millstream_kernel::{Call, Class, Failure, NodeDef, Registry};

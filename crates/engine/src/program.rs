@@ -11,6 +11,8 @@ use millstream_ir::plan::PlanOutput;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request};
 
+use crate::run_log::{self, NodeRun};
+
 /// A compiled document. Programs are immutable; several threads may run one at the same time.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -49,6 +51,12 @@ impl Program {
             return ticks::evaluate(evaluator, &self.plan, request);
         }
         evaluator.evaluate(&self.plan, request)
+    }
+
+    /// What became of each node in an evaluation of this program, if its request asked for a log; see
+    /// [`run_log`].
+    pub fn runs<'a>(&'a self, answer: &'a Answer) -> impl Iterator<Item = NodeRun> + 'a {
+        run_log::runs(&self.plan, answer)
     }
 
     /// The program as a live graph, for programs of single numbers that are set and read many times

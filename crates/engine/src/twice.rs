@@ -40,19 +40,22 @@ pub struct Liar {
 /// How many elements nodes are run on that need to know which they are.
 const ELEMENTS: usize = 4;
 
-/// Runs every node of a document twice, with the defaults of its inputs, and gives those whose
-/// annotation lies, in the order of the document.
+/// Runs every node of a document twice with what a request gives, and names those whose annotation
+/// lies, in the order of the document. Outputs that the request asks for make no difference. Of what
+/// it does not give, inputs have their defaults, or the default of their type, and features zero; nodes
+/// that need to know their element run on a few.
 ///
 /// # Errors
-/// Everything that is wrong with the document, or an evaluation that exceeds its limits.
-pub fn liars(engine: &Engine, document: &Document) -> Result<Vec<Liar>, Error> {
+/// Everything that is wrong with the document, a request that does not fit, or an evaluation that
+/// exceeds its limits.
+pub fn liars(engine: &Engine, document: &Document, request: &Request) -> Result<Vec<Liar>, Error> {
     let (checked, problems) = check(document, engine.registry(), engine.limits());
     let checked = checked.ok_or(Error::Document(problems))?;
     let limits = engine.limits().clone();
     let options = Options { limits, after: Some(Phase::Conversions), ..Options::default() };
     let graph = compile_graph(&checked, engine.registry(), &options).map_err(Error::Document)?;
     let (plan, asked) = everything(&graph, checked.fps).map_err(Error::Document)?;
-    let request = request(&plan, engine);
+    let request = completed(request, &plan);
     let run = || -> Result<Answer, EvalError> { Lazy.evaluate(&plan, &request) };
     let answers = [run().map_err(Error::Eval)?, run().map_err(Error::Eval)?];
     let differs = |position: usize| {
@@ -96,15 +99,18 @@ fn everything(graph: &Graph, fps: f64) -> Result<(Plan, Vec<Source>), Diagnostic
     Ok((schedule(probed, fps)?, asked))
 }
 
-/// A request that provides all that is needed: defaults, moment 0, a few elements.
-fn request(plan: &Plan, engine: &Engine) -> Request {
-    let mut request = Request::new().with_limits(engine.limits().clone());
+/// The request with all that is needed, for all outputs of a plan.
+fn completed(request: &Request, plan: &Plan) -> Request {
+    let mut request = request.clone().all_outputs();
     for input in plan.inputs.as_slice() {
-        if input.default.is_none() {
+        if input.default.is_none() && !request.gives_input(&input.name) {
             request = request.set(&*input.name, input.ty.default_value());
         }
     }
     for need in plan.required() {
+        if request.gives(&need.feature) {
+            continue;
+        }
         if need.feature == Feature::Index {
             request = request.count(ELEMENTS);
         } else {
@@ -141,12 +147,12 @@ mod tests {
         NodeDef::from_closure("my.counting", "Counts its calls", &["x"], count).class(class)
     }
 
-    fn liars_with(class: Class) -> Vec<String> {
+    fn liars_with(class: Class, request: &Request) -> Vec<String> {
         let mut engine = Engine::new();
         engine.register(counting(class));
         let (document, problems) = load(TEXT.as_bytes(), &Limits::default());
         let document = document.unwrap_or_else(|| panic!("the document loads: {problems}"));
-        let liars = liars(&engine, &document).expect("it runs");
+        let liars = liars(&engine, &document, request).expect("it runs");
         liars.iter().map(ToString::to_string).collect()
     }
 
@@ -154,11 +160,32 @@ mod tests {
     fn a_node_that_counts_its_calls_lies() {
         let said =
             "`count` gave two results for equal inputs, but `my.counting` is annotated static";
-        assert_eq!(liars_with(Class::Static), [said]);
+        assert_eq!(liars_with(Class::Static, &Request::new()), [said]);
     }
 
     #[test]
     fn a_node_that_says_so_does_not_lie() {
-        assert_eq!(liars_with(Class::Volatile), [""; 0]);
+        assert_eq!(liars_with(Class::Volatile, &Request::new()), [""; 0]);
+    }
+
+    #[test]
+    fn a_lie_that_depends_on_what_is_given_comes_out_with_it() {
+        let calls = AtomicU32::new(0);
+        let count = move |x: f32| {
+            let n = calls.fetch_add(1, Ordering::Relaxed);
+            if x > 10.0 { x + n as f32 } else { x }
+        };
+        let mut engine = Engine::new();
+        let def = NodeDef::from_closure("my.counting", "Counts its calls", &["x"], count);
+        engine.register(def.class(Class::Static));
+        let (document, _) = load(TEXT.as_bytes(), &Limits::default());
+        let document = document.expect("the document loads");
+        let n_liars = |request: &Request| liars(&engine, &document, request).expect("fits").len();
+        assert_eq!(n_liars(&Request::new().set("x", 2.0_f32)), 0);
+        assert_eq!(n_liars(&Request::new().set("x", 20.0_f32)), 1);
+        let column = Request::new().column("x", vec![1.0_f32, 11.0]).frame(4);
+        assert_eq!(n_liars(&column), 1);
+        let wrong = liars(&engine, &document, &Request::new().set("y", 1.0_f32));
+        assert!(matches!(wrong, Err(Error::Eval(EvalError::Request(_)))), "{wrong:?}");
     }
 }

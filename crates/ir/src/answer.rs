@@ -139,6 +139,28 @@ pub enum Fate {
     Skipped(SkipReason),
 }
 
+impl Fate {
+    /// Whether it ran.
+    pub fn ran(self) -> bool {
+        matches!(self, Self::Ran(_))
+    }
+
+    /// Why it ran or did not, in few words.
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::Ran(RunReason::First) => "first time",
+            Self::Ran(RunReason::InputChanged) => "an input changed",
+            Self::Ran(RunReason::FeatureChanged) => "a feature changed",
+            Self::Ran(RunReason::Evicted) => "was evicted",
+            Self::Ran(RunReason::Edited) => "was edited",
+            Self::Skipped(SkipReason::NotNeeded) => "not needed",
+            Self::Skipped(SkipReason::Cached) => "cached",
+            Self::Skipped(SkipReason::CutOff) => "cut off",
+            Self::Skipped(SkipReason::InputFailed) => "an input failed",
+        }
+    }
+}
+
 /// One step in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogEntry {

@@ -5,6 +5,7 @@
 //! frames opens the request's `time` axis, which is outside `index`. [`Request::bind`] checks all
 //! of it against a plan before anything runs.
 
+mod given;
 mod ticks;
 
 use std::sync::Arc;

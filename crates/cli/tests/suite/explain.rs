@@ -104,3 +104,57 @@ fn pictures_are_whole() {
     assert!(dot.starts_with("digraph {") && dot.ends_with("}\n"));
     assert!(dot.contains("subgraph \"cluster/area2\""));
 }
+
+#[test]
+fn a_run_is_explained() {
+    let file = "examples/tone_curve.mill.json";
+    let json = json(&["explain", file, "--run", "--count", "8", "--format", "json"]);
+    let nodes = json["nodes"].as_array().expect("a list");
+    let run = |node: &serde_json::Value| node["run"]["elements"].as_u64();
+    assert!(nodes.iter().filter_map(run).any(|n| n == 8), "{json}");
+    let text = seen(&["explain", file, "--run", "--count", "8", "--out", "nothing"]);
+    assert!(text.starts_with("exit code 2"), "{text}");
+}
+
+#[test]
+fn flags_of_a_run_need_one() {
+    expect_seen(
+        &["explain", "examples/echo.mill.json", "--time", "1"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: --time is of no use without --run: nothing is evaluated
+          help: add --run, or leave out --time
+    "#]],
+    );
+    expect_seen(
+        &["check", "examples/echo.mill.json", "--count", "4"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: --count is of no use without --twice: nothing is evaluated
+          help: add --twice, or leave out --count
+    "#]],
+    );
+    expect_seen(
+        &["explain", "examples/echo.mill.json", "--run"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: output `heard` needs time, which the request does not provide (read by heard <- pulse <- time)
+          help: give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12
+    "#]],
+    );
+}
+
+#[test]
+fn nodes_are_run_twice_with_what_is_given() {
+    let file = "examples/echo.mill.json";
+    let text = seen(&["check", file, "--twice", "--in", "delay=0.25", "--frame", "1..4"]);
+    assert!(text.contains("ok, 6 nodes"), "{text}");
+    let text = seen(&["check", file, "--twice", "--in", "delay=soon"]);
+    assert!(
+        text.starts_with("exit code 2") && text.contains("`delay`: \"soon\" is no f64"),
+        "{text}"
+    );
+}

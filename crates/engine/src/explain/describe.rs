@@ -5,9 +5,10 @@ use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, FeatureSet, NodePath, Place, Type};
 use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
+use millstream_compile::schedule::steps_of;
 use millstream_document::Document;
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, InputId, NodeId, Op, Source};
+use millstream_ir::{Graph, InputId, NodeId, Op, Source, StepId};
 use millstream_kernel::{Class, Instance, ScopeRule};
 
 use super::fate::{Fates, is_same_call};
@@ -103,11 +104,12 @@ pub(super) fn describe(
         at_first: Facts::of(first, columns)?,
         at_last: Facts::of(last, columns)?,
         listed: listed(first)?,
+        steps: steps_of(last)?,
         calls: first.instances().as_slice().iter().map(|call| Called::of(call)).collect(),
         fates,
     };
     let ids: Vec<NodeId> = describing.listed.order.clone();
-    let nodes = ids.into_iter().map(|id| describing.node(id)).collect();
+    let mut nodes: Vec<Node> = ids.into_iter().map(|id| describing.node(id)).collect();
     // What nodes keep goes out as outputs, which nobody asked for by name.
     let outputs = first.outputs.iter().filter(|output| !is_state(&output.name));
     let outputs = outputs.map(|output| Output {
@@ -115,11 +117,20 @@ pub(super) fn describe(
         ty: output.ty,
         from: describing.from(output.source),
     });
+    let outputs: Vec<Output> = outputs.collect();
+    for output in &outputs {
+        // What converts for an output stands at no node.
+        if let From::Node { node, .. } = output.from
+            && nodes[node].path.is_empty()
+        {
+            nodes[node].path = format!("output {}", output.name);
+        }
+    }
     let name_of = |id: &InputId| first.inputs()[*id].name.to_string();
     Ok(Explanation {
         name: document.name.to_string(),
         columns: columns.iter().map(name_of).filter(|name| !is_state(name)).collect(),
-        outputs: outputs.collect(),
+        outputs,
         nodes,
     })
 }
@@ -148,6 +159,7 @@ struct Describing<'a> {
     at_first: Facts<'a>,
     at_last: Facts<'a>,
     listed: Listed,
+    steps: SideTable<NodeId, Option<StepId>>,
     /// By instance of the first stage.
     calls: Vec<Called>,
     fates: Fates<'a>,
@@ -213,6 +225,8 @@ impl Describing<'_> {
             depends_on: vec![input.name.to_string()],
             axes: self.at_first.axes(id),
             runs: if is_kept { "kept from the tick before" } else { "set by the request" }.into(),
+            step: self.steps[id],
+            run: None,
         }
     }
 
@@ -246,6 +260,8 @@ impl Describing<'_> {
             depends_on,
             axes,
             runs,
+            step: self.steps[id],
+            run: None,
         }
     }
 

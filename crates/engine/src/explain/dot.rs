@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::text::{shortened, source};
+use super::text::{counted, run_text, short, shortened, source};
 use super::{Explanation, Fate, From, Node, Output, svg::color_of};
 
 /// The explanation as a directed graph.
@@ -20,7 +20,11 @@ pub fn dot(explanation: &Explanation) -> String {
     for (i, node) in explanation.nodes.iter().enumerate() {
         for socket in &node.inputs {
             if let From::Node { node: from, .. } = socket.from {
-                let style = if node.fate == Fate::Kept { "" } else { ", style=dashed" };
+                let style = if node.fate == Fate::Kept && !node.stood_still() {
+                    ""
+                } else {
+                    ", style=dashed"
+                };
                 push(
                     &mut out,
                     format_args!("  n{from} -> n{i} [label={}{style}];\n", quoted(&socket.name)),
@@ -110,7 +114,17 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
             push(&mut label, format_args!("\n{}: {}", socket.name, shortened(value)));
         }
     }
+    if let Some(entry) = node.run.filter(|entry| entry.fate.ran()) {
+        push(
+            &mut label,
+            format_args!("\n{}, {}", counted(entry.runs.into(), "run"), short(entry.time)),
+        );
+    }
     let fate = match &node.fate {
+        Fate::Kept if node.stood_still() => {
+            label.push_str("\ndid not run");
+            ", fontcolor=\"#6b7280\""
+        }
         Fate::Kept => "",
         Fate::Constant(values) => {
             push(&mut label, format_args!("\n= {}", shortened(&values.join(", "))));
@@ -131,10 +145,14 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
     };
     let shape = if node.is_input { ", shape=cds" } else { "" };
     let color = color_of(node);
+    let mut tooltip = node.runs.clone();
+    if let Some(entry) = &node.run {
+        push(&mut tooltip, format_args!("; {}", run_text(entry)));
+    }
     format!(
         "label={}, tooltip={}, fillcolor=\"{color}\"{shape}{fate}",
         quoted(&label),
-        quoted(&node.runs)
+        quoted(&tooltip)
     )
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use millstream_ir::answer::LogEntry;
 use serde_json::{Value as Json, json};
 
 use super::{Explanation, Fate, From, Node, Socket};
@@ -44,9 +45,10 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
             (name.clone(), value)
         })
         .collect();
+    let run = node.run.as_ref().map(run_json);
     let outputs = node.outputs.iter().map(|(name, ty)| json!({ "name": name, "type": ty.name() }));
     let inputs = node.inputs.iter().map(|socket| socket_json(explanation, socket));
-    json!({
+    let mut json = json!({
         "path": node.path,
         "input": node.is_input,
         "type": node.node_type,
@@ -59,6 +61,22 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
         "depends_on": node.depends_on,
         "axes": node.axes,
         "runs": node.runs,
+    });
+    if let Some(run) = run {
+        json["run"] = run;
+    }
+    json
+}
+
+/// What became of a node in an evaluation; the time in seconds.
+pub fn run_json(entry: &LogEntry) -> Json {
+    json!({
+        "ran": entry.fate.ran(),
+        "why": entry.fate.why(),
+        "runs": entry.runs,
+        "elements": entry.elements,
+        "bytes": entry.bytes,
+        "seconds": entry.time.as_secs_f64(),
     })
 }
 

@@ -16,17 +16,18 @@ use millstream_base::diagnostics::{Diagnostic, did_you_mean};
 use millstream_base::{Place, Type};
 use millstream_compile::{Options, PASSES, PassContext, Phase, compile_graph, lower};
 use millstream_document::{Checked, Document, check};
-use millstream_ir::Graph;
+use millstream_ir::answer::LogEntry;
 use millstream_ir::states::is_state;
+use millstream_ir::{Answer, Evaluator, Graph, LogDetail, Request, StepId};
 use millstream_kernel::Class;
 
 use crate::engine::Engine;
 use crate::error::Error;
 
 pub use dot::dot;
-pub use json::write_json;
+pub use json::{run_json, write_json};
 pub use svg::{TooLarge, svg};
-pub use text::text;
+pub use text::{short, text};
 
 /// What became of a document, node by node.
 #[derive(Clone, Debug)]
@@ -69,11 +70,20 @@ pub struct Node {
     pub axes: Vec<&'static str>,
     /// When it runs, as a sentence.
     pub runs: String,
+    /// Which step of the plan it is, if it is in there.
+    pub step: Option<StepId>,
+    /// What became of it in the evaluation that is explained, if one is and it is in the plan.
+    pub run: Option<LogEntry>,
 }
 
 impl Node {
-    /// What to call the node: its path, and for a conversion, which stands at the path of the node
-    /// that it was inserted for, also what it converts to.
+    /// Whether it is known that it did not run.
+    pub fn stood_still(&self) -> bool {
+        self.run.is_some_and(|entry| !entry.fate.ran())
+    }
+
+    /// What to call the node: its path, and for a conversion, which stands at the path of the node,
+    /// or at the output, that it was inserted for, also what it converts to.
     pub fn label(&self) -> String {
         match self.outputs.as_slice() {
             [(_, ty)] if self.node_type == millstream_kernel::convert::CONVERT => {
@@ -171,6 +181,30 @@ pub fn explain(
         None => graph.inputs().iter().map(|(id, _)| id).collect(),
     };
     describe::describe(document, &stages, &columns).map_err(Error::Document)
+}
+
+/// Explains one evaluation: what became of each node, besides what [`explain`] tells for the inputs
+/// that the request gives as columns. Times are recorded whatever log the request asks for.
+///
+/// # Errors
+/// Everything that is wrong with the document, or why there is no answer. A node that fails is no
+/// error; the answer tells.
+pub fn explain_run(
+    engine: &Engine,
+    document: &Document,
+    evaluator: &dyn Evaluator,
+    request: &Request,
+) -> Result<(Explanation, Answer), Error> {
+    let program = engine.compile(document.clone())?;
+    let request = request.clone().with_log(LogDetail::Times);
+    let answer = program.run_with(evaluator, &request).map_err(Error::Eval)?;
+    let columns: Vec<String> = request.columns().map(str::to_owned).collect();
+    let mut explanation = explain(engine, document, Some(&columns))?;
+    for node in &mut explanation.nodes {
+        node.run =
+            node.step.filter(|_| !node.is_input).and_then(|step| answer.log.entry(step).copied());
+    }
+    Ok((explanation, answer))
 }
 
 /// The text of a document's graph after a phase, each node with its path.

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::layout::{Box, Layout, Link, layout};
-use super::text::{shortened, source, summary};
+use super::text::{counted, run_text, short, shortened, source, summary};
 use super::{Explanation, Fate, From, Node};
 use millstream_kernel::Class;
 
@@ -108,7 +108,8 @@ fn links(explanation: &Explanation) -> Vec<(Link, bool)> {
             if let From::Node { node: from, output } = socket.from {
                 let to_port = HEAD + ROW * (row as f64 + 0.5);
                 let link = Link { from, from_port: port(from, output), to: i, to_port };
-                let runs = node.fate == Fate::Kept && explanation.nodes[from].fate == Fate::Kept;
+                let is_kept = |node: &Node| node.fate == Fate::Kept && !node.stood_still();
+                let runs = is_kept(node) && is_kept(&explanation.nodes[from]);
                 links.push((link, runs));
             }
         }
@@ -179,6 +180,17 @@ impl Card {
             Fate::Replaced(from) => format!("is {}", clipped(&source(explanation, from), 24)),
             Fate::Unread => "not read".into(),
         };
+        let mut tooltip = format!("{}: {}; runs {}", node.label(), node.class, node.runs);
+        if let Some(entry) = &node.run {
+            let (runs, time) = (counted(entry.runs.into(), "run"), short(entry.time));
+            let why = entry.fate.why();
+            foot = if entry.fate.ran() {
+                format!("{runs}, {time}, {why}")
+            } else {
+                format!("did not run: {why}")
+            };
+            write!(tooltip, "; {}", run_text(entry)).expect("strings take all text");
+        }
         if node.is_input {
             foot.clear();
         }
@@ -189,9 +201,9 @@ impl Card {
             rows: (0..n_rows).map(row).collect(),
             foot,
             fill: color_of(node),
-            runs: node.fate == Fate::Kept,
+            runs: node.fate == Fate::Kept && !node.stood_still(),
             is_end: node.is_input,
-            tooltip: format!("{}: {}; runs {}", node.label(), node.class, node.runs),
+            tooltip,
         }
     }
 

@@ -196,3 +196,97 @@ fn a_picture_of_too_many_nodes_is_refused() {
     explanation.nodes.resize(4000, node);
     assert_eq!(svg(&explanation), Err(TooLarge { n: 4000 }));
 }
+
+/// The explanation of a run, without its times.
+fn ran(json: &str, evaluator: &dyn Evaluator, request: &Request) -> Explanation {
+    let engine = Engine::new();
+    let program = engine.load(json.as_bytes()).expect("the document is right");
+    let explained = explain_run(&engine, program.document(), evaluator, request);
+    let (mut explanation, answer) = explained.expect("it runs");
+    for (node, run) in program.runs(&answer).filter_map(|run| {
+        let nodes = explanation.nodes.iter();
+        let same = nodes.filter(|node| node.step.is_some() && !node.is_input);
+        let mut same = same.filter(|node| node.path == run.path.as_str());
+        Some((same.next()?.clone(), run))
+    }) {
+        assert_eq!(node.run, Some(run.entry), "{}", node.path);
+    }
+    for entry in explanation.nodes.iter_mut().filter_map(|node| node.run.as_mut()) {
+        entry.time = std::time::Duration::ZERO;
+    }
+    explanation
+}
+
+const CHOSEN: &str = r#"{
+  "millstream": 1,
+  "inputs": { "x": { "type": "f32", "default": 4 }, "c": { "type": "bool", "default": true } },
+  "outputs": { "y": { "type": "f32", "from": "chosen.value" }, "z": { "type": "list<f32>", "from": "root.value" } },
+  "nodes": {
+    "root": { "type": "math.sqrt", "in": { "x": { "input": "x" } } },
+    "sine": { "type": "math.sin", "in": { "x": { "input": "x" } } },
+    "chosen": {
+      "type": "control.switch",
+      "in": { "condition": { "input": "c" }, "false": { "from": "sine.value" }, "true": { "from": "root.value" } }
+    }
+  }
+}"#;
+
+#[test]
+fn a_run_tells_what_became_of_each_node() {
+    let request = Request::new().column("x", vec![1.0_f32, 4.0, 9.0]);
+    let explanation = ran(CHOSEN, &millstream_eval::Lazy, &request);
+    expect![[r#"
+        explained for requests that give columns for: `x`
+
+        input x: f32, along index
+        input c: bool
+        root = math.sqrt(x: input x)
+            user-input, along index
+            runs once per element; again when `x` changes
+            ran 1 time on 3 elements, 12 bytes, 0.0 us: first time
+        sine = math.sin(x: input x)
+            user-input, along index
+            runs once per element; again when `x` changes
+            did not run: not needed
+        chosen = control.switch(condition: input c, false: sine, true: root)
+            user-input, along index
+            runs once per element; again when `x` or `c` changes
+            ran 1 time on 3 elements, 12 bytes, 0.0 us: first time
+        output z as list<f32> = convert{to: "list<f32>"}(x: root)
+            user-input, along index
+            runs once per element; again when `x` changes
+            ran 1 time on 3 elements, 48 bytes, 0.0 us: first time
+
+        output y: f32 = chosen
+        output z: list<f32> = output z as list<f32>
+        4 nodes: 4 in the plan; 3 ran, 3 runs, 0.0 us in nodes
+    "#]]
+    .assert_eq(&text(&explanation));
+    let mut json = Vec::new();
+    write_json(&explanation, &mut json).expect("it is written");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("it is JSON");
+    let nodes = json["nodes"].as_array().expect("a list");
+    let of = |path: &str| nodes.iter().find(|node| node["path"] == path).expect("it is there");
+    assert_eq!(of("root")["run"]["elements"], 3);
+    assert_eq!(of("sine")["run"]["why"], "not needed");
+    assert_eq!(of("sine")["run"]["ran"], false);
+    assert_eq!(of("x").get("run"), None);
+    let dot = dot(&explanation);
+    assert!(dot.contains("sine\\nmath.sin\\ndid not run"), "{dot}");
+    assert!(dot.contains("root\\nmath.sqrt\\n1 run, 0.0 us"), "{dot}");
+    let svg = svg(&explanation).expect("it is small");
+    assert!(svg.contains("did not run: not needed") && svg.contains("first time"), "{svg}");
+}
+
+#[test]
+fn what_is_kept_is_told_of_a_second_run() {
+    let evaluator = millstream_eval::Incremental::new();
+    let engine = Engine::new();
+    let program = engine.load(CHOSEN.as_bytes()).expect("the document is right");
+    let request = Request::new().column("x", vec![1.0_f32, 4.0]).with_log(LogDetail::Counts);
+    for expected in ["first time", "cached"] {
+        let answer = program.run_with(&evaluator, &request).expect("it runs");
+        let root = program.runs(&answer).find(|run| run.path.as_str() == "root");
+        assert_eq!(root.expect("it is there").entry.fate.why(), expected);
+    }
+}

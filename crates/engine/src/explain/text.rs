@@ -1,6 +1,9 @@
 //! An explanation as text: two lines a node.
 
 use std::fmt::Write as _;
+use std::time::Duration;
+
+use millstream_ir::answer::LogEntry;
 
 use super::{Explanation, Fate, From, Node, Socket};
 
@@ -52,7 +55,12 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
     line(out, format_args!("{head}({})", sockets.join(", ")));
     line(out, format_args!("    {}{}{}", node.class, axes(node), needs(node)));
     match &node.fate {
-        Fate::Kept => line(out, format_args!("    runs {}", node.runs)),
+        Fate::Kept => {
+            line(out, format_args!("    runs {}", node.runs));
+            if let Some(entry) = &node.run {
+                line(out, format_args!("    {}", run_text(entry)));
+            }
+        }
         Fate::Constant(values) => {
             let values: Vec<String> = values.iter().map(|value| shortened(value)).collect();
             line(out, format_args!("    is the constant {}", values.join(", ")));
@@ -65,6 +73,38 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
             line(out, format_args!("    is replaced by {}", source(explanation, from)));
         }
         Fate::Unread => line(out, format_args!("    is dropped: nothing that is left reads it")),
+    }
+}
+
+/// What became of a node in an evaluation, as a sentence.
+pub(super) fn run_text(entry: &LogEntry) -> String {
+    let why = entry.fate.why();
+    if !entry.fate.ran() {
+        return format!("did not run: {why}");
+    }
+    format!(
+        "ran {} on {}, {}, {}: {why}",
+        counted(entry.runs.into(), "time"),
+        counted(entry.elements, "element"),
+        counted(entry.bytes, "byte"),
+        short(entry.time),
+    )
+}
+
+/// A number of things.
+pub(super) fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A time in the unit in which it has few digits.
+pub fn short(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1e-3 {
+        format!("{:.1} us", seconds * 1e6)
+    } else if seconds < 1.0 {
+        format!("{:.2} ms", seconds * 1e3)
+    } else {
+        format!("{seconds:.3} s")
     }
 }
 
@@ -125,7 +165,15 @@ pub(super) fn summary(explanation: &Explanation) -> String {
     ];
     let parts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
     let n = nodes().count();
-    let plural = if n == 1 { "" } else { "s" };
+    let logged = nodes().filter_map(|node| node.run);
+    let n_ran = logged.clone().filter(|entry| entry.fate.ran()).count();
+    let n_runs: u64 = logged.clone().map(|entry| u64::from(entry.runs)).sum();
+    let time: Duration = logged.clone().map(|entry| entry.time).sum();
+    let ran = match logged.count() {
+        0 => String::new(),
+        _ => format!("; {n_ran} ran, {}, {} in nodes", counted(n_runs, "run"), short(time)),
+    };
     let parts: Vec<String> = parts.collect();
-    format!("{n} node{plural}: {}", if parts.is_empty() { "none".into() } else { parts.join(", ") })
+    let parts = if parts.is_empty() { "none".into() } else { parts.join(", ") };
+    format!("{}: {parts}{ran}", counted(n as u64, "node"))
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use millstream_base::{Feature, Limits, NodePath, ValueType};
-use millstream_ir::answer::{Answer, LogEntry, OutputAnswer};
+use millstream_base::{Feature, Limits, ValueType};
+use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::request::{Given, LogDetail};
 use millstream_ir::states::is_state;
-use millstream_ir::{Plan, Request};
+use millstream_ir::{Plan, Progress, Request};
 use millstream_kernel::Data;
 
 use super::{Session, SessionError, fits};
+use crate::run_log::{self, NodeRun};
 
 /// What is asked of a session, for one evaluation.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +33,8 @@ pub struct Ask {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Ends the evaluation when it is past.
     pub deadline: Option<Instant>,
+    /// Is told how far the evaluation is, and may end it.
+    pub progress: Option<Progress>,
 }
 
 impl Ask {
@@ -70,29 +73,10 @@ pub struct Evaluated {
     pub plan: Arc<Plan>,
 }
 
-/// What became of a node in an evaluation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeRun {
-    /// The node.
-    pub path: NodePath,
-    /// Its type.
-    pub node_type: String,
-    /// What became of it: whether it ran, why, for how long, on how much.
-    pub entry: LogEntry,
-}
-
 impl Evaluated {
-    /// What became of each node, if that was recorded. What the compiler made of literals and
-    /// inputs is not listed.
+    /// What became of each node, if that was recorded; see [`run_log`](crate::run_log).
     pub fn runs(&self) -> impl Iterator<Item = NodeRun> + '_ {
-        self.plan.steps.iter().filter_map(|(id, step)| {
-            let millstream_ir::StepOp::Call(instance) = step.op else { return None };
-            Some(NodeRun {
-                path: self.plan.paths.get(step.path),
-                node_type: self.plan.instances[instance].name().to_owned(),
-                entry: *self.answer.log.entry(id)?,
-            })
-        })
+        run_log::runs(&self.plan, &self.answer)
     }
 }
 
@@ -169,6 +153,7 @@ impl Session {
         let mut request = Request::new().with_limits(ask.limits.clone()).with_log(ask.log);
         request.cancel.clone_from(&ask.cancel);
         request.deadline = ask.deadline;
+        request.progress.clone_from(&ask.progress);
         for output in &ask.outputs {
             request = request.output(output);
         }

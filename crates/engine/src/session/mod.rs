@@ -52,7 +52,7 @@ use millstream_kernel::convert::convertible;
 use crate::engine::Engine;
 use crate::error::Error;
 
-pub use ask::{Ask, Evaluated, NodeRun};
+pub use ask::{Ask, Evaluated};
 pub use error::SessionError;
 pub use observe::{ObserverId, Pushed};
 

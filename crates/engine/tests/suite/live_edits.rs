@@ -222,3 +222,37 @@ fn a_node_that_failed_is_mended_by_the_same_edit() {
     let value = session.value::<f32>("w").expect("it runs").expect("a value");
     assert!(value.same(&2.0), "{value}");
 }
+
+#[test]
+fn what_failed_runs_again_after_an_edit_but_not_before() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    // The device is off for its first two calls.
+    let calls = std::sync::Arc::new(AtomicU32::new(0));
+    let counted = std::sync::Arc::clone(&calls);
+    let device = move |call: &mut Call<'_>| {
+        if counted.fetch_add(1, Ordering::Relaxed) < 2 {
+            return Err(Failure::whole("it is off"));
+        }
+        picky(call)
+    };
+    let mut engine = engine();
+    let def = NodeDef::new("test.picky", "Is off at first").input("x", Type::F32, "");
+    engine.register(def.output("value", Type::F32, "").function(device));
+    let mut session = Session::open(&engine, START.as_bytes()).expect("it opens");
+    session.settle();
+    let ask = |session: &mut Session| {
+        let answer = session.eval(&Ask::output("w")).expect("it runs").answer;
+        (told(answer.output("w")), calls.load(Ordering::Relaxed))
+    };
+    assert_eq!(ask(&mut session), ("failed".into(), 1));
+    assert_eq!(ask(&mut session), ("failed".into(), 1));
+    let edit = Edit::literal("a", "b", 2);
+    session.edit(&edit).expect("it fits");
+    session.settle();
+    assert_eq!(ask(&mut session), ("failed".into(), 2));
+    assert!(session.undo());
+    session.edit(&edit).expect("the same edit fits");
+    session.settle();
+    assert_eq!(ask(&mut session), ("f32(3.1622777)".into(), 3));
+    assert_eq!(ask(&mut session), ("f32(3.1622777)".into(), 3));
+}

@@ -24,18 +24,6 @@ impl Request {
         self.with_states(plan)
     }
 
-    /// The number of elements, as far as the request alone decides it.
-    pub fn n_elements(&self) -> Option<usize> {
-        let given = self.inputs.iter().map(|(_, given)| given);
-        let mut given = given.chain(self.features.iter().map(|(_, given)| given));
-        self.count.or_else(|| {
-            given.find_map(|given| match given {
-                Given::PerIndex(column) => Some(column.len()),
-                Given::One(_) | Given::PerTime(_) => None,
-            })
-        })
-    }
-
     /// The frames asked for, and whether they open the time axis; `None` without any.
     pub fn asked_frames(&self) -> Option<(Vec<i64>, bool)> {
         match &self.frames {

@@ -1,0 +1,237 @@
+//! What is asked of a document: the flags that `run`, `explain --run` and `check --twice` share, and
+//! why a request is refused in words of the command line.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use millstream::parts::base::diagnostics::did_you_mean;
+use millstream::{EvalError, Feature, Given, Limits, Program, Request, RequestError, Value};
+
+use crate::given::{assignment, given};
+use crate::moments::{self, FrameNumbers, Times};
+use crate::outcome::{Exit, Message, Stop};
+use crate::range;
+use crate::show::Moments;
+
+/// What is given to a document.
+#[derive(clap::Args)]
+pub(crate) struct RequestArgs {
+    /// What an input is, or a column of a file with a value per element
+    #[arg(long = "in", value_name = "NAME=VALUE")]
+    pub(crate) inputs: Vec<String>,
+    /// Evaluate for this many elements
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) count: Option<usize>,
+    /// Evaluate at a time in seconds, T, or at many, A..B:STEP
+    #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
+    pub(crate) time: Option<Times>,
+    /// Evaluate at a frame, N, or at many, A..B
+    #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
+          conflicts_with = "time")]
+    pub(crate) frame: Option<FrameNumbers>,
+    /// What a context feature of the document's own is
+    #[arg(long = "feature", value_name = "NAME=VALUE")]
+    pub(crate) features: Vec<String>,
+}
+
+/// When the files of inputs are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Files {
+    Now,
+    /// Block by block, by somebody else.
+    Later,
+}
+
+impl RequestArgs {
+    /// Refuses these flags, which mean nothing without another one.
+    pub(crate) fn refuse_without(&self, flag: &str) -> Result<(), Stop> {
+        let is_given = [
+            ("--in", !self.inputs.is_empty()),
+            ("--count", self.count.is_some()),
+            ("--time", self.time.is_some()),
+            ("--frame", self.frame.is_some()),
+            ("--feature", !self.features.is_empty()),
+        ];
+        match is_given.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((given, _)) => {
+                let text = format!("{given} is of no use without {flag}: nothing is evaluated");
+                Err(Stop::new(Exit::Usage, text, Some(format!("add {flag}, or leave out {given}"))))
+            }
+        }
+    }
+
+    /// The moments of the time axis, if one is opened.
+    pub(crate) fn moments(&self, fps: f64) -> Option<Moments> {
+        match (&self.time, &self.frame) {
+            (Some(Times::Many(times)), _) => Some(Moments { seconds: times.clone(), frames: None }),
+            (_, Some(FrameNumbers::Many(frames))) => {
+                let seconds = frames.iter().map(|frame| *frame as f64 / fps).collect();
+                Some(Moments { seconds, frames: Some(frames.clone()) })
+            }
+            (Some(Times::One(_)) | None, Some(FrameNumbers::One(_)) | None) => None,
+        }
+    }
+
+    /// The request that the flags make; all wrong flags at once.
+    pub(crate) fn request(
+        &self,
+        program: &Program,
+        outputs: &[String],
+        limits: Limits,
+        files: Files,
+    ) -> Result<Request, Stop> {
+        let mut request = Request::new();
+        let mut messages = Vec::new();
+        let mut assigned = Vec::new();
+        for text in &self.inputs {
+            let at = assignment("--in", text)?;
+            match program.inputs().iter().find(|input| &*input.name == at.name) {
+                Some(input) => assigned.push((at, input.ty)),
+                None => {
+                    let known = program.inputs().iter().map(|input| &*input.name);
+                    messages.push(unknown("there is no input", at.name, known));
+                }
+            }
+        }
+        for (i, name) in outputs.iter().enumerate() {
+            if outputs[..i].contains(name) {
+                continue;
+            }
+            let known = program.outputs().iter();
+            if known.clone().all(|output| *output.name != **name) {
+                let known = known.map(|output| &*output.name);
+                messages.push(unknown("there is no output", name, known));
+            }
+            request = request.output(name);
+        }
+        if !messages.is_empty() {
+            return Err(Stop::all(Exit::Usage, messages));
+        }
+        for (at, ty) in assigned {
+            if files == Files::Later && at.value.starts_with('@') {
+                continue;
+            }
+            let given = given(at, ty, &limits)?;
+            range::warn(program, at.name, &given);
+            request = match given {
+                Given::One(value) => request.set(at.name, value),
+                Given::PerIndex(column) => request.column(at.name, column),
+                Given::PerTime(column) => request.per_time(at.name, column),
+            };
+        }
+        request = self.with_features(program, request, &limits)?;
+        if let Some(n) = self.count {
+            request = request.count(n);
+        }
+        request = match (&self.time, &self.frame) {
+            (Some(Times::One(time)), _) => request.time(*time),
+            (Some(Times::Many(times)), _) => request.times(times.clone()),
+            (None, Some(FrameNumbers::One(frame))) => request.frame(*frame),
+            (None, Some(FrameNumbers::Many(frames))) => request.frames(frames.clone()),
+            (None, None) => request,
+        };
+        Ok(request.with_limits(limits))
+    }
+
+    fn with_features(
+        &self,
+        program: &Program,
+        mut request: Request,
+        limits: &Limits,
+    ) -> Result<Request, Stop> {
+        let needs = &program.plan().needs;
+        for text in &self.features {
+            let at = assignment("--feature", text)?;
+            let flag = match at.name {
+                "time" => Some("--time"),
+                "tick" => Some("--frame"),
+                "index" => Some("--count"),
+                _ => None,
+            };
+            if let Some(flag) = flag {
+                let help = Some(format!("give {flag}"));
+                return Err(Stop::new(
+                    Exit::Usage,
+                    format!("`{}` has a flag of its own", at.name),
+                    help,
+                ));
+            }
+            let named = needs.iter().map(|need| &need.feature).find(|f| f.name() == at.name);
+            let Some(feature) = named else {
+                let known = needs.iter().map(|need| need.feature.name());
+                let message = unknown("the graph reads no feature", at.name, known);
+                return Err(Stop::all(Exit::Usage, vec![message]));
+            };
+            request = request.feature(feature.clone(), given(at, feature.ty(), limits)?);
+        }
+        let is_given = self.features.iter().any(|text| text.starts_with("real_time="));
+        if !is_given && needs.iter().any(|need| need.feature == Feature::RealTime) {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());
+            request = request.feature(Feature::RealTime, Given::One(Value::F64(now)));
+        }
+        Ok(request)
+    }
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Message {
+    let help = match did_you_mean(name, known.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            let mut names: Vec<&str> = known.take(20).collect();
+            names.dedup();
+            if names.is_empty() {
+                "the graph has none".into()
+            } else {
+                format!("there is {}", names.join(", "))
+            }
+        }
+    };
+    Message { text: format!("{what} called `{name}`"), help: Some(help) }
+}
+
+/// Why there is no answer, in words of the command line.
+pub(crate) fn refused(error: &EvalError) -> Stop {
+    match error {
+        EvalError::Request(errors) => {
+            let exit = errors.iter().map(exit_of).max_by_key(|exit| exit.code());
+            Stop::all(exit.unwrap_or(Exit::Usage), errors.iter().map(message_of).collect())
+        }
+        EvalError::Deadline => {
+            let help = Some("give it more with --deadline, or ask for less".to_owned());
+            Stop::new(Exit::Failed, error.to_string(), help)
+        }
+        EvalError::Bytes { .. } => {
+            let help = Some("raise it with --limit bytes=N, or ask for less".to_owned());
+            Stop::new(Exit::Failed, error.to_string(), help)
+        }
+        _ => Stop::all(Exit::Failed, vec![Message::of(error)]),
+    }
+}
+
+fn exit_of(error: &RequestError) -> Exit {
+    match error {
+        RequestError::Length { .. } => Exit::Wrong,
+        RequestError::TooManyCells { .. } => Exit::Failed,
+        _ => Exit::Usage,
+    }
+}
+
+fn message_of(error: &RequestError) -> Message {
+    let help = match error {
+        RequestError::MissingFeature { need, hint, .. } => match need.as_str() {
+            "time" => "give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12".into(),
+            "tick" => "give a frame, --frame 12 or --frame 0..48".into(),
+            "index" => {
+                "give a number of elements, --count 100, or a column, --in NAME=@FILE".into()
+            }
+            name if !name.contains(' ') => format!("give it, --feature {name}=VALUE"),
+            _ => hint.clone(),
+        },
+        RequestError::MissingInput { name, ty } => {
+            format!("it is of type {ty}: give --in {name}=VALUE, or --in {name}=@FILE:COLUMN")
+        }
+        RequestError::TooManyCells { .. } => "raise it with --limit list_length=N".into(),
+        _ => return Message::of(error),
+    };
+    Message { text: error.to_string(), help: Some(help) }
+}

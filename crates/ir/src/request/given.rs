@@ -1,0 +1,50 @@
+//! What a request gives, for those who complete it or tell of it.
+
+use millstream_base::Feature;
+
+use super::{Given, Request};
+
+impl Request {
+    /// Asks for all outputs, whatever was asked for before.
+    pub fn all_outputs(mut self) -> Self {
+        self.outputs = None;
+        self
+    }
+
+    /// Whether an input is given.
+    pub fn gives_input(&self, name: &str) -> bool {
+        self.inputs.iter().any(|(known, _)| known == name)
+    }
+
+    /// Whether a feature is given, or follows from what is.
+    pub fn gives(&self, feature: &Feature) -> bool {
+        let follows = match feature {
+            Feature::Time | Feature::Tick => self.frames.is_some(),
+            Feature::Index => self.n_elements().is_some(),
+            Feature::RealTime
+            | Feature::Position
+            | Feature::Iteration
+            | Feature::Vararg(..)
+            | Feature::Custom(..) => false,
+        };
+        follows || self.features.iter().any(|(known, _)| known == feature)
+    }
+
+    /// The inputs that are given with a value per element.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        let columns = self.inputs.iter().filter(|(_, given)| matches!(given, Given::PerIndex(_)));
+        columns.map(|(name, _)| name.as_str())
+    }
+
+    /// The number of elements, as far as the request alone decides it.
+    pub fn n_elements(&self) -> Option<usize> {
+        let given = self.inputs.iter().map(|(_, given)| given);
+        let mut given = given.chain(self.features.iter().map(|(_, given)| given));
+        self.count.or_else(|| {
+            given.find_map(|given| match given {
+                Given::PerIndex(column) => Some(column.len()),
+                Given::One(_) | Given::PerTime(_) => None,
+            })
+        })
+    }
+}
