@@ -3,16 +3,18 @@
 //! A call first plans (`plan`), or finds the plan of a call before: which registers the wanted
 //! results need, which of them are the same for all elements and so computed once, which operations
 //! run together (`fuse`), and which chunk buffer holds each register, buffers being used again after
-//! a register's last use. Then, for every chunk of the mask, parameters are loaded (`transfer`),
-//! instructions run as plain loops that the compiler turns into SIMD (`execute`, `loops`) of the
-//! widest kind that the machine has (`width`), and results are stored. Parameters and results that lie in the caller's memory
-//! without gaps are read and written there, without a copy. Very few elements are computed one by
-//! one instead (`few`).
+//! a register's last use. Then, for every chunk of the mask (`execute`), parameters are loaded
+//! (`transfer`), tasks run as plain loops that the compiler turns into SIMD (`jobs`, `loops`) of the
+//! widest kind that the machine has (`width`), and results are stored. Parameters and results that
+//! lie in the caller's memory without gaps are read and written there, without a copy. Two kinds of
+//! calls go other ways: very few elements are computed one by one (`few`), and cheap forms over
+//! columns that do not fit the caches go through memory once (`tiles`).
 
 mod coarse;
 mod execute;
 mod few;
 mod fuse;
+mod jobs;
 mod loops;
 mod plan;
 mod prefetch;
@@ -20,6 +22,7 @@ mod recognize;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod transfer;
 mod width;
 
@@ -28,7 +31,9 @@ use millstream_base::mask::{Mask, Segment};
 use super::Form;
 use crate::map::Map;
 use execute::{Chunk, Machine};
-use plan::Plan;
+use plan::{Plan, Source};
+use prefetch::Stream;
+use smallvec::SmallVec;
 pub use storage::{LaneSlice, LaneSliceMut};
 pub(super) use storage::{Pools, Stored};
 pub use width::Width;
@@ -38,6 +43,12 @@ const CHUNK: usize = 1024;
 
 /// Elements computed at a time where the buffers are few, so that the start of each loop counts less.
 const LONG_CHUNK: usize = 2048;
+
+/// Elements computed at a time at least, so that the calls of loops do not count.
+const SHORT_CHUNK: usize = 256;
+
+/// Bytes that stay in a first-level cache.
+const NEAR_BYTES: usize = 36 << 10;
 
 /// Bytes of buffers that are few.
 const FEW_BYTES: usize = 256 << 10;
@@ -119,7 +130,7 @@ const N_PLANS: usize = 16;
 
 /// What [`run_columns`] works in; kept between calls, it makes them free of allocation and, where a
 /// form comes again with inputs and outputs of the same layout, of planning.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ColumnScratch {
     plans: Vec<Plan>,
     /// The plan that goes next.
@@ -127,12 +138,27 @@ pub struct ColumnScratch {
     pools: Pools,
     indices: Vec<u32>,
     width: Width,
+    /// Columns of so many elements are not expected in the caches.
+    far: usize,
 }
 
 impl ColumnScratch {
     /// For a certain SIMD width, where the widest is not wanted.
     pub fn with_width(width: Width) -> Self {
-        Self { width, ..Self::default() }
+        Self {
+            plans: Vec::new(),
+            oldest: 0,
+            pools: Pools::default(),
+            indices: Vec::new(),
+            width,
+            far: FAR,
+        }
+    }
+}
+
+impl Default for ColumnScratch {
+    fn default() -> Self {
+        Self::with_width(Width::default())
     }
 }
 
@@ -178,7 +204,7 @@ pub fn run_columns(
     if n == 0 {
         return;
     }
-    let ColumnScratch { plans, oldest, pools, indices, width } = scratch;
+    let ColumnScratch { plans, oldest, pools, indices, width, far } = scratch;
     assert_eq!(inputs.len(), form.params.len(), "an input is given for each parameter");
     for output in outputs.iter() {
         assert!(output.width <= output.stride, "the results of an output lie beside each other");
@@ -193,19 +219,30 @@ pub fn run_columns(
     if n <= FEW {
         return few::run(form, inputs, outputs, mask, plan);
     }
-    let chunk = plan.chunk();
+    plan.make_jobs(form);
+    let plan = &*plan;
+    let is_far = n >= *far;
+    let streams =
+        if is_far { find_streams(inputs, &plan.sources, outputs) } else { SmallVec::new() };
+    let tiles = plan.tiles.as_ref().filter(|_| is_far);
+    let chunk = plan.chunk(if is_far { plan.n_bytes(form) } else { 0 });
     pools.reserve(plan.n_slots(), n.min(chunk));
-    let mut machine = Machine { form, plan, inputs, outputs, pools, width: *width };
+    let mut machine =
+        Machine { form, plan, inputs, outputs, pools, width: *width, streams: &streams };
     machine.fill_uniforms(n.min(chunk));
     let dense = mask.as_range().is_some();
     indices.clear();
     for segment in mask.segments() {
         match segment {
             Segment::Range(range) if dense || range.len() >= SHORT => {
+                let n_done = tiles.map_or(0, |tiles| {
+                    tiles.run(plan, inputs, machine.outputs, range.clone(), *width)
+                });
+                let range = range.start + n_done..range.end;
                 for start in range.clone().step_by(chunk) {
                     let end = range.end.min(start + chunk);
                     let next = end..range.end.min(end + chunk);
-                    machine.run(&Chunk::Range(start..end), (n >= FAR).then_some(&next));
+                    machine.run(&Chunk::Range(start..end), next);
                 }
             }
             Segment::Range(range) => {
@@ -215,8 +252,33 @@ pub fn run_columns(
         }
     }
     if !indices.is_empty() {
-        machine.run(&Chunk::Indices(indices), None);
+        machine.run(&Chunk::Indices(indices), 0..0);
     }
+}
+
+/// The memory of the caller that a call reads and writes from its beginning to its end.
+fn find_streams(
+    inputs: &[LaneInput<'_>],
+    sources: &[Source],
+    outputs: &[LaneOutput<'_>],
+) -> SmallVec<[Stream; 8]> {
+    let mut streams = SmallVec::new();
+    for (input, source) in inputs.iter().zip(sources) {
+        let is_first = match source {
+            Source::Each => true,
+            Source::Strided { joined, .. } => !joined,
+            Source::Single | Source::Other => false,
+        };
+        if let LaneInput::Lanes { lanes, stride, .. } = input
+            && is_first
+        {
+            streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
+        }
+    }
+    for LaneOutput { lanes, stride, .. } in outputs {
+        streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
+    }
+    streams
 }
 
 /// Adds elements to the chunk that is gathered, and runs it whenever it is full.
@@ -229,7 +291,7 @@ fn collect(
     for index in more {
         full.push(index);
         if full.len() == chunk {
-            machine.run(&Chunk::Indices(full), None);
+            machine.run(&Chunk::Indices(full), 0..0);
             full.clear();
         }
     }

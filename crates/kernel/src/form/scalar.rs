@@ -66,7 +66,7 @@ struct AsPointer;
     unsafe_code,
     reason = "functions of operations are types without data; a pointer has no room for them"
 )]
-fn only_value<F: Copy>(_witness: std::marker::PhantomData<F>) -> F {
+pub(super) fn only_value<F: Copy>(_witness: std::marker::PhantomData<F>) -> F {
     const { assert!(size_of::<F>() == 0) };
     // SAFETY: a value of `F` has no bytes, so none is read; it is `Copy`, and callers have held one.
     unsafe { std::mem::transmute_copy::<(), F>(&()) }

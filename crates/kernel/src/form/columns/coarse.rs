@@ -7,11 +7,15 @@
 use std::ops::{Add, Mul, Sub};
 use std::sync::LazyLock;
 
+use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 use millstream_base::num;
 
-use super::execute::Coarse;
-use super::recognize::Template;
+use super::execute::{Chunk, Machine};
+use super::fuse::Task;
+use super::jobs::Run;
+use super::recognize::{Found, Template};
+use super::storage::Stored;
 use crate::form::lane_value::{self, FloatLane, LaneValue};
 use crate::form::{FormBuilder, Op, Val};
 
@@ -124,6 +128,21 @@ fn sloped<R: Real, const N: usize>(hash: R::Whole, way: [R; N], keys: [R::Whole;
     sum
 }
 
+/// What a coarse operation reads.
+struct Operands<'s, 'm, 'a> {
+    machine: &'s Machine<'m, 'a>,
+    chunk: &'s Chunk<'s>,
+    found: &'s Found,
+}
+
+impl Operands<'_, '_, '_> {
+    /// Operand `i` of those that vary.
+    fn slice<A: Stored>(&self, i: usize) -> &[A] {
+        let reg = self.found.varying()[i];
+        self.machine.slice(self.machine.plan.homes[reg.index()].place, self.chunk)
+    }
+}
+
 macro_rules! coarse {
     ($(
         $(#[$doc:meta])*
@@ -158,11 +177,11 @@ macro_rules! coarse {
             }
         }
 
-        impl Coarse<'_, '_, '_> {
-            /// Runs on one chunk.
-            pub(super) fn run(self, shape: Shape) {
-                match shape {
-                    $(Shape::$name => {
+        impl Shape {
+            /// The function that runs it on one chunk.
+            pub(super) fn run(self) -> Run {
+                match self {
+                    $(Self::$name => |machine, job, chunk| {
                         // Operands of their own, so that none is taken to lie where the result does.
                         #[allow(clippy::too_many_arguments, reason = "as many as it has operands")]
                         #[inline(always)]
@@ -185,10 +204,15 @@ macro_rules! coarse {
                         }
                         let mut _varying = 0..;
                         let mut _uniform = 0..;
-                        let width = self.width();
-                        $(let $given: f32 = self.uniform(_uniform.next().unwrap_or(0));)*
-                        $(let $key: i32 = self.uniform(_uniform.next().unwrap_or(0));)*
-                        self.with_place(|operands, out: &mut [$result]| {
+                        let width = machine.width;
+                        let Task::Coarse { found, .. } = &job.task else {
+                            unreachable!("the task has a shape")
+                        };
+                        let _given = |i: usize| found.uniform()[i];
+                        $(let $given: f32 = machine.uniform(_given(_uniform.next().unwrap_or(0)));)*
+                        $(let $key: i32 = machine.uniform(_given(_uniform.next().unwrap_or(0)));)*
+                        machine.with_place(job.out, chunk, |machine, out: &mut [$result]| {
+                            let operands = Operands { machine, chunk, found };
                             let n = out.len();
                             $(let $real: &[f32] = &operands.slice(_varying.next().unwrap_or(0))[..n];)*
                             $(let $whole: &[i32] = &operands.slice(_varying.next().unwrap_or(0))[..n];)*
@@ -197,7 +221,7 @@ macro_rules! coarse {
                                 || all(out, $($real,)* $($whole,)* $($given,)* $($key,)* width.rounds()),
                             );
                         });
-                    })*
+                    },)*
                 }
             }
         }

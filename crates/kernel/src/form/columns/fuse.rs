@@ -71,6 +71,26 @@ impl Task {
     }
 }
 
+impl Task {
+    /// How long it takes, very roughly, in the unit of [`Op::cost`].
+    pub(super) fn work(&self, form: &Form) -> u64 {
+        let cost = match self {
+            Self::One(reg) => match form.insts[*reg].op {
+                Op::Param(_) => 1,
+                op => op.cost(),
+            },
+            Self::Pair { .. } => 2,
+            Self::Horner { .. } => 4,
+            Self::Affine { reg, .. } => form.insts[*reg].op.cost(),
+            Self::Distance { root: true, .. } => 12,
+            Self::Distance { root: false, .. } => 6,
+            Self::Coarse { .. } => 8,
+        };
+        // Of every task a part is loading and storing.
+        cost as u64 + 2
+    }
+}
+
 /// The tasks that compute what `homes` wants, in order.
 pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task> {
     let finder = Finder { form, homes, sources };

@@ -67,8 +67,9 @@ pub(super) fn distance<A: Float>(a: [A; 3], b: [A; 3], root: bool) -> A {
     length([a[0] - b[0], a[1] - b[1], a[2] - b[2]], root)
 }
 
+/// The length of a vector or its square, each operation rounded as in a form.
 #[inline(always)]
-fn length<A: Float>([x, y, z]: [A; 3], root: bool) -> A {
+pub(super) fn length<A: Float>([x, y, z]: [A; 3], root: bool) -> A {
     let square = x * x + y * y + z * z;
     if root { A::sqrt(square) } else { square }
 }

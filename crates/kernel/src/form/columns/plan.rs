@@ -8,7 +8,10 @@ use millstream_base::lane::Lane;
 
 use super::few::input_bits;
 use super::fuse::{self, Task};
-use super::{CHUNK, FEW_BYTES, LONG_CHUNK, LaneInput, LaneOutput};
+use super::jobs::{Job, run_of};
+use super::prefetch::WHOLE;
+use super::tiles::Tiles;
+use super::{CHUNK, FEW_BYTES, LONG_CHUNK, LaneInput, LaneOutput, NEAR_BYTES, SHORT_CHUNK};
 use crate::form::{Form, Inst, Op, Reg, eval_op};
 use crate::map::Map;
 
@@ -26,12 +29,18 @@ pub(super) enum Direct {
     Output(u32),
 }
 
-/// Where a register lies, and how long it is needed.
+/// Where a register lies.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Home {
+pub(super) struct Place {
     /// Number of the buffer within its lane's pool.
     pub(super) slot: u32,
     pub(super) direct: Direct,
+}
+
+/// Where a register lies, and how long it is needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Home {
+    pub(super) place: Place,
     /// Whether it is a wanted result, and so stays to the end of the chunk.
     pub(super) wanted: bool,
     /// Whether it is the same for all elements.
@@ -62,10 +71,10 @@ pub(super) enum Source {
 
 /// The layout of an output, as far as plans depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sink {
-    first: usize,
-    width: usize,
-    stride: usize,
+pub(super) struct Sink {
+    pub(super) first: usize,
+    pub(super) width: usize,
+    pub(super) stride: usize,
 }
 
 /// The plan of calls with the same form and layout.
@@ -87,8 +96,12 @@ pub(super) struct Plan {
     pub(super) each: Vec<Reg>,
     /// What runs for every chunk, in order.
     pub(super) tasks: Vec<Task>,
+    /// The tasks, ready to run; none as long as no chunk was computed.
+    pub(super) jobs: Vec<Job>,
     /// Uniform registers that tasks read, whose buffers are filled once.
     pub(super) fills: Vec<Reg>,
+    /// How columns that do not fit the caches are computed, if not by jobs.
+    pub(super) tiles: Option<Tiles>,
     free: [Vec<u32>; 5],
     n_slots: [usize; 5],
 }
@@ -116,10 +129,18 @@ impl Plan {
         self.n_slots
     }
 
-    /// Elements computed at a time.
-    pub(super) fn chunk(&self) -> usize {
+    /// Elements computed at a time, where `n_bytes` of columns that are not in the caches are read
+    /// and written for each.
+    pub(super) fn chunk(&self, n_bytes: usize) -> usize {
         let sizes = Lane::ALL.map(|lane| self.n_slots[lane as usize] * lane.size());
         let bytes: usize = sizes.iter().sum();
+        if n_bytes > 0 {
+            // The columns of this chunk and of the next, which is fetched.
+            let near = (NEAR_BYTES / (bytes + 2 * n_bytes)).next_power_of_two() / 2;
+            if near >= SHORT_CHUNK {
+                return near.min(LONG_CHUNK);
+            }
+        }
         if bytes * LONG_CHUNK <= FEW_BYTES { LONG_CHUNK } else { CHUNK }
     }
 
@@ -143,8 +164,7 @@ impl Plan {
     pub(super) fn new(form: &Form, inputs: &[LaneInput<'_>], outputs: &[LaneOutput<'_>]) -> Self {
         let n = form.insts.len();
         let unused = Home {
-            slot: NONE,
-            direct: Direct::No,
+            place: Place { slot: NONE, direct: Direct::No },
             wanted: false,
             uniform: false,
             n_uses: 0,
@@ -181,8 +201,8 @@ impl Plan {
                 let home = &mut self.homes[reg.index()];
                 home.wanted = true;
                 let computed = !matches!(form.insts[reg].op, Op::Param(_) | Op::Const(_));
-                if sink.stride == 1 && computed && home.direct == Direct::No {
-                    home.direct = Direct::Output(number as u32);
+                if sink.stride == 1 && computed && home.place.direct == Direct::No {
+                    home.place.direct = Direct::Output(number as u32);
                 }
             }
         }
@@ -217,7 +237,7 @@ impl Plan {
         }
         for home in &mut self.homes {
             if home.uniform {
-                home.direct = Direct::No;
+                home.place.direct = Direct::No;
             }
         }
         for (number, task) in tasks.iter().enumerate() {
@@ -230,24 +250,24 @@ impl Plan {
         let operands = task.operands(form);
         for &operand in operands {
             let i = operand.index();
-            if self.homes[i].uniform && self.homes[i].slot == NONE {
-                self.homes[i].slot = self.fresh_slot(form.insts[operand].lane);
+            if self.homes[i].uniform && self.homes[i].place.slot == NONE {
+                self.homes[i].place.slot = self.fresh_slot(form.insts[operand].lane);
                 self.fills.push(operand);
             }
         }
         let reg = task.reg();
         let inst = form.insts[reg];
-        self.homes[reg.index()].slot = self.take_slot(inst.lane);
+        self.homes[reg.index()].place.slot = self.take_slot(inst.lane);
         if let Op::Param(number) = inst.op
             && self.sources[number as usize] == Source::Each
         {
-            self.homes[reg.index()].direct = Direct::Input(number);
+            self.homes[reg.index()].place.direct = Direct::Input(number);
         }
         for (place, &operand) in operands.iter().enumerate() {
             let home = self.homes[operand.index()];
             let again = operands[..place].contains(&operand);
             if home.last_use == number && !home.uniform && !home.wanted && !again {
-                self.free[form.insts[operand].lane as usize].push(home.slot);
+                self.free[form.insts[operand].lane as usize].push(home.place.slot);
             }
         }
     }
@@ -268,6 +288,51 @@ impl Plan {
                 }
             };
             self.values[reg.index()] = bits;
+        }
+    }
+
+    /// The layouts of the outputs.
+    pub(super) fn sinks(&self) -> impl Iterator<Item = Sink> {
+        self.sinks.iter().copied()
+    }
+
+    /// Bytes of columns that are read and written for an element.
+    pub(super) fn n_bytes(&self, form: &Form) -> usize {
+        let read = form.insts.iter().filter(|(reg, inst)| {
+            let home = self.homes[reg.index()];
+            matches!(inst.op, Op::Param(_)) && !home.uniform && (home.wanted || home.n_uses > 0)
+        });
+        let written = self.sinks.iter().flat_map(|sink| {
+            let results = &form.results[sink.first..sink.first + sink.width];
+            results.iter().map(|reg| form.insts[*reg].lane.size())
+        });
+        read.map(|(_, inst)| inst.lane.size()).sum::<usize>() + written.sum::<usize>()
+    }
+
+    /// Makes the tasks ready to run, if they are not.
+    pub(super) fn make_jobs(&mut self, form: &Form) {
+        if !self.jobs.is_empty() {
+            return;
+        }
+        self.tiles = Tiles::new(form, self);
+        let work: u64 = self.tasks.iter().map(|task| task.work(form)).sum();
+        let mut done = 0;
+        for task in &self.tasks {
+            done += task.work(form);
+            let place = |reg: &Reg| self.homes[reg.index()].place;
+            let mut args = [place(&task.reg()); 3];
+            for (arg, operand) in args.iter_mut().zip(task.operands(form)) {
+                *arg = place(operand);
+            }
+            let out = place(&task.reg());
+            self.jobs.push(Job {
+                run: run_of(form, task),
+                task: *task,
+                out,
+                args,
+                is_idle_on_ranges: matches!(out.direct, Direct::Input(_)),
+                share: (done * u64::from(WHOLE) / work) as u32,
+            });
         }
     }
 

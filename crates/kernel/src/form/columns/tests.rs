@@ -106,6 +106,11 @@ impl Source {
     }
 }
 
+/// Scratches of a width for columns within the caches and for those that are not.
+fn scratches(width: Width) -> [ColumnScratch; 2] {
+    [FAR, FEW].map(|far| ColumnScratch { far, ..ColumnScratch::with_width(width) })
+}
+
 fn random_mask(dice: &mut Dice, len: usize) -> Mask {
     match dice.below(4) {
         0 => Mask::full(len),
@@ -165,10 +170,10 @@ fn check_agreement(form: &Form, dice: &mut Dice, len: usize, scratch: &mut Colum
 fn every_operation_gives_the_scalar_bits_at_every_width() {
     for width in Width::available() {
         let mut dice = Dice::new(1);
-        let mut scratch = ColumnScratch::with_width(width);
+        let mut scratches = scratches(width);
         for (op, of, to) in all_singles() {
-            for _ in 0..4 {
-                check_agreement(&single(op, of, to), &mut dice, 500, &mut scratch);
+            for i in 0..4 {
+                check_agreement(&single(op, of, to), &mut dice, 500, &mut scratches[i % 2]);
             }
         }
     }
@@ -185,7 +190,7 @@ fn pairs_of_operations_give_the_scalar_bits_at_every_width() {
     let ops = [Op::Add, Op::Sub, Op::Mul];
     for width in Width::available() {
         let mut dice = Dice::new(2);
-        let mut scratch = ColumnScratch::with_width(width);
+        let mut scratches = scratches(width);
         for lane in [Lane::F32, Lane::F64] {
             for inner in ops {
                 for (outer, second) in ops.into_iter().flat_map(|op| [(op, false), (op, true)]) {
@@ -194,7 +199,9 @@ fn pairs_of_operations_give_the_scalar_bits_at_every_width() {
                     let first = b.emit(inner, lane, &[x, y]);
                     let args = if second { [z, first] } else { [first, z] };
                     let form = b.finish(&[b.emit(outer, lane, &args)]);
-                    check_agreement(&form, &mut dice, 400, &mut scratch);
+                    for scratch in &mut scratches {
+                        check_agreement(&form, &mut dice, 400, scratch);
+                    }
                 }
             }
         }
@@ -205,7 +212,7 @@ fn pairs_of_operations_give_the_scalar_bits_at_every_width() {
 fn polynomials_give_the_scalar_bits_at_every_width() {
     for width in Width::available() {
         let mut dice = Dice::new(5);
-        let mut scratch = ColumnScratch::with_width(width);
+        let mut scratches = scratches(width);
         for (lane, degree) in [(Lane::F32, 4), (Lane::F32, 11), (Lane::F64, 9), (Lane::F32, 3)] {
             let b = FormBuilder::new();
             let (x, y) = (b.param(lane), b.param(lane));
@@ -213,7 +220,9 @@ fn polynomials_give_the_scalar_bits_at_every_width() {
                 let product = if i % 3 == 0 { x * sum } else { sum * x };
                 if i % 2 == 0 { product + 0.1 * f64::from(i) } else { f64::from(i) + product }
             });
-            check_agreement(&b.finish(&[sum, x * y]), &mut dice, 700, &mut scratch);
+            for scratch in &mut scratches {
+                check_agreement(&b.finish(&[sum, x * y]), &mut dice, 700, scratch);
+            }
         }
     }
 }
@@ -247,12 +256,11 @@ fn distances_of_stored_vectors_give_the_scalar_bits_at_every_width() {
         })
         .collect();
     let masks = [Mask::full(n), Mask::from_predicate(&Mask::full(n), |i| i % 7 == 1)];
-    for width in Width::available() {
+    for mut scratch in Width::available().flat_map(scratches) {
         for (form, mask) in distances().iter().flat_map(|form| masks.iter().map(move |m| (form, m)))
         {
             let mut out = vec![0.0_f32; n];
             let mut outputs = [LaneOutput::each(0, out.as_mut_slice())];
-            let mut scratch = ColumnScratch::with_width(width);
             run_columns(form, &inputs, &mut outputs, mask, &mut scratch);
             for i in mask {
                 let params: Vec<u64> =
@@ -287,7 +295,9 @@ proptest! {
         let form = random_form(&mut dice, n);
         prop_assert_eq!(form.verify(), Ok(()));
         let width = any_width(&mut dice);
-        check_agreement(&form, &mut dice, len, &mut ColumnScratch::with_width(width));
+        for mut scratch in scratches(width) {
+            check_agreement(&form, &mut dice, len, &mut scratch);
+        }
     }
 
     #[test]
@@ -303,7 +313,9 @@ proptest! {
         let mut dice = Dice::new(seed);
         let form = random_form(&mut dice, 6);
         let width = any_width(&mut dice);
-        check_agreement(&form, &mut dice, 3 * LONG_CHUNK + 5, &mut ColumnScratch::with_width(width));
+        for mut scratch in scratches(width) {
+            check_agreement(&form, &mut dice, 3 * LONG_CHUNK + 5, &mut scratch);
+        }
     }
 
     #[test]

@@ -4,30 +4,20 @@ use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
 use super::execute::{Chunk, Machine};
-use super::plan::Direct;
+use super::plan::{Direct, Place};
 use super::storage::Stored;
 use super::{LaneInput, LaneOutput, loops};
-use crate::form::Reg;
+use crate::form::{Op, Reg};
 use crate::map::Map;
 
 impl Machine<'_, '_> {
-    /// Loads a parameter into its buffer, unless it can be read where it is.
-    pub(super) fn load(&mut self, reg: Reg, lane: Lane, number: usize, chunk: &Chunk<'_>) {
-        let home = self.plan.homes[reg.index()];
-        if matches!((chunk, home.direct), (Chunk::Range(_), Direct::Input(_))) {
-            return;
-        }
-        match lane {
-            Lane::Bool => self.load_lane::<bool>(home.slot, number, chunk),
-            Lane::I32 => self.load_lane::<i32>(home.slot, number, chunk),
-            Lane::I64 => self.load_lane::<i64>(home.slot, number, chunk),
-            Lane::F32 => self.load_lane::<f32>(home.slot, number, chunk),
-            Lane::F64 => self.load_lane::<f64>(home.slot, number, chunk),
-        }
-    }
-
-    fn load_lane<A: Stored>(&mut self, slot: u32, number: usize, chunk: &Chunk<'_>) {
-        let out = A::pool_mut(self.pools)[slot as usize].first_mut(chunk.len());
+    /// Loads a parameter into its buffer.
+    pub(super) fn load<A: Stored>(&mut self, reg: Reg, to: Place, chunk: &Chunk<'_>) {
+        let Op::Param(number) = self.form.insts[reg].op else {
+            unreachable!("what is loaded is a parameter")
+        };
+        let number = number as usize;
+        let out = A::pool_mut(self.pools)[to.slot as usize].first_mut(chunk.len());
         let width = self.width;
         match self.inputs[number] {
             LaneInput::Lanes { lanes, offset, stride: stride @ 2..=4, map: Map::Each }
@@ -80,7 +70,7 @@ impl Machine<'_, '_> {
 
     fn store<A: Stored>(&mut self, reg: Reg, number: usize, place: usize, chunk: &Chunk<'_>) {
         let home = self.plan.homes[reg.index()];
-        let there = home.direct == Direct::Output(number as u32);
+        let there = home.place.direct == Direct::Output(number as u32);
         if there && matches!(chunk, Chunk::Range(_)) {
             return;
         }
@@ -91,7 +81,7 @@ impl Machine<'_, '_> {
             let value = A::from_bits(self.plan.values[reg.index()]);
             scatter(lanes, offset, stride, chunk, std::iter::repeat_n(value, chunk.len()));
         } else {
-            let values = self.slice::<A>(reg, chunk);
+            let values = self.slice::<A>(home.place, chunk);
             match chunk {
                 Chunk::Range(range) if stride == 1 => {
                     lanes[range.start + offset..range.end + offset].copy_from_slice(values);

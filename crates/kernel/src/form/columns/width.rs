@@ -4,7 +4,8 @@
 //! its token types proves that the machine has the instructions.
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use fearless_simd::{Avx2, Avx512, Level, Simd};
+use fearless_simd::{Avx2, Avx512};
+use fearless_simd::{Level, Simd, dispatch};
 
 /// The instructions that loops over columns use; results do not depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,12 @@ enum Kind {
     Avx2(Avx2),
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Avx512(Avx512),
+}
+
+/// Work that is written over SIMD vectors of whatever kind.
+pub(super) trait OverVectors {
+    /// Does the work; inlined into code compiled for the instructions of `simd`.
+    fn run<S: Simd>(self, simd: S);
 }
 
 impl Width {
@@ -70,6 +77,25 @@ impl Width {
             Kind::Avx2(token) => token.vectorize(f),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             Kind::Avx512(token) => token.vectorize(f),
+        }
+    }
+}
+
+impl Width {
+    /// Does the work with vectors of this width.
+    pub(super) fn run_vectors(self, work: impl OverVectors) {
+        match self.0 {
+            Kind::Baseline => dispatch!(Level::baseline(), simd => work.run(simd)),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Kind::Avx2(token) => token.vectorize(
+                #[inline(always)]
+                || work.run(token),
+            ),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Kind::Avx512(token) => token.vectorize(
+                #[inline(always)]
+                || work.run(token),
+            ),
         }
     }
 }
