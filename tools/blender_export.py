@@ -41,7 +41,8 @@ FUNCTION_TYPES = {
     "ShaderNodeBlackbody", "ShaderNodeTexNoise", "ShaderNodeTexWhiteNoise", "ShaderNodeTexVoronoi",
     "ShaderNodeTexWave", "ShaderNodeTexGradient", "ShaderNodeTexMagic", "ShaderNodeTexChecker", "ShaderNodeTexBrick",
     "ShaderNodeTexGabor", "ShaderNodeRadialTiling",
-    "GeometryNodeSwitch", "GeometryNodeIndexSwitch", "GeometryNodeMenuSwitch", "GeometryNodeStringJoin", "NodeReroute",
+    "GeometryNodeSwitch", "GeometryNodeIndexSwitch", "GeometryNodeMenuSwitch", "GeometryNodeStringJoin", "GeometryNodeInputIndex",
+    "NodeReroute", "NodeEnableOutput", "NodeImplicitConversion",
 }
 ATTRIBUTE_TYPES = {
     "VALUE": "FLOAT", "INT": "INT", "BOOLEAN": "BOOLEAN", "VECTOR": "FLOAT_VECTOR", "RGBA": "FLOAT_COLOR",

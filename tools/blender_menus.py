@@ -4,7 +4,7 @@
     python tools/blender_menus.py --out menus.json.gz --elements 24
 
 Needs Blender as a Python module (`pip install bpy`). Sockets that can be linked are inputs of the network; the other
-options are those of blender_export.py. The tests of the importer use a file that this has made.
+options are those of blender_export.py, and --textures, which makes textures instead of all others. The tests of the importer use a file that this has made.
 """
 
 import itertools
@@ -59,6 +59,10 @@ MENUS = {
     "FunctionNodeRandomValue": [{"data_type": ["FLOAT", "INT", "BOOLEAN", "FLOAT_VECTOR"]}],
     "FunctionNodeHashValue": [{"data_type": ["FLOAT", "INT", "VECTOR", "RGBA", "ROTATION", "MATRIX"]}],
     "ShaderNodeGamma": [{}],
+    "ShaderNodeBlackbody": [{}],
+    "GeometryNodeInputIndex": [{}],
+    "NodeEnableOutput": [{"data_type": ["FLOAT", "INT", "BOOLEAN", "VECTOR", "RGBA", "ROTATION", "MATRIX"]}],
+    "NodeImplicitConversion": [{"data_type": ["FLOAT", "INT", "BOOLEAN", "VECTOR", "RGBA", "ROTATION", "MATRIX"]}],
     "ShaderNodeValToRGB": [{}],
 }
 FOR_EXTREMES = tuple("ShaderNode" + name for name in (
@@ -66,6 +70,24 @@ FOR_EXTREMES = tuple("ShaderNode" + name for name in (
     "Mix RGBA M", "Mix RGBA L", "ValToRGB", "CombineXYZ", "SeparateXYZ")) + tuple("FunctionNode" + name for name in (
     "IntegerMath", "BooleanMath", "BitMath", "Compare FLOAT", "Compare INT", "Compare VECTOR", "FloatToInt", "RotateVector",
     "InvertRotation", "CombineColor", "TransformPoint", "TransformDirection", "HashValue"))
+# Textures: the settings that are tried, and how many octaves follow the first, if not linked.
+TEXTURES = [
+    ("ShaderNodeTexWhiteNoise", {"noise_dimensions": None}, (None,)),
+    ("ShaderNodeTexNoise", {"noise_dimensions": None, "noise_type": None, "normalize": [True]}, (2.4,)),
+    ("ShaderNodeTexNoise", {"noise_dimensions": ["1D", "3D"], "noise_type": None, "normalize": [False]}, (None, 2.0)),
+    ("ShaderNodeTexVoronoi", {"voronoi_dimensions": None, "feature": None, "normalize": [True, False]}, (0.0,)),
+    ("ShaderNodeTexVoronoi", {"voronoi_dimensions": ["2D"], "feature": None, "normalize": [True]}, (None, 2.4)),
+    ("ShaderNodeTexVoronoi", {"voronoi_dimensions": ["3D"], "feature": ["F1", "F2", "SMOOTH_F1"],
+                              "distance": ["MANHATTAN", "CHEBYCHEV", "MINKOWSKI"]}, (0.0,)),
+    ("ShaderNodeTexGradient", {"gradient_type": None}, (None,)),
+    ("ShaderNodeTexMagic", {"turbulence_depth": range(11)}, (None,)),
+    ("ShaderNodeTexChecker", {}, (None,)),
+    ("ShaderNodeTexWave", {"wave_type": ["BANDS"], "bands_direction": None, "wave_profile": ["SIN"]}, (1.5,)),
+    ("ShaderNodeTexWave", {"wave_type": ["RINGS"], "rings_direction": None, "wave_profile": ["TRI"]}, (None,)),
+    ("ShaderNodeTexWave", {"wave_type": ["BANDS"], "wave_profile": ["SAW"]}, (0.0,)),
+    ("ShaderNodeTexBrick", {"offset": [0.3], "offset_frequency": [1, 2, 3], "squash": [1.5], "squash_frequency": [2, 3]},
+     (None,)),
+]
 CONVERTED = ["VALUE", "INT", "BOOLEAN", "VECTOR", "RGBA", "ROTATION", "MATRIX"]
 SWITCHED = {"VALUE": "FLOAT"}
 
@@ -110,6 +132,24 @@ def make_menus():
                 setattr(node, key, value)
             bend(node)
             open_inputs(tree, node)
+
+
+def make_textures():
+    for kind, line, details in TEXTURES:
+        for settings, detail in itertools.product(list(menu_entries(kind, [line])), details):
+            tree = new_tree(" ".join([kind] + [str(value) for value in settings.values()] + [str(detail)]))
+            node = tree.nodes.new(kind)
+            for key, value in settings.items():
+                setattr(node, key, value)
+            open_inputs(tree, node)
+            if detail is None:
+                continue
+            # Blender fuses products and sums; with distortion some positions round to a neighbor, far out.
+            for name, value in (("Detail", detail), ("Distortion", 0.0)):
+                socket = node.inputs.get(name)
+                if socket and socket.links and (name == "Detail" or kind == "ShaderNodeTexNoise"):
+                    tree.links.remove(socket.links[0])
+                    socket.default_value = value
 
 
 def make_ramps():
@@ -309,13 +349,18 @@ def make_muted():
 
 
 if __name__ == "__main__":
+    TEXTURES_ONLY = "--textures" in sys.argv
+    sys.argv = [argument for argument in sys.argv if argument != "--textures"]
     ARGS = exporter.arguments()
-    make_menus()
+    if TEXTURES_ONLY:
+        make_textures()
+    else:
+        make_menus()
     if ARGS.extremes:
         # Only what is exact enough to agree at the ends of the range.
         for TREE in [t for t in bpy.data.node_groups if not t.name.startswith(FOR_EXTREMES)]:
             bpy.data.node_groups.remove(TREE)
-    else:
+    elif not TEXTURES_ONLY:
         make_ramps()
         make_curves()
         make_texts()

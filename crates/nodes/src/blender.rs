@@ -5,6 +5,7 @@
 //! What C++ leaves open in Blender is fixed here as x86-64 processors have it.
 
 mod align;
+mod blackbody;
 mod color;
 mod compare;
 mod curve;
@@ -17,6 +18,7 @@ mod ramp;
 mod range;
 mod rotation;
 mod text;
+mod texture;
 mod turn;
 mod value;
 
@@ -36,6 +38,7 @@ pub fn register(registry: &mut Registry) {
     mix::register(registry);
     color::register(registry);
     ramp::register(registry);
+    blackbody::register(registry);
     curve::register(registry);
     rotation::register(registry);
     align::register(registry);
@@ -43,6 +46,7 @@ pub fn register(registry: &mut Registry) {
     matrix::register(registry);
     hash::register(registry);
     text::register(registry);
+    texture::register(registry);
 }
 
 /// The generic of a node that has one.

@@ -51,13 +51,46 @@ fn every_entry_of_blenders_menus_agrees() {
 }
 
 #[test]
-fn huge_tiny_and_missing_numbers_agree() {
-    let path = "crates/cli/tests/data/blender_extremes.json.gz";
-    let result = json_of(&["import", path, "--verify", "--format", "json"]);
-    let networks = result["networks"].as_array().expect("a list");
-    assert!(networks.len() > 190);
-    let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+fn textures_and_numbers_at_the_ends_of_the_range_agree() {
+    for (name, n) in [("blender_extremes", 190), ("blender_textures", 130)] {
+        let path = format!("crates/cli/tests/data/{name}.json.gz");
+        let result = json_of(&["import", &path, "--verify", "--format", "json"]);
+        let networks = result["networks"].as_array().expect("a list");
+        assert!(networks.len() > n);
+        let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
+
+#[test]
+fn of_many_outputs_a_file_may_list_one() {
+    let node = json!({
+        "type": "ShaderNodeSeparateXYZ",
+        "inputs": [{ "id": "Vector", "type": "VECTOR", "value": [1, 2, 3] }],
+        "outputs": [{ "id": "Y", "type": "VALUE" }],
+    });
+    let outputs = json!([{ "node": 0, "id": "Y", "type": "VALUE", "values": [2, 2] }]);
+    let network = json!({ "group": "Y", "nodes": [node], "outputs": outputs });
+    assert_eq!(code(&["import", &dump("y.json", &json!([network])), "--verify"]), Some(0));
+}
+
+#[test]
+fn a_texture_without_vector_is_taken_at_an_input_for_the_position() {
+    let node = json!({
+        "type": "ShaderNodeTexGradient",
+        "props": { "gradient_type": "LINEAR" },
+        "inputs": [{ "id": "Vector", "type": "VECTOR", "value": [0, 0, 0] }],
+        "outputs": [{ "id": "Fac", "type": "VALUE" }],
+    });
+    let outputs = json!([{ "node": 0, "id": "Fac", "type": "VALUE", "values": [0] }]);
+    let network = json!({ "group": "At", "nodes": [node], "outputs": outputs });
+    let path = dump("at.json", &json!([network]));
+    let directory = new_file("at");
+    let out = directory.display().to_string();
+    assert_eq!(code(&["import", &path, "-o", &out, "--verify"]), Some(0));
+    let document = directory.join("at.mill.json").display().to_string();
+    let result = json_of(&["run", &document, "--in", "position=[0.25,7,7]", "--format", "json"]);
+    assert_eq!(result["outputs"]["tex_gradient"]["value"], 0.25, "{result:#}");
 }
 
 #[test]
@@ -168,7 +201,7 @@ fn what_cannot_be_imported_is_named_and_the_rest_goes_on() {
     circle["nodes"][0]["inputs"][0] =
         json!({ "id": "Value", "type": "VALUE", "link": [0, "Value"] });
     let mut unknown = math("ADD");
-    unknown["type"] = "ShaderNodeTexMagic".into();
+    unknown["type"] = "ShaderNodeTexSky".into();
     let networks = json!([
         network("Magic", &unknown, &json!([1, 2])),
         network("Odd", &math("ODD"), &json!([1, 2])),
@@ -180,7 +213,7 @@ fn what_cannot_be_imported_is_named_and_the_rest_goes_on() {
     expect![[r#"
         exit code 1
         magic: Magic, 0 nodes
-          error: `Math` (node 0): nodes of type `ShaderNodeTexMagic` cannot be imported
+          error: `Math` (node 0): nodes of type `ShaderNodeTexSky` cannot be imported
             help: replace the node in Blender by math, vector, color or rotation nodes
         odd: Odd, 0 nodes
           error: `Math` (node 0): `operation` is "ODD", which cannot be imported

@@ -42,7 +42,7 @@ fn finished([mut a, mut b, mut c]: [Val<'_>; 3]) -> Val<'_> {
 }
 
 /// The hash of one to four words.
-fn hash<'b>(words: &[Val<'b>]) -> Val<'b> {
+pub(super) fn hash<'b>(words: &[Val<'b>]) -> Val<'b> {
     let builder: &'b FormBuilder = words[0].builder();
     let start = 0xdead_beef_u32.wrapping_add((words.len() as u32) << 2).wrapping_add(13);
     let mut state = [builder.constant_i32(start as i32); 3];
@@ -62,7 +62,7 @@ fn unsigned(hash: Val<'_>) -> Val<'_> {
 }
 
 /// A hash as a number from 0 to 1.
-fn unit(hash: Val<'_>) -> Val<'_> {
+pub(super) fn unit(hash: Val<'_>) -> Val<'_> {
     unsigned(hash).convert(Lane::F32) / 4_294_967_295.0
 }
 

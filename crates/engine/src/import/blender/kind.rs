@@ -99,6 +99,11 @@ impl Kind {
         }
     }
 
+    /// As [`nothing`](Self::nothing), where it is the same for all elements.
+    pub(super) fn missing(self) -> Json {
+        if self == Self::Matrix { self.zero() } else { self.nothing() }
+    }
+
     /// The value of a socket as a literal of ours; nothing written is [`zero`](Self::zero).
     pub(super) fn literal(
         self,

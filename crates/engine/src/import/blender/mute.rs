@@ -39,8 +39,7 @@ pub(super) fn pass(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         }
         let source = match best {
             Some((_, _, source)) => cx.as_kind(source, to)?,
-            None if to == Kind::Matrix => Source::Literal(to, to.zero()),
-            None => Source::Literal(to, to.nothing()),
+            None => Source::Literal(to, to.missing()),
         };
         cx.give_exactly(&output.id, source);
     }

@@ -20,6 +20,8 @@ pub(super) struct NodeContext<'a> {
     sources: Vec<Option<Source>>,
     writer: &'a mut Writer,
     outputs: Vec<(String, Source)>,
+    /// What was given first, whatever its role.
+    first: Option<Source>,
 }
 
 impl<'a> NodeContext<'a> {
@@ -30,11 +32,14 @@ impl<'a> NodeContext<'a> {
         sources: Vec<Option<Source>>,
         writer: &'a mut Writer,
     ) -> Self {
-        Self { node, release, at, sources, writer, outputs: Vec::new() }
+        Self { node, release, at, sources, writer, outputs: Vec::new(), first: None }
     }
 
     pub(super) fn into_outputs(self) -> Vec<(String, Source)> {
-        self.outputs
+        match (&*self.node.outputs, self.first) {
+            ([only], Some(first)) if self.outputs.is_empty() => vec![(only.id.clone(), first)],
+            _ => self.outputs,
+        }
     }
 
     /// The node in messages.
@@ -86,6 +91,16 @@ impl<'a> NodeContext<'a> {
                 find(&|socket, id| id.starts_with(&prefix) && !is_numbered(id) && of_kind(socket))
             })
             .or_else(|| find(&|_, id| id == role))
+    }
+
+    /// Whether the node has an input of this role.
+    pub(super) fn has_input(&self, role: &str) -> bool {
+        self.find(role, Kind::Value).is_some()
+    }
+
+    /// Where the element lies: an input of the document besides those of the network.
+    pub(super) fn position(&mut self) -> Source {
+        self.writer.position()
     }
 
     /// The source as another type.
@@ -210,14 +225,13 @@ impl<'a> NodeContext<'a> {
         Source::Literal(kind, json.into())
     }
 
-    /// This is what the output of this role gives; of a node with one output it is that.
+    /// This is what the output of this role gives; if no output of the node has a known role, and there is
+    /// but one, it gives what is given first.
     pub(super) fn give(&mut self, role: &str, source: &Source) {
-        let only = self.node.outputs.len() == 1;
-        for output in &self.node.outputs {
-            if only || is_role(&output.id, role) {
-                self.outputs.push((output.id.clone(), source.clone()));
-            }
+        for output in self.node.outputs.iter().filter(|output| is_role(&output.id, role)) {
+            self.outputs.push((output.id.clone(), source.clone()));
         }
+        self.first.get_or_insert_with(|| source.clone());
     }
 
     /// The output `ours` of a node just written is what the output of this role gives.

@@ -66,11 +66,13 @@ pub(super) struct Writer {
     places: Map<String, Json>,
     /// Where the node of Blender's stands that is being translated, and how many of ours it has.
     place: Option<([f64; 2], u32)>,
+    /// The input that says where elements lie, if some node reads it.
+    position: Option<Source>,
 }
 
 impl Writer {
     pub(super) fn new(name: &str) -> Self {
-        Self { document: Document::new(name), places: Map::new(), place: None }
+        Self { document: Document::new(name), places: Map::new(), place: None, position: None }
     }
 
     /// Adds an input; one without name is called by its type.
@@ -82,6 +84,18 @@ impl Writer {
         let name: Arc<str> = free(&name, |name| self.document.inputs.contains_key(name)).into();
         self.document.inputs.insert(Arc::clone(&name), def);
         Source::Input(kind, name)
+    }
+
+    /// An input for where elements lie, which Blender takes from the geometry.
+    pub(super) fn position(&mut self) -> Source {
+        if let Some(position) = &self.position {
+            return position.clone();
+        }
+        let mut def = InputDef::new(Kind::Vector.ty().name());
+        def.default = Some(Kind::Vector.zero());
+        let position = self.input("position", Kind::Vector, def);
+        self.position = Some(position.clone());
+        position
     }
 
     /// The nodes that follow are the translation of this one.

@@ -101,6 +101,13 @@ pub(super) fn gamma(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
+pub(super) fn blackbody(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let inputs = vec![("temperature", cx.input("Temperature", Kind::Value)?)];
+    let source = cx.write("blender.blackbody", &[], inputs, Kind::Color);
+    cx.give("Color", &source);
+    Ok(())
+}
+
 /// Node type, settings and names of the parts for a way to write colors.
 type Model = (bool, Vec<(&'static str, Json)>, [&'static str; 4]);
 

@@ -65,6 +65,17 @@ pub(super) fn switched(
     cx.write("control.switch", &[], inputs, kind)
 }
 
+/// The value, or what there is where nothing is given.
+pub(super) fn enable(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let kind = cx.output_kind()?;
+    let condition = cx.input("Enable", Kind::Boolean)?;
+    let missing = Source::Literal(kind, kind.missing());
+    let inputs = vec![("false", missing), ("true", cx.input("Value", kind)?)];
+    let source = switched(cx, condition, inputs, kind);
+    cx.give("Value", &source);
+    Ok(())
+}
+
 /// What `Item_0`, `Item_1`, ... read, in order.
 fn items(cx: &mut NodeContext<'_>, kind: Kind) -> Result<Vec<Source>, ImportError> {
     let found: Vec<Source> = cx
@@ -85,9 +96,8 @@ pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
     if let Source::Literal(_, index) = &index {
         let at = index.as_u64().and_then(|index| usize::try_from(index).ok());
         // Where the index is one for all, a missing matrix is the one that changes nothing.
-        let missing = if kind == Kind::Matrix { kind.zero() } else { kind.nothing() };
         let chosen = at.and_then(|at| items.get(at).cloned());
-        cx.give("Output", &chosen.unwrap_or(Source::Literal(kind, missing)));
+        cx.give("Output", &chosen.unwrap_or(Source::Literal(kind, kind.missing())));
         return Ok(());
     }
     // Past the items there is zero, behind the last of them.

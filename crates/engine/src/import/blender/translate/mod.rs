@@ -9,6 +9,7 @@ mod matrix;
 mod random;
 mod rotation;
 mod text;
+mod texture;
 mod values;
 mod vector;
 
@@ -33,6 +34,11 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "GeometryNodeSwitch" => logic::switch(cx),
         "GeometryNodeIndexSwitch" => logic::index_switch(cx),
         "GeometryNodeMenuSwitch" => logic::menu_switch(cx),
+        "NodeEnableOutput" => logic::enable(cx),
+        "GeometryNodeInputIndex" | "GeometryNodeInputID" => {
+            values::index(cx);
+            Ok(())
+        }
         "FunctionNodeCompare" => compare::compare(cx),
         "ShaderNodeMix" => color::mix(cx),
         "ShaderNodeMixRGB" => color::mix_rgb(cx),
@@ -41,11 +47,13 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "ShaderNodeRGBCurve" => curves::color(cx),
         "ShaderNodeGamma" => color::gamma(cx),
         "ShaderNodeValToRGB" => color::ramp(cx),
+        "ShaderNodeBlackbody" => color::blackbody(cx),
         "FunctionNodeCombineColor" | "ShaderNodeCombineColor" => color::combine(cx),
         "FunctionNodeSeparateColor" | "ShaderNodeSeparateColor" => color::separate(cx),
         "ShaderNodeValue"
         | "ShaderNodeRGB"
         | "NodeReroute"
+        | "NodeImplicitConversion"
         | "FunctionNodeInputInt"
         | "FunctionNodeInputBool"
         | "FunctionNodeInputVector"
@@ -59,6 +67,7 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         }
         "FunctionNodeRandomValue" => random::random_value(cx),
         "FunctionNodeHashValue" => random::hash(cx),
+        ty if ty.starts_with("ShaderNodeTex") => texture::translate(cx),
         ty if ty.contains("Matrix")
             || ty.contains("Transform")
             || ty == "FunctionNodeProjectPoint" =>

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::super::error::ImportError;
+use super::super::kind::Kind;
 use super::super::node::NodeContext;
 use super::super::writer::Source;
 
@@ -10,11 +11,11 @@ use super::super::writer::Source;
 pub(super) fn value(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let kind = cx.output_kind()?;
     let property = match &*cx.node.ty {
-        "NodeReroute" => {
+        "NodeReroute" | "NodeImplicitConversion" => {
             let source = cx.sockets().next().and_then(|(_, source)| source.cloned());
             let source = source.unwrap_or(Source::Literal(kind, kind.zero()));
             let source = cx.as_kind(source, kind)?;
-            cx.give("Output", &source);
+            cx.give(&cx.node.outputs[0].id, &source);
             return Ok(());
         }
         "FunctionNodeInputInt" => "integer",
@@ -29,4 +30,11 @@ pub(super) fn value(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let id = cx.node.outputs[0].id.clone();
     cx.give_exactly(&id, Source::Literal(kind, literal));
     Ok(())
+}
+
+/// The number of the element, which is its identifier too where the geometry has no other.
+pub(super) fn index(cx: &mut NodeContext<'_>) {
+    let source = cx.write("context.index", &[], vec![], Kind::Int);
+    let id = cx.node.outputs.first().map_or(String::new(), |output| output.id.clone());
+    cx.give_exactly(&id, source);
 }

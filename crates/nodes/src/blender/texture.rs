@@ -1,0 +1,73 @@
+//! Blender's textures: noise, cells, waves and patterns as functions of a position.
+
+mod brick;
+mod noise;
+mod pattern;
+mod perlin;
+mod voronoi;
+mod wave;
+
+use millstream_base::Type;
+use millstream_kernel::form::Val;
+use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+
+pub(super) fn register(registry: &mut Registry) {
+    noise::register(registry);
+    voronoi::register(registry);
+    wave::register(registry);
+    pattern::register(registry);
+    brick::register(registry);
+}
+
+/// Adds where a texture is taken: a vector and, for textures of one or four dimensions, a number.
+fn placed(def: NodeDef) -> NodeDef {
+    def.input("vector", Type::VEC3, "where; of two dimensions x and y")
+        .or_number(0.0)
+        .input("w", Type::F32, "where along the only or the fourth dimension")
+        .or_number(0.0)
+}
+
+/// Adds the number of dimensions.
+fn dimensioned(def: NodeDef) -> NodeDef {
+    let three = Some(SettingValue::Integer(3));
+    def.setting(
+        "dimensions",
+        SettingKind::Integer(1, 4),
+        three,
+        "1: along w, 2: x and y, 3: the vector, 4: the vector and w",
+    )
+}
+
+/// The coordinates of the dimensions that the settings name.
+fn coordinates<'b>(settings: &Settings, vector: &[Val<'b>], w: Val<'b>) -> Vec<Val<'b>> {
+    match settings.integer("dimensions") {
+        1 => vec![w],
+        2 => vector[..2].to_vec(),
+        4 => vector.iter().copied().chain([w]).collect(),
+        _ => vector.to_vec(),
+    }
+}
+
+fn scaled<'b>(v: &[Val<'b>], by: Val<'b>) -> Vec<Val<'b>> {
+    v.iter().map(|x| *x * by).collect()
+}
+
+/// Between two numbers.
+fn mixed<'b>(a: Val<'b>, b: Val<'b>, t: Val<'b>) -> Val<'b> {
+    a * (1.0 - t) + b * t
+}
+
+fn text(value: &str) -> SettingValue {
+    SettingValue::Text(value.into())
+}
+
+/// How many octaves a node computes at most, as a setting: forms have no loops.
+fn octaves(def: NodeDef) -> NodeDef {
+    def.setting(
+        "octaves",
+        SettingKind::Integer(1, 16),
+        Some(SettingValue::Integer(3)),
+        "how many octaves are computed at most; the detail asks for one more than its whole part, and for \
+         another if it has a fraction",
+    )
+}
