@@ -5,17 +5,19 @@
 //! measured between the runs.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use millstream::parts::kernel::Data;
+use millstream::session::Session;
 use millstream::{
     Answer, Column, Engine, EvalError, Given, Limits, LogDetail, Program, Request, Type, Value,
 };
 use serde_json::{Value as Json, json};
 
 use crate::document::{compile, read};
+use crate::edits;
 use crate::evaluators::{AnyEvaluator, EvaluatorName};
 use crate::format::Format;
 use crate::given::{assignment, given};
@@ -30,12 +32,17 @@ Examples:
   millstream bench examples/triangle_area.mill.json --in a=@examples/data/triangles.csv \\
       --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --format json
   millstream bench examples/triangle_area.mill.json --one --evaluator lazy --evaluator list
+  millstream bench --edits --nodes 100000 --seconds 10
+  millstream bench --edits examples/tone_curve.mill.json
 
 Inputs of numbers that are not given become columns of arbitrary values, the same every time:
 floats from 0 to 1, integers from 0 to 99.";
 
 /// Elements if neither a count nor a column says how many.
 const DEFAULT_COUNT: usize = 1_000_000;
+
+/// Nodes of the graph that is edited if nobody says how many.
+const DEFAULT_NODES: usize = 100_000;
 
 /// Every evaluator runs at least so often.
 const MIN_ROUNDS: usize = 5;
@@ -44,8 +51,15 @@ const MIN_ROUNDS: usize = 5;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The document, - for the standard input
-    graph: PathBuf,
+    /// The document, - for the standard input; with --edits a random one if it is left out
+    #[arg(required_unless_present = "edits")]
+    graph: Option<PathBuf>,
+    /// Play live editing: 60 frames a second, with and without a random edit in each
+    #[arg(long, conflicts_with_all = ["evaluators", "threads", "outputs", "time", "frame", "one"])]
+    edits: bool,
+    /// Nodes of the random graph that is edited [default: 100000]
+    #[arg(long, value_name = "N", requires = "edits", conflicts_with = "graph")]
+    nodes: Option<usize>,
     /// What an input is, or a column of a file with a value per element
     #[arg(long = "in", value_name = "NAME=VALUE")]
     inputs: Vec<String>,
@@ -159,7 +173,12 @@ fn bytes_of(data: &Data) -> usize {
 pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = Engine::new().with_limits(limits.clone());
-    let text = read(&args.graph, limits.document_bytes)?;
+    if args.edits {
+        return play(args, &engine, &limits);
+    }
+    // The flags that make it needless were handled.
+    let graph = args.graph.as_deref().unwrap_or(Path::new("-"));
+    let text = read(graph, limits.document_bytes)?;
     let program = compile(&engine, &text)?;
     let request = request(args, &program, limits)?;
     let bound = request.bind(program.plan()).map_err(|e| refused(&EvalError::Request(e)))?;
@@ -210,6 +229,28 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Plays live editing.
+fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
+    let document = match &args.graph {
+        Some(graph) => {
+            let text = read(graph, limits.document_bytes)?;
+            compile(engine, &text)?.document().clone()
+        }
+        None => edits::random_graph(args.nodes.unwrap_or(DEFAULT_NODES)),
+    };
+    let mut session = Session::new(engine, document);
+    for text in &args.inputs {
+        let at = assignment("--in", text)?;
+        let def = session.document().inputs.get(at.name);
+        let ty = def.and_then(|def| engine.registry().type_named(&def.ty));
+        // What is no input is refused below, with the names there are.
+        let given = given(at, ty.unwrap_or(Type::F32), limits)?;
+        session.set_all([(at.name, given)]).map_err(|error| edits::refused(&error))?;
+    }
+    session.set_count(args.count);
+    edits::play(session, args.seconds, args.format.is_json())
 }
 
 /// The request that the flags make, with a column for each input that is not given.

@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod deploy;
 mod document;
+mod edits;
 mod evaluators;
 mod explain;
 mod format;

@@ -1,9 +1,9 @@
 //! Put what is simpler, and equal bit for bit, in the place of nodes.
 //!
 //! Requires: types equal along links. Establishes: no node's laws, no constant selector of a
-//! switch, no switch between equal arms and no node that only passes on leaves anything to do; what
-//! this made constant is folded, what it made equal is merged, in the same sweep. Cost: one look at
-//! each node; a sweep if there is anything to do.
+//! switch, no switch between equal arms whose selector cannot fail and no node that only passes on
+//! leaves anything to do; what this made constant is folded, what it made equal is merged, in the
+//! same sweep. Cost: one look at each node; a sweep if there is anything to do.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Lane, Value};
@@ -56,7 +56,7 @@ pub(super) fn simpler(graph: &Graph, canonical: &Canonical, id: NodeId) -> Optio
 fn chosen(graph: &Graph, links: &[Source]) -> Option<Source> {
     let (selector, arms) = links.split_first()?;
     let (first, others) = arms.split_first()?;
-    if others.iter().all(|arm| arm == first) {
+    if others.iter().all(|arm| arm == first) && cannot_fail(graph, *selector) {
         return Some(*first);
     }
     let at = match graph.constant_of(selector.node)? {
@@ -65,6 +65,34 @@ fn chosen(graph: &Graph, links: &[Source]) -> Option<Source> {
         _ => return None,
     };
     Some(arms[at.min(arms.len() - 1)])
+}
+
+/// So many nodes are looked at to find out whether a selector may be left out.
+const MOST_LOOKED_AT: usize = 64;
+
+/// Whether nothing that a source depends on can fail, as far as that is soon known. What is asked
+/// for has to fail if it does, so such a source may be left out.
+fn cannot_fail(graph: &Graph, source: Source) -> bool {
+    let mut seen = vec![source.node];
+    let mut at = 0;
+    while let Some(node) = seen.get(at).copied() {
+        at += 1;
+        if let Some(instance) = graph.instance_of(node) {
+            match instance.kernel {
+                Kernel::Form(_) | Kernel::Choose | Kernel::Read { .. } => {}
+                Kernel::Function(_) | Kernel::Pass => return false,
+            }
+        }
+        for input in graph.inputs_of(node) {
+            if !seen.contains(&input.node) {
+                seen.push(input.node);
+            }
+        }
+        if seen.len() > MOST_LOOKED_AT {
+            return false;
+        }
+    }
+    true
 }
 
 fn by_law(

@@ -297,6 +297,30 @@ fn a_switch_with_a_known_selector_is_its_arm_and_what_follows_folds() {
 }
 
 #[test]
+fn a_switch_between_equal_arms_stays_where_its_selector_can_fail() {
+    check(
+        simplify,
+        "n0 = input items: list<i32> = []
+         n1 = input i: i32 = 0
+         n2 = list.get n0 n1
+         n3 = input x: f32 = 0.0
+         n4 = control.choose n2 [n3 n3]
+         n5 = control.choose n1 [n3 n3]
+         output n4
+         output other n5",
+        &expect![[r#"
+            n0 = input items: list<i32> = []
+            n1 = input i: i32 = 0
+            n2 = list.get n0 n1
+            n3 = input x: f32 = 0.0
+            n4 = control.choose n2 [n3 n3]
+            output value n4
+            output other n3
+        "#]],
+    );
+}
+
+#[test]
 fn what_became_constant_folds_on_without_a_changed_link() {
     check(
         simplify,

@@ -7,6 +7,7 @@
 //!
 //! Cost: linear in nodes and links, apart from looking up names; nothing recurses.
 
+mod alone;
 mod body;
 mod error;
 mod face;
@@ -27,6 +28,7 @@ use millstream_base::id::Arena;
 use millstream_base::{Limits, Span};
 use millstream_kernel::Registry;
 
+pub use alone::{Alone, AloneKind, AloneSource, check_alone};
 pub use error::CheckError;
 pub(crate) use order::sorted;
 

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
-use super::index::{BodyKey, MAX_ID, ROOT, User, dependents_of, sources_of};
+use super::follow::Change;
+use super::index::{BodyKey, MAX_ID, ROOT, User, sources_of};
 use super::sources::{Reference, reference_of, references, relink};
 use super::whole::Touched;
 use super::{Edit, Name, NewNode};
@@ -43,8 +46,16 @@ impl Editor {
         index.ranks.add(slot, &sources);
         self.know(body, slot, id);
         self.know_references(body, slot, node);
+        self.know_sources(body, slot);
+        // Links may have led nowhere until now.
+        for user in self.index(body).users_of(name) {
+            if let User::Node(user) = user {
+                self.know_sources(body, user);
+            }
+        }
         let within = self.within(body);
         done.inverses.push(Edit::RemoveNodes { within, nodes: vec![Arc::clone(name)] });
+        done.changes.push(Change::Node { body, slot });
         done.touched.push(Touched::Node(body, Arc::clone(name)));
         if let NodeKind::Group(group) = &node.kind {
             done.touched.push(Touched::Use(body, Arc::clone(name), Arc::clone(group)));
@@ -54,10 +65,14 @@ impl Editor {
             touch_references(body, input, done);
         }
         self.put_behind_sources(body, slot, done)?;
-        for user in dependents_of(self.nodes(body), &self.registry, self.index(body), slot) {
-            self.put_behind(body, slot, user, done)?;
-        }
-        Ok(())
+        let dependents = self.index(body).near.dependents(slot).to_vec();
+        dependents.into_iter().try_for_each(|user| self.put_behind(body, slot, user, done))
+    }
+
+    /// What a node depends on may have changed.
+    fn know_sources(&mut self, body: BodyKey, slot: u32) {
+        let sources = sources_of(self.nodes(body), &self.registry, slot);
+        self.index_mut(body).near.set(slot, &sources);
     }
 
     /// The id of a new node.
@@ -105,19 +120,20 @@ impl Editor {
         for (_, input) in node.inputs.iter() {
             references(input).for_each(|reference| index.remove(reference, User::Node(slot)));
         }
+        index.near.remove(slot);
         let within = self.within(body);
         let new = NewNode { name: Arc::clone(name), node, before, id: Some(id) };
         done.inverses.push(Edit::AddNodes { within, nodes: vec![new] });
+        done.changes.push(Change::Gone { body, slot });
         done.touched.push(Touched::Node(body, Arc::clone(name)));
         Ok(())
     }
 
     /// Puts a node behind all it depends on.
     fn put_behind_sources(&mut self, body: BodyKey, slot: u32, done: &Done) -> Result<(), Refusal> {
-        for source in sources_of(self.nodes(body), &self.registry, slot) {
-            self.put_behind(body, source, slot, done)?;
-        }
-        Ok(())
+        self.know_sources(body, slot);
+        let sources: SmallVec<[u32; 8]> = self.index(body).near.sources(slot).into();
+        sources.into_iter().try_for_each(|source| self.put_behind(body, source, slot, done))
     }
 
     /// Puts `target` behind `source`.
@@ -129,13 +145,9 @@ impl Editor {
         done: &Done,
     ) -> Result<(), Refusal> {
         let mut ranks = std::mem::take(&mut self.index_mut(body).ranks);
-        let (nodes, index) = (self.nodes(body), self.index(body));
-        let found = ranks.put_behind(
-            source,
-            target,
-            |slot| dependents_of(nodes, &self.registry, index, slot),
-            |slot| sources_of(nodes, &self.registry, slot),
-        );
+        let near = &self.index(body).near;
+        let dependents = |slot| near.dependents(slot);
+        let found = ranks.put_behind(source, target, dependents, |slot| near.sources(slot));
         self.index_mut(body).ranks = ranks;
         // A document that is brought back may have had circles, which `check` tells.
         match found {
@@ -192,11 +204,16 @@ impl Editor {
         let within = self.within(body);
         let (node, input) = (Arc::clone(node), Arc::clone(socket));
         let before = after.filter(|_| old.is_some());
+        let had_links = old.as_ref().is_some_and(|old| references(old).next().is_some());
+        done.changes.push(Change::Node { body, slot });
         done.inverses.push(Edit::SetInput { within, node, input, to: old, before });
-        let has_links = to.is_some_and(|to| {
-            references(to).any(|reference| matches!(reference, Reference::Link(_)))
-        });
-        if has_links { self.put_behind_sources(body, slot, done) } else { Ok(()) }
+        if to.is_some_and(|to| references(to).any(|it| matches!(it, Reference::Link(_)))) {
+            return self.put_behind_sources(body, slot, done);
+        }
+        if had_links {
+            self.know_sources(body, slot);
+        }
+        Ok(())
     }
 
     pub(super) fn set_setting(
@@ -224,6 +241,7 @@ impl Editor {
         let within = self.within(body);
         let (node, setting) = (Arc::clone(node), Arc::clone(setting));
         let before = after.filter(|_| old.is_some());
+        done.changes.push(Change::Node { body, slot });
         done.inverses.push(Edit::SetSetting { within, node, setting, to: old, before });
         Ok(())
     }
@@ -242,6 +260,7 @@ impl Editor {
         }
         node.muted = muted;
         let within = self.within(body);
+        done.changes.push(Change::Node { body, slot });
         done.inverses.push(Edit::Mute { within, node: Arc::clone(name), muted: !muted });
         self.put_behind_sources(body, slot, done)
     }
@@ -262,6 +281,7 @@ impl Editor {
         self.know_use(body, slot);
         let within = self.within(body);
         let node = Arc::clone(name);
+        done.changes.push(Change::Node { body, slot });
         done.inverses.push(Edit::SetType { within, node, kind: old, version: old_version });
         match kind {
             NodeKind::Group(group) => {

@@ -9,6 +9,7 @@ use millstream_kernel::Registry;
 use smallvec::SmallVec;
 
 use super::error::EditError;
+use super::follow::Change;
 use super::index::{BodyIndex, BodyKey, BodyView, ById, ROOT};
 use super::whole::Touched;
 use super::{Edit, Name};
@@ -38,16 +39,25 @@ pub struct Editor {
 pub struct Applied {
     /// What takes it back, for [`Editor::revert`].
     pub inverse: Edit,
+    /// What it changed, in order.
+    pub changes: Vec<Change>,
 }
 
 /// What an edit did so far.
 pub(super) struct Done {
     /// The inverses of the changes, in order of the changes.
     pub(super) inverses: Vec<Edit>,
+    pub(super) changes: Vec<Change>,
     /// What has to be looked at when all changes are made.
     pub(super) touched: Vec<Touched>,
     /// The edit is known to lead to a document that was there before.
     pub(super) trusted: bool,
+}
+
+impl Done {
+    fn new(trusted: bool) -> Self {
+        Self { inverses: Vec::new(), changes: Vec::new(), touched: Vec::new(), trusted }
+    }
 }
 
 /// Why an edit is refused, and where.
@@ -169,7 +179,7 @@ impl Editor {
     }
 
     fn run_all(&mut self, edit: &Edit, trusted: bool) -> Result<Applied, Diagnostic> {
-        let mut done = Done { inverses: Vec::new(), touched: Vec::new(), trusted };
+        let mut done = Done::new(trusted);
         let result = self.run(edit, &mut done, 0);
         let result = result.and_then(|()| if trusted { Ok(()) } else { self.check_whole(&done) });
         match result {
@@ -180,7 +190,7 @@ impl Editor {
                     1 => inverses.remove(0),
                     _ => Edit::Batch { edits: inverses },
                 };
-                Ok(Applied { inverse })
+                Ok(Applied { inverse, changes: done.changes })
             }
             Err(Refusal { path, error }) => {
                 self.take_back(&done.inverses);
@@ -191,7 +201,7 @@ impl Editor {
 
     /// Undoes the changes of an edit that is refused.
     fn take_back(&mut self, inverses: &[Edit]) {
-        let mut done = Done { inverses: Vec::new(), touched: Vec::new(), trusted: true };
+        let mut done = Done::new(true);
         for inverse in inverses.iter().rev() {
             let result = self.run(inverse, &mut done, 0);
             assert!(result.is_ok(), "a change that was made can be taken back");

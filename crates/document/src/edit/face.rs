@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::change::{check_name, touch, touch_output};
 use super::editor::{Done, Editor, Refusal, unknown};
 use super::error::EditError;
+use super::follow::Change;
 use super::index::{BodyKey, BodyView, User};
 use super::sources::{Reference, each_source, reference_of};
 use super::whole::{Touched, check_content};
@@ -34,6 +35,7 @@ impl Editor {
             return Err(self.no_neighbor(body, before, "input"));
         }
         let within = self.within(body);
+        done.changes.push(Change::Inputs { body });
         done.inverses.push(Edit::RemoveInput { within, name: Arc::clone(name) });
         done.touched.push(Touched::Input(body, Arc::clone(name)));
         Ok(())
@@ -69,6 +71,7 @@ impl Editor {
         let before = inputs.name_after(slot).cloned();
         let def = inputs.remove(name).expect("the input has a slot");
         let within = self.within(body);
+        done.changes.push(Change::Inputs { body });
         done.inverses.push(Edit::AddInput { within, name: Arc::clone(name), def, before });
         done.touched.push(Touched::Input(body, Arc::clone(name)));
         Ok(())
@@ -101,6 +104,7 @@ impl Editor {
         let known = self.inputs_mut(body).at_mut(slot).expect("the input has a slot");
         let old = std::mem::replace(known, def.clone());
         let within = self.within(body);
+        done.changes.push(Change::Inputs { body });
         done.inverses.push(Edit::ChangeInput { within, name: Arc::clone(name), def: old });
         Ok(())
     }
@@ -142,6 +146,7 @@ impl Editor {
         }
         let within = self.within(body);
         let (name, to) = (Arc::clone(to), Arc::clone(from));
+        done.changes.push(Change::Inputs { body });
         done.inverses.push(Edit::RenameInput { within, name, to });
         Ok(())
     }
@@ -191,6 +196,7 @@ impl Editor {
         let Some(slot) = added else { return Err(self.no_neighbor(body, before, "output")) };
         self.index_mut(body).add(reference_of(def), User::Output(slot));
         let within = self.within(body);
+        done.changes.push(Change::Outputs { body });
         done.inverses.push(Edit::RemoveOutput { within, name: Arc::clone(name) });
         touch_output(body, def, done);
         Ok(())
@@ -209,6 +215,7 @@ impl Editor {
         let def = outputs.remove(name).expect("the output has a slot");
         self.index_mut(body).remove(reference_of(&def), User::Output(slot));
         let within = self.within(body);
+        done.changes.push(Change::Outputs { body });
         done.inverses.push(Edit::AddOutput { within, name: Arc::clone(name), def, before });
         Ok(())
     }
@@ -227,6 +234,7 @@ impl Editor {
         index.remove(reference_of(&old), User::Output(slot));
         index.add(reference_of(def), User::Output(slot));
         let within = self.within(body);
+        done.changes.push(Change::Outputs { body });
         done.inverses.push(Edit::ChangeOutput { within, name: Arc::clone(name), def: old });
         touch_output(body, def, done);
         Ok(())
@@ -275,6 +283,7 @@ impl Editor {
         }
         let within = self.within(body);
         let (name, to) = (Arc::clone(to), Arc::clone(from));
+        done.changes.push(Change::Outputs { body });
         done.inverses.push(Edit::RenameOutput { within, name, to });
         Ok(())
     }
@@ -343,6 +352,7 @@ impl Editor {
         for (node, id) in slots.into_iter().zip(new_ids) {
             self.know(slot, node, id);
         }
+        done.changes.push(Change::GroupCame { body: slot });
         done.inverses.push(Edit::RemoveGroup { name: Arc::clone(name) });
         self.touch_group(slot, name, done);
         match circle {
@@ -393,6 +403,7 @@ impl Editor {
         self.groups[slot as usize] = None;
         let (name, ids) = (Arc::clone(name), Some(ids));
         let def = Box::new(def);
+        done.changes.push(Change::GroupGone { body: slot });
         done.inverses.push(Edit::AddGroup { name: Arc::clone(&name), def, before, ids });
         done.touched.push(Touched::Group(name));
         Ok(())
@@ -457,6 +468,7 @@ impl Editor {
             fps: std::mem::replace(&mut document.fps, fps),
             start_frame: std::mem::replace(&mut document.start_frame, start_frame),
         };
+        done.changes.push(Change::Head);
         done.inverses.push(inverse);
         Ok(())
     }

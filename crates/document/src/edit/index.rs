@@ -17,14 +17,14 @@ use crate::model::{Document, GroupDef, InputDef, Named, Node, NodeKind, OutputDe
 pub const MAX_ID: u64 = (1 << 53) - 1;
 
 /// A body: the slot of its group, or [`ROOT`].
-pub(super) type BodyKey = u32;
+pub type BodyKey = u32;
 
 /// The body outside groups.
-pub(super) const ROOT: BodyKey = u32::MAX;
+pub const ROOT: BodyKey = u32::MAX;
 
 /// Something of a body that reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum User {
+pub enum User {
     /// The node in this slot.
     Node(u32),
     /// The output in this slot.
@@ -45,6 +45,56 @@ pub(super) struct BodyIndex {
     pub(super) ids: Vec<u64>,
     /// An order in which each node stands behind what it depends on.
     pub(super) ranks: Ranks,
+    /// What nodes depend on.
+    pub(super) near: Near,
+}
+
+/// What nodes depend on, and what depends on them, by slot: what decides their order. A node that
+/// is read twice comes twice.
+#[derive(Debug, Default)]
+pub(super) struct Near {
+    sources: Vec<SmallVec<[u32; 4]>>,
+    dependents: Vec<SmallVec<[u32; 4]>>,
+}
+
+impl Near {
+    /// The slots of the nodes that a node depends on.
+    pub(super) fn sources(&self, slot: u32) -> &[u32] {
+        self.sources.get(slot as usize).map_or(&[], |sources| sources)
+    }
+
+    /// The slots of the nodes that depend on a node.
+    pub(super) fn dependents(&self, slot: u32) -> &[u32] {
+        self.dependents.get(slot as usize).map_or(&[], |dependents| dependents)
+    }
+
+    /// A node depends on these now.
+    pub(super) fn set(&mut self, slot: u32, sources: &[u32]) {
+        let n = sources.iter().chain([&slot]).copied().max().unwrap_or(slot) as usize + 1;
+        if n > self.sources.len() {
+            self.sources.resize_with(n, SmallVec::new);
+            self.dependents.resize_with(n, SmallVec::new);
+        }
+        let old = std::mem::replace(&mut self.sources[slot as usize], sources.into());
+        for source in old {
+            let dependents = &mut self.dependents[source as usize];
+            // What was linked last is most often unlinked first.
+            if let Some(at) = dependents.iter().rposition(|known| *known == slot) {
+                dependents.swap_remove(at);
+            }
+        }
+        for source in sources {
+            self.dependents[*source as usize].push(slot);
+        }
+    }
+
+    /// A node went: it depends on nothing, and nothing on it.
+    pub(super) fn remove(&mut self, slot: u32) {
+        self.set(slot, &[]);
+        for dependent in std::mem::take(&mut self.dependents[slot as usize]) {
+            self.sources[dependent as usize].retain(|source| *source != slot);
+        }
+    }
 }
 
 impl BodyIndex {
@@ -127,15 +177,12 @@ impl<'d> BodyView<'d> {
             index.add(reference_of(output), User::Output(slot));
         }
         let n_slots = self.nodes.n_slots();
-        let mut dependencies: Vec<u32> = Vec::new();
-        let mut starts = Vec::with_capacity(n_slots + 1);
         for slot in 0..n_slots as u32 {
-            starts.push(dependencies.len());
-            dependencies.extend(sources_of(self.nodes, registry, slot));
+            index.near.set(slot, &sources_of(self.nodes, registry, slot));
         }
-        starts.push(dependencies.len());
-        let count = |slot: u32| (starts[slot as usize + 1] - starts[slot as usize]) as u32;
-        let nth = |slot: u32, k: u32| Some(dependencies[starts[slot as usize] + k as usize]);
+        let near = &index.near;
+        let count = |slot: u32| near.sources(slot).len() as u32;
+        let nth = |slot: u32, k: u32| Some(near.sources(slot)[k as usize]);
         index.ids = vec![0; n_slots];
         let sorted = sorted(n_slots, count, nth);
         index.ranks = Ranks::in_order(n_slots, &sorted.order);
@@ -169,34 +216,6 @@ pub(super) fn sources_of(
         .filter_map(|reference| match reference {
             Reference::Link(link) => nodes.slot_of(&link.node),
             Reference::Input(_) => None,
-        })
-        .collect()
-}
-
-/// The slots of the nodes that depend on the node in a slot; some may come twice.
-pub(super) fn dependents_of(
-    nodes: &Named<Node>,
-    registry: &Registry,
-    index: &BodyIndex,
-    slot: u32,
-) -> SmallVec<[u32; 8]> {
-    let Some((name, _)) = nodes.at(slot) else { return SmallVec::new() };
-    let depends = |user: u32| {
-        let Some((_, node)) = nodes.at(user) else { return false };
-        let Some(delayed) = delayed(registry, node) else { return true };
-        let mut sockets = node.inputs.iter().filter(|(socket, _)| ***socket != *delayed);
-        sockets.any(|(_, input)| {
-            references(input).any(|reference| match reference {
-                Reference::Link(link) => link.node == *name,
-                Reference::Input(_) => false,
-            })
-        })
-    };
-    let users = index.of_nodes.get(name).into_iter().flatten();
-    users
-        .filter_map(|user| match user {
-            User::Node(user) if depends(*user) => Some(*user),
-            User::Node(_) | User::Output(_) => None,
         })
         .collect()
 }

@@ -30,6 +30,7 @@ mod compose;
 mod editor;
 mod error;
 mod face;
+mod follow;
 mod group;
 mod index;
 mod json;
@@ -49,7 +50,10 @@ use serde::{Deserialize, Serialize};
 
 pub use editor::{Applied, Editor};
 pub use error::EditError;
-pub use index::MAX_ID;
+pub use follow::Change;
+pub use index::{BodyKey, MAX_ID, ROOT, User};
+pub use order::Rank;
+pub use sources::{Reference, reference_of, references};
 
 use crate::model::{
     GroupDef, Input, InputDef, InputValue, Link, Node, NodeKind, OutputDef, Setting,

@@ -8,14 +8,10 @@
 //! both regions, and a link that would close a circle is found on the way.
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-
-/// Slots of nodes.
-type Slots = SmallVec<[u32; 8]>;
 
 /// Where a node stands: a place, which nodes share, and an order within it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank {
+pub struct Rank {
     place: u64,
     within: i64,
 }
@@ -39,7 +35,7 @@ impl Ranks {
         Self { of, above: 1, below: -1 }
     }
 
-    #[cfg(test)]
+    /// Where the node in a slot stands.
     pub(super) fn get(&self, slot: u32) -> Rank {
         self.of[slot as usize]
     }
@@ -57,12 +53,12 @@ impl Ranks {
     ///
     /// # Errors
     /// The way from `target` to `source` along dependents, both included, if there is one.
-    pub(super) fn put_behind(
+    pub(super) fn put_behind<'n>(
         &mut self,
         source: u32,
         target: u32,
-        dependents: impl Fn(u32) -> Slots,
-        sources: impl Fn(u32) -> Slots,
+        dependents: impl Fn(u32) -> &'n [u32],
+        sources: impl Fn(u32) -> &'n [u32],
     ) -> Result<(), Vec<u32>> {
         if source == target {
             return Err(vec![source]);
@@ -126,15 +122,15 @@ impl Search {
     }
 
     /// Goes on from one more node; false if none is left, or `goal` was found.
-    fn step(
+    fn step<'n>(
         &mut self,
         goal: u32,
-        next: impl Fn(u32) -> Slots,
+        next: impl Fn(u32) -> &'n [u32],
         is_near: impl Fn(u32) -> bool,
     ) -> bool {
         let Some(node) = self.found.get(self.at).copied() else { return false };
         self.at += 1;
-        for next in next(node) {
+        for &next in next(node) {
             if is_near(next) && !self.from.contains_key(&next) {
                 self.from.insert(next, node);
                 if next == goal {
@@ -199,13 +195,13 @@ mod tests {
                     ranks.add(source, &[]);
                     continue;
                 }
-                let of = |node: u32| -> Slots {
-                    links.iter().filter(|(from, _)| *from == node).map(|(_, to)| *to).collect()
-                };
-                let into = |node: u32| -> Slots {
-                    links.iter().filter(|(_, to)| *to == node).map(|(from, _)| *from).collect()
-                };
-                match ranks.put_behind(source, target, of, into) {
+                let mut near = super::super::index::Near::default();
+                for node in 0..14 {
+                    let into = links.iter().filter(|(_, to)| *to == node).map(|(from, _)| *from);
+                    near.set(node, &into.collect::<Vec<u32>>());
+                }
+                let of = |node: u32| near.dependents(node);
+                match ranks.put_behind(source, target, of, |node| near.sources(node)) {
                     Ok(()) => {
                         prop_assert!(!reaches(&links, target, source));
                         links.push((source, target));

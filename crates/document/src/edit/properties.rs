@@ -184,6 +184,19 @@ fn users(editor: &Editor, body: BodyKey) -> [Told; 2] {
     })
 }
 
+/// What each node of a body depends on, and what depends on it, in names.
+fn near(editor: &Editor, body: BodyKey) -> BTreeMap<String, [Vec<String>; 2]> {
+    let (nodes, near) = (editor.nodes(body), &editor.index(body).near);
+    let names = |slots: &[u32]| {
+        let name = |slot: &u32| nodes.at(*slot).expect("it is there").0.to_string();
+        let mut names: Vec<String> = slots.iter().map(name).collect();
+        names.sort();
+        names
+    };
+    let of = |slot| [names(near.sources(slot)), names(near.dependents(slot))];
+    nodes.iter_slots().map(|(slot, name, _)| (name.to_string(), of(slot))).collect()
+}
+
 /// The editor knows what a fresh one would know.
 fn assert_sound(editor: &Editor) {
     let fresh = Editor::new(editor.document().clone(), Arc::new(registry()));
@@ -193,6 +206,7 @@ fn assert_sound(editor: &Editor) {
     };
     for (body, other) in bodies(editor).into_iter().zip(bodies(&fresh)) {
         assert_eq!(users(editor, body), users(&fresh, other));
+        assert_eq!(near(editor, body), near(&fresh, other));
     }
     let uses = |editor: &Editor| -> Told {
         let name = |(body, slot): &(BodyKey, u32)| {

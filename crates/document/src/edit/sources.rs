@@ -6,7 +6,7 @@ use crate::model::{Input, InputValue, Link, OutputDef, OutputFrom};
 
 /// Something that is read by name within a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reference<'a> {
+pub enum Reference<'a> {
     /// An output of a node.
     Link(&'a Link),
     /// An input of the body.
@@ -14,7 +14,7 @@ pub(super) enum Reference<'a> {
 }
 
 /// What goes into a socket, one by one.
-pub(super) fn references(input: &Input) -> impl Iterator<Item = Reference<'_>> {
+pub fn references(input: &Input) -> impl Iterator<Item = Reference<'_>> {
     let all = match &input.value {
         InputValue::Several(sources) => sources.as_slice(),
         InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => {
@@ -29,7 +29,7 @@ pub(super) fn references(input: &Input) -> impl Iterator<Item = Reference<'_>> {
 }
 
 /// What an output of a body reads.
-pub(super) fn reference_of(output: &OutputDef) -> Reference<'_> {
+pub fn reference_of(output: &OutputDef) -> Reference<'_> {
     match &output.from {
         OutputFrom::Link(link) => Reference::Link(link),
         OutputFrom::Input(name) => Reference::Input(name),

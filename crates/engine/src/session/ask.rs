@@ -1,17 +1,18 @@
 //! Asking a session: outputs, what-ifs, budgets, and what ran.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use millstream_base::{Feature, Limits, ValueType};
 use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::request::{Given, LogDetail};
 use millstream_ir::states::is_state;
-use millstream_ir::{Plan, Progress, Request};
+use millstream_ir::{EvalError, Plan, Progress, Request};
 use millstream_kernel::Data;
 
-use super::{Session, SessionError, fits};
+use super::mirror::Moment;
+use super::{Session, SessionError, fits, one};
 use crate::run_log::{self, NodeRun};
 
 /// What is asked of a session, for one evaluation.
@@ -58,25 +59,56 @@ impl Ask {
         self
     }
 
+    /// Why an evaluation that was not begun yet is not to be.
+    fn ended(&self) -> Option<EvalError> {
+        if self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Some(EvalError::Cancelled);
+        }
+        let is_late = self.deadline.is_some_and(|deadline| Instant::now() > deadline);
+        is_late.then_some(EvalError::Deadline)
+    }
+
     /// Records what runs.
     pub fn with_log(self, log: LogDetail) -> Self {
         Self { log, ..self }
     }
 }
 
-/// An answer with the plan that gave it.
+/// An answer, and what ran for it.
 #[derive(Debug)]
 pub struct Evaluated {
     /// The values.
     pub answer: Answer,
-    /// What ran.
-    pub plan: Arc<Plan>,
+    log: Log,
+}
+
+/// Where it is written what became of nodes.
+#[derive(Debug)]
+enum Log {
+    /// In the answer, by the steps of this plan.
+    OfPlan(Arc<Plan>),
+    OfNodes(Vec<NodeRun>),
 }
 
 impl Evaluated {
+    pub(super) fn by_plan(answer: Answer, plan: Arc<Plan>) -> Self {
+        Self { answer, log: Log::OfPlan(plan) }
+    }
+
+    /// The plan that gave the answer; `None` if a live graph did.
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
+        match &self.log {
+            Log::OfPlan(plan) => Some(plan),
+            Log::OfNodes(_) => None,
+        }
+    }
+
     /// What became of each node, if that was recorded; see [`run_log`](crate::run_log).
-    pub fn runs(&self) -> impl Iterator<Item = NodeRun> + '_ {
-        run_log::runs(&self.plan, &self.answer)
+    pub fn runs(&self) -> Vec<NodeRun> {
+        match &self.log {
+            Log::OfPlan(plan) => run_log::runs(plan, &self.answer).collect(),
+            Log::OfNodes(runs) => runs.clone(),
+        }
     }
 }
 
@@ -87,6 +119,9 @@ impl Session {
     /// If an output has no meaning in the document as it is, if the request does not fit, or if the
     /// evaluation was ended.
     pub fn eval(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
+        if let Some(answer) = self.eval_mirror(ask) {
+            return answer;
+        }
         let plan = self.newest_plan("the document")?;
         for name in &ask.outputs {
             if plan.output_named(name).is_none() && self.document().outputs.contains_key(name) {
@@ -98,7 +133,80 @@ impl Session {
         }
         let request = self.request(&plan, ask);
         let answer = self.live.answer(&plan, &request)?;
-        Ok(Evaluated { answer, plan })
+        Ok(Evaluated::by_plan(answer, plan))
+    }
+
+    /// The answer of the mirror; `None` if a plan has to give it.
+    fn eval_mirror(&mut self, ask: &Ask) -> Option<Result<Evaluated, SessionError>> {
+        let known = |name: &String| self.document().outputs.contains_key(name.as_str());
+        if !self.is_of_one_cell(ask) || !ask.outputs.iter().all(known) {
+            return None;
+        }
+        let is_wrong = |name: &&String| !self.mirror.as_ref().is_some_and(|m| m.is_right(name));
+        if let Some(name) = ask.outputs.iter().find(is_wrong) {
+            return Some(Err(self.broken(&format!("output `{name}`"))));
+        }
+        for (name, given) in &ask.what_if {
+            if let Err(error) = self.check_given(name, given) {
+                return Some(Err(error));
+            }
+        }
+        if let Some(error) = ask.ended() {
+            return Some(Err(error.into()));
+        }
+        let moment = self.moment(ask);
+        // Plans are swapped between evaluations, also where they are not needed.
+        if self.plans.poll()
+            && let Some(plan) = self.plans.running()
+        {
+            self.live.replaced(plan);
+        }
+        let mirror = self.mirror.as_mut()?;
+        for (name, given) in &ask.what_if {
+            mirror.set(name, one(given));
+        }
+        let new = (ask.log != LogDetail::Off).then(|| mirror.start_log());
+        let outputs = if ask.outputs.is_empty() {
+            let names: Vec<String> =
+                mirror.right_outputs(&self.editor).map(str::to_owned).collect();
+            mirror.answer(names.iter().map(String::as_str), &moment)
+        } else {
+            mirror.answer(ask.outputs.iter().map(String::as_str), &moment)
+        };
+        let runs = new.map(|new| mirror.end_log(&self.editor, &new)).unwrap_or_default();
+        mirror.evaluated();
+        for (name, _) in &ask.what_if {
+            mirror.set(name, self.settings.inputs.get(name).and_then(one));
+        }
+        let (log, failures) = (millstream_ir::answer::RunLog::default(), Vec::new());
+        let answer = Answer { outputs, failures, log, times: None, count: None };
+        Some(Ok(Evaluated { answer, log: Log::OfNodes(runs) }))
+    }
+
+    /// Whether there is a mirror that can answer: everything is one value at one moment.
+    pub(super) fn is_of_one_cell(&self, ask: &Ask) -> bool {
+        let Some(mirror) = &self.mirror else { return false };
+        let mut given = self.settings.inputs.values();
+        let mut what_if = ask.what_if.iter().map(|(_, given)| given);
+        self.settings.count.is_none()
+            && given.all(|given| one(given).is_some())
+            && what_if.all(|given| one(given).is_some())
+            && mirror.is_given()
+            && !self.settings.features.iter().any(|(feature, given)| {
+                matches!(feature, Feature::Time | Feature::Tick) || one(given).is_none()
+            })
+    }
+
+    /// The moment that is asked for.
+    pub(super) fn moment(&self, ask: &Ask) -> Moment {
+        let fps = self.document().fps;
+        match ask.time.or(self.settings.time.filter(|_| ask.frame.is_none())) {
+            Some(seconds) => Moment { seconds, tick: (seconds * fps).floor() as i64 },
+            None => {
+                let tick = ask.frame.unwrap_or_else(|| self.frame());
+                Moment { seconds: tick as f64 / fps, tick }
+            }
+        }
     }
 
     /// An output as it is now; it is computed only if something changed since it was asked for.
@@ -131,6 +239,11 @@ impl Session {
     /// The plan to evaluate: the optimised one as soon as it is there.
     pub(super) fn newest_plan(&mut self, what: &str) -> Result<Arc<Plan>, SessionError> {
         let swapped = self.plans.poll();
+        if !self.plans.is_made() {
+            let checked = self.whole().checked.clone();
+            let made = self.plans.make_plain(checked.as_ref());
+            self.plan_made(made);
+        }
         let Some(plan) = self.plans.running().map(Arc::clone) else {
             return Err(self.broken(what));
         };
@@ -142,7 +255,7 @@ impl Session {
 
     pub(super) fn broken(&self, what: &str) -> SessionError {
         let mut problems = millstream_base::diagnostics::Diagnostics::new();
-        let errors = self.problems.iter();
+        let errors = self.problems().iter();
         let errors = errors.filter(|p| p.severity == millstream_base::diagnostics::Severity::Error);
         errors.take(8).for_each(|problem| problems.push(problem.clone()));
         SessionError::Broken { what: what.into(), problems }
@@ -172,14 +285,13 @@ impl Session {
         if let Some(count) = self.settings.count {
             request = request.count(count);
         }
-        let time = ask.time.or(self.settings.time.filter(|_| ask.frame.is_none()));
-        request = match time {
-            Some(seconds) => {
-                let tick = (seconds * plan.fps).floor();
-                let tick = Given::One(millstream_base::Value::I64(tick as i64));
-                request.time(seconds).feature(Feature::Tick, tick)
-            }
-            None => request.frame(ask.frame.unwrap_or_else(|| self.frame())),
+        let is_frame = ask.time.is_none() && (ask.frame.is_some() || self.settings.time.is_none());
+        let moment = self.moment(ask);
+        request = if is_frame {
+            request.frame(moment.tick)
+        } else {
+            let tick = Given::One(millstream_base::Value::I64(moment.tick));
+            request.time(moment.seconds).feature(Feature::Tick, tick)
         };
         self.states.given_to(plan, request)
     }

@@ -1,9 +1,11 @@
 //! A session: a live document, which is edited, set and asked.
 //!
-//! An edit changes the document at once, or is refused and changes nothing. Behind an edit a plain
-//! plan answers; a thread compiles the optimised one, which takes its place before an evaluation
-//! once it is ready (see `swap`). Answers are the same bits before and after. Where the document
-//! is wrong, what does not depend on that has values all the same, and [`Session::problems`] tells.
+//! An edit changes the document at once, or is refused and changes nothing. Where all is single
+//! numbers, a live graph follows the edits and answers, at a cost that follows what they touch (see
+//! `mirror`). Otherwise, and for columns of elements, a plain plan answers behind an edit; a thread
+//! compiles the optimised one, which takes its place before an evaluation once it is ready (see
+//! `swap`). Answers are the same bits, whichever answers. Where the document is wrong, what does not
+//! depend on that has values all the same, and [`Session::problems`] tells.
 //!
 //! Nothing is computed until somebody asks, except for outputs that are observed. What was asked
 //! for is kept until an edit, a setting or a tick; behind a setting or a tick the incremental
@@ -30,6 +32,7 @@
 mod ask;
 mod error;
 mod live;
+mod mirror;
 mod observe;
 mod plans;
 mod probe;
@@ -37,11 +40,13 @@ mod sound;
 mod swap;
 mod ticks;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use millstream_base::diagnostics::{Diagnostics, did_you_mean};
-use millstream_base::{Feature, Type};
+use millstream_base::{Feature, Type, Value};
+use millstream_document::edit::{Applied, Change, ROOT};
 use millstream_document::{Checked, Document, Edit, Editor};
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
@@ -57,8 +62,9 @@ pub use error::SessionError;
 pub use observe::{ObserverId, Pushed};
 
 use live::{Afresh, Live};
+use mirror::Mirror;
 use observe::Observers;
-use plans::Plans;
+use plans::{Old, Plans};
 use ticks::Keeper;
 
 /// A live document.
@@ -68,11 +74,14 @@ pub struct Session {
     /// What takes the last edits back, the last one last.
     undo: Vec<Edit>,
     redo: Vec<Edit>,
-    problems: Diagnostics,
-    /// The right part of the document; `None` if there is none.
-    checked: Option<Arc<Checked>>,
+    /// What checking the document gave, once somebody wants to know.
+    whole: OnceCell<Whole>,
     plans: Plans,
     live: Box<dyn Live>,
+    /// Answers where all is single numbers.
+    mirror: Option<Box<Mirror>>,
+    /// Whether there may be a mirror.
+    is_mirrored: bool,
     settings: Settings,
     states: States,
     observers: Observers,
@@ -80,6 +89,13 @@ pub struct Session {
     stamp: u64,
     /// Outputs that were asked for, with the stamp then.
     kept: HashMap<String, (u64, OutputAnswer)>,
+}
+
+/// What checking a document gives.
+struct Whole {
+    problems: Diagnostics,
+    /// The right part of the document; `None` if there is none.
+    checked: Option<Arc<Checked>>,
 }
 
 /// What was set from outside.
@@ -108,7 +124,7 @@ impl Session {
 
     /// A session for a document.
     pub fn new(engine: &Engine, document: Document) -> Self {
-        Self::with_evaluator(engine, document, millstream_eval::Incremental::new())
+        Self::made(engine, document, Box::new(Afresh(millstream_eval::Incremental::new())), true)
     }
 
     /// A session that evaluates with this evaluator; all give the same bits.
@@ -117,6 +133,10 @@ impl Session {
         document: Document,
         evaluator: impl Evaluator + Send + 'static,
     ) -> Self {
+        Self::made(engine, document, Box::new(Afresh(evaluator)), false)
+    }
+
+    fn made(engine: &Engine, document: Document, live: Box<dyn Live>, is_mirrored: bool) -> Self {
         let editor = Editor::new(document, engine.shared_registry());
         let mut session = Self {
             plans: Plans::new(engine),
@@ -124,9 +144,10 @@ impl Session {
             editor: editor.with_limits(engine.limits().clone()),
             undo: Vec::new(),
             redo: Vec::new(),
-            problems: Diagnostics::new(),
-            checked: None,
-            live: Box::new(Afresh(evaluator)),
+            whole: OnceCell::new(),
+            live,
+            mirror: None,
+            is_mirrored,
             settings: Settings::default(),
             states: States::new(),
             observers: Observers::default(),
@@ -149,10 +170,24 @@ impl Session {
 
     /// What is wrong with the document as it is now, and what is probably not meant.
     pub fn problems(&self) -> &Diagnostics {
-        &self.problems
+        &self.whole().problems
     }
 
-    /// What runs now; `None` if no part of the document is right.
+    /// What checking the document gives; it is checked when somebody asks for the first time behind
+    /// an edit.
+    fn whole(&self) -> &Whole {
+        self.whole.get_or_init(|| {
+            let (registry, limits) = (self.engine.registry(), self.engine.limits());
+            let (checked, problems) = millstream_document::check(self.document(), registry, limits);
+            let checked = checked
+                .or_else(|| sound::sound_part(self.document(), &problems, registry, limits))
+                .map(Arc::new);
+            Whole { problems: without_places(problems), checked }
+        })
+    }
+
+    /// The plan that runs where plans do; `None` if no part of the document is right, or none was
+    /// needed behind the last edit.
     pub fn plan(&self) -> Option<&Arc<Plan>> {
         self.plans.running()
     }
@@ -178,9 +213,9 @@ impl Session {
     pub fn edit(&mut self, edit: &Edit) -> Result<(), SessionError> {
         let keepers = self.keepers();
         let done = self.editor.apply(edit).map_err(SessionError::Edit)?;
+        self.edited(edit, &done, false, keepers);
         self.undo.push(done.inverse);
         self.redo.clear();
-        self.edited(edit, keepers);
         Ok(())
     }
 
@@ -203,34 +238,74 @@ impl Session {
     fn revert(&mut self, inverse: &Edit) -> Edit {
         let keepers = self.keepers();
         let done = self.editor.revert(inverse).expect("the edits since then were taken back");
-        self.edited(inverse, keepers);
+        self.edited(inverse, &done, true, keepers);
         done.inverse
     }
 
     /// Brings everything that follows the document up to date.
-    fn edited(&mut self, edit: &Edit, keepers: Vec<Keeper>) {
+    fn edited(&mut self, edit: &Edit, done: &Applied, is_back: bool, keepers: Vec<Keeper>) {
         if let Edit::SetView { .. } = edit {
             return;
         }
-        self.compile();
+        let followed =
+            self.mirror.as_mut().map(|mirror| mirror.follow(&self.editor, &done.changes));
+        if let Some(Ok(())) = followed {
+            self.forget_whole();
+            self.plans.told(edit, is_back);
+            if done.changes.contains(&Change::Inputs { body: ROOT }) {
+                self.set_mirror();
+            }
+        } else {
+            self.compile();
+        }
         self.move_states(keepers);
         self.changed();
     }
 
-    /// Checks the document and makes the plain plan; the optimised one is made meanwhile.
+    fn forget_whole(&mut self) {
+        if let Some(Whole { checked: Some(checked), .. }) = self.whole.take() {
+            self.plans.dropped(Old::Checked(checked));
+        }
+    }
+
+    /// Checks the document, and makes what answers: a mirror if there can be one, or a plain plan;
+    /// the optimised plan is made meanwhile.
     fn compile(&mut self) {
-        let (registry, limits) = (self.engine.registry(), self.engine.limits());
-        let (checked, problems) = millstream_document::check(self.document(), registry, limits);
-        let checked = checked
-            .or_else(|| sound::sound_part(self.document(), &problems, registry, limits))
-            .map(Arc::new);
-        self.problems = without_places(problems);
-        self.checked = checked;
-        if let Err(problems) = self.plans.edited(self.checked.as_ref()) {
-            self.problems.append(problems);
+        self.forget_whole();
+        self.mirror = None;
+        let Whole { problems, checked } = self.whole();
+        let checked = checked.clone();
+        if let Some(checked) =
+            checked.as_ref().filter(|_| self.is_mirrored && !problems.has_errors())
+        {
+            let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
+            let mirror = Mirror::new(&self.editor, checked, &registry, limits);
+            self.mirror = mirror.ok().map(Box::new);
+            if self.mirror.is_some() {
+                self.set_mirror();
+                self.plans.opened(self.document().clone(), checked);
+                return;
+            }
+        }
+        let made = self.plans.edited(checked.as_ref());
+        self.plan_made(made);
+    }
+
+    /// The plain plan of the document as it is now was made, or could not be.
+    fn plan_made(&mut self, made: Result<(), Diagnostics>) {
+        if let (Err(problems), Some(whole)) = (made, self.whole.get_mut()) {
+            whole.problems.append(problems);
         }
         if let Some(plan) = self.plans.running() {
             self.live.replaced(plan);
+        }
+    }
+
+    /// Sets the inputs of the mirror to what is set.
+    fn set_mirror(&mut self) {
+        let Some(mirror) = &mut self.mirror else { return };
+        for (name, given) in &self.settings.inputs {
+            mirror.set(name, one(given));
         }
     }
 
@@ -238,11 +313,7 @@ impl Session {
     ///
     /// # Errors
     /// If there is no such input, or the value is of another type.
-    pub fn set(
-        &mut self,
-        name: &str,
-        value: impl Into<millstream_base::Value>,
-    ) -> Result<(), SessionError> {
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), SessionError> {
         self.set_all([(name, Given::One(value.into()))])
     }
 
@@ -259,7 +330,15 @@ impl Session {
             self.check_given(name, given)?;
         }
         for (name, given) in values {
-            self.settings.inputs.insert(name.into(), given);
+            if let Some(mirror) = &mut self.mirror {
+                mirror.set(name, one(&given));
+            }
+            match self.settings.inputs.get_mut(name) {
+                Some(known) => *known = given,
+                None => {
+                    self.settings.inputs.insert(name.into(), given);
+                }
+            }
         }
         self.changed();
         Ok(())
@@ -269,6 +348,9 @@ impl Session {
     pub fn unset(&mut self, name: &str) -> bool {
         let was_set = self.settings.inputs.remove(name).is_some();
         if was_set {
+            if let Some(mirror) = &mut self.mirror {
+                mirror.set(name, None);
+            }
             self.changed();
         }
         was_set
@@ -323,6 +405,14 @@ impl Session {
     }
 }
 
+/// The one value that is given, if it is one.
+fn one(given: &Given) -> Option<&Value> {
+    match given {
+        Given::One(value) => Some(value),
+        Given::PerIndex(_) | Given::PerTime(_) => None,
+    }
+}
+
 fn type_of(given: &Given) -> Type {
     match given {
         Given::One(value) => value.ty(),
@@ -353,7 +443,7 @@ impl std::fmt::Debug for Session {
         f.debug_struct("Session")
             .field("document", &self.document().name)
             .field("n_edits", &self.undo.len())
-            .field("problems", &self.problems.len())
+            .field("has_mirror", &self.mirror.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -5,38 +5,100 @@ use std::sync::Arc;
 use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_compile::{Options, Phase, compile};
-use millstream_document::Checked;
+use millstream_document::{Checked, Document, Edit, Editor, check};
 use millstream_ir::Plan;
 use millstream_kernel::Registry;
 
-use super::swap::{Background, Current, Job};
+use super::sound::sound_part;
+use super::swap::{Background, Current, Job, Work};
 use crate::engine::Engine;
 
 /// What the thread is given to compile.
-type Source = Option<Arc<Checked>>;
+enum Source {
+    Nothing,
+    Checked(Arc<Checked>),
+    /// The document as the thread has it.
+    Copy,
+}
+
+/// What the thread takes note of.
+enum News {
+    Dropped(#[expect(dead_code, reason = "it is only dropped")] Old),
+    /// The document, as it is now.
+    Document(Box<Document>),
+    /// It was edited; whether the edit was taken back or made again.
+    Edited(Edit, bool),
+}
+
+/// What is dropped by the thread.
+pub(super) enum Old {
+    Plan(#[expect(dead_code, reason = "it is only dropped")] Made),
+    Checked(#[expect(dead_code, reason = "it is only dropped")] Arc<Checked>),
+}
+
 /// What it gives back, and gets to drop.
 type Made = Option<Arc<Plan>>;
+
+/// The thread's side.
+struct Compiler {
+    registry: Arc<Registry>,
+    limits: Limits,
+    copy: Option<Editor>,
+}
+
+impl Work<News, Source, Made> for Compiler {
+    fn feed(&mut self, news: News) {
+        match news {
+            News::Dropped(_) => {}
+            News::Document(document) => {
+                let editor = Editor::new(*document, Arc::clone(&self.registry));
+                self.copy = Some(editor.with_limits(self.limits.clone()));
+            }
+            News::Edited(edit, is_back) => {
+                let Some(copy) = &mut self.copy else { return };
+                let result = if is_back { copy.revert(&edit) } else { copy.apply(&edit) };
+                if result.is_err() {
+                    debug_assert!(false, "the copy takes the edits that the document took");
+                    self.copy = None;
+                }
+            }
+        }
+    }
+
+    fn make(&mut self, source: Source) -> Made {
+        let checked = match source {
+            Source::Nothing => return None,
+            Source::Checked(checked) => checked,
+            Source::Copy => {
+                let document = self.copy.as_ref()?.document();
+                let (checked, problems) = check(document, &self.registry, &self.limits);
+                let checked = checked
+                    .or_else(|| sound_part(document, &problems, &self.registry, &self.limits))?;
+                Arc::new(checked)
+            }
+        };
+        // Problems were told when the plain plan was made; both have the same.
+        plan(&checked, &self.registry, &self.limits, None).ok().map(Arc::new)
+    }
+}
 
 /// The plans of a session.
 pub(super) struct Plans {
     registry: Arc<Registry>,
     limits: Limits,
     current: Current<Made>,
-    background: Background<Source, Made>,
+    /// Whether a plan of the document as it is now was made, or tried.
+    is_made: bool,
+    background: Background<News, Source, Made>,
 }
 
 impl Plans {
     pub(super) fn new(engine: &Engine) -> Self {
         let (registry, limits) = (engine.shared_registry(), engine.limits().clone());
-        let background = {
-            let (registry, limits) = (Arc::clone(&registry), limits.clone());
-            // Problems were told when the plain plan was made; both have the same.
-            Background::new(move |checked: Source| {
-                let checked = checked?;
-                plan(&checked, &registry, &limits, None).ok().map(Arc::new)
-            })
-        };
-        Self { registry, limits, current: Current::new(None), background }
+        let compiler =
+            Compiler { registry: Arc::clone(&registry), limits: limits.clone(), copy: None };
+        let (current, background) = (Current::new(None), Background::new(compiler));
+        Self { registry, limits, current, is_made: false, background }
     }
 
     pub(super) fn running(&self) -> Option<&Arc<Plan>> {
@@ -47,24 +109,64 @@ impl Plans {
         self.current.is_optimised()
     }
 
+    /// Whether a plan of the document as it is now was made, or tried.
+    pub(super) fn is_made(&self) -> bool {
+        self.is_made
+    }
+
     /// Makes the plain plan of an edited document, and has the optimised one made.
     ///
     /// # Errors
     /// Why there is no plan; nothing runs then.
     pub(super) fn edited(&mut self, checked: Option<&Arc<Checked>>) -> Result<(), Diagnostics> {
-        let plain = checked.map(|checked| {
-            plan(checked, &self.registry, &self.limits, Some(Phase::Conversions)).map(Arc::new)
-        });
-        let (plain, result) = match plain {
-            Some(Ok(plan)) => (Some(plan), Ok(())),
-            Some(Err(problems)) => (None, Err(problems)),
-            None => (None, Ok(())),
+        self.outdated();
+        let result = self.make_plain(checked);
+        let source = match (&result, checked) {
+            (Ok(()), Some(checked)) => Source::Checked(Arc::clone(checked)),
+            (Ok(()), None) | (Err(_), _) => Source::Nothing,
         };
-        let source = plain.is_some().then(|| checked.map(Arc::clone)).flatten();
-        let old = self.current.edited(plain);
-        self.background.send(Job::Drop(old));
         self.background.send(Job::Make(self.current.edit(), source));
         result
+    }
+
+    /// Has the optimised plan made of a document whose edits will be told.
+    pub(super) fn opened(&mut self, document: Document, checked: &Arc<Checked>) {
+        self.outdated();
+        self.background.send(Job::Feed(News::Document(Box::new(document))));
+        let source = Source::Checked(Arc::clone(checked));
+        self.background.send(Job::Make(self.current.edit(), source));
+    }
+
+    /// Has the optimised plan made behind an edit of a document that was [opened](Self::opened).
+    pub(super) fn told(&mut self, edit: &Edit, is_back: bool) {
+        self.outdated();
+        self.background.send(Job::Feed(News::Edited(edit.clone(), is_back)));
+        self.background.send(Job::Make(self.current.edit(), Source::Copy));
+    }
+
+    /// What runs is of a document that was edited since.
+    fn outdated(&mut self) {
+        let old = self.current.edited(None);
+        self.is_made = false;
+        if old.is_some() {
+            self.dropped(Old::Plan(old));
+        }
+    }
+
+    /// Has something dropped by the thread.
+    pub(super) fn dropped(&self, old: Old) {
+        self.background.send(Job::Feed(News::Dropped(old)));
+    }
+
+    /// Makes the plain plan of the document as it is now.
+    ///
+    /// # Errors
+    /// Why there is no plan; nothing runs then.
+    pub(super) fn make_plain(&mut self, checked: Option<&Arc<Checked>>) -> Result<(), Diagnostics> {
+        self.is_made = true;
+        let Some(checked) = checked else { return Ok(()) };
+        self.current.run(Some(Arc::new(self.plain(checked)?)));
+        Ok(())
     }
 
     /// Takes the optimised plan over if it is ready; says whether it did.
@@ -79,6 +181,7 @@ impl Plans {
     /// Waits for the optimised plan and takes it over; says whether it did.
     pub(super) fn wait(&mut self) -> bool {
         let mut swapped = false;
+        self.background.send(Job::Hurry);
         while !self.current.is_optimised() {
             let Some((edit, made)) = self.background.wait() else { break };
             swapped |= self.offer(edit, made);
@@ -89,11 +192,13 @@ impl Plans {
     fn offer(&mut self, edit: u64, made: Made) -> bool {
         let was_optimised = self.current.is_optimised();
         let old = self.current.offer(edit, made);
-        self.background.send(Job::Drop(old));
-        self.current.is_optimised() && !was_optimised
+        self.dropped(Old::Plan(old));
+        let swapped = self.current.is_optimised() && !was_optimised;
+        self.is_made |= swapped;
+        swapped
     }
 
-    /// The plain plan of a document that is only asked once.
+    /// The plain plan of a document.
     ///
     /// # Errors
     /// Why there is no plan.

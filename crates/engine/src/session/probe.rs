@@ -32,7 +32,10 @@ impl Session {
         let Some((node_path, socket_name)) = path.rsplit_once('.') else {
             return Err(no_socket("name node and socket: `node.value`"));
         };
-        let Some(checked) = self.checked.as_ref().map(Arc::clone) else {
+        if let Some(answer) = self.probe_mirror(node_path, socket_name) {
+            return Ok(answer);
+        }
+        let Some(checked) = self.whole().checked.clone() else {
             return Err(self.broken(&format!("`{path}`")));
         };
         let mut bodies = vec![checked.root()];
@@ -61,6 +64,20 @@ impl Session {
             Some(Err(constant)) => Ok(constant),
             None => Err(no_socket("the node has no such socket, or nothing goes into it")),
         }
+    }
+
+    /// The value of an output of a node, if the mirror has it.
+    fn probe_mirror(&mut self, path: &str, socket: &str) -> Option<OutputAnswer> {
+        let ask = Ask::all();
+        if !self.is_of_one_cell(&ask) {
+            return None;
+        }
+        let moment = self.moment(&ask);
+        let mirror = self.mirror.as_mut()?;
+        let (node, ty) = mirror.socket(&self.editor, path, socket)?;
+        let value = mirror.look(node, ty, &moment)?;
+        let value = Some(Series { data: Data::One(value), axes: Vec::new() });
+        Some(OutputAnswer { name: socket.into(), ty, value })
     }
 
     /// Evaluates a document that has an output more.

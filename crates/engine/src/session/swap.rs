@@ -10,53 +10,71 @@
 //! which they can act; the thread only calls one of them.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// What the session sends.
-pub(super) enum Job<I, O> {
+pub(super) enum Job<F, I> {
+    /// To be taken note of, in order.
+    Feed(F),
     /// To be compiled.
     Make(u64, I),
-    /// To be dropped.
-    Drop(O),
+    /// What is to be compiled is waited for.
+    Hurry,
+}
+
+/// What the thread does with jobs.
+pub(super) trait Work<F, I, O> {
+    /// Takes note of something.
+    fn feed(&mut self, what: F);
+    /// Compiles.
+    fn make(&mut self, what: I) -> O;
 }
 
 /// What came of a job.
 pub(super) enum Outcome<O> {
     /// There was none.
     Idle,
-    /// Something was dropped.
-    Dropped,
+    /// Something was taken note of.
+    Fed,
     /// Something was compiled, for this edit.
     Made(u64, O),
 }
 
 /// The side of the thread: jobs that came and were not done.
-pub(super) struct Worker<I, O> {
-    jobs: VecDeque<Job<I, O>>,
+pub(super) struct Worker<F, I> {
+    jobs: VecDeque<Job<F, I>>,
 }
 
-impl<I, O> Worker<I, O> {
+impl<F, I> Worker<F, I> {
     pub(super) fn new() -> Self {
         Self { jobs: VecDeque::new() }
     }
 
     /// Takes a job; what was to be compiled before is not asked for any more.
-    pub(super) fn accept(&mut self, job: Job<I, O>) {
-        if let Job::Make(..) = job {
-            self.jobs.retain(|job| !matches!(job, Job::Make(..)));
+    pub(super) fn accept(&mut self, job: Job<F, I>) {
+        match job {
+            Job::Make(..) => self.jobs.retain(|job| !matches!(job, Job::Make(..))),
+            Job::Feed(_) => {}
+            Job::Hurry => return,
         }
         self.jobs.push_back(job);
     }
 
+    /// Whether the next job is to compile.
+    fn is_to_make(&self) -> bool {
+        matches!(self.jobs.front(), Some(Job::Make(..)))
+    }
+
     /// Does the next job.
-    pub(super) fn step(&mut self, make: impl FnOnce(I) -> O) -> Outcome<O> {
+    pub(super) fn step<O>(&mut self, work: &mut impl Work<F, I, O>) -> Outcome<O> {
         match self.jobs.pop_front() {
-            None => Outcome::Idle,
-            Some(Job::Make(number, what)) => Outcome::Made(number, make(what)),
-            Some(Job::Drop(old)) => {
-                drop(old);
-                Outcome::Dropped
+            None | Some(Job::Hurry) => Outcome::Idle,
+            Some(Job::Make(number, what)) => Outcome::Made(number, work.make(what)),
+            Some(Job::Feed(what)) => {
+                work.feed(what);
+                Outcome::Fed
             }
         }
     }
@@ -94,6 +112,11 @@ impl<O> Current<O> {
         std::mem::replace(&mut self.running, running)
     }
 
+    /// Runs something, made on this side, for the last edit.
+    pub(super) fn run(&mut self, running: O) {
+        self.running = running;
+    }
+
     /// Takes over what was compiled, unless something was edited since; gives what is not needed
     /// any more.
     pub(super) fn offer(&mut self, edit: u64, made: O) -> O {
@@ -106,39 +129,50 @@ impl<O> Current<O> {
 }
 
 /// The thread, as the session holds it.
-pub(super) struct Background<I, O> {
-    jobs: Option<Sender<Job<I, O>>>,
+pub(super) struct Background<F, I, O> {
+    jobs: Option<Sender<Job<F, I>>>,
     made: Receiver<(u64, O)>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl<I: Send + 'static, O: Send + 'static> Background<I, O> {
+/// The longest time in which no edit comes before the thread compiles.
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O> {
     /// Starts the thread.
-    pub(super) fn new(make: impl Fn(I) -> O + Send + 'static) -> Self {
-        let (jobs, inbox) = channel::<Job<I, O>>();
+    pub(super) fn new(mut work: impl Work<F, I, O> + Send + 'static) -> Self {
+        let (jobs, inbox) = channel::<Job<F, I>>();
         let (outbox, made) = channel();
         let thread = std::thread::spawn(move || {
             let mut worker = Worker::new();
+            let mut last = Duration::ZERO;
             while let Ok(job) = inbox.recv() {
                 worker.accept(job);
-                while {
+                loop {
                     // What came meanwhile may make what is to be done needless.
-                    for job in inbox.try_iter() {
-                        worker.accept(job);
+                    inbox.try_iter().for_each(|job| worker.accept(job));
+                    if worker.is_to_make() {
+                        pause(&mut worker, &inbox, last.min(LONGEST_PAUSE));
                     }
-                    match worker.step(&make) {
-                        Outcome::Made(edit, made) => outbox.send((edit, made)).is_ok(),
-                        Outcome::Dropped => true,
-                        Outcome::Idle => false,
+                    let start = Instant::now();
+                    match worker.step(&mut work) {
+                        Outcome::Made(edit, made) => {
+                            last = start.elapsed();
+                            if outbox.send((edit, made)).is_err() {
+                                return;
+                            }
+                        }
+                        Outcome::Fed => {}
+                        Outcome::Idle => break,
                     }
-                } {}
+                }
             }
         });
         Self { jobs: Some(jobs), made, thread: Some(thread) }
     }
 
     /// Hands a job over. A thread that is gone does nothing; then what runs keeps running.
-    pub(super) fn send(&self, job: Job<I, O>) {
+    pub(super) fn send(&self, job: Job<F, I>) {
         if let Some(jobs) = &self.jobs {
             // The job is dropped here if the thread is gone.
             let _ = jobs.send(job);
@@ -157,7 +191,19 @@ impl<I: Send + 'static, O: Send + 'static> Background<I, O> {
     }
 }
 
-impl<I, O> Drop for Background<I, O> {
+/// Waits until nothing was edited for as long as the last compilation took: while somebody edits all
+/// the time, results would come too late to be of use, and take time from the frames.
+fn pause<F, I>(worker: &mut Worker<F, I>, inbox: &Receiver<Job<F, I>>, pause: Duration) {
+    while !pause.is_zero() {
+        match inbox.recv_timeout(pause) {
+            Ok(Job::Hurry) => return,
+            Ok(job) => worker.accept(job),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+impl<F, I, O> Drop for Background<F, I, O> {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -199,6 +245,19 @@ mod tests {
         }
     }
 
+    /// Drops what it is fed, and compiles.
+    struct Compiles<M>(M);
+
+    impl<F, I, O, M: FnMut(I) -> O> Work<F, I, O> for Compiles<M> {
+        fn feed(&mut self, what: F) {
+            drop(what);
+        }
+
+        fn make(&mut self, what: I) -> O {
+            self.0(what)
+        }
+    }
+
     /// What one of the two sides can do next.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     enum Act {
@@ -213,7 +272,7 @@ mod tests {
         let log = Rc::new(RefCell::new(Log::default()));
         let plan = |edit: u64| Plan { edit, log: Rc::clone(&log) };
         let mut current = Current::new(plan(0));
-        let mut worker: Worker<u64, Plan> = Worker::new();
+        let mut worker: Worker<Plan, u64> = Worker::new();
         let (mut sent, mut made) = (VecDeque::new(), VecDeque::new());
         let mut n_made = 1;
         let mut act = |act: Act| -> bool {
@@ -221,14 +280,14 @@ mod tests {
                 Act::Edit if current.edit() < n_edits => {
                     n_made += 1;
                     let old = current.edited(plan(current.edit() + 1));
-                    sent.push_back(Job::Drop(old));
+                    sent.push_back(Job::Feed(old));
                     sent.push_back(Job::Make(current.edit(), current.edit()));
                     true
                 }
                 Act::Edit => false,
                 Act::Poll => match made.pop_front() {
                     Some((edit, optimised)) => {
-                        sent.push_back(Job::Drop(current.offer(edit, optimised)));
+                        sent.push_back(Job::Feed(current.offer(edit, optimised)));
                         true
                     }
                     None => false,
@@ -236,17 +295,17 @@ mod tests {
                 Act::Receive => sent.pop_front().map(|job| worker.accept(job)).is_some(),
                 Act::Work => {
                     log.borrow_mut().by_worker = true;
-                    let result = worker.step(|edit| {
+                    let result = worker.step(&mut Compiles(|edit| {
                         n_made += 1;
                         plan(edit)
-                    });
+                    }));
                     log.borrow_mut().by_worker = false;
                     match result {
                         Outcome::Made(edit, plan) => {
                             made.push_back((edit, plan));
                             true
                         }
-                        Outcome::Dropped => true,
+                        Outcome::Fed => true,
                         Outcome::Idle => false,
                     }
                 }
@@ -285,10 +344,13 @@ mod tests {
 
     #[test]
     fn the_thread_compiles_and_ends() {
-        let background: Background<u64, u64> = Background::new(|x| x * 2);
+        let background: Background<u64, u64, u64> = Background::new(Compiles(|x| x * 2));
         background.send(Job::Make(1, 21));
         assert_eq!(background.wait(), Some((1, 42)));
-        background.send(Job::Drop(42));
+        background.send(Job::Feed(42));
         assert_eq!(background.take(), None);
+        background.send(Job::Make(2, 4));
+        background.send(Job::Hurry);
+        assert_eq!(background.wait(), Some((2, 8)));
     }
 }

@@ -19,8 +19,16 @@ impl Session {
     /// If a node failed whose state would be committed, and as [`eval`](Self::eval); the session is
     /// as it was then.
     pub fn tick(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
-        let plan = self.newest_plan("the document")?;
         let frame = self.frame();
+        if self.mirror.is_some() {
+            let ask = Ask { frame: Some(frame), time: None, what_if: Vec::new(), ..ask.clone() };
+            let evaluated = self.eval(&ask)?;
+            self.settings.frame = Some(frame + 1);
+            self.settings.time = None;
+            self.changed();
+            return Ok(evaluated);
+        }
+        let plan = self.newest_plan("the document")?;
         let ask = Ask { frame: Some(frame), time: None, what_if: Vec::new(), ..ask.clone() };
         let request = self.request(&plan, &ask).with_states(&plan);
         let mut answer = self.live.answer(&plan, &request)?;
@@ -32,7 +40,7 @@ impl Session {
         self.settings.frame = Some(frame + 1);
         self.settings.time = None;
         self.changed();
-        Ok(Evaluated { answer, plan })
+        Ok(Evaluated::by_plan(answer, plan))
     }
 
     /// Goes to a frame. Going on by ticks keeps what nodes keep; going elsewhere starts anew, and
@@ -42,7 +50,7 @@ impl Session {
     /// As [`tick`](Self::tick); the session is as it was then. Frames before the start are refused
     /// where nodes keep something.
     pub fn seek(&mut self, frame: i64) -> Result<(), SessionError> {
-        let keeps = self.plan().is_some_and(|plan| plan.has_states());
+        let keeps = self.mirror.is_none() && self.plan().is_some_and(|plan| plan.has_states());
         if !keeps || frame == self.frame() {
             self.settings.frame = Some(frame);
             self.settings.time = None;

@@ -63,7 +63,7 @@ struct Sketch {
 }
 
 fn sketch() -> impl Strategy<Value = Sketch> {
-    (0_u8..20, any::<[Index; 3]>(), -120_i16..120).prop_map(|(kind, picks, number)| Sketch {
+    (0_u8..24, any::<[Index; 3]>(), -120_i16..120).prop_map(|(kind, picks, number)| Sketch {
         kind,
         picks,
         number,
@@ -71,14 +71,16 @@ fn sketch() -> impl Strategy<Value = Sketch> {
 }
 
 impl Sketch {
-    fn edit(&self, session: &Session) -> Edit {
-        const TYPES: [&str; 6] = [
+    /// `picky` is the type of nodes that may fail.
+    fn edit(&self, session: &Session, picky: &str) -> Edit {
+        let types = [
             "math.add",
             "math.negate",
-            "test.picky",
+            picky,
             "control.switch",
             "compare.less",
             "math.floor",
+            "context.time",
         ];
         const SOCKETS: [&str; 7] = ["a", "b", "x", "condition", "false", "true", "v"];
         let document = session.document();
@@ -98,7 +100,7 @@ impl Sketch {
             _ => SOCKETS.map(str::to_owned).to_vec(),
         };
         let socket = r.get(&sockets);
-        let ty = TYPES[r.index(TYPES.len())];
+        let ty = types[r.index(types.len())];
         let output = match &document.nodes[other.as_str()].kind {
             millstream_document::NodeKind::Group(_) => "v",
             millstream_document::NodeKind::Type(_) => "value",
@@ -124,6 +126,18 @@ impl Sketch {
             17 => json!({ "edit": "ungroup", "node": node }),
             18 => json!({ "edit": "change_output", "name": "z",
                 "def": { "type": "f32", "from": format!("{other}.{output}") } }),
+            19 => {
+                let ty = ["f32", "i32", "f64", "bool"][r.index(4)];
+                let default = if ty == "bool" { json!(true) } else { json!(self.number) };
+                json!({ "edit": "change_input", "name": "x",
+                    "def": { "type": ty, "default": default } })
+            }
+            20 => json!({ "edit": "add_nodes", "nodes": [{ "name": fresh,
+                "node": { "type": "group", "group": "twice", "in": { "x": link } } }] }),
+            21 => json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "a",
+                "to": { "input": "x" } }),
+            22 => json!({ "edit": "add_nodes", "within": "twice", "nodes": [{ "name": fresh,
+                "node": { "type": ty, "in": { socket.as_str(): { "from": "s.value" } } } }] }),
             _ => {
                 json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "b", "to": self.number })
             }
@@ -172,33 +186,44 @@ proptest! {
 
     #[test]
     fn a_session_has_the_values_of_a_fresh_compile(script in vec(sketch(), 1..12), settle in any::<u16>(), keeps: bool) {
-        let engine = engine();
-        let (document, _) = millstream_document::load(START.as_bytes(), engine.limits());
-        let document = document.expect("it loads");
-        let mut session = if keeps {
-            Session::new(&engine, document)
-        } else {
-            Session::with_evaluator(&engine, document, Lazy)
-        };
-        let before = millstream_document::save(session.document());
-        let mut n_edits = 0;
-        for (i, sketch) in script.iter().enumerate() {
-            let edit = sketch.edit(&session);
-            // Refused edits leave everything as it was, which is compared too.
-            n_edits += usize::from(session.edit(&edit).is_ok());
-            if settle >> i & 1 != 0 {
-                session.settle();
-            }
-            compare(&mut session, &engine);
+        play(START, "test.picky", &script, settle, keeps);
+    }
+
+    #[test]
+    fn so_has_one_of_single_numbers(script in vec(sketch(), 1..12), settle in any::<u16>()) {
+        let numbers = START.replace("test.picky", "math.sqrt");
+        play(&numbers, "math.sqrt", &script, settle, true);
+    }
+}
+
+/// Plays a script of edits, and takes them back.
+fn play(start: &str, picky: &str, script: &[Sketch], settle: u16, keeps: bool) {
+    let engine = engine();
+    let (document, _) = millstream_document::load(start.as_bytes(), engine.limits());
+    let document = document.expect("it loads");
+    let mut session = if keeps {
+        Session::new(&engine, document)
+    } else {
+        Session::with_evaluator(&engine, document, Lazy)
+    };
+    let before = millstream_document::save(session.document());
+    let mut n_edits = 0;
+    for (i, sketch) in script.iter().enumerate() {
+        let edit = sketch.edit(&session, picky);
+        // Refused edits leave everything as it was, which is compared too.
+        n_edits += usize::from(session.edit(&edit).is_ok());
+        if settle >> i & 1 != 0 {
+            session.settle();
         }
-        session.settle();
-        compare(&mut session, &engine);
-        for _ in 0..n_edits {
-            prop_assert!(session.undo());
-        }
-        prop_assert_eq!(millstream_document::save(session.document()), before);
         compare(&mut session, &engine);
     }
+    session.settle();
+    compare(&mut session, &engine);
+    for _ in 0..n_edits {
+        assert!(session.undo());
+    }
+    assert_eq!(millstream_document::save(session.document()), before);
+    compare(&mut session, &engine);
 }
 
 #[test]

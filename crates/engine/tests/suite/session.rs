@@ -173,6 +173,7 @@ fn a_what_if_is_for_one_evaluation() {
     assert_eq!(evaluated.answer.value::<f32>("y"), Some(20.0));
     let ran: Vec<String> = evaluated
         .runs()
+        .into_iter()
         .filter(|run| run.entry.runs > 0)
         .map(|run| format!("{} {}", run.path, run.node_type))
         .collect();

@@ -103,7 +103,7 @@ impl Numbers {
             let fate = if n > 0 {
                 let had_run = std::mem::replace(&mut self.has_run[id], true);
                 Fate::Ran(if had_run { RunReason::InputChanged } else { RunReason::First })
-            } else if is_call && self.has_run[id] && graph.is_live(node) {
+            } else if is_call && self.has_run[id] && graph.is_asked_for(node) {
                 let mut links = plan.inputs_of(step).iter();
                 let ran = |step: StepId| match entries.get(millstream_base::id::Id::index(step)) {
                     Some(LogEntry { fate: Fate::Ran(_), .. }) => true,

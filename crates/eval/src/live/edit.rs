@@ -2,9 +2,11 @@
 
 use millstream_base::Lane;
 
-use super::node::Flags;
+use smallvec::SmallVec;
+
+use super::node::{Flags, NONE};
 use super::special::Special;
-use super::{Handle, LiveGraph};
+use super::{Handle, LiveGraph, NodeNumber};
 
 /// Why a live graph cannot be changed so. It is as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -58,38 +60,113 @@ impl LiveGraph {
         input: usize,
         source: Handle<A>,
     ) -> Result<usize, LiveError> {
+        self.relink_number(NodeNumber(node.node), input, NodeNumber(source.node))
+    }
+
+    /// As [`relink`](Self::relink), for nodes whose types are known when the program runs.
+    ///
+    /// # Errors
+    /// As [`relink`](Self::relink).
+    pub fn relink_number(
+        &mut self,
+        NodeNumber(node): NodeNumber,
+        input: usize,
+        NodeNumber(source): NodeNumber,
+    ) -> Result<usize, LiveError> {
         // What picks an arm is linked to the guard of the choice.
-        let (readers, slots) = self.slots_of(node.node, input);
+        let (readers, slots) = self.slots_of(node, input);
         let Some(&(reader, slot)) = slots.first() else {
-            return Err(LiveError::NoInput { node: node.number(), input, n_inputs: readers });
+            let node = node as usize;
+            return Err(LiveError::NoInput { node, input, n_inputs: readers });
         };
         let old = self.inputs_of(reader)[slot];
-        let (wanted, found) = (self.lane_of(old), self.lane_of(source.node));
+        let (wanted, found) = (self.lane_of(old), self.lane_of(source));
         if wanted != found {
-            return Err(LiveError::WrongType { node: node.number(), input, wanted, found });
+            return Err(LiveError::WrongType { node: node as usize, input, wanted, found });
         }
-        if old == source.node {
+        if old == source {
             return Ok(0);
         }
-        let moved = self.put_before(source.node, reader)?;
+        let moved = self.put_before(source, reader)?;
         for (reader, slot) in slots {
             self.hold(reader, None);
-            self.inputs_mut(reader)[slot] = source.node;
+            self.inputs_mut(reader)[slot] = source;
             self.users.remove(&mut self.nodes[old as usize], reader);
-            self.users.add(&mut self.nodes[source.node as usize], reader);
+            self.users.add(&mut self.nodes[source as usize], reader);
             if !self.nodes[reader as usize].flags.has(Flags::LIVE) {
-                self.nodes[source.node as usize].flags.set(Flags::MIXED);
+                self.nodes[source as usize].flags.set(Flags::MIXED);
             }
             self.mark(reader);
         }
         self.refresh_demand(old);
-        self.refresh_demand(source.node);
+        self.refresh_demand(source);
+        self.retract_anew();
+        Ok(moved)
+    }
+
+    /// What a node reads at an input, counted as for [`relink`](Self::relink); `None` if it has no
+    /// such input.
+    pub fn input_of(&self, NodeNumber(node): NodeNumber, input: usize) -> Option<NodeNumber> {
+        let (_, slots) = self.slots_of(node, input);
+        let (reader, slot) = *slots.first()?;
+        Some(NodeNumber(self.inputs_of(reader)[slot]))
+    }
+
+    /// Takes a node out that nobody reads or observes; false, and nothing changes, if somebody does.
+    /// Its number is not given to another node.
+    pub fn remove(&mut self, NodeNumber(node): NodeNumber) -> bool {
+        let it = self.nodes[node as usize];
+        if it.flags.has(Flags::OBSERVED) || !self.users.of(&it).is_empty() {
+            return false;
+        }
+        let position = self.order.position(node);
+        if self.dirty.has(position) {
+            self.dirty.unmark(position);
+        }
+        self.held.remove(&node);
+        self.nodes[node as usize].flags.clear(Flags::HELD | Flags::PARKED);
+        if it.is_source() {
+            self.pending.retain(|(source, _)| *source != node);
+            self.nodes[node as usize].inputs[1] = 0;
+            return true;
+        }
+        let inputs: SmallVec<[u32; 8]> = self.inputs_of(node).into();
+        for input in &inputs {
+            self.users.remove(&mut self.nodes[*input as usize], node);
+        }
+        let mut guard = None;
+        let it = &mut self.nodes[node as usize];
+        if it.flags.has(Flags::SPECIAL) {
+            match &mut self.specials[it.inputs[0] as usize] {
+                Special::Form(form) => form.inputs = Box::default(),
+                Special::Choice(choice) => {
+                    guard = Some(choice.inputs[0]);
+                    // Conditions that were made of its arms still ask for the guard.
+                    choice.inputs = choice.inputs[..choice.first_arm].into();
+                }
+                Special::Guard(guard) => guard.selector = [0],
+            }
+        } else {
+            it.flags.clear(Flags::FOLD | Flags::CONSTANT);
+            it.flags.set(Flags::SPECIAL);
+            it.inputs = [NONE, 0, 0];
+        }
+        for input in inputs {
+            self.refresh_demand(input);
+        }
+        if let Some(guard) = guard {
+            self.remove(NodeNumber(guard));
+        }
+        self.retract_anew();
+        true
+    }
+
+    /// Links changed, so there is more or less that could change.
+    fn retract_anew(&mut self) {
         if self.has_retracted {
-            // Positions moved, and there is more that could change.
             self.assert_all();
             self.retract();
         }
-        Ok(moved)
     }
 
     /// The number of inputs of a node, and where number `input` of them is stored: which node reads

@@ -11,11 +11,12 @@ use millstream_base::{Feature, Lane, NodePath, Type, Value};
 use millstream_ir::InputId;
 use millstream_ir::plan::{Plan, Step, StepId, StepOp};
 use millstream_kernel::form::LaneValue;
-use millstream_kernel::{Class, Data, Instance, Kernel};
+use millstream_kernel::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
-use super::{Handle, LiveGraph, NodeNumber, Selector};
-use crate::lazy::operation_of;
+use super::untyped::{NOT_A_NUMBER, inputs_needed, lane_of_number, result_lane};
+use super::{Handle, LiveGraph, NodeNumber};
 
 /// A plan as a live graph, with handles for its inputs, features and outputs.
 ///
@@ -49,20 +50,13 @@ pub struct NotNumbers {
     pub what: &'static str,
 }
 
-/// The lane of a type of numbers.
-fn lane(ty: Type) -> Option<Lane> {
-    ty.lanes().filter(|(_, n)| *n == 1).map(|(lane, _)| lane)
-}
-
 /// The bits of a single number.
 pub(crate) fn number_bits(data: &Data) -> Option<u64> {
     match data {
-        Data::One(value) => lane(value.ty()).and_then(|_| value.lane(0)),
+        Data::One(value) => lane_of_number(value.ty()).and_then(|_| value.lane(0)),
         Data::Many(_) => None,
     }
 }
-
-const NOT_A_NUMBER: &str = "its value is not a single number";
 
 impl LiveProgram {
     /// The plan as a live graph. Inputs have their defaults, those without one and features are 0.
@@ -84,7 +78,9 @@ impl LiveProgram {
             live.nodes[id] = Some(node);
         }
         for output in &plan.outputs {
-            if let (Some(node), Some(lane)) = (live.nodes[output.source.step], lane(output.ty)) {
+            if let (Some(node), Some(lane)) =
+                (live.nodes[output.source.step], lane_of_number(output.ty))
+            {
                 live.names.insert(Name::Output(Arc::clone(&output.name)), (node, lane));
             }
         }
@@ -101,7 +97,7 @@ impl LiveProgram {
                 let input = &plan.inputs[id];
                 let value = input.default.clone().unwrap_or_else(|| input.ty.default_value());
                 let node = self.source(&Data::One(value)).ok_or(NOT_A_NUMBER)?;
-                let lane = lane(input.ty).ok_or(NOT_A_NUMBER)?;
+                let lane = lane_of_number(input.ty).ok_or(NOT_A_NUMBER)?;
                 self.inputs[id] = Some(node);
                 self.names.insert(Name::Input(Arc::clone(&input.name)), (node, lane));
                 Ok(node)
@@ -111,7 +107,7 @@ impl LiveProgram {
     }
 
     fn source(&mut self, data: &Data) -> Option<NodeNumber> {
-        Some(self.graph.source_of(lane(data.ty())?, number_bits(data)?))
+        Some(self.graph.source_of(lane_of_number(data.ty())?, number_bits(data)?))
     }
 
     fn call(
@@ -120,48 +116,25 @@ impl LiveProgram {
         step: &Step,
         instance: &Instance,
     ) -> Result<NodeNumber, &'static str> {
-        let [output] = &instance.outputs[..] else { return Err("it has several outputs") };
-        if instance.has_scopes() {
-            return Err("it changes the context of an input");
-        }
-        if instance.class >= Class::Stateful {
-            return Err("it keeps state or reads a device");
-        }
-        let to = lane(output.ty).ok_or(NOT_A_NUMBER)?;
-        let links = plan.inputs_of(step).iter();
-        let inputs: Option<Vec<NodeNumber>> = links.map(|link| self.nodes[link.step]).collect();
-        let inputs = inputs.ok_or(NOT_A_NUMBER)?;
-        match &instance.kernel {
-            Kernel::Form(form) => Ok(match operation_of(instance) {
-                Some((op, of, to, operands)) => {
-                    let operands = operands.iter().map(|i| inputs[*i as usize].0);
-                    self.graph.operation_of(op, of, to, operands)
-                }
-                None => self.graph.form(form, &inputs, to),
-            }),
-            Kernel::Choose => {
-                let by_number = instance.inputs[0].ty == Type::I32;
-                let pick = if by_number { <i32 as Selector>::arm } else { <bool as Selector>::arm };
-                let arms = inputs[1..].iter().map(|arm| arm.0);
-                Ok(self.graph.choice_of(inputs[0].0, pick, arms, to))
+        let to = result_lane(instance)?;
+        if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel {
+            let (feature, aspect) = (feature.clone(), Aspect::Value);
+            let need = millstream_base::feature::Need { feature, level: 0, aspect };
+            let bit = plan.needs.find(&need).expect("what a step reads is a need of the plan");
+            if let Some(known) = self.features[bit as usize] {
+                return Ok(known);
             }
-            Kernel::Read { feature, level: 0, aspect: Aspect::Value } => {
-                let (feature, aspect) = (feature.clone(), Aspect::Value);
-                let need = millstream_base::feature::Need { feature, level: 0, aspect };
-                let bit = plan.needs.find(&need).expect("what a step reads is a need of the plan");
-                if let Some(known) = self.features[bit as usize] {
-                    return Ok(known);
-                }
-                let data = Data::One(need.feature.ty().default_value());
-                let node = self.source(&data).ok_or(NOT_A_NUMBER)?;
-                self.features[bit as usize] = Some(node);
-                self.names.insert(Name::Feature(need.feature), (node, to));
-                Ok(node)
-            }
-            Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
-            Kernel::Function(_) => Err("it is a function over columns"),
-            Kernel::Pass => Err("it changes the context of an input"),
+            let data = Data::One(need.feature.ty().default_value());
+            let node = self.source(&data).ok_or(NOT_A_NUMBER)?;
+            self.features[bit as usize] = Some(node);
+            self.names.insert(Name::Feature(need.feature), (node, to));
+            return Ok(node);
         }
+        let links = plan.inputs_of(step);
+        let inputs = inputs_needed(instance);
+        let inputs = inputs.iter().map(|i| self.nodes[links[*i as usize].step]);
+        let inputs: Option<SmallVec<[NodeNumber; 4]>> = inputs.collect();
+        self.graph.call(instance, &inputs.ok_or(NOT_A_NUMBER)?)
     }
 
     /// The graph, to set, read, observe and subscribe.

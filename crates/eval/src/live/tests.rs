@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use millstream_kernel::form::Op;
 
-use super::{Handle, LiveError, LiveGraph, Propagation};
+use super::{Handle, LiveError, LiveGraph, NodeNumber, Propagation};
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -17,6 +17,7 @@ enum Kind {
     Convert,
     Switch,
     Lazily,
+    Removed,
 }
 
 #[derive(Clone, Debug)]
@@ -90,7 +91,7 @@ impl Model {
         loop {
             let n = self.nodes.len();
             let at = n - 1 - rng.below(n.min(14));
-            if !matches!(self.nodes[at].kind, Kind::Convert) {
+            if !matches!(self.nodes[at].kind, Kind::Convert | Kind::Removed) {
                 return at;
             }
         }
@@ -138,6 +139,7 @@ impl Model {
         let mut read = Vec::new();
         let value = match kind {
             Kind::Source(value) => value,
+            Kind::Removed => unreachable!("nobody reads what was removed"),
             Kind::Binary(op) => {
                 read.extend([of(0), of(1)]);
                 apply(op, read[0], read[1])
@@ -201,7 +203,7 @@ impl Model {
     }
 
     fn step(&mut self, rng: &mut Rng) {
-        match rng.below(10) {
+        match rng.below(11) {
             0..4 => {
                 let at = rng.below(6);
                 let value = rng.below(7) as f64 - 2.0;
@@ -227,6 +229,7 @@ impl Model {
                 }
             }
             7 => self.relink(rng),
+            8 => self.remove(rng),
             _ => self.compare(None),
         }
     }
@@ -234,7 +237,7 @@ impl Model {
     fn relink(&mut self, rng: &mut Rng) {
         let node = rng.below(self.nodes.len());
         let ModelNode { kind, inputs, .. } = self.nodes[node].clone();
-        if matches!(kind, Kind::Source(_)) {
+        if matches!(kind, Kind::Source(_) | Kind::Removed) {
             return;
         }
         let input = rng.below(inputs.len());
@@ -242,7 +245,7 @@ impl Model {
             return;
         }
         let source = rng.below(self.nodes.len());
-        if matches!(self.nodes[source].kind, Kind::Convert) {
+        if matches!(self.nodes[source].kind, Kind::Convert | Kind::Removed) {
             return;
         }
         let would_close = self.leads_to(node, source);
@@ -254,6 +257,25 @@ impl Model {
             }
             Err(LiveError::Cycle { .. }) => assert!(would_close),
             Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+impl Model {
+    fn remove(&mut self, rng: &mut Rng) {
+        // The last one stays, so that there is always something to read.
+        let at = rng.below(self.nodes.len() - 1);
+        let kind = self.nodes[at].kind;
+        if matches!(kind, Kind::Source(_) | Kind::Removed) {
+            return;
+        }
+        let is_read = self.nodes.iter().any(|node| node.inputs.contains(&at));
+        let stays = is_read || self.observed.contains(&at);
+        assert_eq!(self.graph.remove(NodeNumber(self.nodes[at].number)), !stays);
+        if !stays {
+            self.nodes[at].kind = Kind::Removed;
+            self.nodes[at].inputs.clear();
+            self.graph.check_order();
         }
     }
 }

@@ -2,25 +2,80 @@
 
 use std::sync::Arc;
 
-use millstream_base::Lane;
+use millstream_base::feature::Aspect;
+use millstream_base::{Lane, Type};
 use millstream_kernel::form::{Form, Op};
+use millstream_kernel::{Class, Instance, Kernel};
+use smallvec::SmallVec;
 
-use super::LiveGraph;
 use super::node::{Flags, NONE, Node, canonical};
 use super::special::{Arms, ChoiceKind, Special, Whole};
+use super::{LiveGraph, Selector};
+use crate::lazy::operation_of;
 
-/// The number of a node of a live graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NodeNumber(pub(super) u32);
+/// The number of a node of a live graph, whatever its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeNumber(pub(super) u32);
 
 impl NodeNumber {
-    pub(crate) fn index(self) -> usize {
+    /// The number.
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
+/// The lane of a type of single numbers.
+pub fn lane_of_number(ty: Type) -> Option<Lane> {
+    ty.lanes().filter(|(_, n)| *n == 1).map(|(lane, _)| lane)
+}
+
+/// Which input of an instance each input of its node in a live graph is: not all may be needed, and
+/// one may be needed twice.
+pub fn inputs_needed(instance: &Instance) -> SmallVec<[u16; 4]> {
+    match operation_of(instance) {
+        Some((.., operands)) => operands.iter().map(|i| u16::from(*i)).collect(),
+        None => (0..instance.inputs.len() as u16).collect(),
+    }
+}
+
 impl LiveGraph {
-    pub(crate) fn source_of(&mut self, lane: Lane, bits: u64) -> NodeNumber {
+    /// A node that does what an instance of a node type does with single numbers; `inputs` has what
+    /// goes into each input that is [needed](inputs_needed).
+    ///
+    /// # Errors
+    /// What the instance has that a live graph has not.
+    pub fn call(
+        &mut self,
+        instance: &Instance,
+        inputs: &[NodeNumber],
+    ) -> Result<NodeNumber, &'static str> {
+        let to = result_lane(instance)?;
+        match &instance.kernel {
+            Kernel::Form(form) => Ok(match operation_of(instance) {
+                Some((op, of, to, _)) => {
+                    self.operation_of(op, of, to, inputs.iter().map(|input| input.0))
+                }
+                None => self.form(form, inputs, to),
+            }),
+            Kernel::Choose => {
+                let by_number = instance.inputs[0].ty == Type::I32;
+                let pick = if by_number { <i32 as Selector>::arm } else { <bool as Selector>::arm };
+                let arms = inputs[1..].iter().map(|arm| arm.0);
+                Ok(self.choice_of(inputs[0].0, pick, arms, to))
+            }
+            Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
+            Kernel::Function(_) => Err("it is a function over columns"),
+            Kernel::Pass => Err("it changes the context of an input"),
+        }
+    }
+
+    /// Observes a node or ends that, as [`observe`](Self::observe) does.
+    pub fn observe_number(&mut self, node: NodeNumber, is_observed: bool) {
+        self.set_observed(node.0, is_observed);
+    }
+
+    /// A node that is set from outside, at first to these bits.
+    pub fn source_of(&mut self, lane: Lane, bits: u64) -> NodeNumber {
         let mut flags = Flags::new(0, lane);
         flags.clear(Flags::NEW);
         flags.set(Flags::SPECIAL);
@@ -70,25 +125,74 @@ impl LiveGraph {
         NodeNumber(self.choice(selector, picks, inputs, 1, ChoiceKind::Given, lane))
     }
 
-    pub(crate) fn set_number(&mut self, source: NodeNumber, bits: u64) {
+    /// Sets a source to the bits of a number.
+    ///
+    /// # Panics
+    /// If the node is not a source.
+    pub fn set_number(&mut self, source: NodeNumber, bits: u64) {
         self.set_bits(source.0, bits);
     }
 
     /// The bits of a node that is observed and settled.
-    pub(crate) fn number(&self, node: NodeNumber) -> u64 {
+    pub fn number(&self, node: NodeNumber) -> u64 {
         self.nodes[node.index()].value
     }
 
-    pub(crate) fn observe_number(&mut self, node: NodeNumber, is_observed: bool) {
-        self.set_observed(node.0, is_observed);
+    /// Whether a node is set from outside.
+    pub fn is_source(&self, node: NodeNumber) -> bool {
+        self.nodes[node.index()].is_source()
+    }
+
+    /// The lane of a node's value.
+    pub fn lane(&self, node: NodeNumber) -> Lane {
+        self.nodes[node.index()].flags.lane()
+    }
+
+    /// Whether a node was never computed.
+    pub fn is_new(&self, node: NodeNumber) -> bool {
+        self.nodes[node.index()].flags.has(Flags::NEW)
+    }
+
+    /// The nodes that ran since the journal was started, in order.
+    pub fn journal_numbers(&self) -> impl Iterator<Item = NodeNumber> {
+        self.journal().iter().map(|node| NodeNumber(*node))
     }
 
     /// Whether somebody may ask for a node.
-    pub(crate) fn is_live(&self, node: NodeNumber) -> bool {
+    pub fn is_asked_for(&self, node: NodeNumber) -> bool {
         self.nodes[node.index()].flags.has(Flags::LIVE | Flags::GUARDED)
     }
 
-    pub(crate) fn stop_journal(&mut self) {
+    /// Writes nothing down any more.
+    pub fn stop_journal(&mut self) {
         self.journal = None;
     }
 }
+
+/// The lane of what an instance of a node type gives, if it may be a node of a live graph as far as
+/// that can be told without its kernel.
+pub(super) fn result_lane(instance: &Instance) -> Result<Lane, &'static str> {
+    let [output] = &instance.outputs[..] else { return Err("it has several outputs") };
+    if instance.has_scopes() {
+        return Err("it changes the context of an input");
+    }
+    if instance.class >= Class::Stateful {
+        return Err("it keeps state or reads a device");
+    }
+    lane_of_number(output.ty).ok_or(NOT_A_NUMBER)
+}
+
+/// Whether what an instance takes and gives are single numbers, and it does nothing else; whether a
+/// feature that it reads is at hand is another matter.
+pub fn is_of_numbers(instance: &Instance) -> bool {
+    let kernel = match &instance.kernel {
+        Kernel::Form(_) | Kernel::Choose => true,
+        Kernel::Read { level, aspect, .. } => *level == 0 && *aspect == Aspect::Value,
+        Kernel::Function(_) | Kernel::Pass => false,
+    };
+    kernel
+        && result_lane(instance).is_ok()
+        && instance.inputs.iter().all(|input| lane_of_number(input.ty).is_some())
+}
+
+pub(super) const NOT_A_NUMBER: &str = "its value is not a single number";

@@ -1,0 +1,359 @@
+//! `millstream bench --edits`: somebody turns a knob sixty times a second, and rewires the graph.
+//!
+//! Seconds of frames without edits and of frames with one edit each come by turns, so that what else
+//! the machine does hits both alike. A frame takes from the edit, or the setting, to the values of
+//! all outputs; what is waited for the next frame does not count.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use millstream::parts::document::edit::NewNode;
+use millstream::parts::document::{Input, InputValue, Link, Node, NodeKind, load};
+use millstream::session::{Ask, Session};
+use millstream::{Document, Edit, Given, Limits, Value};
+use serde_json::{Value as Json, json};
+
+use crate::outcome::{Exit, Stop};
+
+/// Frames a second.
+const RATE: f64 = 60.0;
+
+/// A graph of `n` nodes that each depend on one or two of the last ones, and so all on the inputs.
+/// Its values stay between 0 and 1, and no change dies out on its way.
+pub(crate) fn random_graph(n: usize) -> Document {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut nodes = serde_json::Map::with_capacity(n);
+    for i in 0..n {
+        let near = |random: &mut Random, span: usize| match i.checked_sub(1 + random.below(span)) {
+            Some(source) => json!({ "from": format!("n{source}.value") }),
+            None => json!({ "input": format!("x{}", random.below(4)) }),
+        };
+        let node = if i % 3 == 2 {
+            json!({ "type": "math.fraction", "in": { "x": near(&mut random, 1) } })
+        } else {
+            let ty = ["math.add", "math.subtract"][random.below(2)];
+            let a = near(&mut random, 32);
+            let b = if random.below(8) == 0 {
+                json!(random.below(1000) as f64 / 1000.0)
+            } else {
+                near(&mut random, 1000)
+            };
+            json!({ "type": ty, "in": { "a": a, "b": b } })
+        };
+        nodes.insert(format!("n{i}"), node);
+    }
+    let last = n.saturating_sub(1);
+    let outputs: serde_json::Map<String, Json> = (0..4.min(n))
+        .map(|k| {
+            let from = format!("n{}.value", last - k);
+            (format!("y{k}"), json!({ "type": "f32", "from": from }))
+        })
+        .collect();
+    let input = |k: usize| (format!("x{k}"), json!({ "type": "f32", "default": k as f64 / 5.0 }));
+    let inputs: serde_json::Map<String, Json> = (0..4).map(input).collect();
+    let document = json!({ "millstream": 1, "inputs": inputs, "outputs": outputs, "nodes": nodes });
+    let text = document.to_string();
+    let limits = Limits { document_bytes: text.len(), nodes: n, ..Limits::default() };
+    let (document, _) = load(text.as_bytes(), &limits);
+    document.expect("what is written here can be read")
+}
+
+/// Plays, and shows.
+pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<Exit, Stop> {
+    let mut player = Player::new(&session);
+    session.settle();
+    evaluate(&mut session)?;
+    let (mut quiet, mut edited) = (Vec::new(), Vec::new());
+    let blocks = (seconds / 2.0).ceil().max(1.0) as usize;
+    for block in 0..2 * blocks {
+        let with_edits = block % 2 == 1;
+        let start = Instant::now();
+        for frame in 0..RATE as u32 {
+            let planned = with_edits.then(|| player.next(session.document()));
+            let begin = Instant::now();
+            if let Some(planned) = planned {
+                player.make(&mut session, planned);
+            }
+            player.turn(&mut session);
+            evaluate(&mut session)?;
+            let times = if with_edits { &mut edited } else { &mut quiet };
+            times.push(begin.elapsed().as_secs_f64());
+            let due = start + Duration::from_secs_f64(f64::from(frame + 1) / RATE);
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        }
+    }
+    // How long it takes until an optimised plan of the last edit runs.
+    let last = player.next(session.document());
+    player.make(&mut session, last);
+    let begin = Instant::now();
+    session.settle();
+    let settled = begin.elapsed().as_secs_f64();
+    let (quiet, edited) = (Percentiles::of(quiet), Percentiles::of(edited));
+    let edits = Percentiles::of(std::mem::take(&mut player.times));
+    let ratio = edited.p99 / quiet.p99;
+    if as_json {
+        let told = json!({
+            "hz": RATE,
+            "nodes": session.document().n_nodes(),
+            "frames_without_edits": quiet.json(),
+            "frames_with_edits": edited.json(),
+            "edits": edits.json(),
+            "edits_refused": player.n_refused,
+            "p99_ratio": ratio,
+            "optimised_after_s": settled,
+        });
+        println!("{told}");
+    } else {
+        println!("{} nodes, {RATE} frames a second", session.document().n_nodes());
+        println!(
+            "                      number       p50 ms       p90 ms       p99 ms       max ms"
+        );
+        quiet.print("frames without edits");
+        edited.print("frames with an edit");
+        edits.print("the edits alone");
+        println!("99 of 100 frames with an edit take at most {ratio:.2} times as long as without");
+        println!(
+            "{} edits were refused; the last optimised plan ran after {settled:.3} s",
+            player.n_refused
+        );
+    }
+    Ok(Exit::Done)
+}
+
+/// A session that says no.
+pub(crate) fn refused(error: &dyn std::error::Error) -> Stop {
+    Stop::new(Exit::Wrong, error.to_string(), None)
+}
+
+fn evaluate(session: &mut Session) -> Result<(), Stop> {
+    let evaluated = session.eval(&Ask::all()).map_err(|error| refused(&error))?;
+    match evaluated.answer.failures.first() {
+        Some(failure) => Err(Stop::new(Exit::Failed, failure.to_string(), None)),
+        None => Ok(()),
+    }
+}
+
+/// What is done next.
+enum Planned {
+    Edit(Edit),
+    Undo,
+}
+
+/// Makes edits that look like those of somebody at work.
+struct Player {
+    random: Random,
+    /// Names of nodes of the document's own, those that were added since last.
+    nodes: Vec<Arc<str>>,
+    n_added: usize,
+    /// The knob: an input of numbers.
+    knob: Option<Arc<str>>,
+    frame: i64,
+    times: Vec<f64>,
+    n_refused: usize,
+}
+
+impl Player {
+    fn new(session: &Session) -> Self {
+        let document = session.document();
+        let is_knob = |ty: &str| matches!(ty, "f32" | "f64");
+        let knob = document.inputs.iter().find(|(_, def)| is_knob(&def.ty));
+        Self {
+            random: Random(0x2545_f491_4f6c_dd1d),
+            nodes: document.nodes.keys().cloned().collect(),
+            n_added: 0,
+            knob: knob.map(|(name, _)| Arc::clone(name)),
+            frame: session.frame(),
+            times: Vec::new(),
+            n_refused: 0,
+        }
+    }
+
+    /// Turns the knob, or goes on to the next frame where there is none.
+    fn turn(&mut self, session: &mut Session) {
+        self.frame += 1;
+        match &self.knob {
+            Some(knob) => {
+                let value = (self.frame as f32 * 0.37).sin().mul_add(0.5, 0.5);
+                let given = [(&**knob, Given::One(Value::F32(value)))];
+                session.set_all(given).expect("numbers fit into inputs of numbers");
+            }
+            None => session.set_time(self.frame as f64 / RATE),
+        }
+    }
+
+    fn next(&mut self, document: &Document) -> Planned {
+        for _ in 0..64 {
+            let edit = match self.random.below(20) {
+                0..10 => self.relink(document),
+                10..15 => self.literal(document),
+                15 => self.mute(document),
+                16..18 => self.add(document),
+                18 => self.remove(),
+                _ => return Planned::Undo,
+            };
+            if let Some(edit) = edit {
+                return Planned::Edit(edit);
+            }
+        }
+        Planned::Undo
+    }
+
+    fn make(&mut self, session: &mut Session, planned: Planned) {
+        let begin = Instant::now();
+        let is_done = match &planned {
+            Planned::Edit(edit) => session.edit(edit).is_ok(),
+            Planned::Undo => session.undo(),
+        };
+        self.times.push(begin.elapsed().as_secs_f64());
+        self.n_refused += usize::from(!is_done);
+    }
+
+    fn any<'d>(&mut self, document: &'d Document) -> Option<(Arc<str>, &'d Node)> {
+        let at = self.random.below(self.nodes.len().max(1));
+        let name = self.nodes.get(at)?;
+        // What was taken back is not there.
+        Some((Arc::clone(name), document.nodes.get(name)?))
+    }
+
+    /// Lets a socket read another node of the same type as the one it reads.
+    fn relink(&mut self, document: &Document) -> Option<Edit> {
+        let (name, node) = self.any(document)?;
+        let (socket, link) = node.inputs.iter().find_map(|(socket, input)| match &input.value {
+            InputValue::Link(link) => Some((socket, link)),
+            InputValue::Literal(_) | InputValue::Input(_) | InputValue::Several(_) => None,
+        })?;
+        let kind = &document.nodes.get(&link.node)?.kind;
+        let (source, other) = self.any(document)?;
+        let fits = other.kind == *kind && source != link.node;
+        fits.then(|| Edit::link(name, socket.clone(), Link::new(source, link.output.clone())))
+    }
+
+    /// Writes another number.
+    fn literal(&mut self, document: &Document) -> Option<Edit> {
+        let (name, node) = self.any(document)?;
+        let (socket, number) =
+            node.inputs.iter().find_map(|(socket, input)| match &input.value {
+                InputValue::Literal(Json::Number(number)) => Some((socket, number)),
+                InputValue::Literal(_)
+                | InputValue::Link(_)
+                | InputValue::Input(_)
+                | InputValue::Several(_) => None,
+            })?;
+        let value = match number.as_i64() {
+            Some(whole) => json!(whole ^ 1),
+            None => json!(self.random.below(1000) as f64 / 1000.0),
+        };
+        Some(Edit::literal(name, socket.clone(), value))
+    }
+
+    fn mute(&mut self, document: &Document) -> Option<Edit> {
+        let (name, node) = self.any(document)?;
+        matches!(node.kind, NodeKind::Type(_)).then(|| Edit::Mute {
+            within: None,
+            node: name,
+            muted: !node.muted,
+        })
+    }
+
+    /// Puts a node like another one in front of a socket that reads that.
+    fn add(&mut self, document: &Document) -> Option<Edit> {
+        let (name, node) = self.any(document)?;
+        let (socket, link) = node.inputs.iter().find_map(|(socket, input)| match &input.value {
+            InputValue::Link(link) => Some((socket, link.clone())),
+            InputValue::Literal(_) | InputValue::Input(_) | InputValue::Several(_) => None,
+        })?;
+        let like = document.nodes.get(&link.node)?.clone();
+        let new: Arc<str> = format!("added {}", self.n_added).into();
+        self.n_added += 1;
+        self.nodes.push(Arc::clone(&new));
+        let to = InputValue::Link(Link::new(Arc::clone(&new), link.output));
+        let nodes = vec![NewNode::new(new, like)];
+        let (input, to) = (socket.clone(), Some(Input::from(to)));
+        Some(Edit::Batch {
+            edits: vec![
+                Edit::AddNodes { within: None, nodes },
+                Edit::SetInput { within: None, node: name, input, to, before: None },
+            ],
+        })
+    }
+
+    /// Takes a node out that was added; what read it has the defaults of its sockets then.
+    fn remove(&mut self) -> Option<Edit> {
+        let at = self.nodes.iter().rposition(|name| name.starts_with("added "))?;
+        let nodes = vec![self.nodes.remove(at)];
+        Some(Edit::RemoveNodes { within: None, nodes })
+    }
+}
+
+/// Numbers that look random, the same every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
+    }
+}
+
+/// How long things took, in seconds.
+struct Percentiles {
+    n: usize,
+    p50: f64,
+    p90: f64,
+    p99: f64,
+    max: f64,
+}
+
+impl Percentiles {
+    fn of(mut seconds: Vec<f64>) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        let n = seconds.len();
+        let at = |part: f64| {
+            let rank = (part * n as f64).ceil() as usize;
+            seconds.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+        };
+        Self { n, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1.0) }
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "n": self.n,
+            "p50_s": self.p50,
+            "p90_s": self.p90,
+            "p99_s": self.p99,
+            "max_s": self.max,
+        })
+    }
+
+    fn print(&self, what: &str) {
+        let [p50, p90, p99, max] = [self.p50, self.p90, self.p99, self.max].map(|s| s * 1e3);
+        println!("{what:20} {:7} {p50:12.4} {p90:12.4} {p99:12.4} {max:12.4}", self.n);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_that_were_measured() {
+        let all = Percentiles::of((1..=200).map(f64::from).collect());
+        assert_eq!((all.p50, all.p90, all.p99, all.max), (100.0, 180.0, 198.0, 200.0));
+        let one = Percentiles::of(vec![3.0]);
+        assert_eq!((one.p50, one.p99, one.max), (3.0, 3.0, 3.0));
+    }
+
+    #[test]
+    fn values_of_random_graphs_are_of_use() {
+        let engine = millstream::Engine::new();
+        let mut session = Session::new(&engine, random_graph(3_000));
+        let value =
+            |session: &mut Session| session.value::<f32>("y0").expect("it runs").expect("a number");
+        let before = value(&mut session);
+        assert!(before.is_finite() && before.abs() < 3.0, "{before}");
+        session.set("x1", 0.77_f32).expect("it fits");
+        assert_ne!(value(&mut session), before, "changes do not die out");
+    }
+}

@@ -1,0 +1,110 @@
+//! Checks one node alone, as if its sources were inputs of a document: for those who follow edits
+//! and know the types of what is around.
+
+use std::sync::Arc;
+
+use millstream_base::{Limits, Type, Value};
+use millstream_kernel::{Instance, Registry};
+
+use super::check;
+use super::instances::passing;
+use crate::checked::{CheckedKind, Muted, Source};
+use crate::edit::{Reference, references};
+use crate::model::{Document, GroupDef, Input, InputDef, InputValue, Node, NodeKind};
+
+/// A node that was checked alone.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// What it does.
+    pub kind: AloneKind,
+    /// What goes in, one for each input of the instance, of the group or of the muted node.
+    pub sources: Vec<AloneSource>,
+}
+
+/// What a node does.
+#[derive(Clone, Debug)]
+pub enum AloneKind {
+    /// Runs a node type.
+    Call(Arc<Instance>),
+    /// Stands for the nodes of its group.
+    Group,
+    /// Passes inputs through.
+    Muted(Arc<Muted>),
+}
+
+/// What goes into a slot of a node.
+#[derive(Clone, Debug)]
+pub enum AloneSource {
+    /// A literal or a default, of the type of the slot.
+    Literal(Value),
+    /// What the node reads at this position, counted over all its sockets in order; the type
+    /// converts to that of the slot.
+    Read(usize),
+}
+
+/// Checks a node of which each source has a known type. `group` is the group that it uses, if any.
+///
+/// `None` if something is wrong with the node, or the type of a source is not known; checking the
+/// whole document tells why.
+pub fn check_alone(
+    registry: &Registry,
+    node: &Node,
+    group: Option<&GroupDef>,
+    type_of: impl Fn(Reference<'_>) -> Option<Type>,
+) -> Option<Alone> {
+    let mut document = Document::default();
+    let mut alone = Node { muted: false, ..node.clone() };
+    let mut n_read = 0;
+    for (input, (_, original)) in alone.inputs.values_mut().zip(node.inputs.iter()) {
+        let mut types = references(original).map(&type_of);
+        let mut change = |source: &mut Input| -> Option<()> {
+            match &source.value {
+                InputValue::Literal(_) => {}
+                InputValue::Several(_) => return None,
+                InputValue::Link(_) | InputValue::Input(_) => {
+                    let name: Arc<str> = n_read.to_string().into();
+                    let def = InputDef::new(types.next()??.name());
+                    document.inputs.insert(Arc::clone(&name), def);
+                    source.value = InputValue::Input(name);
+                    n_read += 1;
+                }
+            }
+            Some(())
+        };
+        match &mut input.value {
+            InputValue::Several(sources) => sources.iter_mut().try_for_each(change)?,
+            InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => change(input)?,
+        }
+    }
+    // A muted node type decides by its types alone; a muted group by those it declares.
+    let is_group = matches!(node.kind, NodeKind::Group(_));
+    alone.muted = node.muted && !is_group;
+    if let NodeKind::Group(name) = &node.kind {
+        let face = GroupDef { inputs: group?.inputs.clone(), ..GroupDef::default() };
+        document.groups.insert(Arc::clone(name), face);
+    }
+    document.nodes.insert("n".into(), alone);
+    let (checked, _) = check(&document, registry, &Limits::default());
+    let checked = checked?;
+    let body = checked.root();
+    let [made] = &body.nodes[..] else { return None };
+    let kind = match &made.kind {
+        CheckedKind::Call(instance) => AloneKind::Call(Arc::clone(instance)),
+        CheckedKind::Muted(muted) => AloneKind::Muted(Arc::clone(muted)),
+        CheckedKind::Group(body) if node.muted => {
+            let inputs = checked.bodies[*body].inputs.iter().map(|input| input.ty).collect();
+            let outputs = group?.outputs.iter();
+            let outputs: Option<Vec<(Arc<str>, Type)>> = outputs
+                .map(|(name, def)| Some((Arc::clone(name), registry.type_named(&def.ty)?)))
+                .collect();
+            AloneKind::Muted(Arc::new(passing(inputs, outputs?)))
+        }
+        CheckedKind::Group(_) => AloneKind::Group,
+    };
+    let sources = body.sources_of(made).iter().map(|source| match source {
+        Source::Literal(i) => Some(AloneSource::Literal(body.literals[*i as usize].clone())),
+        Source::Input(i) => Some(AloneSource::Read(*i as usize)),
+        Source::Node { .. } => None,
+    });
+    Some(Alone { kind, sources: sources.collect::<Option<_>>()? })
+}

@@ -1,0 +1,229 @@
+//! Answers of a mirror.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use millstream_base::{Feature, NodePath, Value};
+use millstream_document::Editor;
+use millstream_document::edit::ROOT;
+use millstream_eval::live::NodeNumber;
+use millstream_ir::answer::{Fate, LogEntry, OutputAnswer, RunReason, Series, SkipReason};
+use millstream_kernel::Data;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Kind, Mirror};
+use crate::run_log::NodeRun;
+
+/// Where a value is looked up.
+pub(in crate::session) struct Moment {
+    pub(in crate::session) seconds: f64,
+    pub(in crate::session) tick: i64,
+}
+
+impl Mirror {
+    /// Whether each input has a value.
+    pub(in crate::session) fn is_given(&self) -> bool {
+        self.inputs.values().all(|input| !input.is_missing())
+    }
+
+    /// The names of outputs that have a value.
+    pub(in crate::session) fn right_outputs<'e>(
+        &'e self,
+        editor: &'e Editor,
+    ) -> impl Iterator<Item = &'e str> {
+        let names = editor.outputs_of_body(ROOT).keys().map(|name| &**name);
+        names.filter(|name| self.is_right(name))
+    }
+
+    /// Whether an output has a value.
+    pub(in crate::session) fn is_right(&self, output: &str) -> bool {
+        self.outputs.get(output).is_some_and(|output| output.node.is_some())
+    }
+
+    /// Brings outputs up to date at a moment, and gives them; what is not right is left out.
+    pub(in crate::session) fn answer<'n>(
+        &mut self,
+        names: impl Iterator<Item = &'n str>,
+        moment: &Moment,
+    ) -> Vec<OutputAnswer> {
+        self.set_moment(moment);
+        let mut asked: smallvec::SmallVec<[(Arc<str>, NodeNumber, millstream_base::Type); 4]> =
+            smallvec::SmallVec::new();
+        for name in names {
+            if let Some((name, output)) = self.outputs.get_key_value(name)
+                && let Some(node) = output.node
+            {
+                asked.push((Arc::clone(name), node, output.ty));
+            }
+        }
+        self.observe(asked.iter().map(|(_, node, _)| *node));
+        self.graph.settle();
+        let answer = asked.into_iter().map(|(name, node, ty)| {
+            let value = Value::from_lanes(ty, &[self.graph.number(node)]);
+            let data = Data::One(value.expect("outputs of mirrors are numbers"));
+            OutputAnswer { name, ty, value: Some(Series { data, axes: Vec::new() }) }
+        });
+        answer.collect()
+    }
+
+    fn set_moment(&mut self, moment: &Moment) {
+        for (feature, bits) in
+            [(Feature::Time, moment.seconds.to_bits()), (Feature::Tick, moment.tick as u64)]
+        {
+            if let Some(node) = self.features.get(&feature) {
+                self.graph.set_number(*node, bits);
+            }
+        }
+    }
+
+    /// Observes these nodes and no others.
+    fn observe(&mut self, nodes: impl Iterator<Item = NodeNumber> + Clone) {
+        if nodes.clone().eq(self.observed.iter().copied()) {
+            return;
+        }
+        let mut wanted: Vec<NodeNumber> = Vec::new();
+        for node in nodes {
+            if !wanted.contains(&node) {
+                wanted.push(node);
+                self.graph.observe_number(node, true);
+            }
+        }
+        for node in std::mem::take(&mut self.observed) {
+            if !wanted.contains(&node) {
+                self.graph.observe_number(node, false);
+            }
+        }
+        self.observed = wanted;
+    }
+
+    /// What has never been computed; what runs from now on is written down.
+    pub(in crate::session) fn start_log(&mut self) -> FxHashSet<NodeNumber> {
+        self.graph.start_journal();
+        let calls = self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten());
+        calls.copied().filter(|node| self.graph.is_new(*node)).collect()
+    }
+
+    /// What became of each call since the log was started.
+    pub(in crate::session) fn end_log(
+        &mut self,
+        editor: &Editor,
+        new: &FxHashSet<NodeNumber>,
+    ) -> Vec<NodeRun> {
+        let mut runs: FxHashMap<NodeNumber, u32> = FxHashMap::default();
+        for node in self.graph.journal_numbers() {
+            *runs.entry(node).or_default() += 1;
+        }
+        self.graph.stop_journal();
+        let mut log = Vec::with_capacity(self.n_calls);
+        let slots = |body| {
+            let slots: Vec<u32> =
+                editor.nodes_of_body(body).iter_slots().map(|(slot, ..)| slot).collect();
+            slots.into_iter()
+        };
+        // Groups in their place, each with the path of the node that uses it.
+        let mut stack = vec![(0_u32, String::new(), slots(ROOT))];
+        while let Some((use_id, path, left)) = stack.last_mut() {
+            let Some(slot) = left.next() else {
+                stack.pop();
+                continue;
+            };
+            let it = self.use_of(*use_id);
+            let Some((name, _)) = editor.nodes_of_body(it.body).at(slot) else { continue };
+            let path = if path.is_empty() { name.to_string() } else { format!("{path}/{name}") };
+            if let Some(child) = it.many.get(&slot).and_then(|many| many.child) {
+                stack.push((child, path, slots(self.use_of(child).body)));
+                continue;
+            }
+            let kind = self.bodies[&it.body].kinds.get(slot as usize);
+            let node = it.outs.get(slot as usize).copied().flatten();
+            let (Some(node), Some(Kind::Call(instance))) = (node, kind) else { continue };
+            let n = runs.get(&node).copied().unwrap_or_default();
+            let (fate, elements) = (self.fate(node, n, new, &runs), u64::from(n));
+            let entry = LogEntry { fate, runs: n, elements, bytes: 0, time: Duration::ZERO };
+            let node_type = instance.name().to_owned();
+            log.push(NodeRun { path: NodePath::from(path.as_str()), node_type, entry });
+        }
+        log
+    }
+
+    fn fate(
+        &self,
+        node: NodeNumber,
+        n: u32,
+        new: &FxHashSet<NodeNumber>,
+        runs: &FxHashMap<NodeNumber, u32>,
+    ) -> Fate {
+        if n > 0 {
+            let reads_feature = (0..)
+                .map_while(|at| self.graph.input_of(node, at))
+                .any(|input| self.features.values().any(|feature| *feature == input));
+            Fate::Ran(if new.contains(&node) {
+                RunReason::First
+            } else if self.edited.contains(&node) {
+                RunReason::Edited
+            } else if reads_feature {
+                RunReason::FeatureChanged
+            } else {
+                RunReason::InputChanged
+            })
+        } else if self.graph.is_new(node) || !self.graph.is_asked_for(node) {
+            Fate::Skipped(SkipReason::NotNeeded)
+        } else {
+            let mut inputs = (0..).map_while(|at| self.graph.input_of(node, at));
+            let is_cut_off = inputs.any(|input| runs.contains_key(&input));
+            Fate::Skipped(if is_cut_off { SkipReason::CutOff } else { SkipReason::Cached })
+        }
+    }
+
+    /// The nodes that were edited have been evaluated.
+    pub(in crate::session) fn evaluated(&mut self) {
+        self.edited.clear();
+    }
+
+    /// The node of an output of a node, called by the names of the nodes that use groups before it.
+    pub(in crate::session) fn socket(
+        &self,
+        editor: &Editor,
+        path: &str,
+        output: &str,
+    ) -> Option<(NodeNumber, millstream_base::Type)> {
+        let mut use_id = 0;
+        let mut names = path.split('/').peekable();
+        loop {
+            let name = names.next()?;
+            let body = self.use_of(use_id).body;
+            let slot = editor.nodes_of_body(body).slot_of(name)?;
+            if names.peek().is_none() {
+                let position = self.output_position(editor, body, slot, output)?;
+                let ty = match self.bodies.get(&body)?.kinds.get(slot as usize)? {
+                    Kind::Group(group) => {
+                        self.registry.type_named(&editor.outputs_of_body(*group)[position].ty)?
+                    }
+                    Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Muted(_) => {
+                        self.output_type(body, slot, position)?
+                    }
+                };
+                return Some((self.output_in(use_id, slot, position)?, ty));
+            }
+            use_id = self.use_of(use_id).many.get(&slot)?.child?;
+        }
+    }
+
+    /// The value at a node, computed if it is not at hand.
+    pub(in crate::session) fn look(
+        &mut self,
+        node: NodeNumber,
+        ty: millstream_base::Type,
+        moment: &Moment,
+    ) -> Option<Value> {
+        self.set_moment(moment);
+        let was = self.observed.contains(&node);
+        self.graph.observe_number(node, true);
+        self.graph.settle();
+        let value = Value::from_lanes(ty, &[self.graph.number(node)]);
+        if !was {
+            self.graph.observe_number(node, false);
+        }
+        value
+    }
+}

@@ -1,0 +1,266 @@
+//! The mirror of a whole document.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_base::Limits;
+use millstream_document::edit::{BodyKey, ROOT};
+use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode, Editor, InputDef, Source};
+use millstream_eval::live::{LiveGraph, NodeNumber, lane_of_number};
+use millstream_kernel::Registry;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::{
+    Bits, Kind, Known, Lost, Many, Mirror, OUTPUTS, Owner, RootInput, RootOutput, Side, Use, Want,
+};
+
+/// A use of a body that is being made.
+struct Frame {
+    use_id: u32,
+    body: BodyId,
+    /// Next position in the order of the body.
+    at: usize,
+}
+
+/// The bodies of a checked document as the editor calls them.
+struct Places {
+    key: Vec<BodyKey>,
+    /// For each body the slots of its nodes, by position.
+    slots: Vec<Vec<u32>>,
+}
+
+impl Mirror {
+    /// The mirror of a document without errors.
+    ///
+    /// # Errors
+    /// If it has more than numbers.
+    pub(in crate::session) fn new(
+        editor: &Editor,
+        checked: &Checked,
+        registry: &Arc<Registry>,
+        limits: &Limits,
+    ) -> Result<Self, Lost> {
+        if !is_of_numbers(checked) {
+            return Err(Lost);
+        }
+        let mut mirror = Self {
+            registry: Arc::clone(registry),
+            max_calls: limits.expanded_nodes,
+            max_depth: limits.group_depth,
+            graph: LiveGraph::new(),
+            bodies: FxHashMap::default(),
+            uses: Vec::new(),
+            inputs: HashMap::new(),
+            outputs: HashMap::new(),
+            features: FxHashMap::default(),
+            conversions: FxHashMap::default(),
+            args: Bits::default(),
+            ports: FxHashMap::default(),
+            doomed: FxHashSet::default(),
+            observed: Vec::new(),
+            edited: FxHashSet::default(),
+            n_calls: 0,
+            n_removed: 0,
+        };
+        for input in &checked.root().inputs {
+            mirror.add_input(&input.name, input.ty, input.default.clone());
+        }
+        let places = places(editor, checked);
+        for (id, body) in checked.bodies.iter() {
+            let key = places.key[index(id)];
+            let mut kinds = vec![Kind::None; editor.nodes_of_body(key).n_slots()];
+            for (node, slot) in body.nodes.iter().zip(&places.slots[index(id)]) {
+                kinds[*slot as usize] = match &node.kind {
+                    CheckedKind::Call(instance) => Kind::Call(Arc::clone(instance)),
+                    CheckedKind::Group(inner) => Kind::Group(places.key[index(*inner)]),
+                    CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
+                };
+            }
+            mirror.bodies.insert(key, Known { kinds, n_wrong: 0, uses: Vec::new() });
+        }
+        mirror.fill(editor, checked, &places)?;
+        let root = checked.root();
+        for output in &root.outputs {
+            let want = mirror.want(0, (checked, &places), checked.root, output.source)?;
+            let node = Some(mirror.fitted(OUTPUTS, None, &want, output.ty)?);
+            mirror.outputs.insert(Arc::clone(&output.name), RootOutput { ty: output.ty, node });
+        }
+        Ok(mirror)
+    }
+
+    /// An input of the document, not given yet.
+    pub(super) fn add_input(
+        &mut self,
+        name: &Arc<str>,
+        ty: millstream_base::Type,
+        default: Option<millstream_base::Value>,
+    ) {
+        let mut input = RootInput { ty, default, given: None, node: None };
+        if let Some(lane) = lane_of_number(ty) {
+            let bits = input.bits().unwrap_or_default();
+            input.node = Some(self.graph.source_of(lane, bits));
+        }
+        self.inputs.insert(Arc::clone(name), input);
+    }
+
+    /// Makes the nodes of all uses, from the document inwards.
+    fn fill(&mut self, editor: &Editor, checked: &Checked, places: &Places) -> Result<(), Lost> {
+        self.enter(editor, places, checked.root, None, HashMap::new());
+        let mut stack = vec![Frame { use_id: 0, body: checked.root, at: 0 }];
+        while let Some(frame) = stack.last_mut() {
+            let (use_id, id) = (frame.use_id, frame.body);
+            let body = &checked.bodies[id];
+            let Some(&position) = body.order.get(frame.at) else {
+                stack.pop();
+                if let Some((outer, slot)) = self.use_of(use_id).outer {
+                    let port = Owner::Port((outer, Side::Out(slot)));
+                    let outs = self.given_out(use_id, port, (checked, places), id)?;
+                    let many = Many { outs, child: Some(use_id) };
+                    self.use_mut(outer).many.insert(slot, many);
+                }
+                continue;
+            };
+            frame.at += 1;
+            let node = &body.nodes[position as usize];
+            let slot = places.slots[index(id)][position as usize];
+            let wants = self.wants(use_id, (checked, places), id, node)?;
+            match &node.kind {
+                CheckedKind::Call(instance) => {
+                    let made = self.call(None, instance, &wants)?;
+                    self.use_mut(use_id).outs[slot as usize] = Some(made);
+                }
+                CheckedKind::Muted(muted) => {
+                    let outs = self.passed((use_id, Side::Out(slot)), &[], muted, &wants)?;
+                    let many = Many { outs, child: None };
+                    self.use_mut(use_id).many.insert(slot, many);
+                }
+                CheckedKind::Group(inner) => {
+                    let mut inputs = HashMap::new();
+                    let port = Owner::Port((self.uses.len() as u32, Side::In));
+                    for (want, input) in wants.iter().zip(&checked.bodies[*inner].inputs) {
+                        let node = self.fitted(port, None, want, input.ty)?;
+                        inputs.insert(Arc::clone(&input.name), node);
+                    }
+                    let outer = Some((use_id, slot));
+                    let child = self.enter(editor, places, *inner, outer, inputs);
+                    stack.push(Frame { use_id: child, body: *inner, at: 0 });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A new use of a body.
+    fn enter(
+        &mut self,
+        editor: &Editor,
+        places: &Places,
+        id: BodyId,
+        outer: Option<(u32, u32)>,
+        inputs: HashMap<Arc<str>, NodeNumber>,
+    ) -> u32 {
+        let key = places.key[index(id)];
+        let n_slots = editor.nodes_of_body(key).n_slots();
+        let known = self.bodies.entry(key).or_default();
+        let use_id = self.uses.len() as u32;
+        known.uses.push(use_id);
+        let (outs, many) = (vec![None; n_slots], FxHashMap::default());
+        self.uses.push(Some(Use { body: key, outer, inputs, outs, many }));
+        use_id
+    }
+
+    fn wants(
+        &self,
+        use_id: u32,
+        within: (&Checked, &Places),
+        id: BodyId,
+        node: &CheckedNode,
+    ) -> Result<SmallVec<[Want; 4]>, Lost> {
+        let sources = within.0.bodies[id].sources_of(node).iter();
+        sources.map(|source| self.want(use_id, within, id, *source)).collect()
+    }
+
+    /// What a source of a body is in one of its uses.
+    fn want(
+        &self,
+        use_id: u32,
+        (checked, places): (&Checked, &Places),
+        id: BodyId,
+        source: Source,
+    ) -> Result<Want, Lost> {
+        let body = &checked.bodies[id];
+        Ok(match source {
+            Source::Literal(i) => Want::Literal(body.literals[i as usize].clone()),
+            Source::Input(i) => {
+                let input = &body.inputs[i as usize];
+                Want::Node(self.input_in(use_id, &input.name).ok_or(Lost)?, input.ty)
+            }
+            Source::Node { node, output } => {
+                let slot = places.slots[index(id)][node as usize];
+                let found = self.output_in(use_id, slot, output as usize).ok_or(Lost)?;
+                Want::Node(found, checked.source_type(id, source))
+            }
+        })
+    }
+
+    /// What the outputs of a use of a group are.
+    fn given_out(
+        &mut self,
+        use_id: u32,
+        port: Owner,
+        within: (&Checked, &Places),
+        id: BodyId,
+    ) -> Result<Vec<Option<NodeNumber>>, Lost> {
+        let body = &within.0.bodies[id];
+        let outputs = body.outputs.iter();
+        outputs
+            .map(|output| {
+                let want = self.want(use_id, within, id, output.source)?;
+                self.fitted(port, None, &want, output.ty).map(Some)
+            })
+            .collect()
+    }
+}
+
+/// Whether all nodes give numbers.
+fn is_of_numbers(checked: &Checked) -> bool {
+    let mut last: *const millstream_kernel::Instance = std::ptr::null();
+    checked.bodies.as_slice().iter().flat_map(|body| &body.nodes).all(|node| match &node.kind {
+        CheckedKind::Call(instance) => {
+            let is_known = std::ptr::eq(Arc::as_ptr(instance), last);
+            last = Arc::as_ptr(instance);
+            is_known || millstream_eval::live::is_of_numbers(instance)
+        }
+        CheckedKind::Group(_) | CheckedKind::Muted(_) => true,
+    })
+}
+
+fn places(editor: &Editor, checked: &Checked) -> Places {
+    let document = editor.document();
+    let groups = document.groups.iter_slots().map(|(slot, ..)| slot);
+    let key: Vec<BodyKey> = groups.chain([ROOT]).collect();
+    debug_assert_eq!(key.len(), checked.bodies.len());
+    let slots = key
+        .iter()
+        .map(|key| editor.nodes_of_body(*key).iter_slots().map(|(slot, ..)| slot).collect())
+        .collect();
+    Places { key, slots }
+}
+
+fn index(id: BodyId) -> usize {
+    millstream_base::id::Id::index(id)
+}
+
+/// The declared type and default of an input, if both are right.
+pub(super) fn declared(
+    registry: &Registry,
+    def: &InputDef,
+) -> Option<(millstream_base::Type, Option<millstream_base::Value>)> {
+    let ty = registry.type_named(&def.ty)?;
+    let default = match &def.default {
+        Some(json) => Some(millstream_base::literal::from_json(ty, json).ok()?),
+        None => None,
+    };
+    Some((ty, default))
+}

@@ -1,0 +1,226 @@
+//! The document as a live graph: what a session asks where everything is a single number.
+//!
+//! Each node that computes a number has a node in a [`LiveGraph`], in each use of the group around
+//! it; so has each literal, and each conversion where types differ. An edit touches what it changes
+//! and what reads that, not the document: see `follow`. So a session of a million nodes answers
+//! behind an edit as fast as behind a setting, no plan is made for that, and values that are still
+//! right stay.
+//!
+//! A node that is wrong has no value, like all that reads it; a group in which a node is wrong is
+//! wrong wherever it is used. Documents that have more than numbers, or that change contexts, keep
+//! state or fail, have no mirror: they are evaluated with plans.
+
+mod answer;
+mod build;
+mod follow;
+mod parts;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(super) use answer::Moment;
+use millstream_base::{Feature, Type, Value};
+use millstream_document::edit::{BodyKey, ROOT};
+use millstream_document::{Editor, Muted};
+use millstream_eval::live::{LiveGraph, NodeNumber, lane_of_number};
+use millstream_kernel::convert::convert_value;
+use millstream_kernel::{Instance, Registry};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A document as a live graph.
+pub(super) struct Mirror {
+    registry: Arc<Registry>,
+    /// The most calls that expanding groups may give.
+    max_calls: usize,
+    max_depth: usize,
+    graph: LiveGraph,
+    /// The bodies that are in use.
+    bodies: FxHashMap<BodyKey, Known>,
+    /// The uses of bodies; the first is that of the document itself.
+    uses: Vec<Option<Use>>,
+    /// Seeded, like all that names of documents fill.
+    inputs: HashMap<Arc<str>, RootInput>,
+    outputs: HashMap<Arc<str>, RootOutput>,
+    features: FxHashMap<Feature, NodeNumber>,
+    conversions: FxHashMap<(Type, Type), Arc<Instance>>,
+    /// Literals, defaults and conversions that one call reads and nobody else.
+    args: Bits,
+    /// Those that belong to something which gives them on, with what that is.
+    ports: FxHashMap<NodeNumber, Port>,
+    /// Nodes that nobody will need when the edit is done.
+    doomed: FxHashSet<NodeNumber>,
+    observed: Vec<NodeNumber>,
+    /// Nodes that were made or linked anew since the last evaluation.
+    edited: FxHashSet<NodeNumber>,
+    n_calls: usize,
+    n_removed: usize,
+}
+
+/// The mirror cannot follow; the document has to be compiled.
+#[derive(Debug)]
+pub(super) struct Lost;
+
+/// What is known of a body, whichever of its uses.
+#[derive(Default)]
+struct Known {
+    /// What the node in each slot does.
+    kinds: Vec<Kind>,
+    n_wrong: usize,
+    uses: Vec<u32>,
+}
+
+/// What a node does.
+#[derive(Clone, Debug, Default)]
+enum Kind {
+    /// There is no node.
+    #[default]
+    None,
+    /// Something is wrong with it, or with what it reads.
+    Wrong,
+    Call(Arc<Instance>),
+    Group(BodyKey),
+    Muted(Arc<Muted>),
+}
+
+/// One use of a body.
+struct Use {
+    body: BodyKey,
+    /// The use around it, and the slot of the node there; not for the document itself.
+    outer: Option<(u32, u32)>,
+    /// What comes in, converted to what the body states; for the document itself see `inputs`.
+    inputs: HashMap<Arc<str>, NodeNumber>,
+    /// What the node in each slot gives, if that is one number.
+    outs: Vec<Option<NodeNumber>>,
+    /// What nodes give that have their outputs from others.
+    many: FxHashMap<u32, Many>,
+}
+
+/// A node that uses a group or is muted.
+#[derive(Default)]
+struct Many {
+    outs: Vec<Option<NodeNumber>>,
+    child: Option<u32>,
+}
+
+/// An input of the document.
+struct RootInput {
+    ty: Type,
+    default: Option<Value>,
+    given: Option<Value>,
+    /// Not for types that are no numbers.
+    node: Option<NodeNumber>,
+}
+
+/// An output of the document.
+struct RootOutput {
+    ty: Type,
+    /// `None` if something it depends on is wrong.
+    node: Option<NodeNumber>,
+}
+
+/// Something that gives values on.
+type Port = (u32, Side);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// What comes into this use of a body.
+    In,
+    /// What the node in this slot gives in this use.
+    Out(u32),
+    /// The outputs of the document.
+    Outputs,
+}
+
+/// To whom a node belongs that is made for a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Call,
+    Port(Port),
+}
+
+/// The outputs of the document.
+const OUTPUTS: Owner = Owner::Port((0, Side::Outputs));
+
+/// What goes into a slot of a node.
+#[derive(Clone, Debug)]
+enum Want {
+    Literal(Value),
+    Node(NodeNumber, Type),
+}
+
+/// A set of small numbers.
+#[derive(Debug, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn set(&mut self, at: usize, is_in: bool) {
+        if at >> 6 >= self.0.len() {
+            self.0.resize((at >> 6) + 1, 0);
+        }
+        let bit = 1 << (at & 63);
+        if is_in {
+            self.0[at >> 6] |= bit;
+        } else {
+            self.0[at >> 6] &= !bit;
+        }
+    }
+
+    fn has(&self, at: usize) -> bool {
+        self.0.get(at >> 6).is_some_and(|bits| bits >> (at & 63) & 1 != 0)
+    }
+}
+
+impl Mirror {
+    /// Sets an input of the document, or lets it have its default.
+    pub(super) fn set(&mut self, name: &str, value: Option<&Value>) {
+        let Some(input) = self.inputs.get_mut(name) else { return };
+        input.given = value.and_then(|value| convert_value(value, input.ty));
+        let node = input.node;
+        if let (Some(node), Some(bits)) = (node, input.bits()) {
+            self.graph.set_number(node, bits);
+        }
+    }
+}
+
+impl RootInput {
+    /// The bits of what it is now.
+    fn bits(&self) -> Option<u64> {
+        self.given.as_ref().or(self.default.as_ref())?.lane(0)
+    }
+
+    /// Nothing was given, and there is no default.
+    fn is_missing(&self) -> bool {
+        self.given.is_none() && self.default.is_none()
+    }
+}
+
+/// The heights of groups: how many groups are inside each other below them. Empty without groups.
+fn heights(editor: &Editor) -> FxHashMap<BodyKey, u32> {
+    let mut heights = FxHashMap::default();
+    let groups: Vec<BodyKey> =
+        editor.document().groups.iter_slots().map(|(slot, ..)| slot).collect();
+    // Documents that are edited hold no group that contains itself, so this ends.
+    let mut queue: Vec<(BodyKey, u32)> = groups.iter().map(|group| (*group, 0)).collect();
+    while let Some((body, height)) = queue.pop() {
+        let known = heights.entry(body).or_insert(0);
+        if height < *known {
+            continue;
+        }
+        *known = height;
+        if body != ROOT {
+            for (user, _) in editor.users_of_group(body) {
+                if heights.get(&user).is_none_or(|known| *known < height + 1) {
+                    queue.push((user, height + 1));
+                }
+            }
+        }
+    }
+    heights
+}
+
+/// A number of a type, as bits.
+fn literal_bits(value: &Value) -> Option<u64> {
+    lane_of_number(value.ty()).and_then(|_| value.lane(0))
+}
