@@ -72,7 +72,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
             let planned = with_edits.then(|| player.next(session.document()));
             let begin = Instant::now();
             if let Some(planned) = planned {
-                player.make(&mut session, planned);
+                player.make(&mut session, &planned);
             }
             player.turn(&mut session);
             evaluate(&mut session)?;
@@ -84,7 +84,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
     }
     // How long it takes until an optimised plan of the last edit runs.
     let last = player.next(session.document());
-    player.make(&mut session, last);
+    player.make(&mut session, &last);
     let begin = Instant::now();
     session.settle();
     let settled = begin.elapsed().as_secs_f64();
@@ -198,9 +198,9 @@ impl Player {
         Planned::Undo
     }
 
-    fn make(&mut self, session: &mut Session, planned: Planned) {
+    fn make(&mut self, session: &mut Session, planned: &Planned) {
         let begin = Instant::now();
-        let is_done = match &planned {
+        let is_done = match planned {
             Planned::Edit(edit) => session.edit(edit).is_ok(),
             Planned::Undo => session.undo(),
         };
@@ -225,7 +225,9 @@ impl Player {
         let kind = &document.nodes.get(&link.node)?.kind;
         let (source, other) = self.any(document)?;
         let fits = other.kind == *kind && source != link.node;
-        fits.then(|| Edit::link(name, socket.clone(), Link::new(source, link.output.clone())))
+        fits.then(|| {
+            Edit::link(name, Arc::clone(socket), Link::new(source, Arc::clone(&link.output)))
+        })
     }
 
     /// Writes another number.
@@ -243,7 +245,7 @@ impl Player {
             Some(whole) => json!(whole ^ 1),
             None => json!(self.random.below(1000) as f64 / 1000.0),
         };
-        Some(Edit::literal(name, socket.clone(), value))
+        Some(Edit::literal(name, Arc::clone(socket), value))
     }
 
     fn mute(&mut self, document: &Document) -> Option<Edit> {
@@ -268,7 +270,7 @@ impl Player {
         self.nodes.push(Arc::clone(&new));
         let to = InputValue::Link(Link::new(Arc::clone(&new), link.output));
         let nodes = vec![NewNode::new(new, like)];
-        let (input, to) = (socket.clone(), Some(Input::from(to)));
+        let (input, to) = (Arc::clone(socket), Some(Input::from(to)));
         Some(Edit::Batch {
             edits: vec![
                 Edit::AddNodes { within: None, nodes },

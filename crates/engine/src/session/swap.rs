@@ -150,7 +150,9 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
                 worker.accept(job);
                 loop {
                     // What came meanwhile may make what is to be done needless.
-                    inbox.try_iter().for_each(|job| worker.accept(job));
+                    for job in inbox.try_iter() {
+                        worker.accept(job);
+                    }
                     if worker.is_to_make() {
                         pause(&mut worker, &inbox, last.min(LONGEST_PAUSE));
                     }

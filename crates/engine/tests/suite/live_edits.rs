@@ -82,7 +82,7 @@ impl Sketch {
             "math.floor",
             "context.time",
         ];
-        const SOCKETS: [&str; 7] = ["a", "b", "x", "condition", "false", "true", "v"];
+        let known = ["a", "b", "x", "condition", "false", "true", "v"];
         let document = session.document();
         let names: Vec<String> = document.nodes.keys().map(ToString::to_string).collect();
         if names.is_empty() {
@@ -97,7 +97,7 @@ impl Sketch {
             Some(node) if !node.inputs.is_empty() && self.number % 5 != 0 => {
                 node.inputs.iter().map(|(name, _)| name.to_string()).collect()
             }
-            _ => SOCKETS.map(str::to_owned).to_vec(),
+            _ => known.map(str::to_owned).to_vec(),
         };
         let socket = r.get(&sockets);
         let ty = types[r.index(types.len())];

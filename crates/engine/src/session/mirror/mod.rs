@@ -13,7 +13,10 @@
 mod answer;
 mod build;
 mod follow;
+mod look;
 mod parts;
+mod queue;
+mod renew;
 #[cfg(test)]
 mod tests;
 

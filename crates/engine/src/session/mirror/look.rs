@@ -1,0 +1,141 @@
+//! Looking things up: the types and live nodes of what nodes read and give.
+
+use millstream_base::Type;
+use millstream_document::check::{Alone, AloneSource, check_alone};
+use millstream_document::edit::{BodyKey, Reference, references};
+use millstream_document::{Editor, Node, NodeKind};
+use millstream_eval::live::NodeNumber;
+
+use super::{Kind, Lost, Mirror, Use, Want};
+
+impl Mirror {
+    /// A node checked alone.
+    pub(super) fn alone(&self, editor: &Editor, body: BodyKey, node: &Node) -> Option<Alone> {
+        let group = match &node.kind {
+            NodeKind::Group(name) => Some(editor.document().groups.get(name)?),
+            NodeKind::Type(_) => None,
+        };
+        check_alone(&self.registry, node, group, |reference| self.type_in(editor, body, reference))
+    }
+
+    /// The type of something that a node or output of a body reads; `None` if that is wrong.
+    pub(super) fn type_in(
+        &self,
+        editor: &Editor,
+        body: BodyKey,
+        reference: Reference<'_>,
+    ) -> Option<Type> {
+        match reference {
+            Reference::Input(name) => {
+                let def = editor.inputs_of_body(body).get(name)?;
+                self.registry.type_named(&def.ty)
+            }
+            Reference::Link(link) => {
+                let slot = editor.nodes_of_body(body).slot_of(&link.node)?;
+                let output = self.output_position(editor, body, slot, &link.output)?;
+                match self.bodies.get(&body)?.kinds.get(slot as usize)? {
+                    Kind::Group(group) => {
+                        let def = &editor.outputs_of_body(*group)[output];
+                        self.registry.type_named(&def.ty)
+                    }
+                    Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Muted(_) => {
+                        self.output_type(body, slot, output)
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn output_position(
+        &self,
+        editor: &Editor,
+        body: BodyKey,
+        slot: u32,
+        output: &str,
+    ) -> Option<usize> {
+        match self.bodies.get(&body)?.kinds.get(slot as usize)? {
+            Kind::None | Kind::Wrong => None,
+            Kind::Call(instance) => instance.output_names.iter().position(|name| **name == *output),
+            Kind::Muted(muted) => muted.outputs.iter().position(|known| *known.name == *output),
+            Kind::Group(group) => editor.outputs_of_body(*group).get_index_of(output),
+        }
+    }
+
+    /// What a node or output reads in one use of its body; `None` if that is wrong.
+    ///
+    /// # Errors
+    /// If it is right, but no number.
+    pub(super) fn want_in(
+        &self,
+        editor: &Editor,
+        use_id: u32,
+        reference: Reference<'_>,
+    ) -> Result<Option<Want>, Lost> {
+        let body = self.use_of(use_id).body;
+        let Some(ty) = self.type_in(editor, body, reference) else { return Ok(None) };
+        let node = match reference {
+            Reference::Input(name) => self.input_in(use_id, name),
+            Reference::Link(link) => {
+                let slot = editor.nodes_of_body(body).slot_of(&link.node);
+                slot.and_then(|slot| {
+                    let output = self.output_position(editor, body, slot, &link.output)?;
+                    self.output_in(use_id, slot, output)
+                })
+            }
+        };
+        Ok(Some(Want::Node(node.ok_or(Lost)?, ty)))
+    }
+
+    /// What goes into the slots of a node in one use of its body.
+    pub(super) fn wants_in(
+        &self,
+        editor: &Editor,
+        use_id: u32,
+        node: &Node,
+        alone: &Alone,
+    ) -> Result<Vec<Want>, Lost> {
+        let read: Vec<Reference<'_>> =
+            node.inputs.iter().flat_map(|(_, input)| references(input)).collect();
+        let sources = alone.sources.iter();
+        sources
+            .map(|source| match source {
+                AloneSource::Literal(value) => Ok(Want::Literal(value.clone())),
+                AloneSource::Read(k) => self.want_in(editor, use_id, read[*k])?.ok_or(Lost),
+            })
+            .collect()
+    }
+
+    pub(super) fn use_of(&self, use_id: u32) -> &Use {
+        self.uses[use_id as usize].as_ref().expect("uses that are known are there")
+    }
+
+    pub(super) fn use_mut(&mut self, use_id: u32) -> &mut Use {
+        self.uses[use_id as usize].as_mut().expect("uses that are known are there")
+    }
+
+    /// An input of the body in one of its uses.
+    pub(super) fn input_in(&self, use_id: u32, name: &str) -> Option<NodeNumber> {
+        match self.use_of(use_id).outer {
+            None => self.inputs.get(name)?.node,
+            Some(_) => self.use_of(use_id).inputs.get(name).copied(),
+        }
+    }
+
+    /// What a node gives in one use of its body.
+    pub(super) fn output_in(&self, use_id: u32, slot: u32, output: usize) -> Option<NodeNumber> {
+        let it = self.use_of(use_id);
+        match it.outs.get(slot as usize).copied().flatten() {
+            Some(node) => (output == 0).then_some(node),
+            None => it.many.get(&slot)?.outs.get(output).copied().flatten(),
+        }
+    }
+
+    /// The type of what a node that uses no group gives.
+    pub(super) fn output_type(&self, body: BodyKey, slot: u32, output: usize) -> Option<Type> {
+        match self.bodies.get(&body)?.kinds.get(slot as usize)? {
+            Kind::None | Kind::Wrong | Kind::Group(_) => None,
+            Kind::Call(instance) => Some(instance.outputs.get(output)?.ty),
+            Kind::Muted(muted) => Some(muted.outputs.get(output)?.ty),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The places that have to be looked at behind an edit: inner groups before outer ones, and each node
+//! behind what it depends on.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use millstream_document::Editor;
+use millstream_document::edit::{BodyKey, ROOT, Rank};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Mirror, heights};
+
+/// A node in one use of its body, or in all.
+pub(super) type Place = (BodyKey, u32, Option<u32>);
+
+/// The places that are to be looked at.
+pub(super) struct Queue<'e> {
+    pub(super) editor: &'e Editor,
+    pub(super) heights: FxHashMap<BodyKey, u32>,
+    heap: BinaryHeap<Reverse<(u32, Rank, Place)>>,
+    waiting: FxHashSet<Place>,
+    /// Nodes that the edit is about.
+    pub(super) edited: FxHashSet<(BodyKey, u32)>,
+    /// Outputs of the document, by slot.
+    pub(super) outputs: BTreeSet<u32>,
+}
+
+impl<'e> Queue<'e> {
+    /// A queue for an edit that was made.
+    pub(super) fn new(editor: &'e Editor) -> Self {
+        let has_groups = !editor.document().groups.is_empty();
+        Self {
+            editor,
+            heights: if has_groups { heights(editor) } else { FxHashMap::default() },
+            heap: BinaryHeap::new(),
+            waiting: FxHashSet::default(),
+            edited: FxHashSet::default(),
+            outputs: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, place: Place) {
+        let (body, slot, _) = place;
+        if self.editor.nodes_of_body(body).at(slot).is_some() && self.waiting.insert(place) {
+            let height = match body {
+                ROOT => u32::MAX,
+                group => self.heights.get(&group).copied().unwrap_or_default(),
+            };
+            self.heap.push(Reverse((height, self.editor.rank_of(body, slot), place)));
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Place> {
+        let Reverse((.., place)) = self.heap.pop()?;
+        self.waiting.remove(&place);
+        Some(place)
+    }
+
+    /// A node is to be looked at in all uses of its body.
+    pub(super) fn touch(&mut self, mirror: &Mirror, body: BodyKey, slot: u32) {
+        if mirror.bodies.contains_key(&body) && self.exists(body) {
+            self.push((body, slot, None));
+        }
+    }
+
+    pub(super) fn exists(&self, body: BodyKey) -> bool {
+        body == ROOT || self.editor.document().groups.at(body).is_some()
+    }
+}

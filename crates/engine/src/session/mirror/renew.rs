@@ -1,0 +1,295 @@
+//! Bringing one place up to date: what a node does, and its live nodes in the uses of its body.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_document::check::{Alone, AloneKind};
+use millstream_document::edit::{BodyKey, ROOT, User, reference_of};
+use millstream_document::{Editor, Node, NodeKind};
+use millstream_kernel::Instance;
+use rustc_hash::FxHashMap;
+
+use super::queue::Queue;
+use super::{Kind, Lost, Many, Mirror, OUTPUTS, Owner, RootOutput, Side, Use, Want};
+
+impl Mirror {
+    /// Looks at a node that changed, or whose sources did.
+    pub(super) fn renew(
+        &mut self,
+        queue: &mut Queue<'_>,
+        body: BodyKey,
+        slot: u32,
+        of: Option<u32>,
+    ) -> Result<(), Lost> {
+        let editor = queue.editor;
+        let Some((name, node)) = editor.nodes_of_body(body).at(slot) else { return Ok(()) };
+        let Some(known) = self.bodies.get(&body) else { return Ok(()) };
+        let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
+        let alone = self.alone(editor, body, node);
+        let kind = match alone.as_ref().map(|alone| &alone.kind) {
+            None => Kind::Wrong,
+            Some(AloneKind::Call(instance)) => match &before {
+                Kind::Call(known) if is_alike(known, instance) => Kind::Call(Arc::clone(known)),
+                _ => Kind::Call(Arc::clone(instance)),
+            },
+            Some(AloneKind::Muted(muted)) => Kind::Muted(Arc::clone(muted)),
+            Some(AloneKind::Group) => group_of(editor, node).map_or(Kind::Wrong, Kind::Group),
+        };
+        // A wrong group is wrong wherever it stands, muted or not.
+        let is_sound = group_of(editor, node)
+            .is_none_or(|group| self.bodies.get(&group).is_some_and(|known| known.n_wrong == 0));
+        let kind = if is_sound { kind } else { Kind::Wrong };
+        let stays = match (&before, &kind) {
+            (Kind::Call(a), Kind::Call(b)) => Arc::ptr_eq(a, b),
+            (Kind::Group(a), Kind::Group(b)) => a == b,
+            (Kind::Wrong, Kind::Wrong) => true,
+            (Kind::Muted(a), Kind::Muted(b)) => {
+                a.outputs.iter().map(|o| o.ty).eq(b.outputs.iter().map(|o| o.ty))
+            }
+            _ => false,
+        };
+        let known = self.bodies.get_mut(&body).expect("it was there");
+        if known.kinds.len() <= slot as usize {
+            known.kinds.resize(slot as usize + 1, Kind::None);
+        }
+        let was_wrong = known.n_wrong > 0;
+        known.n_wrong += usize::from(matches!(kind, Kind::Wrong));
+        known.n_wrong -= usize::from(matches!(before, Kind::Wrong));
+        let is_wrong = known.n_wrong > 0;
+        known.kinds[slot as usize] = kind.clone();
+        if !stays {
+            // What a source is decides what its readers are, also where the body is not in use.
+            for reader in editor.readers_of(body, name) {
+                if let User::Node(slot) = reader {
+                    queue.push((body, slot, None));
+                }
+            }
+        }
+        if was_wrong != is_wrong {
+            for (user, slot) in editor.users_of_group(body) {
+                queue.touch(self, user, slot);
+            }
+        }
+        let known = &self.bodies[&body];
+        let uses = match of {
+            Some(one) if stays => vec![one],
+            Some(_) | None => known.uses.clone(),
+        };
+        for use_id in uses {
+            let is_there = self.uses[use_id as usize].as_ref().is_some_and(|it| it.body == body);
+            if !is_there {
+                continue;
+            }
+            let changed =
+                self.renew_in(queue, use_id, (slot, node), &kind, alone.as_ref(), stays)?;
+            if changed {
+                self.touch_readers(queue, use_id, name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings what a node is in one use of its body up to date; says whether it gives something
+    /// else now.
+    pub(super) fn renew_in(
+        &mut self,
+        queue: &mut Queue<'_>,
+        use_id: u32,
+        (slot, node): (u32, &Node),
+        kind: &Kind,
+        alone: Option<&Alone>,
+        stays: bool,
+    ) -> Result<bool, Lost> {
+        let editor = queue.editor;
+        let it = self.use_mut(use_id);
+        if it.outs.len() <= slot as usize {
+            it.outs.resize(slot as usize + 1, None);
+        }
+        let out = it.outs[slot as usize];
+        let had = out.is_some() || it.many.get(&slot).is_some_and(|many| !many.outs.is_empty());
+        let (false, Some(alone)) = (matches!(kind, Kind::Wrong), alone) else {
+            self.clear(use_id, slot)?;
+            return Ok(had);
+        };
+        let wants = self.wants_in(editor, use_id, node, alone)?;
+        match kind {
+            Kind::None | Kind::Wrong => Ok(false),
+            Kind::Call(instance) => {
+                if !stays {
+                    self.clear(use_id, slot)?;
+                }
+                let before = out.filter(|_| stays);
+                let made = self.call(before, instance, &wants)?;
+                if queue.edited.contains(&(self.use_of(use_id).body, slot)) {
+                    self.edited.insert(made);
+                }
+                self.use_mut(use_id).outs[slot as usize] = Some(made);
+                Ok(out != Some(made))
+            }
+            Kind::Muted(muted) => {
+                if !stays {
+                    self.clear(use_id, slot)?;
+                }
+                let old = self.use_mut(use_id).many.get_mut(&slot);
+                let old = old.map(|many| std::mem::take(&mut many.outs)).unwrap_or_default();
+                let port = (use_id, Side::Out(slot));
+                let outs = self.passed(port, &old, muted, &wants)?;
+                for node in old.iter().flatten().filter(|node| !outs.contains(&Some(**node))) {
+                    self.doom_owned(Owner::Port(port), *node);
+                }
+                let changed = old != outs;
+                self.use_mut(use_id).many.insert(slot, Many { outs, child: None });
+                Ok(changed)
+            }
+            Kind::Group(group) => self.renew_group(queue, use_id, slot, *group, &wants),
+        }
+    }
+
+    pub(super) fn renew_group(
+        &mut self,
+        queue: &mut Queue<'_>,
+        use_id: u32,
+        slot: u32,
+        group: BodyKey,
+        wants: &[Want],
+    ) -> Result<bool, Lost> {
+        let editor = queue.editor;
+        let child = self.use_of(use_id).many.get(&slot).and_then(|many| many.child);
+        let child = child.filter(|child| self.use_of(*child).body == group);
+        let had = child.is_none()
+            && (self.use_of(use_id).outs[slot as usize].is_some()
+                || self.use_of(use_id).many.contains_key(&slot));
+        let (child, is_new) = match child {
+            Some(child) => (child, false),
+            None => {
+                self.clear(use_id, slot)?;
+                (self.new_child(queue, use_id, slot, group), true)
+            }
+        };
+        // What comes in.
+        let side_in = Owner::Port((child, Side::In));
+        let mut before = std::mem::take(&mut self.use_mut(child).inputs);
+        let mut inputs = HashMap::with_capacity(wants.len());
+        for (want, (name, def)) in wants.iter().zip(editor.inputs_of_body(group)) {
+            let ty = self.registry.type_named(&def.ty).ok_or(Lost)?;
+            let old = before.remove(name);
+            let new = self.fitted(side_in, old, want, ty)?;
+            inputs.insert(Arc::clone(name), new);
+            if old != Some(new) {
+                if let Some(old) = old {
+                    self.doom_owned(side_in, old);
+                }
+                for reader in editor.readers_of_input(group, name) {
+                    if let User::Node(inner) = reader {
+                        queue.push((group, inner, Some(child)));
+                    }
+                }
+            }
+        }
+        for node in before.into_values() {
+            self.doom_owned(side_in, node);
+        }
+        self.use_mut(child).inputs = inputs;
+        if is_new {
+            // What it gives is known when its nodes are made.
+            queue.push((self.use_of(use_id).body, slot, Some(use_id)));
+            return Ok(had);
+        }
+        // What goes out.
+        let side_out = Owner::Port((use_id, Side::Out(slot)));
+        let old = self.use_mut(use_id).many.get_mut(&slot).expect("it has a child");
+        let old = std::mem::take(&mut old.outs);
+        let mut outs = Vec::with_capacity(old.len());
+        for (k, output) in editor.outputs_of_body(group).values().enumerate() {
+            let ty = self.registry.type_named(&output.ty).ok_or(Lost)?;
+            let want = self.want_in(editor, child, reference_of(output))?;
+            outs.push(match want {
+                Some(want) => {
+                    Some(self.fitted(side_out, old.get(k).copied().flatten(), &want, ty)?)
+                }
+                None => None,
+            });
+        }
+        for node in old.iter().flatten().filter(|node| !outs.contains(&Some(**node))) {
+            self.doom_owned(side_out, *node);
+        }
+        let changed = old != outs;
+        self.use_mut(use_id).many.get_mut(&slot).expect("it has a child").outs = outs;
+        Ok(changed)
+    }
+
+    /// A new use of a group, whose nodes wait to be made.
+    pub(super) fn new_child(
+        &mut self,
+        queue: &mut Queue<'_>,
+        outer: u32,
+        slot: u32,
+        group: BodyKey,
+    ) -> u32 {
+        let nodes = queue.editor.nodes_of_body(group);
+        let child = self.uses.len() as u32;
+        let n_slots = nodes.n_slots();
+        let known = self.bodies.entry(group).or_default();
+        known.kinds.resize(n_slots.max(known.kinds.len()), Kind::None);
+        known.uses.push(child);
+        let (inputs, many) = (HashMap::new(), FxHashMap::default());
+        let outer_use = Some((outer, slot));
+        let outs = vec![None; n_slots];
+        self.uses.push(Some(Use { body: group, outer: outer_use, inputs, outs, many }));
+        let many = Many { outs: Vec::new(), child: Some(child) };
+        self.use_mut(outer).many.insert(slot, many);
+        for (inner, ..) in nodes.iter_slots() {
+            queue.push((group, inner, Some(child)));
+        }
+        child
+    }
+
+    /// Brings outputs of the document up to date.
+    pub(super) fn renew_outputs(&mut self, queue: &Queue<'_>) -> Result<(), Lost> {
+        let editor = queue.editor;
+        let outputs = editor.outputs_of_body(ROOT);
+        let gone: Vec<Arc<str>> =
+            self.outputs.keys().filter(|name| !outputs.contains_key(name)).cloned().collect();
+        for name in gone {
+            let output = self.outputs.remove(&name);
+            if let Some(node) = output.and_then(|output| output.node) {
+                self.doom_owned(OUTPUTS, node);
+            }
+        }
+        for slot in &queue.outputs {
+            let Some((name, def)) = outputs.at(*slot) else { continue };
+            let ty = self.registry.type_named(&def.ty).ok_or(Lost)?;
+            let old = self.outputs.remove(name);
+            let old_node = old.as_ref().and_then(|old| old.node);
+            let fits = |want: &Want| match want {
+                Want::Node(_, from) => millstream_kernel::convert::convertible(*from, ty),
+                Want::Literal(_) => true,
+            };
+            let node = match self.want_in(editor, 0, reference_of(def))?.filter(fits) {
+                Some(want) => Some(self.fitted(OUTPUTS, old_node, &want, ty)?),
+                None => None,
+            };
+            if let Some(old) = old_node.filter(|old| node != Some(*old)) {
+                self.doom_owned(OUTPUTS, old);
+            }
+            self.outputs.insert(Arc::clone(name), RootOutput { ty, node });
+        }
+        Ok(())
+    }
+}
+
+fn group_of(editor: &Editor, node: &Node) -> Option<BodyKey> {
+    match &node.kind {
+        NodeKind::Group(name) => editor.body_of(name),
+        NodeKind::Type(_) => None,
+    }
+}
+
+/// Whether two instances do the same.
+fn is_alike(a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
+    Arc::ptr_eq(&a.def, &b.def)
+        && a.settings == b.settings
+        && a.generics == b.generics
+        && a.inputs.iter().map(|slot| slot.ty).eq(b.inputs.iter().map(|slot| slot.ty))
+        && a.outputs.iter().map(|slot| slot.ty).eq(b.outputs.iter().map(|slot| slot.ty))
+}
