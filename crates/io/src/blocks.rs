@@ -1,6 +1,6 @@
 //! Reading tables block by block, so that a file need not fit into memory.
 //!
-//! Rows of csv, npy, parquet and arrow files are read as they are asked for. Files of the other
+//! Rows of csv, jsonl, npy, parquet and arrow files are read as they are asked for. Files of the other
 //! formats, and npy arrays in Fortran order, are read at once and handed out in blocks.
 
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::format::Format;
 use crate::options::{ColumnChoice, ReadOptions, Wanted};
 use crate::read::{bytes_of, dispatch};
 use crate::table::Table;
-use crate::{csv, npy};
+use crate::{csv, json, npy};
 
 /// What a format does to give rows block by block.
 pub(crate) trait Blocks: Send {
@@ -49,7 +49,7 @@ pub struct TableReader {
 
 impl TableReader {
     /// Opens a file in this format, or the one that the extension names. Limits count for each
-    /// block. Types that are not asked for are found out, which takes a walk over a csv file.
+    /// block. Types that are not asked for are found out, which takes a walk over a csv or jsonl file.
     ///
     /// # Errors
     /// As [`read`](crate::read()), as far as the start of the file tells.
@@ -110,7 +110,11 @@ impl TableReader {
             Format::Parquet | Format::Arrow => {
                 return Err(IoError::NotBuilt { file: name, format });
             }
-            Format::Json | Format::JsonLines | Format::Obj | Format::Ply | Format::Gltf => whole()?,
+            Format::JsonLines => match json::LineBlocks::open(&name, &open, wanted, budget)? {
+                Some(blocks) => Box::new(blocks),
+                None => whole()?,
+            },
+            Format::Json | Format::Obj | Format::Ply | Format::Gltf => whole()?,
         };
         let columns = blocks.columns();
         Ok(Self { blocks, columns })

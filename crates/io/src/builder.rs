@@ -252,6 +252,11 @@ impl Budget {
         Self { rows: limits.list_length, bytes: limits.bytes }
     }
 
+    /// How many bytes there may be.
+    pub(crate) fn n_bytes(self) -> usize {
+        self.bytes
+    }
+
     /// Checks a number of rows, known or promised.
     pub(crate) fn check_rows(
         self,

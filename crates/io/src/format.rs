@@ -94,8 +94,8 @@ impl Format {
     /// Whether rows are read as they are asked for, so that a file need not fit into memory.
     pub const fn is_read_in_blocks(self) -> bool {
         match self {
-            Self::Csv | Self::Npy | Self::Parquet | Self::Arrow => true,
-            Self::Json | Self::JsonLines | Self::Obj | Self::Ply | Self::Gltf => false,
+            Self::Csv | Self::JsonLines | Self::Npy | Self::Parquet | Self::Arrow => true,
+            Self::Json | Self::Obj | Self::Ply | Self::Gltf => false,
         }
     }
 

@@ -23,8 +23,11 @@ use crate::options::Wanted;
 use crate::plan::{Fields, Naming, Target};
 use crate::table::Table;
 
+mod blocks;
 pub(crate) mod lines;
 mod walk;
+
+pub(crate) use blocks::LineBlocks;
 
 use walk::{Shape, Walk, shape_of};
 
@@ -63,23 +66,14 @@ pub(crate) fn read(
         names: &names,
         targets: &targets,
         is_strict: matches!(wanted, Wanted::All),
+        begins: (1, 1),
     };
-    let types = types_of(&walk, &targets, budget)?;
-    let mut builders = Vec::with_capacity(targets.len());
-    for (target, ty) in targets.iter().zip(types) {
-        builders.push(builder_for(file, &target.name, ty)?);
+    let mut guesses = Guesses::new(targets.len());
+    if targets.iter().any(|target| target.ty.is_none()) {
+        guesses.add(&walk, |row| budget.check_rows(row as usize, || Spot::row(file, row)))?;
     }
-    walk.cells(|i, row, json| {
-        let spot = || Spot::row(file, row).column(&targets[i].name);
-        let builder = &mut builders[i];
-        builder.push_value(&value_of(builder.ty(), json, &spot)?);
-        if row % 4096 == 0 {
-            budget.check_bytes(builder.bytes(), spot)?;
-        }
-        budget.check_rows(row as usize, spot)
-    })?;
-    budget.check(&builders, || Spot::file(file))?;
-    table_of(file, &targets, builders)
+    let types = guesses.types(file, &targets)?;
+    table_of(&walk, &types, budget)
 }
 
 fn builder_for(file: &str, name: &str, ty: Type) -> Result<Builder, IoError> {
@@ -91,7 +85,23 @@ fn builder_for(file: &str, name: &str, ty: Type) -> Result<Builder, IoError> {
     })
 }
 
-fn table_of(file: &str, targets: &[Target], builders: Vec<Builder>) -> Result<Table, IoError> {
+/// The columns of a text, of these types.
+fn table_of(walk: &Walk<'_>, types: &[Type], budget: Budget) -> Result<Table, IoError> {
+    let (file, targets) = (walk.file, walk.targets);
+    let mut builders = Vec::with_capacity(targets.len());
+    for (target, ty) in targets.iter().zip(types) {
+        builders.push(builder_for(file, &target.name, *ty)?);
+    }
+    walk.cells(|i, row, json| {
+        let spot = || Spot::row(file, row).column(&targets[i].name);
+        let builder = &mut builders[i];
+        builder.push_value(&value_of(builder.ty(), json, &spot)?);
+        if row % 4096 == 0 {
+            budget.check_bytes(builder.bytes(), spot)?;
+        }
+        budget.check_rows((row - walk.begins.1 + 1) as usize, spot)
+    })?;
+    budget.check(&builders, || Spot::file(file))?;
     let mut table = Table::new(file);
     for (target, builder) in targets.iter().zip(builders) {
         table.insert(&target.name, builder.finish())?;
@@ -113,37 +123,50 @@ fn empty(file: &str, wanted: Wanted<'_>) -> Result<Table, IoError> {
     Ok(table)
 }
 
-/// The types that are asked for, and the narrowest for the others.
-fn types_of(walk: &Walk<'_>, targets: &[Target], budget: Budget) -> Result<Vec<Type>, IoError> {
-    let file = walk.file;
-    let mut guesses = vec![(Guess::Unknown, false); targets.len()];
-    if targets.iter().any(|target| target.ty.is_none()) {
+/// The narrowest types of the columns seen so far, and whether values are missing.
+struct Guesses(Vec<(Guess, bool)>);
+
+impl Guesses {
+    fn new(n_columns: usize) -> Self {
+        Self(vec![(Guess::Unknown, false); n_columns])
+    }
+
+    /// Goes through the columns whose types are open; `check` is asked about each row.
+    fn add(
+        &mut self,
+        walk: &Walk<'_>,
+        check: impl Fn(u64) -> Result<(), IoError>,
+    ) -> Result<(), IoError> {
         walk.cells(|i, row, json| {
-            budget.check_rows(row as usize, || Spot::row(file, row))?;
-            if targets[i].ty.is_some() {
+            check(row)?;
+            if walk.targets[i].ty.is_some() {
                 return Ok(());
             }
-            let (guess, has_gaps) = &mut guesses[i];
+            let (guess, has_gaps) = &mut self.0[i];
             *has_gaps |= json.is_null();
             let of_cell = Guess::of_json(json);
             let both = of_cell.and_then(|cell| std::mem::take(guess).and_json(cell));
             *guess = both.ok_or_else(|| IoError::Unsupported {
-                spot: Spot::row(file, row).column(&targets[i].name),
+                spot: Spot::row(walk.file, row).column(&walk.targets[i].name),
                 what: "a value of another kind than the rows before".into(),
                 hint: "the values of one column have one type".into(),
             })?;
             Ok(())
-        })?;
-    }
-    let types = targets.iter().zip(guesses).map(|(target, (guess, has_gaps))| {
-        let guess = if has_gaps { guess.with_gaps() } else { guess };
-        target.ty.or_else(|| guess.ty()).ok_or_else(|| IoError::Unsupported {
-            spot: Spot::file(file).column(&target.name),
-            what: format!("arrays more than {} deep", Type::MAX_LIST_DEPTH),
-            hint: "lists may be nested only so deep".into(),
         })
-    });
-    types.collect()
+    }
+
+    /// The types that are asked for, and the narrowest for the others.
+    fn types(self, file: &str, targets: &[Target]) -> Result<Vec<Type>, IoError> {
+        let types = targets.iter().zip(self.0).map(|(target, (guess, has_gaps))| {
+            let guess = if has_gaps { guess.with_gaps() } else { guess };
+            target.ty.or_else(|| guess.ty()).ok_or_else(|| IoError::Unsupported {
+                spot: Spot::file(file).column(&target.name),
+                what: format!("arrays more than {} deep", Type::MAX_LIST_DEPTH),
+                hint: "lists may be nested only so deep".into(),
+            })
+        });
+        types.collect()
+    }
 }
 
 fn value_of(ty: Type, json: &Json, spot: &dyn Fn() -> Spot) -> Result<Value, IoError> {

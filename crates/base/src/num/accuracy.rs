@@ -138,6 +138,30 @@ accurate! {
     cbrt_is_near_the_reference cbrt libm::cbrt, 0.52, 1;
 }
 
+/// A function, its reference, an argument, and the stated bound.
+type Worst = (fn(f32) -> f32, fn(f64) -> f64, f32, f64);
+
+/// The arguments at which the example `accuracy` found the largest errors among all `f32`, or for `pow` among
+/// random ones, with the bounds that the documentation states.
+#[test]
+fn the_worst_arguments_are_within_the_stated_bounds() {
+    let of_one: [Worst; 6] = [
+        (sin, libm::sin, 54.906_143, 0.61),
+        (exp, libm::exp, 27.407_72, 0.92),
+        (ln, libm::log, 0.705_924, 0.85),
+        (exp2, libm::exp2, -0.348_270_15, 0.501),
+        (log2, libm::log2, 0.917_092_74, 0.512),
+        (log10, libm::log10, 0.930_946_3, 0.512),
+    ];
+    for (ours, reference, x, bound) in of_one {
+        let error = ulps_f32(ours(x), reference(f64::from(x)));
+        assert!(error > bound - 0.011 && error < bound, "{error} ULP at {x:?}, stated {bound}");
+    }
+    let (x, y) = (5.442_958_f32, 0.220_993_f32);
+    let error = ulps_f32(pow(x, y), libm::pow(f64::from(x), f64::from(y)));
+    assert!(error < 0.501, "{error} ULP at {x:?} to the power {y:?}");
+}
+
 fn check_two(
     name: &str,
     of_f32: fn(f32, f32) -> f32,

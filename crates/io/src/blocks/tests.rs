@@ -110,3 +110,42 @@ fn limits_count_for_each_block() {
     assert!(reader.next_block(100).expect("is allowed").is_some());
     assert!(matches!(reader.next_block(101), Err(IoError::Limit { .. })));
 }
+
+#[test]
+fn places_in_json_lines_are_those_of_the_file() {
+    let scratch = Scratch::new("wrong.jsonl");
+    let mut text = "{\"a\": 1}\n\n".repeat(5000);
+    let refused = |text: &str, options: &ReadOptions| {
+        std::fs::write(&scratch.0, text).expect("writes");
+        let mut reader = match TableReader::open(&scratch.0, None, options) {
+            Ok(reader) => reader,
+            Err(error) => return error.to_string(),
+        };
+        loop {
+            match reader.next_block(1000) {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("is refused"),
+                Err(error) => return error.to_string(),
+            }
+        }
+    };
+    let numbers = ReadOptions::default().with_column("a", Type::I32);
+    text.push_str("{\"a\": \"x\"}\n");
+    let error = refused(&text, &numbers);
+    assert!(error.contains("row 5001 column `a`"), "{error}");
+    text.push_str("{\"a\": 1\n");
+    let error = refused(&text, &ReadOptions::default());
+    assert!(error.contains("line 10002"), "{error}");
+    let error = refused(&("{\"a\": 1}\n".repeat(4999) + "7\n"), &numbers);
+    assert!(error.contains("line 5000") && error.contains("row 5000"), "{error}");
+}
+
+#[test]
+fn a_line_without_end_is_refused_at_the_limit() {
+    let scratch = Scratch::new("endless.jsonl");
+    std::fs::write(&scratch.0, "1".repeat(10_000)).expect("writes");
+    let mut options = ReadOptions::default();
+    options.limits.bytes = 1000;
+    let error = TableReader::open(&scratch.0, None, &options).expect_err("is refused").to_string();
+    assert!(error.contains("line 1") && error.contains("1000 bytes"), "{error}");
+}

@@ -32,16 +32,21 @@ pub(crate) fn read(
         if line.trim().is_empty() {
             continue;
         }
-        serde_json::from_str::<IgnoredAny>(line).map_err(|error| {
-            let text = error.to_string();
-            let reason = text.split_once(" at line ").map_or(&*text, |(reason, _)| reason);
-            let reason = format!("{reason} at column {}", error.column());
-            IoError::Syntax { spot: Spot::line(file, number), format: Format::JsonLines, reason }
-        })?;
+        check_line(file, number, line)?;
         array.push(before);
         array.push_str(line);
         before = ',';
     }
     array.push_str(if before == '[' { "[]" } else { "]" });
     super::read(file, array.as_bytes(), wanted, budget)
+}
+
+/// Refuses a line that is not one value.
+pub(super) fn check_line(file: &str, number: u64, line: &str) -> Result<(), IoError> {
+    serde_json::from_str::<IgnoredAny>(line).map(|_| ()).map_err(|error| {
+        let text = error.to_string();
+        let reason = text.split_once(" at line ").map_or(&*text, |(reason, _)| reason);
+        let reason = format!("{reason} at column {}", error.column());
+        IoError::Syntax { spot: Spot::line(file, number), format: Format::JsonLines, reason }
+    })
 }

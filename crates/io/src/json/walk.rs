@@ -43,7 +43,7 @@ pub(super) fn shape_of(file: &str, text: &str) -> Result<Shape, IoError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let shape = reader.deserialize_any(ShapeVisitor);
     let shape = shape.and_then(|shape| reader.end().map(|()| shape));
-    let shape = shape.map_err(|error| syntax(file, &error))?;
+    let shape = shape.map_err(|error| syntax(file, 1, &error))?;
     if let Shape::Rows(names) | Shape::Columns(names) = &shape {
         let mut seen = std::collections::HashSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
@@ -53,7 +53,8 @@ pub(super) fn shape_of(file: &str, text: &str) -> Result<Shape, IoError> {
     Ok(shape)
 }
 
-fn syntax(file: &str, error: &serde_json::Error) -> IoError {
+/// A wrong text that begins on this line of the file.
+fn syntax(file: &str, first_line: u64, error: &serde_json::Error) -> IoError {
     let text = error.to_string();
     let reason = match text.rsplit_once(" at line ") {
         Some((reason, _)) if error.column() > 0 => {
@@ -61,7 +62,8 @@ fn syntax(file: &str, error: &serde_json::Error) -> IoError {
         }
         _ => text,
     };
-    IoError::Syntax { spot: Spot::line(file, error.line() as u64), format: Format::Json, reason }
+    let line = first_line + (error.line() as u64).saturating_sub(1);
+    IoError::Syntax { spot: Spot::line(file, line), format: Format::Json, reason }
 }
 
 struct ShapeVisitor;
@@ -149,6 +151,8 @@ pub(super) struct Walk<'a> {
     pub(super) targets: &'a [Target],
     /// Whether a key that the first row lacks is an error.
     pub(super) is_strict: bool,
+    /// Which line and row of the file the text begins with, from 1.
+    pub(super) begins: (u64, u64),
 }
 
 /// What the visitors of one walk share.
@@ -175,7 +179,7 @@ impl Walk<'_> {
         let walked = reader.deserialize_any(TopVisitor(&mut progress));
         match progress.stopped_by {
             Some(error) => Err(error),
-            None => walked.map_err(|error| syntax(self.file, &error)),
+            None => walked.map_err(|error| syntax(self.file, self.begins.0, &error)),
         }
     }
 }
@@ -204,7 +208,7 @@ where
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let mut row = 1;
+        let mut row = self.0.walk.begins.1;
         if let Shape::Rows(_) = self.0.walk.shape {
             while items.next_element_seed(RowSeed { progress: self.0, row })?.is_some() {
                 row += 1;
