@@ -336,14 +336,15 @@ def make_conversions():
 def make_muted():
     """Muted nodes give on an input, linked ones before others, or zero."""
     kinds = list(MENUS) + ["ShaderNodeFloatCurve", "ShaderNodeVectorCurve", "ShaderNodeRGBCurve", "FunctionNodeInputColor"]
-    for kind, number in itertools.product(kinds, range(2)):
+    kinds += sorted({kind for kind, _, _ in TEXTURES})
+    for kind, number in itertools.product(kinds, range(3)):
         tree = new_tree("Muted %s %d" % (kind, number))
         node = tree.nodes.new(kind)
         if kind == "GeometryNodeSwitch":
             node.input_type = "FLOAT"
         open_inputs(tree, node)
-        if number == 1:
-            for socket in [s for s in node.inputs if s.links][::2]:
+        if number > 0:
+            for socket in [s for s in node.inputs if s.links][number - 1::2]:
                 tree.links.remove(socket.links[0])
         node.mute = True
 

@@ -44,7 +44,7 @@ fn math(operation: &str) -> Json {
 fn every_entry_of_blenders_menus_agrees() {
     let result = json_of(&["import", MENUS, "--verify", "--format", "json"]);
     let networks = result["networks"].as_array().expect("a list");
-    assert!(networks.len() > 790);
+    assert!(networks.len() > 890);
     let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(code(&["import", MENUS, "--verify"]), Some(0));
@@ -60,6 +60,42 @@ fn textures_and_numbers_at_the_ends_of_the_range_agree() {
         let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
+}
+
+#[test]
+fn a_linked_constant_is_no_missing_link() {
+    let number = json!({
+        "type": "FunctionNodeInputInt",
+        "props": { "integer": 2 },
+        "outputs": [{ "id": "Integer", "type": "INT" }],
+    });
+    let random = |id: Json| {
+        json!({
+            "type": "FunctionNodeRandomValue",
+            "props": { "data_type": "FLOAT" },
+            "inputs": [
+                { "id": "Min_001", "type": "VALUE", "value": 0 },
+                { "id": "Max_001", "type": "VALUE", "value": 1 },
+                id,
+                { "id": "Seed", "type": "INT", "value": 0 },
+            ],
+            "outputs": [{ "id": "Value_001", "type": "VALUE" }],
+        })
+    };
+    let linked = random(json!({ "id": "ID", "type": "INT", "link": [0, "Integer"] }));
+    let unlinked = random(json!({ "id": "ID", "type": "INT", "value": 0 }));
+    let output = |node| json!({ "node": node, "id": "Value_001", "type": "VALUE" });
+    let outputs = json!([output(1), output(2)]);
+    let network = json!({ "group": "R", "nodes": [number, linked, unlinked], "outputs": outputs });
+    let directory = new_file("linked");
+    let out = directory.display().to_string();
+    assert_eq!(code(&["import", &dump("r.json", &json!([network])), "-o", &out]), Some(0));
+    let document = directory.join("r.mill.json").display().to_string();
+    let result = json_of(&["run", &document, "--count", "2", "--format", "json"]);
+    let [linked, unlinked] =
+        ["random_value", "random_value_2"].map(|name| &result["outputs"][name]);
+    assert!(linked["value"].is_number() && linked["axes"] == json!([]), "{result:#}");
+    assert_eq!(unlinked["axes"].as_array().map(Vec::len), Some(1), "{result:#}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Kind {
         self.converted(json).ok_or_else(|| ImportError::WrongValue {
             node: node.label(at),
             socket: socket.id.clone(),
-            value: json.to_string(),
+            value: shown(json),
             kind: self.name().into(),
         })
     }
@@ -169,6 +169,16 @@ impl Kind {
                 _ => None,
             },
         }
+    }
+}
+
+/// A value in messages, not longer than a line.
+pub(super) fn shown(json: &Json) -> String {
+    const MOST: usize = 80;
+    let text = json.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text,
     }
 }
 

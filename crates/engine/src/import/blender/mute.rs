@@ -1,5 +1,6 @@
 //! Muted nodes: each output gives on the input that suits it best, or zero.
 
+use super::dump::Feed;
 use super::error::ImportError;
 use super::kind::Kind;
 use super::node::NodeContext;
@@ -11,13 +12,19 @@ fn is_passed(node: &str, socket: &str) -> bool {
         "Switch" | "Index" | "Menu" | "Factor_Float" | "Factor_Vector" => false,
         "Factor" => node != "ShaderNodeFloatCurve",
         "Fac" => node == "ShaderNodeValToRGB",
-        _ => true,
+        // Of the arms of a choice the first is.
+        "True" => node != "GeometryNodeSwitch",
+        "Color1" | "Color2" => true,
+        _ if node == "GeometryNodeIndexSwitch" || node == "GeometryNodeMenuSwitch" => {
+            socket == "Item_0"
+        }
+        _ => node == "ShaderNodeTexWhiteNoise" || !node.starts_with("ShaderNodeTex"),
     }
 }
 
 /// Gives on what a muted node does.
 pub(super) fn pass(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
-    // Of a menu the first entry is given on, linked or not, and none counts as chosen.
+    // Of a menu no entry counts as chosen.
     let is_menu = cx.node.ty == "GeometryNodeMenuSwitch";
     for (at, output) in cx.node.outputs.iter().enumerate() {
         let Some(to) = Kind::of_socket(&output.kind) else { continue };
@@ -28,7 +35,7 @@ pub(super) fn pass(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
             if from == 0 || (is_menu && at > 0) || !is_passed(&cx.node.ty, &socket.id) {
                 continue;
             }
-            let is_linked = !source.is_literal() && !is_menu;
+            let is_linked = !matches!(socket.feed, Feed::Value(_));
             let is_better = match &best {
                 None => true,
                 Some((suited, linked, _)) => from > *suited || (is_linked && !linked),

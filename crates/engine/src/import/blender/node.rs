@@ -6,9 +6,9 @@ use millstream_document::Link;
 use serde_json::{Value as Json, json};
 
 use super::convert::converted;
-use super::dump::{Node, Release, Socket};
+use super::dump::{Feed, Node, Release, Socket};
 use super::error::ImportError;
-use super::kind::Kind;
+use super::kind::{Kind, shown};
 use super::writer::{Source, Writer, plain};
 
 /// One node and what is known about it.
@@ -98,6 +98,12 @@ impl<'a> NodeContext<'a> {
         self.find(role, Kind::Value).is_some()
     }
 
+    /// Whether nothing is linked to the input of this name.
+    pub(super) fn is_unlinked(&self, id: &str) -> bool {
+        let socket = self.node.inputs.iter().find(|socket| socket.id == id);
+        socket.is_none_or(|socket| matches!(socket.feed, Feed::Value(_)))
+    }
+
     /// Where the element lies: an input of the document besides those of the network.
     pub(super) fn position(&mut self) -> Source {
         self.writer.position()
@@ -128,7 +134,7 @@ impl<'a> NodeContext<'a> {
 
     /// An error about a property.
     pub(super) fn unknown(&self, property: &str) -> ImportError {
-        let value = self.node.props.get(property).map_or("not there".into(), Json::to_string);
+        let value = self.node.props.get(property).map_or("not there".into(), shown);
         ImportError::UnknownSetting { node: self.label(), property: property.into(), value }
     }
 

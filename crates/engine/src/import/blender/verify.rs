@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::Imported;
 use super::dump::{Network, NetworkOutput};
-use super::kind::Kind;
+use super::kind::{Kind, shown};
 use crate::engine::Engine;
 
 /// How far an output is from what Blender computed.
@@ -89,8 +89,9 @@ fn column(name: &str, kind: &str, values: &[Json]) -> Result<Column, VerifyError
     for (i, json) in values.iter().enumerate() {
         let converted = kind.converted(json);
         let value = converted.and_then(|json| literal::from_json(ty, &json).ok());
-        let value = value
-            .ok_or_else(|| wrong(format!("element {i} is {json}, which is no {}", kind.name())))?;
+        let value = value.ok_or_else(|| {
+            wrong(format!("element {i} is {}, which is no {}", shown(json), kind.name()))
+        })?;
         columns.push(Column::filled(&value, 1));
     }
     Ok(Column::concat(ty, &columns).expect("all columns are of the type"))

@@ -25,7 +25,8 @@ pub(super) fn random_value(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
     }
     let id = cx.input("ID", Kind::Int)?;
     // An identifier that nothing is linked to is the index.
-    let id = if id.is_literal() { cx.write("context.index", &[], vec![], Kind::Int) } else { id };
+    let id =
+        if cx.is_unlinked("ID") { cx.write("context.index", &[], vec![], Kind::Int) } else { id };
     inputs.push(("id", id));
     inputs.push(("seed", cx.input("Seed", Kind::Int)?));
     let source = cx.write(ty, &[], inputs, kind);

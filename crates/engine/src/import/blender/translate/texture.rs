@@ -27,8 +27,10 @@ type Parts<'n> = (Vec<(&'n str, Json)>, Vec<(&'n str, Source)>);
 
 /// Where the texture is taken: where nothing is linked, at the position.
 fn vector(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
-    let source = cx.input_or("Vector", Kind::Vector, json!([0, 0, 0]))?;
-    Ok(if source.is_literal() { cx.position() } else { source })
+    if cx.is_unlinked("Vector") {
+        return Ok(cx.position());
+    }
+    cx.input("Vector", Kind::Vector)
 }
 
 /// The dimensions and where in them.
