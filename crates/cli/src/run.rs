@@ -54,7 +54,7 @@ pub(crate) struct Args {
           value_parser = clap::value_parser!(u32).range(1..))]
     block: u32,
     /// Which evaluator runs the graph; all give the same bits
-    #[arg(long, value_enum, default_value = "lazy")]
+    #[arg(long, value_enum, default_value = "auto")]
     evaluator: EvaluatorName,
     /// How many threads the evaluator may use [default: all]
     #[arg(long, value_name = "N")]

@@ -72,6 +72,15 @@ impl Size {
     }
 }
 
+impl Size {
+    /// Seconds that each evaluator may take for what it makes of a plan when it meets it first: a
+    /// list, fused forms.
+    fn making(self) -> [f64; 4] {
+        let (list, fused) = (self.calls * 200.0, 5_000.0 + self.instructions * 400.0);
+        [0.0, list, fused, list].map(|ns| ns * 1e-9)
+    }
+}
+
 impl Auto {
     /// An evaluator that uses as many threads as the machine runs at once, where that pays.
     pub fn new() -> Self {
@@ -105,7 +114,14 @@ impl Auto {
     fn choose(&self, plan: &Plan, bound: &Bound, key: &Key) -> usize {
         let kept = Kept::of(plan);
         let threads = self.n_threads() as f64;
-        let expected = kept.size(plan).expected(n_cells(bound) as f64, threads);
+        let size = kept.size(plan);
+        let mut expected = size.expected(n_cells(bound) as f64, threads);
+        if kept.evaluators.is_new(key) {
+            // Many plans are evaluated but once.
+            for (expected, making) in expected.iter_mut().zip(size.making()) {
+                *expected += making;
+            }
+        }
         kept.evaluators.choose(key, &expected)
     }
 

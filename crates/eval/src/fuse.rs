@@ -6,6 +6,7 @@
 //! that somebody else reads.
 
 use millstream_base::id::Id;
+use millstream_base::lane::Lane;
 use millstream_base::{Type, Value};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_kernel::form::{Form, FormBuilder, Val};
@@ -47,15 +48,24 @@ pub(crate) fn plain_form(instance: &Instance) -> Option<&Form> {
     }
 }
 
+/// Whether the instance gives on one of its inputs, and these are made of lanes.
+pub(crate) fn is_choice(instance: &Instance) -> bool {
+    matches!(instance.kernel, Kernel::Choose)
+        && !instance.has_scopes()
+        && instance.inputs.len() > 1
+        && instance.outputs.iter().all(|output| output.ty.lanes().is_some())
+}
+
 /// Lanes of an element.
 pub(crate) fn width(ty: Type) -> usize {
     ty.lanes().map_or(0, |(_, n)| n as usize)
 }
 
-/// Writes members into one form; `is_wanted` says which outputs somebody else reads.
+/// Writes members into one form; `is_wanted` says which outputs somebody else reads. A choice
+/// becomes an instruction that selects among the lanes of all its arms.
 ///
 /// # Panics
-/// If a member is not a call of a plain form, or reads a member behind it.
+/// If a member is not a call of a plain form or a choice, or reads a member behind it.
 pub(crate) fn fuse(
     plan: &Plan,
     members: &[StepId],
@@ -69,12 +79,13 @@ pub(crate) fn fuse(
         let step = &plan.steps[member];
         let StepOp::Call(id) = step.op else { panic!("members of a fusion are calls") };
         let instance = &plan.instances[id];
-        let form = plain_form(instance).expect("members of a fusion have a form");
-        let mut args = Vec::with_capacity(form.params.len());
-        for (source, input) in plan.inputs_of(step).iter().zip(&instance.inputs) {
-            args.extend_from_slice(&fusion.lanes_of(*source, input.ty));
-        }
-        let lanes = form.inline(&b, &args);
+        let inputs = plan.inputs_of(step).iter().zip(&instance.inputs);
+        let args = inputs.map(|(source, input)| fusion.lanes_of(*source, input.ty));
+        let lanes = match plain_form(instance) {
+            Some(form) => form.inline(&b, &args.flatten().collect::<Vec<_>>()),
+            None if is_choice(instance) => choose(&args.collect::<Vec<_>>()),
+            None => panic!("members of a fusion have a form or choose"),
+        };
         let mut rest = &lanes[..];
         for (k, output) in instance.outputs.iter().enumerate() {
             let (own, others) = rest.split_at(width(output.ty));
@@ -94,6 +105,25 @@ pub(crate) fn fuse(
 }
 
 type Lanes<'b> = SmallVec<[Val<'b>; 4]>;
+
+/// The lanes of the arm that the first of `args` picks among the others: false the first, true the
+/// second, a number the arm of that position, clamped.
+fn choose<'b>(args: &[Lanes<'b>]) -> Vec<Val<'b>> {
+    let (selector, arms) = (args[0][0], &args[1..]);
+    if selector.lane() == Lane::Bool {
+        let (no, yes) = (&arms[0], &arms[1.min(arms.len() - 1)]);
+        return yes.iter().zip(no).map(|(yes, no)| selector.select(*yes, *no)).collect();
+    }
+    let (last, others) = arms.split_last().expect("a choice has an arm");
+    let mut chosen = last.to_vec();
+    for (k, arm) in others.iter().enumerate().rev() {
+        let is_before = selector.le(k as i32);
+        for (chosen, lane) in chosen.iter_mut().zip(arm) {
+            *chosen = is_before.select(*lane, *chosen);
+        }
+    }
+    chosen
+}
 
 struct Fusion<'p, 'b> {
     plan: &'p Plan,

@@ -3,7 +3,8 @@
 //! If all that the outputs read are forms, inputs, constants and features of the request, every
 //! step varies along known axes of the request: none, time, index or both. The steps with the same
 //! axes are one fused form, a *stage*; what varies along fewer axes is computed before what reads
-//! it. Stages depend on the plan, the outputs asked for, and along which axis each input and
+//! it. A choice that differs between elements may be part of a stage: where its arms are cheap they
+//! are computed for all elements, which forms allow as they cannot fail. Stages depend on the plan, the outputs asked for, and along which axis each input and
 //! feature lies, not on the data; they are made once and kept with the plan.
 
 use millstream_base::feature::{Aspect, Need};
@@ -12,19 +13,23 @@ use millstream_base::{Column, Mask, Type};
 use millstream_ir::InputId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
-use millstream_kernel::form::{LaneInput, LaneOutput, LaneSliceMut};
+use millstream_kernel::form::{Form, LaneInput, LaneOutput, LaneSliceMut};
 use millstream_kernel::{Data, Kernel, Map};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::buffers::Buffers;
-use crate::fuse::{Fused, fuse, plain_form, width};
+use crate::fuse::{Fused, fuse, is_choice, plain_form, width};
 use crate::lanes::{lane_slice, lane_slice_mut, reborrow};
 use crate::spread::Crew;
 use crate::watch::{Ran, Watch};
 
 /// More instructions than this are not fused into one form.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
+
+/// Arms of choices are computed for all elements, and selected from, if there is no more work in
+/// them, see [`Form::cost`]: sorting the elements by the arm that they take takes longer.
+const CHEAP: usize = 200;
 
 /// Along which axes of the request something varies: bit 0 is time, bit 1 is index.
 pub(crate) type Axes = u8;
@@ -136,7 +141,7 @@ pub(crate) fn full_axes(bound: &Bound) -> Axes {
 impl Stages {
     /// The stages for a request; `None` if the outputs read something that is no form.
     pub(crate) fn new(plan: &Plan, bound: &Bound) -> Option<Self> {
-        let steps = reached(plan, bound);
+        let steps = reached(plan, bound, true);
         let mut making = Making {
             plan,
             bound,
@@ -150,7 +155,7 @@ impl Stages {
         for step in &steps {
             n_instructions += making.place(*step)?;
         }
-        if n_instructions > MAX_INSTRUCTIONS {
+        if n_instructions > MAX_INSTRUCTIONS || cost_of_arms(plan, bound, &steps) > CHEAP {
             return None;
         }
         let mut stages = Vec::new();
@@ -341,17 +346,39 @@ pub(crate) fn copy_into(column: &Column, map: Map<'_>, to: &mut LaneSliceMut<'_>
     copy!(Bool, I32, I64, F32, F64);
 }
 
-/// The steps behind the outputs asked for, in order.
-fn reached(plan: &Plan, bound: &Bound) -> Vec<StepId> {
+/// The steps behind the outputs asked for, in order; those behind arms of choices too if
+/// `with_arms` says so.
+fn reached(plan: &Plan, bound: &Bound, with_arms: bool) -> Vec<StepId> {
     let mut seen = vec![false; plan.steps.len()];
     let outputs = bound.outputs.iter().map(|output| plan.outputs[*output].source.step);
     let mut stack: Vec<StepId> = outputs.collect();
-    while let Some(step) = stack.pop() {
-        if !std::mem::replace(&mut seen[step.index()], true) {
-            stack.extend(plan.inputs_of(&plan.steps[step]).iter().map(|link| link.step));
+    while let Some(id) = stack.pop() {
+        if std::mem::replace(&mut seen[id.index()], true) {
+            continue;
         }
+        let step = &plan.steps[id];
+        let is_choice = match step.op {
+            StepOp::Call(instance) => matches!(plan.instances[instance].kernel, Kernel::Choose),
+            StepOp::Const(_) | StepOp::Input(_) => false,
+        };
+        let n = if is_choice && !with_arms { 1 } else { usize::MAX };
+        stack.extend(plan.inputs_of(step).iter().take(n).map(|link| link.step));
     }
     (0..seen.len()).filter(|i| seen[*i]).map(StepId::from_index).collect()
+}
+
+/// The work of those of `steps` that some elements may not need, see [`Form::cost`].
+fn cost_of_arms(plan: &Plan, bound: &Bound, steps: &[StepId]) -> usize {
+    let cost = |id: &StepId| match plan.steps[*id].op {
+        StepOp::Call(instance) => plain_form(&plan.instances[instance]).map_or(0, Form::cost),
+        StepOp::Const(_) | StepOp::Input(_) => 0,
+    };
+    let always = reached(plan, bound, false);
+    if always.len() == steps.len() {
+        return 0;
+    }
+    let all: usize = steps.iter().map(cost).sum();
+    all - always.iter().map(cost).sum::<usize>()
 }
 
 struct Making<'p> {
@@ -392,11 +419,15 @@ impl Making<'_> {
                     self.reads.push((id, k));
                     return Some(0);
                 }
-                let form = plain_form(instance)?;
-                let links = plan.inputs_of(step).iter();
-                let axes = links.fold(0, |axes, link| axes | self.axes[&link.step]);
+                let links = plan.inputs_of(step);
+                let axes = links.iter().fold(0, |axes, link| axes | self.axes[&link.step]);
                 self.axes.insert(id, axes);
-                Some(form.insts.len())
+                if is_choice(instance) {
+                    // A choice that is the same for all elements has an arm that nobody takes.
+                    let varies = self.axes[&links[0].step] != 0;
+                    return varies.then_some(links.len() * width(instance.outputs[0].ty));
+                }
+                Some(plain_form(instance)?.insts.len())
             }
         }
     }
@@ -424,7 +455,10 @@ impl Making<'_> {
     fn stage(&mut self, steps: &[StepId], axes: Axes) -> Option<Stage> {
         let plan = self.plan;
         let is_form = |id: StepId| match plan.steps[id].op {
-            StepOp::Call(instance) => plain_form(&plan.instances[instance]).is_some(),
+            StepOp::Call(instance) => {
+                let instance = &plan.instances[instance];
+                plain_form(instance).is_some() || is_choice(instance)
+            }
             StepOp::Const(_) | StepOp::Input(_) => false,
         };
         let members: Vec<StepId> =

@@ -115,6 +115,12 @@ impl<const N: usize> Trials<N> {
         known.entry(key.clone()).or_insert(nothing).choose(expected)
     }
 
+    /// Whether requests of this kind are new: no way can have been tried often enough.
+    pub(crate) fn is_new(&self, key: &Key) -> bool {
+        let known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(key).is_none_or(|known| known.n_choices < u64::from(TRIES))
+    }
+
     /// Notes what a way took. The least counts, and is forgotten slowly.
     pub(crate) fn note(&self, key: &Key, way: usize, took: Duration) {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);

@@ -19,7 +19,7 @@ fn switch() -> NodeDef {
         .details(
             "Only what is taken is computed: where the condition is one value for all elements, the \
              other side does not run at all; where it differs, each side runs for the elements that \
-             take it.",
+             take it, or, if both are cheap arithmetic, for all, which shows in nothing but times and counts.",
         )
         .generic("T", Among::Any)
         .input("condition", Type::BOOL, "which side is taken")

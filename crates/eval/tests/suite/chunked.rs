@@ -196,3 +196,62 @@ fn memory_of_the_caller_is_no_matter_of_the_limit() {
     let mut buffers = [OutputBuffer::from(area.as_mut_slice())];
     assert!(Chunked::new().evaluate_into(&plan, &request, &mut buffers).is_ok());
 }
+
+/// The elements that each step computed.
+fn elements(plan: &Plan, request: &Request) -> Vec<u64> {
+    let request = request.clone().with_log(LogDetail::Counts);
+    let answer = Chunked::new().evaluate(plan, &request).expect("the request fits");
+    answer.log.entries.iter().map(|entry| entry.elements).collect()
+}
+
+#[test]
+fn cheap_arms_are_computed_for_all_elements_and_selected_from() {
+    let plan = plan(
+        "n0 = input x: f32 = 0.0
+         n1 = input v: vec3 = [1.0, 2.0, 3.0]
+         n2 = input i: i32 = 0
+         n3 = const 0.5
+         n4 = math.sqrt n0
+         n5 = math.square n0
+         n6 = compare.less n4 n5
+         n7 = control.switch n6 n4 n5
+         n8 = control.choose n2 [n0 n4 n7]
+         n9 = vector.scale n1 n3
+         n10 = control.switch n6 n1 n9
+         output y n7
+         output z n8
+         output w n10",
+    );
+    let x: Column = (0..1000).map(|i| (i as f32 - 200.0) / 400.0).collect();
+    let i: Column = (0..1000).map(|i| i % 7 - 2).collect();
+    let request = Request::new().column("x", x).column("v", corners(1, 1000)).column("i", i);
+    assert_same(&plan, &request, &Chunked::new());
+    assert_same(&plan, &request, &Chunked::new().without_stages());
+    assert_eq!(elements(&plan, &request)[4..], [1000; 7]);
+}
+
+#[test]
+fn costly_arms_and_choices_that_are_the_same_for_all_compute_what_is_taken() {
+    let cheap = "n0 = input x: f32 = 0.0
+         n1 = input c: bool = true
+         n2 = math.sqrt n0
+         n3 = math.square n0
+         n4 = control.switch n1 n2 n3
+         output y n4";
+    let mut costly = "n0 = input x: f32 = 0.0\nn1 = input c: bool = true\n".to_owned();
+    for i in 2..20 {
+        let from = if i == 2 { 0 } else { i - 1 };
+        costly += &format!("n{i} = math.sin n{from}\n");
+    }
+    costly += "n20 = math.square n0\nn21 = control.switch n1 n19 n20\noutput y n21";
+    let (cheap, costly) = (plan(cheap), plan(&costly));
+    let x: Column = (0..100).map(|i| i as f32).collect();
+    let c: Column = (0..100).map(|i| i % 4 == 0).collect();
+    let one = Request::new().column("x", x.clone());
+    let each = Request::new().column("x", x).column("c", c);
+    assert_same(&cheap, &one, &Chunked::new());
+    assert_eq!(elements(&cheap, &one)[2..4], [0, 100]);
+    assert_eq!(elements(&cheap, &each)[2..4], [100, 100]);
+    assert_same(&costly, &each, &Chunked::new());
+    assert_eq!(elements(&costly, &each)[19..21], [75, 25]);
+}
