@@ -8,6 +8,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(identity());
     registry.register(translation());
     registry.register(scale());
+    registry.register(shear());
     registry.register(rotation());
     registry.register(compose());
     registry.register(multiply());
@@ -77,6 +78,22 @@ fn scale() -> NodeDef {
         .form(|b, inputs| {
             let zero = b.constant_f32(0.0);
             vec![affine(&diagonal(&inputs[0]), &[zero, zero, zero])]
+        })
+}
+
+fn shear() -> NodeDef {
+    let def = NodeDef::new("mat4.shear", "The matrix that slants along the axes").details(
+        "Each input says how far a point moves along its first axis per unit of its second: with `xy` a \
+         point's x grows by xy times its y.",
+    );
+    ["xy", "xz", "yx", "yz", "zx", "zy"]
+        .into_iter()
+        .fold(def, |def, name| def.input(name, Type::F32, "").or_number(0.0))
+        .output("value", Type::MAT4, "")
+        .form(|b, x| {
+            let (zero, one) = (b.constant_f32(0.0), b.constant_f32(1.0));
+            let rows = [[one, x[0][0], x[1][0]], [x[2][0], one, x[3][0]], [x[4][0], x[5][0], one]];
+            vec![affine(&rows, &[zero, zero, zero])]
         })
 }
 

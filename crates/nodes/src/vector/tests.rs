@@ -170,6 +170,10 @@ fn a_singular_matrix_has_no_inverse() {
 
 #[test]
 fn matrices_move_points_but_not_directions() {
+    let factors = [0.5, 0.25, -1.0, 2.0, 3.0, -0.5].map(Value::F32);
+    let slanted = run("mat4.shear", &factors);
+    // x + y / 2 + z / 4, y - x + 2 z, z + 3 x - y / 2
+    assert_eq!(text("mat4.transform_point", &[slanted, v3(1.0, 2.0, 4.0)]), "[3.0, 9.0, 6.0]");
     let by = run("mat4.translation", &[v3(1.0, 2.0, 3.0)]);
     let one = || v3(1.0, 1.0, 1.0);
     assert_eq!(text("mat4.transform_point", &[by.clone(), one()]), "[2.0, 3.0, 4.0]");
