@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::footprint::Footprint;
 use crate::types::Type;
 
 /// An ambient quantity that a node can depend on.
@@ -18,6 +19,8 @@ pub enum Feature {
     RealTime,
     /// Number of the frame, `i64`.
     Tick,
+    /// The view that is asked for, a [`Footprint`].
+    Footprint,
     /// Which element, `i32` from 0.
     Index,
     /// Where the element is, `vec3`.
@@ -32,8 +35,15 @@ pub enum Feature {
 
 impl Feature {
     /// The features that exist without being defined by anybody.
-    pub const BUILT_IN: [Self; 6] =
-        [Self::Time, Self::RealTime, Self::Tick, Self::Index, Self::Position, Self::Iteration];
+    pub const BUILT_IN: [Self; 7] = [
+        Self::Time,
+        Self::RealTime,
+        Self::Tick,
+        Self::Footprint,
+        Self::Index,
+        Self::Position,
+        Self::Iteration,
+    ];
 
     /// The built-in feature with this name.
     pub fn built_in(name: &str) -> Option<Self> {
@@ -46,6 +56,7 @@ impl Feature {
             Self::Time => "time",
             Self::RealTime => "real_time",
             Self::Tick => "tick",
+            Self::Footprint => "footprint",
             Self::Index => "index",
             Self::Position => "position",
             Self::Iteration => "iteration",
@@ -59,6 +70,7 @@ impl Feature {
             Self::Time | Self::RealTime => Type::F64,
             Self::Tick => Type::I64,
             Self::Index | Self::Iteration => Type::I32,
+            Self::Footprint => Type::of::<Footprint>(),
             Self::Position => Type::VEC3,
             Self::Vararg(_, ty) | Self::Custom(_, ty) => *ty,
         }

@@ -7,6 +7,7 @@
 pub mod column;
 pub mod diagnostics;
 pub mod feature;
+pub mod footprint;
 pub mod id;
 pub mod lane;
 pub mod limits;
@@ -25,6 +26,7 @@ pub mod virtual_array;
 
 pub use column::Column;
 pub use feature::{Feature, FeatureSet, Need, NeedTable};
+pub use footprint::Footprint;
 pub use lane::Lane;
 pub use limits::Limits;
 pub use mask::Mask;

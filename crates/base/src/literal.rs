@@ -9,6 +9,7 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use crate::column::Column;
+use crate::footprint::Footprint;
 use crate::lane::Lane;
 use crate::table::Table;
 use crate::types::{Kind, Type};
@@ -83,6 +84,9 @@ pub fn from_json(ty: Type, json: &Json) -> Result<Value, LiteralError> {
         }
         Kind::Opaque if ty == Type::of::<Table>() => {
             Table::from_json(json).map(Value::from).ok_or_else(mismatch)
+        }
+        Kind::Opaque if ty == Type::of::<Footprint>() => {
+            Footprint::from_json(json).map(Value::from).ok_or_else(mismatch)
         }
         Kind::Opaque => Err(LiteralError::Opaque { ty }),
     }
@@ -192,11 +196,15 @@ pub fn form_of(ty: Type) -> String {
         Kind::Opaque if ty == Type::of::<Table>() => {
             "an object of lists of one length, each of one kind of value".into()
         }
+        Kind::Opaque if ty == Type::of::<Footprint>() => {
+            "an object with the `resolution`, two whole numbers, and perhaps `crop` and `transform`"
+                .into()
+        }
         Kind::Opaque => "nothing: it can only be linked".into(),
     }
 }
 
-/// The value as JSON; `null` for opaque values other than tables, which have no text.
+/// The value as JSON; `null` for opaque values other than tables and footprints, which have no text.
 pub fn to_json(value: &Value) -> Json {
     match value {
         Value::Bool(x) => Json::Bool(*x),
@@ -212,7 +220,10 @@ pub fn to_json(value: &Value) -> Json {
         Value::Quat(v) => lanes_to_json(&v.0),
         Value::Color(v) => lanes_to_json(&v.0),
         Value::Mat4(v) => lanes_to_json(&v.0),
-        Value::Opaque(opaque) => opaque.get::<Table>().map_or(Json::Null, Table::to_json),
+        Value::Opaque(opaque) => {
+            let footprint = opaque.get::<Footprint>().map(Footprint::to_json);
+            footprint.or_else(|| opaque.get().map(Table::to_json)).unwrap_or(Json::Null)
+        }
     }
 }
 
@@ -258,9 +269,10 @@ pub(crate) fn write(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Value::Quat(v) => write_lanes(&v.0, f),
         Value::Color(v) => write_lanes(&v.0, f),
         Value::Mat4(v) => write_lanes(&v.0, f),
-        Value::Opaque(opaque) => match opaque.get::<Table>() {
-            Some(table) => write_table(table, f),
-            None => write!(f, "<{}>", opaque.ty()),
+        Value::Opaque(opaque) => match (opaque.get::<Table>(), opaque.get::<Footprint>()) {
+            (Some(table), _) => write_table(table, f),
+            (None, Some(footprint)) => write!(f, "{}", footprint.to_json()),
+            (None, None) => write!(f, "<{}>", opaque.ty()),
         },
     }
 }

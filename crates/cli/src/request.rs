@@ -4,7 +4,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use millstream::parts::base::diagnostics::did_you_mean;
-use millstream::{EvalError, Feature, Given, Limits, Program, Request, RequestError, Value};
+use millstream::{
+    EvalError, Feature, Footprint, Given, Limits, Program, Request, RequestError, Value,
+};
 
 use crate::given::{assignment, given};
 use crate::moments::{self, FrameNumbers, Times};
@@ -28,9 +30,20 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
           conflicts_with = "time")]
     pub(crate) frame: Option<FrameNumbers>,
+    /// Evaluate for a view of this many pixels
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    pub(crate) size: Option<Footprint>,
     /// What a context feature of the document's own is
     #[arg(long = "feature", value_name = "NAME=VALUE")]
     pub(crate) features: Vec<String>,
+}
+
+/// The view of a size such as `640x480`.
+fn size(text: &str) -> Result<Footprint, String> {
+    let number = |text: &str| text.parse::<i32>().ok().filter(|n| *n > 0);
+    let size = text.split_once('x').and_then(|(w, h)| Some((number(w)?, number(h)?)));
+    let (width, height) = size.ok_or("write the width and the height in pixels: 640x480")?;
+    Ok(Footprint::of_size(width, height))
 }
 
 /// When the files of inputs are read.
@@ -49,6 +62,7 @@ impl RequestArgs {
             ("--count", self.count.is_some()),
             ("--time", self.time.is_some()),
             ("--frame", self.frame.is_some()),
+            ("--size", self.size.is_some()),
             ("--feature", !self.features.is_empty()),
         ];
         match is_given.into_iter().find(|(_, is_given)| *is_given) {
@@ -146,6 +160,7 @@ impl RequestArgs {
                 "time" => Some("--time"),
                 "tick" => Some("--frame"),
                 "index" => Some("--count"),
+                "footprint" if self.size.is_some() => Some("--size alone"),
                 _ => None,
             };
             if let Some(flag) = flag {
@@ -163,6 +178,13 @@ impl RequestArgs {
                 return Err(Stop::all(Exit::Usage, vec![message]));
             };
             request = request.feature(feature.clone(), given(at, feature.ty(), limits)?);
+        }
+        if let Some(view) = &self.size {
+            if needs.iter().all(|need| need.feature != Feature::Footprint) {
+                let text = "--size is of no use: nothing in the graph reads the footprint";
+                return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
+            }
+            request = request.feature(Feature::Footprint, Given::One(view.clone().into()));
         }
         let is_given = self.features.iter().any(|text| text.starts_with("real_time="));
         if !is_given && needs.iter().any(|need| need.feature == Feature::RealTime) {
@@ -221,6 +243,7 @@ fn message_of(error: &RequestError) -> Message {
         RequestError::MissingFeature { need, hint, .. } => match need.as_str() {
             "time" => "give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12".into(),
             "tick" => "give a frame, --frame 12 or --frame 0..48".into(),
+            "footprint" => "give a view, --size 640x480".into(),
             "index" => {
                 "give a number of elements, --count 100, or a column, --in NAME=@FILE".into()
             }

@@ -45,8 +45,8 @@ pub use session::Session;
 
 pub use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use millstream_base::{
-    Color, Column, Feature, Limits, Mat4, NodePath, Place, Quat, Span, Type, Value, ValueType,
-    Vec2, Vec3, Vec4, value_type,
+    Color, Column, Feature, Footprint, Limits, Mat4, NodePath, Place, Quat, Span, Type, Value,
+    ValueType, Vec2, Vec3, Vec4, value_type,
 };
 pub use millstream_document::{Document, Edit, Editor};
 pub use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel};

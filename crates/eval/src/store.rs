@@ -10,6 +10,7 @@ use millstream_kernel::Data;
 use rustc_hash::FxHashMap;
 
 use crate::frame::{FrameId, Frames};
+use crate::pages::in_huge_pages;
 use crate::shape::{ShapeId, Shapes};
 
 millstream_base::define_id!(SlotId, "z", "Where a step's results in one context are stored.");
@@ -88,6 +89,13 @@ impl Rest {
     }
 }
 
+/// Room for so many things, in huge pages where it is large: it is touched everywhere.
+pub(crate) fn room<T>(n: usize) -> Vec<T> {
+    let mut room = Vec::with_capacity(n);
+    in_huge_pages(room.spare_capacity_mut());
+    room
+}
+
 /// All slots of one evaluation. The parts of a slot lie apart, so that walking over many steps
 /// touches little memory.
 #[derive(Debug)]
@@ -102,12 +110,13 @@ impl Store {
     /// Room for each step of the plan.
     pub(crate) fn new(plan: &Plan) -> Self {
         let n = plan.steps.len();
-        Self {
-            heads: vec![Head { frame: Frames::nowhere(), state: State::Empty }; n],
-            outputs: vec![Outputs::None; n],
-            rest: plan.steps.as_slice().iter().map(Rest::new).collect(),
-            further: FxHashMap::default(),
-        }
+        let mut heads = room(n);
+        heads.resize(n, Head { frame: Frames::nowhere(), state: State::Empty });
+        let mut outputs = room(n);
+        outputs.resize(n, Outputs::None);
+        let mut rest = room(n);
+        rest.extend(plan.steps.as_slice().iter().map(Rest::new));
+        Self { heads, outputs, rest, further: FxHashMap::default() }
     }
 
     /// The slot of a step in a context.

@@ -118,7 +118,7 @@ pub enum IoError {
     #[error("{spot} has more than {limit} {what}")]
     #[diagnostic(
         code(io::limit),
-        help("raise the limit `{name}` if the file is meant to be so large")
+        help("raise `{name}` in the limits if the file is meant to be so large")
     )]
     Limit {
         /// Where the limit was hit.

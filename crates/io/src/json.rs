@@ -34,6 +34,14 @@ use walk::{Shape, Walk, shape_of};
 /// The column that an array without names is read into.
 pub(crate) const ONLY: &str = "value";
 
+/// The text of a file, without the mark that some programs put in front.
+fn text_of<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b str, IoError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    std::str::from_utf8(bytes).map_err(|error| IoError::Encoding {
+        spot: Spot::line_of_byte(file, bytes, error.valid_up_to()),
+    })
+}
+
 /// Reads the wanted columns. The text is read once for its shape, once for the types nobody asked
 /// for, and once for the values, so that it need not stand in memory as a tree.
 pub(crate) fn read(
@@ -42,10 +50,7 @@ pub(crate) fn read(
     wanted: Wanted<'_>,
     budget: Budget,
 ) -> Result<Table, IoError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = std::str::from_utf8(bytes).map_err(|error| IoError::Encoding {
-        spot: Spot::line_of_byte(file, bytes, error.valid_up_to()),
-    })?;
+    let text = text_of(file, bytes)?;
     let shape = shape_of(file, text)?;
     if let Shape::Nothing = shape {
         return empty(file, wanted);

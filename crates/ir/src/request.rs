@@ -541,6 +541,7 @@ fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestEr
             Feature::Tick => "give a frame".into(),
             Feature::Index => "give a count or a column, or put it inside a loop".into(),
             Feature::RealTime
+            | Feature::Footprint
             | Feature::Position
             | Feature::Iteration
             | Feature::Vararg(..)

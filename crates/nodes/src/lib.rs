@@ -25,6 +25,7 @@ pub mod color;
 pub mod context;
 pub mod control;
 pub mod curve;
+pub mod footprint;
 pub mod list;
 pub mod random;
 pub mod reduce;
@@ -49,6 +50,7 @@ pub fn registry() -> Registry {
     blender::register(&mut registry);
     color::register(&mut registry);
     context::register(&mut registry);
+    footprint::register(&mut registry);
     control::register(&mut registry);
     curve::register(&mut registry);
     list::register(&mut registry);

@@ -19,12 +19,16 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use millstream_base::{Column, Type, ValueType};
 use millstream_kernel::function::Lists;
 use millstream_kernel::settings::Settings;
 use millstream_kernel::{
     Among, Call, Data, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
 };
+
+use crate::cells::ListCells;
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -125,6 +129,20 @@ const TYPED: &str = "the items have the signature's type";
 /// The items of element `i`.
 fn slice<'a, T: ValueType>(lists: &Lists<'a>, i: usize) -> &'a [T] {
     lists.slice::<T>(i).expect(TYPED)
+}
+
+/// For each element the positions of one part of a column.
+fn parts(
+    call: &Call<'_>,
+    part: impl Fn(usize) -> Range<usize>,
+) -> Result<ListCells<usize>, Failure> {
+    let mut cells = ListCells::new(call);
+    let n_items = |i: usize| part(i).len();
+    cells.fill(call, n_items, |i, positions| {
+        positions.extend(part(i));
+        Ok(())
+    })?;
+    Ok(cells)
 }
 
 /// Entries of inputs, one behind the other in one column, so that positions in it can be picked.

@@ -120,6 +120,22 @@ const INTERPOLATIONS: &[(&str, &str)] = &[
     ("smootherstep", "eased more, a polynomial of degree 5"),
 ];
 
+/// Adds the settings `interpolation` and `clamp` of nodes that take a number from range to range.
+pub(crate) fn with_way(def: NodeDef) -> NodeDef {
+    def.setting(
+        "interpolation",
+        SettingKind::Choice(INTERPOLATIONS),
+        Some(SettingValue::Text("linear".into())),
+        "the way from one end to the other",
+    )
+    .setting(
+        "clamp",
+        SettingKind::Flag,
+        Some(SettingValue::Flag(true)),
+        "keep the result inside the target range",
+    )
+}
+
 fn map_range_def() -> NodeDef {
     let def = NodeDef::new("mix.map_range", "x taken from one range to another")
         .details(
@@ -131,22 +147,10 @@ fn map_range_def() -> NodeDef {
         .source(
             "f * f * (3 - 2 * f); f * f * f * (f * (f * 6 - 15) + 10) of Perlin, \"Improving \
              Noise\", 2002",
-        )
-        .setting(
-            "interpolation",
-            SettingKind::Choice(INTERPOLATIONS),
-            Some(SettingValue::Text("linear".into())),
-            "the way from one end to the other",
-        )
-        .setting(
-            "clamp",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(true)),
-            "keep the result inside the target range",
-        )
-        .sockets_by_settings(|settings| {
-            Ok(map_range_signature(settings.text("interpolation") == "stepped"))
-        });
+        );
+    let def = with_way(def).sockets_by_settings(|settings| {
+        Ok(map_range_signature(settings.text("interpolation") == "stepped"))
+    });
     lanewise_by_settings(def, |settings, _, _, x| {
         let f = inverse_mix(x[1], x[2], x[0]);
         let f = match settings.text("interpolation") {

@@ -542,3 +542,42 @@ fn a_table_is_read_from_a_file_and_saved_as_one() {
     let wrong = seen(&["run", &graph, "--in", "t=3"]);
     assert!(wrong.contains("`t`: 3 is no table"), "{wrong}");
 }
+
+const VIEW: &str = r#"{
+  "millstream": 1,
+  "outputs": { "width": { "type": "i32", "from": "parts.width" }, "asked": { "type": "i32", "from": "blurred.value" } },
+  "nodes": {
+    "view": { "type": "context.footprint" },
+    "parts": { "type": "footprint.separate", "in": { "footprint": { "from": "view.value" } } },
+    "more": { "type": "footprint.grow", "in": { "footprint": { "from": "view.value" }, "by": 3 } },
+    "from": { "type": "math.subtract", "in": { "a": { "from": "parts.max_x" }, "b": { "from": "parts.min_x" } } },
+    "blurred": { "type": "context.with_footprint", "in": { "value": { "from": "from.value" }, "footprint": { "from": "more.value" } } }
+  }
+}
+"#;
+
+#[test]
+fn a_view_is_asked_for_in_part() {
+    let path = file("view.mill.json", VIEW);
+    expect_seen(
+        &["run", &path, "--size", "640x480"],
+        expect![[r#"
+        width = 640
+        asked = 646
+    "#]],
+    );
+    let part = r#"--feature=footprint={"resolution": [640, 480], "crop": [10, 0, 20, 480]}"#;
+    expect_seen(
+        &["run", &path, part],
+        expect![[r#"
+        width = 640
+        asked = 16
+    "#]],
+    );
+    let text = seen(&["run", &path]);
+    assert!(text.starts_with("exit code 2") && text.contains("--size 640x480"), "{text}");
+    let text = seen(&["run", &path, "--size", "640"]);
+    assert!(text.starts_with("exit code 2") && text.contains("the width and the height"), "{text}");
+    let text = seen(&["run", "examples/square_wave.mill.json", "--size", "6x4"]);
+    assert!(text.starts_with("exit code 2") && text.contains("reads the footprint"), "{text}");
+}

@@ -105,20 +105,16 @@ impl<'d> Faces<'d> {
             return None;
         }
         let ty = self.ty(&def.ty, def.spot, at, problems)?;
-        let default = match &def.default {
-            Some(json) => match literal::from_json(ty, json) {
-                Ok(value) => Some(value),
-                Err(error) => {
-                    let error = CheckError::WrongDefault { what: at.whole(), error };
-                    problems.report(|| at.path(), def.spot.span(), &error);
-                    return None;
-                }
-            },
-            None => None,
-        };
-        for warning in range_warnings(name, def, ty, default.as_ref()) {
+        let default = def.default.as_ref().map(|json| literal::from_json(ty, json)).transpose();
+        let default = default.map_err(|error| {
+            let error = CheckError::WrongDefault { what: at.whole(), error };
+            problems.report(|| at.path(), def.spot.span(), &error);
+        });
+        for warning in range_warnings(name, def, ty, default.as_ref().ok().and_then(Option::as_ref))
+        {
             problems.report(|| at.path(), def.spot.span(), &warning);
         }
+        let default = default.ok()?;
         Some(BodyInput {
             name: Arc::clone(name),
             ty,

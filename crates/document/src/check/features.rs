@@ -53,6 +53,7 @@ fn named_features(instance: &Instance) -> impl Iterator<Item = (bool, &str, Type
         Feature::Time
         | Feature::RealTime
         | Feature::Tick
+        | Feature::Footprint
         | Feature::Index
         | Feature::Position
         | Feature::Iteration => None,

@@ -481,3 +481,17 @@ fn a_large_document_full_of_mistakes_is_refused_in_time() {
     let (_, problems) = opened(&text);
     assert_eq!(problems.len(), 1001);
 }
+
+#[test]
+fn a_wrong_default_does_not_hide_a_wrong_range() {
+    check_problems(
+        r#""inputs": { "x": { "type": "f32", "default": "a", "min": 5, "max": 1 } },
+        "nodes": { "n": { "type": "math.sqrt", "in": { "x": { "input": "x" } } } }"#,
+        &expect![[r#"
+            error check::wrong_default at "x": { "type": "f32", "default": "a", "min": 5, "max": 1 }
+                the default of input `x`: "a" is no f32 (an f32 is written as a number)
+            warning check::useless_range at "x": { "type": "f32", "default": "a", "min": 5, "max": 1 }
+                the range of input `x` is empty: `min` is above `max` (change or remove `min` and `max`)
+        "#]],
+    );
+}

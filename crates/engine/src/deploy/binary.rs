@@ -9,7 +9,7 @@ mod read;
 
 use std::hash::Hasher;
 
-use millstream_base::{Lane, Table, Value};
+use millstream_base::{Footprint, Lane, Table, Value};
 use millstream_document::Document;
 use millstream_ir::{Graph, GraphInput, Op, Source};
 use millstream_kernel::Instance;
@@ -159,7 +159,12 @@ impl Writer {
                 (0..column.len()).for_each(|i| self.value(&column.get(i)));
             }
             Value::Opaque(opaque) => {
-                // Of the types of Rust programs only tables stand in documents.
+                if let Some(view) = opaque.get::<Footprint>() {
+                    let numbers = view.resolution.iter().chain(&view.crop);
+                    numbers.for_each(|x| self.0.extend_from_slice(&x.to_le_bytes()));
+                    return self.value(&Value::from(view.transform));
+                }
+                // Of the types of Rust programs only these stand in documents.
                 let table = opaque.get::<Table>().cloned().unwrap_or_default();
                 self.number(table.columns().len() as u64);
                 for (name, column) in table.columns() {

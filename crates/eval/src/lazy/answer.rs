@@ -104,6 +104,7 @@ impl<'a> Evaluation<'a> {
     pub(super) fn answer(&mut self, bound: &Bound) -> Result<Answer, EvalError> {
         let mut outputs = Vec::with_capacity(bound.outputs.len());
         self.check_clock()?;
+        self.sweep(bound)?;
         for position in &bound.outputs {
             let output = &self.plan.outputs[*position];
             let value = self.output(output.source, output.ty, bound)?;
@@ -188,7 +189,11 @@ fn extent_of(
     match need.feature {
         Feature::Index | Feature::Position => index,
         Feature::Time | Feature::Tick => time,
-        Feature::RealTime | Feature::Iteration | Feature::Vararg(..) | Feature::Custom(..) => None,
+        Feature::RealTime
+        | Feature::Footprint
+        | Feature::Iteration
+        | Feature::Vararg(..)
+        | Feature::Custom(..) => None,
     }
 }
 

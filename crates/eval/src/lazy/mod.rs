@@ -7,6 +7,9 @@
 //! asked before arms, arguments of scopes before bodies; only the arms that some cell takes are
 //! asked, and only for those cells. Results lie in the store until their last user has run.
 //!
+//! What is asked for whatever happens and is one operation on numbers runs before, in the order of
+//! memory (`sweep`).
+//!
 //! A step demanded in full takes its shape from the inputs it read. A step demanded in part (below
 //! a switch that differs from cell to cell) needs its shape before its values; `shape_of` finds it.
 
@@ -23,6 +26,7 @@ mod run;
 mod scalar;
 mod scope;
 mod shape_of;
+mod sweep;
 mod task;
 
 use std::rc::Rc;

@@ -16,11 +16,11 @@ use crate::store::{Outputs, State};
 /// An instance whose form is one operation on its inputs, each of which has one lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OneOp {
-    op: Op,
-    of: Lane,
-    to: Lane,
+    pub(super) op: Op,
+    pub(super) of: Lane,
+    pub(super) to: Lane,
     /// Which input each operand is.
-    operands: [u8; 3],
+    pub(super) operands: [u8; 3],
 }
 
 /// How the short way went.
@@ -68,7 +68,7 @@ fn one_op(instance: &Instance) -> Option<OneOp> {
 
 /// The bits of a number.
 #[inline(always)]
-fn bits(value: &Value) -> Option<u64> {
+pub(super) fn bits(value: &Value) -> Option<u64> {
     match value {
         Value::F32(x) => Some(u64::from(x.to_bits())),
         Value::F64(x) => Some(x.to_bits()),
@@ -88,7 +88,7 @@ fn bits(value: &Value) -> Option<u64> {
 }
 
 #[inline(always)]
-fn number(lane: Lane, bits: u64) -> Value {
+pub(super) fn number(lane: Lane, bits: u64) -> Value {
     match lane {
         Lane::Bool => Value::Bool(bits != 0),
         Lane::I32 => Value::I32(bits as i32),

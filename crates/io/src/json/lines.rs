@@ -18,10 +18,7 @@ pub(crate) fn read(
     wanted: Wanted<'_>,
     budget: Budget,
 ) -> Result<Table, IoError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = std::str::from_utf8(bytes).map_err(|error| IoError::Encoding {
-        spot: Spot::line_of_byte(file, bytes, error.valid_up_to()),
-    })?;
+    let text = super::text_of(file, bytes)?;
     // With a comma for each line break the rows stay on their lines, for messages.
     let mut array = String::with_capacity(text.len() + text.len() / 16 + 2);
     let mut before = '[';

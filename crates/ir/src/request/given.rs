@@ -22,6 +22,7 @@ impl Request {
             Feature::Time | Feature::Tick => self.frames.is_some(),
             Feature::Index => self.n_elements().is_some(),
             Feature::RealTime
+            | Feature::Footprint
             | Feature::Position
             | Feature::Iteration
             | Feature::Vararg(..)

@@ -1,21 +1,15 @@
 //! The Map Range node.
 
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_kernel::{NodeDef, Registry};
 
 use super::{NUMBER_OR_VECTOR, T, held};
 use crate::math::safe_divide;
+use crate::mix::with_way;
 use crate::shape::lanewise_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(map_range());
 }
-
-const INTERPOLATIONS: &[(&str, &str)] = &[
-    ("linear", "a straight line"),
-    ("stepped", "as many equal steps as the input `steps` says"),
-    ("smoothstep", "eased at both ends, a cubic"),
-    ("smootherstep", "eased more, a polynomial of degree 5"),
-];
 
 fn map_range() -> NodeDef {
     let def = NodeDef::new(
@@ -26,20 +20,8 @@ fn map_range() -> NodeDef {
         "to_min + f * (to_max - to_min), with f = (x - from_min) / (from_max - from_min), 0 for \
              an empty source range. Stepped: f becomes floor(f * (steps + 1)) / steps, 0 without \
              steps. The smooth ones clamp f always, the others the result if `clamp` is set.",
-    )
-    .setting(
-        "interpolation",
-        SettingKind::Choice(INTERPOLATIONS),
-        Some(SettingValue::Text("linear".into())),
-        "the way from one end to the other",
-    )
-    .setting(
-        "clamp",
-        SettingKind::Flag,
-        Some(SettingValue::Flag(true)),
-        "keep the result inside the target range",
-    )
-    .generic("T", NUMBER_OR_VECTOR);
+    );
+    let def = with_way(def).generic("T", NUMBER_OR_VECTOR);
     let inputs = [
         ("x", 1.0, "the number"),
         ("from_min", 0.0, "the beginning of the source range"),

@@ -10,6 +10,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(time());
     registry.register(real_time());
     registry.register(tick());
+    registry.register(footprint());
     registry.register(index());
     registry.register(position());
     registry.register(iteration());
@@ -65,6 +66,17 @@ fn tick() -> NodeDef {
         "Frame n of a document is tick n.",
         Feature::Tick,
         "number of the frame",
+    ))
+}
+
+fn footprint() -> NodeDef {
+    with_level(reader(
+        "context.footprint",
+        "The view that is asked for",
+        "Where it lies, how many pixels it has and which of them are asked for; `footprint.separate` \
+         takes it apart. The command line gives it with --size.",
+        Feature::Footprint,
+        "the view",
     ))
 }
 

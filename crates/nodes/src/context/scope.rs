@@ -59,7 +59,7 @@ struct Injector {
     input: (&'static str, &'static str),
 }
 
-const INJECTORS: [Injector; 6] = [
+const INJECTORS: [Injector; 7] = [
     Injector {
         feature: Feature::Time,
         name: "context.with_time",
@@ -82,6 +82,14 @@ const INJECTORS: [Injector; 6] = [
         summary: "A value with another frame number",
         details: "What is linked to `value` sees this number as `context.tick`. The time stays as it is.",
         input: ("tick", "number of the frame"),
+    },
+    Injector {
+        feature: Feature::Footprint,
+        name: "context.with_footprint",
+        summary: "A value for another view",
+        details: "What is linked to `value` sees this view as `context.footprint`. One that is made of \
+                  `context.footprint` itself, such as `footprint.grow`, asks for another part of the same.",
+        input: ("footprint", "the view"),
     },
     Injector {
         feature: Feature::Index,

@@ -139,6 +139,10 @@ fn every_built_in_feature_is_read_injected_and_changed() {
                 .any(|rule| matches!(rule, ScopeRule::Inject { .. }) && *rule.feature() == feature),
             "{feature} is injected"
         );
+        if feature.ty().lanes().is_none() {
+            // What is made of something else than numbers is injected anew.
+            continue;
+        }
         assert!(
             rules()
                 .any(|rule| matches!(rule, ScopeRule::Modify { .. }) && *rule.feature() == feature),

@@ -5,7 +5,7 @@ use millstream_base::{Column, Type};
 use millstream_kernel::settings::SettingError;
 use millstream_kernel::{Call, Data, Failure, NodeDef, Registry};
 
-use super::{ITEM, LIST, Sources, on_lists};
+use super::{ITEM, LIST, Sources, on_lists, parts};
 use crate::cells::{ListCells, function, is_uniform, items, put};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -34,20 +34,11 @@ fn flattened(call: &mut Call<'_>) -> Result<(), Failure> {
     let inner = items(call, 0);
     let inner = inner.as_ragged().expect("the items are lists");
     let source = inner.values().clone();
-    let mut cells = ListCells::new(call);
     let lists = call.lists(0);
-    let part = |i: usize| {
+    let cells = parts(call, |i| {
         let range = lists.parts(i).1;
         inner.offsets()[range.start]..inner.offsets()[range.end]
-    };
-    cells.fill(
-        call,
-        |i| part(i).len(),
-        |i, positions| {
-            positions.extend(part(i));
-            Ok(())
-        },
-    )?;
+    })?;
     cells.put_from(call, &source)
 }
 

@@ -3,7 +3,7 @@
 use millstream_base::Type;
 use millstream_kernel::{Call, Failure, NodeDef, Registry};
 
-use super::{ITEM, LIST, Outside, on_lists};
+use super::{ITEM, LIST, Outside, on_lists, parts};
 use crate::cells::{Cells, ListCells, function, items, picked, put};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -104,24 +104,15 @@ fn slice() -> NodeDef {
 
 fn sliced(call: &mut Call<'_>) -> Result<(), Failure> {
     let source = items(call, 0);
-    let mut cells = ListCells::new(call);
     let lists = call.lists(0);
     let (starts, counts) = (call.input::<i32>(1), call.input::<i32>(2));
-    let part = |i: usize| {
+    let cells = parts(call, |i| {
         let range = lists.parts(i).1;
         let start = i64::from(starts.get(i));
         let end = start + i64::from(counts.get(i)).max(0);
         let inside = |x: i64| range.start + x.clamp(0, range.len() as i64) as usize;
         inside(start)..inside(end)
-    };
-    cells.fill(
-        call,
-        |i| part(i).len(),
-        |i, positions| {
-            positions.extend(part(i));
-            Ok(())
-        },
-    )?;
+    })?;
     cells.put_from(call, &source)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use millstream_base::{Column, Feature, Type, Value, literal};
+use millstream_base::{Column, Feature, Footprint, Type, Value, literal};
 use millstream_ir::request::Given;
 use millstream_ir::{Graph, Request};
 use serde_json::{Map, Value as Json};
@@ -72,6 +72,7 @@ impl RequestSketch {
         provide(Feature::RealTime, Value::F64(1000.25));
         provide(Feature::Position, Value::Vec3([1.0, -2.0, 0.5].into()));
         provide(Feature::Iteration, Value::I32(2));
+        provide(Feature::Footprint, Footprint::of_size(3, 2).into());
         for (name, ty) in own_features() {
             provide(Feature::Custom(Arc::clone(&name), ty), super::values::value(ty, 2));
             provide(Feature::Vararg(name, ty), super::values::value(ty, 3));

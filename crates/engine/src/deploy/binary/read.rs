@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Column, Table, Type, Value};
+use millstream_base::{Column, Footprint, Table, Type, Value};
 use millstream_ir::graph::{GraphInput, GraphOutput, InstanceId};
 use millstream_ir::verify::{Stage, verify};
 use millstream_ir::{Graph, NodeId, Paths, Source};
@@ -154,6 +154,16 @@ impl<'a> Reader<'a> {
         }
         if ty == Type::of::<Table>() {
             return self.table();
+        }
+        if ty == Type::of::<Footprint>() {
+            let mut numbers = [0; 6];
+            for number in &mut numbers {
+                *number = i32::from_le_bytes(self.array()?);
+            }
+            let [width, height, crop @ ..] = numbers;
+            let transform = self.value(Type::MAT4)?.get().expect("it is of that type");
+            let view = Footprint { transform, crop, ..Footprint::of_size(width, height) };
+            return Ok(view.into());
         }
         let element =
             ty.element().ok_or_else(|| self.damaged(format!("{ty} has no written values")))?;

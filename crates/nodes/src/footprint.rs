@@ -1,0 +1,167 @@
+//! Footprints: views with their pixels, made, taken apart, and asked for in part.
+//!
+//! `context.footprint` reads the one that is asked for, `context.with_footprint` asks for another.
+
+use millstream_base::{Footprint, Mat4, Type, ValueType};
+use millstream_kernel::signature::Default;
+use millstream_kernel::{Call, Failure, NodeDef, Registry};
+
+use crate::cells::{Cells, function};
+
+/// Adds the family.
+pub fn register(registry: &mut Registry) {
+    registry.register_type(Type::of::<Footprint>());
+    registry.register(make());
+    registry.register(separate());
+    registry.register(crop());
+    registry.register(grow());
+}
+
+fn make() -> NodeDef {
+    NodeDef::new("footprint.make", "A view of so many pixels")
+        .details(
+            "All of its pixels are asked for. The transform takes points in pixels, from the lower left \
+             corner of the view, to points of the scene. Sizes below 0 count as 0.",
+        )
+        .input("width", Type::I32, "of the view, in pixels")
+        .or_number(1.0)
+        .input("height", Type::I32, "of the view, in pixels")
+        .or_number(1.0)
+        .input("transform", Type::MAT4, "from pixels to the scene")
+        .or(Default::Value(Mat4::default().into()))
+        .output("value", Type::of::<Footprint>(), "the view")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::new(call);
+                let (width, height) = (call.input::<i32>(0), call.input::<i32>(1));
+                let transform = call.input::<Mat4>(2);
+                cells.fill(call, |i| {
+                    let view = Footprint::of_size(width.get(i), height.get(i));
+                    Ok(Footprint { transform: transform.get(i), ..view })
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+/// The parts of a footprint, with what the manual says of them.
+const PARTS: [(&str, &str); 6] = [
+    ("width", "of the view, in pixels"),
+    ("height", "of the view, in pixels"),
+    ("min_x", "first column of pixels asked for, from the left edge of the view"),
+    ("min_y", "first row of pixels asked for, from the lower edge of the view"),
+    ("max_x", "the column behind the last one asked for"),
+    ("max_y", "the row behind the last one asked for"),
+];
+
+fn separate() -> NodeDef {
+    let def = NodeDef::new("footprint.separate", "Size, part and place of a view")
+        .input("footprint", Type::of::<Footprint>(), "")
+        .or(Default::Zero)
+        .output("transform", Type::MAT4, "from pixels to the scene");
+    PARTS.iter().fold(def, |def, (name, about)| def.output(*name, Type::I32, *about)).function(
+        |call: &mut Call<'_>| {
+            put_part(call, 0, |view| view.transform)?;
+            put_part(call, 1, |view| view.resolution[0])?;
+            put_part(call, 2, |view| view.resolution[1])?;
+            (0..4).try_for_each(|k| put_part(call, 3 + k, |view| view.crop[k]))
+        },
+    )
+}
+
+/// Sets an output to a part of input 0, if somebody wants it.
+fn put_part<T: ValueType>(
+    call: &mut Call<'_>,
+    output: usize,
+    part: impl Fn(Footprint) -> T,
+) -> Result<(), Failure> {
+    if !call.wants(output) {
+        return Ok(());
+    }
+    let mut cells = Cells::for_output(call, output);
+    let views = call.input::<Footprint>(0);
+    cells.fill(call, |i| Ok(part(views.get(i))))?;
+    cells.put(call);
+    Ok(())
+}
+
+fn crop() -> NodeDef {
+    let def = NodeDef::new("footprint.crop", "A view of which another part is asked for")
+        .details(
+            "The part may reach beyond the view. A part whose end is before its start is empty.",
+        )
+        .input("footprint", Type::of::<Footprint>(), "")
+        .or(Default::Zero);
+    let inputs = PARTS[2..].iter();
+    inputs
+        .fold(def, |def, (name, about)| def.input(*name, Type::I32, *about).or_number(0.0))
+        .output("value", Type::of::<Footprint>(), "the view, asked for in that part")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::new(call);
+                let views = call.input::<Footprint>(0);
+                let bounds = [1, 2, 3, 4].map(|k| call.input::<i32>(k));
+                cells.fill(call, |i| {
+                    let [x, y, end_x, end_y] = bounds.each_ref().map(|bound| bound.get(i));
+                    let crop = [x, y, end_x.max(x), end_y.max(y)];
+                    Ok(Footprint { crop, ..views.get(i) })
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+fn grow() -> NodeDef {
+    NodeDef::new("footprint.grow", "A view of which more is asked for")
+        .details(
+            "The part asked for grows on all sides, also beyond the view, as what reads its surroundings \
+             needs. A negative number takes pixels away, until nothing is left.",
+        )
+        .input("footprint", Type::of::<Footprint>(), "")
+        .or(Default::Zero)
+        .input("by", Type::I32, "pixels on each side")
+        .or_number(1.0)
+        .output("value", Type::of::<Footprint>(), "")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::new(call);
+                let (views, by) = (call.input::<Footprint>(0), call.input::<i32>(1));
+                cells.fill(call, |i| {
+                    let (view, by) = (views.get(i), by.get(i));
+                    let [x, y, end_x, end_y] = view.crop;
+                    let (x, end_x) = grown(x, end_x, by);
+                    let (y, end_y) = grown(y, end_y, by);
+                    Ok(Footprint { crop: [x, y, end_x, end_y], ..view })
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+/// A range with so much more on either side; an empty one in the middle if there is too much less.
+fn grown(start: i32, end: i32, by: i32) -> (i32, i32) {
+    let (from, to) = (start.saturating_sub(by), end.saturating_add(by));
+    if from <= to {
+        return (from, to);
+    }
+    let middle = i32::midpoint(start, end);
+    (middle, middle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_grow_and_shrink_to_nothing() {
+        assert_eq!(grown(2, 6, 3), (-1, 9));
+        assert_eq!(grown(2, 6, -1), (3, 5));
+        assert_eq!(grown(2, 6, -2), (4, 4));
+        assert_eq!(grown(2, 6, -3), (4, 4));
+        assert_eq!(grown(i32::MIN, i32::MAX, 1), (i32::MIN, i32::MAX));
+        assert_eq!(grown(i32::MIN, i32::MAX, i32::MIN), (0, 0));
+    }
+}
