@@ -5,7 +5,10 @@
 //! dependents, as far as they do not stand behind the source, and from the source along what it
 //! depends on, as far as that does not stand before the target. The first to end decides: its nodes
 //! move right behind the source, or right before the target. So a link costs twice the smaller of
-//! both regions, and a link that would close a circle is found on the way.
+//! both regions. A link that would close a circle is found where the searches meet, which is soon,
+//! because each goes on from the node that stands nearest to where the other began.
+
+use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
@@ -70,21 +73,27 @@ impl Ranks {
         let high = self.of[source as usize].place;
         let mut behind = Search::new(target);
         let mut before = Search::new(source);
+        let rank = |slot: u32| self.of[slot as usize];
+        // What stands last is nearest to the source, what stands first to the target.
+        let late = |slot: u32| (rank(slot).place, rank(slot).within);
+        let early = |slot: u32| (!rank(slot).place, !rank(slot).within);
+        let is_near = |slot: u32| (low..=high).contains(&rank(slot).place);
         loop {
-            if !behind.step(source, &dependents, |slot| self.of[slot as usize].place <= high) {
-                if let Some(way) = behind.way_to(source) {
-                    return Err(way);
+            match behind.step(&before, &dependents, late, is_near) {
+                Step::On => {}
+                Step::Met(at) => return Err(circle(&behind, &before, at)),
+                Step::Over => {
+                    self.move_behind(behind.found, high);
+                    return Ok(());
                 }
-                self.move_behind(behind.found, high);
-                return Ok(());
             }
-            if !before.step(target, &sources, |slot| self.of[slot as usize].place >= low) {
-                if let Some(mut way) = before.way_to(target) {
-                    way.reverse();
-                    return Err(way);
+            match before.step(&behind, &sources, early, is_near) {
+                Step::On => {}
+                Step::Met(at) => return Err(circle(&behind, &before, at)),
+                Step::Over => {
+                    self.move_before(before.found, low);
+                    return Ok(());
                 }
-                self.move_before(before.found, low);
-                return Ok(());
             }
         }
     }
@@ -108,54 +117,70 @@ impl Ranks {
     }
 }
 
+/// The way from where `behind` began, over a node that both found, to where `before` began.
+fn circle(behind: &Search, before: &Search, at: u32) -> Vec<u32> {
+    let mut way = behind.way_to(at);
+    way.extend(before.way_to(at).into_iter().rev().skip(1));
+    way
+}
+
 /// A search over nodes, one node at a step.
 struct Search {
     found: Vec<u32>,
     /// From where each was found.
     from: FxHashMap<u32, u32>,
-    at: usize,
+    /// Those from which it did not go on yet, with how near they are.
+    open: BinaryHeap<((u64, i64), u32)>,
+}
+
+/// What came of a step.
+enum Step {
+    /// There is more to search.
+    On,
+    /// This node was found from both sides.
+    Met(u32),
+    /// Nothing is left.
+    Over,
 }
 
 impl Search {
     fn new(start: u32) -> Self {
-        Self { found: vec![start], from: FxHashMap::from_iter([(start, start)]), at: 0 }
+        let open = BinaryHeap::from([((0, 0), start)]);
+        Self { found: vec![start], from: FxHashMap::from_iter([(start, start)]), open }
     }
 
-    /// Goes on from one more node; false if none is left, or `goal` was found.
+    /// Goes on from the nearest node.
     fn step<'n>(
         &mut self,
-        goal: u32,
+        other: &Self,
         next: impl Fn(u32) -> &'n [u32],
+        nearness: impl Fn(u32) -> (u64, i64),
         is_near: impl Fn(u32) -> bool,
-    ) -> bool {
-        let Some(node) = self.found.get(self.at).copied() else { return false };
-        self.at += 1;
+    ) -> Step {
+        let Some((_, node)) = self.open.pop() else { return Step::Over };
         for &next in next(node) {
             if is_near(next) && !self.from.contains_key(&next) {
                 self.from.insert(next, node);
-                if next == goal {
-                    return false;
+                if other.from.contains_key(&next) {
+                    return Step::Met(next);
                 }
                 self.found.push(next);
+                self.open.push((nearness(next), next));
             }
         }
-        true
+        Step::On
     }
 
     /// The way from the start to a node that was found.
-    fn way_to(&self, goal: u32) -> Option<Vec<u32>> {
+    fn way_to(&self, goal: u32) -> Vec<u32> {
         let mut way = vec![goal];
         let mut node = goal;
-        loop {
-            let from = *self.from.get(&node)?;
-            if from == node {
-                break;
-            }
-            way.push(from);
-            node = from;
+        while self.from[&node] != node {
+            node = self.from[&node];
+            way.push(node);
         }
         way.reverse();
-        Some(way)
+        way
     }
 }
 
