@@ -156,17 +156,40 @@ pub fn did_you_mean<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let n_chars = name.chars().count();
+    let most = 1 + n_chars / 3;
+    let letters = letters_of(name);
     candidates
         .into_iter()
-        .filter(|candidate| candidate.chars().count().abs_diff(n_chars) <= 1 + n_chars / 3)
+        .filter(|candidate| candidate.chars().count().abs_diff(n_chars) <= most)
+        .filter(|candidate| {
+            letters_of(candidate).zip(letters).is_none_or(|(a, b)| {
+                let surplus: u32 =
+                    a.iter().zip(&b).map(|(a, b)| u32::from(a.saturating_sub(*b))).sum();
+                surplus as usize <= most
+            })
+        })
         .map(|candidate| (edit_distance(name, candidate), candidate))
         .filter(|(distance, candidate)| {
             // Names that have nothing in common are as far apart as they are long.
             let n_longer = n_chars.max(candidate.chars().count());
-            *distance <= 1 + n_chars / 3 && (*distance == 0 || *distance < n_longer)
+            *distance <= most && (*distance == 0 || *distance < n_longer)
         })
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// How often each letter occurs, some of them taken together; `None` if there are others than ASCII.
+/// Names that differ in more letters than that are not near, which is found out sooner so.
+fn letters_of(name: &str) -> Option<[u8; 32]> {
+    let mut letters = [0_u8; 32];
+    for byte in name.bytes() {
+        if !byte.is_ascii() {
+            return None;
+        }
+        let at = &mut letters[usize::from((byte | 0x20) & 31)];
+        *at = at.saturating_add(1);
+    }
+    Some(letters)
 }
 
 /// Number of single-character insertions, deletions, replacements and swaps of neighbours between

@@ -188,7 +188,7 @@ impl Player {
                 10..15 => self.literal(document),
                 15 => self.mute(document),
                 16..18 => self.add(document),
-                18 => self.remove(),
+                18 => self.remove(document),
                 _ => return Planned::Undo,
             };
             if let Some(edit) = edit {
@@ -280,8 +280,11 @@ impl Player {
     }
 
     /// Takes a node out that was added; what read it has the defaults of its sockets then.
-    fn remove(&mut self) -> Option<Edit> {
-        let at = self.nodes.iter().rposition(|name| name.starts_with("added "))?;
+    fn remove(&mut self, document: &Document) -> Option<Edit> {
+        // What was taken back is not there.
+        let is_added =
+            |name: &Arc<str>| name.starts_with("added ") && document.nodes.contains_key(name);
+        let at = self.nodes.iter().rposition(is_added)?;
         let nodes = vec![self.nodes.remove(at)];
         Some(Edit::RemoveNodes { within: None, nodes })
     }

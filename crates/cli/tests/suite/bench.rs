@@ -53,3 +53,22 @@ fn what_fails_is_no_benchmark() {
     assert_eq!(code(&["bench", TRIANGLE, "--count", "20", "--limit", "list_length=10"]), Some(3));
     assert!(millstream(&["bench", TRIANGLE, "--count", "9", "--seconds", "0"]).status.success());
 }
+
+#[test]
+fn live_editing_is_played_and_told() {
+    let args = ["bench", "--edits", "--nodes", "300", "--seconds", "0", "--format", "json"];
+    let told = json(&args);
+    assert_eq!((told["hz"].as_f64(), &told["frames_without_edits"]["n"]), (Some(60.0), &60.into()));
+    for key in ["frames_without_edits", "frames_with_edits", "edits"] {
+        let [p50, p90, p99, max] = ["p50_s", "p90_s", "p99_s", "max_s"]
+            .map(|part| told[key][part].as_f64().expect("a number"));
+        assert!(0.0 < p50 && p50 <= p90 && p90 <= p99 && p99 <= max, "{told}");
+    }
+    assert!(told["edits_refused"].as_u64().expect("a number") < 60, "most edits are made");
+    // A document of columns is evaluated with plans.
+    let args = ["bench", "--edits", TRIANGLE, "--count", "100", "--seconds", "0"];
+    assert!(millstream(&args).status.success());
+    assert_eq!(code(&["bench"]), Some(2));
+    assert_eq!(code(&["bench", TRIANGLE, "--nodes", "3"]), Some(2));
+    assert_eq!(code(&["bench", "--edits", "--one"]), Some(2));
+}

@@ -419,13 +419,17 @@ pub(super) fn unknown<'a>(
     EditError::Unknown { what, name: shortened(name), hint: nearest(name, known, what) }
 }
 
+/// So many names are compared for a suggestion: an edit that is refused costs no frame.
+const MOST_COMPARED: usize = 20_000;
+
 /// `did you mean X?`, or all names.
 pub(super) fn nearest<'a>(
     name: &str,
     known: impl Iterator<Item = &'a str> + Clone,
     what: &str,
 ) -> String {
-    Problems::default().suggest(name, known.clone(), || match listed(known) {
+    let compared = known.clone().take(MOST_COMPARED);
+    Problems::default().suggest(name, compared, || match listed(known) {
         names if names.is_empty() => format!("there is no {what}"),
         names => format!("there is {names}"),
     })
