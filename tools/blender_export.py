@@ -44,6 +44,8 @@ FUNCTION_TYPES = {
     "GeometryNodeSwitch", "GeometryNodeIndexSwitch", "GeometryNodeMenuSwitch", "GeometryNodeStringJoin", "GeometryNodeInputIndex",
     "NodeReroute", "NodeEnableOutput", "NodeImplicitConversion",
 }
+# Nodes on lists that are functions where the items are strings: of other items there are lists only of fields.
+LIST_TYPES = {"GeometryNodeListLength": "data_type", "GeometryNodeListGetItem": "socket_type"}
 ATTRIBUTE_TYPES = {
     "VALUE": "FLOAT", "INT": "INT", "BOOLEAN": "BOOLEAN", "VECTOR": "FLOAT_VECTOR", "RGBA": "FLOAT_COLOR",
     "ROTATION": "QUATERNION", "MATRIX": "FLOAT4X4",
@@ -60,7 +62,8 @@ MUCH = 1e-4
 
 def is_function(node):
     """Whether a node only computes values from values."""
-    if not (node.bl_idname.startswith(FUNCTION_PREFIXES) or node.bl_idname in FUNCTION_TYPES):
+    is_list = node.bl_idname in LIST_TYPES and getattr(node, LIST_TYPES[node.bl_idname]) == "STRING"
+    if not (node.bl_idname.startswith(FUNCTION_PREFIXES) or node.bl_idname in FUNCTION_TYPES or is_list):
         return False
     known = set(ATTRIBUTE_TYPES) | {"STRING", "MENU", "CUSTOM"}
     sockets = [s for s in list(node.inputs) + list(node.outputs) if s.enabled]

@@ -45,7 +45,7 @@ MENUS = {
     "FunctionNodeCombineMatrix": [{}], "FunctionNodeSeparateMatrix": [{}],
     "FunctionNodeCombineTransform": [{}], "FunctionNodeSeparateTransform": [{}],
     "FunctionNodeMatrixMultiply": [{}], "FunctionNodeInvertMatrix": [{}], "FunctionNodeTransposeMatrix": [{}],
-    "FunctionNodeMatrixDeterminant": [{}], "FunctionNodeTransformPoint": [{}], "FunctionNodeTransformDirection": [{}],
+    "FunctionNodeMatrixDeterminant": [{}], "FunctionNodeMatrixSVD": [{}], "FunctionNodeTransformPoint": [{}], "FunctionNodeTransformDirection": [{}],
     "FunctionNodeProjectPoint": [{}],
     "FunctionNodeFloatToInt": [{"rounding_mode": None}],
     "FunctionNodeRotateEuler": [{"rotation_type": None, "space": None}],
@@ -79,6 +79,7 @@ TEXTURES = [
     ("ShaderNodeTexVoronoi", {"voronoi_dimensions": ["2D"], "feature": None, "normalize": [True]}, (None, 2.4)),
     ("ShaderNodeTexVoronoi", {"voronoi_dimensions": ["3D"], "feature": ["F1", "F2", "SMOOTH_F1"],
                               "distance": ["MANHATTAN", "CHEBYCHEV", "MINKOWSKI"]}, (0.0,)),
+    ("ShaderNodeTexGabor", {"gabor_type": None}, (None,)),
     ("ShaderNodeTexGradient", {"gradient_type": None}, (None,)),
     ("ShaderNodeTexMagic", {"turbulence_depth": range(11)}, (None,)),
     ("ShaderNodeTexChecker", {}, (None,)),
@@ -144,12 +145,10 @@ def make_textures():
             open_inputs(tree, node)
             if detail is None:
                 continue
-            # Blender fuses products and sums; with distortion some positions round to a neighbor, far out.
-            for name, value in (("Detail", detail), ("Distortion", 0.0)):
-                socket = node.inputs.get(name)
-                if socket and socket.links and (name == "Detail" or kind == "ShaderNodeTexNoise"):
-                    tree.links.remove(socket.links[0])
-                    socket.default_value = value
+            socket = node.inputs.get("Detail")
+            if socket and socket.links:
+                tree.links.remove(socket.links[0])
+                socket.default_value = detail
 
 
 def make_ramps():
@@ -238,6 +237,7 @@ def make_texts():
                     enabled[key].default_value = value
             for output in [o for o in node.outputs if o.type == "STRING"]:
                 read_text(tree, output)
+    make_splits()
     for number, decimals in NUMBERS:
         tree = new_tree("Text of %r %r" % (number, decimals))
         for kind, value in (("FLOAT", number), ("INT", int(number) if abs(number) < 1e9 else -7)):
@@ -251,6 +251,22 @@ def make_texts():
             read_text(tree, node.outputs[0])
     for text in FORMATS:
         make_format(text)
+
+
+def make_splits():
+    """Parts of texts, by number, and how many there are."""
+    if not hasattr(bpy.types, "FunctionNodeSplitString"):
+        return
+    for text, separator, number in itertools.product(("a,bb,ccc", "", ",,x,"), (",", "", "bb"), (-1, 0, 1, 3, 9)):
+        tree = new_tree("Text split %r %r %d" % (text, separator, number))
+        node = tree.nodes.new("FunctionNodeSplitString")
+        node.inputs["String"].default_value, node.inputs["Separator"].default_value = text, separator
+        length, item = tree.nodes.new("GeometryNodeListLength"), tree.nodes.new("GeometryNodeListGetItem")
+        length.data_type = item.socket_type = "STRING"
+        for reader in (length, item):
+            tree.links.new(node.outputs[0], next(s for s in reader.inputs if s.enabled))
+        next(s for s in item.inputs if s.enabled and s.name == "Index").default_value = number
+        read_text(tree, next(s for s in item.outputs if s.enabled))
 
 
 def make_format(text):

@@ -6,12 +6,17 @@
 mod algebra;
 mod coordinates;
 mod direction;
+mod geometry;
+#[cfg(test)]
+mod geometry_tests;
 pub(crate) mod mat4;
+mod mat4_parts;
 mod parts;
 pub(crate) mod quat;
 mod rotation;
 #[cfg(test)]
 mod rotation_tests;
+mod svd;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +32,10 @@ pub fn register(registry: &mut Registry) {
     algebra::register(registry);
     coordinates::register(registry);
     direction::register(registry);
+    geometry::register(registry);
     mat4::register(registry);
+    mat4_parts::register(registry);
+    svd::register(registry);
     parts::register(registry);
     quat::register(registry);
     rotation::register(registry);

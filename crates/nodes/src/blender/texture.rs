@@ -1,6 +1,7 @@
 //! Blender's textures: noise, cells, waves and patterns as functions of a position.
 
 mod brick;
+mod gabor;
 mod noise;
 mod pattern;
 mod perlin;
@@ -17,6 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
     wave::register(registry);
     pattern::register(registry);
     brick::register(registry);
+    gabor::register(registry);
 }
 
 /// Adds where a texture is taken: a vector and, for textures of one or four dimensions, a number.

@@ -16,6 +16,10 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(together("vector.sum", "The sum of the components", |a, b| a + b));
     registry.register(together("vector.minimum", "The least component", |a, b| a.min(b)));
     registry.register(together("vector.maximum", "The greatest component", |a, b| a.max(b)));
+    registry.register(together("vector.product", "The product of the components", |a, b| a * b));
+    registry.register(mean());
+    registry.register(to_cylindrical());
+    registry.register(from_cylindrical());
     registry.register(manhattan());
     registry.register(chebychev());
 }
@@ -148,4 +152,42 @@ fn chebychev() -> NodeDef {
     )
     .output("value", Type::F32, "the longest of the ways along the axes")
     .form(|_, inputs| vec![vec![ways(inputs).reduce(Val::max).expect("components")]])
+}
+
+fn mean() -> NodeDef {
+    on_vectors("vector.mean", "The mean of the components", &[("vector", "")])
+        .output("value", Type::F32, "their sum over their number")
+        .form(|_, inputs| {
+            let sum = inputs[0].iter().copied().reduce(|a, b| a + b).expect("components");
+            vec![vec![sum / inputs[0].len() as f32]]
+        })
+}
+
+fn to_cylindrical() -> NodeDef {
+    NodeDef::new("vector.to_cylindrical", "Distance from z, azimuth and height of a vector")
+        .details("The azimuth is from -pi to pi, about z from the x axis against the clock; 0 on the z axis.")
+        .input("vector", Type::VEC3, "")
+        .or_number(0.0)
+        .output("radius", Type::F32, "distance from the z axis")
+        .output("azimuth", Type::F32, "angle in radians")
+        .output("height", Type::F32, "along z")
+        .form(|_, inputs| {
+            let v = &inputs[0];
+            vec![vec![v[0].hypot(v[1])], vec![v[1].atan2(v[0])], vec![v[2]]]
+        })
+}
+
+fn from_cylindrical() -> NodeDef {
+    NodeDef::new("vector.from_cylindrical", "A vector from distance from z, azimuth and height")
+        .input("radius", Type::F32, "distance from the z axis; a negative one points the other way")
+        .or_number(1.0)
+        .input("azimuth", Type::F32, "in radians, about z from the x axis against the clock")
+        .or_number(0.0)
+        .input("height", Type::F32, "along z")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "")
+        .form(|_, inputs| {
+            let [radius, azimuth, height] = [inputs[0][0], inputs[1][0], inputs[2][0]];
+            vec![vec![radius * azimuth.cos(), radius * azimuth.sin(), height]]
+        })
 }

@@ -20,7 +20,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(project_point());
 }
 
-fn matrix_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
+pub(super) fn matrix_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
     def.input(name, Type::MAT4, about).or(Default::Zero)
 }
 

@@ -22,6 +22,8 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(combine());
     registry.register(separate());
     registry.register(decompose());
+    registry.register(from_vector());
+    registry.register(to_vector());
 }
 
 /// The choices of a setting that says in which order angles about the axes are applied.
@@ -182,7 +184,7 @@ fn decompose() -> NodeDef {
 }
 
 /// A unit vector at right angles to a unit vector.
-fn sideways<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
+pub(super) fn sideways<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     // Crossed with the axis that it is furthest from.
     let [x, y, z] = [v[0].abs(), v[1].abs(), v[2].abs()];
     let zero = x.like(0.0);
@@ -409,4 +411,31 @@ fn separate() -> NodeDef {
         .iter()
         .fold(def, |def, (name, about)| def.output(*name, Type::F32, *about))
         .form(|_, inputs| inputs[0].iter().map(|x| vec![*x]).collect())
+}
+
+fn from_vector() -> NodeDef {
+    NodeDef::new("quat.from_vector", "The rotation about a vector by its length")
+        .details("The exponential of half the vector, which `quat.to_vector` takes back. Speeds of turning add up as such vectors.")
+        .input("vector", Type::VEC3, "along the axis, as long as the angle in radians")
+        .or_number(0.0)
+        .output("value", Type::QUAT, "length 1")
+        .form(|_, inputs| {
+            let half = length(&inputs[0]) * 0.5;
+            let mut quat = vec![half.cos()];
+            quat.extend(scaled(&normalized(&inputs[0]), half.sin()));
+            vec![quat]
+        })
+}
+
+fn to_vector() -> NodeDef {
+    let def = NodeDef::new("quat.to_vector", "The axis of a rotation, as long as its angle").details(
+        "Twice the logarithm, with an angle from 0 to pi. The length of the quaternion does not matter.",
+    );
+    quat_input(def, "quat", "").output("value", Type::VEC3, "angle in radians along the axis").form(
+        |_, inputs| {
+            let q = upper(&inputs[0]);
+            let angle = length(&q[1..]).atan2(q[0]) * 2.0;
+            vec![scaled(&normalized(&q[1..]), angle)]
+        },
+    )
 }

@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Rotation,
     Matrix,
     String,
+    /// A list of strings; only between nodes.
+    Strings,
     /// The name of an entry; only literals.
     Menu,
 }
@@ -48,6 +50,7 @@ impl Kind {
             Self::Color => Type::COLOR,
             Self::Rotation => Type::QUAT,
             Self::Matrix => Type::MAT4,
+            Self::Strings => Type::STRING.list().expect("lists of strings exist"),
             Self::String | Self::Menu => Type::STRING,
         }
     }
@@ -63,6 +66,7 @@ impl Kind {
             Self::Rotation => "rotation",
             Self::Matrix => "matrix",
             Self::String => "string",
+            Self::Strings => "list of strings",
             Self::Menu => "menu",
         }
     }
@@ -81,6 +85,7 @@ impl Kind {
                 json!((0..16).map(one).collect::<Vec<_>>())
             }
             Self::String | Self::Menu => json!(""),
+            Self::Strings => json!([]),
         }
     }
 
@@ -95,6 +100,7 @@ impl Kind {
             | Self::Vector
             | Self::Rotation
             | Self::String
+            | Self::Strings
             | Self::Menu => self.zero(),
         }
     }
@@ -168,6 +174,7 @@ impl Kind {
                 Json::String(_) => Some(json.clone()),
                 _ => None,
             },
+            Self::Strings => None,
         }
     }
 }

@@ -121,6 +121,8 @@ fn translate_node(
             Feed::Link(from, id) => Some(linked(network, (*from, id), results, node, at)?),
         };
         let wanted = match (source, kind) {
+            // Sockets of lists are called by the type of the items.
+            (Some(source), Some(Kind::String)) if source.kind() == Kind::Strings => Some(source),
             (Some(source), Some(kind)) => Some(convert::to_kind(writer, source, kind, node, at)?),
             _ => None,
         };

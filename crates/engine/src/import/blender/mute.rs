@@ -18,7 +18,10 @@ fn is_passed(node: &str, socket: &str) -> bool {
         _ if node == "GeometryNodeIndexSwitch" || node == "GeometryNodeMenuSwitch" => {
             socket == "Item_0"
         }
-        _ => node == "ShaderNodeTexWhiteNoise" || !node.starts_with("ShaderNodeTex"),
+        _ => {
+            matches!(node, "ShaderNodeTexWhiteNoise" | "ShaderNodeTexGabor")
+                || !node.starts_with("ShaderNodeTex")
+        }
     }
 }
 

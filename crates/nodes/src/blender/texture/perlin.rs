@@ -42,6 +42,20 @@ fn slope<'b>(hash: Val<'b>, way: &[Val<'b>]) -> Val<'b> {
     }
 }
 
+/// From 0 to 1 with two derivatives of 0 at both; the constants are of double precision, and so is what they
+/// are joined with.
+fn eased(t: Val<'_>) -> Val<'_> {
+    let wide = t.convert(Lane::F64);
+    let slope = wide * (wide * 6.0 - 15.0) + 10.0;
+    ((t * t * t).convert(Lane::F64) * slope).convert(Lane::F32)
+}
+
+/// Between two numbers, of which the first is added in double precision.
+fn mixed_in_double<'b>(a: Val<'b>, b: Val<'b>, t: Val<'b>) -> Val<'b> {
+    let rest: Val<'b> = 1.0 - t.convert(Lane::F64);
+    (rest * a.convert(Lane::F64) + (b * t).convert(Lane::F64)).convert(Lane::F32)
+}
+
 /// The noise at a position, about -1 to 1; it repeats after 100000 cells.
 pub(super) fn signed<'b>(position: &[Val<'b>]) -> Val<'b> {
     let n = position.len();
@@ -61,9 +75,11 @@ pub(super) fn signed<'b>(position: &[Val<'b>]) -> Val<'b> {
         slope(hash(&words), &way)
     });
     let mut values: Vec<Val<'b>> = corners.collect();
-    for t in ways {
-        let eased = t * t * t * (t * (t * 6.0 - 15.0) + 10.0);
-        values = values.chunks(2).map(|pair| mixed(pair[0], pair[1], eased)).collect();
+    for (axis, t) in ways.into_iter().enumerate() {
+        let eased = eased(t);
+        // In the plane, and only there, what the last rest is multiplied with is of double precision.
+        let join = if (n, axis) == (2, 1) { mixed_in_double } else { mixed };
+        values = values.chunks(2).map(|pair| join(pair[0], pair[1], eased)).collect();
     }
     values[0] * SCALES[n - 1]
 }

@@ -50,6 +50,16 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
             Ok(())
         }
         "FunctionNodeInvertMatrix" => invert(cx),
+        "FunctionNodeMatrixSVD" => {
+            let matrix = cx.input("Matrix", Kind::Matrix)?;
+            let name = cx.write_many("mat4.svd", &[], vec![("matrix", matrix)]);
+            for (ours, theirs, kind) in
+                [("u", "U", Kind::Matrix), ("factors", "S", Kind::Vector), ("v", "V", Kind::Matrix)]
+            {
+                cx.give_part(theirs, kind, &name, ours);
+            }
+            Ok(())
+        }
         "FunctionNodeTransformPoint" => point(cx, "mat4.transform_point", "Vector", "point"),
         "FunctionNodeTransformDirection" => {
             point(cx, "mat4.transform_direction", "Direction", "direction")

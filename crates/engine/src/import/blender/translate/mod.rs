@@ -61,7 +61,9 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         | "FunctionNodeInputRotation"
         | "FunctionNodeInputString"
         | "FunctionNodeInputMenu" => values::value(cx),
-        "GeometryNodeStringJoin" => text::translate(cx),
+        "GeometryNodeStringJoin" | "GeometryNodeListLength" | "GeometryNodeListGetItem" => {
+            text::translate(cx)
+        }
         ty if ty.contains("String") || ty == "FunctionNodeInputSpecialCharacters" => {
             text::translate(cx)
         }

@@ -47,6 +47,12 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "FunctionNodeStringToValue" => to_number(cx)?,
         "FunctionNodeFormatString" => format(cx)?,
         "GeometryNodeStringJoin" => join(cx)?,
+        "FunctionNodeSplitString" => split(cx)?,
+        "GeometryNodeListLength" if cx.text("data_type", "FLOAT") == "STRING" => {
+            let inputs = vec![("list", cx.input("List", Kind::Strings)?)];
+            give(cx, "list.length", inputs, "Length", Kind::Int);
+        }
+        "GeometryNodeListGetItem" if cx.text("socket_type", "FLOAT") == "STRING" => item(cx)?,
         _ => return Err(unknown_node(cx)),
     }
     Ok(())
@@ -253,5 +259,55 @@ fn join(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     }
     let source = cx.write_several("string.concat", ("texts[]", texts), Kind::String);
     cx.give("String", &source);
+    Ok(())
+}
+
+fn split(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let (text, separator) = (string(cx, "String")?, string(cx, "Separator")?);
+    let nothing = NodeContext::literal(Kind::String, "");
+    // Without a separator the text is the only part.
+    let whole = |cx: &mut NodeContext<'_>| {
+        let text = cx.linked(text.clone());
+        cx.write_several("list.of", ("items[]", vec![text]), Kind::Strings)
+    };
+    let parts = |cx: &mut NodeContext<'_>| {
+        let inputs = vec![("text", text.clone()), ("separator", separator.clone())];
+        cx.write("string.split", &[], inputs, Kind::Strings)
+    };
+    let list = if separator == nothing {
+        whole(cx)
+    } else if separator.is_literal() {
+        parts(cx)
+    } else {
+        let inputs = vec![("a", separator.clone()), ("b", nothing)];
+        let none = cx.write("string.equal", &[], inputs, Kind::Boolean);
+        let arms = vec![("false", parts(cx)), ("true", whole(cx))];
+        switched(cx, none, arms, Kind::Strings)
+    };
+    cx.give("List", &list);
+    Ok(())
+}
+
+/// One item of a list; nothing stands beyond its ends.
+fn item(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let list = cx.input("List", Kind::Strings)?;
+    let index = cx.input("Index", Kind::Int)?;
+    let inputs = vec![("list", list.clone())];
+    let length = cx.write("list.length", &[], inputs, Kind::Int);
+    let zero = NodeContext::literal(Kind::Int, json!(0));
+    let kinds = (Kind::Int, Kind::Boolean);
+    let inputs = vec![("a", index.clone()), ("b", zero)];
+    let is_before = cx.write_generic("compare.less", &[], inputs, kinds);
+    let inputs = vec![("a", index.clone()), ("b", length)];
+    let is_behind = cx.write_generic("compare.greater_equal", &[], inputs, kinds);
+    let inputs = vec![("a", is_before), ("b", is_behind)];
+    let is_outside = cx.write("boolean.or", &[], inputs, Kind::Boolean);
+    let clamp = [("outside", json!("clamp"))];
+    let inputs = vec![("list", list), ("index", index)];
+    let inside = cx.write("list.get", &clamp, inputs, Kind::String);
+    let nothing = NodeContext::literal(Kind::String, "");
+    let arms = vec![("false", inside), ("true", nothing)];
+    let source = switched(cx, is_outside, arms, Kind::String);
+    cx.give("Value", &source);
     Ok(())
 }

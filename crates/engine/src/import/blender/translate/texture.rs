@@ -18,6 +18,7 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "ShaderNodeTexChecker" => checker(cx),
         "ShaderNodeTexMagic" => magic(cx),
         "ShaderNodeTexBrick" => brick(cx),
+        "ShaderNodeTexGabor" => gabor(cx),
         _ => Err(unknown_node(cx)),
     }
 }
@@ -253,5 +254,27 @@ fn brick(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let node = cx.write_many("blender.brick", &set, inputs);
     cx.give_part("Color", Kind::Color, &node, "color");
     cx.give_part("Fac", Kind::Value, &node, "factor");
+    Ok(())
+}
+
+fn gabor(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let dimensions = match cx.text("gabor_type", "2D") {
+        "2D" => 2,
+        "3D" => 3,
+        _ => return Err(cx.unknown("gabor_type")),
+    };
+    let mut inputs = vec![("vector", vector(cx)?)];
+    let mut sockets =
+        vec![("scale", "Scale"), ("frequency", "Frequency"), ("anisotropy", "Anisotropy")];
+    if dimensions == 2 {
+        sockets.push(("orientation_2d", "Orientation 2D"));
+    } else {
+        inputs.push(("orientation_3d", cx.input("Orientation 3D", Kind::Vector)?));
+    }
+    numbers(cx, &mut inputs, &sockets)?;
+    let node = cx.write_many("blender.gabor", &[("dimensions", json!(dimensions))], inputs);
+    cx.give_part("Value", Kind::Value, &node, "value");
+    cx.give_part("Phase", Kind::Value, &node, "phase");
+    cx.give_part("Intensity", Kind::Value, &node, "intensity");
     Ok(())
 }

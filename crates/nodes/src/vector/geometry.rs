@@ -1,0 +1,259 @@
+//! Points, lines, planes and triangles, and ways between directions.
+
+use millstream_base::{Lane, Type, Vec3};
+use millstream_kernel::form::Val;
+use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::{T, dot, each, form_kernel, length, normalized, on_vectors, scaled};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(signed_angle());
+    registry.register(rotate_in_plane());
+    registry.register(move_towards());
+    registry.register(slerp());
+    registry.register(tangents());
+    registry.register(closest_on_line());
+    registry.register(closest_on_plane());
+    registry.register(barycentric());
+    registry.register(minkowski());
+    registry.register(place(
+        "vector.index_of_maximum",
+        "Which component is the greatest",
+        |a, b| a.gt(b),
+    ));
+    registry
+        .register(place("vector.index_of_minimum", "Which component is the least", |a, b| a.lt(b)));
+}
+
+fn signed_angle() -> NodeDef {
+    NodeDef::new("vector.signed_angle", "How far to turn one plane vector to another")
+        .details("Against the clock it is positive; from -pi to pi. 0 where one has length 0.")
+        .input("a", Type::VEC2, "where the turn starts, of any length")
+        .or_value(millstream_base::Vec2([1.0, 0.0]))
+        .input("b", Type::VEC2, "where it ends, of any length")
+        .or_value(millstream_base::Vec2([1.0, 0.0]))
+        .output("value", Type::F32, "angle in radians")
+        .form(|_, inputs| {
+            let (a, b) = (normalized(&inputs[0]), normalized(&inputs[1]));
+            vec![vec![(a[0] * b[1] - a[1] * b[0]).atan2(dot(&a, &b))]]
+        })
+}
+
+fn rotate_in_plane() -> NodeDef {
+    NodeDef::new("vector.rotate_2d", "A plane point turned about another")
+        .input("vector", Type::VEC2, "what is turned")
+        .or_number(0.0)
+        .input("center", Type::VEC2, "what stays")
+        .or_number(0.0)
+        .input("angle", Type::F32, "in radians, against the clock")
+        .or_number(0.0)
+        .output("value", Type::VEC2, "the turned point")
+        .form(|_, inputs| {
+            let way = each(&inputs[0], &inputs[1], |v, c| v - c);
+            let (sin, cos) = (inputs[2][0].sin(), inputs[2][0].cos());
+            let turned = [way[0] * cos - way[1] * sin, way[0] * sin + way[1] * cos];
+            vec![each(&turned, &inputs[1], |t, c| t + c)]
+        })
+}
+
+fn move_towards() -> NodeDef {
+    on_vectors(
+        "vector.move_towards",
+        "A point moved towards another, at most a distance",
+        &[("from", "where it is"), ("to", "where it goes")],
+    )
+    .details("Exactly at `to` once it is within reach; a negative distance leads away.")
+    .input("distance", Type::F32, "the longest step")
+    .or_number(1.0)
+    .output("value", T, "the moved point")
+    .form(|_, inputs| {
+        let (from, to, step) = (&inputs[0], &inputs[1], inputs[2][0]);
+        let way = each(from, to, |a, b| b - a);
+        let long = length(&way);
+        let there = long.le(step);
+        let part = long.eq(0.0).select(0.0, step / long);
+        vec![(0..from.len()).map(|i| there.select(to[i], from[i] + way[i] * part)).collect()]
+    })
+}
+
+fn slerp() -> NodeDef {
+    on_vectors(
+        "vector.slerp",
+        "A vector between two, along an arc",
+        &[("a", "at factor 0"), ("b", "at factor 1")],
+    )
+    .details(
+        "The direction turns at even speed, the length grows evenly. Where the directions are the same or \
+         opposite, or one has length 0, the vectors are mixed in a straight line.",
+    )
+    .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
+    .input("factor", Type::F32, "0 to 1; beyond them it goes on")
+    .or_number(0.5)
+    .output("value", T, "")
+    .form(|_, inputs| {
+        let (a, b, factor) = (&inputs[0], &inputs[1], inputs[2][0]);
+        let (u, v) = (normalized(a), normalized(b));
+        let apart = length(&each(&u, &v, |u, v| u - v));
+        let angle = apart.atan2(length(&each(&u, &v, |u, v| u + v))) * 2.0;
+        let sine = angle.sin();
+        let rest: Val<'_> = 1.0 - factor;
+        let (of_a, of_b) = ((rest * angle).sin() / sine, (factor * angle).sin() / sine);
+        let long = length(a) * rest + length(b) * factor;
+        let none = length(a).eq(0.0) | length(b).eq(0.0);
+        let straight = sine.lt(1e-4) | none;
+        let along = |i: usize| (u[i] * of_a + v[i] * of_b) * long;
+        let mixed = |i: usize| a[i] * rest + b[i] * factor;
+        vec![(0..a.len()).map(|i| straight.select(mixed(i), along(i))).collect()]
+    })
+}
+
+fn tangents() -> NodeDef {
+    NodeDef::new("vector.tangents", "Two directions at right angles to a third")
+        .details(
+            "Of length 1, and at right angles to each other: the three in order (tangent, bitangent, normal) \
+             follow the right-hand rule. They change smoothly except where the normal crosses the plane of \
+             x and y. Zeros for a normal of length 0.",
+        )
+        .source("T. Duff et al., Building an Orthonormal Basis, Revisited, 2017")
+        .input("normal", Type::VEC3, "of any length")
+        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .output("tangent", Type::VEC3, "")
+        .output("bitangent", Type::VEC3, "")
+        .form(|_, inputs| {
+            let n = normalized(&inputs[0]);
+            let sign = n[2].like(1.0).copysign(n[2]);
+            let a = -1.0 / (sign + n[2]);
+            let b = n[0] * n[1] * a;
+            let none = length(&inputs[0]).eq(0.0);
+            let tangent = [sign * n[0] * n[0] * a + 1.0, sign * b, -sign * n[0]];
+            let both = [tangent, [b, sign + n[1] * n[1] * a, -n[1]]];
+            both.map(|v| v.map(|x| none.select(0.0, x)).to_vec()).to_vec()
+        })
+}
+
+fn closest_on_line() -> NodeDef {
+    let points = [
+        ("point", "from where one looks"),
+        ("start", "a point of the line"),
+        ("end", "another point of the line"),
+    ];
+    on_vectors("vector.closest_on_line", "The point of a line that is nearest to another", &points)
+        .details("Where start and end are the same point it is this one, at factor 0.")
+        .setting(
+            "segment",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(true)),
+            "the line ends at start and end",
+        )
+        .output("point", T, "the nearest point")
+        .output("factor", Type::F32, "where it is on the way from start (0) to end (1)")
+        .output("distance", Type::F32, "how far the point is away")
+        .kernel(|parts| {
+            let segment = parts.settings.flag("segment");
+            Ok(form_kernel(parts, |inputs| {
+                let way = each(&inputs[1], &inputs[2], |a, b| b - a);
+                let offset = each(&inputs[1], &inputs[0], |a, p| p - a);
+                let squared = dot(&way, &way);
+                let factor = squared.eq(0.0).select(0.0, dot(&offset, &way) / squared);
+                let factor = if segment { factor.clamp(0.0, 1.0) } else { factor };
+                let point = each(&inputs[1], &scaled(&way, factor), |a, w| a + w);
+                let distance = length(&each(&inputs[0], &point, |p, q| p - q));
+                vec![point, vec![factor], vec![distance]]
+            }))
+        })
+}
+
+fn closest_on_plane() -> NodeDef {
+    let points = [
+        ("point", "from where one looks"),
+        ("origin", "a point of the plane"),
+        ("normal", "at right angles to the plane, of any length"),
+    ];
+    on_vectors(
+        "vector.closest_on_plane",
+        "The point of a plane that is nearest to another",
+        &points,
+    )
+    .details("In two dimensions a line. The point itself where the normal has length 0.")
+    .output("point", T, "the nearest point")
+    .output("distance", Type::F32, "how far it is away; negative behind the plane")
+    .form(|_, inputs| {
+        let normal = normalized(&inputs[2]);
+        let distance = dot(&each(&inputs[0], &inputs[1], |p, o| p - o), &normal);
+        vec![each(&inputs[0], &scaled(&normal, distance), |p, w| p - w), vec![distance]]
+    })
+}
+
+fn barycentric() -> NodeDef {
+    let corners = [("point", ""), ("a", "a corner"), ("b", "a corner"), ("c", "a corner")];
+    let def = NodeDef::new("vector.barycentric", "How much of each corner of a triangle a point is")
+        .generic("T", Among::These(&[Type::VEC2, Type::VEC3]))
+        .details(
+            "The weights of the corners, which add up to 1: all between 0 and 1 inside of the triangle. A \
+             point beside its plane counts as the nearest one in it. A triangle without area gives (1, 0, 0).",
+        )
+        .source("C. Ericson, Real-Time Collision Detection, 2005, section 3.4");
+    corners
+        .into_iter()
+        .fold(def, |def, (name, about)| def.input(name, T, about).or_number(0.0))
+        .output("value", Type::VEC3, "the weights of a, b and c")
+        .form(|_, inputs| {
+            let from_a = |i: usize| each(&inputs[i], &inputs[1], |x, a| x - a);
+            let (u, v, w) = (from_a(2), from_a(3), from_a(0));
+            let (uu, uv, vv) = (dot(&u, &u), dot(&u, &v), dot(&v, &v));
+            let (wu, wv) = (dot(&w, &u), dot(&w, &v));
+            let area = uu * vv - uv * uv;
+            let none = area.le(0.0);
+            let b = none.select(0.0, (vv * wu - uv * wv) / area);
+            let c = none.select(0.0, (uu * wv - uv * wu) / area);
+            vec![vec![1.0 - b - c, b, c]]
+        })
+}
+
+fn minkowski() -> NodeDef {
+    on_vectors(
+        "vector.minkowski_distance",
+        "How far two points are apart, with any exponent",
+        &[("a", ""), ("b", "")],
+    )
+    .details(
+        "Exponent 1 gives the sum of the ways along the axes, 2 the Euclidean distance, infinity the longest \
+         way. Below 1 it is no longer shortest to go straight; 0 and below give NaN.",
+    )
+    .input("exponent", Type::F32, "above 0")
+    .or_number(2.0)
+    .output("value", Type::F32, "(sum of |a - b|^exponent)^(1 / exponent)")
+    .form(|_, inputs| {
+        let exponent = inputs[2][0];
+        let ways = each(&inputs[0], &inputs[1], |a, b| (a - b).abs());
+        let longest = ways.iter().copied().reduce(Val::max).expect("components");
+        // As parts of the longest way, so that no power overflows.
+        let none = longest.eq(0.0) | exponent.eq(f32::INFINITY) | longest.eq(f32::INFINITY);
+        let parts = ways.iter().map(|way| (*way / longest).pow(exponent));
+        let sum = parts.reduce(|a, b| a + b).expect("components");
+        let distance = none.select(longest, longest * sum.pow(1.0 / exponent));
+        let unknown = ways.iter().map(|way| way.is_nan()).reduce(|a, b| a | b).expect("components");
+        vec![vec![(exponent.gt(0.0) & !unknown).select(distance, f32::NAN)]]
+    })
+}
+
+/// A node that tells the place of a component; `ahead` says whether one comes before another.
+fn place(
+    name: &'static str,
+    summary: &'static str,
+    ahead: impl for<'b> Fn(Val<'b>, Val<'b>) -> Val<'b> + Send + Sync + 'static,
+) -> NodeDef {
+    on_vectors(name, summary, &[("vector", "")])
+        .details("0 for x, 1 for y and so on; the first of equal ones. NaN is passed over; 0 if all are.")
+        .output("value", Type::I32, "0 to the number of components - 1")
+        .form(move |_, inputs| {
+            let v = &inputs[0];
+            let (mut best, mut at) = (v[0], v[0].like(0.0).convert(Lane::I32));
+            for (i, x) in v.iter().enumerate().skip(1) {
+                let better = ahead(*x, best) | (best.is_nan() & !x.is_nan());
+                best = better.select(*x, best);
+                at = better.select(at.like(i as i32), at);
+            }
+            vec![vec![at]]
+        })
+}
