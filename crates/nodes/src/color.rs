@@ -7,6 +7,11 @@
 mod adjust;
 mod blend;
 mod channels;
+mod composite;
+mod difference;
+mod grade;
+#[cfg(test)]
+mod grade_tests;
 mod light;
 mod ramp;
 pub(crate) mod spaces;
@@ -24,6 +29,9 @@ pub fn register(registry: &mut Registry) {
     adjust::register(registry);
     blend::register(registry);
     light::register(registry);
+    grade::register(registry);
+    difference::register(registry);
+    composite::register(registry);
     ramp::register(registry);
 }
 

@@ -3,6 +3,8 @@
 //! Arithmetic that floats share is in the math family. Nothing here fails: arithmetic wraps around,
 //! an integer by zero gives 0.
 
+mod patterns;
+
 use millstream_base::{Lane, Type};
 use millstream_kernel::form::Val;
 use millstream_kernel::{Law, NodeDef, Registry};
@@ -19,6 +21,7 @@ pub fn register(registry: &mut Registry) {
     shifts(registry);
     counts(registry);
     fields(registry);
+    patterns::register(registry);
 }
 
 const QUOTIENT: [Input; 2] = [("a", 0.0, "what is divided"), ("b", 1.0, "the divisor")];

@@ -8,6 +8,7 @@ mod powers;
 mod ranges;
 mod safe;
 mod trigonometry;
+mod wave;
 
 use millstream_kernel::Registry;
 
@@ -22,4 +23,5 @@ pub fn register(registry: &mut Registry) {
     powers::register(registry);
     trigonometry::register(registry);
     safe::register(registry);
+    wave::register(registry);
 }

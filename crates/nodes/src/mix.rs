@@ -2,6 +2,8 @@
 //!
 //! The meanings are functions over lanes here and shared with `math.expression`.
 
+mod ease;
+
 use millstream_base::Type;
 use millstream_kernel::form::Val;
 use millstream_kernel::signature::{Default, Generic, OutputSocket, Signature, Socket};
@@ -14,6 +16,7 @@ pub fn register(registry: &mut Registry) {
     registry.register(mix_def());
     registry.register(clamp_def());
     registry.register(map_range_def());
+    registry.register(ease::node());
     factors(registry);
     shapers(registry);
 }

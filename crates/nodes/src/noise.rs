@@ -2,16 +2,20 @@
 //!
 //! A noise is a function of the position and a seed and of nothing else. Space is cut into cells of
 //! size 1 (`lattice`), every corner of which has a hash; `perlin`, `value` and `simplex` blend what
-//! the corners of a cell say, `fractal` adds them up in octaves, and `cell` measures distances to a
+//! the corners of a cell say, `fractal` adds them up in octaves, `slope` takes derivatives, `gabor` scatters stripes, and `cell` measures distances to a
 //! point in each cell. Forms are straight lines without tables, so that a column of positions is
 //! computed as wide as the machine allows.
 
 mod cell;
 mod edge;
 mod fractal;
+mod gabor;
 mod lattice;
 mod perlin;
 mod simplex;
+mod slope;
+#[cfg(test)]
+mod slope_tests;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -32,6 +36,8 @@ pub fn register(registry: &mut Registry) {
     }
     fractal::register(registry);
     cell::register(registry);
+    gabor::register(registry);
+    slope::register(registry);
 }
 
 /// Where noise can be taken: along a line, in a plane, in space, in space and time.
@@ -80,7 +86,7 @@ impl Basis {
         match self {
             Self::Value => value::value(&lattice::axes(p, words, period)),
             Self::Perlin => perlin::perlin(&lattice::axes(p, words, period)),
-            Self::Simplex => simplex::simplex(p, words),
+            Self::Simplex => simplex::simplex(p, words, period),
         }
     }
 
@@ -90,21 +96,20 @@ impl Basis {
             Self::Perlin => perlin::described(),
             Self::Simplex => simplex::described(),
         };
-        let tiles = self != Self::Simplex;
-        let def = if tiles { tiling(def) } else { def };
-        def.sockets_by_settings(move |settings| {
-            let def = period(positioned(), tiles && settings.flag("tile"));
-            Ok(finished(&def.output("value", Type::F32, "about -1 to 1")))
-        })
-        .kernel(move |parts| {
-            let tile = tiles && parts.settings.flag("tile");
-            Ok(crate::vector::form_kernel(parts, |inputs| {
-                let p = scaled(&inputs[0], inputs[1][0]);
-                let words = seed_words(inputs[2][0], 0);
-                let period = tile.then(|| inputs[3].as_slice());
-                vec![vec![self.at(&p, &words, period).scaled()]]
-            }))
-        })
+        tiling(def)
+            .sockets_by_settings(move |settings| {
+                let def = period(positioned(), settings.flag("tile"));
+                Ok(finished(&def.output("value", Type::F32, "about -1 to 1")))
+            })
+            .kernel(move |parts| {
+                let tile = parts.settings.flag("tile");
+                Ok(crate::vector::form_kernel(parts, |inputs| {
+                    let p = scaled(&inputs[0], inputs[1][0]);
+                    let words = seed_words(inputs[2][0], 0);
+                    let period = tile.then(|| inputs[3].as_slice());
+                    vec![vec![self.at(&p, &words, period).scaled()]]
+                }))
+            })
     }
 }
 

@@ -25,9 +25,15 @@ pub(crate) enum Space {
     Lch,
     Oklab,
     Oklch,
+    Xyy,
+    Luv,
+    DisplayP3,
+    Rec2020,
+    Acescg,
+    Ycbcr,
 }
 
-const SPACES: &[(&str, &str)] = &[
+pub(super) const SPACES: &[(&str, &str)] = &[
     ("linear", "linear light with BT.709 primaries: what colors are elsewhere"),
     ("srgb", "red, green and blue as encoded for screens"),
     ("hsv", "hue (0 to 1: once around), saturation and value of the linear channels"),
@@ -39,9 +45,18 @@ const SPACES: &[(&str, &str)] = &[
     ("lch", "L*, chroma and hue (0 to 1: once around) of L*a*b*"),
     ("oklab", "Oklab: lightness from 0 to 1, a, b"),
     ("oklch", "lightness, chroma and hue (0 to 1: once around) of Oklab"),
+    ("xyy", "chromaticity x and y and the Y of CIE XYZ; black has the chromaticity of white"),
+    ("luv", "CIE L*u*v* with the white point D65; L* from 0 to 100"),
+    ("display_p3", "linear light with the primaries of Display P3"),
+    ("rec2020", "linear light with the primaries of BT.2020"),
+    ("acescg", "linear light with the primaries AP1 of ACES and its white, to which is adapted"),
+    (
+        "ycbcr",
+        "luma and color differences of the sRGB channels, by BT.709; differences from -0.5 to 0.5",
+    ),
 ];
 
-const ALL: [Space; 11] = [
+const ALL: [Space; 17] = [
     Space::Linear,
     Space::Srgb,
     Space::Hsv,
@@ -53,6 +68,12 @@ const ALL: [Space; 11] = [
     Space::Lch,
     Space::Oklab,
     Space::Oklch,
+    Space::Xyy,
+    Space::Luv,
+    Space::DisplayP3,
+    Space::Rec2020,
+    Space::Acescg,
+    Space::Ycbcr,
 ];
 
 impl Space {
@@ -76,6 +97,16 @@ impl Space {
             Self::Lch => to_polar(Self::Lab.of_linear(c)),
             Self::Oklab => times(&CONES_TO_OKLAB, times(&RGB_TO_CONES, c).map(Val::cbrt)),
             Self::Oklch => to_polar(Self::Oklab.of_linear(c)),
+            Self::Xyy => to_xyy(times(&rgb_to_xyz(), c)),
+            Self::Luv => to_luv(times(&rgb_to_xyz(), c)),
+            Self::DisplayP3 => {
+                times(&product(&inverse(&primaries_to_xyz(&P3, WHITE)), &rgb_to_xyz()), c)
+            }
+            Self::Rec2020 => {
+                times(&product(&inverse(&primaries_to_xyz(&REC2020, WHITE)), &rgb_to_xyz()), c)
+            }
+            Self::Acescg => times(&rgb_to_acescg(), c),
+            Self::Ycbcr => times(&LUMA, c.map(encoded)),
         }
     }
 
@@ -96,6 +127,16 @@ impl Space {
                 times(&inverse(&RGB_TO_CONES), cones)
             }
             Self::Oklch => Self::Oklab.to_linear(from_polar(c)),
+            Self::Xyy => Self::Xyz.to_linear(from_xyy(c)),
+            Self::Luv => Self::Xyz.to_linear(from_luv(c)),
+            Self::DisplayP3 => {
+                times(&product(&inverse(&rgb_to_xyz()), &primaries_to_xyz(&P3, WHITE)), c)
+            }
+            Self::Rec2020 => {
+                times(&product(&inverse(&rgb_to_xyz()), &primaries_to_xyz(&REC2020, WHITE)), c)
+            }
+            Self::Acescg => times(&inverse(&rgb_to_acescg()), c),
+            Self::Ycbcr => times(&inverse(&LUMA), c).map(decoded),
         }
     }
 }
@@ -182,6 +223,50 @@ fn from_lab([l, a, b]: Three<'_>) -> Three<'_> {
     [cubes[0] * white[0], cubes[1] * white[1], cubes[2] * white[2]]
 }
 
+fn to_xyy([x, y, z]: Three<'_>) -> Three<'_> {
+    let sum = x + y + z;
+    let black = sum.eq(0.0);
+    [black.select(WHITE.0, x / sum), black.select(WHITE.1, y / sum), y]
+}
+
+fn from_xyy([x, y, light]: Three<'_>) -> Three<'_> {
+    let none = y.eq(0.0);
+    let factor = none.select(0.0, light / y);
+    [x * factor, light, factor * (x.like(1.0) - x - y)]
+}
+
+/// Where L*u*v* gives way to a straight line, and how steep that is.
+const DARK: f64 = DELTA * DELTA * DELTA;
+const STEEP: f64 = 24389.0 / 27.0;
+
+/// The chromaticity of white that L*u*v* measures from.
+fn white_uv() -> (f64, f64) {
+    let [x, y, z] = white();
+    let sum = x + 15.0 * y + 3.0 * z;
+    (4.0 * x / sum, 9.0 * y / sum)
+}
+
+fn to_luv([x, y, z]: Three<'_>) -> Three<'_> {
+    let l = y.gt(DARK).select(y.cbrt() * 116.0 - 16.0, y * STEEP);
+    let sum = x + y * 15.0 + z * 3.0;
+    let (u, v) = white_uv();
+    let none = sum.eq(0.0);
+    let chromaticities = [(x * 4.0, u), (y * 9.0, v)];
+    let [u, v] = chromaticities.map(|(x, white)| none.select(0.0, l * 13.0 * (x / sum - white)));
+    [l, u, v]
+}
+
+fn from_luv([l, u, v]: Three<'_>) -> Three<'_> {
+    let (white_u, white_v) = white_uv();
+    let none = l.eq(0.0);
+    let (u, v) = (u / (l * 13.0) + white_u, v / (l * 13.0) + white_v);
+    let root = (l + 16.0) / 116.0;
+    let y = l.gt(8.0).select(root * root * root, l / STEEP);
+    let x = y * u * 9.0 / (v * 4.0);
+    let z = y * (u.like(12.0) - u * 3.0 - v * 20.0) / (v * 4.0);
+    [none.select(0.0, x), none.select(0.0, y), none.select(0.0, z)]
+}
+
 type Matrix = [[f64; 3]; 3];
 
 /// The responses of three cones to linear light, and Oklab from their cube roots.
@@ -196,6 +281,22 @@ const CONES_TO_OKLAB: Matrix = [
     [0.025_904_037_1, 0.782_771_766_2, -0.808_675_766_0],
 ];
 
+/// Luma of BT.709, and what blue and red have beyond it, scaled to -0.5 to 0.5.
+const LUMA: Matrix = [
+    [0.2126, 0.7152, 0.0722],
+    [-0.2126 / 1.8556, -0.7152 / 1.8556, 0.9278 / 1.8556],
+    [0.7874 / 1.5748, -0.7152 / 1.5748, -0.0722 / 1.5748],
+];
+
+/// The responses of cones to XYZ that Bradford's adaptation scales.
+pub(super) const BRADFORD: Matrix =
+    [[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]];
+
+const P3: [(f64, f64); 3] = [(0.680, 0.320), (0.265, 0.690), (0.150, 0.060)];
+const REC2020: [(f64, f64); 3] = [(0.708, 0.292), (0.170, 0.797), (0.131, 0.046)];
+const AP1: [(f64, f64); 3] = [(0.713, 0.293), (0.165, 0.830), (0.128, 0.044)];
+const ACES_WHITE: (f64, f64) = (0.32168, 0.33767);
+
 /// Chromaticities of the primaries and of white, and the place XYZ of a chromaticity with Y = 1.
 const PRIMARIES: [(f64, f64); 3] = [(0.64, 0.33), (0.30, 0.60), (0.15, 0.06)];
 const WHITE: (f64, f64) = (0.3127, 0.3290);
@@ -208,16 +309,38 @@ fn white() -> [f64; 3] {
     place(WHITE)
 }
 
+pub(super) fn rgb_to_xyz() -> Matrix {
+    primaries_to_xyz(&PRIMARIES, WHITE)
+}
+
 /// The matrix whose columns are the primaries, each so strong that together they are white.
-fn rgb_to_xyz() -> Matrix {
-    let columns = PRIMARIES.map(place);
+fn primaries_to_xyz(primaries: &[(f64, f64); 3], white: (f64, f64)) -> Matrix {
+    let columns = primaries.map(place);
     let plain: Matrix = [0, 1, 2].map(|row| [0, 1, 2].map(|column| columns[column][row]));
-    let white = white();
-    let strengths = inverse(&plain).map(|row| (0..3).map(|i| row[i] * white[i]).sum::<f64>());
+    let strengths = applied(&inverse(&plain), place(white));
     plain.map(|row| [0, 1, 2].map(|column| row[column] * strengths[column]))
 }
 
-fn inverse(m: &Matrix) -> Matrix {
+/// The matrix to `ACEScg`, with the white of one adapted to that of the other.
+fn rgb_to_acescg() -> Matrix {
+    let (from, to) = (applied(&BRADFORD, white()), applied(&BRADFORD, place(ACES_WHITE)));
+    let mut scaled = BRADFORD;
+    for (i, row) in scaled.iter_mut().enumerate() {
+        *row = row.map(|x| x * to[i] / from[i]);
+    }
+    let adapted = product(&inverse(&BRADFORD), &product(&scaled, &rgb_to_xyz()));
+    product(&inverse(&primaries_to_xyz(&AP1, ACES_WHITE)), &adapted)
+}
+
+fn applied(m: &Matrix, x: [f64; 3]) -> [f64; 3] {
+    m.map(|row| (0..3).map(|i| row[i] * x[i]).sum())
+}
+
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    a.map(|row| [0, 1, 2].map(|column| (0..3).map(|k| row[k] * b[k][column]).sum()))
+}
+
+pub(super) fn inverse(m: &Matrix) -> Matrix {
     let cofactor = |row: usize, column: usize| {
         let at = |i: usize, j: usize| m[(row + i) % 3][(column + j) % 3];
         at(1, 1) * at(2, 2) - at(1, 2) * at(2, 1)
@@ -226,7 +349,7 @@ fn inverse(m: &Matrix) -> Matrix {
     [0, 1, 2].map(|row| [0, 1, 2].map(|column| cofactor(column, row) / determinant))
 }
 
-fn times<'b>(m: &Matrix, c: Three<'b>) -> Three<'b> {
+pub(super) fn times<'b>(m: &Matrix, c: Three<'b>) -> Three<'b> {
     m.map(|row| c[0] * row[0] + c[1] * row[1] + c[2] * row[2])
 }
 
@@ -247,7 +370,8 @@ fn convert() -> NodeDef {
         .source(
             "IEC 61966-2-1 (sRGB), BT.709 (primaries and white), CIE 15 (XYZ, L*a*b*), Smith, \"Color \
              gamut transform pairs\", 1978 (HSV), CSS Color Module Level 4 (HSL), B. Ottosson, \"A \
-             perceptual color space for image processing\", 2020 (Oklab)",
+             perceptual color space for image processing\", 2020 (Oklab), SMPTE EG 432-1 (P3), BT.2020, SMPTE \
+             ST 2065-1 and S-2014-004 (ACES), CIE 159 (Bradford)",
         )
         .setting("from", SettingKind::Choice(SPACES), choice("linear"), "what the channels mean")
         .setting("to", SettingKind::Choice(SPACES), choice("oklab"), "what they should mean");

@@ -81,16 +81,14 @@ pub(super) struct Site<'b> {
     pub way: Vec<Val<'b>>,
 }
 
-/// The points of the cell of a position and of its neighbors.
-pub(super) fn sites<'b>(
+/// The cell of a position and its neighbors: of each the hash, and the way to its middle.
+pub(super) fn neighbors<'b>(
     p: &[Val<'b>],
     words: &[Val<'b>],
-    randomness: Val<'b>,
     period: Option<&[Val<'b>]>,
 ) -> Vec<Site<'b>> {
     let n = p.len();
     let axes = axes(p, words, None);
-    let jitter = randomness.clamp(0.0, 1.0) * (0.5 * DRAWN);
     // By axis, then for the cells below, at and above: the hashed coordinate and the way to the
     // middle of the cell.
     let side = |i: usize, axis: &Axis<'b>, step: i32| {
@@ -109,14 +107,29 @@ pub(super) fn sites<'b>(
         .enumerate()
         .map(|(i, axis)| [-1, 0, 1].map(|step| side(i, axis, step)))
         .collect();
-    let n_sites = 3_usize.pow(n as u32);
-    let site = |at: usize| {
+    let neighbor = |at: usize| {
         let side = |i: usize| sides[i][at / 3_usize.pow(i as u32) % 3];
         let hash = corner((0..n).map(|i| side(i).0));
-        let way = (0..n).map(|i| draw(hash, i) * jitter + side(i).1).collect();
-        Site { hash, way }
+        Site { hash, way: (0..n).map(|i| side(i).1).collect() }
     };
-    (0..n_sites).map(site).collect()
+    (0..3_usize.pow(n as u32)).map(neighbor).collect()
+}
+
+/// The points of the cell of a position and of its neighbors.
+pub(super) fn sites<'b>(
+    p: &[Val<'b>],
+    words: &[Val<'b>],
+    randomness: Val<'b>,
+    period: Option<&[Val<'b>]>,
+) -> Vec<Site<'b>> {
+    let jitter = randomness.clamp(0.0, 1.0) * (0.5 * DRAWN);
+    let mut sites = neighbors(p, words, period);
+    for Site { hash, way } in &mut sites {
+        for (i, x) in way.iter_mut().enumerate() {
+            *x = draw(*hash, i) * jitter + *x;
+        }
+    }
+    sites
 }
 
 fn text_value(text: &str) -> SettingValue {

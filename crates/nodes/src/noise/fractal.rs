@@ -111,7 +111,7 @@ impl Kind {
             .details(format!(
                 "With n_i the noise at the position times lacunarity^i, i from 0, each octave with a seed \
                  of its own. {} With `tile` it repeats after `period` cells of the first octave if the \
-                 lacunarity is whole; simplex noise does not. {ABOUT_FAR}",
+                 lacunarity is whole, with simplex noise a multiple of the number of dimensions. {ABOUT_FAR}",
                 self.formula()
             ))
             .source(MUSGRAVE)

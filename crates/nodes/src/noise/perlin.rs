@@ -20,7 +20,7 @@ pub(super) fn described() -> NodeDef {
 
 /// By dimension: brings the standard deviation over all positions to about a quarter (measured);
 /// along a line, where that is 0.27, it brings the range to -1 to 1.
-const SCALES: [f64; 4] = [2.0, 1.42, 1.31, 1.28];
+pub(super) const SCALES: [f64; 4] = [2.0, 1.42, 1.31, 1.28];
 
 pub(super) fn perlin<'b>(axes: &[Axis<'b>]) -> Raw<'b> {
     let sum = blended(axes, |at| {

@@ -3,7 +3,7 @@
 use millstream_kernel::NodeDef;
 use millstream_kernel::form::Val;
 
-use super::lattice::{DRAWN, coordinate, corner, further, sloped};
+use super::lattice::{DRAWN, coordinate, corner, further, sloped, whole, wrapped};
 use super::{ABOUT_FAR, Raw};
 
 pub(super) fn described() -> NodeDef {
@@ -12,7 +12,8 @@ pub(super) fn described() -> NodeDef {
             "As `noise.perlin`, but each position sees one corner more than there are dimensions, each \
              in a round patch that fades out: fewer directions stand out, and in four dimensions it is \
              cheaper. About -1 to 1 with a standard deviation of about 0.25 over all positions; three \
-             continuous derivatives. It does not tile. {ABOUT_FAR}"
+             continuous derivatives. With `tile` the simplices are a little less regular, so that it repeats \
+             without a seam after `period` cells, rounded to a multiple of the number of dimensions. {ABOUT_FAR}"
         ))
         .source(
             "Perlin, \"Noise hardware\", 2001, and Gustavson, \"Simplex noise demystified\", 2005; \
@@ -20,19 +21,62 @@ pub(super) fn described() -> NodeDef {
         )
 }
 
-/// By dimension: brings the standard deviation over all positions to about a quarter (measured).
-const SCALES: [f64; 4] = [55.5, 56.4, 69.2, 92.9];
+/// How simplices lie in space, by dimension.
+struct Grid {
+    /// Part of the sum of all coordinates that is added to each: takes simplices to halves of cubes.
+    skew: f64,
+    /// Where patches end, squared: as far as the nearest side across from a corner.
+    reach: f64,
+    /// Brings the standard deviation over all positions to about a quarter (measured).
+    scale: f64,
+}
 
-pub(super) fn simplex<'b>(p: &[Val<'b>], words: &[Val<'b>]) -> Raw<'b> {
+/// Regular simplices.
+const REGULAR: [Grid; 4] = [
+    Grid { skew: 0.414_213_562_373_095, reach: 0.5, scale: 55.5 },
+    Grid { skew: 0.366_025_403_784_438_6, reach: 0.5, scale: 56.4 },
+    Grid { skew: 1.0 / 3.0, reach: 0.5, scale: 69.2 },
+    Grid { skew: 0.309_016_994_374_947_4, reach: 0.5, scale: 92.9 },
+];
+
+/// Simplices whose corners are the same again after as many cells as there are dimensions, along each axis.
+const TILING: [Grid; 4] = [
+    Grid { skew: 0.0, reach: 1.0, scale: 2.44 },
+    Grid { skew: 0.5, reach: 0.4, scale: 160.0 },
+    Grid { skew: 1.0 / 3.0, reach: 0.5, scale: 69.2 },
+    Grid { skew: 0.25, reach: 0.5, scale: 98.0 },
+];
+
+fn sum<'b>(values: &[Val<'b>]) -> Val<'b> {
+    values.iter().copied().reduce(|a, b| a + b).expect("space has dimensions")
+}
+
+/// The corner that has the same slope in the first of all tiles. `corner` counts cells of the skewed grid.
+fn in_first_tile<'b>(corner: &[Val<'b>], period: &[Val<'b>]) -> Vec<Val<'b>> {
+    let n = corner.len();
+    let dimensions = n as f64;
+    if n == 1 {
+        return vec![wrapped(corner[0], whole(period[0]))];
+    }
+    // In steps of 1 / 2n every corner has whole coordinates: no rounding anywhere.
+    let all = sum(corner);
+    let mut steps = Vec::with_capacity(n);
+    for (x, period) in corner.iter().zip(period) {
+        let period = (*period / dimensions).round().max(1.0) * dimensions;
+        let tile = ((*x * (2.0 * dimensions) - all) / (period * (2.0 * dimensions))).floor();
+        steps.push(tile * period);
+    }
+    let along_all = sum(&steps) / dimensions;
+    corner.iter().zip(&steps).map(|(x, step)| *x - *step - along_all).collect()
+}
+
+pub(super) fn simplex<'b>(p: &[Val<'b>], words: &[Val<'b>], period: Option<&[Val<'b>]>) -> Raw<'b> {
     let n = p.len();
     let d = n as f64;
-    // Skewing takes the grid of simplices to that of cubes, each of which holds n! of them.
-    let skew = ((d + 1.0).sqrt() - 1.0) / d;
-    let unskew = (1.0 - 1.0 / (d + 1.0).sqrt()) / d;
-    let sum = |values: &[Val<'b>]| {
-        values.iter().copied().reduce(|a, b| a + b).expect("space has dimensions")
-    };
-    let towards = sum(p) * skew;
+    let Grid { skew, reach, scale } =
+        if period.is_some() { &TILING[n - 1] } else { &REGULAR[n - 1] };
+    let unskew = skew / (1.0 + d * skew);
+    let towards = sum(p) * *skew;
     let cube: Vec<Val<'b>> = p.iter().map(|x| (*x + towards).floor()).collect();
     let back = sum(&cube) * unskew;
     let rest: Vec<Val<'b>> = p.iter().zip(&cube).map(|(x, cell)| *x - (*cell - back)).collect();
@@ -50,11 +94,22 @@ pub(super) fn simplex<'b>(p: &[Val<'b>], words: &[Val<'b>]) -> Raw<'b> {
     let ranks: Vec<Val<'b>> = (0..n).map(rank).collect();
     let patch = |k: usize| {
         let reached = |i: usize| ranks[i].lt(k as f64);
-        let hash = corner((0..n).map(|i| match k {
-            0 => low[i],
-            _ if k == n => further(low[i], i, 1),
-            _ => reached(i).select(further(low[i], i, 1), low[i]),
-        }));
+        let hash = match period {
+            None => corner((0..n).map(|i| match k {
+                0 => low[i],
+                _ if k == n => further(low[i], i, 1),
+                _ => reached(i).select(further(low[i], i, 1), low[i]),
+            })),
+            Some(period) => {
+                let step = |i: usize| match k {
+                    0 => cube[i],
+                    _ if k == n => cube[i] + 1.0,
+                    _ => cube[i] + reached(i).select(rest[i].like(1.0), 0.0),
+                };
+                let at = in_first_tile(&(0..n).map(step).collect::<Vec<_>>(), period);
+                corner((0..n).map(|i| coordinate(at[i], i, words)))
+            }
+        };
         let way = |i: usize| match k {
             0 => rest[i],
             _ if k == n => rest[i] + (d * unskew - 1.0),
@@ -65,11 +120,11 @@ pub(super) fn simplex<'b>(p: &[Val<'b>], words: &[Val<'b>]) -> Raw<'b> {
         };
         let way: Vec<Val<'b>> = (0..n).map(way).collect();
         let squares: Vec<Val<'b>> = way.iter().map(|x| *x * *x).collect();
-        let left: Val<'b> = 0.5 - sum(&squares);
+        let left: Val<'b> = *reach - sum(&squares);
         let strength = left.max(0.0);
         let strength = strength * strength;
         strength * strength * sloped(hash, way.iter().copied())
     };
     let patches: Vec<Val<'b>> = (0..=n).map(patch).collect();
-    Raw { sum: sum(&patches), scale: SCALES[n - 1] * DRAWN }
+    Raw { sum: sum(&patches), scale: scale * DRAWN }
 }

@@ -12,18 +12,18 @@ use std::sync::Arc;
 use crate::cells::testing::instance;
 
 /// A noise over columns of positions.
-struct Noise {
+pub(super) struct Noise {
     form: Arc<Form>,
     n: usize,
     /// Inputs behind the position.
-    rest: Vec<f64>,
+    pub(super) rest: Vec<f64>,
 }
 
-const TYPES: [Type; 4] = [Type::F32, Type::VEC2, Type::VEC3, Type::VEC4];
+pub(super) const TYPES: [Type; 4] = [Type::F32, Type::VEC2, Type::VEC3, Type::VEC4];
 
 impl Noise {
     /// With scale 1, seed 0 and further inputs.
-    fn new(name: &str, set: &serde_json::Value, n: usize, more: &[f64]) -> Self {
+    pub(super) fn new(name: &str, set: &serde_json::Value, n: usize, more: &[f64]) -> Self {
         let node = instance(name, set, &[TYPES[n - 1]], &[]);
         let Kernel::Form(form) = node.kernel else { panic!("{name} is a form") };
         let mut rest = vec![1.0, 0.0];
@@ -31,13 +31,13 @@ impl Noise {
         Self { form, n, rest }
     }
 
-    fn seeded(mut self, seed: i32) -> Self {
+    pub(super) fn seeded(mut self, seed: i32) -> Self {
         self.rest[1] = f64::from(seed);
         self
     }
 
     /// Result `k` at positions, component by component.
-    fn result(&self, k: usize, p: &[Vec<f32>]) -> Vec<f64> {
+    pub(super) fn result(&self, k: usize, p: &[Vec<f32>]) -> Vec<f64> {
         let n_elements = p[0].len();
         let seeds = [self.rest[1] as i32];
         let rest: Vec<[f32; 1]> = self.rest.iter().map(|x| [*x as f32]).collect();
@@ -55,13 +55,13 @@ impl Noise {
         results.into_iter().map(f64::from).collect()
     }
 
-    fn at(&self, p: &[Vec<f32>]) -> Vec<f64> {
+    pub(super) fn at(&self, p: &[Vec<f32>]) -> Vec<f64> {
         self.result(0, p)
     }
 }
 
 /// Positions that fill a cube of some size around the origin evenly.
-fn scattered(n: usize, n_positions: usize, size: f64) -> Vec<Vec<f32>> {
+pub(super) fn scattered(n: usize, n_positions: usize, size: f64) -> Vec<Vec<f32>> {
     let g = [
         1.618_033_988_749_895,
         1.324_717_957_244_746,
@@ -77,26 +77,26 @@ fn scattered(n: usize, n_positions: usize, size: f64) -> Vec<Vec<f32>> {
     (0..n).map(component).collect()
 }
 
-fn mean(x: &[f64]) -> f64 {
+pub(super) fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len() as f64
 }
 
-fn deviation(x: &[f64]) -> f64 {
+pub(super) fn deviation(x: &[f64]) -> f64 {
     let mean = mean(x);
     (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64).sqrt()
 }
 
-fn extent(x: &[f64]) -> (f64, f64) {
+pub(super) fn extent(x: &[f64]) -> (f64, f64) {
     x.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)))
 }
-fn correlation(x: &[f64], y: &[f64]) -> f64 {
+pub(super) fn correlation(x: &[f64], y: &[f64]) -> f64 {
     let (mean_x, mean_y) = (mean(x), mean(y));
     let together = x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>();
     together / x.len() as f64 / deviation(x) / deviation(y)
 }
 
 /// The positions, moved along one axis.
-fn moved(p: &[Vec<f32>], axis: usize, by: f32) -> Vec<Vec<f32>> {
+pub(super) fn moved(p: &[Vec<f32>], axis: usize, by: f32) -> Vec<Vec<f32>> {
     let mut p = p.to_vec();
     p[axis].iter_mut().for_each(|x| *x += by);
     p

@@ -7,7 +7,7 @@ use crate::cases::check;
 use crate::run::{instance, run, settings};
 
 /// All tables, for the test that no node is forgotten.
-pub(crate) const ALL: &[&str] = &[FIELDS, QUOTIENTS, DIVISORS, BITS, BOOLEAN, COMPARE];
+pub(crate) const ALL: &[&str] = &[PATTERNS, FIELDS, QUOTIENTS, DIVISORS, BITS, BOOLEAN, COMPARE];
 
 const QUOTIENTS: &str = "
     integer.divide i32: -7 2 = -3
@@ -238,6 +238,31 @@ proptest! {
     }
 
     #[test]
+    fn roots_are_those_below(x in integer()) {
+        prop_assert_eq!(of_i64("integer.square_root", &[x]), if x < 0 { 0 } else { x.isqrt() });
+    }
+
+    #[test]
+    fn bits_change_places_one_by_one(a in any::<i64>(), b in any::<i64>()) {
+        prop_assert_eq!(of_i64("integer.reverse_bits", &[a]), a.reverse_bits());
+        let both = of_i64("integer.interleave_bits", &[a, b]);
+        for i in 0..32 {
+            prop_assert_eq!((both >> (2 * i)) & 1, (a >> i) & 1);
+            prop_assert_eq!((both >> (2 * i + 1)) & 1, (b >> i) & 1);
+        }
+        prop_assert_eq!(of_i64("integer.separate_bits", &[both]), a & 0xffff_ffff);
+    }
+
+    #[test]
+    fn inserted_bits_are_extracted(x in any::<i64>(), bits in any::<i64>(), first in 0_i64..64, count in 0_i64..66) {
+        let count = count.min(64 - first);
+        let with = of_i64("integer.insert_bits", &[x, bits, first, count]);
+        let mask = if count == 64 { -1 } else { (1_i64 << count).wrapping_sub(1) };
+        prop_assert_eq!(of_i64("integer.extract_bits", &[with, first, count]), bits & mask);
+        prop_assert_eq!(with & !(mask << first), x & !(mask << first));
+    }
+
+    #[test]
     fn powers_wrap(base in integer(), exponent in 0_u32..) {
         let wanted = base.wrapping_pow(exponent);
         prop_assert_eq!(of_i64("integer.power", &[base, exponent.into()]), wanted);
@@ -280,4 +305,32 @@ const FIELDS: &str = "
 #[test]
 fn bits_are_read_and_written_by_number() {
     check(FIELDS);
+}
+
+const PATTERNS: &str = "
+    integer.square_root i32: 24 = 4
+    integer.square_root i32: 25 = 5
+    integer.square_root i32: 2147483647 = 46340
+    integer.square_root i32: -1 = 0
+    integer.square_root i64: 9223372036854775807 = 3037000499
+    integer.square_root i64: 9223372030926249000 = 3037000498
+    integer.square_root i64: 9223372030926249001 = 3037000499
+    integer.reverse_bits i32: 1 = -2147483648
+    integer.reverse_bits i32: 6 = 1610612736
+    integer.reverse_bits i64: 2 = 4611686018427387904
+    integer.insert_bits i32: -1 0 4 8 = -4081
+    integer.insert_bits i32: 7 9 0 32 = 9
+    integer.insert_bits i32: 7 9 0 0 = 7
+    integer.insert_bits i32: 7 9 0 -5 = 7
+    integer.interleave_bits i32: 65535 0 = 1431655765
+    integer.interleave_bits i32: 3 5 = 39
+    integer.interleave_bits i32: 65536 -1 = -1431655766
+    integer.separate_bits i32: 39 = 3 5
+    integer.separate_bits i32: -1 = 65535 65535
+    integer.separate_bits i64: -1 = 4294967295 4294967295
+";
+
+#[test]
+fn patterns_of_bits_have_known_values() {
+    check(PATTERNS);
 }

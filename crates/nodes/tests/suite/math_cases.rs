@@ -3,7 +3,8 @@
 use crate::cases::check;
 
 /// All tables, for the test that no node is forgotten.
-pub(crate) const ALL: &[&str] = &[SAFE, ARITHMETIC, REMAINDERS, RANGES, POWERS, TRIGONOMETRY];
+pub(crate) const ALL: &[&str] =
+    &[WAVES, SAFE, ARITHMETIC, REMAINDERS, RANGES, POWERS, TRIGONOMETRY];
 
 const ARITHMETIC: &str = "
     math.add f32: 1.5 2 = 3.5
@@ -341,4 +342,36 @@ const SAFE: &str = "
 #[test]
 fn safe_functions_stay_finite() {
     check(SAFE);
+}
+
+const WAVES: &str = "
+    math.wave f32: 0.25 ~ 1
+    math.wave f32: -0.25 ~ -1
+    math.wave f32: inf = nan
+    math.wave f64: 1000000.125 ~ 0.7071067811865475
+    math.wave{\"shape\":\"triangle\"} f32: 0.25 0.5 = 0
+    math.wave{\"shape\":\"triangle\"} f32: 0.5 0.5 = 1
+    math.wave{\"shape\":\"triangle\"} f32: 0 0.5 = -1
+    math.wave{\"shape\":\"triangle\"} f32: 0.25 0 = 0.5
+    math.wave{\"shape\":\"triangle\"} f32: 0.25 7 = -0.5
+    math.wave{\"shape\":\"square\"} f32: 0.25 0.5 = 1
+    math.wave{\"shape\":\"square\"} f32: -0.25 0.5 = -1
+    math.wave{\"shape\":\"square\"} f32: 0.5 0.5 = -1
+    math.wave{\"shape\":\"square\"} f32: 0 0 = -1
+    math.wave{\"shape\":\"square\"} f32: inf 0.5 = nan
+    math.wave{\"shape\":\"sawtooth\"} f32: 2.75 = 0.5
+    math.sigmoid f32: 0 = 0.5
+    math.sigmoid f32: inf = 1
+    math.sigmoid f32: -inf = 0
+    math.sigmoid f64: 1 ~ 0.7310585786300049
+    math.middle f32: 3 1 2 = 2
+    math.middle f32: 1 1 7 = 1
+    math.middle f32: nan 1 7 = 1
+    math.middle f64: 1 nan 7 = 1
+    math.middle vec2: [1,2] [2,3] [3,1] = [2,2]
+";
+
+#[test]
+fn waves_have_known_values() {
+    check(WAVES);
 }

@@ -3,7 +3,7 @@
 use crate::cases::check;
 
 /// All tables, for the test that no node is forgotten.
-pub(crate) const ALL: &[&str] = &[MIX, MAP_RANGE, SHAPES];
+pub(crate) const ALL: &[&str] = &[MIX, MAP_RANGE, SHAPES, EASE];
 
 const MIX: &str = "
     mix.mix f32,f32: 2 6 0.25 = 3
@@ -84,4 +84,83 @@ fn ranges_map_to_known_values() {
 #[test]
 fn shapes_have_known_values() {
     check(SHAPES);
+}
+
+const EASE: &str = "
+    mix.ease f32: 0.25 = 0.0625
+    mix.ease f32: 0.75 = 0.9375
+    mix.ease f32: nan = 0
+    mix.ease f32: -3 = 0
+    mix.ease f64: inf = 1
+    mix.ease{\"curve\":\"sine\",\"direction\":\"in\"} f64: 0.5 ~ 0.2928932188134524
+    mix.ease{\"curve\":\"quadratic\",\"direction\":\"in\"} f32: 0.5 = 0.25
+    mix.ease{\"curve\":\"quartic\",\"direction\":\"in\"} f32: 0.5 = 0.0625
+    mix.ease{\"curve\":\"quintic\",\"direction\":\"out\"} f32: 0.5 = 0.96875
+    mix.ease{\"curve\":\"exponential\",\"direction\":\"in\"} f64: 0.5 ~ 0.030303030303030304
+    mix.ease{\"curve\":\"circular\",\"direction\":\"in\"} f64: 0.6 ~ 0.2
+    mix.ease{\"curve\":\"back\",\"direction\":\"in\"} f64: 0.5 ~ -0.0876975
+    mix.ease{\"curve\":\"bounce\",\"direction\":\"out\"} f64: 0.5 ~ 0.765625
+    mix.ease{\"curve\":\"cubic\",\"direction\":\"out_in\"} f32: 0.25 = 0.4375
+    mix.ease vec2: [0.25,0.75] = [0.0625,0.9375]
+";
+
+#[test]
+fn easing_has_known_values() {
+    check(EASE);
+}
+
+const CURVES: [&str; 10] = [
+    "sine",
+    "quadratic",
+    "cubic",
+    "quartic",
+    "quintic",
+    "exponential",
+    "circular",
+    "back",
+    "elastic",
+    "bounce",
+];
+
+/// The value of an easing.
+fn eased(curve: &str, direction: &str, x: f64) -> f64 {
+    let registry = millstream_nodes::registry();
+    let def = registry.get("mix.ease").unwrap();
+    let set = serde_json::json!({"curve": curve, "direction": direction});
+    let settings = crate::run::settings(def, set.as_object().unwrap());
+    let instance = crate::run::instance(def, settings, vec![millstream_base::Type::F64]);
+    crate::run::run(&instance, &[millstream_base::Value::F64(x)])[0].get().unwrap()
+}
+
+#[test]
+fn easing_goes_from_zero_to_one_and_its_directions_mirror_it() {
+    for curve in CURVES {
+        for direction in ["in", "out", "in_out", "out_in"] {
+            assert_eq!(
+                (eased(curve, direction, 0.0), eased(curve, direction, 1.0)),
+                (0.0, 1.0),
+                "{curve}"
+            );
+            let mut before = 0.0;
+            for i in 0..=500 {
+                let x = f64::from(i) / 500.0;
+                let y = eased(curve, direction, x);
+                // No jump anywhere, and no way back where the curve has none.
+                assert!((y - before).abs() < 0.1, "{curve} {direction} at {x}");
+                assert!(
+                    y >= before || ["back", "elastic", "bounce"].contains(&curve),
+                    "{curve} {direction} at {x}"
+                );
+                before = y;
+            }
+        }
+        for i in 0..=20 {
+            let x = f64::from(i) / 20.0;
+            let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{curve} at {x}: {a} {b}");
+            near(eased(curve, "out", x), 1.0 - eased(curve, "in", 1.0 - x));
+            near(eased(curve, "in_out", x / 2.0), eased(curve, "in", x) / 2.0);
+            near(eased(curve, "in_out", 0.5 + x / 2.0), 0.5 + eased(curve, "out", x) / 2.0);
+            near(eased(curve, "out_in", x / 2.0), eased(curve, "out", x) / 2.0);
+        }
+    }
 }

@@ -1,0 +1,175 @@
+//! How unlike colors look, and mixing them in other spaces.
+
+use std::f64::consts::{PI, TAU};
+
+use millstream_base::Type;
+use millstream_kernel::form::Val;
+use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+
+use super::spaces::{SPACES, Space};
+use super::{Three, color_input, each, three, with_alpha};
+use crate::mix::mix;
+use crate::vector::form_kernel;
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(difference());
+    registry.register(mixed());
+}
+
+const METRICS: &[(&str, &str)] = &[
+    ("ciede2000", "CIEDE2000: about 1 is just seen"),
+    ("cie76", "the distance in L*a*b*: about 2.3 is just seen"),
+    ("oklab", "the distance in Oklab: about 0.02 is just seen"),
+];
+
+fn difference() -> NodeDef {
+    let def = NodeDef::new("color.difference", "How unlike two colors look")
+        .details("0 for equal colors; alpha does not count.")
+        .source(
+            "G. Sharma et al., The CIEDE2000 Color-Difference Formula: Implementation Notes, 2005; CIE 15",
+        )
+        .setting(
+            "metric",
+            SettingKind::Choice(METRICS),
+            Some(SettingValue::Text("ciede2000".into())),
+            "how it is measured",
+        );
+    color_input(color_input(def, "a", ""), "b", "").output("value", Type::F32, "at least 0").kernel(
+        |parts| {
+            let metric = parts.settings.text("metric");
+            Ok(form_kernel(parts, |x| {
+                let of = |space: Space| [0, 1].map(|i| space.of_linear(three(&x[i])));
+                vec![vec![match metric {
+                    "cie76" => distance(of(Space::Lab)),
+                    "oklab" => distance(of(Space::Oklab)),
+                    _ => ciede2000(of(Space::Lab)),
+                }]]
+            }))
+        },
+    )
+}
+
+fn distance([a, b]: [Three<'_>; 2]) -> Val<'_> {
+    let [l, a, b] = each(a, b, |a, b| a - b);
+    (l * l + a * a + b * b).sqrt()
+}
+
+/// The hue, 0 to a full turn; 0 for grey.
+fn hue<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    let hue = b.atan2(a);
+    hue.lt(0.0).select(hue + TAU, hue)
+}
+
+/// x^7 / (x^7 + 25^7), its square root.
+fn of_seventh_power(x: Val<'_>) -> Val<'_> {
+    let x = x / 25.0;
+    let seventh = x * x * x * (x * x * x) * x;
+    (seventh / (seventh + 1.0)).sqrt()
+}
+
+fn ciede2000([[l1, a1, b1], [l2, a2, b2]]: [Three<'_>; 2]) -> Val<'_> {
+    let stretch = (1.0 - of_seventh_power((a1.hypot(b1) + a2.hypot(b2)) * 0.5)) * 0.5 + 1.0;
+    let (a1, a2) = (a1 * stretch, a2 * stretch);
+    let (c1, c2) = (a1.hypot(b1), a2.hypot(b2));
+    let (h1, h2) = (hue(a1, b1), hue(a2, b2));
+    let no_hue = (c1 * c2).eq(0.0);
+    let turn = h2 - h1;
+    let turn = turn.gt(PI).select(turn - TAU, turn.lt(-PI).select(turn + TAU, turn));
+    let by_hue = (c1 * c2).sqrt() * (no_hue.select(0.0, turn) * 0.5).sin() * 2.0;
+    let sum = h1 + h2;
+    let far = (h1 - h2).abs().gt(PI);
+    let around = sum.lt(TAU).select(sum + TAU, sum - TAU);
+    let middle = no_hue.select(sum, far.select(around, sum) * 0.5);
+    let (light, chroma) = ((l1 + l2) * 0.5, (c1 + c2) * 0.5);
+    let degrees = |x: f64| x.to_radians();
+    let t = 1.0 - (middle - degrees(30.0)).cos() * 0.17
+        + (middle * 2.0).cos() * 0.24
+        + (middle * 3.0 + degrees(6.0)).cos() * 0.32
+        - (middle * 4.0 - degrees(63.0)).cos() * 0.20;
+    let from_blue = (middle - degrees(275.0)) / degrees(25.0);
+    let bend = (-(from_blue * from_blue)).exp() * degrees(60.0);
+    let offset = light - 50.0;
+    let squared = offset * offset;
+    let of_light = (l2 - l1) / (squared * 0.015 / (squared + 20.0).sqrt() + 1.0);
+    let of_chroma = (c2 - c1) / (chroma * 0.045 + 1.0);
+    let of_hue = by_hue / (chroma * t * 0.015 + 1.0);
+    let together = -(bend.sin() * of_seventh_power(chroma) * 2.0);
+    let all = of_light * of_light
+        + of_chroma * of_chroma
+        + of_hue * of_hue
+        + together * of_chroma * of_hue;
+    all.max(0.0).sqrt()
+}
+
+const WAYS: &[(&str, &str)] = &[
+    ("shorter", "the shorter way around the wheel"),
+    ("longer", "the longer way"),
+    ("increasing", "upwards"),
+    ("decreasing", "downwards"),
+];
+
+/// The channel of a space that is a hue, if one is.
+fn hue_of(space: Space) -> Option<usize> {
+    match space {
+        Space::Hsv | Space::Hsl | Space::SrgbHsv | Space::SrgbHsl => Some(0),
+        Space::Lch | Space::Oklch => Some(2),
+        Space::Linear
+        | Space::Srgb
+        | Space::Xyz
+        | Space::Xyy
+        | Space::Lab
+        | Space::Luv
+        | Space::Oklab
+        | Space::DisplayP3
+        | Space::Rec2020
+        | Space::Acescg
+        | Space::Ycbcr => None,
+    }
+}
+
+/// The hue that stands for `b` on the way from `a`.
+fn turned<'b>(way: &str, a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    let up = (b - a).fract();
+    let down: Val<'b> = up - 1.0;
+    let way = match way {
+        "longer" => (up.gt(0.0) & up.lt(0.5)).select(down, up),
+        "increasing" => up,
+        "decreasing" => up.eq(0.0).select(up, down),
+        _ => up.gt(0.5).select(down, up),
+    };
+    a + way
+}
+
+fn mixed() -> NodeDef {
+    let text = |text: &str| Some(SettingValue::Text(text.into()));
+    let def = NodeDef::new("color.mix", "Two colors mixed in a space of choice")
+        .details(
+            "Alpha is mixed as it is. In spaces with a hue, that of grey, which has none, is taken from the other \
+             color.",
+        )
+        .source("CSS Color Module Level 4, section 12")
+        .setting("space", SettingKind::Choice(SPACES), text("oklab"), "where the colors are mixed")
+        .setting("hue", SettingKind::Choice(WAYS), text("shorter"), "the way from hue to hue");
+    color_input(color_input(def, "a", "at factor 0"), "b", "at factor 1")
+        .input("factor", Type::F32, "0 to 1; beyond them it goes on")
+        .or_number(0.5)
+        .output("value", Type::COLOR, "")
+        .kernel(|parts| {
+            let space = Space::named(parts.settings.text("space"));
+            let way = parts.settings.text("hue");
+            Ok(form_kernel(parts, |x| {
+                let factor = x[2][0];
+                let [mut a, mut b] = [0, 1].map(|i| space.of_linear(three(&x[i])));
+                if let Some(hue) = hue_of(space) {
+                    // Grey but for rounding.
+                    let [a_grey, b_grey] = [a, b].map(|c| c[1].abs().lt(1e-4));
+                    let (of_a, of_b) = (a[hue], b[hue]);
+                    a[hue] = a_grey.select(of_b, of_a);
+                    b[hue] = b_grey.select(of_a, of_b);
+                    b[hue] = turned(way, a[hue], b[hue]);
+                }
+                let channels = space.to_linear(each(a, b, |a, b| mix(a, b, factor)));
+                vec![with_alpha(channels, mix(x[0][3], x[1][3], factor))]
+            }))
+        })
+}

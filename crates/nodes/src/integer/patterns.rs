@@ -1,0 +1,128 @@
+//! Patterns of bits: reversed, put into one another, taken apart; and whole square roots.
+
+use millstream_base::Lane;
+use millstream_kernel::Registry;
+use millstream_kernel::form::Val;
+
+use super::width;
+use crate::shape::{INTEGERS, T, inputs_of_one_type, of_one_type};
+
+pub(super) fn register(registry: &mut Registry) {
+    let x = [("x", 0.0, "the number")];
+    registry.register(
+        of_one_type("integer.square_root", "The square root, rounded down", INTEGERS, &x)
+            .details("The greatest number whose square is at most x; 0 below zero.")
+            .lanewise(|_, x| square_root(x[0])),
+    );
+    registry.register(
+        of_one_type(
+            "integer.reverse_bits",
+            "The bits from the highest to the lowest",
+            INTEGERS,
+            &x,
+        )
+        .details("The bits of a position reversed give the van der Corput sequence.")
+        .law(millstream_kernel::Law::Involution)
+        .lanewise(|_, x| reversed(x[0])),
+    );
+    registry.register(
+        of_one_type(
+            "integer.insert_bits",
+            "x with some bits replaced by another number",
+            INTEGERS,
+            &[
+                ("x", 0.0, "the number"),
+                ("bits", 0.0, "what is put in; its lowest bits count"),
+                ("first", 0.0, "number of the lowest bit, 0 to the width - 1"),
+                ("count", 8.0, "how many bits"),
+            ],
+        )
+        .details("`integer.extract_bits` gets them back. A count of 0 and below changes nothing.")
+        .lanewise(|_, x| {
+            let (width, _) = width(x[0]);
+            let mask = x[3].ge(width).select(-1, x[0].like(1).shl(x[3]) - 1);
+            let mask = x[3].le(0).select(0, mask).shl(x[2]);
+            (x[0] & !mask) | (x[1].shl(x[2]) & mask)
+        }),
+    );
+    let halves =
+        [("a", 0.0, "its bits become the even ones"), ("b", 0.0, "its bits become the odd ones")];
+    registry.register(
+        of_one_type("integer.interleave_bits", "The bits of two numbers in turn", INTEGERS, &halves)
+            .details(
+                "Of each the lower half counts, 16 or 32 bits. Of the places of a grid it gives the order of \
+                 Morton (Z): what is near in the grid is mostly near in the order.",
+            )
+            .source("G. Morton, A computer oriented geodetic data base, 1966")
+            .lanewise(|_, x| spread(x[0]) | spread(x[1]).shl(1)),
+    );
+    registry.register(
+        inputs_of_one_type(
+            "integer.separate_bits",
+            "Every other bit, and those between",
+            INTEGERS,
+            &x,
+        )
+        .details("Undoes `integer.interleave_bits`.")
+        .output("a", T, "the even bits, side by side")
+        .output("b", T, "the odd bits, side by side")
+        .form(|_, x| vec![vec![gathered(x[0][0])], vec![gathered(x[0][0].ushr(1))]]),
+    );
+}
+
+fn square_root(x: Val<'_>) -> Val<'_> {
+    let root = x.max(0).convert(Lane::F64).sqrt().trunc().convert(x.lane());
+    if x.lane() == Lane::I32 {
+        return root;
+    }
+    // The nearest f64 of x may lie beyond the next square.
+    let greatest = 3_037_000_499_i64;
+    let root = root.min(greatest);
+    let root = (root * root).gt(x.max(0)).select(root - 1, root);
+    let next = root + 1;
+    (root.lt(greatest) & (next * next).le(x)).select(next, root)
+}
+
+/// The steps by which bits move apart, with the bits that stay after each, largest first.
+fn steps(x: Val<'_>) -> Vec<(i32, i64)> {
+    let masks: [i64; 5] = [
+        0x0000_ffff_0000_ffff,
+        0x00ff_00ff_00ff_00ff,
+        0x0f0f_0f0f_0f0f_0f0f,
+        0x3333_3333_3333_3333,
+        0x5555_5555_5555_5555,
+    ];
+    let first = usize::from(x.lane() != Lane::I64);
+    let mask = |k: usize| if first == 0 { masks[k] } else { masks[k] & 0xffff_ffff };
+    (first..5).map(|k| (16 >> k, mask(k))).collect()
+}
+
+/// The lower half of the bits, each with a zero above it.
+fn spread(x: Val<'_>) -> Val<'_> {
+    let (width, _) = width(x);
+    let lower = x & ((1_i64 << (width / 2)) - 1);
+    steps(x).into_iter().fold(lower, |x, (by, mask)| (x | x.shl(by)) & mask)
+}
+
+/// The even bits side by side.
+fn gathered(x: Val<'_>) -> Val<'_> {
+    let (width, _) = width(x);
+    let half = (1_i64 << (width / 2)) - 1;
+    let steps = steps(x);
+    let mut x = x & steps[steps.len() - 1].1;
+    for at in (0..steps.len()).rev() {
+        let kept = if at == 0 { half } else { steps[at - 1].1 };
+        x = (x | x.ushr(steps[at].0)) & kept;
+    }
+    x
+}
+
+fn reversed(x: Val<'_>) -> Val<'_> {
+    let (width, _) = width(x);
+    // Neighbors, pairs, groups of four and so on change places; the halves by a shift each.
+    let inner = steps(x)
+        .into_iter()
+        .rev()
+        .fold(x, |x, (by, mask)| (x.ushr(by) & mask) | (x & mask).shl(by));
+    inner.ushr(width / 2) | inner.shl(width / 2)
+}

@@ -1,0 +1,153 @@
+//! Perlin noise with its derivatives, and the flow that they make.
+
+use millstream_base::Type;
+use millstream_kernel::form::Val;
+use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::lattice::{Axis, DRAWN, axes, corner, draw, fade};
+use super::perlin::SCALES;
+use super::{ABOUT_FAR, ABOUT_TILES, finished, period, positioned, scaled, seed_words, tiling};
+use crate::shape::T;
+use crate::vector::form_kernel;
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(slope());
+    registry.register(curl());
+}
+
+/// A number and its derivatives along the axes, all to be multiplied by the same.
+#[derive(Clone)]
+struct Sloped<'b> {
+    value: Val<'b>,
+    slope: Vec<Val<'b>>,
+}
+
+/// The derivative of [`fade`].
+fn fade_slope(t: Val<'_>) -> Val<'_> {
+    t * t * (t * (t - 2.0) + 1.0) * 30.0
+}
+
+/// Perlin noise with its derivatives, before they are scaled.
+fn perlin<'b>(axes: &[Axis<'b>]) -> Sloped<'b> {
+    let n = axes.len();
+    let at_corner = |at: usize| {
+        let side = |i: usize| axes[i].side(at >> i & 1 == 1);
+        let hash = corner((0..n).map(|i| side(i).0));
+        let slope: Vec<Val<'b>> = (0..n).map(|i| draw(hash, i)).collect();
+        let products = (0..n).map(|i| slope[i] * side(i).1);
+        let value = products.reduce(|sum, product| sum + product).expect("space has dimensions");
+        Sloped { value, slope }
+    };
+    let mut values: Vec<Sloped<'b>> = (0..1 << n).map(at_corner).collect();
+    for (along, axis) in axes.iter().enumerate() {
+        let (t, steep) = (fade(axis.rest), fade_slope(axis.rest));
+        let blend = |pair: &[Sloped<'b>]| {
+            let step = pair[1].value - pair[0].value;
+            let slopes = pair[0].slope.iter().zip(&pair[1].slope);
+            let mut slope: Vec<Val<'b>> = slopes.map(|(a, b)| *a + t * (*b - *a)).collect();
+            slope[along] = slope[along] + steep * step;
+            Sloped { value: pair[0].value + t * step, slope }
+        };
+        values = values.chunks_exact(2).map(blend).collect();
+    }
+    values.swap_remove(0)
+}
+
+fn slope() -> NodeDef {
+    let def = NodeDef::new("noise.slope", "Perlin noise, and how it changes along the axes")
+        .details(format!(
+            "The value is that of `noise.perlin`. The slope is exact, not a difference of neighbors: for bumps \
+             and for terrain that knows how steep it is. {ABOUT_TILES} {ABOUT_FAR}"
+        ))
+        .source("the derivative of the noise of Perlin, \"Improving Noise\", 2002");
+    tiling(def)
+        .sockets_by_settings(|settings| {
+            let def = period(positioned(), settings.flag("tile"))
+                .output("value", Type::F32, "about -1 to 1")
+                .output("slope", T, "its change per unit of the position along each axis");
+            Ok(finished(&def))
+        })
+        .kernel(|parts| {
+            let tile = parts.settings.flag("tile");
+            Ok(form_kernel(parts, |x| {
+                let scale = x[1][0];
+                let p = scaled(&x[0], scale);
+                let period = tile.then(|| x[3].as_slice());
+                let found = perlin(&axes(&p, &seed_words(x[2][0], 0), period));
+                let factor = SCALES[p.len() - 1] * DRAWN;
+                let slope = found.slope.iter().map(|x| *x * factor * scale).collect();
+                vec![vec![found.value * factor], slope]
+            }))
+        })
+}
+
+/// Where things flow: in a plane or in space.
+const PLACES: Among = Among::These(&[Type::VEC2, Type::VEC3]);
+
+fn curl() -> NodeDef {
+    let def = NodeDef::new("noise.curl", "A flow that swirls and neither gathers nor thins out")
+        .details(format!(
+            "The curl of Perlin noise, of three independent ones in space: its divergence is 0 everywhere, so that \
+             what drifts along stays evenly spread. Octaves are added with roughness^i, each with lacunarity^i \
+             cells per unit, and divided by the sum of roughness^i. With `tile` it repeats after `period` cells of \
+             the first octave if the lacunarity is whole. {ABOUT_FAR}"
+        ))
+        .source("R. Bridson et al., Curl-noise for procedural fluid flow, 2007")
+        .setting(
+            "octaves",
+            SettingKind::Integer(1, 16),
+            Some(SettingValue::Integer(1)),
+            "how many are put together",
+        );
+    tiling(def)
+        .sockets_by_settings(|settings| {
+            let mut def = NodeDef::new("", "").generic("T", PLACES);
+            def = def
+                .input("position", T, "where: a point in two or three dimensions")
+                .input("scale", Type::F32, "what the position is multiplied by: cells per unit")
+                .or_number(1.0)
+                .input("seed", Type::I32, "which of the noises, all alike but independent")
+                .or_number(0.0)
+                .input("lacunarity", Type::F32, "how much finer an octave is than the one before")
+                .or_number(2.0)
+                .input("roughness", Type::F32, "how strong an octave is beside the one before")
+                .or_number(0.5);
+            let def = period(def, settings.flag("tile"));
+            Ok(finished(&def.output("value", T, "the velocity, about 1 in size")))
+        })
+        .kernel(|parts| {
+            let n_octaves = parts.settings.integer("octaves").max(1) as i32;
+            let tile = parts.settings.flag("tile");
+            Ok(form_kernel(parts, |x| {
+                let (seed, lacunarity, roughness) = (x[2][0], x[3][0], x[4][0]);
+                let mut p = scaled(&x[0], x[1][0]);
+                let mut period = tile.then(|| x[5].clone());
+                let (mut strength, mut total) = (roughness.like(1.0), roughness.like(0.0));
+                let mut sum = vec![roughness.like(0.0); p.len()];
+                for octave in 0..n_octaves {
+                    let flow = flow(&p, seed, octave, period.as_deref());
+                    sum = sum.iter().zip(flow).map(|(sum, x)| *sum + x * strength).collect();
+                    total = total + strength;
+                    strength = strength * roughness;
+                    p = scaled(&p, lacunarity);
+                    period = period.map(|period| scaled(&period, lacunarity));
+                }
+                vec![sum.iter().map(|x| *x / total).collect()]
+            }))
+        })
+}
+
+/// The curl of one octave.
+fn flow<'b>(p: &[Val<'b>], seed: Val<'b>, octave: i32, period: Option<&[Val<'b>]>) -> Vec<Val<'b>> {
+    let factor = SCALES[p.len() - 1] * DRAWN;
+    let slopes = |k: i32| {
+        let words = seed_words(seed, 4 * octave + k);
+        perlin(&axes(p, &words, period)).slope.iter().map(|x| *x * factor).collect::<Vec<_>>()
+    };
+    if p.len() == 2 {
+        let of = slopes(0);
+        return vec![of[1], -of[0]];
+    }
+    let [x, y, z] = [slopes(0), slopes(1), slopes(2)];
+    vec![z[1] - y[2], x[2] - z[0], y[0] - x[1]]
+}
