@@ -32,6 +32,8 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     for id in &order {
         schedule.place(&graph, *id, &needs, classes[*id]);
     }
+    let has_regions = order.iter().any(|id| graph.region_of(*id).is_some());
+    let regions = order.iter().filter(|_| has_regions).map(|id| graph.region_of(*id)).collect();
     drop((order, classes));
     let outputs = graph.outputs.iter().map(|output| PlanOutput {
         name: Arc::clone(&output.name),
@@ -51,6 +53,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     Ok(Plan {
         steps: schedule.steps,
         link_kinds,
+        regions: SideTable::from_vec(regions),
         links: schedule.links,
         instances: schedule.instances,
         need_maps,

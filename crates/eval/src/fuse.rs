@@ -8,9 +8,9 @@
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 use millstream_base::{Type, Value};
-use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_ir::plan::{LinkKind, Plan, StepId, StepOp, StepSource};
+use millstream_kernel::Data;
 use millstream_kernel::form::{Form, FormBuilder, Val};
-use millstream_kernel::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -36,24 +36,34 @@ pub(crate) struct FusedOutput {
     pub(crate) ty: Type,
 }
 
-/// The form of an instance whose inputs are all read in the instance's own context.
-pub(crate) fn plain_form(instance: &Instance) -> Option<&Form> {
-    match &instance.kernel {
-        Kernel::Form(form) if !instance.has_scopes() => Some(form),
-        Kernel::Form(_)
-        | Kernel::Function(_)
-        | Kernel::Read { .. }
-        | Kernel::Pass
-        | Kernel::Choose => None,
+/// One step of a fusion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Member {
+    pub(crate) step: StepId,
+    /// Of a choice whose selector is known: the arm that all elements take. The others are not read,
+    /// nor is the selector.
+    pub(crate) arm: Option<u32>,
+}
+
+impl Member {
+    /// A member that reads all its inputs.
+    pub(crate) fn whole(step: StepId) -> Self {
+        Self { step, arm: None }
+    }
+
+    /// The links that it reads, with their kinds.
+    pub(crate) fn links(self, plan: &Plan) -> impl Iterator<Item = (StepSource, LinkKind)> + '_ {
+        let (skip, take) = match self.arm {
+            Some(arm) => (arm as usize + 1, 1),
+            None => (0, usize::MAX),
+        };
+        plan.links_of(&plan.steps[self.step]).skip(skip).take(take)
     }
 }
 
-/// Whether the instance gives on one of its inputs, and these are made of lanes.
-pub(crate) fn is_choice(instance: &Instance) -> bool {
-    matches!(instance.kernel, Kernel::Choose)
-        && !instance.has_scopes()
-        && instance.inputs.len() > 1
-        && instance.outputs.iter().all(|output| output.ty.lanes().is_some())
+/// The position of a step among members, which are in the order of the plan.
+pub(crate) fn position(members: &[Member], step: StepId) -> Option<usize> {
+    members.binary_search_by_key(&step, |member| member.step).ok()
 }
 
 /// Lanes of an element.
@@ -61,14 +71,14 @@ pub(crate) fn width(ty: Type) -> usize {
     ty.lanes().map_or(0, |(_, n)| n as usize)
 }
 
-/// Writes members into one form; `is_wanted` says which outputs somebody else reads. A choice
-/// becomes an instruction that selects among the lanes of all its arms.
+/// Writes members into one form; `is_wanted` says which outputs somebody else reads. A choice gives
+/// on the arm that is known, or becomes an instruction that selects among the lanes of all arms.
 ///
 /// # Panics
 /// If a member is not a call of a plain form or a choice, or reads a member behind it.
 pub(crate) fn fuse(
     plan: &Plan,
-    members: &[StepId],
+    members: &[Member],
     is_wanted: impl Fn(StepId, u32) -> bool,
 ) -> Fused {
     let b = FormBuilder::new();
@@ -76,23 +86,26 @@ pub(crate) fn fuse(
     let mut outputs = Vec::new();
     let (mut results, mut first_results) = (Vec::new(), Vec::new());
     for (position, &member) in members.iter().enumerate() {
-        let step = &plan.steps[member];
-        let StepOp::Call(id) = step.op else { panic!("members of a fusion are calls") };
+        let StepOp::Call(id) = plan.steps[member.step].op else {
+            panic!("members of a fusion are calls")
+        };
         let instance = &plan.instances[id];
-        let inputs = plan.inputs_of(step).iter().zip(&instance.inputs);
-        let args = inputs.map(|(source, input)| fusion.lanes_of(*source, input.ty));
-        let lanes = match plain_form(instance) {
+        // All arms of a choice are of one type.
+        let first = member.arm.map_or(0, |arm| arm as usize + 1);
+        let inputs = member.links(plan).zip(&instance.inputs[first..]);
+        let args = inputs.map(|((source, _), input)| fusion.lanes_of(source, input.ty));
+        let lanes = match instance.plain_form() {
             Some(form) => form.inline(&b, &args.flatten().collect::<Vec<_>>()),
-            None if is_choice(instance) => choose(&args.collect::<Vec<_>>()),
-            None => panic!("members of a fusion have a form or choose"),
+            None if member.arm.is_some() => args.flatten().collect(),
+            None => choose(&args.collect::<Vec<_>>()),
         };
         let mut rest = &lanes[..];
         for (k, output) in instance.outputs.iter().enumerate() {
             let (own, others) = rest.split_at(width(output.ty));
             rest = others;
             let k = k as u32;
-            fusion.known.insert((member.index() as u32, k), SmallVec::from_slice(own));
-            if is_wanted(member, k) {
+            fusion.known.insert((member.step.index() as u32, k), SmallVec::from_slice(own));
+            if is_wanted(member.step, k) {
                 outputs.push(FusedOutput { member: position as u32, output: k, ty: output.ty });
                 first_results.push(results.len());
                 results.extend_from_slice(own);

@@ -1,10 +1,10 @@
-//! Stages: a plan of forms alone, run without looking at single steps.
+//! Stages: a plan of regions alone, run without looking at single steps.
 //!
-//! If all that the outputs read are forms, inputs, constants and features of the request, every
-//! step varies along known axes of the request: none, time, index or both. The steps with the same
-//! axes are one fused form, a *stage*; what varies along fewer axes is computed before what reads
-//! it. A choice that differs between elements may be part of a stage: where its arms are cheap they
-//! are computed for all elements, which forms allow as they cannot fail. Stages depend on the plan, the outputs asked for, and along which axis each input and
+//! If all that the outputs read are members of regions, inputs, constants and features of the
+//! request, every step varies along known axes of the request: none, time, index or both. The members
+//! of all regions with the same axes are one fused form, a *stage*; what varies along fewer axes is
+//! computed before what reads it. A choice that differs between elements is part of a stage if its
+//! region selects among its arms, which are then computed for all elements. Stages depend on the plan, the outputs asked for, and along which axis each input and
 //! feature lies, not on the data; they are made once and kept with the plan.
 
 use millstream_base::feature::{Aspect, Need};
@@ -13,24 +13,19 @@ use millstream_base::{Column, Mask, Type};
 use millstream_ir::InputId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
-use millstream_kernel::form::{Form, LaneInput, LaneOutput, LaneSliceMut};
+use millstream_kernel::form::{LaneInput, LaneOutput, LaneSliceMut};
 use millstream_kernel::{Data, Kernel, Map};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::buffers::Buffers;
-use crate::fuse::{Fused, fuse, is_choice, plain_form, width};
+use crate::fuse::{Fused, Member, fuse, width};
 use crate::lanes::{lane_slice, lane_slice_mut, reborrow};
 use crate::spread::Crew;
 use crate::watch::{Ran, Watch};
 
 /// More instructions than this are not fused into one form.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
-
-/// Arms of choices are computed for all elements, and selected from, if there is no more work in
-/// them, see [`Form::cost`]. Sorting the elements by the arm that they take takes about 20
-/// nanoseconds an element; so much work takes 6 (AVX-512).
-const CHEAP: usize = 600;
 
 /// Along which axes of the request something varies: bit 0 is time, bit 1 is index.
 pub(crate) type Axes = u8;
@@ -93,7 +88,7 @@ pub(crate) struct Item {
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) axes: Axes,
-    pub(crate) members: Vec<StepId>,
+    pub(crate) members: Vec<Member>,
     pub(crate) fused: Fused,
     /// Where the inputs of the fused form lie.
     inputs: Vec<At>,
@@ -142,7 +137,7 @@ pub(crate) fn full_axes(bound: &Bound) -> Axes {
 impl Stages {
     /// The stages for a request; `None` if the outputs read something that is no form.
     pub(crate) fn new(plan: &Plan, bound: &Bound) -> Option<Self> {
-        let steps = reached(plan, bound, true);
+        let steps = reached(plan, bound);
         let mut making = Making {
             plan,
             bound,
@@ -156,7 +151,7 @@ impl Stages {
         for step in &steps {
             n_instructions += making.place(*step)?;
         }
-        if n_instructions > MAX_INSTRUCTIONS || cost_of_arms(plan, bound, &steps) > CHEAP {
+        if n_instructions > MAX_INSTRUCTIONS {
             return None;
         }
         let mut stages = Vec::new();
@@ -347,39 +342,10 @@ pub(crate) fn copy_into(column: &Column, map: Map<'_>, to: &mut LaneSliceMut<'_>
     copy!(Bool, I32, I64, F32, F64);
 }
 
-/// The steps behind the outputs asked for, in order; those behind arms of choices too if
-/// `with_arms` says so.
-fn reached(plan: &Plan, bound: &Bound, with_arms: bool) -> Vec<StepId> {
-    let mut seen = vec![false; plan.steps.len()];
-    let outputs = bound.outputs.iter().map(|output| plan.outputs[*output].source.step);
-    let mut stack: Vec<StepId> = outputs.collect();
-    while let Some(id) = stack.pop() {
-        if std::mem::replace(&mut seen[id.index()], true) {
-            continue;
-        }
-        let step = &plan.steps[id];
-        let is_choice = match step.op {
-            StepOp::Call(instance) => matches!(plan.instances[instance].kernel, Kernel::Choose),
-            StepOp::Const(_) | StepOp::Input(_) => false,
-        };
-        let n = if is_choice && !with_arms { 1 } else { usize::MAX };
-        stack.extend(plan.inputs_of(step).iter().take(n).map(|link| link.step));
-    }
-    (0..seen.len()).filter(|i| seen[*i]).map(StepId::from_index).collect()
-}
-
-/// The work of those of `steps` that some elements may not need, see [`Form::cost`].
-fn cost_of_arms(plan: &Plan, bound: &Bound, steps: &[StepId]) -> usize {
-    let cost = |id: &StepId| match plan.steps[*id].op {
-        StepOp::Call(instance) => plain_form(&plan.instances[instance]).map_or(0, Form::cost),
-        StepOp::Const(_) | StepOp::Input(_) => 0,
-    };
-    let always = reached(plan, bound, false);
-    if always.len() == steps.len() {
-        return 0;
-    }
-    let all: usize = steps.iter().map(cost).sum();
-    all - always.iter().map(cost).sum::<usize>()
+/// The steps behind the outputs asked for, in order.
+fn reached(plan: &Plan, bound: &Bound) -> Vec<StepId> {
+    let behind = plan.steps_behind(&bound.outputs);
+    behind.iter().filter(|(_, is_behind)| **is_behind).map(|(id, _)| id).collect()
 }
 
 struct Making<'p> {
@@ -423,12 +389,13 @@ impl Making<'_> {
                 let links = plan.inputs_of(step);
                 let axes = links.iter().fold(0, |axes, link| axes | self.axes[&link.step]);
                 self.axes.insert(id, axes);
-                if is_choice(instance) {
+                let mark = plan.region_of(id)?;
+                let Some(form) = instance.plain_form() else {
                     // A choice that is the same for all elements has an arm that nobody takes.
-                    let varies = self.axes[&links[0].step] != 0;
-                    return varies.then_some(links.len() * width(instance.outputs[0].ty));
-                }
-                Some(plain_form(instance)?.insts.len())
+                    let selects = !mark.only_uniform && self.axes[&links[0].step] != 0;
+                    return selects.then_some(links.len() * width(instance.outputs[0].ty));
+                };
+                Some(form.insts.len())
             }
         }
     }
@@ -455,15 +422,9 @@ impl Making<'_> {
     /// The stage of these axes, if any step has them.
     fn stage(&mut self, steps: &[StepId], axes: Axes) -> Option<Stage> {
         let plan = self.plan;
-        let is_form = |id: StepId| match plan.steps[id].op {
-            StepOp::Call(instance) => {
-                let instance = &plan.instances[instance];
-                plain_form(instance).is_some() || is_choice(instance)
-            }
-            StepOp::Const(_) | StepOp::Input(_) => false,
-        };
-        let members: Vec<StepId> =
-            steps.iter().copied().filter(|id| self.axes[id] == axes && is_form(*id)).collect();
+        let is_member = |id: &&StepId| self.axes[*id] == axes && plan.region_of(**id).is_some();
+        let members: Vec<Member> =
+            steps.iter().filter(is_member).map(|id| Member::whole(*id)).collect();
         if members.is_empty() {
             return None;
         }
@@ -483,7 +444,7 @@ impl Making<'_> {
         let first_value = self.values.len() as u32;
         for output in &fused.outputs {
             let at = At::Value(self.values.len() as u32);
-            self.at.insert((members[output.member as usize], output.output), at);
+            self.at.insert((members[output.member as usize].step, output.output), at);
             self.values.push(Item { ty: output.ty, axes });
         }
         Some(Stage { axes, members, fused, inputs, first_value })

@@ -16,6 +16,7 @@ use millstream_kernel::Instance;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::paths::{PathId, Paths};
+use crate::region::InRegion;
 
 define_id!(NodeId, "n", "One node of a `Graph`; prints as `n7`.");
 define_id!(InstanceId, "f", "One instance used by a graph or plan.");
@@ -136,6 +137,8 @@ pub struct Graph {
     /// The node of each constant, for those that got one by [`Graph::add_const`].
     const_nodes: Vec<Option<NodeId>>,
     inputs: Arena<InputId, GraphInput>,
+    /// For each node its region; shorter if later nodes have none.
+    regions: Vec<Option<InRegion>>,
     /// What the graph gives.
     pub outputs: Vec<GraphOutput>,
     /// Where the nodes stand in the document.
@@ -210,6 +213,20 @@ impl Graph {
             Op::Call(instance) => Some(&self.instances[instance]),
             Op::Gone | Op::Const(_) | Op::Input(_) => None,
         }
+    }
+
+    /// The region that a call is part of, if regions were found.
+    #[inline]
+    pub fn region_of(&self, id: NodeId) -> Option<InRegion> {
+        match self.nodes[id].op {
+            Op::Call(_) => self.regions.get(id.index()).copied().flatten(),
+            Op::Gone | Op::Const(_) | Op::Input(_) => None,
+        }
+    }
+
+    /// Says of each node, in order of the ids, which region it is part of.
+    pub fn set_regions(&mut self, regions: Vec<Option<InRegion>>) {
+        self.regions = regions;
     }
 
     /// The value of a constant node.

@@ -7,6 +7,7 @@ pub mod need_map;
 pub mod paths;
 pub mod plan;
 pub mod progress;
+pub mod region;
 pub mod request;
 pub mod states;
 #[cfg(test)]
@@ -21,4 +22,5 @@ pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
 pub use paths::{PathId, Paths};
 pub use plan::{Plan, Step, StepId, StepOp, StepSource};
 pub use progress::{Done, Progress};
+pub use region::{InRegion, RegionId};
 pub use request::{Bound, LogDetail, Request, RequestAxis};

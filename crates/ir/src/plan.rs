@@ -7,13 +7,14 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use millstream_base::feature::{Aspect, Need};
-use millstream_base::id::{Arena, SideTable};
+use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::{FeatureSet, NeedTable, Type, define_id};
 use millstream_kernel::{Class, Data, Instance};
 
 use crate::graph::{ConstId, GraphInput, InputId, InstanceId};
 use crate::need_map::NeedMap;
 use crate::paths::{PathId, Paths};
+use crate::region::InRegion;
 use crate::states::is_state;
 
 define_id!(StepId, "s", "One step of a `Plan`; prints as `s7`.");
@@ -95,6 +96,8 @@ pub struct Plan {
     pub links: Vec<StepSource>,
     /// The kind of each link.
     pub link_kinds: Vec<LinkKind>,
+    /// The region of each step; empty if regions were not looked for.
+    pub regions: SideTable<StepId, Option<InRegion>>,
     /// The instances that steps call.
     pub instances: Arena<InstanceId, Arc<Instance>>,
     /// For each instance how needs cross its inputs: `None` for an input without a scope, and no
@@ -158,6 +161,12 @@ pub fn link_kinds(
 }
 
 impl Plan {
+    /// The region of a step, if regions were looked for and it is in one.
+    #[inline]
+    pub fn region_of(&self, step: StepId) -> Option<InRegion> {
+        self.regions.as_slice().get(step.index()).copied().flatten()
+    }
+
     /// The links of a step, in order of its instance's inputs.
     #[inline]
     pub fn inputs_of(&self, step: &Step) -> &[StepSource] {

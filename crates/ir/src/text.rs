@@ -17,7 +17,8 @@
 //! (`math.add<f64>`) where the linked types do not say them, settings (`{..}`) where they are not
 //! the defaults. An input of the graph that no node reads has no id: `input b: f32 = 0.0`. An output
 //! whose type is not that of its source states it: `output area: f64 n6`; a single output called
-//! `value` needs no name. Behind `#` stands the node's path. Ids may have gaps and are kept; links
+//! `value` needs no name. `@r0` marks a member of a region, `@r0?` a choice that joins only where its
+//! selector is the same for all elements. Behind `#` stands the node's path. Ids may have gaps and are kept; links
 //! may lead to later lines. [`parse`] takes back what [`print()`] gives.
 
 mod build;

@@ -7,8 +7,10 @@
 use millstream_base::Type;
 use millstream_base::id::{Id, SideTable};
 use millstream_kernel::convert::convertible;
+use rustc_hash::FxHashMap;
 
 use crate::graph::{ConstId, Graph, InputId, InstanceId, NodeId, Op, Source};
+use crate::region::{InRegion, RegionId};
 use crate::walk::{self, Cycle};
 
 /// How far the graph has come.
@@ -131,6 +133,22 @@ pub enum VerifyError {
         /// The type of the socket.
         to: Type,
     },
+    /// A node is part of a region and does not work element by element in its own context.
+    #[error("{node} is in {region} and is neither a form nor a choice among lanes")]
+    NotElementWise {
+        /// The node.
+        node: NodeId,
+        /// The region.
+        region: RegionId,
+    },
+    /// Regions read from each other, or a way leads out of a region and back.
+    #[error("{region} cannot run as a whole: what it reads waits for it, through {node}")]
+    CircleOfRegions {
+        /// One of the regions.
+        region: RegionId,
+        /// One of its nodes.
+        node: NodeId,
+    },
     /// Nodes read from each other in a circle.
     #[error("{} nodes form a cycle through {}", .nodes.len(), .nodes[0])]
     Cycle {
@@ -181,10 +199,11 @@ pub fn verify(graph: &Graph, stage: Stage) -> Result<(), Vec<VerifyError>> {
     for (i, output) in graph.outputs.iter().enumerate() {
         verifier.link(Reader::Output(i), output.source, output.ty);
     }
-    if verifier.is_linked_well
-        && let Err(Cycle(nodes)) = walk::order(graph)
-    {
-        verifier.errors.push(VerifyError::Cycle { nodes });
+    if verifier.is_linked_well {
+        match walk::order(graph) {
+            Err(Cycle(nodes)) => verifier.errors.push(VerifyError::Cycle { nodes }),
+            Ok(order) => verifier.regions(&order),
+        }
     }
     if verifier.errors.is_empty() { Ok(()) } else { Err(verifier.errors) }
 }
@@ -199,6 +218,63 @@ struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
+    /// Regions hold what they may, and can run one after the other as a whole.
+    fn regions(&mut self, order: &[NodeId]) {
+        let graph = self.graph;
+        let mut units: FxHashMap<RegionId, usize> = FxHashMap::default();
+        for id in graph.ids() {
+            let Some(InRegion { region, .. }) = graph.region_of(id) else { continue };
+            let n_known = units.len();
+            units.entry(region).or_insert(n_known);
+            let fits = graph.instance_of(id).is_some_and(|instance| {
+                instance.plain_form().is_some() || instance.is_lane_choice()
+            });
+            if !fits {
+                self.errors.push(VerifyError::NotElementWise { node: id, region });
+            }
+        }
+        let n_regions = units.len();
+        if n_regions == 0 {
+            return;
+        }
+        // Units are what runs as a whole: regions, and nodes of none. Those that wait for nobody run
+        // until no unit is left, or those that wait for each other.
+        let unit = |id: NodeId| match graph.region_of(id) {
+            Some(mark) => units[&mark.region],
+            None => n_regions + id.index(),
+        };
+        let n_units = n_regions + graph.n_ids();
+        let mut waits_for = vec![0_u32; n_units];
+        let mut links: Vec<(u32, u32)> = Vec::new();
+        for id in order {
+            for link in graph.inputs_of(*id) {
+                let (from, to) = (unit(link.node), unit(*id));
+                if from != to {
+                    waits_for[to] += 1;
+                    links.push((from as u32, to as u32));
+                }
+            }
+        }
+        links.sort_unstable();
+        let mut ready: Vec<u32> =
+            (0..n_units as u32).filter(|unit| waits_for[*unit as usize] == 0).collect();
+        while let Some(from) = ready.pop() {
+            let first = links.partition_point(|(unit, _)| *unit < from);
+            for (_, to) in links[first..].iter().take_while(|(unit, _)| *unit == from) {
+                waits_for[*to as usize] -= 1;
+                if waits_for[*to as usize] == 0 {
+                    ready.push(*to);
+                }
+            }
+        }
+        let waits = |id: &&NodeId| unit(**id) < n_regions && waits_for[unit(**id)] > 0;
+        if let Some(node) = order.iter().find(waits)
+            && let Some(InRegion { region, .. }) = graph.region_of(*node)
+        {
+            self.errors.push(VerifyError::CircleOfRegions { region, node: *node });
+        }
+    }
+
     fn node(&mut self, id: NodeId) {
         let graph = self.graph;
         if graph.node(id).path.index() >= graph.paths.len() {

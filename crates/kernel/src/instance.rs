@@ -98,6 +98,27 @@ impl Instance {
         self.inputs.iter().any(|input| !input.scope.is_empty())
     }
 
+    /// The form, if all inputs are read in the instance's own context.
+    pub fn plain_form(&self) -> Option<&Form> {
+        match &self.kernel {
+            Kernel::Form(form) if !self.has_scopes() => Some(form),
+            Kernel::Form(_)
+            | Kernel::Function(_)
+            | Kernel::Read { .. }
+            | Kernel::Pass
+            | Kernel::Choose => None,
+        }
+    }
+
+    /// Whether it gives on one of its inputs, and these are made of lanes, so that an instruction
+    /// can select among them.
+    pub fn is_lane_choice(&self) -> bool {
+        matches!(self.kernel, Kernel::Choose)
+            && !self.has_scopes()
+            && self.inputs.len() > 1
+            && self.outputs.iter().all(|output| output.ty.lanes().is_some())
+    }
+
     /// The name of the node type.
     pub fn name(&self) -> &str {
         &self.def.name

@@ -2,19 +2,26 @@
 
 use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
-use millstream_compile::{PASSES, PassContext, schedule};
+use millstream_compile::{PASSES, PassContext, analyses, schedule};
 use millstream_ir::{Graph, Plan};
 use millstream_kernel::Registry;
 
 /// Frames per second of the plans made here.
 pub const FPS: f64 = 24.0;
 
-/// The plan of a graph as it is.
+/// The plan of a graph as it is, with its regions.
 ///
 /// # Errors
 /// If the graph uses more than 64 needs.
 pub fn plain_plan(graph: &Graph) -> Result<Plan, Diagnostics> {
-    schedule::schedule(graph.clone(), FPS)
+    let mut graph = graph.clone();
+    let order = millstream_compile::order(&graph)?;
+    // Too many needs are for the schedule to report.
+    if let Ok(needs) = analyses::needs(&graph, &order) {
+        let regions = analyses::regions(&graph, &order, &needs);
+        graph.set_regions(regions);
+    }
+    schedule::schedule(graph, FPS)
 }
 
 /// The plan of a graph after all passes.

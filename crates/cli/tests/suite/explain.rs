@@ -65,7 +65,7 @@ fn columns_say_what_runs_per_element() {
 
 #[test]
 fn the_graph_is_shown_after_every_pass() {
-    let passes = "lower conversions fold-constants merge-duplicates simplify prune nullify";
+    let passes = "lower conversions fold-constants merge-duplicates simplify prune nullify fuse";
     for pass in passes.split(' ') {
         let text = seen(&["explain", TRIANGLE, "--after", pass]);
         assert!(text.contains("# area2/p"), "{pass}: {text}");
@@ -102,7 +102,25 @@ fn pictures_are_whole() {
     let dot = String::from_utf8(millstream(&["explain", TRIANGLE, "--format", "dot"]).stdout);
     let dot = dot.expect("UTF-8");
     assert!(dot.starts_with("digraph {") && dot.ends_with("}\n"));
-    assert!(dot.contains("subgraph \"cluster/area2\""));
+    assert!(dot.contains("subgraph \"cluster/r0./area2\""), "{dot}");
+    assert!(dot.contains("label=\"region r0\""), "{dot}");
+    assert_eq!(svg.matches("<title>region r0: 6 nodes run as one</title>").count(), 1, "{svg}");
+}
+
+#[test]
+fn regions_are_told_with_what_leaves_them() {
+    let text = seen(&["explain", TRIANGLE]);
+    let line = "region r0 runs as one: ab, ac, bc, s, area2/p, root; leaving it: root\n";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("; in region r0\n"), "{text}");
+    let json = json(&["explain", TRIANGLE, "--format", "json"]);
+    let nodes = ["ab", "ac", "bc", "s", "area2/p", "root"];
+    let expected = serde_json::json!([{ "name": "r0", "nodes": nodes, "leaves": ["root"] }]);
+    assert_eq!(json["regions"], expected);
+    let root = json["nodes"].as_array().and_then(|nodes| nodes.last()).expect("nodes");
+    assert_eq!(root["region"], serde_json::json!({ "name": "r0", "part": "whole" }));
+    let graph = seen(&["explain", TRIANGLE, "--after", "fuse"]);
+    assert!(graph.contains("n8 = math.sqrt n7 @r0  # root\n"), "{graph}");
 }
 
 #[test]

@@ -3,12 +3,15 @@
 //! Each analysis is one walk in topological order. A table is of the graph as it was; who changes
 //! the graph computes it again.
 
+mod arms;
 mod axes;
 mod classes;
 mod needs;
+mod regions;
 mod users;
 
 pub use axes::{Axes, AxesOf, axes};
 pub use classes::{classes, own_class};
 pub use needs::{NeedFlow, Needs, needs};
+pub use regions::regions;
 pub use users::{Users, depths, users};

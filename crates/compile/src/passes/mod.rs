@@ -6,6 +6,9 @@
 mod canonical;
 mod conversions;
 mod fold_constants;
+mod fuse;
+#[cfg(test)]
+mod fuse_tests;
 #[cfg(test)]
 mod meaning;
 mod merge_duplicates;
@@ -25,6 +28,7 @@ use millstream_kernel::Registry;
 
 pub use conversions::conversions;
 pub use fold_constants::fold_constants;
+pub use fuse::fuse;
 pub use merge_duplicates::merge_duplicates;
 pub use nullify::nullify;
 pub use prune::prune;
@@ -72,11 +76,13 @@ pub enum Phase {
     Prune,
     /// See [`nullify`].
     Nullify,
+    /// See [`fuse`].
+    Fuse,
 }
 
 impl Phase {
     /// All, in their order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Lower,
         Self::Conversions,
         Self::FoldConstants,
@@ -84,6 +90,7 @@ impl Phase {
         Self::Simplify,
         Self::Prune,
         Self::Nullify,
+        Self::Fuse,
     ];
 
     /// The name on the command line.
@@ -96,6 +103,7 @@ impl Phase {
             Self::Simplify => "simplify",
             Self::Prune => "prune",
             Self::Nullify => "nullify",
+            Self::Fuse => "fuse",
         }
     }
 
@@ -147,7 +155,12 @@ pub const PASSES: &[Pass] = &[
     Pass {
         phase: Phase::Nullify,
         run: nullify,
-        reason: "last: the fewer nodes are left, the fewer scopes have an effect",
+        reason: "behind all that drop nodes: the fewer are left, the fewer scopes have an effect",
+    },
+    Pass {
+        phase: Phase::Fuse,
+        run: fuse,
+        reason: "last: what it says of nodes is true until one of them changes",
     },
 ];
 

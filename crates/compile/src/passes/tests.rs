@@ -17,7 +17,7 @@ fn stage_before(pass: Run) -> Stage {
 }
 
 /// Runs a pass on the text: sound before and after, nothing left to do for a second run.
-fn check(pass: Run, before: &str, expected: &Expect) {
+pub(super) fn check(pass: Run, before: &str, expected: &Expect) {
     let registry = millstream_nodes::registry();
     let mut graph = text::parse(before, &registry).unwrap_or_else(|errors| panic!("{errors}"));
     run_twice(pass, &mut graph, &registry);
@@ -446,7 +446,7 @@ fn a_scope_whose_reader_went_goes_with_what_it_asked_for() {
 }
 
 /// Random graphs of numbers, switches and scopes.
-fn graph_text() -> impl Strategy<Value = String> {
+pub(super) fn graph_text() -> impl Strategy<Value = String> {
     let line = (0..14_u8, any::<[u16; 3]>());
     proptest::collection::vec(line, 1..40).prop_map(|lines| {
         let mut text = String::from(

@@ -15,7 +15,7 @@ use millstream_base::{NodePath, Place, Type, Value, literal};
 use millstream_compile::analyses::{classes, needs};
 use millstream_compile::passes::PassContext;
 use millstream_compile::schedule::schedule;
-use millstream_compile::{PASSES, lower, order};
+use millstream_compile::{PASSES, lower, order, passes};
 use millstream_document::{Document, check};
 use millstream_eval::Lazy;
 use millstream_ir::graph::GraphOutput;
@@ -84,7 +84,11 @@ pub(crate) fn load_binary(engine: &Engine, bytes: &[u8]) -> Result<Program, Erro
     let mut document = Document::new(loaded.name);
     (document.fps, document.start_frame) = (loaded.fps, loaded.start_frame);
     let document = write::write(&document, &loaded.graph, |_| true, &[]);
-    let plan = schedule(loaded.graph, loaded.fps).map_err(Error::Document)?;
+    // The compact form is that of a compiled graph, without what is learnt about its nodes.
+    let mut graph = loaded.graph;
+    let cx = PassContext { registry: engine.registry(), limits: engine.limits() };
+    passes::fuse(&mut graph, &cx).map_err(Error::Document)?;
+    let plan = schedule(graph, loaded.fps).map_err(Error::Document)?;
     Ok(Program::new(document, plan, Diagnostics::new()))
 }
 

@@ -12,6 +12,7 @@ use millstream_ir::{Graph, InputId, NodeId, Op, Source, StepId};
 use millstream_kernel::{Class, Instance, ScopeRule};
 
 use super::fate::{Fates, is_same_call};
+use super::region::{Part, regions};
 use super::{Explanation, Fate, From, Node, Output, Scope, Socket};
 
 /// Features that vary along axes of a request.
@@ -109,7 +110,18 @@ pub(super) fn describe(
         fates,
     };
     let ids: Vec<NodeId> = describing.listed.order.clone();
-    let mut nodes: Vec<Node> = ids.into_iter().map(|id| describing.node(id)).collect();
+    let (regions, known) = regions(last, &ids, &describing.listed.position);
+    let mut nodes: Vec<Node> = ids.iter().map(|id| describing.node(*id)).collect();
+    for (node, id) in nodes.iter_mut().zip(&ids) {
+        let Some(mark) = last.region_of(*id) else { continue };
+        let is_choice = last.instance_of(*id).is_some_and(|call| call.is_lane_choice());
+        let part = match (is_choice, mark.only_uniform) {
+            (false, _) => Part::Whole,
+            (true, false) => Part::Selecting,
+            (true, true) => Part::Uniform,
+        };
+        node.region = Some((known[&mark.region], part));
+    }
     // What nodes keep goes out as outputs, which nobody asked for by name.
     let outputs = first.outputs.iter().filter(|output| !is_state(&output.name));
     let outputs = outputs.map(|output| Output {
@@ -132,6 +144,7 @@ pub(super) fn describe(
         columns: columns.iter().map(name_of).filter(|name| !is_state(name)).collect(),
         outputs,
         nodes,
+        regions,
     })
 }
 
@@ -226,6 +239,7 @@ impl Describing<'_> {
             axes: self.at_first.axes(id),
             runs: if is_kept { "kept from the tick before" } else { "set by the request" }.into(),
             step: self.steps[id],
+            region: None,
             run: None,
         }
     }
@@ -261,6 +275,7 @@ impl Describing<'_> {
             axes,
             runs,
             step: self.steps[id],
+            region: None,
             run: None,
         }
     }

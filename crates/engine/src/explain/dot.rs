@@ -1,10 +1,11 @@
-//! An explanation in the language of Graphviz: groups are clusters, classes are colors.
+//! An explanation in the language of Graphviz: regions are clusters, with the groups in them, as are
+//! groups outside of regions; classes are colors.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::text::{counted, run_text, short, shortened, source};
-use super::{Explanation, Fate, From, Node, Output, svg::color_of};
+use super::{Explanation, Fate, From, Node, Output, Region, svg::color_of};
 
 /// The explanation as a directed graph.
 pub fn dot(explanation: &Explanation) -> String {
@@ -14,7 +15,10 @@ pub fn dot(explanation: &Explanation) -> String {
     );
     let mut clusters = Cluster::default();
     for (i, node) in explanation.nodes.iter().enumerate() {
-        clusters.at(&node.path, i);
+        match explanation.region_of(node) {
+            Some((region, _)) => clusters.region(region).at(&node.path, i),
+            None => clusters.at(&node.path, i),
+        }
     }
     clusters.write(&mut out, explanation, "", 1);
     for (i, node) in explanation.nodes.iter().enumerate() {
@@ -64,9 +68,15 @@ fn write_output(out: &mut String, explanation: &Explanation, i: usize, output: &
 struct Cluster {
     nodes: Vec<usize>,
     inside: BTreeMap<String, Self>,
+    /// By position.
+    regions: BTreeMap<usize, Self>,
 }
 
 impl Cluster {
+    fn region(&mut self, region: usize) -> &mut Self {
+        self.regions.entry(region).or_default()
+    }
+
     fn at(&mut self, path: &str, node: usize) {
         let mut cluster = self;
         if let Some((groups, _)) = path.rsplit_once('/') {
@@ -89,14 +99,23 @@ impl Cluster {
                 ),
             );
         }
-        for (name, cluster) in &self.inside {
+        // Names of groups hold no point.
+        let regions = self.regions.iter().map(|(region, cluster)| {
+            let name = Region::name(*region);
+            (format!("{name}."), format!("region {name}"), cluster)
+        });
+        let groups =
+            self.inside.iter().map(|(name, cluster)| (name.clone(), name.clone(), cluster));
+        for (name, label, cluster) in regions.chain(groups) {
+            let is_region = name.ends_with('.');
             let path = format!("{path}/{name}");
+            let color = if is_region { "#2f9e8f" } else { "#9ca3af" };
             push(out, format_args!("{indent}subgraph {} {{\n", quoted(&format!("cluster{path}"))));
             push(
                 out,
                 format_args!(
-                    "{indent}  label={}; style=\"rounded\"; color=\"#9ca3af\"; fontname=\"Helvetica\"; fontsize=10;\n",
-                    quoted(name)
+                    "{indent}  label={}; style=\"rounded\"; color=\"{color}\"; fontname=\"Helvetica\"; fontsize=10;\n",
+                    quoted(&label)
                 ),
             );
             cluster.write(out, explanation, &path, depth + 1);

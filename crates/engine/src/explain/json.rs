@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use millstream_ir::answer::LogEntry;
 use serde_json::{Value as Json, json};
 
-use super::{Explanation, Fate, From, Node, Socket};
+use super::{Explanation, Fate, From, Node, Part, Region, Socket};
 
 /// Writes the explanation as JSON, a node a line.
 ///
@@ -26,7 +26,21 @@ pub fn write_json(explanation: &Explanation, out: &mut impl Write) -> io::Result
     write_lines(nodes, out)?;
     write!(out, "],\n\"outputs\": [")?;
     write_lines(outputs, out)?;
+    write!(out, "],\n\"regions\": [")?;
+    let regions = explanation.regions.iter().enumerate();
+    write_lines(regions.map(|(i, region)| region_json(explanation, i, region)), out)?;
     writeln!(out, "]}}")
+}
+
+fn region_json(explanation: &Explanation, position: usize, region: &Region) -> Json {
+    let labels = |nodes: &[usize]| -> Vec<String> {
+        nodes.iter().map(|node| explanation.nodes[*node].label()).collect()
+    };
+    json!({
+        "name": Region::name(position),
+        "nodes": labels(&region.nodes),
+        "leaves": labels(&region.leaves),
+    })
 }
 
 fn write_lines(items: impl Iterator<Item = Json>, out: &mut impl Write) -> io::Result<()> {
@@ -62,6 +76,14 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
         "axes": node.axes,
         "runs": node.runs,
     });
+    if let Some((region, part)) = node.region {
+        let part = match part {
+            Part::Whole => "whole",
+            Part::Selecting => "selecting",
+            Part::Uniform => "uniform",
+        };
+        json["region"] = json!({ "name": Region::name(region), "part": part });
+    }
     if let Some(run) = run {
         json["run"] = run;
     }

@@ -9,6 +9,7 @@ mod dot;
 mod fate;
 mod json;
 mod layout;
+mod region;
 mod svg;
 mod text;
 
@@ -26,6 +27,7 @@ use crate::error::Error;
 
 pub use dot::dot;
 pub use json::{run_json, write_json};
+pub use region::{Part, Region};
 pub use svg::{TooLarge, svg};
 pub use text::{short, text};
 
@@ -41,6 +43,15 @@ pub struct Explanation {
     pub nodes: Vec<Node>,
     /// The outputs.
     pub outputs: Vec<Output>,
+    /// The regions, in order of their first nodes; those of one node too.
+    pub regions: Vec<Region>,
+}
+
+impl Explanation {
+    /// The region of a node, if it is in one of several nodes: its position and the node's part in it.
+    pub fn region_of(&self, node: &Node) -> Option<(usize, Part)> {
+        node.region.filter(|(region, _)| self.regions[*region].nodes.len() > 1)
+    }
 }
 
 /// One node of the expanded document.
@@ -72,6 +83,8 @@ pub struct Node {
     pub runs: String,
     /// Which step of the plan it is, if it is in there.
     pub step: Option<StepId>,
+    /// The position of its region in [`Explanation::regions`], if it is in one, and its part there.
+    pub region: Option<(usize, Part)>,
     /// What became of it in the evaluation that is explained, if one is and it is in the plan.
     pub run: Option<LogEntry>,
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::layout::{Box, Layout, Link, layout};
 use super::text::{counted, run_text, short, shortened, source, summary};
-use super::{Explanation, Fate, From, Node};
+use super::{Explanation, Fate, From, Node, Region};
 use millstream_kernel::Class;
 
 /// Width of a character of the running text, in pixels.
@@ -16,6 +16,12 @@ const FOOT: f64 = 20.0;
 const MARGIN: f64 = 24.0;
 /// Room above the drawing for the title and the legend.
 const TOP: f64 = 72.0;
+
+/// How far the strip of a region reaches beyond its cards.
+const HALO: f64 = 8.0;
+
+/// Colors of regions, one after the other.
+const REGION_COLORS: [&str; 6] = ["#d5ece8", "#e9e2f3", "#f5e6d3", "#dde9f5", "#f3dede", "#e6edd0"];
 
 /// Pictures of more nodes take long to lay out and cannot be read.
 const MAX_NODES: usize = 3000;
@@ -85,6 +91,7 @@ pub fn svg(explanation: &Explanation) -> Result<String, TooLarge> {
     layout.width = layout.width.max(560.0);
     let mut out = String::new();
     head(&mut out, explanation, &layout);
+    write_regions(&mut out, explanation, &layout, &boxes, &links);
     for (way, (_, runs)) in layout.ways.iter().zip(&links) {
         write_way(&mut out, way, *runs);
     }
@@ -307,8 +314,60 @@ fn foot(node: &Node) -> String {
     if needs.is_empty() { per } else { format!("{per}; needs {}", clipped(&needs.join(", "), 30)) }
 }
 
-fn write_way(out: &mut String, way: &[(f64, f64)], runs: bool) {
-    let class = if runs { "link" } else { "link gone" };
+/// Behind the cards of each region a strip of its color, which also runs along the links within it.
+fn write_regions(
+    out: &mut String,
+    explanation: &Explanation,
+    layout: &Layout,
+    boxes: &[Box],
+    links: &[(Link, bool)],
+) {
+    let region_of = |node: usize| {
+        let node = explanation.nodes.get(node)?;
+        explanation.region_of(node).map(|(region, _)| region)
+    };
+    for (i, region) in explanation.regions.iter().enumerate() {
+        if region.nodes.len() < 2 {
+            continue;
+        }
+        let (name, color) = (Region::name(i), REGION_COLORS[i % REGION_COLORS.len()]);
+        let n = region.nodes.len();
+        push(
+            out,
+            format_args!(
+                "<g class=\"region\" fill=\"{color}\" stroke=\"{color}\"><title>region {name}: {n} nodes run as one</title>\n"
+            ),
+        );
+        for (way, (link, _)) in layout.ways.iter().zip(links) {
+            if region_of(link.from) == Some(i) && region_of(link.to) == Some(i) {
+                write_curve(out, "within", way);
+                out.push_str("\"/>\n");
+            }
+        }
+        for node in &region.nodes {
+            let ((x, y), size) = (layout.corners[*node], &boxes[*node]);
+            let (x, y) = (x - HALO, y - HALO);
+            let (width, height) = (size.width + 2.0 * HALO, size.height + 2.0 * HALO);
+            push(
+                out,
+                format_args!(
+                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"12\" stroke=\"none\"/>\n"
+                ),
+            );
+        }
+        let (x, y) = layout.corners[region.nodes[0]];
+        push(
+            out,
+            format_args!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" class=\"foot\" stroke=\"none\">region {name}</text></g>\n",
+                x,
+                y - HALO - 3.0
+            ),
+        );
+    }
+}
+
+fn write_curve(out: &mut String, class: &str, way: &[(f64, f64)]) {
     let (x, y) = way[0];
     push(out, format_args!("<path class=\"{class}\" d=\"M{x:.1} {y:.1}"));
     for pair in way.windows(2) {
@@ -319,7 +378,13 @@ fn write_way(out: &mut String, way: &[(f64, f64)], runs: bool) {
             format_args!("C{:.1} {y0:.1} {:.1} {y1:.1} {x1:.1} {y1:.1}", x0 + bend, x1 - bend),
         );
     }
+}
+
+fn write_way(out: &mut String, way: &[(f64, f64)], runs: bool) {
+    let class = if runs { "link" } else { "link gone" };
+    write_curve(out, class, way);
     out.push_str("\"/>");
+    let (x, y) = way[0];
     let (x1, y1) = way[way.len() - 1];
     push(
         out,
@@ -372,6 +437,7 @@ const STYLE: &str = "text{font:11px 'DejaVu Sans',Verdana,Helvetica,sans-serif;f
 .out{text-anchor:end;fill:#5b6675}.body{fill:#fff}.edge{stroke:#8d98a7;stroke-width:1}\
 .link{fill:none;stroke:#76859a;stroke-width:1.4}.end{fill:#76859a;stroke:none}\
 .link.gone{stroke:#c3cad3;stroke-dasharray:4 3}.end.gone{fill:#c3cad3}\
+.region .within{fill:none;stroke-width:14;stroke-linecap:round}.region text{fill:#5b6675}\
 .card.gone text{fill:#98a2af}.card.gone .edge{stroke-dasharray:4 3;stroke:#b5bec9}";
 
 fn push(out: &mut String, text: std::fmt::Arguments<'_>) {

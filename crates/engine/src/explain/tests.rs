@@ -64,16 +64,16 @@ fn every_fate_of_a_node_is_told() {
                 is the constant 3.0
             p as f32 = convert{to: "f32"}(x: input x)
                 user-input, along index
-                runs once per element; again when `x` changes
+                runs once per element; again when `x` changes; in region r0
             p = math.multiply(a: p as f32, b: three)
                 user-input, along index
-                runs once per element; again when `x` changes
+                runs once per element; again when `x` changes; in region r0
             q = math.multiply(a: p as f32, b: three)
                 user-input, along index
                 is merged into p, which does the same
             sum = math.add(a: p, b: q)
                 user-input, along index
-                runs once per element; again when `x` changes
+                runs once per element; again when `x` changes; in region r0
             passed = control.pass(value: sum)
                 user-input, along index
                 is replaced by sum
@@ -85,6 +85,7 @@ fn every_fate_of_a_node_is_told() {
                 is replaced by sum
 
             output y: f32 = chosen
+            region r0 runs as one: p as f32, p, sum; leaving it: sum
             8 nodes: 3 in the plan, 1 constant, 1 merged, 2 simplified away, 1 dropped
         "#]],
     );
@@ -242,15 +243,15 @@ fn a_run_tells_what_became_of_each_node() {
         input c: bool
         root = math.sqrt(x: input x)
             user-input, along index
-            runs once per element; again when `x` changes
+            runs once per element; again when `x` changes; in region r0
             ran 1 time on 3 elements, 12 bytes, 0.0 us: first time
         sine = math.sin(x: input x)
             user-input, along index
-            runs once per element; again when `x` changes
+            runs once per element; again when `x` changes; in region r0
             did not run: not needed
         chosen = control.switch(condition: input c, false: sine, true: root)
             user-input, along index
-            runs once per element; again when `x` or `c` changes
+            runs once per element; again when `x` or `c` changes; in region r0, selecting where elements differ
             ran 1 time on 3 elements, 12 bytes, 0.0 us: first time
         output z as list<f32> = convert{to: "list<f32>"}(x: root)
             user-input, along index
@@ -259,6 +260,7 @@ fn a_run_tells_what_became_of_each_node() {
 
         output y: f32 = chosen
         output z: list<f32> = output z as list<f32>
+        region r0 runs as one: root, sine, chosen; leaving it: root, chosen
         4 nodes: 4 in the plan; 3 ran, 3 runs, 0.0 us in nodes
     "#]]
     .assert_eq(&text(&explanation));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use millstream_ir::answer::LogEntry;
 
-use super::{Explanation, Fate, From, Node, Socket};
+use super::{Explanation, Fate, From, Node, Part, Region, Socket};
 
 /// The explanation for a terminal, ending in a line break.
 pub fn text(explanation: &Explanation) -> String {
@@ -27,8 +27,30 @@ pub fn text(explanation: &Explanation) -> String {
         let from = source(explanation, &output.from);
         line(&mut out, format_args!("output {}: {} = {from}", output.name, output.ty));
     }
+    for (i, region) in explanation.regions.iter().enumerate() {
+        if region.nodes.len() > 1 {
+            let name = Region::name(i);
+            let names = |nodes: &[usize]| some(explanation, nodes);
+            let (nodes, leaves) = (names(&region.nodes), names(&region.leaves));
+            line(
+                &mut out,
+                format_args!("region {name} runs as one: {nodes}; leaving it: {leaves}"),
+            );
+        }
+    }
     line(&mut out, format_args!("{}", summary(explanation)));
     out
+}
+
+/// The labels of some nodes; of many the first ones.
+fn some(explanation: &Explanation, nodes: &[usize]) -> String {
+    const SHOWN: usize = 12;
+    let labels = nodes.iter().take(SHOWN).map(|node| explanation.nodes[*node].label());
+    let mut labels: Vec<String> = labels.collect();
+    if nodes.len() > SHOWN {
+        labels.push(format!("{} more", nodes.len() - SHOWN));
+    }
+    labels.join(", ")
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
@@ -56,7 +78,8 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
     line(out, format_args!("    {}{}{}", node.class, axes(node), needs(node)));
     match &node.fate {
         Fate::Kept => {
-            line(out, format_args!("    runs {}", node.runs));
+            let region = explanation.region_of(node).map(region_text).unwrap_or_default();
+            line(out, format_args!("    runs {}{region}", node.runs));
             if let Some(entry) = &node.run {
                 line(out, format_args!("    {}", run_text(entry)));
             }
@@ -73,6 +96,15 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
             line(out, format_args!("    is replaced by {}", source(explanation, from)));
         }
         Fate::Unread => line(out, format_args!("    is dropped: nothing that is left reads it")),
+    }
+}
+
+fn region_text((region, part): (usize, Part)) -> String {
+    let name = Region::name(region);
+    match part {
+        Part::Whole => format!("; in region {name}"),
+        Part::Selecting => format!("; in region {name}, selecting where elements differ"),
+        Part::Uniform => format!("; in region {name} if all elements take one arm"),
     }
 }
 

@@ -12,7 +12,7 @@ mod prepared;
 mod single;
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use millstream_base::id::Id;
 use millstream_base::{Column, Type};
@@ -20,13 +20,13 @@ use millstream_ir::answer::{
     Answer, EvalError, Evaluator, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series,
     SkipReason,
 };
-use millstream_ir::plan::{Plan, StepId};
+use millstream_ir::plan::{Plan, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request, RequestAxis};
-use millstream_kernel::Data;
+use millstream_kernel::{Data, Kernel};
 use rustc_hash::FxHashMap;
 
 use crate::buffers::Buffers;
-use crate::fuse::Fused;
+use crate::fuse::{Fused, Member};
 use crate::kept::Kept;
 use crate::lazy::evaluate_with_regions;
 use crate::spread::Crew;
@@ -60,8 +60,9 @@ pub(crate) struct Workspace {
 /// The fused forms of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Regions {
-    by_members: Mutex<FxHashMap<Box<[StepId]>, Arc<Fused>>>,
+    by_members: Mutex<FxHashMap<Box<[Member]>, Arc<Fused>>>,
     by_key: Mutex<FxHashMap<Vec<u8>, Option<Arc<Stages>>>>,
+    total: OnceLock<Vec<bool>>,
 }
 
 /// At most so many fused forms are kept with a plan.
@@ -69,7 +70,7 @@ const KEPT: usize = 4096;
 
 impl Regions {
     /// The form of these members.
-    pub(crate) fn fused(&self, members: &[StepId], make: impl FnOnce() -> Fused) -> Arc<Fused> {
+    pub(crate) fn fused(&self, members: &[Member], make: impl FnOnce() -> Fused) -> Arc<Fused> {
         let mut known = self.by_members.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fused) = known.get(members) {
             return Arc::clone(fused);
@@ -80,6 +81,28 @@ impl Regions {
         }
         known.insert(members.into(), Arc::clone(&fused));
         fused
+    }
+
+    /// For each step whether nothing that it is made of can fail, so that computing it where nobody
+    /// asked for it does no harm.
+    pub(crate) fn total(&self, plan: &Plan) -> &[bool] {
+        self.total.get_or_init(|| {
+            let mut total: Vec<bool> = Vec::with_capacity(plan.steps.len());
+            for (_, step) in plan.steps.iter() {
+                let is_total = match step.op {
+                    StepOp::Const(_) | StepOp::Input(_) => true,
+                    StepOp::Call(id) => {
+                        let instance = &plan.instances[id];
+                        matches!(instance.kernel, Kernel::Read { .. })
+                            || instance.plain_form().is_some()
+                            || instance.is_lane_choice()
+                    }
+                };
+                let mut reads = plan.inputs_of(step).iter();
+                total.push(is_total && reads.all(|link| total[link.step.index()]));
+            }
+            total
+        })
     }
 
     /// The stages for a request, if the plan has them.
@@ -294,11 +317,11 @@ fn log(plan: &Plan, request: &Request, stages: &Stages, extents: [usize; 2]) -> 
     for stage in &stages.stages {
         let n = n_cells(stage.axes, extents);
         for member in &stage.members {
-            entries[member.index()] = entry(ran, 1, n, 0);
+            entries[member.step.index()] = entry(ran, 1, n, 0);
         }
         for output in &stage.fused.outputs {
             let member = stage.members[output.member as usize];
-            entries[member.index()].bytes += (n * Type::size(output.ty)) as u64;
+            entries[member.step.index()].bytes += (n * Type::size(output.ty)) as u64;
         }
     }
     RunLog { entries }

@@ -4,6 +4,7 @@ use millstream_base::{Column, Mask};
 use millstream_ir::plan::StepSource;
 use millstream_kernel::{Data, Map};
 
+use super::region::ALONE;
 use super::task::Progress;
 use super::{Demand, Evaluation, Pending, Stop, Task};
 use crate::frame::FrameId;
@@ -11,7 +12,7 @@ use crate::shape::{ShapeId, Shapes};
 
 /// Which of `n_arms` arms a selector value picks: false the first, true the second, a number the
 /// arm of that position, clamped.
-fn arm(selector: &Data, entry: usize, n_arms: usize) -> usize {
+pub(super) fn arm(selector: &Data, entry: usize, n_arms: usize) -> usize {
     let last = n_arms - 1;
     let position = |i: i32| (i.max(0) as usize).min(last);
     match selector {
@@ -32,15 +33,15 @@ impl Evaluation<'_> {
         let plan = self.plan;
         let Task { step, frame, slot, phase, .. } = self.stack[top];
         let sources = plan.inputs_of(&plan.steps[step]);
-        if phase == 0 {
-            self.stack[top].phase = 1;
+        if phase % ALONE == 0 {
+            self.stack[top].phase = phase + 1;
             let demand = self.stack[top].demand.clone();
             if self.ask(sources[0], frame, demand) {
                 return Ok(Progress::Waiting);
             }
         }
-        if self.stack[top].phase == 1 {
-            self.stack[top].phase = 2;
+        if self.stack[top].phase % ALONE == 1 {
+            self.stack[top].phase += 1;
             let selector = self.place(sources[0], frame);
             let demand = self.stack[top].demand.clone();
             if self.has_failed(selector, &demand)? {

@@ -15,6 +15,7 @@
 
 mod answer;
 mod choose;
+mod cone;
 mod deferred;
 mod failure;
 mod gather;

@@ -1,42 +1,42 @@
-//! Regions: steps of a form that are run as one.
+//! Regions: what of a region of the plan is run as one form.
 //!
-//! Used by the chunked evaluator. A step of a form that may vary asks, instead of for its inputs,
-//! for what its *cone* reads from outside: the steps above it that have a form, are read in the
-//! same context and are not computed yet. When all that is there, the shapes of the members are
-//! known; those with the shape of the step are one region and run chunk by chunk, those with fewer
-//! axes are asked for and so computed on fewer cells. A member that is read from outside the region
-//! gets a column, the others get none. As all links within a region are strict, exactly the cells
-//! are computed that would be without it.
+//! Used by the chunked evaluator. A member of a region that may vary asks, instead of for its inputs,
+//! for what its cone (`cone`) reads from outside. When all that is there, the shapes of the members are
+//! known; those with the shape of the step run together, chunk by chunk, those with fewer axes are asked
+//! for and so computed on fewer cells. A member that is read from outside gets a column, the others get
+//! none. As far as there are no choices all links within a region are strict, so exactly the cells are
+//! computed that would be without it.
 
 use std::time::Instant;
 
 use millstream_base::id::Id;
 use millstream_base::{Column, Mask};
 use millstream_ir::LogDetail;
-use millstream_ir::plan::{LinkKind, StepId, StepOp, StepSource};
+use millstream_ir::plan::{LinkKind, Plan, StepId, StepOp, StepSource};
 use millstream_kernel::Data;
 use millstream_kernel::form::{LaneInput, LaneOutput};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::cone::Cone;
 use super::task::Progress;
 use super::{Demand, Evaluation, Stop, Task};
 use crate::chunked::Regions;
 use crate::frame::{Feat, FrameId};
-use crate::fuse::{Fused, fuse, plain_form, width};
+use crate::fuse::{Fused, Member, fuse, position, width};
 use crate::lanes::{lane_slice, lane_slice_mut};
 use crate::shape::{CellMap, ShapeId, Shapes};
 use crate::spread::Crew;
 use crate::store::{SlotId, State};
 
-/// A region has at most so many instructions before they are simplified.
-const MAX_INSTRUCTIONS: usize = 1024;
-
-/// A step looks for its region at most so often; then it runs alone.
+/// A step looks for its cone at most so often, and then so often without choices; then it runs alone.
 const MAX_TRIES: u8 = 8;
 
-/// The phase of a step that runs alone.
-const ALONE: u8 = 100;
+/// The phase of a step that looks for its cone without choices.
+const PLAIN: u8 = 50;
+
+/// The phase of a step that runs alone, and those that follow in it.
+pub(super) const ALONE: u8 = 100;
 
 /// What an evaluation with regions knows besides.
 pub(crate) struct Fusing<'a> {
@@ -45,22 +45,14 @@ pub(crate) struct Fusing<'a> {
     /// Whether a step may depend on an input of the request that is a column.
     input_varies: Vec<bool>,
     frame_varies: FxHashMap<FrameId, bool>,
-    /// For each step the number of the walk that met it last, and its place then.
-    met: Vec<(u32, u32)>,
-    n_walks: u32,
-}
-
-/// A step with the steps above it that may run with it.
-struct Cone {
-    /// In order of the plan; the step itself is the last.
-    members: Vec<StepId>,
-    /// Calls that members read and that are no members.
-    outside: Vec<StepSource>,
+    /// For each step the number of the walk that met it last.
+    pub(super) met: Vec<u32>,
+    pub(super) n_walks: u32,
 }
 
 impl<'a> Fusing<'a> {
     pub(crate) fn new(
-        plan: &millstream_ir::Plan,
+        plan: &Plan,
         inputs: &[(Data, ShapeId)],
         regions: &'a Regions,
         crew: &'a mut Crew,
@@ -78,7 +70,7 @@ impl<'a> Fusing<'a> {
                 };
             }
         }
-        let met = vec![(0, 0); plan.steps.len()];
+        let met = vec![0; plan.steps.len()];
         Self { regions, crew, input_varies, frame_varies: FxHashMap::default(), met, n_walks: 0 }
     }
 }
@@ -91,11 +83,11 @@ impl Evaluation<'_> {
             return false;
         }
         let Task { step, frame, .. } = self.stack[top];
-        let StepOp::Call(id) = self.plan.steps[step].op else { return false };
-        plain_form(&self.plan.instances[id]).is_some() && self.may_vary(step, frame)
+        self.plan.region_of(step).is_some() && self.may_vary(step, frame)
     }
 
-    fn may_vary(&mut self, step: StepId, frame: FrameId) -> bool {
+    /// Whether a step may have more than one value in a context.
+    pub(super) fn may_vary(&mut self, step: StepId, frame: FrameId) -> bool {
         let Some(fusing) = &mut self.fusing else { return false };
         if fusing.input_varies[step.index()] {
             return true;
@@ -110,20 +102,24 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Works on a step of a form as the last of a region.
+    /// Works on a member of a region as the last of its cone.
     pub(super) fn advance_region(&mut self, top: usize) -> Result<Progress, Stop> {
         let Task { step, frame, slot, phase, .. } = self.stack[top];
         if phase > 0 && self.store.is_done(slot) {
             return Ok(Progress::Done);
         }
-        if phase == MAX_TRIES {
-            self.stack[top].phase = ALONE;
-            let plan = self.plan;
-            self.ask_all(top, plan.inputs_of(&plan.steps[step]), frame);
-            return Ok(Progress::Waiting);
+        let choices = phase < PLAIN;
+        if phase % PLAIN == MAX_TRIES {
+            return Ok(self.without(top, choices));
         }
         self.stack[top].phase = phase + 1;
-        let cone = self.cone(step, frame);
+        let Some(cone) = self.cone(step, frame, choices) else {
+            return Ok(self.without(top, choices));
+        };
+        if !cone.unknown.is_empty() {
+            let asked = self.ask_uncovered(top, &cone.unknown)?;
+            return Ok(if asked { Progress::Waiting } else { self.without(top, choices) });
+        }
         if self.ask_uncovered(top, &cone.outside)? {
             return Ok(Progress::Waiting);
         }
@@ -133,15 +129,21 @@ impl Evaluation<'_> {
             let place = self.place(*source, frame);
             failed |= self.has_failed(place, &demand)?;
         }
-        if failed {
-            return self.run_apart(top, &cone.members);
-        }
-        let Some(shapes) = self.member_shapes(top, &cone.members)? else {
-            return self.run_apart(top, &cone.members);
+        let shapes = if failed { None } else { self.member_shapes(top, &cone.members)? };
+        let shape = shapes
+            .as_ref()
+            .map_or(Shapes::scalar(), |shapes| *shapes.last().expect("the step is a member"));
+        let (Some(shapes), true) = (shapes, shape != Shapes::scalar()) else {
+            return if cone.has_choices() {
+                Ok(self.without(top, choices))
+            } else {
+                self.run_apart(top, &cone.members)
+            };
         };
-        let shape = *shapes.last().expect("the step is a member");
-        if shape == Shapes::scalar() || self.shapes.n_cells(shape).is_err() {
-            return self.run_apart(top, &cone.members);
+        let single = self.single_selectors(&cone, &shapes);
+        if !single.is_empty() {
+            let asked = self.ask_uncovered(top, &single)?;
+            return Ok(if asked { Progress::Waiting } else { self.without(top, choices) });
         }
         let mut members = Vec::with_capacity(cone.members.len());
         let mut narrower = Vec::new();
@@ -149,15 +151,14 @@ impl Evaluation<'_> {
             if *of == shape {
                 members.push(*member);
             } else {
-                narrower.push(StepSource { step: *member, output: 0 });
+                narrower.push(StepSource { step: member.step, output: 0 });
             }
         }
         if !narrower.is_empty() {
             let plan = self.plan;
             narrower.retain(|narrow| {
-                members.iter().any(|member| {
-                    plan.inputs_of(&plan.steps[*member]).iter().any(|link| link.step == narrow.step)
-                })
+                let mut links = members.iter().flat_map(|member| member.links(plan));
+                links.any(|(link, _)| link.step == narrow.step)
             });
             if self.ask_uncovered(top, &narrower)? {
                 return Ok(Progress::Waiting);
@@ -167,49 +168,36 @@ impl Evaluation<'_> {
         Ok(Progress::Done)
     }
 
-    /// The cone of a step, nearest steps first if it is cut.
-    fn cone(&mut self, root: StepId, frame: FrameId) -> Cone {
+    /// Goes on with less: without choices or, if that was so already, alone.
+    fn without(&mut self, top: usize, choices: bool) -> Progress {
         let plan = self.plan;
-        let fusing = self.fusing.as_mut().expect("only evaluations with regions look for cones");
-        fusing.n_walks += 1;
-        let walk = fusing.n_walks;
-        let mut members = vec![root];
-        let mut outside = Vec::new();
-        let mut n_instructions = 0;
-        let mut next = 0;
-        fusing.met[root.index()].0 = walk;
-        while let Some(member) = members.get(next).copied() {
-            next += 1;
-            for (source, kind) in plan.links_of(&plan.steps[member]) {
-                let is_call = match kind {
-                    LinkKind::Const | LinkKind::Input => false,
-                    LinkKind::Same | LinkKind::Other => true,
-                };
-                if !is_call || fusing.met[source.step.index()].0 == walk {
-                    continue;
-                }
-                fusing.met[source.step.index()].0 = walk;
-                let StepOp::Call(id) = plan.steps[source.step].op else { continue };
-                let form = plain_form(&plan.instances[id]).filter(|form| {
-                    let slot = self.store.find(source.step, frame);
-                    kind == LinkKind::Same
-                        && slot.is_none_or(|slot| {
-                            self.store.state(slot) == State::Empty
-                                && self.store.rest(slot).bad.is_none()
-                        })
-                        && n_instructions + form.insts.len() <= MAX_INSTRUCTIONS
-                });
-                match form {
-                    Some(form) => {
-                        n_instructions += form.insts.len();
-                        members.push(source.step);
-                    }
-                    None => outside.push(source),
-                }
-            }
+        let Task { step, frame, .. } = self.stack[top];
+        if choices {
+            self.stack[top].phase = PLAIN;
+            return Progress::Waiting;
         }
-        members.sort_unstable();
-        Cone { members, outside }
+        self.stack[top].phase = ALONE;
+        if plan.instances[self.instance_id(step)].plain_form().is_some() {
+            self.stack[top].phase = ALONE + 1;
+            self.ask_all(top, plan.inputs_of(&plan.steps[step]), frame);
+        }
+        Progress::Waiting
+    }
+
+    /// The selectors of members that select, although all elements take one arm.
+    fn single_selectors(&self, cone: &Cone, shapes: &[ShapeId]) -> Vec<StepSource> {
+        let plan = self.plan;
+        let selecting = cone.members.iter().filter(|member| self.selects(**member));
+        let selectors = selecting.map(|member| plan.inputs_of(&plan.steps[member.step])[0]);
+        let is_single = |source: &StepSource| {
+            position(&cone.members, source.step).is_some_and(|at| shapes[at] == Shapes::scalar())
+        };
+        selectors.filter(is_single).collect()
+    }
+
+    /// The context of a member of the cone of a step that is evaluated in `frame`.
+    fn member_frame(&mut self, member: Member, frame: FrameId) -> FrameId {
+        self.home(member.step, frame)
     }
 
     /// Asks for those sources of which demanded cells are not computed; false if there are none.
@@ -257,24 +245,24 @@ impl Evaluation<'_> {
     fn member_shapes(
         &mut self,
         top: usize,
-        members: &[StepId],
+        members: &[Member],
     ) -> Result<Option<Vec<ShapeId>>, Stop> {
         let plan = self.plan;
         let Task { frame, ref demand, .. } = self.stack[top];
         if let Demand::Part(_) = demand {
-            let shapes = members.iter().map(|member| self.shape_of(*member, frame));
-            return shapes.collect::<Result<Vec<ShapeId>, Stop>>().map(Some);
+            let mut shapes = Vec::with_capacity(members.len());
+            for member in members {
+                let home = self.member_frame(*member, frame);
+                shapes.push(self.shape_of(member.step, home)?);
+            }
+            return Ok(Some(shapes));
         }
         let mut shapes: Vec<ShapeId> = Vec::with_capacity(members.len());
         for member in members {
             let mut shape = Shapes::scalar();
-            for (source, kind) in plan.links_of(&plan.steps[*member]) {
-                let among = match kind {
-                    LinkKind::Same => members.binary_search(&source.step).ok(),
-                    LinkKind::Const | LinkKind::Input | LinkKind::Other => None,
-                };
-                let of = match among {
-                    Some(position) => shapes[position],
+            for (source, _) in member.links(plan) {
+                let of = match position(members, source.step) {
+                    Some(at) => shapes[at],
                     None => {
                         let place = self.place(source, frame);
                         self.read(place).1
@@ -291,14 +279,15 @@ impl Evaluation<'_> {
     }
 
     /// Runs each member of a cone for itself.
-    fn run_apart(&mut self, top: usize, members: &[StepId]) -> Result<Progress, Stop> {
+    fn run_apart(&mut self, top: usize, members: &[Member]) -> Result<Progress, Stop> {
         let plan = self.plan;
         let (frame, demand) = (self.stack[top].frame, self.stack[top].demand.clone());
         for member in members {
-            self.push(*member, frame, demand.clone());
+            let home = self.member_frame(*member, frame);
+            self.push(member.step, home, demand.clone());
             let at = self.stack.len() - 1;
             if self.start(at)? {
-                let instance = &plan.instances[self.instance_id(*member)];
+                let instance = &plan.instances[self.instance_id(member.step)];
                 match self.run_strict(at, instance) {
                     Ok(()) => {}
                     Err(Stop::Cells) => self.fail_for_cells(at),
@@ -311,7 +300,7 @@ impl Evaluation<'_> {
     }
 
     /// Runs members of one shape as one form.
-    fn run_region(&mut self, top: usize, members: &[StepId], shape: ShapeId) -> Result<(), Stop> {
+    fn run_region(&mut self, top: usize, members: &[Member], shape: ShapeId) -> Result<(), Stop> {
         let plan = self.plan;
         let started = (self.request.log == LogDetail::Times).then(Instant::now);
         let Task { step, frame, .. } = self.stack[top];
@@ -325,14 +314,15 @@ impl Evaluation<'_> {
         let used = &self.used_outputs;
         let fused = fusing.regions.fused(members, || {
             fuse(plan, members, |member, k| {
-                let position = members.binary_search(&member).expect("it is a member");
-                read_outside[position] && used[member.index()] & 1 << k.min(63) != 0
+                let at = position(members, member).expect("it is a member");
+                read_outside[at] && used[member.index()] & 1 << k.min(63) != 0
             })
         });
         let mut columns: Vec<Column> = Vec::with_capacity(fused.outputs.len());
         for output in &fused.outputs {
             let member = members[output.member as usize];
-            self.push(member, frame, self.stack[top].demand.clone());
+            let home = self.member_frame(member, frame);
+            self.push(member.step, home, self.stack[top].demand.clone());
             let at = self.stack.len() - 1;
             columns.push(self.output_column(at, output.output as usize, output.ty, n_cells));
             self.stack.truncate(at);
@@ -341,7 +331,7 @@ impl Evaluation<'_> {
         self.store_region(top, members, &fused, columns, shape, mask.len())?;
         if full {
             for member in members {
-                for (source, kind) in plan.links_of(&plan.steps[*member]) {
+                for (source, kind) in member.links(plan) {
                     if matches!(kind, LinkKind::Same | LinkKind::Other) {
                         let place = self.place(source, frame);
                         self.release(place);
@@ -404,7 +394,7 @@ impl Evaluation<'_> {
     fn store_region(
         &mut self,
         top: usize,
-        members: &[StepId],
+        members: &[Member],
         fused: &Fused,
         columns: Vec<Column>,
         shape: ShapeId,
@@ -413,22 +403,23 @@ impl Evaluation<'_> {
         let plan = self.plan;
         let frame = self.stack[top].frame;
         let mut given = fused.outputs.iter().zip(columns).peekable();
-        for (position, member) in members.iter().enumerate() {
-            let slot = self.store.slot(*member, frame, plan);
-            let mine = |output: &&crate::fuse::FusedOutput| output.member as usize == position;
+        for (at, member) in members.iter().enumerate() {
+            let home = self.member_frame(*member, frame);
+            let slot = self.store.slot(member.step, home, plan);
+            let mine = |output: &&crate::fuse::FusedOutput| output.member as usize == at;
             if given.peek().is_none_or(|(output, _)| !mine(output)) {
-                self.log_run(*member, n_elements, 0);
+                self.log_run(member.step, n_elements, 0);
                 if let Demand::Full = self.stack[top].demand {
                     self.store.set_state(slot, State::Released);
                 }
                 continue;
             }
-            let n_outputs = plan.instances[self.instance_id(*member)].outputs.len();
+            let n_outputs = plan.instances[self.instance_id(member.step)].outputs.len();
             let mut outputs: Vec<Option<Data>> = vec![None; n_outputs];
             while let Some((output, column)) = given.next_if(|(output, _)| mine(output)) {
                 outputs[output.output as usize] = Some(Data::Many(column));
             }
-            self.push(*member, frame, self.stack[top].demand.clone());
+            self.push(member.step, home, self.stack[top].demand.clone());
             let at = self.stack.len() - 1;
             self.store_result(at, outputs, shape)?;
             self.stack.truncate(at);
@@ -437,15 +428,14 @@ impl Evaluation<'_> {
     }
 }
 
-/// For each member whether somebody reads it who is no member.
-fn read_outside(plan: &millstream_ir::Plan, members: &[StepId]) -> Vec<bool> {
-    let mut users: Vec<u32> = members.iter().map(|member| plan.steps[*member].n_users).collect();
+/// For each member whether somebody reads it who is no member. An arm that nobody takes is not read.
+fn read_outside(plan: &Plan, members: &[Member]) -> Vec<bool> {
+    let mut users: Vec<u32> =
+        members.iter().map(|member| plan.steps[member.step].n_users).collect();
     for member in members {
-        for (source, kind) in plan.links_of(&plan.steps[*member]) {
-            if kind == LinkKind::Same
-                && let Ok(position) = members.binary_search(&source.step)
-            {
-                users[position] -= 1;
+        for source in plan.inputs_of(&plan.steps[member.step]) {
+            if let Some(at) = position(members, source.step) {
+                users[at] -= 1;
             }
         }
     }

@@ -26,7 +26,7 @@ use millstream_kernel::Data;
 use millstream_kernel::form::{Line, run_lines};
 
 use super::blocks::Blocks;
-use crate::fuse::{plain_form, width};
+use crate::fuse::width;
 use crate::watch::{Ran, Watch};
 
 /// Lines between two looks at the clock.
@@ -168,7 +168,7 @@ impl Flat {
                 }
                 Piece::Call { block } => (ran[block as usize] != *now).then_some(block),
                 Piece::Form { instance, first, out } => {
-                    let form = plain_form(&plan.instances[instance]).expect("it has a form");
+                    let form = plan.instances[instance].plain_form().expect("it has a form");
                     let from = &self.params[first as usize..][..form.params.len()];
                     params.clear();
                     params.extend(from.iter().map(|reg| regs[*reg as usize]));

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use millstream_base::{Column, Feature, Value};
-use millstream_compile::passes::{PassContext, conversions};
+use millstream_compile::passes::{PassContext, conversions, fuse};
 use millstream_compile::schedule::schedule;
 use millstream_eval::Lazy;
 use millstream_ir::answer::Fate;
@@ -22,6 +22,7 @@ pub(crate) fn plan_with(registry: &Registry, text: &str) -> Plan {
     let limits = millstream_base::Limits::default();
     let cx = PassContext { registry, limits: &limits };
     conversions(&mut graph, &cx).expect("the graph is valid");
+    fuse(&mut graph, &cx).expect("the graph is valid");
     schedule(graph, 24.0).expect("the graph is valid")
 }
 

@@ -289,8 +289,25 @@ impl<'a> Builder<'a> {
         for (_, input) in unread {
             graph.add_unread_input(input);
         }
+        self.set_regions(&mut graph);
         self.add_outputs(&mut graph);
         graph
+    }
+
+    fn set_regions(&self, graph: &mut Graph) {
+        let marks = (0..self.statements.len()).filter_map(|at| match &self.statements[at].what {
+            What::Node(id, Some(Making::Call(call))) => Some((*id as usize, call.region?)),
+            What::Node(..) | What::UnreadInput(_) | What::Output(_) => None,
+        });
+        let mut marks = marks.filter(|(id, _)| *id < graph.n_ids()).peekable();
+        if marks.peek().is_none() {
+            return;
+        }
+        let mut regions = vec![None; graph.n_ids()];
+        for (id, mark) in marks {
+            regions[id] = Some(mark);
+        }
+        graph.set_regions(regions);
     }
 
     fn add_call(&mut self, graph: &mut Graph, at: usize, call: &CallLine) -> NodeId {

@@ -106,8 +106,17 @@ impl<'a> Cursor<'a> {
 
     /// `n7`: the number of a node. Nothing is read if there is none.
     pub(super) fn node_id(&mut self) -> Option<u32> {
+        self.id('n')
+    }
+
+    /// `r7`: the number of a region. Nothing is read if there is none.
+    pub(super) fn region_id(&mut self) -> Option<u32> {
+        self.id('r')
+    }
+
+    fn id(&mut self, prefix: char) -> Option<u32> {
         let start = self.at;
-        let id = self.word().strip_prefix('n').and_then(number);
+        let id = self.word().strip_prefix(prefix).and_then(number);
         if id.is_none() {
             self.at = start;
         }

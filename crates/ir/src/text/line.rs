@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use millstream_base::id::Id;
 use millstream_base::{Span, Type, Value, literal};
 use millstream_kernel::{NodeDef, Registry, Settings};
 use serde_json::Value as Json;
@@ -9,6 +10,7 @@ use serde_json::Value as Json;
 use super::cursor::Cursor;
 use super::error::{Problems, TextError};
 use crate::graph::GraphInput;
+use crate::region::{InRegion, RegionId};
 
 /// What a line says.
 pub(super) struct Statement {
@@ -42,6 +44,7 @@ pub(super) struct CallLine {
     /// The settings as written, defaults left out.
     pub(super) settings_text: String,
     pub(super) arguments: Vec<ArgumentText>,
+    pub(super) region: Option<InRegion>,
 }
 
 pub(super) struct ArgumentText {
@@ -240,11 +243,22 @@ impl Reader<'_, '_> {
         let (settings, settings_text) = self.settings(&def, span)?;
         let mut arguments = Vec::new();
         self.cursor.skip_blanks();
-        while !self.cursor.is_at_end() {
+        while !self.cursor.is_at_end() && self.cursor.peek() != Some('@') {
             arguments.push(self.argument()?);
             self.cursor.skip_blanks();
         }
-        Some(CallLine { def, generics, settings, settings_text, arguments })
+        let region = if self.cursor.eat('@') { Some(self.region()?) } else { None };
+        Some(CallLine { def, generics, settings, settings_text, arguments, region })
+    }
+
+    fn region(&mut self) -> Option<InRegion> {
+        let Some(id) = self.cursor.region_id() else {
+            let error = self.cursor.unexpected("a region like `r0`");
+            let span = self.cursor.next_span();
+            return self.fail(span, error);
+        };
+        let region = RegionId::from_index(id as usize);
+        Some(InRegion { region, only_uniform: self.cursor.eat('?') })
     }
 
     fn generics(&mut self) -> Option<Vec<Type>> {

@@ -92,7 +92,13 @@ impl<'a> Printer<'a> {
             Op::Gone => Ok(()),
             Op::Const(constant) => self.constant(&self.graph.constants().values()[constant]),
             Op::Input(input) => self.input(&self.graph.inputs()[input]),
-            Op::Call(instance) => self.call(id, &self.graph.instances()[instance]),
+            Op::Call(instance) => {
+                self.call(id, &self.graph.instances()[instance])?;
+                match self.graph.region_of(id) {
+                    Some(region) => write!(self.out, " {region}"),
+                    None => Ok(()),
+                }
+            }
         }
     }
 

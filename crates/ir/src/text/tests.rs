@@ -56,6 +56,28 @@ fn all_kinds_of_lines_read_back() {
 }
 
 #[test]
+fn marks_of_regions_read_back() {
+    check(
+        "n0 = input a: f32 = 1.0
+         n1 = math.add n0 n0 @r7 # p
+         n2 = math.add n1 n0 @r4294967294?
+         output n2",
+        &expect![[r"
+            n0 = input a: f32 = 1.0
+            n1 = math.add n0 n0 @r7  # p
+            n2 = math.add n1 n0 @r4294967294?
+            output n2
+        "]],
+    );
+    check_errors(
+        "n0 = math.add n0 n0 @7",
+        &expect![[r#"
+        line 1: expected a region like `r0`, found `7` at "7"
+    "#]],
+    );
+}
+
+#[test]
 fn constants_state_their_type_where_it_is_not_clear() {
     check(
         r#"n0 = const 1

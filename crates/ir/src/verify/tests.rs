@@ -159,6 +159,50 @@ fn an_input_is_one_node_and_has_a_default_of_its_type() {
 }
 
 #[test]
+fn a_region_holds_what_runs_element_by_element() {
+    check(
+        "n0 = input a: f32 = 1.0
+         n1 = math.scale n0 @r0
+         n2 = math.add n1 n0 @r0
+         output n2",
+        Stage::Converted,
+        &expect![[r"
+            n1 is in r0 and is neither a form nor a choice among lanes
+        "]],
+    );
+}
+
+#[test]
+fn regions_wait_for_each_other_in_no_circle() {
+    let around = "n0 = input a: f32 = 1.0
+         n1 = math.add n0 n0 @r0
+         n2 = math.scale n1
+         n3 = math.add n2 n1 @r0
+         output n3";
+    check(
+        around,
+        Stage::Converted,
+        &expect![[r"
+            r0 cannot run as a whole: what it reads waits for it, through n1
+        "]],
+    );
+    check(
+        "n0 = input a: f32 = 1.0
+         n1 = math.add n0 n0 @r0
+         n2 = math.add n1 n0 @r1
+         n3 = math.add n0 n0 @r1
+         n4 = math.add n3 n0 @r0
+         n5 = math.add n4 n2 @r2
+         output n5",
+        Stage::Converted,
+        &expect![[r"
+            r0 cannot run as a whole: what it reads waits for it, through n1
+        "]],
+    );
+    assert_eq!(verify(&graph(&around.replace("n1 @r0", "n1 @r1")), Stage::Converted), Ok(()));
+}
+
+#[test]
 fn outputs_are_links_too() {
     let mut graph = Graph::new();
     let source = Source::first(NodeId::from_index(0));

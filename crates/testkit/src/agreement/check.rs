@@ -37,7 +37,7 @@ pub fn check(evaluator: &dyn Evaluator, case: &Case) -> Result<Verdict, String> 
     let answer = evaluate(evaluator, plain, &request)?;
     outputs(&expected, &answer, Strictness::Failures)?;
     failures(&expected, plain, &answer)?;
-    elements(&expected, plain, &answer, evaluator)?;
+    elements(&expected, (plain, &request), &answer, evaluator)?;
     repeated(evaluator, plain, &request, &answer)?;
 
     let compiled = compiled_plan(&case.graph, &REGISTRY)
@@ -47,7 +47,7 @@ pub fn check(evaluator: &dyn Evaluator, case: &Case) -> Result<Verdict, String> 
             passes_keep_values(&expected, &of_compiled)?;
             let answer = evaluate(evaluator, &compiled, &request)?;
             outputs(&expected, &answer, Strictness::Values)
-                .and_then(|()| elements(&of_compiled, &compiled, &answer, evaluator))
+                .and_then(|()| elements(&of_compiled, (&compiled, &request), &answer, evaluator))
                 .map_err(|problem| format!("on the compiled plan: {problem}"))?;
         }
         Err(refusal) => return Ok(Verdict::Skipped(refusal)),
@@ -66,6 +66,17 @@ pub fn expect(plan: &Plan, request: &Request) -> Result<Expected, Refusal> {
     let bound = request.bind(plan).expect("generated requests fit");
     let world = World::of(&bound, plan);
     Model::new(&Program::of_plan(plan), &world).evaluate()
+}
+
+/// The most elements of each step for an evaluator that may compute arms of choices for elements that
+/// take another one; no bound where the model finds that too large.
+fn most_with_all_arms(plan: &Plan, request: &Request) -> Vec<usize> {
+    let bound = request.bind(plan).expect("generated requests fit");
+    let (program, world) = (Program::of_plan(plan), World::of(&bound, plan));
+    match Model::new(&program, &world).with_all_arms().evaluate() {
+        Ok(expected) => expected.elements.iter().map(|elements| elements.most).collect(),
+        Err(_) => vec![usize::MAX; plan.steps.len()],
+    }
 }
 
 fn evaluate(evaluator: &dyn Evaluator, plan: &Plan, request: &Request) -> Result<Answer, String> {
@@ -196,7 +207,7 @@ fn forms_behind_arms(plan: &Plan) -> Vec<bool> {
 
 fn elements(
     expected: &Expected,
-    plan: &Plan,
+    (plan, request): (&Plan, &Request),
     answer: &Answer,
     evaluator: &dyn Evaluator,
 ) -> Result<(), String> {
@@ -204,17 +215,22 @@ fn elements(
     if !expected.failed.is_empty() || answer.n_cells() == 0 {
         return Ok(());
     }
-    let may_be_more = if selects(evaluator) { forms_behind_arms(plan) } else { Vec::new() };
+    let (mut behind_arms, mut with_all_arms) = (Vec::new(), Vec::new());
+    if selects(evaluator) {
+        behind_arms = forms_behind_arms(plan);
+        with_all_arms = most_with_all_arms(plan, request);
+    }
     let mut text = String::new();
     for (id, step) in plan.steps.iter().filter(|(id, _)| is_counted(plan, *id)) {
         let bounds = expected.elements[id.index()];
         let entry = answer.log.entry(id).ok_or("the log has no entry for a step")?;
         let found = entry.elements as usize;
         let too_few = found < bounds.least && !expected.has_idle_loop;
-        let all = if may_be_more.get(id.index()) == Some(&true) { answer.n_cells() } else { 0 };
-        let too_many = found > bounds.most.max(all);
+        let may_be_more = behind_arms.get(id.index()) == Some(&true);
+        let most = if may_be_more { with_all_arms[id.index()] } else { bounds.most };
+        let too_many = found > most;
         if too_few || too_many {
-            let (path, least, most) = (plan.paths.get(step.path), bounds.least, bounds.most);
+            let (path, least) = (plan.paths.get(step.path), bounds.least);
             // Writing to a string does not fail.
             let _ = write!(
                 text,

@@ -124,6 +124,11 @@ impl Model<'_> {
         let n_arms = self.program.nodes[node].links.len() - 1;
         let picked = picked.min(n_arms - 1);
         let arm = self.receive(node, 1 + picked, ctx, cell)?;
+        if self.counts_all_arms {
+            for other in (0..n_arms).filter(|other| *other != picked) {
+                self.receive(node, 1 + other, ctx, cell)?;
+            }
+        }
         // Where all cells take one arm an evaluator may forget what the selector varies along.
         let mut seen = (*arm.seen).clone();
         seen.took(node, picked);

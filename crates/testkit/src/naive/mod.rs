@@ -64,6 +64,8 @@ pub struct Model<'a> {
     world: &'a World,
     limits: Limits,
     has_memo: bool,
+    /// Whether choices also count what other arms than the taken one need.
+    counts_all_arms: bool,
     max_evaluations: usize,
     needs: Vec<BTreeSet<Need>>,
     contexts: Interner<Stacks>,
@@ -102,6 +104,7 @@ impl<'a> Model<'a> {
             world,
             limits: Limits::default(),
             has_memo: true,
+            counts_all_arms: false,
             max_evaluations: 400_000,
             needs: context::needs(program),
             contexts: Interner::new(),
@@ -125,6 +128,13 @@ impl<'a> Model<'a> {
     /// The same without memo: everything is evaluated as often as it is read.
     pub fn without_memo(self) -> Self {
         Self { has_memo: false, ..self }
+    }
+
+    /// The same with all arms of choices counted. The number of elements of a form is then what an
+    /// evaluator may compute that selects among arms; what fails in an arm that is not taken counts as
+    /// failed, so the rest means nothing.
+    pub fn with_all_arms(self) -> Self {
+        Self { counts_all_arms: true, ..self }
     }
 
     /// The same with other limits for what functions may use.

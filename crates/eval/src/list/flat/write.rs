@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::{Arm, Flat, NO_BLOCK, Piece, Start};
-use crate::fuse::{plain_form, width};
+use crate::fuse::width;
 use crate::list::blocks::{BlockOf, Blocks, Use, uses};
 
 /// Forms with more instructions are called instead of written out.
@@ -349,7 +349,7 @@ fn is_plain(instance: &Instance) -> bool {
     let of_lanes = instance.inputs.iter().all(|input| input.ty.lanes().is_some())
         && instance.outputs.iter().all(|output| output.ty.lanes().is_some());
     let kernel = match &instance.kernel {
-        Kernel::Form(_) => plain_form(instance).is_some(),
+        Kernel::Form(_) => instance.plain_form().is_some(),
         Kernel::Choose => u16::try_from(instance.inputs.len()).is_ok(),
         Kernel::Read { .. } | Kernel::Pass => true,
         Kernel::Function(_) => false,

@@ -1,0 +1,185 @@
+//! Which calls may be fused: the element-wise regions of a graph.
+//!
+//! Forms and choices among lanes are *members*. Two of them that are linked may be fused if they are
+//! evaluated in the same context: they need the same of it, or neither is ever evaluated in another
+//! context than the request's. Every other link is a *barrier*: what is behind it has to be there as
+//! a whole, such as what a function over columns reads.
+//!
+//! Each node gets a level, such that a fused link stays within a level or leads up, and a barrier
+//! leads up. A region is what hangs together within a level; so no way leads out of it and back.
+//! Levels are as late as users allow, so that a node comes to what reads it, not to what it reads.
+
+use millstream_base::id::Id;
+use millstream_ir::graph::InstanceId;
+use millstream_ir::region::{InRegion, RegionId};
+use millstream_ir::{Graph, NodeId, Op};
+use millstream_kernel::Instance;
+
+use super::arms::dear_choices;
+use super::needs::Needs;
+
+/// A region has at most so many instructions before they are simplified; larger ones are cut.
+const MAX_INSTRUCTIONS: usize = 4096;
+
+/// The region of each node, by id; `order` holds all nodes, each behind what it reads from. Cost: a
+/// few walks over nodes and links.
+pub fn regions(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<Option<InRegion>> {
+    let instances = graph.instances().as_slice();
+    let sizes: Vec<Option<usize>> = instances.iter().map(|instance| size_of(instance)).collect();
+    let mut finding = Finding { graph, needs, sizes, elsewhere: vec![false; graph.n_ids()] };
+    finding.mark_elsewhere(order);
+    let levels = finding.levels(order);
+    let mut sets = finding.join(order, &levels);
+    let mut regions = finding.number(order, &mut sets);
+    for choice in dear_choices(graph, order, &regions) {
+        if let Some(mark) = &mut regions[choice.index()] {
+            mark.only_uniform = true;
+        }
+    }
+    regions
+}
+
+/// The number of instructions that a call adds to a region, if it can be a member of one.
+fn size_of(instance: &Instance) -> Option<usize> {
+    match instance.plain_form() {
+        Some(form) => Some(form.insts.len()),
+        None => instance.is_lane_choice().then(|| select_size(instance)),
+    }
+}
+
+/// The number of instructions that select among the arms of a choice.
+pub(super) fn select_size(choice: &Instance) -> usize {
+    let lanes = |output: &millstream_kernel::instance::OutputSlot| {
+        output.ty.lanes().map_or(0, |(_, n)| n as usize)
+    };
+    choice.inputs.len() * choice.outputs.iter().map(lanes).sum::<usize>()
+}
+
+struct Finding<'a> {
+    graph: &'a Graph,
+    needs: &'a Needs,
+    /// By instance.
+    sizes: Vec<Option<usize>>,
+    /// By node: whether it may be evaluated in another context than the request's.
+    elsewhere: Vec<bool>,
+}
+
+impl Finding<'_> {
+    fn size(&self, id: NodeId) -> Option<usize> {
+        match self.graph.op(id) {
+            Op::Call(instance) => self.sizes[instance.index()],
+            Op::Gone | Op::Const(_) | Op::Input(_) => None,
+        }
+    }
+
+    fn is_call(&self, id: NodeId) -> Option<InstanceId> {
+        match self.graph.op(id) {
+            Op::Call(instance) => Some(instance),
+            Op::Gone | Op::Const(_) | Op::Input(_) => None,
+        }
+    }
+
+    fn mark_elsewhere(&mut self, order: &[NodeId]) {
+        for id in order.iter().rev() {
+            let Some(instance) = self.is_call(*id) else { continue };
+            let maps = self.needs.flow.maps(instance);
+            for (i, link) in self.graph.inputs_of(*id).iter().enumerate() {
+                let has_scope = maps.get(i).is_some_and(Option::is_some);
+                self.elsewhere[link.node.index()] |= has_scope || self.elsewhere[id.index()];
+            }
+        }
+    }
+
+    /// Whether a member and a node that it reads may be fused.
+    fn is_fused(&self, reader: NodeId, read: NodeId) -> bool {
+        let at_home = || !self.elsewhere[reader.index()] && !self.elsewhere[read.index()];
+        self.size(reader).is_some()
+            && self.size(read).is_some()
+            && (self.needs.of[reader] == self.needs.of[read] || at_home())
+    }
+
+    fn levels(&self, order: &[NodeId]) -> Vec<u32> {
+        let mut early = vec![0_u32; self.graph.n_ids()];
+        for id in order {
+            let step = |link: &millstream_ir::Source| {
+                let barrier = u32::from(!self.is_fused(*id, link.node));
+                early[link.node.index()] + barrier
+            };
+            early[id.index()] = self.graph.inputs_of(*id).iter().map(step).max().unwrap_or(0);
+        }
+        let mut late = vec![u32::MAX; self.graph.n_ids()];
+        for id in order.iter().rev() {
+            let level = match late[id.index()] {
+                u32::MAX => early[id.index()],
+                level => level,
+            };
+            late[id.index()] = level;
+            for link in self.graph.inputs_of(*id) {
+                let barrier = u32::from(!self.is_fused(*id, link.node));
+                let read = &mut late[link.node.index()];
+                *read = (*read).min(level - barrier);
+            }
+        }
+        late
+    }
+
+    /// What hangs together within a level.
+    fn join(&self, order: &[NodeId], levels: &[u32]) -> Sets {
+        let mut sets = Sets::new(self.graph.n_ids());
+        for id in order {
+            for link in self.graph.inputs_of(*id) {
+                let read = link.node.index();
+                if levels[id.index()] == levels[read] && self.is_fused(*id, link.node) {
+                    sets.join(id.index(), read);
+                }
+            }
+        }
+        sets
+    }
+
+    /// Regions in the order in which they begin. One that is too large is cut in that order, so
+    /// that each part reads from parts before it only.
+    fn number(&self, order: &[NodeId], sets: &mut Sets) -> Vec<Option<InRegion>> {
+        let mut regions = vec![None; self.graph.n_ids()];
+        let mut open: Vec<Option<(RegionId, usize)>> = vec![None; self.graph.n_ids()];
+        let mut n_regions = 0;
+        for id in order {
+            let Some(size) = self.size(*id) else { continue };
+            let open = &mut open[sets.find(id.index())];
+            let (region, filled) = match *open {
+                Some((region, filled)) if filled + size <= MAX_INSTRUCTIONS => (region, filled),
+                Some(_) | None => {
+                    n_regions += 1;
+                    (RegionId::from_index(n_regions - 1), 0)
+                }
+            };
+            *open = Some((region, filled + size));
+            regions[id.index()] = Some(InRegion { region, only_uniform: false });
+        }
+        regions
+    }
+}
+
+/// Sets that are joined.
+struct Sets(Vec<u32>);
+
+impl Sets {
+    fn new(n: usize) -> Self {
+        Self((0..n as u32).collect())
+    }
+
+    fn find(&mut self, mut at: usize) -> usize {
+        while self.0[at] as usize != at {
+            let above = self.0[self.0[at] as usize];
+            self.0[at] = above;
+            at = above as usize;
+        }
+        at
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        // The lower id stays: ids mostly ascend along links, so paths stay short.
+        self.0[a.max(b)] = a.min(b) as u32;
+    }
+}

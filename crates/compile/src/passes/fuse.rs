@@ -1,0 +1,28 @@
+//! Find the element-wise regions, which evaluators may run chunk by chunk as one.
+//!
+//! Requires: types equal along links, every node reachable. Establishes: each form and each choice
+//! among lanes carries the mark of its region, see [`regions`]; nodes and links stay as they were.
+//! Cost: the analysis of needs and a few walks over nodes and links.
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::id::Id;
+use millstream_ir::Graph;
+
+use super::{Changed, PassContext};
+use crate::analyses::{needs, regions};
+use crate::schedule::too_many;
+
+/// Mark the members of each region.
+///
+/// # Errors
+/// If the graph has a cycle or more than 64 different needs.
+pub fn fuse(graph: &mut Graph, _cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
+    let order = crate::order(graph)?;
+    let needs = needs(graph, &order).map_err(too_many)?;
+    let regions = regions(graph, &order, &needs);
+    let is_new = graph.ids().any(|id| graph.region_of(id) != regions[id.index()]);
+    if is_new {
+        graph.set_regions(regions);
+    }
+    Ok(Changed::when(is_new))
+}

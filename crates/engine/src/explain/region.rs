@@ -1,0 +1,68 @@
+//! The regions of an explanation: who is in which, and what leaves it.
+
+use millstream_base::id::{Id, SideTable};
+use millstream_ir::region::RegionId;
+use millstream_ir::{Graph, NodeId};
+use rustc_hash::FxHashMap;
+
+/// Nodes that may run as one, chunk by chunk, without a column between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Positions of its nodes in `Explanation::nodes`, ascending.
+    pub nodes: Vec<usize>,
+    /// Those of them that something else reads: what becomes a column.
+    pub leaves: Vec<usize>,
+}
+
+impl Region {
+    /// What a region is called by its position among the regions.
+    pub fn name(position: usize) -> String {
+        format!("r{position}")
+    }
+}
+
+/// How a node is part of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Whatever the request.
+    Whole,
+    /// As a choice: all arms are computed, and selected from, where the selector differs.
+    Selecting,
+    /// As a choice, where its selector is the same for all elements.
+    Uniform,
+}
+
+/// The regions of the last graph in the order of their first nodes, and for each id the position of
+/// its region; `positions` are those of the nodes in the explanation, `listed` the nodes in that order.
+pub(super) fn regions(
+    last: &Graph,
+    listed: &[NodeId],
+    positions: &SideTable<NodeId, usize>,
+) -> (Vec<Region>, FxHashMap<RegionId, usize>) {
+    let mut known: FxHashMap<RegionId, usize> = FxHashMap::default();
+    let mut regions: Vec<Region> = Vec::new();
+    for (at, id) in listed.iter().enumerate() {
+        let Some(mark) = last.region_of(*id) else { continue };
+        let region = *known.entry(mark.region).or_insert_with(|| {
+            regions.push(Region { nodes: Vec::new(), leaves: Vec::new() });
+            regions.len() - 1
+        });
+        regions[region].nodes.push(at);
+    }
+    let mut leaves = vec![false; last.n_ids()];
+    for output in &last.outputs {
+        leaves[output.source.node.index()] = true;
+    }
+    for id in last.ids() {
+        let own = last.region_of(id).map(|mark| mark.region);
+        for link in last.inputs_of(id) {
+            let read = last.region_of(link.node).map(|mark| mark.region);
+            leaves[link.node.index()] |= read != own;
+        }
+    }
+    let left = listed.iter().filter(|id| leaves[id.index()]);
+    for (id, mark) in left.filter_map(|id| Some((id, last.region_of(*id)?))) {
+        regions[known[&mark.region]].leaves.push(positions[*id]);
+    }
+    (regions, known)
+}
