@@ -1,9 +1,13 @@
-//! Curves drawn by points: a number for a number, channel by channel for colors and vectors.
+//! Curves drawn by points: a number for a number, channel by channel for colors and vectors; and pieces of
+//! curves whose points are inputs (`spline`).
 //!
-//! Points and handles are settings, so a form holds them as constants. Between two points the curve
-//! is a cubic; `points` makes the cubics, this file chooses among them.
+//! Of the former points and handles are settings, so a form holds them as constants. Between two points the
+//! curve is a cubic; `points` makes the cubics, this file chooses among them.
 
 mod points;
+mod spline;
+#[cfg(test)]
+mod spline_tests;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +24,7 @@ pub fn register(registry: &mut Registry) {
     registry.register(float());
     registry.register(vector());
     registry.register(rgb());
+    spline::register(registry);
 }
 
 const HANDLES: &str = "Handles, one kind for each point or one for all: `auto`: as steep as the line from \

@@ -13,9 +13,15 @@ mod nest;
 mod number_tests;
 mod numbers;
 mod order;
+mod pattern;
+#[cfg(test)]
+mod pattern_tests;
 mod read;
 mod sample;
 mod search;
+mod sets;
+mod signal;
+mod spectrum;
 #[cfg(test)]
 mod tests;
 
@@ -42,6 +48,10 @@ pub fn register(registry: &mut Registry) {
     sample::register(registry);
     nest::register(registry);
     numbers::register(registry);
+    pattern::register(registry);
+    sets::register(registry);
+    signal::register(registry);
+    spectrum::register(registry);
 }
 
 /// The items of a node that takes lists of any type.

@@ -8,6 +8,9 @@
 
 mod distributions;
 mod hash;
+mod more;
+#[cfg(test)]
+mod more_tests;
 mod rejection;
 #[cfg(test)]
 mod tests;
@@ -26,6 +29,7 @@ pub fn register(registry: &mut Registry) {
     registry.register(normal());
     registry.register(hash::hash());
     distributions::register(registry);
+    more::register(registry);
     rejection::register(registry);
 }
 
@@ -61,6 +65,16 @@ pub(crate) enum Stream {
     Gamma = 23,
     Beta = 24,
     Weighted = 25,
+    Pareto = 26,
+    Laplace = 27,
+    Logistic = 28,
+    Gumbel = 29,
+    InBox = 30,
+    InRing = 31,
+    InCone = 32,
+    Even = 33,
+    Halton = 34,
+    Permutation = 35,
 }
 
 /// Four words hashed into four.

@@ -4,10 +4,14 @@
 //! Nothing is normalized: an accent written as a character of its own stays one. The length of what
 //! is built is checked against the limits before it is.
 
+mod alike;
 mod build;
 mod format;
 mod lists;
 mod number;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
 mod query;
 #[cfg(test)]
 mod tests;
@@ -26,6 +30,8 @@ pub fn register(registry: &mut Registry) {
     number::register(registry);
     lists::register(registry);
     format::register(registry);
+    parts::register(registry);
+    alike::register(registry);
 }
 
 /// A node on texts, empty by default.

@@ -6,6 +6,9 @@
 mod combine;
 mod group;
 mod make;
+mod reshape;
+#[cfg(test)]
+mod reshape_tests;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -25,6 +28,7 @@ pub fn register(registry: &mut Registry) {
     rows::register(registry);
     combine::register(registry);
     group::register(registry);
+    reshape::register(registry);
 }
 
 fn table() -> Type {

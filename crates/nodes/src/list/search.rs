@@ -15,6 +15,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(contains());
     registry.register(index_of());
     registry.register(unique());
+    registry.register(count());
 }
 
 const SAME: &str = "Items are compared bit by bit: NaN is found, +0 and -0 differ.";
@@ -57,6 +58,28 @@ fn found<R: ValueType>(
     })?;
     cells.put(call);
     Ok(())
+}
+
+fn count() -> NodeDef {
+    on_lists("list.count", "How often an item is in a list")
+        .details(SAME)
+        .input("list", LIST, "")
+        .input("item", ITEM, "what is looked for")
+        .output("value", Type::I32, "")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::<i32>::new(call);
+                let (lists, wanted) = (call.lists(0), entries(call, 1));
+                cells.fill(call, |i| {
+                    let (column, range) = lists.parts(i);
+                    let wanted_at = entry(call, 1, i);
+                    let n = range.filter(|at| column.same_at(*at, &wanted, wanted_at)).count();
+                    Ok(i32::try_from(n).unwrap_or(i32::MAX))
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
 }
 
 fn unique() -> NodeDef {

@@ -23,12 +23,12 @@ pub(super) fn register(registry: &mut Registry) {
 const INVERTED: &str = "Made from one number of 2^24 steps, which bounds how far out it can be.";
 
 /// From one step to 1, so that the logarithm is finite.
-fn above_zero(word: Val<'_>) -> Val<'_> {
+pub(super) fn above_zero(word: Val<'_>) -> Val<'_> {
     unit(word) + STEP
 }
 
 /// A node that makes a number from one drawn word.
-fn inverted(
+pub(super) fn inverted(
     name: &'static str,
     summary: &'static str,
     about: &'static str,

@@ -15,6 +15,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(to_number());
     registry.register(from_number());
     registry.register(from_integer());
+    registry.register(to_integer());
 }
 
 fn to_number() -> NodeDef {
@@ -165,4 +166,49 @@ pub(super) fn in_base(number: i64, base: i32, n_digits: i32) -> String {
         reversed.push('-');
     }
     reversed.into_iter().rev().collect()
+}
+
+fn to_integer() -> NodeDef {
+    let choices = SettingKind::Choice(&[("error", "it fails"), ("zero", "the number is 0")]);
+    on_texts("string.to_integer", "The whole number that a text writes, in any base", &[("text", "")])
+        .details(
+            "Digits above 9 are letters, small or capital; a sign may stand in front, white space around it is \
+             ignored. What does not fit into an `i64` is no number, and so is any text in a base outside 2 to 36.",
+        )
+        .setting(
+            "otherwise",
+            choices,
+            Some(SettingValue::Text("error".into())),
+            "what happens where the text is no such number",
+        )
+        .input("base", Type::I32, "2 to 36")
+        .or_number(10.0)
+        .output("value", Type::I64, "")
+        .kernel(|parts| {
+            let fails = parts.settings.text("otherwise") != "zero";
+            Ok(function(move |call| {
+                let mut cells = Cells::<i64>::new(call);
+                let (texts, bases) = (call.input::<Arc<str>>(0), call.input::<i32>(1));
+                cells.fill(call, |i| {
+                    let base = bases.get(i);
+                    let read = |text: &str| match u32::try_from(base) {
+                        Ok(base @ 2..=36) => i64::from_str_radix(text.trim(), base).ok(),
+                        _ => None,
+                    };
+                    match texts.with(i, |text| read(text)) {
+                        Some(number) => Ok(number),
+                        None if fails => Err(texts.with(i, |text| no_integer(text, base, i))),
+                        None => Ok(0),
+                    }
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+fn no_integer(text: &str, base: i32, element: usize) -> Failure {
+    let failure = no_number(text, element);
+    let message = format!("{} in base {base}", failure.message);
+    Failure { message, ..failure }.with_help("the setting `otherwise` can make it 0")
 }

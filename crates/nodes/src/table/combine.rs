@@ -56,6 +56,10 @@ fn append() -> NodeDef {
 const KINDS: &[(&str, &str)] = &[
     ("inner", "rows of the left that have a partner"),
     ("left", "all rows of the left; without partner the columns of the right hold zero"),
+    (
+        "all",
+        "all rows of the left, then those of the right without partner; what is missing is zero",
+    ),
     ("without", "rows of the left that have no partner, without the columns of the right"),
 ];
 
@@ -96,6 +100,9 @@ pub(super) fn hash(column: &Column, row: usize) -> u64 {
     hasher.finish()
 }
 
+/// A row of the left and one of the right; one of them may be missing.
+type Pair = (Option<usize>, Option<usize>);
+
 /// Rows that stand beside each other.
 fn pairs(
     left: &Table,
@@ -103,7 +110,7 @@ fn pairs(
     key: &str,
     kind: &str,
     most: usize,
-) -> Result<Vec<(usize, Option<usize>)>, String> {
+) -> Result<Vec<Pair>, String> {
     let (of_left, of_right) = (column(left, key)?, column(right, key)?);
     if of_left.ty() != of_right.ty() {
         return Err(format!("the column `{key}` holds {} and {}", of_left.ty(), of_right.ty()));
@@ -112,47 +119,77 @@ fn pairs(
     for row in 0..of_right.len() {
         known.entry(hash(of_right, row)).or_default().push(row);
     }
-    let mut pairs = Vec::new();
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut has_left = vec![false; of_right.len()];
     for row in 0..of_left.len() {
         let candidates = known.get(&hash(of_left, row)).map_or(&[][..], Vec::as_slice);
         let before = pairs.len();
         for other in candidates {
             if of_left.same_at(row, of_right, *other) {
-                pairs.push((row, Some(*other)));
+                pairs.push((Some(row), Some(*other)));
+                has_left[*other] = true;
             }
         }
         let has_partner = pairs.len() > before;
         match kind {
             "without" if has_partner => pairs.truncate(before),
-            "without" | "left" if !has_partner => pairs.push((row, None)),
+            "without" | "left" | "all" if !has_partner => pairs.push((Some(row), None)),
             _ => {}
         }
         if pairs.len() > most {
-            return Err(format!(
-                "the joined table has more than {most} rows; `list_length` is the limit"
-            ));
+            return Err(too_long(most));
+        }
+    }
+    if kind == "all" {
+        let alone = (0..of_right.len()).filter(|row| !has_left[*row]);
+        pairs.extend(alone.map(|row| (None, Some(row))));
+        if pairs.len() > most {
+            return Err(too_long(most));
         }
     }
     Ok(pairs)
+}
+
+fn too_long(most: usize) -> String {
+    format!("the joined table has more than {most} rows; `list_length` is the limit")
+}
+
+/// A column with a row of zeros behind it.
+fn with_zero(column: &Column) -> Column {
+    let zero = Column::filled(&column.ty().default_value(), 1);
+    Column::concat(column.ty(), &[column.clone(), zero]).expect("both are of the column's type")
 }
 
 fn beside(
     left: &Table,
     right: &Table,
     key: &str,
-    pairs: &[(usize, Option<usize>)],
+    pairs: &[Pair],
     only_left: bool,
 ) -> Result<Table, String> {
-    let of_left: Vec<usize> = pairs.iter().map(|(row, _)| *row).collect();
-    let mut columns = left.gather(&of_left).columns().to_vec();
+    let of_right = column(right, key)?;
+    let mut columns = Vec::with_capacity(left.columns().len() + right.columns().len());
+    for (name, column) in left.columns() {
+        // Keys of rows that only the right has come from there.
+        let is_key = **name == *key;
+        let source = if is_key {
+            let both = [column.clone(), of_right.clone()];
+            Column::concat(column.ty(), &both).expect("keys are of one type")
+        } else {
+            with_zero(column)
+        };
+        let rows = pairs.iter().map(|(row, other)| match (row, other) {
+            (Some(row), _) => *row,
+            (None, Some(other)) if is_key => column.len() + other,
+            (None, _) => column.len(),
+        });
+        columns.push((Arc::clone(name), source.gather(rows)));
+    }
     if only_left {
         return made(columns);
     }
     for (name, column) in right.columns().iter().filter(|(name, _)| **name != *key) {
-        // A row of zeros behind the others stands for a partner that is missing.
-        let zero = Column::filled(&column.ty().default_value(), 1);
-        let source = Column::concat(column.ty(), &[column.clone(), zero]);
-        let source = source.expect("both are of the column's type");
+        let source = with_zero(column);
         let rows = pairs.iter().map(|(_, row)| row.unwrap_or(column.len()));
         let taken = columns.iter().any(|(other, _)| other == name);
         let name = if taken { format!("{name}_2").into() } else { Arc::clone(name) };

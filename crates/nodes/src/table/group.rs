@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_base::{Column, Type};
+use millstream_base::{Column, Type, num};
 use millstream_kernel::settings::SettingError;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
@@ -27,6 +27,8 @@ enum Summary {
     First,
     Last,
     Count,
+    Deviation,
+    Median,
 }
 
 impl Summary {
@@ -39,6 +41,8 @@ impl Summary {
             "first" => Self::First,
             "last" => Self::Last,
             "count" => Self::Count,
+            "deviation" => Self::Deviation,
+            "median" => Self::Median,
             _ => return None,
         })
     }
@@ -49,9 +53,9 @@ fn group() -> NodeDef {
         .details(
             "In the order in which the values come first; values are the same if their bits are. Behind the \
              column `by` there is one for each entry of `columns`, called `NAME_HOW`: sums of whole \
-             numbers and of booleans are `i64` and wrap, other sums and means `f64`, folded from the first \
-             row to the last; minimum and maximum pass over NaN and are NaN if there is nothing else; count \
-             is `i32`.",
+             numbers and of booleans are `i64` and wrap, other sums, means, standard deviations (over n) and \
+             medians `f64`, folded from the first row to the last; minimum and maximum pass over NaN and are \
+             NaN if there is nothing else, a median is NaN if there is one; count is `i32`.",
         )
         .setting(
             "columns",
@@ -63,7 +67,7 @@ fn group() -> NodeDef {
             "how",
             SettingKind::Texts,
             Some(SettingValue::Texts(vec!["sum".into()])),
-            "sum, mean, minimum, maximum, first, last or count: one for all or one for each",
+            "sum, mean, deviation, median, minimum, maximum, first, last or count: one for all or one for each",
         )
         .input("by", Type::STRING, "name of the column")
         .or(Default::Zero)
@@ -103,7 +107,7 @@ fn group() -> NodeDef {
 }
 
 /// The rows of each value, in the order of the first ones.
-fn groups(keys: &Column) -> Vec<Vec<usize>> {
+pub(super) fn groups(keys: &Column) -> Vec<Vec<usize>> {
     let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for row in 0..keys.len() {
@@ -154,9 +158,30 @@ fn summed(column: &Column, groups: &[Vec<usize>], how: Summary) -> Option<Column
             };
             Some(groups.iter().map(sum).collect())
         }
+        Summary::Deviation => {
+            let deviation = |rows: &Vec<usize>| {
+                let n = rows.len() as f64;
+                let mean = rows.iter().map(|row| number(column, *row)).sum::<f64>() / n;
+                let squares = rows.iter().map(|row| (number(column, *row) - mean).powi(2));
+                num::sqrt(squares.sum::<f64>() / n)
+            };
+            Some(groups.iter().map(deviation).collect())
+        }
+        Summary::Median => Some(groups.iter().map(|rows| median(column, rows)).collect()),
         Summary::Minimum => Some(extreme(Ordering::Less)),
         Summary::Maximum => Some(extreme(Ordering::Greater)),
     }
+}
+
+/// The number in the middle, or half way between the two there; NaN if one is.
+fn median(column: &Column, rows: &[usize]) -> f64 {
+    let mut numbers: Vec<f64> = rows.iter().map(|row| number(column, *row)).collect();
+    if numbers.iter().any(|x| x.is_nan()) {
+        return f64::NAN;
+    }
+    numbers.sort_unstable_by(f64::total_cmp);
+    let n = numbers.len();
+    f64::midpoint(numbers[(n - 1) / 2], numbers[n / 2])
 }
 
 fn unique() -> NodeDef {

@@ -129,6 +129,12 @@ fn tables_are_joined_by_a_key() {
     );
     assert_eq!(joined("left")["v_2"], json!([10, 11, 0, 10, 11, 30]));
     assert_eq!(joined("without"), json!({"k": [2], "v": ["b"]}));
+    assert_eq!(joined("all"), joined("left"), "all of the right have a partner");
+    let more = table(&json!({"k": [9, 3, 2, 9], "w": ["x", "y", "z", "u"]}));
+    assert_eq!(
+        on("table.join", &json!({"rows": "all"}), vec![left(), more, "k".into()]),
+        json!({"k": [1, 2, 1, 3, 9, 9], "v": ["a", "b", "c", "d", "", ""], "w": ["", "z", "", "y", "x", "u"]})
+    );
     let other = table(&json!({"k": ["1"]}));
     let wrong = on("table.join", &json!({}), vec![left(), other, "k".into()]);
     assert_eq!(wrong, "the column `k` holds i64 and string");
@@ -167,6 +173,11 @@ fn groups_are_summed_up_in_the_order_of_their_first_rows() {
             "x_minimum": [1.5, "nan"], "x_maximum": [2.0, "nan"], "n_sum": [4, 2],
             "n_count": [2, 1], "k_first": ["b", "a"], "k_last": ["b", "a"],
         })
+    );
+    let set = json!({"columns": ["n", "n", "x"], "how": ["deviation", "median", "median"]});
+    assert_eq!(
+        on("table.group", &set, vec![t(), "k".into()]),
+        json!({"k": ["b", "a"], "n_deviation": [1.0, 0.0], "n_median": [2.0, 2.0], "x_median": [1.75, "nan"]})
     );
     let wrong = on("table.group", &json!({"columns": ["k"]}), vec![t(), "n".into()]);
     assert_eq!(wrong, "the column `k` holds string, which is no number");

@@ -1,0 +1,301 @@
+//! Lists of numbers as signals: sums of products, smoothing, slopes, areas, likeness.
+
+use millstream_base::{Type, ValueType};
+use millstream_kernel::{
+    Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
+};
+
+use super::{LIST, slice};
+use crate::cells::{Cells, ListCells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(dot());
+    registry.register(correlation());
+    registry.register(convolve());
+    registry.register(smooth());
+    registry.register(gradient());
+    registry.register(integral());
+}
+
+const FLOATS: Among = Among::These(&[Type::F32, Type::F64]);
+
+/// The numbers of a list, in double precision.
+trait Real: ValueType + Copy {
+    fn wide(self) -> f64;
+    fn narrow(x: f64) -> Self;
+}
+
+impl Real for f32 {
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    fn narrow(x: f64) -> Self {
+        x as Self
+    }
+}
+
+impl Real for f64 {
+    fn wide(self) -> f64 {
+        self
+    }
+    fn narrow(x: f64) -> Self {
+        x
+    }
+}
+
+/// The kernel for the type of the items.
+macro_rules! for_real {
+    ($ty:expr, $kernel:ident $(, $more:expr)*) => {
+        if $ty == Type::F32 {
+            function(move |call| $kernel::<f32>(call $(, $more)*))
+        } else {
+            function(move |call| $kernel::<f64>(call $(, $more)*))
+        }
+    };
+}
+
+fn on_reals(name: &'static str, summary: &'static str) -> NodeDef {
+    NodeDef::new(name, summary).generic("T", FLOATS)
+}
+
+const WIDE: &str = "Computed in double precision, from the first item to the last.";
+
+/// A number for two lists.
+fn of_two<T: Real>(call: &mut Call<'_>, number: fn(&[T], &[T]) -> f64) -> Result<(), Failure> {
+    let mut cells = Cells::<T>::new(call);
+    let (a, b) = (call.lists(0), call.lists(1));
+    cells.fill(call, |i| Ok(T::narrow(number(slice::<T>(&a, i), slice::<T>(&b, i)))))?;
+    cells.put(call);
+    Ok(())
+}
+
+fn dot() -> NodeDef {
+    on_reals("list.dot", "The sum of the products of two lists")
+        .details(format!("Items without a partner do not count. {WIDE}"))
+        .input("a", LIST, "")
+        .input("b", LIST, "")
+        .output("value", SocketType::Generic(0), "")
+        .kernel(|parts| {
+            Ok(for_real!(parts.generics[0], of_two, |a, b| {
+                a.iter().zip(b).map(|(x, y)| x.wide() * y.wide()).sum()
+            }))
+        })
+}
+
+fn correlation() -> NodeDef {
+    on_reals("list.correlation", "How far two lists go together")
+        .details(format!(
+            "1 where one is a straight line of the other, -1 where it falls as the other rises, 0 where there is no \
+             such likeness (Pearson). Items without a partner do not count. NaN where one does not change. {WIDE}"
+        ))
+        .input("a", LIST, "")
+        .input("b", LIST, "")
+        .output("value", SocketType::Generic(0), "-1 to 1")
+        .kernel(|parts| Ok(for_real!(parts.generics[0], of_two, likeness)))
+}
+
+fn likeness<T: Real>(a: &[T], b: &[T]) -> f64 {
+    let n = a.len().min(b.len());
+    let mean = |x: &[T]| x[..n].iter().map(|x| x.wide()).sum::<f64>() / n as f64;
+    let (of_a, of_b) = (mean(a), mean(b));
+    let (mut squares_a, mut squares_b, mut products) = (0.0, 0.0, 0.0);
+    for (x, y) in a.iter().zip(b) {
+        let (x, y) = (x.wide() - of_a, y.wide() - of_b);
+        squares_a += x * x;
+        squares_b += y * y;
+        products += x * y;
+    }
+    // Not the root of the product, which may overflow.
+    products / squares_a.sqrt() / squares_b.sqrt()
+}
+
+const PARTS: &[(&str, &str)] = &[
+    ("same", "as long as the list, with the kernel's middle at each item"),
+    ("full", "wherever the two overlap"),
+    ("valid", "wherever the kernel lies inside of the list"),
+];
+
+fn convolve() -> NodeDef {
+    on_reals("list.convolve", "A list blurred or filtered by another")
+        .details(format!(
+            "Item k is the sum of list[i] * kernel[k - i]: each item spreads as the kernel says. Beyond the ends of \
+             the list is 0. Empty if one of the lists is. {WIDE}"
+        ))
+        .setting(
+            "part",
+            SettingKind::Choice(PARTS),
+            Some(SettingValue::Text("same".into())),
+            "which sums are given",
+        )
+        .input("list", LIST, "")
+        .input("kernel", LIST, "the weights")
+        .output("value", LIST, "")
+        .kernel(|parts| {
+            let part = match parts.settings.text("part") {
+                "full" => Part::Full,
+                "valid" => Part::Valid,
+                _ => Part::Same,
+            };
+            Ok(for_real!(parts.generics[0], convolved, part))
+        })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Same,
+    Full,
+    Valid,
+}
+
+impl Part {
+    /// The number of the first sum, and how many there are.
+    fn range(self, n: usize, n_kernel: usize) -> (usize, usize) {
+        if n == 0 || n_kernel == 0 {
+            return (0, 0);
+        }
+        match self {
+            Self::Full => (0, n + n_kernel - 1),
+            Self::Same => ((n_kernel - 1) / 2, n),
+            Self::Valid => (n_kernel - 1, (n + 1).saturating_sub(n_kernel)),
+        }
+    }
+}
+
+fn convolved<T: Real>(call: &mut Call<'_>, part: Part) -> Result<(), Failure> {
+    let mut cells = ListCells::<T>::new(call);
+    let (lists, kernels) = (call.lists(0), call.lists(1));
+    let range = |i: usize| part.range(lists.n_items(i), kernels.n_items(i));
+    let limit = call.limits().list_length;
+    cells.fill(
+        call,
+        |i| range(i).1,
+        |i, out| {
+            let (items, kernel) = (slice::<T>(&lists, i), slice::<T>(&kernels, i));
+            let (first, count) = range(i);
+            let products = count.saturating_mul(kernel.len().min(items.len()));
+            if products > limit {
+                let failure =
+                    Failure::limit("products in one list", products, limit, "list_length");
+                return Err(Failure { element: Some(i), ..failure });
+            }
+            out.extend((first..first + count).map(|k| {
+                let from = (k + 1).saturating_sub(kernel.len());
+                let to = (k + 1).min(items.len());
+                let terms = (from..to).map(|at| items[at].wide() * kernel[k - at].wide());
+                T::narrow(terms.sum())
+            }));
+            Ok(())
+        },
+    )?;
+    cells.put(call)
+}
+
+fn smooth() -> NodeDef {
+    on_reals("list.smooth", "A list with each item the mean of its neighbors")
+        .details(format!(
+            "Of the item and up to `radius` items on either side, as far as there are; 0 and below leave the list. \
+             {WIDE}"
+        ))
+        .input("list", LIST, "")
+        .input("radius", Type::I32, "how many neighbors on either side")
+        .or_number(1.0)
+        .output("value", LIST, "as long as the list")
+        .kernel(|parts| Ok(for_real!(parts.generics[0], smoothed)))
+}
+
+fn smoothed<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = ListCells::<T>::new(call);
+    let (lists, radii) = (call.lists(0), call.input::<i32>(1));
+    let mut sums: Vec<f64> = Vec::new();
+    cells.fill(
+        call,
+        |i| lists.n_items(i),
+        |i, out| {
+            let (items, radius) = (slice::<T>(&lists, i), radii.get(i).max(0) as usize);
+            if radius == 0 {
+                out.extend_from_slice(items);
+                return Ok(());
+            }
+            let window = |at: usize| {
+                at.saturating_sub(radius)..(at.saturating_add(radius) + 1).min(items.len())
+            };
+            if items.iter().any(|x| !x.wide().is_finite()) || radius < 16 {
+                // Differences of sums would carry what is not finite on to all that follow.
+                let mean = |range: std::ops::Range<usize>| {
+                    let n = range.len() as f64;
+                    T::narrow(items[range].iter().map(|x| x.wide()).sum::<f64>() / n)
+                };
+                out.extend((0..items.len()).map(|at| mean(window(at))));
+                return Ok(());
+            }
+            sums.clear();
+            sums.push(0.0);
+            sums.extend(items.iter().scan(0.0, |sum, x| {
+                *sum += x.wide();
+                Some(*sum)
+            }));
+            out.extend((0..items.len()).map(|at| {
+                let range = window(at);
+                T::narrow((sums[range.end] - sums[range.start]) / range.len() as f64)
+            }));
+            Ok(())
+        },
+    )?;
+    cells.put(call)
+}
+
+fn gradient() -> NodeDef {
+    on_reals("list.gradient", "How steep a list is at each item")
+        .details(
+            "Half of the difference between the neighbors, at the ends the difference to the only one, over the \
+             spacing. 0 for a list of one item.",
+        )
+        .input("list", LIST, "values at even distances")
+        .input("spacing", SocketType::Generic(0), "the distance from item to item")
+        .or_number(1.0)
+        .output("value", LIST, "as long as the list")
+        .kernel(|parts| Ok(for_real!(parts.generics[0], slopes)))
+}
+
+fn slopes<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = ListCells::<T>::new(call);
+    let (lists, spacings) = (call.lists(0), call.input::<T>(1));
+    cells.fill(
+        call,
+        |i| lists.n_items(i),
+        |i, out| {
+            let (items, spacing) = (slice::<T>(&lists, i), spacings.get(i).wide());
+            out.extend((0..items.len()).map(|at| {
+                let (from, to) = (at.saturating_sub(1), (at + 1).min(items.len() - 1));
+                let steps = (to - from).max(1) as f64;
+                T::narrow((items[to].wide() - items[from].wide()) / (steps * spacing))
+            }));
+            Ok(())
+        },
+    )?;
+    cells.put(call)
+}
+
+fn integral() -> NodeDef {
+    on_reals("list.integral", "The area under a list")
+        .details(format!(
+            "By straight lines between the items (trapezoids); 0 up to one item. {WIDE}"
+        ))
+        .input("list", LIST, "values at even distances")
+        .input("spacing", SocketType::Generic(0), "the distance from item to item")
+        .or_number(1.0)
+        .output("value", SocketType::Generic(0), "")
+        .kernel(|parts| Ok(for_real!(parts.generics[0], area)))
+}
+
+fn area<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut cells = Cells::<T>::new(call);
+    let (lists, spacings) = (call.lists(0), call.input::<T>(1));
+    cells.fill(call, |i| {
+        let pairs = slice::<T>(&lists, i).windows(2);
+        let sum: f64 = pairs.map(|pair| f64::midpoint(pair[0].wide(), pair[1].wide())).sum();
+        Ok(T::narrow(sum * spacings.get(i).wide()))
+    })?;
+    cells.put(call);
+    Ok(())
+}

@@ -1,0 +1,279 @@
+//! Further distributions, points that are spread more evenly than at random, orders.
+
+use std::f64::consts::PI;
+
+use millstream_base::{Lane, Type, Vec3};
+use millstream_kernel::form::Val;
+use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::distributions::{above_zero, inverted};
+use super::{SOURCE, STEP, Stream, draw, drawn, pcg4d, turn, unit};
+use crate::shape::T;
+use crate::vector::form_kernel;
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(pareto());
+    registry.register(laplace());
+    registry.register(logistic());
+    registry.register(gumbel());
+    registry.register(in_box());
+    registry.register(in_ring());
+    registry.register(in_cone());
+    registry.register(even());
+    registry.register(halton());
+    registry.register(permutation());
+}
+
+fn pareto() -> NodeDef {
+    inverted(
+        "random.pareto",
+        "A random size of which few are huge",
+        "minimum * u^(-1 / shape), with u from 0 to 1: wealth, cities, files. Up to shape 1 there is no mean.",
+        &[("minimum", 1.0, "the least number"), ("shape", 2.0, "above 0; the less, the wilder")],
+        Stream::Pareto,
+        |x, word| x[0] * above_zero(word).pow(-1.0 / x[1]),
+    )
+}
+
+fn laplace() -> NodeDef {
+    inverted(
+        "random.laplace",
+        "A random number with a sharp peak",
+        "On each side of the mean as by `random.exponential`.",
+        &[("mean", 0.0, "the peak"), ("scale", 1.0, "mean distance from it")],
+        Stream::Laplace,
+        |x, word| {
+            // Steps of 2^-23 on either side, none of them 0.
+            let side = unit(word) * 2.0 - 1.0;
+            let rest: Val<'_> = 1.0 - side.abs() + STEP;
+            x[0] - x[1] * side.sign() * rest.min(1.0).ln()
+        },
+    )
+}
+
+fn logistic() -> NodeDef {
+    inverted(
+        "random.logistic",
+        "A random number around a mean, with thicker tails",
+        "mean + scale * ln(u / (1 - u)), with u from 0 to 1.",
+        &[("mean", 0.0, ""), ("scale", 1.0, "the standard deviation is scale * pi / sqrt(3)")],
+        Stream::Logistic,
+        |x, word| {
+            let u = (unit(word) + STEP * 0.5).min(1.0 - STEP * 0.5);
+            let rest: Val<'_> = 1.0 - u;
+            x[0] + x[1] * (u / rest).ln()
+        },
+    )
+}
+
+fn gumbel() -> NodeDef {
+    inverted(
+        "random.gumbel",
+        "A random greatest value of many",
+        "mode - scale * ln(-ln(u)), with u from 0 to 1: floods, records, greatest of a sample.",
+        &[("mode", 0.0, "the likeliest number"), ("scale", 1.0, "how wide")],
+        Stream::Gumbel,
+        |x, word| {
+            let u = (unit(word) + STEP * 0.5).min(1.0 - STEP * 0.5);
+            x[0] - x[1] * (-u.ln()).ln()
+        },
+    )
+}
+
+fn in_box() -> NodeDef {
+    let def = NodeDef::new("random.in_box", "A random point in a rectangle or box")
+        .generic("T", Among::These(&[Type::VEC2, Type::VEC3, Type::VEC4]))
+        .details("Evenly distributed; each component as by `random.value`.")
+        .input("min", T, "lower ends, included")
+        .or_number(0.0)
+        .input("max", T, "upper ends, excluded")
+        .or_number(1.0);
+    drawn(def).output("value", T, "between min and max").form(|b, inputs| {
+        let words = draw(b, inputs[2][0], inputs[3][0], Stream::InBox);
+        let n = inputs[0].len();
+        vec![(0..n).map(|i| super::between(inputs[0][i], inputs[1][i], unit(words[i]))).collect()]
+    })
+}
+
+fn in_ring() -> NodeDef {
+    let def = NodeDef::new("random.in_ring", "A random point between two circles")
+        .details("Evenly distributed over the area.")
+        .input("inner", Type::F32, "radius of the hole")
+        .or_number(0.5)
+        .input("outer", Type::F32, "radius of the ring")
+        .or_number(1.0);
+    drawn(def).output("value", Type::VEC2, "").form(|b, inputs| {
+        let [size, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::InRing);
+        let (inner, outer) = (inputs[0][0] * inputs[0][0], inputs[1][0] * inputs[1][0]);
+        let radius = (inner + (outer - inner) * unit(size)).max(0.0).sqrt();
+        let angle = turn(angle);
+        vec![vec![radius * angle.cos(), radius * angle.sin()]]
+    })
+}
+
+fn in_cone() -> NodeDef {
+    let def = NodeDef::new("random.in_cone", "A random direction near another")
+        .details(
+            "Evenly distributed over the part of the sphere that is at most `angle` from the axis: pi / 2 gives \
+             a half of it, pi all. Around z where the axis has length 0.",
+        )
+        .input("axis", Type::VEC3, "of any length")
+        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .input("angle", Type::F32, "in radians, kept between 0 and pi")
+        .or_number(PI / 6.0);
+    drawn(def).output("value", Type::VEC3, "length 1").form(|b, inputs| {
+        let [height, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::InCone);
+        let axis = &inputs[0];
+        let length = (axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]).sqrt();
+        let none = length.eq(0.0);
+        let n = [0, 1, 2]
+            .map(|i| none.select(axis[i].like(if i == 2 { 1.0 } else { 0.0 }), axis[i] / length));
+        // Two directions at right angles to the axis, as `vector.tangents` gives them.
+        let sign = n[2].like(1.0).copysign(n[2]);
+        let a: Val<'_> = -1.0 / (sign + n[2]);
+        let across = n[0] * n[1] * a;
+        let tangent = [sign * n[0] * n[0] * a + 1.0, sign * across, -sign * n[0]];
+        let bitangent = [across, sign + n[1] * n[1] * a, -n[1]];
+        // How far below the tip, so that narrow cones keep their precision.
+        let half = (inputs[1][0].clamp(0.0, PI) * 0.5).sin();
+        let below = unit(height) * (half * half * 2.0);
+        let around = (below * (2.0 - below)).max(0.0).sqrt();
+        let (turn, up): (Val<'_>, Val<'_>) = (turn(angle), 1.0 - below);
+        let (x, y) = (around * turn.cos(), around * turn.sin());
+        vec![(0..3).map(|i| tangent[i] * x + bitangent[i] * y + n[i] * up).collect()]
+    })
+}
+
+/// Points of one to three dimensions.
+const POINTS: &[(&str, &str)] =
+    &[("f32", "numbers"), ("vec2", "points in a square"), ("vec3", "points in a cube")];
+
+fn of_points(def: NodeDef) -> NodeDef {
+    let default = Some(SettingValue::Text("vec2".into()));
+    def.setting("type", SettingKind::Choice(POINTS), default, "what is made").sockets_by_settings(
+        |settings| {
+            let (ty, about) = match settings.text("type") {
+                "f32" => (Type::F32, "0 up to but not including 1"),
+                "vec3" => (Type::VEC3, "components from 0 up to but not including 1"),
+                _ => (Type::VEC2, "components from 0 up to but not including 1"),
+            };
+            let def = NodeDef::new("", "")
+                .input("index", Type::I32, "which point: link `context.index` for one per element")
+                .or_number(0.0)
+                .input("seed", Type::I32, "by which all points are moved, around the ends")
+                .or_number(0.0)
+                .output("value", ty, about);
+            Ok(def.fixed_signature().expect("the sockets depend on no setting").clone())
+        },
+    )
+}
+
+/// A word as a fraction of its range, without the last 8 bits.
+fn moved<'b>(word: Val<'b>, by: Val<'b>) -> Val<'b> {
+    unit(word + by)
+}
+
+fn even() -> NodeDef {
+    // 2^32 over powers of the root of g^(d + 1) = g + 1.
+    const STEPS: [&[u32]; 3] =
+        [&[0x9e37_79b9], &[0xc13f_a9a9, 0x91e1_0da5], &[0xd1b5_4a33, 0xabc9_8388, 0x8cb9_2ba7]];
+    let def = NodeDef::new("random.even", "Points that are spread evenly, however many there are")
+        .details(
+            "Each point lies in a gap that the ones before have left, so that the first n fill the square or cube \
+             more evenly than random points, for any n.",
+        )
+        .source("M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018: the R sequences");
+    of_points(def).kernel(|parts| {
+        let n = parts.outputs[0].ty.lanes().map_or(1, |(_, n)| n as usize);
+        Ok(form_kernel(parts, |inputs| {
+            let (index, seed) = (inputs[0][0], inputs[1][0]);
+            let offsets = draw(seed.builder(), seed, seed.like(0), Stream::Even);
+            let steps = STEPS[n - 1].iter().zip(offsets);
+            vec![steps.map(|(step, by)| moved(index * step.cast_signed(), by)).collect()]
+        }))
+    })
+}
+
+/// The digits of a whole number in a base, mirrored at the point, as a word of 32 bits.
+fn mirrored(index: Val<'_>, base: u32) -> Val<'_> {
+    let mut rest = index.convert(Lane::I64) & 0xffff_ffff_i64;
+    let mut reversed = rest.like(0);
+    let (mut n_digits, mut power) = (0, 1_u64);
+    while power * u64::from(base) <= 1 << 32 {
+        power *= u64::from(base);
+        n_digits += 1;
+    }
+    for _ in 0..n_digits {
+        let next = rest / i64::from(base);
+        reversed = reversed * i64::from(base) + (rest - next * i64::from(base));
+        rest = next;
+    }
+    // reversed is below the power of the base, which is below 2^32: shares of 2^32 of it.
+    let scaled = reversed.convert(Lane::F64) * (4_294_967_296.0 / power as f64);
+    scaled.convert(Lane::I64).convert(Lane::I32)
+}
+
+fn halton() -> NodeDef {
+    let def = NodeDef::new("random.halton", "Points spread evenly, by mirrored digits")
+        .details(
+            "The digits of the index in base 2 for x, 3 for y and 5 for z, mirrored at the point. The first points \
+             of a power of the base fall into equal parts, one into each.",
+        )
+        .source("J. Halton, Algorithm 247: Radical-inverse quasi-random point sequence, 1964");
+    of_points(def).kernel(|parts| {
+        let n = parts.outputs[0].ty.lanes().map_or(1, |(_, n)| n as usize);
+        Ok(form_kernel(parts, |inputs| {
+            let (index, seed) = (inputs[0][0], inputs[1][0]);
+            let offsets = draw(seed.builder(), seed, seed.like(0), Stream::Halton);
+            // Seed 0 leaves the points where the digits say.
+            let plain = seed.eq(0);
+            let bases = [2, 3, 5].into_iter().zip(offsets).take(n);
+            vec![
+                bases.map(|(base, by)| moved(mirrored(index, base), plain.select(0, by))).collect(),
+            ]
+        }))
+    })
+}
+
+/// Rounds of the shuffle: orders of a thousand elements show no trace of the index (tested).
+const ROUNDS: i32 = 40;
+
+fn permutation() -> NodeDef {
+    let def = NodeDef::new("random.permutation", "The place of an element in a random order")
+        .details(
+            "Every number from 0 to count - 1 comes once for the indices from 0 to count - 1, without a list: \
+             shuffled elements, each in the same time. An index outside is taken modulo the count; a count below \
+             1 gives 0. Of the orders of more than about 12 elements not all occur.",
+        )
+        .input("index", Type::I32, "which element")
+        .or_number(0.0)
+        .input("count", Type::I32, "how many there are")
+        .or_number(10.0)
+        .input("seed", Type::I32, "which of the orders")
+        .or_number(0.0);
+    def.source(format!(
+        "V. Hoang, B. Morris, P. Rogaway, An Enciphering Scheme Based on a Card Shuffle, 2012, with words of {SOURCE}"
+    ))
+    .output("value", Type::I32, "0 to count - 1")
+    .form(|b, inputs| {
+        let (count, seed) = (inputs[1][0].max(1), inputs[2][0]);
+        let wide = count.convert(Lane::I64);
+        let mut at = inputs[0][0].rem_euclid(count);
+        for round in 0..ROUNDS {
+            let [share, word, ..] = pcg4d([
+                seed,
+                b.constant_i32(round),
+                b.constant_i32(Stream::Permutation as i32),
+                b.constant_i32(0),
+            ]);
+            // Each number has a partner; both stay, or both change places.
+            let pivot = ((share.convert(Lane::I64) & 0xffff_ffff_i64) * wide).ushr(32).convert(Lane::I32);
+            let partner = pivot - at;
+            let partner = partner.lt(0).select(partner + count, partner);
+            let hash = (at.max(partner) + word) * 0x7feb_352d;
+            let hash = (hash ^ hash.ushr(15)) * 0x045d_9f3b;
+            at = hash.lt(0).select(partner, at);
+        }
+        vec![vec![at]]
+    })
+}

@@ -1,0 +1,172 @@
+//! How texts resemble one another: patterns, distances, order with numbers.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use millstream_base::{Limits, Type};
+use millstream_kernel::{Failure, NodeDef, Registry, SettingKind, SettingValue};
+
+use super::{on_texts, with_text};
+use crate::cells::{Cells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(matches());
+    registry.register(distance());
+    registry.register(natural_order());
+}
+
+/// Refuses what would compare too many pairs of characters.
+fn check_pairs(a: usize, b: usize, i: usize, limits: &Limits) -> Result<(), Failure> {
+    let pairs = a.saturating_mul(b);
+    if pairs <= limits.list_length {
+        return Ok(());
+    }
+    let failure = Failure::limit("pairs of characters", pairs, limits.list_length, "list_length");
+    Err(Failure { element: Some(i), ..failure })
+}
+
+fn matches() -> NodeDef {
+    let texts = &[("text", ""), ("pattern", "`*` stands for any characters or none, `?` for one")];
+    on_texts("string.matches", "Whether a text is as a pattern says", texts)
+        .details("The whole text must fit; for a part of it put `*` at both ends. Other characters stand for themselves.")
+        .setting(
+            "any_case",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "small letters and capitals are the same",
+        )
+        .output("value", Type::BOOL, "")
+        .kernel(|parts| {
+            let any_case = parts.settings.flag("any_case");
+            Ok(function(move |call| {
+                let mut cells = Cells::<bool>::new(call);
+                let characters = |input: usize, i: usize| {
+                    with_text(call, input, i, |text| -> Vec<char> {
+                        if any_case {
+                            text.chars().flat_map(char::to_lowercase).collect()
+                        } else {
+                            text.chars().collect()
+                        }
+                    })
+                };
+                cells.fill(call, |i| {
+                    let (text, pattern) = (characters(0, i), characters(1, i));
+                    check_pairs(text.len(), pattern.len(), i, call.limits())?;
+                    Ok(fits(&text, &pattern))
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+/// Whether a text fits a pattern: where it does not, the last star takes one character more.
+fn fits(text: &[char], pattern: &[char]) -> bool {
+    let (mut at, mut in_pattern) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while at < text.len() {
+        match pattern.get(in_pattern) {
+            Some('*') => {
+                star = Some((at, in_pattern + 1));
+                in_pattern += 1;
+            }
+            Some(c) if *c == '?' || *c == text[at] => {
+                at += 1;
+                in_pattern += 1;
+            }
+            _ => match star {
+                Some((taken, behind)) => {
+                    star = Some((taken + 1, behind));
+                    (at, in_pattern) = (taken + 1, behind);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[in_pattern..].iter().all(|c| *c == '*')
+}
+
+fn distance() -> NodeDef {
+    on_texts("string.distance", "How many characters must change to make a text another", &[("a", ""), ("b", "")])
+        .details("Each step puts a character in, takes one out or replaces one. 0 for equal texts.")
+        .source("V. Levenshtein, Binary codes capable of correcting deletions, insertions and reversals, 1966")
+        .output("value", Type::I32, "number of steps")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::<i32>::new(call);
+                let characters =
+                    |input: usize, i: usize| with_text(call, input, i, |text| text.chars().collect::<Vec<_>>());
+                cells.fill(call, |i| {
+                    let (a, b) = (characters(0, i), characters(1, i));
+                    check_pairs(a.len(), b.len(), i, call.limits())?;
+                    Ok(i32::try_from(steps(&a, &b)).unwrap_or(i32::MAX))
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+fn steps(a: &[char], b: &[char]) -> usize {
+    // The steps from the characters of `a` so far to each beginning of `b`.
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (k, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[k + 1];
+            row[k + 1] = replaced.min(diagonal + 1).min(row[k] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn natural_order() -> NodeDef {
+    on_texts("string.natural_order", "Which of two texts comes first, with numbers by value", &[("a", ""), ("b", "")])
+        .details(
+            "As `string.order`, but digits that follow each other are one number: `file9` comes before `file10`. \
+             Of equal numbers the one with fewer zeros in front comes first, if nothing else differs.",
+        )
+        .output("value", Type::I32, "-1: a comes first, 0: they are the same, 1: b comes first")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::<i32>::new(call);
+                let (first, second) = (call.input::<Arc<str>>(0), call.input::<Arc<str>>(1));
+                cells.fill(call, |i| {
+                    Ok(first.with(i, |a| second.with(i, |b| ordered(a, b) as i32)))
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+/// The digits at the start of a text, and the rest.
+fn number(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
+}
+
+fn ordered(mut a: &str, mut b: &str) -> Ordering {
+    let whole = a.cmp(b);
+    loop {
+        let ((x, rest_a), (y, rest_b)) = (number(a), number(b));
+        if !x.is_empty() && !y.is_empty() {
+            let (x, y) = (x.trim_start_matches('0'), y.trim_start_matches('0'));
+            let order = x.len().cmp(&y.len()).then_with(|| x.cmp(y));
+            if order != Ordering::Equal {
+                return order;
+            }
+            (a, b) = (rest_a, rest_b);
+            continue;
+        }
+        let (mut in_a, mut in_b) = (a.chars(), b.chars());
+        match (in_a.next(), in_b.next()) {
+            (None, None) => break,
+            (x, y) if x != y => return x.cmp(&y),
+            _ => (a, b) = (in_a.as_str(), in_b.as_str()),
+        }
+    }
+    // Only zeros in front of numbers differ.
+    whole.reverse()
+}

@@ -1,0 +1,214 @@
+//! Tables in another shape: side by side, columns as rows, rows as columns, and what columns look like.
+
+use std::sync::Arc;
+
+use millstream_base::{Column, Table, Type, num};
+use millstream_kernel::{Default, NodeDef, Registry, SettingKind};
+
+use super::group::groups;
+use super::rows::number;
+use super::{column, made, on_table, table, table_at, tables, text_at, within};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(beside());
+    registry.register(melt());
+    registry.register(pivot());
+    registry.register(summary());
+}
+
+fn beside() -> NodeDef {
+    NodeDef::new("table.beside", "The columns of tables side by side")
+        .details(
+            "Row by row; the tables that have columns must have as many rows. A column whose name is taken gets \
+             `_2` behind it, or the next number that is free. For a key that rows have see `table.join`.",
+        )
+        .input("tables", table(), "the tables in order")
+        .multiple()
+        .output("value", table(), "")
+        .kernel(|parts| {
+            let n = parts.inputs.len();
+            Ok(tables(move |call, i| {
+                let mut columns: Vec<(Arc<str>, Column)> = Vec::new();
+                for table in (0..n).map(|k| table_at(call, k, i)).filter(|t| !t.columns().is_empty()) {
+                    let had = columns.first().map_or(table.n_rows(), |(_, column)| column.len());
+                    if had != table.n_rows() {
+                        return Err(format!("a table of {} rows cannot stand beside one of {had}", table.n_rows()));
+                    }
+                    for (name, column) in table.columns() {
+                        let name = free(name, &columns);
+                        columns.push((name, column.clone()));
+                    }
+                }
+                made(columns)
+            }))
+        })
+}
+
+/// The name, with a number if a column has it.
+fn free(name: &Arc<str>, columns: &[(Arc<str>, Column)]) -> Arc<str> {
+    let taken = |name: &str| columns.iter().any(|(other, _)| **other == *name);
+    if !taken(name) {
+        return Arc::clone(name);
+    }
+    let numbered = (2..=columns.len() + 2).map(|k| format!("{name}_{k}")).find(|name| !taken(name));
+    numbered.expect("there are more numbers than columns").into()
+}
+
+fn names_setting(def: NodeDef, about: &'static str) -> NodeDef {
+    def.setting("columns", SettingKind::Texts, None, about)
+}
+
+fn melt() -> NodeDef {
+    names_setting(on_table("table.melt", "A table with columns written below each other"), "names of these columns")
+        .details(
+            "Each row becomes one row for each of the `columns`, with the name of the column and what stood there; \
+             the other columns are repeated. The columns must hold the same type.",
+        )
+        .input("names", Type::STRING, "what the column of names is called")
+        .or_value(Arc::<str>::from("name"))
+        .input("values", Type::STRING, "what the column of values is called")
+        .or_value(Arc::<str>::from("value"))
+        .output("value", table(), "")
+        .kernel(|parts| {
+            let chosen: Vec<Arc<str>> = parts.settings.texts("columns").to_vec();
+            Ok(tables(move |call, i| {
+                let (table, names, values) = (table_at(call, 0, i), text_at(call, 1, i), text_at(call, 2, i));
+                let long = table.n_rows().saturating_mul(chosen.len());
+                within(long, call.limits()).map_err(|failure| failure.message)?;
+                melted(&table, &chosen, names, values)
+            }))
+        })
+}
+
+fn melted(
+    table: &Table,
+    chosen: &[Arc<str>],
+    names: Arc<str>,
+    values: Arc<str>,
+) -> Result<Table, String> {
+    let columns =
+        chosen.iter().map(|name| column(table, name).cloned()).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = columns.first() else {
+        return Err("no columns are named to be written below each other".into());
+    };
+    let joined = Column::concat(first.ty(), &columns).ok_or_else(|| {
+        let at = columns.iter().position(|column| column.ty() != first.ty()).unwrap_or(0);
+        let (name, ty) = (&chosen[at], columns[at].ty());
+        format!("the column `{}` holds {} and `{name}` {ty}", chosen[0], first.ty())
+    })?;
+    let (n_rows, n) = (table.n_rows(), columns.len());
+    let mut made_of: Vec<(Arc<str>, Column)> = (table.columns().iter())
+        .filter(|(name, _)| !chosen.contains(name))
+        .map(|(name, column)| (Arc::clone(name), column.gather((0..n_rows * n).map(|at| at / n))))
+        .collect();
+    let labels = (0..n_rows).flat_map(|_| chosen.iter().cloned());
+    made_of.push((names, labels.collect::<Column>()));
+    made_of.push((values, joined.gather((0..n_rows * n).map(|at| at % n * n_rows + at / n))));
+    made(made_of)
+}
+
+fn pivot() -> NodeDef {
+    on_table("table.pivot", "A table with rows written beside each other")
+        .details(
+            "One row for each value of the column `by`, and a column for each text in the column `names`, with what \
+             stands in `values` where both come together: the last one if there are several, zero if there is none. \
+             Both in the order in which they come first. It undoes `table.melt`.",
+        )
+        .input("by", Type::STRING, "name of the column that says which row")
+        .or(Default::Zero)
+        .input("names", Type::STRING, "name of the column that says which column")
+        .or_value(Arc::<str>::from("name"))
+        .input("values", Type::STRING, "name of the column of values")
+        .or_value(Arc::<str>::from("value"))
+        .output("value", table(), "")
+        .kernel(|_| {
+            Ok(tables(|call, i| {
+                let table = table_at(call, 0, i);
+                let [by, names, values] = [1, 2, 3].map(|input| text_at(call, input, i));
+                pivoted(&table, by, &names, &values, call.limits().list_length)
+            }))
+        })
+}
+
+fn pivoted(
+    table: &Table,
+    by: Arc<str>,
+    names: &str,
+    values: &str,
+    most: usize,
+) -> Result<Table, String> {
+    let (keys, labels, values) =
+        (column(table, &by)?, column(table, names)?, column(table, values)?);
+    let Some(texts) = labels.as_slice::<Arc<str>>() else {
+        return Err(format!("the column `{names}` holds {}, not string", labels.ty()));
+    };
+    let (rows, columns) = (groups(keys), groups(labels));
+    let cells = rows.len().saturating_mul(columns.len());
+    if cells > most {
+        return Err(format!("{cells} cells in one table, the limit is {most} (`list_length`)"));
+    }
+    let mut row_of = vec![0; table.n_rows()];
+    for (number, group) in rows.iter().enumerate() {
+        for row in group {
+            row_of[*row] = number;
+        }
+    }
+    // A row of zeros behind the others stands for a value that is missing.
+    let zero = Column::filled(&values.ty().default_value(), 1);
+    let source = Column::concat(values.ty(), &[values.clone(), zero])
+        .expect("both are of the column's type");
+    let mut made_of = vec![(by, keys.gather(rows.iter().map(|group| group[0])))];
+    for group in &columns {
+        let mut places = vec![values.len(); rows.len()];
+        for row in group {
+            places[row_of[*row]] = *row;
+        }
+        let name = free(&texts[group[0]], &made_of);
+        made_of.push((name, source.gather(places.into_iter())));
+    }
+    made(made_of)
+}
+
+fn summary() -> NodeDef {
+    on_table("table.summary", "What the columns of numbers look like")
+        .details(
+            "A row for each column of numbers or conditions: its name, how many numbers it holds that are no NaN, \
+             their mean, standard deviation (over n), least, median and greatest; NaN where there are none. All but \
+             name and count are `f64`.",
+        )
+        .output("value", table(), "columns name, count, mean, deviation, minimum, median, maximum")
+        .kernel(|_| Ok(tables(|call, i| summed_up(&table_at(call, 0, i)))))
+}
+
+fn summed_up(table: &Table) -> Result<Table, String> {
+    let mut names: Vec<Arc<str>> = Vec::new();
+    let mut counts: Vec<i32> = Vec::new();
+    let mut figures: [Vec<f64>; 5] = [const { Vec::new() }; 5];
+    for (name, column) in table.columns() {
+        if column.ty().lanes().is_none_or(|(_, n)| n != 1) {
+            continue;
+        }
+        let mut numbers: Vec<f64> =
+            (0..column.len()).map(|row| number(column, row)).filter(|x| !x.is_nan()).collect();
+        numbers.sort_unstable_by(f64::total_cmp);
+        let n = numbers.len() as f64;
+        let mean = numbers.iter().sum::<f64>() / n;
+        let squares = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+        let at = |place: usize| numbers.get(place).copied().unwrap_or(f64::NAN);
+        let last = numbers.len().saturating_sub(1);
+        let median = f64::midpoint(at(last / 2), at(numbers.len() / 2));
+        names.push(Arc::clone(name));
+        counts.push(i32::try_from(numbers.len()).unwrap_or(i32::MAX));
+        let found = [mean, num::sqrt(squares / n), at(0), median, at(last)];
+        figures.iter_mut().zip(found).for_each(|(column, x)| column.push(x));
+    }
+    let mut columns: Vec<(Arc<str>, Column)> = vec![
+        ("name".into(), names.into_iter().collect()),
+        ("count".into(), counts.into_iter().collect()),
+    ];
+    let titles = ["mean", "deviation", "minimum", "median", "maximum"];
+    columns.extend(
+        titles.into_iter().zip(figures).map(|(title, x)| (title.into(), x.into_iter().collect())),
+    );
+    made(columns)
+}

@@ -1,0 +1,114 @@
+//! Tables in other shapes, and back.
+
+use millstream_base::literal::from_json;
+use millstream_base::{Limits, Mask, Table, Type, Value, literal};
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use crate::cells::testing::{call, instance, one};
+
+fn table(json: &Json) -> Value {
+    from_json(Type::of::<Table>(), json).expect("a table")
+}
+
+/// What a node gives, as JSON; the message where it fails.
+fn given(name: &str, set: &Json, arities: &[u16], args: Vec<Value>, limits: &Limits) -> Json {
+    let instance = instance(name, set, &[], arities);
+    let args = args.into_iter().map(one).collect();
+    match call(&instance, args, &Mask::full(1), 1, limits) {
+        Ok(data) => literal::to_json(&data.get(0)),
+        Err(failure) => json!(failure.message),
+    }
+}
+
+fn on(name: &str, set: &Json, args: Vec<Value>) -> Json {
+    given(name, set, &[], args, &Limits::default())
+}
+
+#[test]
+fn columns_stand_side_by_side() {
+    let beside = |tables: &[Json]| {
+        let args: Vec<Value> = tables.iter().map(table).collect();
+        given("table.beside", &json!({}), &[args.len() as u16], args, &Limits::default())
+    };
+    let (a, b) = (json!({"x": [1, 2]}), json!({"x": [3, 4], "y": ["p", "q"]}));
+    assert_eq!(
+        beside(&[a.clone(), b.clone()]),
+        json!({"x": [1, 2], "x_2": [3, 4], "y": ["p", "q"]})
+    );
+    assert_eq!(
+        beside(&[a.clone(), a.clone(), json!({}), a.clone()]),
+        json!({"x": [1, 2], "x_2": [1, 2], "x_3": [1, 2]})
+    );
+    assert_eq!(beside(&[]), json!({}));
+    assert_eq!(beside(&[a, json!({"z": [1]})]), "a table of 1 rows cannot stand beside one of 2");
+}
+
+#[test]
+fn columns_become_rows_and_rows_columns() {
+    let wide = json!({"id": [1, 2], "a": [0.5, 1.5], "b": [2.5, 3.5]});
+    let melt = |columns: &[&str]| {
+        let args = vec![table(&wide), "name".into(), "value".into()];
+        on("table.melt", &json!({ "columns": columns }), args)
+    };
+    let long =
+        json!({"id": [1, 1, 2, 2], "name": ["a", "b", "a", "b"], "value": [0.5, 2.5, 1.5, 3.5]});
+    assert_eq!(melt(&["a", "b"]), long);
+    assert_eq!(melt(&["a", "id"]), "the column `a` holds f64 and `id` i64");
+    assert_eq!(melt(&["aa"]), "the table has no column `aa`; did you mean `a`?");
+    assert_eq!(melt(&[]), "no columns are named to be written below each other");
+    let pivot = |table_of: &Json, by: &str, names: &str| {
+        on(
+            "table.pivot",
+            &json!({}),
+            vec![table(table_of), by.into(), names.into(), "value".into()],
+        )
+    };
+    assert_eq!(pivot(&long, "id", "name"), wide);
+    let some = json!({"k": ["x", "y", "x"], "name": ["p", "k", "p"], "value": [1, 2, 3]});
+    assert_eq!(pivot(&some, "k", "name"), json!({"k": ["x", "y"], "p": [3, 0], "k_2": [0, 2]}));
+    assert_eq!(pivot(&long, "name", "id"), "the column `id` holds i64, not string");
+    let small = Limits { list_length: 3, ..Limits::default() };
+    let args = vec![table(&long), "id".into(), "name".into(), "value".into()];
+    let refused = given("table.pivot", &json!({}), &[], args, &small);
+    assert_eq!(refused, "4 cells in one table, the limit is 3 (`list_length`)");
+    let args = vec![table(&wide), "name".into(), "value".into()];
+    let refused = given("table.melt", &json!({"columns": ["a", "b"]}), &[], args, &small);
+    assert_eq!(refused, "4 rows in one table, the limit is 3");
+}
+
+#[test]
+fn columns_are_summed_up() {
+    let people = json!({"age": [30, 20, 40, 30], "name": ["A", "B", "C", "D"], "x": [1.5, "nan", -0.5, "nan"]});
+    let found = on("table.summary", &json!({}), vec![table(&people)]);
+    let wanted = json!({
+        "name": ["age", "x"],
+        "count": [4, 2],
+        "mean": [30.0, 0.5],
+        "deviation": [50.0_f64.sqrt(), 1.0],
+        "minimum": [20.0, -0.5],
+        "median": [30.0, 0.5],
+        "maximum": [40.0, 1.5],
+    });
+    assert_eq!(found, wanted);
+    let none = on("table.summary", &json!({}), vec![table(&json!({"x": ["nan", "nan"]}))]);
+    assert_eq!(
+        (&none["count"], &none["mean"], &none["median"]),
+        (&json!([0]), &json!(["nan"]), &json!(["nan"]))
+    );
+    let empty = on("table.summary", &json!({}), vec![Table::default().into()]);
+    assert_eq!(empty["name"], json!([]));
+}
+
+proptest! {
+    #[test]
+    fn pivoting_undoes_melting(rows in proptest::collection::vec(proptest::array::uniform3(-9_i32..9), 1..8)) {
+        let column = |k: usize| rows.iter().map(|row| row[k]).collect::<Vec<_>>();
+        let ids: Vec<usize> = (0..rows.len()).collect();
+        let wide = json!({"id": ids, "a": column(0), "b": column(1), "c": column(2)});
+        let set = json!({"columns": ["a", "b", "c"]});
+        let long = on("table.melt", &set, vec![table(&wide), "which".into(), "number".into()]);
+        let args = vec![table(&long), "id".into(), "which".into(), "number".into()];
+        prop_assert_eq!(on("table.pivot", &json!({}), args), wide);
+    }
+}
