@@ -24,6 +24,7 @@ use crate::given::{assignment, given};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::outcome::{Exit, Stop};
+use crate::random::Random;
 use crate::request::refused;
 
 const EXAMPLES: &str = "\
@@ -306,15 +307,9 @@ fn request(args: &Args, program: &Program, limits: Limits) -> Result<Request, St
 fn arbitrary(ty: Type, n: usize, salt: u64) -> Option<Column> {
     use millstream::parts::base::Lane;
     let (lane, width) = ty.lanes()?;
-    let mut state = salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 40
-    };
+    let mut random = Random(salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
     let mut bits = || {
-        let x = next();
+        let x = random.bits() >> 40;
         let unit = x as f32 / 16_777_216.0;
         match lane {
             Lane::Bool => x & 1,

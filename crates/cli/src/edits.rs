@@ -14,6 +14,7 @@ use millstream::{Document, Edit, Given, Limits, Value};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::{Exit, Stop};
+use crate::random::Random;
 
 /// Frames a second.
 const RATE: f64 = 60.0;
@@ -287,18 +288,6 @@ impl Player {
         let at = self.nodes.iter().rposition(is_added)?;
         let nodes = vec![self.nodes.remove(at)];
         Some(Edit::RemoveNodes { within: None, nodes })
-    }
-}
-
-/// Numbers that look random, the same every time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
     }
 }
 

@@ -21,6 +21,7 @@ mod outcome;
 mod plot;
 mod problems;
 mod progress;
+mod random;
 mod range;
 mod request;
 mod run;

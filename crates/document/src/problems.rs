@@ -65,18 +65,27 @@ impl Problems {
         known: impl IntoIterator<Item = &'a str>,
         otherwise: impl FnOnce() -> String,
     ) -> String {
-        let room = MAX_COMPARED - self.n_compared;
         if self.is_full() {
             return String::new();
         }
+        let near = self.nearest(name, known);
+        near.map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
+    }
+
+    /// The known name that a name was probably meant to be.
+    pub(crate) fn nearest<'a>(
+        &mut self,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        let room = MAX_COMPARED - self.n_compared;
         if name.len() > MAX_COMPARED_BYTES || room == 0 {
-            return otherwise();
+            return None;
         }
         let mut n = 0;
-        let counted = known.into_iter().take(room).inspect(|_| n += 1);
-        let near = did_you_mean(name, counted);
+        let near = did_you_mean(name, known.into_iter().take(room).inspect(|_| n += 1));
         self.n_compared += n;
-        near.map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
+        near
     }
 
     /// All problems in order of the text.

@@ -8,29 +8,43 @@ use millstream_base::Span;
 #[derive(Clone, Copy, Default)]
 pub struct Spot {
     start: u32,
-    /// Length in bytes; the highest bit says that the part could not be read.
+    /// Length in bytes; the two highest bits say what loading found.
     length: u32,
 }
 
+/// Some of the part could not be read.
 const UNREADABLE: u32 = 1 << 31;
+/// The part has an error.
+const WRONG: u32 = 1 << 30;
+const LENGTH: u32 = WRONG - 1;
 
 impl Spot {
     /// The spot of these bytes.
     pub fn new(span: Span) -> Self {
-        Self { start: span.start, length: (span.end - span.start).min(UNREADABLE - 1) }
+        Self { start: span.start, length: (span.end - span.start).min(LENGTH) }
     }
 
     /// The bytes; empty for parts built in code.
     pub fn span(self) -> Span {
-        Span { start: self.start, end: self.start + (self.length & !UNREADABLE) }
+        Span { start: self.start, end: self.start + (self.length & LENGTH) }
     }
 
-    /// The same spot of a part in which loading found an error, so that checking it is pointless.
+    /// The same spot of a part in which loading found an error, though all of it could be read.
+    pub(crate) fn wrong(self) -> Self {
+        Self { length: self.length | WRONG, ..self }
+    }
+
+    /// The same spot of a part that could not be read, so that checking it is pointless.
     pub(crate) fn unreadable(self) -> Self {
-        Self { length: self.length | UNREADABLE, ..self }
+        Self { length: self.length | WRONG | UNREADABLE, ..self }
     }
 
     /// Whether loading found an error in the part.
+    pub(crate) fn is_wrong(self) -> bool {
+        self.length & WRONG != 0
+    }
+
+    /// Whether some of the part could not be read.
     pub(crate) fn is_unreadable(self) -> bool {
         self.length & UNREADABLE != 0
     }
@@ -63,7 +77,15 @@ mod tests {
     #[test]
     fn a_spot_is_eight_bytes_and_keeps_its_span() {
         assert_eq!(size_of::<Spot>(), 8);
-        let spot = Spot::new(Span::new(3, 10)).unreadable();
-        assert_eq!((spot.span(), spot.is_unreadable()), (Span::new(3, 10), true));
+        let spot = Spot::new(Span::new(3, 10)).wrong();
+        assert_eq!(
+            (spot.span(), spot.is_wrong(), spot.is_unreadable()),
+            (Span::new(3, 10), true, false)
+        );
+        let spot = spot.unreadable();
+        assert_eq!(
+            (spot.span(), spot.is_wrong(), spot.is_unreadable()),
+            (Span::new(3, 10), true, true)
+        );
     }
 }

@@ -67,7 +67,13 @@ fn root(session: &mut Session) -> f32 {
     session.value::<f32>("root").expect("it runs").expect("a number")
 }
 
-/// A node above the leaves that looks picked at random, and a leaf.
+/// Lets a node above the leaves read a leaf, both as if picked at random.
+fn relink(session: &mut Session, turn: &Cell<usize>) {
+    let (node, leaf) = pick(turn);
+    let edit = Edit::link(node, "a", Link::new(format!("leaf {leaf}"), "value"));
+    session.edit(&edit).expect("it closes no circle");
+}
+
 fn pick(turn: &Cell<usize>) -> (Arc<str>, usize) {
     turn.set(turn.get() + 1);
     let spread = turn.get().wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -80,9 +86,7 @@ fn relink_in_a_million_nodes_and_read(bencher: Bencher) {
     let mut session = open(tree());
     let turn = Cell::new(0);
     bencher.bench_local(|| {
-        let (node, leaf) = pick(&turn);
-        let edit = Edit::link(node, "a", Link::new(format!("leaf {leaf}"), "value"));
-        session.edit(&edit).expect("it closes no circle");
+        relink(&mut session, &turn);
         black_box(root(&mut session))
     });
 }
@@ -104,9 +108,7 @@ fn relink_and_undo_in_a_million_nodes(bencher: Bencher) {
     let mut session = open(tree());
     let turn = Cell::new(0);
     bencher.bench_local(|| {
-        let (node, leaf) = pick(&turn);
-        let edit = Edit::link(node, "a", Link::new(format!("leaf {leaf}"), "value"));
-        session.edit(&edit).expect("it closes no circle");
+        relink(&mut session, &turn);
         session.undo();
         black_box(root(&mut session))
     });

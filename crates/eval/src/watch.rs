@@ -4,7 +4,6 @@
 //! stays so, whatever becomes of the flag that ended it, so that nothing half done is given out.
 //! The lock lets one thread at a time tell how far it is; the others do not wait for it.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -80,11 +79,8 @@ impl<'r> Watch<'r> {
 
     fn look(&self, ran: Ran) -> Option<EvalError> {
         let request = self.request;
-        if request.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Some(EvalError::Cancelled);
-        }
-        if request.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            return Some(EvalError::Deadline);
+        if let Some(error) = EvalError::ended(request.cancel.as_deref(), request.deadline) {
+            return Some(error);
         }
         let progress = request.progress.as_ref()?;
         let mut told = self.told.try_lock().ok()?;

@@ -20,7 +20,7 @@ use crate::error::{IoError, Spot};
 use crate::format::Format;
 use crate::guess::Guess;
 use crate::options::Wanted;
-use crate::plan::{Fields, Naming, Target};
+use crate::plan::{Fields, Target};
 use crate::table::Table;
 
 mod blocks;
@@ -56,13 +56,7 @@ pub(crate) fn read(
         return empty(file, wanted);
     }
     let names = shape.names();
-    let fields = Fields {
-        file,
-        names: &names,
-        n_main: names.len(),
-        is_number: &|_| false,
-        naming: &Naming::WHOLE,
-    };
+    let fields = Fields::whole(file, &names);
     let targets = fields.plan(wanted)?;
     let walk = Walk {
         file,

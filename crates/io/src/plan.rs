@@ -58,6 +58,14 @@ pub(crate) struct Fields<'a> {
     pub(crate) naming: &'a Naming,
 }
 
+impl<'a> Fields<'a> {
+    /// Fields that each hold whole values, and all make the table.
+    pub(crate) fn whole(file: &'a str, names: &'a [String]) -> Self {
+        let n_main = names.len();
+        Self { file, names, n_main, is_number: &|_| false, naming: &Naming::WHOLE }
+    }
+}
+
 /// Types made of components, the longest first, so that `x y z w` is not taken for `x y`.
 const COMPONENTS: [(Type, &[&str]); 7] = [
     (

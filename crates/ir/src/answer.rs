@@ -1,7 +1,8 @@
 //! Answers: the values of the outputs, what failed, and the log of what ran.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use millstream_base::{Column, NodePath, Type, ValueType};
 use millstream_kernel::Data;
@@ -86,6 +87,17 @@ pub enum EvalError {
         /// The limit.
         limit: usize,
     },
+}
+
+impl EvalError {
+    /// Why an evaluation is not wanted any more, if somebody raised the flag or the time is past.
+    pub fn ended(cancel: Option<&AtomicBool>, deadline: Option<Instant>) -> Option<Self> {
+        if cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Some(Self::Cancelled);
+        }
+        let is_late = deadline.is_some_and(|deadline| Instant::now() > deadline);
+        is_late.then_some(Self::Deadline)
+    }
 }
 
 /// Something that runs plans. All give the same bits.

@@ -10,7 +10,7 @@ use crate::form::Form;
 use crate::function::SharedFunction;
 use crate::node_def::NodeDef;
 use crate::scope::ScopeRule;
-use crate::settings::Settings;
+use crate::settings::{SettingValue, Settings};
 
 /// What a node does, once its inputs are there.
 #[derive(Clone)]
@@ -123,6 +123,34 @@ impl Instance {
     pub fn name(&self) -> &str {
         &self.def.name
     }
+
+    /// Whether nodes of this instance and of another do the same: the same node type, settings to
+    /// the bit, types, and number of sources of each socket.
+    pub fn does_same(&self, other: &Self) -> bool {
+        let sockets = |i: &Self| i.inputs.iter().map(|slot| slot.socket).collect::<Vec<_>>();
+        Arc::ptr_eq(&self.def, &other.def)
+            && self.generics == other.generics
+            && same_settings(&self.settings, &other.settings)
+            && self.inputs.len() == other.inputs.len()
+            && sockets(self) == sockets(other)
+    }
+}
+
+/// Equality of bits: `-0.0` as a setting is not `0.0`.
+fn same_settings(a: &Settings, b: &Settings) -> bool {
+    a.iter().count() == b.iter().count()
+        && a.iter().zip(b.iter()).all(|((name_a, value_a), (name_b, value_b))| {
+            name_a == name_b
+                && match (value_a, value_b) {
+                    (SettingValue::Number(x), SettingValue::Number(y)) => {
+                        x.to_bits() == y.to_bits()
+                    }
+                    (SettingValue::Numbers(x), SettingValue::Numbers(y)) => {
+                        x.iter().map(|x| x.to_bits()).eq(y.iter().map(|y| y.to_bits()))
+                    }
+                    (x, y) => x == y,
+                }
+        })
 }
 
 impl std::fmt::Debug for Instance {

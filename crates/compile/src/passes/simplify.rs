@@ -132,9 +132,7 @@ fn inner_of_same<'a>(
 ) -> Option<&'a [Source]> {
     let Op::Call(inner) = graph.op(x.node) else { return None };
     let same = &graph.instances()[canonical.of(inner)];
-    let is_same = std::sync::Arc::ptr_eq(&same.def, &instance.def)
-        && super::canonical::is_equal(same, instance);
-    is_same.then(|| graph.inputs_of(x.node))
+    same.does_same(instance).then(|| graph.inputs_of(x.node))
 }
 
 /// Whether the source is constant and each lane has the bits of `c`.

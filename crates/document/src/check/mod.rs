@@ -34,7 +34,7 @@ pub(crate) use order::sorted;
 
 use crate::at::{At, Part};
 use crate::checked::Checked;
-use crate::load::{load, name_problem};
+use crate::load::{Loaded, load_to_check, name_problem};
 use crate::model::Document;
 use crate::problems::{Problems, shortened};
 use crate::spot::Spot;
@@ -55,7 +55,7 @@ pub fn check(
 ) -> (Option<Checked>, Diagnostics) {
     let mut problems = Problems::default();
     for body in bodies_of(document) {
-        report_unreadable(&body, &mut problems);
+        report_wrong(&body, &mut problems);
     }
     let checked = check_readable(document, registry, limits, &mut problems);
     let checked = checked.filter(|_| problems.n_errors() == 0);
@@ -69,7 +69,7 @@ pub fn open(
     upgrades: &[NodeUpgrade],
     limits: &Limits,
 ) -> (Option<(Document, Checked)>, Diagnostics) {
-    let (document, mut found) = load(text, limits);
+    let Loaded { document, problems: mut found, .. } = load_to_check(text, limits);
     let Some(mut document) = document else { return (None, found) };
     upgrade_nodes(&mut document, upgrades);
     let mut problems = Problems::default();
@@ -110,7 +110,7 @@ fn check_readable(
     let mut faces = Faces::new(registry);
     let faces: Vec<_> = bodies.iter().map(|body| faces.of(body, problems)).collect();
     let used = check_groups(document, &bodies, limits, problems);
-    let all_readable = bodies.iter().all(|body| unreadable_parts(body).next().is_none());
+    let all_readable = !bodies.iter().flat_map(parts_of).any(|(_, spot)| spot.is_unreadable());
     let mut checker = Checker::new(document, registry, &bodies, &faces, problems);
     checker.all_readable = all_readable;
     let checked: Vec<_> = (0..bodies.len()).map(|body| checker.body(body)).collect();
@@ -166,18 +166,18 @@ fn check_names(body: &BodyDef<'_>, problems: &mut Problems) {
     }
 }
 
-/// The parts of a body that loading could not read.
-fn unreadable_parts<'d>(body: &BodyDef<'d>) -> impl Iterator<Item = (At<'d>, Spot)> {
+/// A body and its parts, with their spots.
+fn parts_of<'d>(body: &BodyDef<'d>) -> impl Iterator<Item = (At<'d>, Spot)> {
     let at = body.at();
-    let parts = std::iter::once((at, body.spot))
+    std::iter::once((at, body.spot))
         .chain(body.inputs.iter().map(move |(name, def)| (at.part(Part::Input(name)), def.spot)))
         .chain(body.outputs.iter().map(move |(name, def)| (at.part(Part::Output(name)), def.spot)))
-        .chain(body.nodes.iter().map(move |(name, node)| (at.part(Part::Node(name)), node.spot)));
-    parts.filter(|(_, spot)| spot.is_unreadable())
+        .chain(body.nodes.iter().map(move |(name, node)| (at.part(Part::Node(name)), node.spot)))
 }
 
-fn report_unreadable(body: &BodyDef<'_>, problems: &mut Problems) {
-    for (at, spot) in unreadable_parts(body) {
+/// Reports the parts in which loading found errors.
+fn report_wrong(body: &BodyDef<'_>, problems: &mut Problems) {
+    for (at, spot) in parts_of(body).filter(|(_, spot)| spot.is_wrong()) {
         let error = CheckError::Unreadable { what: at.whole() };
         problems.report(|| at.path(), spot.span(), &error);
     }

@@ -5,6 +5,7 @@ use millstream_base::{Limits, Type};
 
 use super::*;
 use crate::checked::{CheckedKind, Passes, Source};
+use crate::load;
 use crate::test_registry::{opened, registry, told};
 
 const HERON: &str = include_str!("../../tests/fixtures/heron.mill.json");
@@ -362,6 +363,48 @@ fn problems_of_loading_and_checking_come_together_and_once() {
                 c.x: the document has no input called `y` (inputs: `x`)
         "#]],
     );
+}
+
+#[test]
+fn an_entry_too_many_hides_no_other_problem() {
+    check_problems(
+        r#""remark": 1,
+        "inputs": { "x": { "type": "f32", "colour": 1, "default": "blue" } },
+        "outputs": { "out": { "type": "vec9", "from": "a.value", "defalut": 1 } },
+        "nodes": {
+            "a": { "type": "math.sqr", "group": "g", "in": { "x": { "input": "x", "comment": 1 } } }
+        }"#,
+        &expect![[r#"
+            error load::unknown_key at "remark"
+                the document has no entry called `remark` (entries: `$schema`, `millstream`, `name`, `fps`, `start_frame`, `inputs`, `outputs`, `nodes`, `groups`, `view`)
+            error check::wrong_default at "x": { "type": "f32", "colour": 1, "default": "blue" }
+                the default of input `x`: "blue" is no f32 (an f32 is written as a number)
+            error load::unknown_key at "colour"
+                input `x` has no entry called `colour` (entries: `type`, `default`, `min`, `max`, `step`, `unit`, `about`)
+            error check::unknown_type at "out": { "type": "vec9", "from": "a.value", "defalut": 1 }
+                output `out` has the unknown type `vec9` (did you mean `vec2`?)
+            error load::unknown_key at "defalut"
+                output `out` has no entry called `defalut` (entries: `type`, `from`, `input`, `unit`, `about`)
+            error check::unknown_node_type at "a": { "type": "math.sqr", "group": "g", "in": { "x": { "input": "x", "comment": 1 } } }
+                a: there is no node type called `math.sqr` (did you mean `math.sqrt`?)
+            error load::unknown_key at "g"
+                a: the node has no entry called `group` (only nodes of type `group` have it)
+            error load::unknown_key at "comment"
+                a.x: the source has no entry called `comment` (entries: `from`, `input`, `value`)
+        "#]],
+    );
+}
+
+#[test]
+fn an_entry_too_many_does_not_pass_when_loaded_apart() {
+    let limits = Limits::default();
+    let (document, problems) = load(br#"{"millstream": 1, "remark": 1}"#, &limits);
+    assert!(document.is_none() && problems.has_errors());
+    let text = br#"{"millstream": 1, "nodes": {"n": {"type": "math.add", "remark": 1}}}"#;
+    let (document, _) = load(text, &limits);
+    let document = document.expect("the rest was read");
+    let (checked, problems) = check(&document, &registry(), &limits);
+    assert!(checked.is_none() && problems.has_errors());
 }
 
 #[test]

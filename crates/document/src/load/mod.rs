@@ -34,7 +34,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 ///
 /// Where a single input, output, node or group has problems, the document holds what could be read
 /// of it, and the part does not pass `check`. There is no document if the text is no JSON object of
-/// a known format or whole parts are lost.
+/// a known format, if the document itself has unknown entries, or if whole parts are lost.
 ///
 /// ```
 /// use millstream_base::Limits;
@@ -45,12 +45,32 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// assert_eq!(first.as_deref(), Some(expected));
 /// ```
 pub fn load(text: &[u8], limits: &Limits) -> (Option<Document>, Diagnostics) {
+    let Loaded { document, is_wrong, problems } = load_to_check(text, limits);
+    (document.filter(|_| !is_wrong), problems)
+}
+
+/// What loading gives.
+pub(crate) struct Loaded {
+    pub(crate) document: Option<Document>,
+    /// The document itself has an error; it is there only to find more.
+    pub(crate) is_wrong: bool,
+    pub(crate) problems: Diagnostics,
+}
+
+impl Loaded {
+    fn nothing(problems: Problems) -> Self {
+        Self { document: None, is_wrong: true, problems: problems.finish() }
+    }
+}
+
+/// Reads as much of a document as can be checked.
+pub(crate) fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
     let mut problems = Problems::default();
     let Some(text) = valid_json(text, limits, &mut problems) else {
-        return (None, problems.finish());
+        return Loaded::nothing(problems);
     };
     let Some(version) = format_version(text, &mut problems) else {
-        return (None, problems.finish());
+        return Loaded::nothing(problems);
     };
     if version == FORMAT_VERSION {
         return read(text, None, limits, problems);
@@ -133,12 +153,7 @@ fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
     Some(FORMAT_VERSION)
 }
 
-fn read(
-    text: &str,
-    origins: Option<&Origins>,
-    limits: &Limits,
-    problems: Problems,
-) -> (Option<Document>, Diagnostics) {
+fn read(text: &str, origins: Option<&Origins>, limits: &Limits, problems: Problems) -> Loaded {
     let mut reader = Reader {
         text,
         cursor: Cursor::new(text),
@@ -149,12 +164,17 @@ fn read(
         names: Words::new((text.len() / 64).next_power_of_two().min(1 << 14)),
         no_word: Arc::from(""),
         n_nodes: 0,
-        misspelt_from: 0,
+        n_harmless: 0,
         inputs: Vec::new(),
         parts_lost: false,
+        is_wrong: false,
     };
     let document = reader.document();
-    ((!reader.parts_lost).then_some(document), reader.problems.finish())
+    Loaded {
+        document: (!reader.parts_lost).then_some(document),
+        is_wrong: reader.is_wrong,
+        problems: reader.problems.finish(),
+    }
 }
 
 #[cfg(test)]

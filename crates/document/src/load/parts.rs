@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::cursor::JsonKind;
 use super::error::LoadError;
-use super::reader::{Placed, Reader, name_problem};
+use super::reader::{Placed, Reader, Seen, name_problem};
 use crate::at::{At, Part};
 use crate::fields::Fields;
 use crate::model::{
@@ -37,7 +37,7 @@ impl Reader<'_> {
         ];
         let at = At::ROOT;
         let mut document = Document::new("");
-        let mut seen = 0;
+        let mut seen = Seen::default();
         self.cursor.enter();
         while let Some(key) = self.field(at, &KEYS, &mut seen) {
             match key {
@@ -76,7 +76,7 @@ impl Reader<'_> {
     fn group(&mut self, name: &str) -> GroupDef {
         let at = At::group(name);
         let mut group = GroupDef::default();
-        let mut seen = 0;
+        let mut seen = Seen::default();
         if !self.object(at, || at.whole()) {
             return group;
         }
@@ -101,7 +101,7 @@ impl Reader<'_> {
         const KEYS: [&str; 7] = ["type", "default", "min", "max", "step", "unit", "about"];
         let mut def = InputDef::default();
         let start = self.cursor.position();
-        let mut seen = 0;
+        let mut seen = Seen::default();
         if !self.object(at, || at.whole()) {
             return def;
         }
@@ -116,8 +116,8 @@ impl Reader<'_> {
                 _ => def.about = self.shared_text(at, key),
             }
         }
-        if seen & 1 == 0 {
-            self.missing_type(at, start);
+        if !seen.has(0) {
+            self.missing_type(at, start, &seen);
         }
         def
     }
@@ -126,19 +126,26 @@ impl Reader<'_> {
         self.number(at, key, "a number", |x: &f64| x.is_finite())
     }
 
-    fn missing_type(&mut self, at: At<'_>, start: usize) {
+    fn missing_type(&mut self, at: At<'_>, start: usize, seen: &Seen) {
         let hint = match at.part {
             Part::Node(_) => "write the node type, such as \"type\": \"math.add\"",
             Part::Body | Part::Input(_) | Part::Output(_) | Part::Socket(..) => {
                 "write the type of its value, such as \"type\": \"f32\""
             }
         };
-        self.missing(at, start, "type", hint);
+        self.missing(at, start, seen, "type", hint);
     }
 
-    fn missing(&mut self, at: At<'_>, start: usize, key: &'static str, hint: &'static str) {
+    fn missing(
+        &mut self,
+        at: At<'_>,
+        start: usize,
+        seen: &Seen,
+        key: &'static str,
+        hint: &'static str,
+    ) {
         // The key may be the one that was misspelt.
-        if self.misspelt_from >= start {
+        if seen.is_misspelt() {
             return;
         }
         let range = trimmed(self.text, start..self.cursor.position());
@@ -154,7 +161,7 @@ impl Reader<'_> {
     fn output_def(&mut self, at: At<'_>) -> OutputDef {
         let mut def = OutputDef::new("", OutputFrom::Input(Arc::from("")));
         let start = self.cursor.position();
-        let mut seen = 0;
+        let mut seen = Seen::default();
         if !self.object(at, || at.whole()) {
             return def;
         }
@@ -174,15 +181,15 @@ impl Reader<'_> {
                 _ => def.about = self.shared_text(at, key),
             }
         }
-        if seen & 1 == 0 {
-            self.missing_type(at, start);
+        if !seen.has(0) {
+            self.missing_type(at, start, &seen);
         }
-        match seen & 0b110 {
+        match seen.keys & 0b110 {
             0b110 => {
                 let range = trimmed(self.text, start..self.cursor.position());
                 self.report(at, &range, &LoadError::AmbiguousSource);
             }
-            0b000 => self.missing(at, start, "from", "write \"from\": \"node.output\""),
+            0b000 => self.missing(at, start, &seen, "from", "write \"from\": \"node.output\""),
             _ => {}
         }
         def
@@ -199,7 +206,7 @@ impl Reader<'_> {
         const KEYS: [&str; 6] = ["type", "group", "in", "set", "muted", "version"];
         let mut node = Node::new(NodeKind::Type(Arc::clone(&self.no_word)));
         let start = self.cursor.position();
-        let mut seen = 0;
+        let mut seen = Seen::default();
         self.n_nodes += 1;
         if self.n_nodes > self.limits.nodes {
             let range = self.cursor.skip();
@@ -233,18 +240,19 @@ impl Reader<'_> {
             }
         }
         let is_group = matches!(&node.kind, NodeKind::Type(ty) if **ty == *"group");
-        match (seen & 1 != 0, is_group, group) {
-            (false, _, _) => self.missing_type(at, start),
+        match (seen.has(0), is_group, group) {
+            (false, _, _) => self.missing_type(at, start, &seen),
             (true, true, Some((group, _))) => {
                 node.kind = NodeKind::Group(self.words.share(&group));
             }
-            (true, true, None) if seen & 2 == 0 => {
-                self.missing(at, start, "group", "write the group's name: \"group\": \"name\"");
+            (true, true, None) if !seen.has(1) => {
+                let hint = "write the group's name: \"group\": \"name\"";
+                self.missing(at, start, &seen, "group", hint);
             }
             (true, false, Some((_, range))) => {
                 let hint = "only nodes of type `group` have it".into();
                 let error = LoadError::UnknownKey { whole: at.whole(), key: "group".into(), hint };
-                self.report(at, &range, &error);
+                self.report_harmless(at, &range, &error);
             }
             (true, true | false, None) => {}
         }
@@ -366,7 +374,7 @@ impl Reader<'_> {
     fn source(&mut self, at: At<'_>, before: &Named<Node>) -> Option<InputValue> {
         let start = self.cursor.position();
         let n_errors = self.problems.n_errors();
-        let mut seen = 0;
+        let mut seen = Seen::default();
         let mut value = None;
         self.cursor.enter();
         while let Some(key) = self.field(at, &SOURCE_KEYS, &mut seen) {
@@ -378,7 +386,7 @@ impl Reader<'_> {
                     .map(|(json, _)| InputValue::Literal(json)),
             };
         }
-        if seen.is_power_of_two() {
+        if seen.keys.is_power_of_two() {
             return value;
         }
         // A misspelt key was reported already.

@@ -34,12 +34,36 @@ pub(super) struct Reader<'t> {
     /// The type of nodes whose type could not be read.
     pub(super) no_word: Arc<str>,
     pub(super) n_nodes: usize,
-    /// Where the last key stood that nothing is known of.
-    pub(super) misspelt_from: usize,
+    /// Errors because of which nothing is lost.
+    pub(super) n_harmless: usize,
     /// The inputs of the node being read; kept for its room.
     pub(super) inputs: Vec<(Arc<str>, Input)>,
     /// A body lacks parts that it should have, so that looking up names in it is pointless.
     pub(super) parts_lost: bool,
+    /// The document itself has an error because of which nothing is lost.
+    pub(super) is_wrong: bool,
+}
+
+/// Which keys an object has.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// A bit for each known key that was there.
+    pub(super) keys: u32,
+    /// A bit for each known key that an unknown one may have been meant to be.
+    meant: u32,
+    n_unknown: usize,
+}
+
+impl Seen {
+    /// Whether the key at this place among the known ones was there.
+    pub(super) fn has(&self, key: usize) -> bool {
+        self.keys & 1 << key != 0
+    }
+
+    /// Whether a key that is not there may be one that was misspelt.
+    pub(super) fn is_misspelt(&self) -> bool {
+        self.meant & !self.keys != 0
+    }
 }
 
 /// A part of a document that keeps its place.
@@ -93,19 +117,29 @@ impl<'t> Reader<'t> {
         self.report(at, &range, &LoadError::WrongKind { what: what(), found, expected });
     }
 
+    /// Errors because of which some part could not be read.
+    fn n_losses(&self) -> usize {
+        self.problems.n_errors() - self.n_harmless
+    }
+
+    /// Reports an error because of which nothing is lost.
+    pub(super) fn report_harmless(&mut self, at: At<'_>, range: &Range<usize>, error: &LoadError) {
+        self.report(at, range, error);
+        self.n_harmless += 1;
+    }
+
     /// Steps to the next known key of the object around the cursor; reports and skips others.
-    /// `seen` has a bit for each key that was there.
     pub(super) fn field(
         &mut self,
         at: At<'_>,
         keys: &[&'static str],
-        seen: &mut u32,
+        seen: &mut Seen,
     ) -> Option<&'static str> {
         while let Some(key) = self.cursor.next_key() {
             let known = key.text.as_deref().and_then(|k| keys.iter().position(|known| *known == k));
             match known {
-                Some(i) if *seen & (1 << i) == 0 => {
-                    *seen |= 1 << i;
+                Some(i) if !seen.has(i) => {
+                    seen.keys |= 1 << i;
                     return Some(keys[i]);
                 }
                 Some(i) => {
@@ -114,16 +148,26 @@ impl<'t> Reader<'t> {
                 }
                 None => {
                     let name = key.text.unwrap_or(Cow::Borrowed("?"));
-                    let all = || format!("entries: {}", listed(keys.iter().copied()));
-                    let hint = self.problems.suggest(&name, keys.iter().copied(), all);
+                    let near = self.problems.nearest(&name, keys.iter().copied());
+                    let hint = near.map_or_else(
+                        || format!("entries: {}", listed(keys.iter().copied())),
+                        |near| format!("did you mean `{near}`?"),
+                    );
+                    let meant = keys.iter().position(|key| near == Some(*key));
+                    seen.meant |= meant.map_or(0, |key| 1 << key);
+                    seen.n_unknown += 1;
                     let key_text = shortened(&name);
                     let error = LoadError::UnknownKey { whole: at.whole(), key: key_text, hint };
-                    self.lose_parts(at);
-                    self.misspelt_from = key.range.start;
                     self.report(at, &key.range, &error);
                 }
             }
             self.cursor.skip();
+        }
+        if seen.is_misspelt() {
+            self.lose_parts(at);
+        } else {
+            self.n_harmless += seen.n_unknown;
+            self.is_wrong |= seen.n_unknown > 0 && matches!(at.part, Part::Body);
         }
         None
     }
@@ -151,7 +195,7 @@ impl<'t> Reader<'t> {
                 self.cursor.skip();
                 continue;
             };
-            let n_errors = self.problems.n_errors();
+            let (n_errors, n_losses) = (self.problems.n_errors(), self.n_losses());
             if let Some(reason) = name_problem(text) {
                 let error = LoadError::BadName { what, name: shortened(text), reason };
                 self.report(at, &name.range, &error);
@@ -168,8 +212,13 @@ impl<'t> Reader<'t> {
             let shared = self.names.share(text);
             let mut thing = read(self, text, &things);
             let spot = Spot::new(self.span(&(name.range.start..self.cursor.position())));
-            let readable = self.problems.n_errors() == n_errors;
-            *thing.spot_mut() = if readable { spot } else { spot.unreadable() };
+            *thing.spot_mut() = if self.problems.n_errors() == n_errors {
+                spot
+            } else if self.n_losses() == n_losses {
+                spot.wrong()
+            } else {
+                spot.unreadable()
+            };
             things.insert(shared, thing);
         }
         things

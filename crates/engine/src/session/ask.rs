@@ -1,7 +1,7 @@
 //! Asking a session: outputs, what-ifs, budgets, and what ran.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use millstream_base::{Feature, Limits, ValueType};
@@ -57,15 +57,6 @@ impl Ask {
     ) -> Self {
         self.what_if.push((name.into(), Given::One(value.into())));
         self
-    }
-
-    /// Why an evaluation that was not begun yet is not to be.
-    fn ended(&self) -> Option<EvalError> {
-        if self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Some(EvalError::Cancelled);
-        }
-        let is_late = self.deadline.is_some_and(|deadline| Instant::now() > deadline);
-        is_late.then_some(EvalError::Deadline)
     }
 
     /// Records what runs.
@@ -151,7 +142,7 @@ impl Session {
                 return Some(Err(error));
             }
         }
-        if let Some(error) = ask.ended() {
+        if let Some(error) = EvalError::ended(ask.cancel.as_deref(), ask.deadline) {
             return Some(Err(error.into()));
         }
         let moment = self.moment(ask);

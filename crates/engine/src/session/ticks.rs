@@ -20,26 +20,28 @@ impl Session {
     /// as it was then.
     pub fn tick(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
         let frame = self.frame();
-        if self.mirror.is_some() {
-            let ask = Ask { frame: Some(frame), time: None, what_if: Vec::new(), ..ask.clone() };
-            let evaluated = self.eval(&ask)?;
-            self.settings.frame = Some(frame + 1);
-            self.settings.time = None;
-            self.changed();
-            return Ok(evaluated);
-        }
-        let plan = self.newest_plan("the document")?;
         let ask = Ask { frame: Some(frame), time: None, what_if: Vec::new(), ..ask.clone() };
-        let request = self.request(&plan, &ask).with_states(&plan);
+        // What has a mirror keeps nothing.
+        let evaluated = match self.mirror {
+            Some(_) => self.eval(&ask)?,
+            None => self.eval_and_commit(&ask)?,
+        };
+        self.settings.frame = Some(frame + 1);
+        self.settings.time = None;
+        self.changed();
+        Ok(evaluated)
+    }
+
+    /// Evaluates, and commits what nodes keep.
+    fn eval_and_commit(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
+        let plan = self.newest_plan("the document")?;
+        let request = self.request(&plan, ask).with_states(&plan);
         let mut answer = self.live.answer(&plan, &request)?;
         let mut states = self.states.clone();
         if !states.commit(&mut answer) {
             return Err(SessionError::Tick(answer.failures));
         }
         self.states = states;
-        self.settings.frame = Some(frame + 1);
-        self.settings.time = None;
-        self.changed();
         Ok(Evaluated::by_plan(answer, plan))
     }
 

@@ -465,9 +465,11 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// Notes that a step in full demand has read its inputs.
+    /// Notes that a step in full demand has read its inputs for the last time. One that failed may
+    /// be asked for other cells, for which it reads them again.
     pub(super) fn release_all(&mut self, top: usize, places: &[Place]) {
-        if matches!(self.stack[top].demand, Demand::Full) {
+        let Task { slot, ref demand, .. } = self.stack[top];
+        if matches!(demand, Demand::Full) && self.store.state(slot) != State::Empty {
             for place in places {
                 self.release(*place);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::feature::{Aspect, Need};
-use millstream_base::{Feature, FeatureSet, Mask, Value};
+use millstream_base::{Column, Feature, FeatureSet, Mask, Value};
 use millstream_ir::Plan;
 use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::{Fate, NeedMap};
@@ -18,6 +18,7 @@ use super::task::Progress;
 use super::{Body, Demand, Evaluation, Gather, Pending, Place, Stop, Task};
 use crate::frame::{Feat, FeatId, FrameId};
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
+use crate::store::State;
 
 /// What makes two loops open the same axis: the number of cells, or the numbers per parent cell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -253,8 +254,8 @@ impl<'a> Evaluation<'a> {
                 let Task { step, frame, .. } = self.stack[top];
                 let source = plan.inputs_of(&plan.steps[step])[*value as usize];
                 let place = self.place(source, frame);
-                let (data, shape) = self.read(place);
-                Feat::Value(data.clone(), shape)
+                let (data, shape) = self.argument(place);
+                Feat::Value(data, shape)
             }
             (ScopeRule::Inject { .. }, Aspect::Extent) => Feat::Axis(None),
             (ScopeRule::Each { .. } | ScopeRule::Along { .. }, Aspect::Value) => match axis {
@@ -277,11 +278,27 @@ impl<'a> Evaluation<'a> {
         let mut operands = vec![self.feat_data(old)];
         for arg in args {
             let place = self.place(sources[*arg as usize], frame);
-            let (data, shape) = self.read(place);
-            operands.push((data.clone(), shape));
+            operands.push(self.argument(place));
         }
         let feat = self.changed(form, feature, &operands)?;
         Ok(self.frames.feat(feat, &mut self.shapes))
+    }
+
+    /// Data and shape of what goes into a context. Contexts are told apart by their bits, so cells
+    /// that are not computed, whose contents are arbitrary, are made alike.
+    fn argument(&self, place: Place) -> (Data, ShapeId) {
+        let (data, shape) = self.read(place);
+        let mut data = data.clone();
+        if let (Place::Slot(slot, _), Data::Many(column)) = (place, &mut data)
+            && self.store.state(slot) == State::Partial
+        {
+            let all = Mask::full(column.len());
+            let done = self.store.rest(slot).done.as_deref();
+            let rest = done.map_or_else(|| all.clone(), |done| all.difference(done));
+            let blank = Column::filled(&column.ty().default_value(), 1);
+            column.overwrite(&rest, &blank, |_| 0);
+        }
+        (data, shape)
     }
 
     fn changed(

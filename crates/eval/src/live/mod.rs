@@ -53,7 +53,7 @@ pub use build::Selector;
 pub use edit::LiveError;
 pub use program::{LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
-pub use untyped::{NodeNumber, inputs_needed, is_of_numbers, lane_of_number};
+pub use untyped::{NodeNumber, inputs_needed, is_of_numbers, lane_of_number, number_bits};
 
 /// A graph of single values that are kept up to date.
 ///

@@ -15,7 +15,7 @@ use millstream_kernel::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::untyped::{NOT_A_NUMBER, inputs_needed, lane_of_number, result_lane};
+use super::untyped::{NOT_A_NUMBER, inputs_needed, lane_of_number, number_bits, result_lane};
 use super::{Handle, LiveGraph, NodeNumber};
 
 /// A plan as a live graph, with handles for its inputs, features and outputs.
@@ -51,9 +51,9 @@ pub struct NotNumbers {
 }
 
 /// The bits of a single number.
-pub(crate) fn number_bits(data: &Data) -> Option<u64> {
+fn bits_of(data: &Data) -> Option<u64> {
     match data {
-        Data::One(value) => lane_of_number(value.ty()).and_then(|_| value.lane(0)),
+        Data::One(value) => number_bits(value),
         Data::Many(_) => None,
     }
 }
@@ -107,7 +107,7 @@ impl LiveProgram {
     }
 
     fn source(&mut self, data: &Data) -> Option<NodeNumber> {
-        Some(self.graph.source_of(lane_of_number(data.ty())?, number_bits(data)?))
+        Some(self.graph.source_of(lane_of_number(data.ty())?, bits_of(data)?))
     }
 
     fn call(
@@ -178,7 +178,7 @@ impl LiveProgram {
         let inputs = self.inputs.as_slice().iter().zip(inputs);
         let inputs = inputs.filter_map(|(node, data)| Some(((*node)?, data)));
         for (node, data) in inputs.chain(features) {
-            if let Some(bits) = number_bits(data) {
+            if let Some(bits) = bits_of(data) {
                 self.graph.set_number(node, bits);
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
-use millstream_base::{Lane, Type};
+use millstream_base::{Lane, Type, Value};
 use millstream_kernel::form::{Form, Op};
 use millstream_kernel::{Class, Instance, Kernel};
 use smallvec::SmallVec;
@@ -27,6 +27,11 @@ impl NodeNumber {
 /// The lane of a type of single numbers.
 pub fn lane_of_number(ty: Type) -> Option<Lane> {
     ty.lanes().filter(|(_, n)| *n == 1).map(|(lane, _)| lane)
+}
+
+/// The bits of a single number; `None` for other values.
+pub fn number_bits(value: &Value) -> Option<u64> {
+    lane_of_number(value.ty()).and_then(|_| value.lane(0))
 }
 
 /// Which input of an instance each input of its node in a live graph is: not all may be needed, and

@@ -17,7 +17,7 @@ use crate::builder::Budget;
 use crate::encoder::ColumnSpec;
 use crate::error::{IoError, Spot};
 use crate::options::Wanted;
-use crate::plan::{Fields, Naming, Target};
+use crate::plan::{Fields, Target};
 use crate::table::Table;
 
 /// Lines that are looked at together to find types out.
@@ -122,13 +122,7 @@ impl LineBlocks {
             shape => shape,
         };
         let names = shape.names();
-        let fields = Fields {
-            file,
-            names: &names,
-            n_main: names.len(),
-            is_number: &|_| false,
-            naming: &Naming::WHOLE,
-        };
+        let fields = Fields::whole(file, &names);
         let targets = fields.plan(wanted)?;
         let mut blocks = Self {
             lines: Lines::new(file, open()?, budget),

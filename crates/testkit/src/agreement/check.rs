@@ -263,11 +263,14 @@ fn repeated(
     if first.failures != second.failures {
         return Err("the second evaluation has other failures".into());
     }
-    let same_counts = first
-        .log
-        .entries
+    let entries = first.log.entries.iter().zip(&second.log.entries);
+    let differs = plan
+        .steps
         .iter()
-        .zip(&second.log.entries)
-        .all(|(a, b)| (a.fate, a.runs, a.elements) == (b.fate, b.runs, b.elements));
-    if same_counts { Ok(()) } else { Err("the second evaluation runs other steps".into()) }
+        .zip(entries)
+        .find(|(_, (a, b))| (a.fate, a.runs, a.elements) != (b.fate, b.runs, b.elements));
+    differs.map_or(Ok(()), |((id, step), (a, b))| {
+        let path = plan.paths.get(step.path);
+        Err(format!("the second evaluation runs {path} ({id}) otherwise: {a:?}, then {b:?}"))
+    })
 }

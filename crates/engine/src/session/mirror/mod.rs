@@ -27,7 +27,7 @@ pub(super) use answer::Moment;
 use millstream_base::{Feature, Type, Value};
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{Editor, Muted};
-use millstream_eval::live::{LiveGraph, NodeNumber, lane_of_number};
+use millstream_eval::live::{LiveGraph, NodeNumber};
 use millstream_kernel::convert::convert_value;
 use millstream_kernel::{Instance, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -221,9 +221,4 @@ fn heights(editor: &Editor) -> FxHashMap<BodyKey, u32> {
         }
     }
     heights
-}
-
-/// A number of a type, as bits.
-fn literal_bits(value: &Value) -> Option<u64> {
-    lane_of_number(value.ty()).and_then(|_| value.lane(0))
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Type};
 use millstream_document::{Muted, Passes};
-use millstream_eval::live::{NodeNumber, inputs_needed, lane_of_number};
+use millstream_eval::live::{NodeNumber, inputs_needed, lane_of_number, number_bits};
 use millstream_kernel::convert;
 use millstream_kernel::{Instance, Kernel};
 
-use super::{Lost, Mirror, Owner, Port, Want, literal_bits};
+use super::{Lost, Mirror, Owner, Port, Want};
 
 impl Mirror {
     /// A node that gives what is wanted as a `to`. What stood there before is used again if it does.
@@ -26,7 +26,7 @@ impl Mirror {
         let before = before.filter(is_usable);
         match want {
             Want::Literal(value) => {
-                let bits = literal_bits(value).ok_or(Lost)?;
+                let bits = number_bits(value).ok_or(Lost)?;
                 if let Some(before) = before.filter(|node| self.graph.is_source(*node)) {
                     self.graph.set_number(before, bits);
                     return Ok(before);
@@ -148,6 +148,18 @@ impl Mirror {
     pub(super) fn doom_owned(&mut self, owner: Owner, node: NodeNumber) {
         if self.owns(owner, node) {
             self.doomed.insert(node);
+        }
+    }
+
+    /// Those of the nodes that were given on before are not needed that are not given on any more.
+    pub(super) fn doom_replaced(
+        &mut self,
+        owner: Owner,
+        before: &[Option<NodeNumber>],
+        now: &[Option<NodeNumber>],
+    ) {
+        for node in before.iter().filter(|node| !now.contains(node)).flatten() {
+            self.doom_owned(owner, *node);
         }
     }
 

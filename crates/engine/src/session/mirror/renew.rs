@@ -6,7 +6,6 @@ use std::sync::Arc;
 use millstream_document::check::{Alone, AloneKind};
 use millstream_document::edit::{BodyKey, ROOT, User, reference_of};
 use millstream_document::{Editor, Node, NodeKind};
-use millstream_kernel::Instance;
 use rustc_hash::FxHashMap;
 
 use super::queue::Queue;
@@ -29,7 +28,7 @@ impl Mirror {
         let kind = match alone.as_ref().map(|alone| &alone.kind) {
             None => Kind::Wrong,
             Some(AloneKind::Call(instance)) => match &before {
-                Kind::Call(known) if is_alike(known, instance) => Kind::Call(Arc::clone(known)),
+                Kind::Call(known) if known.does_same(instance) => Kind::Call(Arc::clone(known)),
                 _ => Kind::Call(Arc::clone(instance)),
             },
             Some(AloneKind::Muted(muted)) => Kind::Muted(Arc::clone(muted)),
@@ -134,9 +133,7 @@ impl Mirror {
                 let old = old.map(|many| std::mem::take(&mut many.outs)).unwrap_or_default();
                 let port = (use_id, Side::Out(slot));
                 let outs = self.passed(port, &old, muted, &wants)?;
-                for node in old.iter().flatten().filter(|node| !outs.contains(&Some(**node))) {
-                    self.doom_owned(Owner::Port(port), *node);
-                }
+                self.doom_replaced(Owner::Port(port), &old, &outs);
                 let changed = old != outs;
                 self.use_mut(use_id).many.insert(slot, Many { outs, child: None });
                 Ok(changed)
@@ -210,9 +207,7 @@ impl Mirror {
                 None => None,
             });
         }
-        for node in old.iter().flatten().filter(|node| !outs.contains(&Some(**node))) {
-            self.doom_owned(side_out, *node);
-        }
+        self.doom_replaced(side_out, &old, &outs);
         let changed = old != outs;
         self.use_mut(use_id).many.get_mut(&slot).expect("it has a child").outs = outs;
         Ok(changed)
@@ -283,13 +278,4 @@ fn group_of(editor: &Editor, node: &Node) -> Option<BodyKey> {
         NodeKind::Group(name) => editor.body_of(name),
         NodeKind::Type(_) => None,
     }
-}
-
-/// Whether two instances do the same.
-fn is_alike(a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
-    Arc::ptr_eq(&a.def, &b.def)
-        && a.settings == b.settings
-        && a.generics == b.generics
-        && a.inputs.iter().map(|slot| slot.ty).eq(b.inputs.iter().map(|slot| slot.ty))
-        && a.outputs.iter().map(|slot| slot.ty).eq(b.outputs.iter().map(|slot| slot.ty))
 }

@@ -1,0 +1,19 @@
+//! Numbers that look random, the same every time.
+
+/// A sequence; it must not start with zero.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// The next 64 bits, of which the upper ones look random most.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// A number below `n`.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.bits() >> 33) as usize % n
+    }
+}
