@@ -107,6 +107,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     drop(progress);
     let moments = args.given.moments(program.plan().fps);
     report_failures(&answer);
+    if answer.outputs.is_empty() {
+        let style = terminal::of_stderr();
+        let help = "name what to compute: \"outputs\": {\"out\": {\"type\": \"f32\", \"from\": \"node.value\"}}";
+        tell(&format!(
+            "the document has no outputs, so nothing was computed\n  {} {help}\n",
+            style.help("help:")
+        ));
+    }
     let failed = answer.outputs.iter().any(|output| output.value.is_none());
     match &args.save {
         Some(path) if !failed => save::save_answer(path, &answer, moments.as_ref())?,

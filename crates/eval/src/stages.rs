@@ -4,8 +4,9 @@
 //! request, every step varies along known axes of the request: none, time, index or both. The members
 //! of all regions with the same axes are one fused form, a *stage*; what varies along fewer axes is
 //! computed before what reads it. A choice that differs between elements is part of a stage if its
-//! region selects among its arms, which are then computed for all elements. Stages depend on the plan, the outputs asked for, and along which axis each input and
-//! feature lies, not on the data; they are made once and kept with the plan.
+//! region selects among its arms, which are then computed for all elements. Stages depend on the
+//! plan, the outputs asked for, and along which axis each input and feature lies, not on the data;
+//! they are made once and kept with the plan.
 
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::id::Id;

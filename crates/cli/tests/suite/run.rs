@@ -231,6 +231,19 @@ fn the_clock_is_there_without_a_flag() {
 }
 
 #[test]
+fn a_document_without_outputs_is_said_to_have_none() {
+    let graph = file("silent.mill.json", r#"{"millstream": 1}"#);
+    expect_seen(
+        &["run", &graph],
+        expect![[r#"
+        stderr:
+        the document has no outputs, so nothing was computed
+          help: name what to compute: "outputs": {"out": {"type": "f32", "from": "node.value"}}
+    "#]],
+    );
+}
+
+#[test]
 fn numbers_print_so_that_they_read_back() {
     let graph = document(
         "bits.mill.json",

@@ -1,6 +1,7 @@
 //! The plans of a session: a plain one behind each edit, an optimised one when it is ready.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
@@ -80,7 +81,22 @@ impl Work<News, Source, Made> for Compiler {
         // Problems were told when the plain plan was made; both have the same.
         plan(&checked, &self.registry, &self.limits, None).ok().map(Arc::new)
     }
+
+    fn calm(&self, source: &Source, last: Duration) -> Duration {
+        let least = match source {
+            Source::Nothing | Source::Checked(_) => Duration::ZERO,
+            Source::Copy => SHORTEST_CALM,
+        };
+        last.clamp(least, LONGEST_CALM)
+    }
 }
+
+/// Nothing was edited for so long before a document that is followed otherwise is compiled: longer
+/// than some frames take, so that nothing is compiled between them.
+const SHORTEST_CALM: Duration = Duration::from_millis(100);
+
+/// Nothing was edited for so long before anything is compiled, whatever that took before.
+const LONGEST_CALM: Duration = Duration::from_millis(250);
 
 /// The plans of a session.
 pub(super) struct Plans {
@@ -181,7 +197,7 @@ impl Plans {
     /// Waits for the optimised plan and takes it over; says whether it did.
     pub(super) fn wait(&mut self) -> bool {
         let mut swapped = false;
-        self.background.send(Job::Hurry);
+        self.background.hurry();
         while !self.current.is_optimised() {
             let Some((edit, made)) = self.background.wait() else { break };
             swapped |= self.offer(edit, made);

@@ -10,7 +10,7 @@
 //! which they can act; the thread only calls one of them.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,8 @@ pub(super) trait Work<F, I, O> {
     fn feed(&mut self, what: F);
     /// Compiles.
     fn make(&mut self, what: I) -> O;
+    /// For how long nothing is edited before something is compiled, if the last time took `last`.
+    fn calm(&self, what: &I, last: Duration) -> Duration;
 }
 
 /// What came of a job.
@@ -45,11 +47,13 @@ pub(super) enum Outcome<O> {
 /// The side of the thread: jobs that came and were not done.
 pub(super) struct Worker<F, I> {
     jobs: VecDeque<Job<F, I>>,
+    /// What is to be compiled is waited for.
+    is_hurried: bool,
 }
 
 impl<F, I> Worker<F, I> {
     pub(super) fn new() -> Self {
-        Self { jobs: VecDeque::new() }
+        Self { jobs: VecDeque::new(), is_hurried: false }
     }
 
     /// Takes a job; what was to be compiled before is not asked for any more.
@@ -57,21 +61,30 @@ impl<F, I> Worker<F, I> {
         match job {
             Job::Make(..) => self.jobs.retain(|job| !matches!(job, Job::Make(..))),
             Job::Feed(_) => {}
-            Job::Hurry => return,
+            Job::Hurry => {
+                self.is_hurried = self.jobs.iter().any(|job| matches!(job, Job::Make(..)));
+                return;
+            }
         }
         self.jobs.push_back(job);
     }
 
-    /// Whether the next job is to compile.
-    fn is_to_make(&self) -> bool {
-        matches!(self.jobs.front(), Some(Job::Make(..)))
+    /// What is to be compiled next, if nothing is to be taken note of before.
+    fn to_make(&self) -> Option<&I> {
+        match self.jobs.front() {
+            Some(Job::Make(_, what)) => Some(what),
+            Some(Job::Feed(_) | Job::Hurry) | None => None,
+        }
     }
 
     /// Does the next job.
     pub(super) fn step<O>(&mut self, work: &mut impl Work<F, I, O>) -> Outcome<O> {
         match self.jobs.pop_front() {
             None | Some(Job::Hurry) => Outcome::Idle,
-            Some(Job::Make(number, what)) => Outcome::Made(number, work.make(what)),
+            Some(Job::Make(number, what)) => {
+                self.is_hurried = false;
+                Outcome::Made(number, work.make(what))
+            }
             Some(Job::Feed(what)) => {
                 work.feed(what);
                 Outcome::Fed
@@ -135,9 +148,6 @@ pub(super) struct Background<F, I, O> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The longest time in which no edit comes before the thread compiles.
-const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-
 impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O> {
     /// Starts the thread.
     pub(super) fn new(mut work: impl Work<F, I, O> + Send + 'static) -> Self {
@@ -153,8 +163,11 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
                     for job in inbox.try_iter() {
                         worker.accept(job);
                     }
-                    if worker.is_to_make() {
-                        pause(&mut worker, &inbox, last.min(LONGEST_PAUSE));
+                    if let Some(what) = worker.to_make() {
+                        let calm = work.calm(what, last);
+                        if !calm.is_zero() && !wait_for_calm(&mut worker, &mut work, &inbox, calm) {
+                            return;
+                        }
                     }
                     let start = Instant::now();
                     match worker.step(&mut work) {
@@ -187,27 +200,69 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
         self.made.try_recv().ok()
     }
 
+    /// Has what is to be compiled compiled now.
+    pub(super) fn hurry(&self) {
+        self.send(Job::Hurry);
+        self.wake();
+    }
+
     /// Waits for something to be compiled; `None` if the thread is gone.
     pub(super) fn wait(&self) -> Option<(u64, O)> {
         self.made.recv().ok()
     }
 }
 
-/// Waits until nothing was edited for as long as the last compilation took: while somebody edits all
-/// the time, results would come too late to be of use, and take time from the frames.
-fn pause<F, I>(worker: &mut Worker<F, I>, inbox: &Receiver<Job<F, I>>, pause: Duration) {
-    while !pause.is_zero() {
-        match inbox.recv_timeout(pause) {
-            Ok(Job::Hurry) => return,
-            Ok(job) => worker.accept(job),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+impl<F, I, O> Background<F, I, O> {
+    /// Wakes the thread, should it sleep.
+    fn wake(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
         }
+    }
+}
+
+/// Waits until nothing is to be compiled that was not before for so long, or somebody is in a hurry:
+/// while somebody edits all the time, results would come too late to be of use, and take time from
+/// the frames. What there is to be taken note of is, now and then. False if the session is gone.
+///
+/// The thread sleeps without listening, so that those who send need not wake it.
+fn wait_for_calm<F, I, O>(
+    worker: &mut Worker<F, I>,
+    work: &mut impl Work<F, I, O>,
+    inbox: &Receiver<Job<F, I>>,
+    calm: Duration,
+) -> bool {
+    let mut end = Instant::now() + calm;
+    loop {
+        let mut is_edited = false;
+        loop {
+            match inbox.try_recv() {
+                Ok(job) => {
+                    is_edited |= matches!(job, Job::Make(..));
+                    worker.accept(job);
+                }
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+        while worker.to_make().is_none() {
+            worker.step(work);
+        }
+        let now = Instant::now();
+        if is_edited {
+            end = now + calm;
+        }
+        if worker.is_hurried || now >= end {
+            return true;
+        }
+        std::thread::park_timeout(end - now);
     }
 }
 
 impl<F, I, O> Drop for Background<F, I, O> {
     fn drop(&mut self) {
         self.jobs = None;
+        self.wake();
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has nothing more to say.
             let _ = thread.join();
@@ -257,6 +312,10 @@ mod tests {
 
         fn make(&mut self, what: I) -> O {
             self.0(what)
+        }
+
+        fn calm(&self, _: &I, last: Duration) -> Duration {
+            last
         }
     }
 
@@ -344,6 +403,35 @@ mod tests {
         assert!(seen.len() > 30_000);
     }
 
+    /// Doubles what it is given, once nothing came for an hour.
+    struct Patient;
+
+    impl Work<u64, u64, u64> for Patient {
+        fn feed(&mut self, _: u64) {}
+
+        fn make(&mut self, what: u64) -> u64 {
+            what * 2
+        }
+
+        fn calm(&self, _: &u64, _: Duration) -> Duration {
+            Duration::from_hours(1)
+        }
+    }
+
+    #[test]
+    fn a_thread_that_waits_can_be_hurried_and_ends_at_once() {
+        let background: Background<u64, u64, u64> = Background::new(Patient);
+        for edit in 1..=100 {
+            background.send(Job::Feed(edit));
+            background.send(Job::Make(edit, edit));
+        }
+        background.hurry();
+        assert_eq!(background.wait(), Some((100, 200)));
+        background.send(Job::Make(101, 1));
+        // Waiting for an hour, or about to.
+        assert_eq!(background.take(), None);
+    }
+
     #[test]
     fn the_thread_compiles_and_ends() {
         let background: Background<u64, u64, u64> = Background::new(Compiles(|x| x * 2));
@@ -352,7 +440,7 @@ mod tests {
         background.send(Job::Feed(42));
         assert_eq!(background.take(), None);
         background.send(Job::Make(2, 4));
-        background.send(Job::Hurry);
+        background.hurry();
         assert_eq!(background.wait(), Some((2, 8)));
     }
 }
