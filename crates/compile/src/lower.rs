@@ -21,11 +21,13 @@ use rustc_hash::FxHashMap;
 
 use crate::converter::Converter;
 use crate::expansion;
+use crate::state_scopes;
 
 /// The flat graph of a document.
 ///
 /// # Errors
-/// If expanding its groups exceeds the limits; nothing was expanded then.
+/// If expanding its groups exceeds the limits; nothing was expanded then. If nodes that keep state use
+/// too many features and levels.
 pub fn lower(
     checked: &Checked,
     registry: &Registry,
@@ -47,7 +49,9 @@ pub fn lower(
     };
     lowering.graph.paths.reserve(size.nodes as usize);
     lowering.run();
-    Ok(lowering.graph)
+    let mut graph = lowering.graph;
+    state_scopes::resolve(&mut graph, registry)?;
+    Ok(graph)
 }
 
 /// What the outputs of a node of a body became: a node of the graph, or an entry of the pool.

@@ -12,12 +12,12 @@ use millstream_base::path::Place;
 use millstream_base::{FeatureSet, NodePath};
 use millstream_ir::graph::{ConstId, InstanceId};
 use millstream_ir::plan::{NeedClassId, Notes, PlanOutput, link_kinds};
-use millstream_ir::{Graph, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk};
-use millstream_kernel::{Class, Data, Instance};
-use rustc_hash::FxHashMap;
+use millstream_ir::states::is_state;
+use millstream_ir::{Graph, Keeper, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk};
+use millstream_kernel::{Class, Data, Instance, Kernel};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analyses::{Needs, classes, needs};
-use crate::state_scopes;
 
 /// The plan of a graph whose types are equal along links.
 ///
@@ -26,7 +26,6 @@ use crate::state_scopes;
 pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     let order = in_order(&graph)?;
     let needs = needs(&graph, &order).map_err(too_many)?;
-    state_scopes::check(&graph, &order, &needs)?;
     let classes = classes(&graph, &order, &needs);
     let mut schedule = Schedule::new(&graph, order.len());
     for id in &order {
@@ -40,12 +39,13 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         ty: output.ty,
         source: schedule.source(output.source),
     });
-    let outputs: Vec<PlanOutput> = outputs.collect();
+    let mut outputs: Vec<PlanOutput> = outputs.collect();
     for output in &outputs {
         let step = &mut schedule.steps[output.source.step];
         step.n_users += 1;
         step.is_local = false;
     }
+    let keepers = schedule.keepers(&mut outputs);
     let need_maps = schedule.old_instances.iter().map(|id| needs.flow.maps(*id).to_vec());
     let need_maps = SideTable::from_vec(need_maps.collect());
     let parts = graph.into_parts();
@@ -61,6 +61,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         inputs: parts.inputs,
         outputs,
         needs: needs.flow.table,
+        keepers,
         need_classes: schedule.need_classes,
         paths: parts.paths,
         fps,
@@ -133,6 +134,48 @@ impl Schedule {
     fn source(&self, source: millstream_ir::Source) -> StepSource {
         let step = self.step_of[source.node.index()];
         StepSource { step: StepId::from_index(step as usize), output: source.output }
+    }
+
+    /// The nodes that keep something for elements. What they keep from now on are no outputs: it is
+    /// asked for where they are called.
+    fn keepers(&mut self, outputs: &mut Vec<PlanOutput>) -> Vec<Keeper> {
+        let mut readers = Vec::new();
+        for i in 0..self.steps.len() {
+            let reader = StepId::from_index(i);
+            let StepOp::Call(id) = self.steps[reader].op else { continue };
+            let instance = &self.instances[id];
+            if let Kernel::Kept(_) = instance.kernel {
+                // For which elements it was called is asked in the end.
+                self.steps[reader].is_local = false;
+                let names = &instance.output_names[1..];
+                let node: Arc<str> = instance.settings.text("node").into();
+                let wanted: Vec<String> =
+                    names.iter().map(|name| format!("{node}.{name}")).collect();
+                readers.push((reader, node, wanted));
+            }
+        }
+        if readers.is_empty() {
+            return Vec::new();
+        }
+        let kept = outputs.iter().filter(|output| is_state(&output.name));
+        let by_name: FxHashMap<Arc<str>, PlanOutput> =
+            kept.map(|output| (Arc::clone(&output.name), output.clone())).collect();
+        let mut taken: FxHashSet<String> = FxHashSet::default();
+        let mut keepers = Vec::new();
+        for (reader, node, wanted) in readers {
+            let values = wanted.iter().map(|full| {
+                let output = by_name.get(full.as_str())?.clone();
+                let name = full.rsplit_once('.').map_or(&**full, |(_, name)| name).into();
+                Some(PlanOutput { name, ..output })
+            });
+            // A graph made to look at nodes has other outputs.
+            if let Some(values) = values.collect() {
+                taken.extend(wanted);
+                keepers.push(Keeper { node, reader, values });
+            }
+        }
+        outputs.retain(|output| !taken.contains(&*output.name));
+        keepers
     }
 
     /// Appends the step of a node; the steps it reads from are there.

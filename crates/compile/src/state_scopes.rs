@@ -1,71 +1,200 @@
-//! Where nodes may keep state: in one context per tick.
+//! Nodes that keep state inside scopes: what they keep is read by element.
 //!
-//! What a node keeps belongs to the node and the element of the request. A node that a scope
-//! evaluates in a context other than that of the request, and that needs what differs there, would be
-//! reached with two contexts in one tick. Such documents are refused here. A node that does not
-//! need what a scope changes has one context all the same.
+//! Lowering takes nodes that keep state apart, so that what they keep comes in as inputs of the
+//! graph and goes out as outputs. That is right where a node has one context per tick. A node that a
+//! scope evaluates in another context, and that needs what differs there, has a state for each
+//! element of the scopes around it: here a reader ([`kept`]) takes the place of its inputs. The reader
+//! needs all that the node needs for what it keeps from now on, so both are evaluated in the same
+//! contexts. A node that does not need what a scope changes has one context all the same.
+//!
+//! What a node keeps depends on nodes that may read it. So needs, and what scopes change, are found
+//! by going on from nodes for which they grew until they grow no more.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
+use millstream_base::feature::TooManyNeeds;
 use millstream_base::id::SideTable;
-use millstream_base::path::Place;
-use millstream_base::{FeatureSet, NeedTable};
+use millstream_base::{FeatureSet, Need, NeedTable, Type};
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, NodeId, Op};
-use millstream_kernel::ScopeRule;
+use millstream_ir::{Graph, NodeId, Op, Paths, Source};
+use millstream_kernel::{Registry, ScopeRule, kept};
+use rustc_hash::FxHashMap;
 
-use crate::analyses::Needs;
+use crate::analyses::{NeedFlow, users};
+use crate::schedule::too_many;
 
-/// A node keeps state where it cannot.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[error("the node keeps state, and `{by}` evaluates it in another {feature} as well")]
-#[diagnostic(
-    code(state::two_contexts),
-    help("keep state outside of `{by}`: a node has one state per tick and element of the request")
-)]
-struct TwoContexts {
-    /// The node whose socket changes the context.
-    by: String,
-    /// What it changes.
-    feature: String,
+/// A node that keeps state, as lowering left it.
+#[derive(Default)]
+struct Keeper {
+    /// The nodes by which what it keeps comes in, with names.
+    inputs: Vec<(Arc<str>, NodeId)>,
+    /// What it keeps from now on.
+    next: Vec<NodeId>,
+    /// Whether it has a state for each element of the scopes around it.
+    is_scoped: bool,
 }
 
-/// Refuses graphs in which a node that keeps state is evaluated in several contexts. `order` lists
-/// each node behind all it reads from.
-pub(crate) fn check(graph: &Graph, order: &[NodeId], needs: &Needs) -> Result<(), Diagnostics> {
-    let keeps = |id: NodeId| {
-        graph.inputs_of(id).iter().any(|link| match graph.op(link.node) {
-            Op::Input(input) => is_state(&graph.inputs()[input].name),
-            Op::Gone | Op::Const(_) | Op::Call(_) => false,
-        })
-    };
-    if !graph.inputs().as_slice().iter().any(|input| is_state(&input.name)) {
+/// Gives nodes that scopes evaluate in several contexts a state for each element.
+///
+/// # Errors
+/// If the graph uses too many features and levels.
+pub(crate) fn resolve(graph: &mut Graph, registry: &Registry) -> Result<(), Diagnostics> {
+    let changes = |rule: &ScopeRule| !matches!(rule, ScopeRule::Along { .. });
+    let has_scopes = graph
+        .instances()
+        .as_slice()
+        .iter()
+        .any(|instance| instance.inputs.iter().any(|slot| slot.scope.iter().any(changes)));
+    if !has_scopes || !graph.inputs().as_slice().iter().any(|input| is_state(&input.name)) {
         return Ok(());
     }
-    let mut changed = SideTable::new(graph.n_ids(), FeatureSet::NONE);
-    let mut by: SideTable<NodeId, Option<NodeId>> = SideTable::new(graph.n_ids(), None);
-    for id in order.iter().rev() {
-        let Some(instance) = graph.instance_of(*id) else { continue };
-        for (link, slot) in graph.inputs_of(*id).iter().zip(&instance.inputs) {
-            let own = slot
-                .scope
-                .iter()
-                .fold(FeatureSet::NONE, |all, rule| all.union(changed_by(rule, &needs.flow.table)));
-            let who = if own.is_empty() { by[*id] } else { Some(*id) };
-            let inside = changed[*id].union(own);
-            changed[link.node] = changed[link.node].union(inside);
-            by[link.node] = by[link.node].or(who.filter(|_| !inside.is_empty()));
+    let mut keepers = keepers(graph);
+    let (flow, needs) = needs(graph, &keepers).map_err(too_many)?;
+    let changed = changed(graph, &keepers, &flow.table);
+    for keeper in &mut keepers {
+        let mut inputs = keeper.inputs.iter();
+        keeper.is_scoped =
+            inputs.any(|(_, node)| !needs[*node].intersect(changed[*node]).is_empty());
+    }
+    keepers.retain(|keeper| keeper.is_scoped);
+    if !keepers.is_empty() {
+        read_by_element(graph, registry, &keepers, |node| {
+            flow.table.of(needs[node]).cloned().collect()
+        });
+    }
+    Ok(())
+}
+
+/// The nodes that keep state.
+fn keepers(graph: &Graph) -> Vec<Keeper> {
+    let mut keepers: Vec<Keeper> = Vec::new();
+    let mut by_path: FxHashMap<&str, usize> = FxHashMap::default();
+    for id in graph.ids() {
+        let Op::Input(input) = graph.op(id) else { continue };
+        let Some((path, name)) = graph.inputs()[input].name.rsplit_once('.') else { continue };
+        let at = *by_path.entry(path).or_insert_with(|| {
+            keepers.push(Keeper::default());
+            keepers.len() - 1
+        });
+        keepers[at].inputs.push((name.into(), id));
+    }
+    for output in &graph.outputs {
+        let Some((path, _)) = output.name.rsplit_once('.') else { continue };
+        if let Some(at) = by_path.get(path) {
+            keepers[*at].next.push(output.source.node);
         }
     }
-    let mut problems = Diagnostics::new();
-    for id in order.iter().filter(|id| keeps(**id)) {
-        let both = needs.of[*id].intersect(changed[*id]);
-        let (Some(need), Some(by)) = (needs.flow.table.of(both).next(), by[*id]) else { continue };
-        let path = |id: NodeId| graph.paths.get(graph.node(id).path);
-        let by = path(by).to_string();
-        let error = TwoContexts { by, feature: need.feature.to_string() };
-        problems.report(Place::at(path(*id)), &error);
+    keepers
+}
+
+/// Nodes to look at, each once at a time.
+struct Waiting {
+    nodes: VecDeque<NodeId>,
+    waits: SideTable<NodeId, bool>,
+}
+
+impl Waiting {
+    fn new(graph: &Graph, nodes: impl Iterator<Item = NodeId>) -> Self {
+        let nodes: VecDeque<NodeId> = nodes.collect();
+        let mut waits = SideTable::new(graph.n_ids(), false);
+        for node in &nodes {
+            waits[*node] = true;
+        }
+        Self { nodes, waits }
     }
-    if problems.is_empty() { Ok(()) } else { Err(problems) }
+
+    fn next(&mut self) -> Option<NodeId> {
+        let node = self.nodes.pop_front()?;
+        self.waits[node] = false;
+        Some(node)
+    }
+
+    fn add(&mut self, node: NodeId) {
+        if !std::mem::replace(&mut self.waits[node], true) {
+            self.nodes.push_back(node);
+        }
+    }
+}
+
+/// For each node the keepers that it belongs to: by what is kept, and by what will be.
+fn places<'k>(
+    graph: &Graph,
+    keepers: &'k [Keeper],
+    of: impl Fn(&'k Keeper) -> Vec<NodeId>,
+) -> SideTable<NodeId, Vec<u32>> {
+    let mut places = SideTable::new(graph.n_ids(), Vec::new());
+    for (i, keeper) in keepers.iter().enumerate() {
+        for node in of(keeper) {
+            if places[node].last() != Some(&(i as u32)) {
+                places[node].push(i as u32);
+            }
+        }
+    }
+    places
+}
+
+/// What each node needs; what is kept needs what is needed for it from now on.
+fn needs(
+    graph: &Graph,
+    keepers: &[Keeper],
+) -> Result<(NeedFlow, SideTable<NodeId, FeatureSet>), TooManyNeeds> {
+    let mut flow = NeedFlow::default();
+    let mut of = SideTable::new(graph.n_ids(), FeatureSet::NONE);
+    let users = users(graph);
+    let next_of = places(graph, keepers, |keeper| keeper.next.clone());
+    let mut waiting = Waiting::new(graph, graph.ids());
+    let mut grow = Vec::new();
+    while let Some(id) = waiting.next() {
+        let Op::Call(instance) = graph.op(id) else { continue };
+        let inside = graph.inputs_of(id).iter().map(|link| of[link.node]);
+        grow.push((id, flow.needs_of_call(graph.instances(), instance, inside)?));
+        while let Some((node, more)) = grow.pop() {
+            let grown = of[node].union(more);
+            if grown == of[node] {
+                continue;
+            }
+            of[node] = grown;
+            users.of(node).iter().for_each(|user| waiting.add(*user));
+            for keeper in &next_of[node] {
+                let inputs = keepers[*keeper as usize].inputs.iter();
+                grow.extend(inputs.map(|(_, input)| (*input, grown)));
+            }
+        }
+    }
+    Ok((flow, of))
+}
+
+/// For each node the needs that mean something else where some scope evaluates it.
+fn changed(graph: &Graph, keepers: &[Keeper], table: &NeedTable) -> SideTable<NodeId, FeatureSet> {
+    let mut changed = SideTable::new(graph.n_ids(), FeatureSet::NONE);
+    let inputs_of =
+        places(graph, keepers, |keeper| keeper.inputs.iter().map(|(_, node)| *node).collect());
+    let mut waiting = Waiting::new(graph, graph.ids().rev());
+    while let Some(id) = waiting.next() {
+        let here = changed[id];
+        let mut reach = |waiting: &mut Waiting, node: NodeId, more: FeatureSet| {
+            let grown = changed[node].union(more);
+            if grown != changed[node] {
+                changed[node] = grown;
+                waiting.add(node);
+            }
+        };
+        if let Some(instance) = graph.instance_of(id) {
+            for (link, slot) in graph.inputs_of(id).iter().zip(&instance.inputs) {
+                let rules = slot.scope.iter();
+                let inside = rules.fold(here, |all, rule| all.union(changed_by(rule, table)));
+                reach(&mut waiting, link.node, inside);
+            }
+        }
+        for keeper in &inputs_of[id] {
+            for next in &keepers[*keeper as usize].next {
+                reach(&mut waiting, *next, here);
+            }
+        }
+    }
+    changed
 }
 
 /// The needs that mean something else inside a socket with this rule. Along an axis of the request
@@ -81,3 +210,72 @@ fn changed_by(rule: &ScopeRule, table: &NeedTable) -> FeatureSet {
         }
     }
 }
+
+/// Puts readers in the place of what these nodes keep.
+fn read_by_element(
+    graph: &mut Graph,
+    registry: &Registry,
+    keepers: &[Keeper],
+    needs_of: impl Fn(NodeId) -> Vec<Need>,
+) {
+    let mut readers: FxHashMap<NodeId, Source> = FxHashMap::default();
+    let mut gone: Vec<Arc<str>> = Vec::new();
+    for keeper in keepers {
+        let Some((_, first)) = keeper.inputs.first() else { continue };
+        let name_of = |graph: &Graph, node: NodeId| match graph.op(node) {
+            Op::Input(input) => Arc::clone(&graph.inputs()[input].name),
+            Op::Gone | Op::Const(_) | Op::Call(_) => panic!("what is kept comes in as inputs"),
+        };
+        let name = name_of(graph, *first);
+        let (path, _) = name.rsplit_once('.').expect("what is kept has a name with a point");
+        let is_value = |(name, _): &&(Arc<str>, NodeId)| **name != *STARTED;
+        let values: Vec<(Arc<str>, Type)> = keeper
+            .inputs
+            .iter()
+            .filter(is_value)
+            .map(|(name, node)| {
+                let ty = graph.type_of(Source::first(*node)).expect("an input has a type");
+                (Arc::clone(name), ty)
+            })
+            .collect();
+        let instance = kept::instance(registry.kept(), path, &values, &needs_of(*first));
+        let instance = graph.intern_instance(&Arc::new(instance));
+        let names = path.split('/');
+        let place = names.fold(Paths::root(), |outer, name| graph.paths.child(outer, name.into()));
+        let node = graph.add_call(instance, &[], place);
+        let mut output = 0;
+        for (name, input) in &keeper.inputs {
+            let at = if **name == *STARTED {
+                0
+            } else {
+                output += 1;
+                output
+            };
+            readers.insert(*input, Source { node, output: at });
+            gone.push(name_of(graph, *input));
+        }
+    }
+    for id in graph.ids().collect::<Vec<_>>() {
+        for link in graph.inputs_of_mut(id) {
+            if let Some(reader) = readers.get(&link.node) {
+                *link = *reader;
+            }
+        }
+    }
+    for output in &mut graph.outputs {
+        if let Some(reader) = readers.get(&output.source.node) {
+            output.source = *reader;
+        }
+    }
+    let gone: rustc_hash::FxHashSet<Arc<str>> = gone.into_iter().collect();
+    graph.outputs.retain(|output| {
+        !(gone.contains(&output.name) && output.name.ends_with(&format!(".{STARTED}")))
+    });
+    for input in readers.keys() {
+        graph.remove(*input);
+    }
+    graph.remove_inputs(|input| gone.contains(&input.name));
+}
+
+/// Name of what says whether anything is kept yet.
+pub(crate) const STARTED: &str = "started";

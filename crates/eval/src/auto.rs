@@ -43,7 +43,11 @@ impl Size {
             size.calls += 1.0;
             match &plan.instances[id].kernel {
                 Kernel::Form(form) => size.instructions += form.insts.len() as f64,
-                Kernel::Function(_) | Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => {
+                Kernel::Function(_)
+                | Kernel::Read { .. }
+                | Kernel::Pass
+                | Kernel::Choose
+                | Kernel::Kept(_) => {
                     size.others += 1.0;
                 }
             }
@@ -137,6 +141,10 @@ impl Evaluator for Auto {
     }
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        if !plan.keepers.is_empty() {
+            // The others leave such plans to it.
+            return Lazy.evaluate(plan, request);
+        }
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         let key = Key::of(&bound);
         let way = self.choose(plan, &bound, &key);

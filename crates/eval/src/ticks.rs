@@ -5,6 +5,7 @@
 
 use millstream_base::Column;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
+use millstream_ir::keeping::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::states::States;
@@ -51,7 +52,9 @@ pub fn evaluate(
         let places = (0..frames.len()).filter(|place| frames[*place] == frame);
         let mut places = places.peekable();
         if places.peek().is_none() {
-            let warm_up = request.at_frame(frame, usize::MAX).only_states(plan);
+            let warm_up = request.at_frame(frame, usize::MAX);
+            // Nodes inside scopes keep on only where something asks for them.
+            let warm_up = if plan.keepers.is_empty() { warm_up.only_states(plan) } else { warm_up };
             states = tick(evaluator, plan, warm_up, &states)?.1.unwrap_or(states);
         }
         let before = states.clone();
@@ -121,6 +124,7 @@ fn empty(plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         outputs,
         failures: Vec::new(),
         log: RunLog::default(),
+        calls: Calls::default(),
         times: Some(0),
         count: bound.count,
     })
@@ -158,7 +162,7 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
         add(&mut log, answer.log);
         failures.extend(answer.failures);
     }
-    Ok(Answer { outputs, failures, log, times: Some(n_times), count })
+    Ok(Answer { outputs, failures, log, calls: Calls::default(), times: Some(n_times), count })
 }
 
 /// Counts what ran in another evaluation too.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use millstream_base::{Column, NodePath, Type, ValueType};
 use millstream_kernel::Data;
 
+use crate::keeping::Calls;
 use crate::plan::{Plan, StepId};
 use crate::request::{Request, RequestAxis, RequestError};
 
@@ -19,6 +20,8 @@ pub struct Answer {
     pub failures: Vec<NodeFailure>,
     /// What ran, if the request asked for a log.
     pub log: RunLog,
+    /// What nodes keep for the elements for which they were called.
+    pub calls: Calls,
     /// Extent of the request's time axis, if it opened one.
     pub times: Option<usize>,
     /// Extent of the request's index axis, if it opened one.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use millstream_base::id::{Arena, Id};
+use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::same::Same;
 use millstream_base::{Type, Value, define_id};
 use millstream_kernel::Instance;
@@ -368,6 +368,21 @@ impl Graph {
                 self.nodes[id].op = Op::Gone;
                 self.nodes[id].n_links = 0;
                 self.n_live -= 1;
+            }
+        }
+    }
+
+    /// Removes inputs, whose nodes are gone; the ids of the others move up.
+    pub fn remove_inputs(&mut self, is_gone: impl Fn(&GraphInput) -> bool) {
+        let inputs = std::mem::replace(&mut self.inputs, Arena::new());
+        let mut moved = SideTable::new(inputs.len(), None);
+        for (id, input) in inputs.iter().filter(|(_, input)| !is_gone(input)) {
+            moved[id] = Some(self.inputs.push(input.clone()));
+        }
+        for i in 0..self.nodes.len() {
+            let node = &mut self.nodes[NodeId::from_index(i)];
+            if let Op::Input(id) = node.op {
+                node.op = Op::Input(moved[id].expect("nodes of inputs that go are gone"));
             }
         }
     }

@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod graph;
+pub mod keeping;
 pub mod need_map;
 pub mod paths;
 pub mod plan;
@@ -20,7 +21,7 @@ pub mod walk;
 pub use answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
 pub use paths::{PathId, Paths};
-pub use plan::{Plan, Step, StepId, StepOp, StepSource};
+pub use plan::{Keeper, Plan, Step, StepId, StepOp, StepSource};
 pub use progress::{Done, Progress};
 pub use region::{InRegion, RegionId};
 pub use request::{Bound, LogDetail, Request, RequestAxis};

@@ -87,6 +87,18 @@ pub struct PlanOutput {
     pub source: StepSource,
 }
 
+/// A node that keeps something for each element of the scopes around it. It keeps on where it is
+/// called: where its reader is evaluated, the values are evaluated in the same context.
+#[derive(Clone, Debug)]
+pub struct Keeper {
+    /// Path of the node.
+    pub node: Arc<str>,
+    /// The step that gives what is kept.
+    pub reader: StepId,
+    /// What is kept from now on, in order of the reader's outputs from the second on.
+    pub values: Vec<PlanOutput>,
+}
+
 /// What evaluators run.
 #[derive(Debug)]
 pub struct Plan {
@@ -113,6 +125,8 @@ pub struct Plan {
     pub needs: NeedTable,
     /// The classes of needs; class 0 is empty.
     pub need_classes: Arena<NeedClassId, FeatureSet>,
+    /// The nodes that keep something for each element of the scopes around them.
+    pub keepers: Vec<Keeper>,
     /// Where the steps stand in the document.
     pub paths: Paths,
     /// Frames per second of the document.
@@ -209,7 +223,7 @@ impl Plan {
 
     /// Whether nodes keep something from one tick to the next.
     pub fn has_states(&self) -> bool {
-        self.outputs.iter().any(|output| is_state(&output.name))
+        !self.keepers.is_empty() || self.outputs.iter().any(|output| is_state(&output.name))
     }
 
     /// What a step needs.

@@ -20,6 +20,7 @@ use millstream_kernel::Data;
 use millstream_kernel::convert::convert_value;
 
 use crate::graph::{GraphInput, InputId};
+use crate::keeping::Tables;
 use crate::plan::{Plan, StepOp};
 use crate::progress::Progress;
 use crate::states::is_state;
@@ -56,6 +57,7 @@ pub struct Request {
     features: Vec<(Feature, Given)>,
     count: Option<usize>,
     frames: Option<Frames>,
+    kept: Tables,
     /// What the evaluation may use.
     pub limits: Limits,
     /// What the answer's log records.

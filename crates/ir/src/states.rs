@@ -2,7 +2,8 @@
 //! into the next.
 //!
 //! A plan has for each value that a node keeps an input and an output of one name, with a point in
-//! it. [`States`] holds the values between ticks; cloning it is a fork.
+//! it; what nodes inside scopes keep lies in tables (see [`keeping`](crate::keeping)). [`States`]
+//! holds the values between ticks; cloning it is a fork.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use millstream_base::Column;
 use millstream_kernel::Data;
 
 use crate::answer::Answer;
+use crate::keeping::{Tables, committed};
 use crate::plan::Plan;
 use crate::request::{Given, Request};
 
@@ -23,6 +25,8 @@ pub fn is_state(name: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct States {
     values: BTreeMap<Arc<str>, Data>,
+    /// What nodes inside scopes keep.
+    tables: Tables,
     /// Number of elements of the tick that was committed last.
     count: Option<usize>,
     n_ticks: u64,
@@ -43,7 +47,7 @@ impl States {
     /// anew; what was kept for elements that are no more is dropped.
     pub fn given_to(&self, plan: &Plan, request: Request) -> Request {
         let count = request.n_elements();
-        let mut request = request;
+        let mut request = request.with_kept(Arc::clone(&self.tables));
         for input in plan.inputs.as_slice().iter().filter(|input| is_state(&input.name)) {
             let Some(kept) = self.values.get(&input.name) else { continue };
             if kept.ty() != input.ty {
@@ -69,7 +73,9 @@ impl States {
     /// did not write. If any of it failed nothing is kept, and the states are as they were; says
     /// whether they were committed.
     pub fn commit(&mut self, answer: &mut Answer) -> bool {
-        let is_whole = answer.outputs.iter().all(|o| !is_state(&o.name) || o.value.is_some());
+        let is_whole = !answer.calls.has_failed
+            && answer.outputs.iter().all(|o| !is_state(&o.name) || o.value.is_some());
+        let calls = std::mem::take(&mut answer.calls);
         let mut values = BTreeMap::new();
         answer.outputs.retain_mut(|output| {
             if !is_state(&output.name) {
@@ -82,6 +88,7 @@ impl States {
         });
         if is_whole {
             self.values = values;
+            self.tables = committed(&self.tables, calls);
             self.count = answer.count;
             self.n_ticks += 1;
         }
@@ -95,23 +102,39 @@ impl States {
             let (path, variable) = name.rsplit_once('.')?;
             Some((format!("{}.{variable}", renamed(path)?).into(), data.clone()))
         });
-        Self { values: values.collect(), ..*self }
+        let tables = self
+            .tables
+            .iter()
+            .filter_map(|(node, table)| Some((renamed(node)?.into(), Arc::clone(table))));
+        let tables = Arc::new(tables.collect());
+        Self { values: values.collect(), tables, count: self.count, n_ticks: self.n_ticks }
     }
 
     /// The nodes that keep something, by path, each with the names of what it keeps, sorted.
     pub fn nodes(&self) -> BTreeMap<&str, Vec<&str>> {
-        by_node(self.values.keys().map(|name| &**name))
+        let of_tables = self
+            .tables
+            .iter()
+            .flat_map(|(node, table)| table.values.iter().map(|(name, _)| (&**node, &**name)));
+        by_node(self.values.keys().filter_map(|name| name.rsplit_once('.')).chain(of_tables))
     }
 }
 
 /// The nodes of a plan that keep something, as [`States::nodes`].
 pub fn nodes_of(plan: &Plan) -> BTreeMap<&str, Vec<&str>> {
-    by_node(plan.inputs.as_slice().iter().map(|input| &*input.name))
+    let of_keepers = plan
+        .keepers
+        .iter()
+        .flat_map(|keeper| keeper.values.iter().map(|value| (&*keeper.node, &*value.name)));
+    let inputs = plan.inputs.as_slice().iter();
+    by_node(inputs.filter_map(|input| input.name.rsplit_once('.')).chain(of_keepers))
 }
 
-fn by_node<'n>(names: impl Iterator<Item = &'n str>) -> BTreeMap<&'n str, Vec<&'n str>> {
+fn by_node<'n>(
+    variables: impl Iterator<Item = (&'n str, &'n str)>,
+) -> BTreeMap<&'n str, Vec<&'n str>> {
     let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (path, variable) in names.filter_map(|name| name.rsplit_once('.')) {
+    for (path, variable) in variables {
         nodes.entry(path).or_default().push(variable);
     }
     for variables in nodes.values_mut() {

@@ -41,6 +41,7 @@ fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
         Kernel::Read { feature, level, aspect } => {
             (feature, *level, *aspect) == (&need.feature, need.level, need.aspect)
         }
+        Kernel::Kept(needs) => needs.contains(need),
         Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => false,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
-use millstream_base::{Feature, Type};
+use millstream_base::{Feature, Need, Type};
 
 use crate::class::Class;
 use crate::form::Form;
@@ -34,6 +34,9 @@ pub enum Kernel {
     /// Gives on one of inputs 1.., element by element; the others are not evaluated there. Input 0
     /// is a `bool` (false picks input 1, true input 2) or an `i32` (clamped to the inputs).
     Choose,
+    /// Gives what is kept for the element at hand: first a `bool` whether anything is, then the values,
+    /// defaults where nothing is. These are all needs of the node that keeps it.
+    Kept(Arc<[Need]>),
 }
 
 /// One input of an instance; a socket that takes several sources has one for each.
@@ -106,7 +109,8 @@ impl Instance {
             | Kernel::Function(_)
             | Kernel::Read { .. }
             | Kernel::Pass
-            | Kernel::Choose => None,
+            | Kernel::Choose
+            | Kernel::Kept(_) => None,
         }
     }
 
@@ -169,6 +173,7 @@ impl std::fmt::Debug for Kernel {
             }
             Self::Pass => f.write_str("Pass"),
             Self::Choose => f.write_str("Choose"),
+            Self::Kept(needs) => write!(f, "Kept({} needs)", needs.len()),
         }
     }
 }

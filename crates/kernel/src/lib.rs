@@ -8,6 +8,7 @@ pub mod explicit;
 pub mod form;
 pub mod function;
 pub mod instance;
+pub mod kept;
 pub mod map;
 pub mod node_def;
 pub mod registry;

@@ -8,6 +8,7 @@ use millstream_base::diagnostics::did_you_mean;
 use rustc_hash::FxHashMap;
 
 use crate::convert;
+use crate::kept;
 use crate::node_def::NodeDef;
 use crate::state::{self, Keeps};
 
@@ -18,6 +19,7 @@ pub struct Registry {
     types: FxHashMap<&'static str, Type>,
     conversion: Arc<NodeDef>,
     pick: Arc<NodeDef>,
+    kept: Arc<NodeDef>,
     /// Node types that only the compiler makes nodes of.
     hidden: BTreeMap<String, Arc<NodeDef>>,
 }
@@ -32,13 +34,15 @@ impl Registry {
     /// A registry with the built-in types and no node types.
     pub fn new() -> Self {
         let types = Type::BUILT_IN.into_iter().map(|ty| (ty.name(), ty)).collect();
-        let pick = Arc::new(state::pick());
+        let (pick, kept) = (Arc::new(state::pick()), Arc::new(kept::node_type()));
+        let hidden = [&pick, &kept].map(|def| (def.name.to_string(), Arc::clone(def)));
         Self {
             defs: BTreeMap::new(),
             types,
             conversion: Arc::new(convert::node_type()),
-            hidden: BTreeMap::from([(pick.name.to_string(), Arc::clone(&pick))]),
+            hidden: BTreeMap::from(hidden),
             pick,
+            kept,
         }
     }
 
@@ -68,6 +72,11 @@ impl Registry {
     /// The node type that takes what a node keeps, or something else where it keeps nothing yet.
     pub fn pick(&self) -> &Arc<NodeDef> {
         &self.pick
+    }
+
+    /// The node type that gives what a node keeps for the element at hand.
+    pub fn kept(&self) -> &Arc<NodeDef> {
+        &self.kept
     }
 
     /// The node type that the compiler inserts where types differ.

@@ -1,7 +1,8 @@
 //! Nodes that keep state from one tick to the next.
 //!
 //! Each states what it keeps and the work of one tick, which is a node without state (see
-//! [`Keeps`]). They start anew at the first tick of a document and for elements that come in.
+//! [`Keeps`]). They start anew at the first tick of a document and for elements that come in. Inside a
+//! loop each item has a state of its own, which goes on in the ticks that ask for it.
 
 use std::sync::Arc;
 

@@ -93,6 +93,13 @@ impl NeedFlow {
                 let need = Need { feature: feature.clone(), level: *level, aspect: *aspect };
                 FeatureSet::bit(self.table.intern(&need)?)
             }
+            Kernel::Kept(needs) => {
+                let mut all = FeatureSet::NONE;
+                for need in needs.iter() {
+                    all = all.union(FeatureSet::bit(self.table.intern(need)?));
+                }
+                all
+            }
             Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => {
                 FeatureSet::NONE
             }

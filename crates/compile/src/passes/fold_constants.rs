@@ -66,7 +66,7 @@ impl Folder {
             Kernel::Form(form) => self.run_form(form, instance, inputs),
             Kernel::Function(function) => self.run_function(function, instance, inputs),
             // Reads are no constants; the others are simplified, whatever they read.
-            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => None,
+            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => None,
         }?;
         let fit = values
             .iter()

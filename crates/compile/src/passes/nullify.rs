@@ -39,7 +39,11 @@ pub fn nullify(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagn
 fn may_collapse(instance: &Instance) -> bool {
     match instance.kernel {
         Kernel::Pass => instance.has_scopes(),
-        Kernel::Form(_) | Kernel::Function(_) | Kernel::Read { .. } | Kernel::Choose => false,
+        Kernel::Form(_)
+        | Kernel::Function(_)
+        | Kernel::Read { .. }
+        | Kernel::Choose
+        | Kernel::Kept(_) => false,
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn simpler(graph: &Graph, canonical: &Canonical, id: NodeId) -> Optio
     let has_rules = match instance.kernel {
         Kernel::Pass | Kernel::Choose => true,
         Kernel::Form(_) | Kernel::Function(_) => !instance.def.laws.is_empty(),
-        Kernel::Read { .. } => false,
+        Kernel::Read { .. } | Kernel::Kept(_) => false,
     };
     if !has_rules || instance.has_scopes() || instance.outputs.len() != 1 {
         return None;
@@ -46,7 +46,7 @@ pub(super) fn simpler(graph: &Graph, canonical: &Canonical, id: NodeId) -> Optio
             let laws = &instance.def.laws;
             laws.iter().find_map(|law| by_law(graph, canonical, *law, instance, links))
         }
-        Kernel::Read { .. } => None,
+        Kernel::Read { .. } | Kernel::Kept(_) => None,
     }?;
     // A law says nothing of types; what takes the place of a node must be of its type.
     (graph.type_of(source) == Some(instance.outputs[0].ty)).then_some(source)
@@ -79,7 +79,7 @@ fn cannot_fail(graph: &Graph, source: Source) -> bool {
         at += 1;
         if let Some(instance) = graph.instance_of(node) {
             match instance.kernel {
-                Kernel::Form(_) | Kernel::Choose | Kernel::Read { .. } => {}
+                Kernel::Form(_) | Kernel::Choose | Kernel::Read { .. } | Kernel::Kept(_) => {}
                 Kernel::Function(_) | Kernel::Pass => return false,
             }
         }

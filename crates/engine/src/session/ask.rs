@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use millstream_base::{Feature, Limits, ValueType};
 use millstream_ir::answer::{Answer, OutputAnswer};
+use millstream_ir::keeping::Calls;
 use millstream_ir::request::{Given, LogDetail};
 use millstream_ir::states::is_state;
 use millstream_ir::{EvalError, Plan, Progress, Request};
@@ -170,7 +171,8 @@ impl Session {
             mirror.set(name, self.settings.inputs.get(name).and_then(one));
         }
         let (log, failures) = (millstream_ir::answer::RunLog::default(), Vec::new());
-        let answer = Answer { outputs, failures, log, times: None, count: None };
+        let answer =
+            Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None };
         Some(Ok(Evaluated { answer, log: Log::OfNodes(runs) }))
     }
 

@@ -77,7 +77,13 @@ impl Session {
         for at in first..frame {
             self.states = states;
             let ask = Ask { frame: Some(at), ..Ask::default() };
-            let request = self.request(&plan, &ask).only_states(&plan);
+            let request = self.request(&plan, &ask);
+            // Nodes inside scopes keep on only where something asks for them.
+            let request = if plan.keepers.is_empty() {
+                request.only_states(&plan)
+            } else {
+                request.with_states(&plan)
+            };
             let result = self.live.answer(&plan, &request);
             states = self.states.clone();
             let failed = match result {

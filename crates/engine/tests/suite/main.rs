@@ -3,3 +3,4 @@
 mod live_edits;
 mod session;
 mod stateful;
+mod stateful_scopes;

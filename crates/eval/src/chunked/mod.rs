@@ -20,11 +20,13 @@ use millstream_ir::answer::{
     Answer, EvalError, Evaluator, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series,
     SkipReason,
 };
+use millstream_ir::keeping::Calls;
 use millstream_ir::plan::{Plan, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request, RequestAxis};
 use millstream_kernel::{Data, Kernel};
 use rustc_hash::FxHashMap;
 
+use crate::Lazy;
 use crate::buffers::Buffers;
 use crate::fuse::{Fused, Member};
 use crate::kept::Kept;
@@ -201,6 +203,10 @@ impl Evaluator for Chunked {
     }
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        if !plan.keepers.is_empty() {
+            // What is kept from now on is asked for once it is known who was called.
+            return Lazy.evaluate(plan, request);
+        }
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         let mut workspace = self.workspace();
         let answer = match self.stages(plan, &bound, request) {
@@ -288,7 +294,14 @@ fn by_stages(
         }
     }
     let log = log(plan, request, stages, extents);
-    Ok(Answer { outputs, failures: Vec::new(), log, times: bound.times, count: bound.count })
+    Ok(Answer {
+        outputs,
+        failures: Vec::new(),
+        log,
+        calls: Calls::default(),
+        times: bound.times,
+        count: bound.count,
+    })
 }
 
 fn axes(axes: Axes) -> Vec<RequestAxis> {

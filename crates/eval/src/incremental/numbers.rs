@@ -7,6 +7,7 @@ use millstream_base::id::SideTable;
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series, SkipReason,
 };
+use millstream_ir::keeping::Calls;
 use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_kernel::Data;
@@ -65,7 +66,7 @@ impl Numbers {
         let entries = if is_logged { self.log(plan) } else { Vec::new() };
         self.live.graph().stop_journal();
         let (log, failures) = (RunLog { entries }, Vec::new());
-        Ok(Answer { outputs, failures, log, times: None, count: None })
+        Ok(Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None })
     }
 
     /// Observes these outputs and no others.

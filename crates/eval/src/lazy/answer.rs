@@ -83,6 +83,9 @@ impl<'a> Evaluation<'a> {
             gathered: Vec::new(),
             loop_axes: FxHashMap::default(),
             known_shapes: FxHashMap::default(),
+            assumed_shapes: None,
+            calls: Vec::new(),
+            idle_loops: Vec::new(),
             placeholders: FxHashMap::default(),
             failures: Vec::new(),
             log: (request.log != LogDetail::Off).then(|| vec![not_needed; plan.steps.len()]),
@@ -114,8 +117,10 @@ impl<'a> Evaluation<'a> {
                 value,
             });
         }
+        let calls = self.keep_on()?;
         Ok(Answer {
             outputs,
+            calls,
             failures: std::mem::take(&mut self.failures),
             log: RunLog { entries: self.log.take().unwrap_or_default() },
             times: bound.times,
@@ -205,7 +210,8 @@ fn used_outputs(plan: &Plan) -> Vec<u64> {
         return used;
     }
     let outputs = plan.outputs.iter().map(|output| &output.source);
-    for source in plan.links.iter().chain(outputs) {
+    let kept = plan.keepers.iter().flat_map(|keeper| &keeper.values).map(|value| &value.source);
+    for source in plan.links.iter().chain(outputs).chain(kept) {
         used[source.step.index()] |= 1 << source.output.min(63);
     }
     used

@@ -159,9 +159,11 @@ impl Evaluation<'_> {
         match &instance.kernel {
             Kernel::Choose if choices => {}
             Kernel::Form(_) => return Joins::Whole,
-            Kernel::Choose | Kernel::Function(_) | Kernel::Read { .. } | Kernel::Pass => {
-                return Joins::No;
-            }
+            Kernel::Choose
+            | Kernel::Function(_)
+            | Kernel::Read { .. }
+            | Kernel::Pass
+            | Kernel::Kept(_) => return Joins::No,
         }
         let selector = plan.inputs_of(&plan.steps[step])[0];
         let place = match plan.steps[selector.step].op {

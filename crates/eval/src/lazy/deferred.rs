@@ -84,7 +84,9 @@ impl<'a> Evaluation<'a> {
             // On single values a form is short.
             Kernel::Form(_) if places.iter().all(single) => return Ok(Run::Here(None)),
             Kernel::Form(_) | Kernel::Function(_) => {}
-            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => return Ok(Run::Here(None)),
+            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => {
+                return Ok(Run::Here(None));
+            }
         }
         let (shape, n_cells, mask) = self.extent(top, places)?;
         let expected = costs.expect(id, instance, mask.len());

@@ -194,6 +194,25 @@ impl<'a> Evaluation<'a> {
         self.keeping().gathered.push(stamps);
     }
 
+    /// Gives what is kept for elements, which lies in a slot, stamps by its bits.
+    pub(super) fn stamp_kept(&mut self, slot: SlotId) {
+        if self.keeping.is_none() {
+            return;
+        }
+        let outputs: Vec<Option<Data>> = match self.store.outputs(slot) {
+            Outputs::None => vec![None],
+            Outputs::One(data) => vec![Some(data.clone())],
+            Outputs::Several(all) => all.to_vec(),
+        };
+        let layout = self.layout_of(self.store.rest(slot).shape);
+        let memo = &mut *self.keeping().memo;
+        let stamps = outputs.iter().map(|output| match output {
+            Some(data) => memo.stamp_of_feature(data, layout),
+            None => memo.new_stamp(),
+        });
+        *self.keeping().slot(slot) = stamps.collect();
+    }
+
     /// Looks up what the step of a task would compute from these operands; true if it is there now.
     /// If a part of it is, the demand becomes the rest.
     pub(super) fn recall(&mut self, top: usize, places: &[Place]) -> Result<bool, Stop> {

@@ -19,7 +19,9 @@ mod cone;
 mod deferred;
 mod failure;
 mod gather;
+mod idle_loops;
 mod keep;
+mod keepers;
 mod listed;
 mod region;
 mod row;
@@ -248,6 +250,11 @@ struct Evaluation<'a> {
     /// Axes of loops by extent, and by how many of that extent are open around them.
     loop_axes: FxHashMap<(scope::LoopKey, u32), AxisId>,
     known_shapes: FxHashMap<(StepId, FrameId), ShapeId>,
+    /// The shapes that readers of what is kept are taken to have, while these are found.
+    assumed_shapes: Option<shape_of::Assumed>,
+    /// The contexts in which what is kept was read.
+    calls: Vec<keepers::Call>,
+    idle_loops: Vec<idle_loops::IdleLoop>,
     placeholders: FxHashMap<(StepId, FrameId, u16), AxisId>,
     failures: Vec<NodeFailure>,
     log: Option<Vec<LogEntry>>,

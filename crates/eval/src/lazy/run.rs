@@ -124,7 +124,9 @@ impl<'a> Evaluation<'a> {
                 self.run_function(top, instance, &**function, places)?;
             }
             Kernel::Pass => self.run_pass(top, instance, places[0])?,
-            Kernel::Read { .. } | Kernel::Choose => panic!("these kernels have no strict run"),
+            Kernel::Read { .. } | Kernel::Choose | Kernel::Kept(_) => {
+                panic!("these kernels have no strict run")
+            }
         }
         self.release_all(top, places);
         if let Some(took) = started.map(|started| started.elapsed()) {

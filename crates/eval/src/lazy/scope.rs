@@ -123,7 +123,10 @@ impl<'a> Evaluation<'a> {
         let mut gather = None;
         for rule in rules {
             match rule {
-                ScopeRule::Each { count, .. } => gather = Some(self.open_loop(top, *count)?),
+                ScopeRule::Each { count, .. } => {
+                    gather = Some(self.open_loop(top, *count)?);
+                    self.note_idle(top, i, *count);
+                }
                 ScopeRule::Along { feature, level } => {
                     gather = Some(self.axis_along(frame, feature, *level));
                 }
@@ -153,7 +156,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// What a frame holds for a need that the step in it has.
-    fn feat_of(&self, frame: FrameId, bit: u32) -> FeatId {
+    pub(super) fn feat_of(&self, frame: FrameId, bit: u32) -> FeatId {
         self.frames.get(frame, bit).expect("a frame holds what its steps need")
     }
 

@@ -4,17 +4,28 @@
 //! cells. The walk follows the same rules as evaluation, with axes of unknown extent for loops; it
 //! takes all arms of a choice, so a result is never narrower than what evaluation finds.
 
+use std::collections::VecDeque;
+
 use millstream_base::feature::{Aspect, Need};
 use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::Fate;
 use millstream_ir::plan::{StepId, StepOp, StepSource};
-use millstream_kernel::{Instance, Kernel, ScopeRule};
+use millstream_kernel::{Data, Instance, Kernel, ScopeRule};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::scope::need_map;
 use super::{Evaluation, Stop};
 use crate::frame::{Feat, FeatId, FrameId};
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
+
+/// Shapes that are taken for those of what nodes keep.
+#[derive(Debug)]
+pub(super) struct Assumed {
+    shapes: FxHashMap<(StepId, FrameId), ShapeId>,
+    /// The readers in the order in which they were met.
+    order: Vec<(StepId, FrameId)>,
+}
 
 impl<'a> Evaluation<'a> {
     /// The shape of a step in a context that is restricted to its needs.
@@ -30,12 +41,90 @@ impl<'a> Evaluation<'a> {
                 panic!("constants and inputs have known shapes");
             };
             let plan = self.plan;
+            if let Kernel::Kept(_) = plan.instances[id].kernel {
+                let shape = self.shape_of_kept(at, frame)?;
+                self.known_shapes.insert((at, frame), shape);
+                stack.pop();
+                continue;
+            }
             if let Some(shape) = self.find_shape(at, frame, id, &plan.instances[id], &mut stack) {
                 self.known_shapes.insert((at, frame), shape);
                 stack.pop();
             }
         }
         Ok(self.known_shape(step, frame).expect("the walk ends when the shape is known"))
+    }
+
+    /// The shape of what a node keeps: it may vary along all that its context varies along, and along
+    /// what is kept from now on. As that may vary along what is kept, shapes are assumed, the smallest
+    /// first, until they fit.
+    fn shape_of_kept(&mut self, step: StepId, frame: FrameId) -> Result<ShapeId, Stop> {
+        let feats: Vec<FeatId> = self.frames.feats_of(frame).collect();
+        let mut shape = Shapes::scalar();
+        for feat in feats {
+            let of = self.feat_shape(feat);
+            shape = self.shapes.union(shape, of);
+        }
+        if let Some(axis) = self.axis_of_kept(step) {
+            let of = self.shapes.along(axis);
+            shape = self.shapes.union(shape, of);
+        }
+        if let Some(assumed) = &mut self.assumed_shapes {
+            return Ok(*assumed.shapes.entry((step, frame)).or_insert_with(|| {
+                assumed.order.push((step, frame));
+                shape
+            }));
+        }
+        // Without columns there is nothing else along which it may vary.
+        let is_single = |(_, of): &(Data, ShapeId)| *of == Shapes::scalar();
+        let mut readers = self.plan.keepers.iter().map(|keeper| keeper.reader);
+        if self.inputs.as_slice().iter().all(is_single)
+            && !readers.any(|reader| self.axis_of_kept(reader).is_some())
+        {
+            return Ok(shape);
+        }
+        let known = self.known_shapes.clone();
+        let order = vec![(step, frame)];
+        let shapes = FxHashMap::from_iter([((step, frame), shape)]);
+        self.assumed_shapes = Some(Assumed { shapes, order });
+        let mut grows = Ok(true);
+        while let Ok(true) = grows {
+            self.known_shapes.clone_from(&known);
+            grows = self.grow_assumed();
+        }
+        let assumed = self.assumed_shapes.take().expect("shapes are being found");
+        grows.map(|_| assumed.shapes[&(step, frame)])
+    }
+
+    /// Lets the assumed shapes be as large as they have to be with what is assumed; says whether any
+    /// grew.
+    fn grow_assumed(&mut self) -> Result<bool, Stop> {
+        let plan = self.plan;
+        let mut grows = false;
+        // What is kept is often what was kept by a node that was met later.
+        let mut n_seen = self.assumed().order.len();
+        let mut places: VecDeque<usize> = (0..n_seen).rev().collect();
+        while let Some(place) = places.pop_front() {
+            let (reader, frame) = self.assumed().order[place];
+            let before = self.assumed().shapes[&(reader, frame)];
+            let mut all = before;
+            let keeper = plan.keepers.iter().find(|keeper| keeper.reader == reader);
+            for value in keeper.iter().flat_map(|keeper| &keeper.values) {
+                let home = self.home(value.source.step, frame);
+                let of = self.shape_of(value.source.step, home)?;
+                all = self.shapes.union(all, of);
+            }
+            grows |= all != before;
+            self.assumed().shapes.insert((reader, frame), all);
+            let n_met = self.assumed().order.len();
+            places.extend(n_seen..n_met);
+            n_seen = n_met;
+        }
+        Ok(grows)
+    }
+
+    fn assumed(&mut self) -> &mut Assumed {
+        self.assumed_shapes.as_mut().expect("shapes are being found")
     }
 
     fn known_shape(&self, step: StepId, frame: FrameId) -> Option<ShapeId> {

@@ -36,6 +36,10 @@ impl<'a> Evaluation<'a> {
                 Ok(Progress::Done)
             }
             Kernel::Choose => self.advance_choice(top),
+            Kernel::Kept(_) => {
+                self.read_kept(top, instance)?;
+                Ok(Progress::Done)
+            }
             Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass => {
                 if self.scoped[id] {
                     self.advance_scoped(top, instance)

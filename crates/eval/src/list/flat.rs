@@ -20,6 +20,7 @@ use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series, SkipReason,
 };
 use millstream_ir::graph::{InputId, InstanceId};
+use millstream_ir::keeping::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_kernel::Data;
@@ -235,6 +236,7 @@ impl Flat {
             outputs: outputs.collect(),
             failures: Vec::new(),
             log: self.log(plan, blocks, request, file),
+            calls: Calls::default(),
             times: bound.times,
             count: bound.count,
         }

@@ -103,7 +103,9 @@ impl List {
     ) -> Result<Answer, EvalError> {
         // For outputs without cells hardly anything runs, which is a matter of demand.
         let bound = request.bind(plan).map_err(EvalError::Request)?;
-        if bound.times == Some(0) || bound.count == Some(0) {
+        let has_no_cells = bound.times == Some(0) || bound.count == Some(0);
+        // What is kept from now on is asked for once it is known who was called.
+        if has_no_cells || !plan.keepers.is_empty() {
             return Lazy.evaluate(plan, request);
         }
         let listing = Kept::of(plan).lists.listing(plan, &bound.outputs);

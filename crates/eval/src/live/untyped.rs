@@ -71,6 +71,7 @@ impl LiveGraph {
             Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
             Kernel::Function(_) => Err("it is a function over columns"),
             Kernel::Pass => Err("it changes the context of an input"),
+            Kernel::Kept(_) => Err("it gives what is kept for each element"),
         }
     }
 
@@ -193,7 +194,7 @@ pub fn is_of_numbers(instance: &Instance) -> bool {
     let kernel = match &instance.kernel {
         Kernel::Form(_) | Kernel::Choose => true,
         Kernel::Read { level, aspect, .. } => *level == 0 && *aspect == Aspect::Value,
-        Kernel::Function(_) | Kernel::Pass => false,
+        Kernel::Function(_) | Kernel::Pass | Kernel::Kept(_) => false,
     };
     kernel
         && result_lane(instance).is_ok()

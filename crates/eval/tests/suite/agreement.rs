@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel};
 use millstream_ir::{Answer, EvalError, Evaluator, Plan, Request};
-use millstream_testkit::agreement::{cases_by_hand, fixtures, generated};
+use millstream_testkit::agreement::{cases_by_hand, fixtures, generated, ticks_suite};
 
 #[test]
 fn lazy_agrees_by_hand() {
@@ -170,4 +170,18 @@ fn auto_agrees_on_what_once_failed() {
 #[test]
 fn auto_agrees_on_generated_graphs() {
     generated(&Auto::new().threads(size(2)));
+}
+
+#[test]
+fn all_agree_on_ticks_of_generated_documents() {
+    let n = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    ticks_suite(&Lazy, 0..n);
+    // With keepers these go the same way.
+    ticks_suite(&List::new(), 0..n / 4);
+    ticks_suite(&Parallel::new().threads(size(2)), 0..n / 4);
+    for chunked in chunked_ways() {
+        ticks_suite(&chunked, 0..n / 4);
+    }
+    ticks_suite(&Auto::new(), 0..n / 4);
+    ticks_suite(&Incremental::new(), 0..n);
 }

@@ -3,6 +3,7 @@
 use millstream_base::Feature;
 
 use super::{Frames, Given, Request};
+use crate::keeping::Tables;
 use crate::plan::Plan;
 use crate::states::is_state;
 
@@ -22,6 +23,17 @@ impl Request {
     pub fn only_states(mut self, plan: &Plan) -> Self {
         self.outputs = Some(Vec::new());
         self.with_states(plan)
+    }
+
+    /// Gives what nodes keep for elements.
+    pub fn with_kept(mut self, kept: Tables) -> Self {
+        self.kept = kept;
+        self
+    }
+
+    /// What nodes keep for elements.
+    pub fn kept(&self) -> &Tables {
+        &self.kept
     }
 
     /// The frames asked for, and whether they open the time axis; `None` without any.

@@ -84,7 +84,11 @@ pub(crate) fn instance(def: &Arc<NodeDef>, settings: Settings, generics: Vec<Typ
 pub(crate) fn form(instance: &Instance) -> Option<&Form> {
     match &instance.kernel {
         Kernel::Form(form) => Some(form),
-        Kernel::Function(_) | Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => None,
+        Kernel::Function(_)
+        | Kernel::Read { .. }
+        | Kernel::Pass
+        | Kernel::Choose
+        | Kernel::Kept(_) => None,
     }
 }
 

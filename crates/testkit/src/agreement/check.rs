@@ -148,7 +148,7 @@ fn certain(failed: &Failed, plan: &Plan) -> Failed {
     certain
 }
 
-fn failures(expected: &Expected, plan: &Plan, answer: &Answer) -> Result<(), String> {
+pub(super) fn failures(expected: &Expected, plan: &Plan, answer: &Answer) -> Result<(), String> {
     let paths = |nodes: &Failed| -> BTreeSet<String> {
         let path = |node: &usize| plan.paths.get(plan.steps[StepId::from_index(*node)].path);
         nodes.iter().map(|node| path(node).to_string()).collect()
@@ -179,7 +179,7 @@ fn is_counted(plan: &Plan, step: StepId) -> bool {
         StepOp::Const(_) | StepOp::Input(_) => false,
         StepOp::Call(instance) => match &plan.instances[instance].kernel {
             Kernel::Form(_) | Kernel::Function(_) => true,
-            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => false,
+            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => false,
         },
     }
 }
@@ -206,7 +206,7 @@ fn forms_behind_arms(plan: &Plan) -> Vec<bool> {
     forms
 }
 
-fn elements(
+pub(super) fn elements(
     expected: &Expected,
     (plan, request): (&Plan, &Request),
     answer: &Answer,

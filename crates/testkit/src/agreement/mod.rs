@@ -7,6 +7,7 @@
 mod by_hand;
 mod check;
 mod compare;
+mod ticks;
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 
 pub use check::{Verdict, check, expect};
 pub use compare::difference;
+pub use ticks::ticks_suite;
 
 use crate::generate::{Case, REGISTRY, cases};
 

@@ -193,6 +193,9 @@ impl Model<'_> {
                         }
                     }
                 }
+                if let Kernel::Kept(_) = &instance.kernel {
+                    return self.axes_of_kept(node, ctx);
+                }
                 // What only passes on has the axes of what it passes on.
                 let passes = matches!(instance.kernel, Kernel::Pass);
                 let n_slots = if passes { 1 } else { instance.inputs.len() };
@@ -269,7 +272,7 @@ impl Model<'_> {
     }
 
     /// What a modifier takes besides the old value.
-    fn rule_args(&self, node: usize, slot: usize, rule: usize) -> Vec<Link> {
+    pub(super) fn rule_args(&self, node: usize, slot: usize, rule: usize) -> Vec<Link> {
         let instance = self.program.instance(node).expect("only calls have sockets");
         match &instance.inputs[slot].scope[rule] {
             ScopeRule::Modify { args, .. } => {

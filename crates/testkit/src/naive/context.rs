@@ -179,6 +179,9 @@ pub(super) fn needs(program: &Program) -> Vec<BTreeSet<Need>> {
             if let Kernel::Read { feature, level, aspect } = &instance.kernel {
                 all.insert(Need { feature: feature.clone(), level: *level, aspect: *aspect });
             }
+            if let Kernel::Kept(needs) = &instance.kernel {
+                all.extend(needs.iter().cloned());
+            }
             for (link, slot) in node.links.iter().zip(&instance.inputs) {
                 for need in &needs[link.node] {
                     match outside(need, &slot.scope) {

@@ -63,6 +63,7 @@ impl Model<'_> {
                 }
                 Kernel::Pass => self.receive(node, 0, ctx, cell),
                 Kernel::Choose => self.choose(node, ctx, cell),
+                Kernel::Kept(_) => self.read_kept(link, ctx, cell),
                 Kernel::Form(form) => self.compute(link, instance, ctx, cell, |values| {
                     let types: Vec<Type> = instance.outputs.iter().map(|out| out.ty).collect();
                     Some(run_form(form, values, &types).swap_remove(link.output))
@@ -212,6 +213,9 @@ impl Model<'_> {
         if self.is_asked {
             let most = self.rounds.entry(axis).or_insert(n);
             *most = (*most).max(n);
+            if n == 0 {
+                self.idle_loops.insert((node, slot, inner, cell.clone()));
+            }
         }
         let mut values = Vec::new();
         let mut failed = Failed::new();
@@ -290,6 +294,8 @@ pub(super) fn own_need(instance: &Instance) -> Option<Need> {
             let aspect: Aspect = *aspect;
             Some(Need { feature, level, aspect })
         }
-        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => None,
+        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => {
+            None
+        }
     }
 }

@@ -14,6 +14,7 @@
 mod bounds;
 mod context;
 mod evaluate;
+mod keepers;
 mod program;
 mod scope;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use bounds::Elements;
 pub use context::Bits;
 use context::{Axis, AxisId, Cell, CtxId, Entry, Interner, Known, KnownId, Stacks, levels_mut};
+pub use keepers::{Elements as KeptElements, Kept};
 pub use program::{Link, Program, ProgramNode, ProgramOp, ProgramOutput};
 pub use world::{Refusal, World};
 
@@ -45,6 +47,9 @@ pub struct Expected {
     pub failed: Failed,
     /// For each node how many elements are to be computed of it.
     pub elements: Vec<Elements>,
+    /// What each node that keeps something for elements keeps for those for which it was called;
+    /// nothing if that failed.
+    pub kept: Vec<Option<Kept>>,
     /// Whether some loop ran no rounds at any cell, so that an evaluator may find its list to be
     /// the same for all cells, and fall below the lower bounds.
     pub has_idle_loop: bool,
@@ -85,6 +90,12 @@ pub struct Model<'a> {
     rounds: FxHashMap<AxisId, u32>,
     depth: usize,
     n_evaluations: usize,
+    /// The cells for which each node was called.
+    calls: Vec<FxHashSet<(CtxId, Cell)>>,
+    /// The cells for which loops have no items: the node and its socket, the context inside.
+    idle_loops: FxHashSet<(usize, usize, CtxId, Cell)>,
+    /// The axes of readers that are taken for granted while those are found.
+    assumed_axes: FxHashMap<(usize, CtxId), BTreeSet<AxisId>>,
 }
 
 const TIME: usize = 0;
@@ -122,6 +133,9 @@ impl<'a> Model<'a> {
             rounds: FxHashMap::default(),
             depth: 0,
             n_evaluations: 0,
+            calls: vec![FxHashSet::default(); program.keepers.len()],
+            idle_loops: FxHashSet::default(),
+            assumed_axes: FxHashMap::default(),
         }
     }
 
@@ -166,9 +180,10 @@ impl<'a> Model<'a> {
             };
             outputs.push(if failed.is_empty() { Ok(column()) } else { Err(failed) });
         }
+        let kept = self.keep_on()?;
         let elements = self.elements();
         let has_idle_loop = self.rounds.values().any(|n| *n == 0);
-        Ok(Expected { outputs, failed: self.failed, elements, has_idle_loop })
+        Ok(Expected { outputs, failed: self.failed, elements, kept, has_idle_loop })
     }
 
     /// The context at the outputs.

@@ -58,10 +58,13 @@ pub struct Program {
     pub nodes: Vec<ProgramNode>,
     /// The outputs.
     pub outputs: Vec<ProgramOutput>,
+    /// The nodes that keep something for elements: the position of the reader, and what is kept from
+    /// now on.
+    pub keepers: Vec<(usize, Vec<ProgramOutput>)>,
 }
 
 impl Program {
-    /// The program of a graph whose types are equal along links.
+    /// The program of a graph whose types are equal along links. What its nodes keep are outputs.
     pub fn of_graph(graph: &Graph) -> Self {
         let link = |source: &millstream_ir::Source| Link {
             node: source.node.index(),
@@ -85,7 +88,8 @@ impl Program {
             ty: graph.type_of(output.source).unwrap_or(output.ty),
             link: link(&output.source),
         });
-        Self { nodes: (0..graph.n_ids()).map(node).collect(), outputs: outputs.collect() }
+        let nodes = (0..graph.n_ids()).map(node).collect();
+        Self { nodes, outputs: outputs.collect(), keepers: Vec::new() }
     }
 
     /// The program of a plan.
@@ -103,12 +107,20 @@ impl Program {
             let links = plan.inputs_of(step).iter().map(link).collect();
             ProgramNode { op, links, path: plan.paths.get(step.path) }
         };
-        let outputs = plan.outputs.iter().map(|output| ProgramOutput {
+        let output = |output: &millstream_ir::plan::PlanOutput| ProgramOutput {
             name: Arc::clone(&output.name),
             ty: output.ty,
             link: link(&output.source),
-        });
-        Self { nodes: plan.steps.as_slice().iter().map(node).collect(), outputs: outputs.collect() }
+        };
+        let keepers = plan
+            .keepers
+            .iter()
+            .map(|keeper| (keeper.reader.index(), keeper.values.iter().map(output).collect()));
+        Self {
+            nodes: plan.steps.as_slice().iter().map(node).collect(),
+            outputs: plan.outputs.iter().map(output).collect(),
+            keepers: keepers.collect(),
+        }
     }
 
     /// The instance that a node calls, if it calls one.

@@ -4,6 +4,8 @@ use millstream_base::{Feature, NodePath};
 use millstream_ir::request::BoundData;
 use millstream_ir::{Bound, Plan};
 
+use super::keepers::Kept;
+
 /// The data and axes of a request.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -17,6 +19,8 @@ pub struct World {
     pub count: Option<usize>,
     /// Positions of the outputs asked for.
     pub outputs: Vec<usize>,
+    /// What the nodes that keep something for elements kept so far.
+    pub kept: Vec<Kept>,
 }
 
 impl World {
@@ -31,6 +35,7 @@ impl World {
             times: bound.times,
             count: bound.count,
             outputs: bound.outputs.clone(),
+            kept: vec![Kept::default(); plan.keepers.len()],
         }
     }
 

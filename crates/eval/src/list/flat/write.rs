@@ -278,7 +278,7 @@ impl<'a> Writer<'a> {
                     width: width(instance.outputs[0].ty) as u8,
                 });
             }
-            Kernel::Function(_) => return None,
+            Kernel::Function(_) | Kernel::Kept(_) => return None,
         }
         Some(())
     }
@@ -352,7 +352,7 @@ fn is_plain(instance: &Instance) -> bool {
         Kernel::Form(_) => instance.plain_form().is_some(),
         Kernel::Choose => u16::try_from(instance.inputs.len()).is_ok(),
         Kernel::Read { .. } | Kernel::Pass => true,
-        Kernel::Function(_) => false,
+        Kernel::Function(_) | Kernel::Kept(_) => false,
     };
     of_lanes && kernel && !instance.has_scopes()
 }

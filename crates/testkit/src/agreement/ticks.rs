@@ -1,0 +1,259 @@
+//! Ticks of generated documents whose nodes keep state, inside scopes and outside.
+//!
+//! Each document is played for some frames with changing inputs. At each frame an evaluator has to
+//! agree with the model on the outputs, on which nodes fail, and on what each node keeps for which
+//! element; then the tick is committed on both sides.
+
+use std::fmt::Write;
+
+use millstream_base::same::Same;
+use millstream_base::{Limits, Value};
+use millstream_compile::{Options, Phase, compile};
+use millstream_ir::answer::Answer;
+use millstream_ir::keeping::Table;
+use millstream_ir::states::States;
+use millstream_ir::{Evaluator, LogDetail, Plan, Request};
+use serde_json::{Value as Json, json};
+
+use super::check::{elements, failures, selects};
+use super::compare::difference;
+use crate::generate::REGISTRY;
+use crate::naive::{Expected, Kept, Model, Program, World};
+
+const FRAMES: i64 = 6;
+
+/// Numbers that look random, the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
+    }
+}
+
+/// Plays documents made of these seeds with an evaluator.
+///
+/// # Panics
+/// If the evaluator disagrees with the model, or the model refuses most of the documents.
+pub fn ticks_suite(evaluator: &dyn Evaluator, seeds: std::ops::Range<u64>) {
+    let n = seeds.end - seeds.start;
+    let (mut n_played, mut n_keeping) = (0, 0);
+    for seed in seeds {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        for _ in 0..8 {
+            dice.below(2);
+        }
+        let document = document(&mut dice);
+        match played(evaluator, &document, &mut dice) {
+            Ok(Some(keeps)) => {
+                n_played += 1;
+                n_keeping += u64::from(keeps);
+            }
+            Ok(None) => {}
+            Err(problem) => {
+                panic!("{}, seed {seed}: {problem}\n{document:#}", evaluator.name())
+            }
+        }
+    }
+    assert!(n_played * 2 > n, "the model refuses most: only {n_played} of {n} were played");
+    assert!(n_keeping * 8 > n, "few keep anything inside scopes: {n_keeping} of {n}");
+}
+
+/// A document of some nodes that read each other.
+fn document(dice: &mut Dice) -> Json {
+    let n = 4 + dice.below(9);
+    let mut nodes = serde_json::Map::new();
+    let mut numbers: Vec<Json> = vec![json!({ "input": "x" }), json!({ "from": "i.value" })];
+    nodes.insert("i".into(), json!({ "type": "context.index" }));
+    let all_later: Vec<String> = (0..n).map(|k| format!("n{k}")).collect();
+    for (k, name) in all_later.iter().enumerate() {
+        let pick = |dice: &mut Dice| {
+            let recent = numbers.len().saturating_sub(1 + dice.below(3));
+            let any = dice.below(numbers.len());
+            numbers[if dice.below(2) == 0 { recent.min(numbers.len() - 1) } else { any }].clone()
+        };
+        let (a, b) = (pick(dice), pick(dice));
+        let later = json!({ "from": format!("n{}.value", k + dice.below(n - k)) });
+        let count = match dice.below(3) {
+            0 => json!({ "input": "k" }),
+            1 => json!(2),
+            _ => json!({ "from": "some.value" }),
+        };
+        let node = match dice.below(17) {
+            0 => json!({ "type": "context.index", "set": { "level": dice.below(2) } }),
+            1 => json!({ "type": "context.time" }),
+            2 | 3 => json!({ "type": "math.add", "in": { "a": a, "b": b } }),
+            4 => json!({ "type": "control.switch", "in": { "condition": { "input": "on" },
+                "false": a, "true": b } }),
+            5 => json!({ "type": "control.switch", "in": { "condition": { "from": "few.value" },
+                "false": a, "true": b } }),
+            6 | 7 => json!({ "type": "state.integrate", "in": { "rate": a, "initial": b } }),
+            8 => {
+                json!({ "type": "state.hold", "in": { "value": a, "when": { "from": "few.value" } } })
+            }
+            9 => json!({ "type": "state.delay", "set": { "ticks": 1 + dice.below(2) },
+                "in": { "value": a, "initial": b } }),
+            10 => json!({ "type": "state.feedback", "in": { "value": later, "initial": a } }),
+            11..=13 => {
+                let list = format!("{name}l");
+                nodes.insert(
+                    list.clone(),
+                    json!({ "type": "list.generate",
+                    "in": { "item": a, "count": count } }),
+                );
+                json!({ "type": "list.sum", "in": { "list": { "from": format!("{list}.value") } } })
+            }
+            14 => {
+                json!({ "type": "context.with_index", "in": { "value": a, "index": { "input": "k" } } })
+            }
+            15 => json!({ "type": "time.shift", "in": { "value": a, "by": -1 } }),
+            _ => json!({ "type": "reduce.sum", "in": { "value": a } }),
+        };
+        let is_f32 = |ty: &str| !matches!(ty, "context.index" | "context.time");
+        let ty = node["type"].as_str().unwrap_or_default().to_owned();
+        if is_f32(&ty) {
+            nodes.insert(name.clone(), node);
+        } else {
+            nodes.insert(format!("{name}r"), node);
+            let from = json!({ "from": format!("{name}r.value") });
+            nodes.insert(name.clone(), json!({ "type": "convert.to_f32", "in": { "x": from } }));
+        }
+        numbers.push(json!({ "from": format!("{name}.value") }));
+    }
+    nodes.insert(
+        "whole".into(),
+        json!({ "type": "convert.to_i32", "in": { "x": { "input": "x" } } }),
+    );
+    nodes.insert(
+        "some".into(),
+        json!({ "type": "integer.modulo",
+        "in": { "a": { "from": "whole.value" }, "b": 3 } }),
+    );
+    let few = numbers[dice.below(numbers.len())].clone();
+    nodes.insert("few".into(), json!({ "type": "compare.greater", "in": { "a": few, "b": 1 } }));
+    let (last, other) = (n - 1, dice.below(n));
+    json!({ "millstream": 1, "fps": 10,
+        "inputs": { "x": { "type": "f32", "default": 0.5 }, "k": { "type": "i32", "default": 2 },
+            "on": { "type": "bool", "default": true } },
+        "outputs": { "y": { "type": "f32", "from": format!("n{last}.value") },
+            "z": { "type": "f32", "from": format!("n{other}.value") } },
+        "nodes": nodes })
+}
+
+/// Plays a document with an evaluator; nothing if there is nothing to say about it, else whether
+/// nodes inside scopes keep something.
+fn played(
+    evaluator: &dyn Evaluator,
+    document: &Json,
+    dice: &mut Dice,
+) -> Result<Option<bool>, String> {
+    let limits = Limits::default();
+    let text = document.to_string();
+    let (opened, _) = millstream_document::open(text.as_bytes(), &REGISTRY, &[], &limits);
+    let Some((_, checked)) = opened else { return Ok(None) };
+    let mut keeps = false;
+    let requests: Vec<Request> = (0..FRAMES).map(|frame| request(frame, dice)).collect();
+    for after in [Some(Phase::Conversions), None] {
+        let options = Options { after, ..Options::default() };
+        let plan = compile(&checked, &REGISTRY, &options).map_err(|error| error.to_string())?;
+        keeps |= !plan.keepers.is_empty();
+        let mut states = States::new();
+        let mut kept = vec![Kept::default(); plan.keepers.len()];
+        for request in &requests {
+            let request = request.clone().with_log(LogDetail::Counts);
+            let request = states.given_to(&plan, request.with_states(&plan));
+            let Ok(bound) = request.bind(&plan) else { return Ok(None) };
+            let mut world = World::of(&bound, &plan);
+            world.kept.clone_from(&kept);
+            let Ok(expected) = Model::new(&Program::of_plan(&plan), &world).evaluate() else {
+                return Ok(None);
+            };
+            let mut answer = evaluator
+                .evaluate(&plan, &request)
+                .map_err(|error| format!("no answer: {error}"))?;
+            let place = format!("at frame {} of {}", states.n_ticks(), plan.steps.len());
+            agrees(&expected, (&plan, &request), &answer, evaluator)
+                .map_err(|problem| format!("{place} steps: {problem}"))?;
+            let all = expected.kept.into_iter().zip(&kept);
+            let next: Option<Vec<Kept>> =
+                all.map(|(called, before)| Some(before.committed(&called?))).collect();
+            if states.commit(&mut answer) {
+                kept = next.ok_or("it keeps what failed")?;
+            }
+        }
+    }
+    Ok(Some(keeps))
+}
+
+fn request(frame: i64, dice: &mut Dice) -> Request {
+    let request = Request::new().count(2).frame(frame);
+    let request = request.set("k", dice.below(4) as i32).set("on", dice.below(3) > 0);
+    match dice.below(3) {
+        0 => request.set("x", dice.below(5) as f32),
+        _ => request.column("x", vec![dice.below(5) as f32, dice.below(5) as f32 + 0.25]),
+    }
+}
+
+fn agrees(
+    expected: &Expected,
+    (plan, request): (&Plan, &Request),
+    answer: &Answer,
+    evaluator: &dyn Evaluator,
+) -> Result<(), String> {
+    for (expected, output) in expected.outputs.iter().zip(&answer.outputs) {
+        let differs = match (expected, &output.value) {
+            (Ok(column), Some(series)) => difference(column, &answer.full_column(series)),
+            (Err(_), None) => None,
+            (Ok(_), None) => Some("it has no value".into()),
+            (Err(_), Some(_)) => Some("it should fail".into()),
+        };
+        if let Some(difference) = differs {
+            return Err(format!("output `{}`: {difference}", output.name));
+        }
+    }
+    failures(expected, plan, answer)?;
+    // What was kept between evaluations does not run again. Those that select leave plans with
+    // keepers to others.
+    let selects = selects(evaluator) && !plan.keepers.is_empty();
+    if evaluator.name() != "incremental" && !selects {
+        elements(expected, (plan, request), answer, evaluator)?;
+    }
+    let has_failed = expected.kept.iter().any(Option::is_none);
+    if has_failed != answer.calls.has_failed {
+        return Err(format!("what is kept fails: {has_failed}, and not {}", !has_failed));
+    }
+    for called in &answer.calls.all {
+        let at = plan.keepers.iter().position(|keeper| keeper.node == called.node);
+        let at = at.ok_or_else(|| format!("`{}` keeps nothing", called.node))?;
+        let Some(expected) = &expected.kept[at] else { continue };
+        let found = called.table.as_ref().map(shown).unwrap_or_default();
+        let mut wanted = String::new();
+        for (key, values) in &expected.elements {
+            // Writing to a string does not fail.
+            let _ = writeln!(wanted, "{key:?}: {}", line(values));
+        }
+        if found != wanted {
+            return Err(format!("`{}` keeps\n{found}expected\n{wanted}", called.node));
+        }
+    }
+    Ok(())
+}
+
+fn shown(table: &Table) -> String {
+    let mut text = String::new();
+    for row in 0..table.n_rows() {
+        let values: Vec<Value> = table.values.iter().map(|(_, column)| column.get(row)).collect();
+        let _ = writeln!(text, "{:?}: {}", table.key(row), line(&values));
+    }
+    text
+}
+
+/// Values by their bits.
+fn line(values: &[Value]) -> String {
+    let zero = |value: &Value| value.same(&Value::F32(-0.0));
+    let one = |value: &Value| if zero(value) { "-0.0".to_owned() } else { value.to_string() };
+    values.iter().map(one).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,504 @@
+//! What nodes keep for elements, in the model.
+//!
+//! An element is told by the values of `index` and `iteration` that its node needs, and by where it
+//! is along the axes that the node has besides. When the outputs are there, what is kept from now on
+//! is evaluated for each context and cell in which a node was called, until nobody is called that was
+//! not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use millstream_base::feature::Aspect;
+use millstream_base::id::Id;
+use millstream_base::same::Same;
+use millstream_base::{Feature, Need, Value};
+use millstream_kernel::{Kernel, ScopeRule};
+
+use super::bounds::Seen;
+use super::context::{AxisId, Cell, CtxId, Known, KnownId};
+use super::evaluate::own_need;
+use super::program::{Link, ProgramOp};
+use super::scope::{Gather, position};
+use super::{Found, INDEX, Model, Refusal};
+
+/// The elements of one node with what is kept for each, in order of its values.
+pub type Elements = BTreeMap<Vec<i32>, Vec<Value>>;
+
+/// What one node keeps.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// What each coordinate is.
+    pub coordinates: Vec<String>,
+    /// By coordinates.
+    pub elements: Elements,
+    /// How far axes reach: by coordinates outside.
+    pub reach: BTreeMap<Vec<i32>, i32>,
+}
+
+impl Kept {
+    /// What is kept behind a tick in which this was, if the node was called at all.
+    pub fn committed(&self, called: &Self) -> Self {
+        if called.elements.is_empty() && called.reach.is_empty() {
+            return self.clone();
+        }
+        let mut elements = called.elements.clone();
+        if self.coordinates == called.coordinates || called.elements.is_empty() {
+            for (key, values) in &self.elements {
+                let is_within = (0..key.len())
+                    .all(|c| called.reach.get(&key[..c]).is_none_or(|extent| key[c] < *extent));
+                if is_within {
+                    elements.entry(key.clone()).or_insert_with(|| values.clone());
+                }
+            }
+        }
+        let is_for_all = called.coordinates.first().is_some_and(|name| name == "element");
+        if is_for_all && self.coordinates == called.coordinates[1..] {
+            let n = called.reach.get(&[][..]).copied().unwrap_or(0);
+            for (key, values) in &self.elements {
+                for element in 0..n {
+                    let key = [&[element], &key[..]].concat();
+                    let is_within = (0..key.len())
+                        .all(|c| called.reach.get(&key[..c]).is_none_or(|extent| key[c] < *extent));
+                    if is_within {
+                        elements.entry(key).or_insert_with(|| values.clone());
+                    }
+                }
+            }
+        }
+        let last = if called.elements.is_empty() { self } else { called };
+        Self { coordinates: last.coordinates.clone(), elements, reach: BTreeMap::new() }
+    }
+}
+
+/// The inputs that say how many items there are.
+fn rules_of(scope: &[ScopeRule]) -> Vec<usize> {
+    let count = |rule: &ScopeRule| match rule {
+        ScopeRule::Each { count, .. } => Some(*count as usize),
+        ScopeRule::Inject { .. } | ScopeRule::Modify { .. } | ScopeRule::Along { .. } => None,
+    };
+    scope.iter().filter_map(count).collect()
+}
+
+/// One coordinate of a cell: its name, value, and axis if it counts along one.
+type Coordinate = (String, i32, Option<AxisId>);
+
+fn is_coordinate(need: &Need) -> bool {
+    matches!(need.feature, Feature::Index | Feature::Iteration) && need.aspect == Aspect::Value
+}
+
+impl Model<'_> {
+    /// One output of a reader.
+    pub(super) fn read_kept(
+        &mut self,
+        link: Link,
+        ctx: CtxId,
+        cell: &Cell,
+    ) -> Result<Found, Refusal> {
+        let program = self.program;
+        let keeper = program.keepers.iter().position(|(reader, _)| *reader == link.node);
+        let coordinates = self.coordinates(link.node, ctx, cell)?;
+        let mut seen = Seen::default();
+        for need in self.needs[link.node].clone() {
+            if need.aspect == Aspect::Value {
+                seen.merge(&self.read(link.node, &need, ctx, cell)?.seen);
+            }
+        }
+        seen.axes.extend(self.axes_of_kept(link.node, ctx)?.iter());
+        if let Some(keeper) = keeper
+            && self.is_asked
+        {
+            let axes = self.axes_of_kept(link.node, ctx)?;
+            let cell = cell.iter().copied().filter(|(axis, _)| axes.contains(axis)).collect();
+            self.calls[keeper].insert((ctx, cell));
+        }
+        let world = self.world;
+        let names = coordinates.iter().map(|(name, ..)| name.clone());
+        let key: Vec<i32> = coordinates.iter().map(|(_, value, _)| *value).collect();
+        let kept = keeper.map(|keeper| &world.kept[keeper]);
+        let names: Vec<String> = names.collect();
+        let values = kept.and_then(|kept| {
+            let is_for_all = names.first().is_some_and(|name| name == "element");
+            if kept.coordinates == names {
+                kept.elements.get(&key)
+            } else if is_for_all && kept.coordinates == names[1..] {
+                kept.elements.get(&key[1..])
+            } else {
+                None
+            }
+        });
+        let instance = program.instance(link.node).expect("a reader is a call");
+        let value = match (link.output, values) {
+            (0, values) => Value::Bool(values.is_some()),
+            (output, Some(values)) => values[output - 1].clone(),
+            (output, None) => instance.outputs[output].ty.default_value(),
+        };
+        Ok(Found { value: Ok(value), seen: Rc::new(seen) })
+    }
+
+    fn coordinates(
+        &mut self,
+        node: usize,
+        ctx: CtxId,
+        cell: &Cell,
+    ) -> Result<Vec<Coordinate>, Refusal> {
+        let mut counts: Vec<Need> =
+            self.needs[node].iter().filter(|need| is_coordinate(need)).cloned().collect();
+        counts.sort_by(|a, b| (b.level, &a.feature).cmp(&(a.level, &b.feature)));
+        let mut inner = Vec::new();
+        let mut told = BTreeSet::new();
+        for need in counts {
+            let found = self.read(node, &need, ctx, cell)?;
+            let Ok(Value::I32(value)) = found.value else {
+                return Err(Refusal::Missing(
+                    self.program.nodes[node].path.clone(),
+                    need.to_string(),
+                ));
+            };
+            let entry = self.entry(ctx, &need.feature, need.level).expect("it was read");
+            told.extend(self.axes_of_known(entry.known)?);
+            let axis = match &*self.knowns.get(entry.known.index()) {
+                Known::At(axis) => Some(*axis),
+                Known::Given(_) => None,
+                Known::Same(_) | Known::Linked(..) | Known::Changed { .. } | Known::Missing => None,
+            };
+            let axis = axis.or_else(|| self.counted_by_request(&need, ctx));
+            inner.push((need.to_string(), value, axis));
+        }
+        let mut coordinates = Vec::new();
+        let reads_elements = {
+            let contexts = self.contexts.get(ctx.index());
+            let outer: BTreeSet<KnownId> = contexts
+                .iter()
+                .flat_map(|(_, levels)| levels.iter().map(|entry| entry.known))
+                .collect();
+            self.reads_elements(node, ctx, &outer, &mut BTreeSet::new())?
+        };
+        for axis in self.axes_of_kept(node, ctx)?.iter() {
+            let is_of_request = axis.index() <= INDEX;
+            if told.contains(axis) && !(is_of_request && reads_elements) {
+                continue;
+            }
+            let name = if is_of_request { "element" } else { "item" };
+            coordinates.push((name.to_owned(), position(cell, *axis) as i32, Some(*axis)));
+        }
+        coordinates.extend(inner);
+        Ok(coordinates)
+    }
+
+    /// Whether what a node keeps has been told apart by elements of the request.
+    fn is_kept_by_element(&self, reader: usize) -> bool {
+        let keeper = self.program.keepers.iter().position(|(known, _)| *known == reader);
+        let kept = keeper.map(|keeper| &self.world.kept[keeper]);
+        let is_told =
+            kept.is_some_and(|kept| kept.coordinates.iter().any(|name| name == "element"));
+        is_told && self.world.count.is_some()
+    }
+
+    /// Whether a node differs between elements of the request whatever the context `outer` says.
+    fn reads_elements(
+        &mut self,
+        node: usize,
+        ctx: CtxId,
+        outer: &BTreeSet<KnownId>,
+        seen: &mut BTreeSet<(usize, CtxId)>,
+    ) -> Result<bool, Refusal> {
+        if !seen.insert((node, ctx)) {
+            return Ok(false);
+        }
+        let program = self.program;
+        let instance = match &program.nodes[node].op {
+            ProgramOp::Gone | ProgramOp::Const(_) => return Ok(false),
+            ProgramOp::Input(i) => {
+                return Ok(self.world.inputs[*i].axis == Some(millstream_ir::RequestAxis::Index));
+            }
+            ProgramOp::Call(instance) => instance,
+        };
+        if let Some(need) = own_need(instance) {
+            let entry = self.entry(ctx, &need.feature, need.level);
+            return match (need.aspect, entry) {
+                (Aspect::Value, Some(entry)) => self.known_reads_elements(entry.known, outer, seen),
+                (Aspect::Extent, _) | (_, None) => Ok(false),
+            };
+        }
+        if let Kernel::Kept(needs) = &instance.kernel {
+            let mut reads = self.is_kept_by_element(node);
+            for need in needs.iter().filter(|need| need.aspect == Aspect::Value) {
+                if let Some(entry) = self.entry(ctx, &need.feature, need.level) {
+                    reads |= self.known_reads_elements(entry.known, outer, seen)?;
+                }
+            }
+            let values = program.keepers.iter().filter(|(reader, _)| *reader == node);
+            for value in values.flat_map(|(_, values)| values) {
+                reads |= self.reads_elements(value.link.node, ctx, outer, seen)?;
+            }
+            return Ok(reads);
+        }
+        let passes = matches!(instance.kernel, Kernel::Pass);
+        let n_slots = if passes { 1 } else { instance.inputs.len() };
+        let mut reads = false;
+        for (slot, link) in program.nodes[node].links.iter().enumerate().take(n_slots) {
+            if instance.inputs[slot].scope.is_empty() {
+                reads |= self.reads_elements(link.node, ctx, outer, seen)?;
+                continue;
+            }
+            let (inner, gather) = self.enter(node, slot, ctx)?;
+            let inside = self.reads_elements(link.node, inner, outer, seen)?;
+            reads |= match gather {
+                Gather::Along(axis) if axis.index() == INDEX => false,
+                Gather::Along(_) => {
+                    let counts = rules_of(&instance.inputs[slot].scope);
+                    let mut counted = inside;
+                    for count in counts {
+                        let count = program.nodes[node].links[count].node;
+                        counted |= self.reads_elements(count, ctx, outer, seen)?;
+                    }
+                    counted
+                }
+                Gather::Nothing | Gather::One => inside,
+            };
+        }
+        Ok(reads)
+    }
+
+    fn known_reads_elements(
+        &mut self,
+        known: KnownId,
+        outer: &BTreeSet<KnownId>,
+        seen: &mut BTreeSet<(usize, CtxId)>,
+    ) -> Result<bool, Refusal> {
+        if outer.contains(&known) {
+            return Ok(false);
+        }
+        Ok(match &*self.knowns.get(known.index()) {
+            Known::Same(_) | Known::At(_) | Known::Missing => false,
+            Known::Given(i) => self.world.features[*i].1.axis.is_some(),
+            Known::Linked(link, ctx) => self.reads_elements(link.node, *ctx, outer, seen)?,
+            Known::Changed { old, node, slot, rule, ctx } => {
+                let mut reads = self.known_reads_elements(*old, outer, seen)?;
+                for link in self.rule_args(*node, *slot, *rule) {
+                    reads |= self.reads_elements(link.node, *ctx, outer, seen)?;
+                }
+                reads
+            }
+        })
+    }
+
+    /// The axis of the request's elements, where `index` counts them.
+    fn counted_by_request(&self, need: &Need, ctx: CtxId) -> Option<AxisId> {
+        let entry = self.entry(ctx, &need.feature, need.level)?;
+        let known = self.knowns.get(entry.known.index());
+        let Known::Given(i) = &*known else { return None };
+        let (feature, data) = &self.world.features[*i];
+        let counts = *feature == Feature::Index && data.axis.is_some();
+        counts.then(|| AxisId::from_index(INDEX))
+    }
+
+    /// The axes of a reader: those of all it needs, and of what is kept from now on.
+    pub(super) fn axes_of_kept(
+        &mut self,
+        node: usize,
+        ctx: CtxId,
+    ) -> Result<Rc<BTreeSet<AxisId>>, Refusal> {
+        if let Some(axes) = self.axes_of.get(&(node, ctx)) {
+            return Ok(Rc::clone(axes));
+        }
+        if let Some(axes) = self.assumed_axes.get(&(node, ctx)) {
+            return Ok(Rc::new(axes.clone()));
+        }
+        let mut axes = BTreeSet::new();
+        for need in self.needs[node].clone() {
+            if let (Aspect::Value, Some(entry)) =
+                (need.aspect, self.entry(ctx, &need.feature, need.level))
+            {
+                axes.extend(self.axes_of_known(entry.known)?);
+            }
+        }
+        if self.is_kept_by_element(node) {
+            axes.insert(AxisId::from_index(INDEX));
+        }
+        let is_outermost = self.assumed_axes.is_empty();
+        self.assumed_axes.insert((node, ctx), axes);
+        if !is_outermost {
+            return Ok(Rc::new(self.assumed_axes[&(node, ctx)].clone()));
+        }
+        // What was found with assumptions is forgotten until nothing more has to be assumed.
+        let before = self.axes_of.clone();
+        loop {
+            let assumed = self.assumed_axes.clone();
+            for (reader, at) in assumed.keys().copied().collect::<Vec<_>>() {
+                let keepers = self.program.keepers.iter();
+                let values = keepers.filter(|(known, _)| *known == reader).flat_map(|(_, all)| all);
+                for link in values.map(|value| value.link).collect::<Vec<_>>() {
+                    let more = self.axes_of(link.node, at)?;
+                    let known = self.assumed_axes.entry((reader, at)).or_default();
+                    known.extend(more.iter());
+                }
+            }
+            let grew = assumed != self.assumed_axes;
+            self.axes_of.clone_from(&before);
+            if !grew {
+                break;
+            }
+        }
+        for (at, axes) in std::mem::take(&mut self.assumed_axes) {
+            self.axes_of.insert(at, Rc::new(axes));
+        }
+        Ok(Rc::clone(&self.axes_of[&(node, ctx)]))
+    }
+
+    /// What the nodes that were called keep from now on.
+    pub(super) fn keep_on(&mut self) -> Result<Vec<Option<Kept>>, Refusal> {
+        let program = self.program;
+        let mut n_before = usize::MAX;
+        loop {
+            let calls: Vec<(usize, CtxId, Cell)> = self.all_calls();
+            if calls.len() == n_before {
+                break;
+            }
+            n_before = calls.len();
+            for (keeper, ctx, cell) in calls {
+                for value in &program.keepers[keeper].1 {
+                    self.eval(value.link, ctx, &cell)?;
+                }
+            }
+        }
+        let mut kept: Vec<Option<Kept>> = vec![Some(Kept::default()); program.keepers.len()];
+        let mut contexts: BTreeMap<(usize, Vec<i32>), Vec<Value>> = BTreeMap::new();
+        for (keeper, ctx, cell) in self.all_calls() {
+            let reader = program.keepers[keeper].0;
+            let coordinates = self.coordinates(reader, ctx, &cell)?;
+            let key: Vec<i32> = coordinates.iter().map(|(_, value, _)| *value).collect();
+            let mut values = Vec::new();
+            let mut has_failed = false;
+            for value in &program.keepers[keeper].1 {
+                match self.eval(value.link, ctx, &cell)?.value {
+                    Ok(value) => values.push(value),
+                    Err(_) => has_failed = true,
+                }
+            }
+            let mut context = values.clone();
+            for need in self.needs[reader].clone() {
+                if need.aspect == Aspect::Value && !is_coordinate(&need) {
+                    context.extend(self.read(reader, &need, ctx, &cell)?.value.ok());
+                }
+            }
+            let known = contexts.entry((keeper, key.clone())).or_insert_with(|| context.clone());
+            let is_same =
+                known.len() == context.len() && known.iter().zip(&context).all(|(a, b)| a.same(b));
+            if !is_same && !has_failed {
+                self.failed.insert(reader);
+            }
+            let mut extents = Vec::new();
+            for (c, (.., axis)) in coordinates.iter().enumerate() {
+                if let Some(axis) = axis
+                    && let Ok(Value::I32(n)) = self.extent(Some(*axis), &cell)?.value
+                {
+                    extents.push((key[..c].to_vec(), n));
+                }
+            }
+            let names: Vec<String> = coordinates.into_iter().map(|(name, ..)| name).collect();
+            let at = &mut kept[keeper];
+            let differs = |at: &Kept| !at.elements.is_empty() && at.coordinates != names;
+            if at.as_ref().is_some_and(differs) {
+                self.failed.insert(reader);
+                *at = None;
+            }
+            if has_failed || !is_same {
+                *at = None;
+            }
+            let Some(at) = at else { continue };
+            at.coordinates = names;
+            at.elements.insert(key, values);
+            for (outer, n) in extents {
+                let most = at.reach.entry(outer).or_insert(n);
+                *most = (*most).max(n);
+            }
+        }
+        for (i, (reader, _)) in program.keepers.iter().enumerate() {
+            let before = &self.world.kept[i];
+            let mut idle: Vec<_> = self.idle_loops.iter().cloned().collect();
+            idle.sort();
+            for (node, slot, inner, cell) in idle {
+                for level in self.levels_inside(program.nodes[node].links[slot].node, *reader) {
+                    let key = self.outside_of(level, &before.coordinates, inner, &cell)?;
+                    if let (Some(key), Some(kept)) = (key, &mut kept[i]) {
+                        kept.reach.entry(key).or_insert(0);
+                    }
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    /// At which levels of `index` a reader sees what lies around this node.
+    fn levels_inside(&self, body: usize, reader: usize) -> BTreeSet<u32> {
+        let (mut seen, mut found) = (BTreeSet::from([(body, 0)]), BTreeSet::new());
+        let mut stack = vec![(body, 0_u32)];
+        while let Some((at, level)) = stack.pop() {
+            if at == reader {
+                found.insert(level);
+            }
+            let mut further: Vec<(usize, u32)> = Vec::new();
+            for (_, values) in self.program.keepers.iter().filter(|(known, _)| *known == at) {
+                further.extend(values.iter().map(|value| (value.link.node, level)));
+            }
+            if let Some(instance) = self.program.instance(at) {
+                for (link, slot) in self.program.nodes[at].links.iter().zip(&instance.inputs) {
+                    let mut rules = slot.scope.iter();
+                    match rules.find(|rule| *rule.feature() == Feature::Index) {
+                        Some(ScopeRule::Inject { .. } | ScopeRule::Each { .. }) => {
+                            further.push((link.node, level + 1));
+                        }
+                        Some(ScopeRule::Modify { .. }) => {}
+                        Some(ScopeRule::Along { .. }) | None => further.push((link.node, level)),
+                    }
+                }
+            }
+            stack.extend(further.into_iter().filter(|at| at.1 < 64 && seen.insert(*at)));
+        }
+        found
+    }
+
+    /// The coordinates outside of a loop whose items are at this level; nothing if they are not known
+    /// there.
+    fn outside_of(
+        &mut self,
+        level: u32,
+        names: &[String],
+        inner: CtxId,
+        cell: &Cell,
+    ) -> Result<Option<Vec<i32>>, Refusal> {
+        let index = |level| Need { feature: Feature::Index, level, aspect: Aspect::Value };
+        let Some(c) = names.iter().position(|name| *name == index(level).to_string()) else {
+            return Ok(None);
+        };
+        let mut key = Vec::new();
+        for name in &names[..c] {
+            let outer = (level + 1..64).find(|outer| *name == index(*outer).to_string());
+            let element = cell.iter().find(|(axis, _)| axis.index() == INDEX);
+            match (outer, element) {
+                (Some(outer), _) => {
+                    let Some(entry) = self.entry(inner, &Feature::Index, outer - level) else {
+                        return Ok(None);
+                    };
+                    match self.value_of(entry.known, cell)?.value {
+                        Ok(Value::I32(value)) => key.push(value),
+                        Ok(_) | Err(_) => return Ok(None),
+                    }
+                }
+                (None, Some((_, position))) if name == "element" => key.push(*position as i32),
+                (None, _) => return Ok(None),
+            }
+        }
+        Ok(Some(key))
+    }
+
+    fn all_calls(&self) -> Vec<(usize, CtxId, Cell)> {
+        let of = |(keeper, calls): (usize, &rustc_hash::FxHashSet<(CtxId, Cell)>)| {
+            calls.iter().map(move |(ctx, cell)| (keeper, *ctx, cell.clone())).collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = self.calls.iter().enumerate().flat_map(of).collect();
+        all.sort();
+        all
+    }
+}
