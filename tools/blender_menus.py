@@ -58,6 +58,7 @@ MENUS = {
     "ShaderNodeVectorRotate": [{"rotation_type": None, "invert": [True, False]}],
     "FunctionNodeRandomValue": [{"data_type": ["FLOAT", "INT", "BOOLEAN", "FLOAT_VECTOR"]}],
     "FunctionNodeHashValue": [{"data_type": ["FLOAT", "INT", "VECTOR", "RGBA", "ROTATION", "MATRIX"]}],
+    "ShaderNodeRadialTiling": [{"normalize": [True, False]}],
     "ShaderNodeGamma": [{}],
     "ShaderNodeBlackbody": [{}],
     "GeometryNodeInputIndex": [{}],

@@ -5,6 +5,7 @@ mod gabor;
 mod noise;
 mod pattern;
 mod perlin;
+mod radial;
 mod voronoi;
 mod wave;
 
@@ -19,6 +20,7 @@ pub(super) fn register(registry: &mut Registry) {
     pattern::register(registry);
     brick::register(registry);
     gabor::register(registry);
+    radial::register(registry);
 }
 
 /// Adds where a texture is taken: a vector and, for textures of one or four dimensions, a number.

@@ -9,6 +9,7 @@ use super::writer::Source;
 /// Whether a muted node may give on this socket.
 fn is_passed(node: &str, socket: &str) -> bool {
     match socket {
+        _ if node == "ShaderNodeRadialTiling" => false,
         "Switch" | "Index" | "Menu" | "Factor_Float" | "Factor_Vector" => false,
         "Factor" => node != "ShaderNodeFloatCurve",
         "Fac" => node == "ShaderNodeValToRGB",

@@ -155,7 +155,7 @@ fn pcg<'b>(words: &[Val<'b>]) -> Vec<Val<'b>> {
 /// Where in its cell the point is, at full randomness.
 fn random<'b>(cell: &[Val<'b>]) -> Vec<Val<'b>> {
     match cell {
-        [x] => vec![unit(hash(&[x.convert(Lane::F32).bitcast()]))],
+        [x] => vec![unit(hash(&[x.bitcast()]))],
         _ => pcg(cell),
     }
 }
@@ -164,7 +164,6 @@ fn random<'b>(cell: &[Val<'b>]) -> Vec<Val<'b>> {
 fn random_color<'b>(cell: &[Val<'b>]) -> Vec<Val<'b>> {
     match cell {
         [x] => {
-            let x = x.convert(Lane::F32);
             let more = |number: f32| unit(hash(&[x.bitcast(), x.like(number).bitcast()]));
             vec![unit(hash(&[x.bitcast()])), more(1.0), more(2.0)]
         }
@@ -180,7 +179,11 @@ impl<'b> Place<'b> {
         let floors: Vec<Val<'b>> = p.iter().map(|x| x.floor()).collect();
         Self {
             local: p.iter().zip(&floors).map(|(x, floor)| *x - *floor).collect(),
-            cell: floors.iter().map(|x| super::super::cast_to_i32(*x)).collect(),
+            // Along a line cells are counted in floats.
+            cell: match &floors[..] {
+                [floor] => vec![*floor],
+                _ => floors.iter().map(|x| super::super::cast_to_i32(*x)).collect(),
+            },
             randomness: held(x[3][0], 0.0, 1.0),
         }
     }
@@ -329,7 +332,9 @@ struct Octave<'b> {
 
 fn octave<'b>(settings: &Settings, x: &[Vec<Val<'b>>], scale: Val<'b>) -> Octave<'b> {
     let place = Place::new(settings, x, scale);
-    let (metric, exponent) = (settings.text("metric"), x[8][0]);
+    // Along a line all metrics are one.
+    let metric = if place.cell.len() == 1 { "manhattan" } else { settings.text("metric") };
+    let exponent = x[8][0];
     let moved = |point: &[Val<'b>]| -> Vec<Val<'b>> {
         point.iter().zip(&place.cell).map(|(x, cell)| *x + cell.convert(Lane::F32)).collect()
     };

@@ -69,7 +69,9 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         }
         "FunctionNodeRandomValue" => random::random_value(cx),
         "FunctionNodeHashValue" => random::hash(cx),
-        ty if ty.starts_with("ShaderNodeTex") => texture::translate(cx),
+        ty if ty.starts_with("ShaderNodeTex") || ty == "ShaderNodeRadialTiling" => {
+            texture::translate(cx)
+        }
         ty if ty.contains("Matrix")
             || ty.contains("Transform")
             || ty == "FunctionNodeProjectPoint" =>

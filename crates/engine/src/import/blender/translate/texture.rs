@@ -19,6 +19,7 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "ShaderNodeTexMagic" => magic(cx),
         "ShaderNodeTexBrick" => brick(cx),
         "ShaderNodeTexGabor" => gabor(cx),
+        "ShaderNodeRadialTiling" => radial_tiling(cx),
         _ => Err(unknown_node(cx)),
     }
 }
@@ -276,5 +277,21 @@ fn gabor(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     cx.give_part("Value", Kind::Value, &node, "value");
     cx.give_part("Phase", Kind::Value, &node, "phase");
     cx.give_part("Intensity", Kind::Value, &node, "intensity");
+    Ok(())
+}
+
+fn radial_tiling(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    let mut inputs = vec![("vector", cx.input("Vector", Kind::Vector)?)];
+    numbers(cx, &mut inputs, &[("sides", "Sides"), ("roundness", "Roundness")])?;
+    let set = [("normalize", json!(cx.flag("normalize", false)))];
+    let node = cx.write_many("blender.radial_tiling", &set, inputs);
+    for (theirs, kind, ours) in [
+        ("Segment Coordinates", Kind::Vector, "coordinates"),
+        ("Segment ID", Kind::Value, "segment"),
+        ("Segment Width", Kind::Value, "width"),
+        ("Segment Rotation", Kind::Value, "rotation"),
+    ] {
+        cx.give_part(theirs, kind, &node, ours);
+    }
     Ok(())
 }
