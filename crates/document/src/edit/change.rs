@@ -189,7 +189,7 @@ impl Editor {
             Some(to) => fields.insert_before(Arc::clone(socket), to.clone(), before.map(|b| &**b)),
             None => fields.remove(socket),
         };
-        if old.as_ref() == to {
+        if is_same(old.as_ref(), to, same_input) {
             return Ok(());
         }
         let index = self.index_mut(body);
@@ -232,7 +232,7 @@ impl Editor {
             Some(to) => fields.insert_before(Arc::clone(setting), to.clone(), before.map(|b| &**b)),
             None => fields.remove(setting),
         };
-        if old.as_ref() == to {
+        if is_same(old.as_ref(), to, |a, b| same_json(&a.json, &b.json)) {
             return Ok(());
         }
         if to.is_some() {
@@ -373,6 +373,31 @@ pub(super) fn check_name(
         return Err(Refusal::at(at(), error));
     }
     Ok(())
+}
+
+fn is_same<T>(a: Option<&T>, b: Option<&T>, same: impl Fn(&T, &T) -> bool) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => same(a, b),
+        (None, Some(_)) | (Some(_), None) => false,
+    }
+}
+
+/// Whether two literals are written alike: `0.0` and `-0.0` are equal as numbers, and not the same.
+fn same_json(a: &serde_json::Value, b: &serde_json::Value) -> bool {
+    let [a_text, b_text] = [a, b].map(ToString::to_string);
+    a == b && a_text == b_text
+}
+
+fn same_input(a: &Input, b: &Input) -> bool {
+    match (&a.value, &b.value) {
+        (InputValue::Literal(a), InputValue::Literal(b)) => same_json(a, b),
+        (InputValue::Several(a), InputValue::Several(b)) => {
+            // None of them is such a list again.
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_input(a, b))
+        }
+        (a, b) => a == b,
+    }
 }
 
 /// A list of sources holds no lists of sources.

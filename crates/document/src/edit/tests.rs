@@ -528,3 +528,24 @@ fn one_of_a_million_nodes_is_edited_in_no_time() {
     // Walking over all nodes for each edit takes a hundred times as long.
     assert!(started.elapsed().as_secs_f64() < 0.5, "{:?}", started.elapsed());
 }
+
+#[test]
+fn a_zero_of_the_other_sign_is_another_value() {
+    let text = SUMS.replace("\"b\": 1 }", "\"b\": 0.0 }");
+    let to = json!({ "value": -0.0 });
+    changes(
+        &text,
+        json!({ "edit": "set_input", "node": "a", "input": "b", "to": to }),
+        &expect![[r#"
+            -    "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 0.0 } },
+            +    "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": -0.0 } },
+        "#]],
+    );
+    let mut editor = editor(&text);
+    let set = |to: f64| edit(json!({ "edit": "set_input", "node": "a", "input": "b", "to": to }));
+    let n_changes =
+        |editor: &mut Editor, to| editor.apply(&set(to)).expect("it fits").changes.len();
+    assert_eq!(n_changes(&mut editor, 0.0), 0, "it is the same");
+    assert_eq!(n_changes(&mut editor, -0.0), 1);
+    assert_eq!(n_changes(&mut editor, -0.0), 0);
+}
