@@ -7,6 +7,8 @@
 
 mod stateful;
 
+pub use stateful::DELAYED;
+
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
@@ -33,6 +35,38 @@ pub fn lower(
     registry: &Registry,
     limits: &Limits,
 ) -> Result<Graph, Diagnostics> {
+    let mut graph = lowered(checked, registry, limits, State::TakenApart)?;
+    state_scopes::resolve(&mut graph, registry)?;
+    Ok(graph)
+}
+
+/// The flat graph of a document in which nodes that keep state stay as they are: it cannot be run,
+/// but written as a document. Each such node is a root, by an output `path.node`. What is linked to
+/// a socket that counts for later ticks is the output `path.delayed`; the node reads a default there.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_whole(
+    checked: &Checked,
+    registry: &Registry,
+    limits: &Limits,
+) -> Result<Graph, Diagnostics> {
+    lowered(checked, registry, limits, State::Whole)
+}
+
+/// What becomes of nodes that keep state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    TakenApart,
+    Whole,
+}
+
+fn lowered(
+    checked: &Checked,
+    registry: &Registry,
+    limits: &Limits,
+    state: State,
+) -> Result<Graph, Diagnostics> {
     let sizes = expansion::sizes(checked, limits)?;
     let size = sizes[checked.root];
     let mut lowering = Lowering {
@@ -43,15 +77,14 @@ pub fn lower(
         spare: Vec::new(),
         scratch: Vec::new(),
         registry,
+        state,
         kept_next: Vec::new(),
         works: FxHashMap::default(),
         picks: FxHashMap::default(),
     };
     lowering.graph.paths.reserve(size.nodes as usize);
     lowering.run();
-    let mut graph = lowering.graph;
-    state_scopes::resolve(&mut graph, registry)?;
-    Ok(graph)
+    Ok(lowering.graph)
 }
 
 /// What the outputs of a node of a body became: a node of the graph, or an entry of the pool.
@@ -85,6 +118,7 @@ struct Lowering<'a> {
     spare: Vec<Frame<'a>>,
     scratch: Vec<Source>,
     registry: &'a Registry,
+    state: State,
     /// What nodes keep from now on.
     kept_next: Vec<GraphOutput>,
     /// The instance that does the work of a tick, by the address of the node's.
@@ -115,7 +149,10 @@ impl<'a> Lowering<'a> {
             let node = &frame.body.nodes[position as usize];
             match &node.kind {
                 CheckedKind::Call(instance) if let Some(keeps) = &instance.def.keeps => {
-                    let made = self.take_apart(frame, node, instance, keeps);
+                    let made = match self.state {
+                        State::TakenApart => self.take_apart(frame, node, instance, keeps),
+                        State::Whole => self.leave_whole(frame, node, instance),
+                    };
                     frame.became[position as usize] = Became(made.index() as u32);
                     frame.at += 1;
                 }

@@ -10,6 +10,9 @@ use millstream_kernel::{Instance, Keeps, NodeDef};
 
 use super::{Frame, Lowering};
 
+/// Name of what is linked to a socket that counts for later ticks, behind the path of the node.
+pub const DELAYED: &str = "delayed";
+
 /// A node that is being taken apart.
 struct Parts {
     path: PathId,
@@ -63,6 +66,42 @@ impl<'a> Lowering<'a> {
                 out.node
             }
         }
+    }
+
+    /// A node that keeps state as it is.
+    pub(super) fn leave_whole(
+        &mut self,
+        frame: &mut Frame<'a>,
+        node: &CheckedNode,
+        instance: &'a Arc<Instance>,
+    ) -> NodeId {
+        let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
+        let key = self.graph.paths.get(path).to_string();
+        let is_delayed = |i: usize| {
+            let socket = instance.inputs.get(i).map(|slot| slot.socket as usize);
+            let signature = instance.def.signature(&instance.settings);
+            let name = socket.zip(signature.ok()).map(|(i, all)| all.inputs[i].name.to_string());
+            instance.def.delayed.is_some_and(|delayed| name.is_some_and(|name| name == delayed))
+        };
+        let mut sources = Vec::with_capacity(instance.inputs.len());
+        for (i, from) in frame.body.sources_of(node).iter().enumerate() {
+            if !is_delayed(i) {
+                sources.push(frame.source(&self.literals, *from));
+                continue;
+            }
+            // The nodes that it reads may stand behind it.
+            let ty = instance.inputs[i].ty;
+            let default = Source::first(self.graph.add_const(ty.default_value()));
+            frame.later.push((self.kept_next.len() as u32, *from));
+            let name = format!("{key}.{DELAYED}").into();
+            self.kept_next.push(GraphOutput { name, ty, source: default });
+            sources.push(default);
+        }
+        let id = self.graph.intern_instance(instance);
+        let made = self.graph.add_call(id, &sources, path);
+        let (name, ty) = (format!("{key}.node").into(), instance.outputs[0].ty);
+        self.kept_next.push(GraphOutput { name, ty, source: Source::first(made) });
+        made
     }
 
     /// The node that does the work of one tick.

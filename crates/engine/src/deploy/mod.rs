@@ -3,7 +3,8 @@
 //! How a call proceeds. Inputs that are not kept become constants, and the passes run. What then
 //! depends on nothing that can change is evaluated once; a result that something else reads and that
 //! is not too large is stored in its place, and what produced it is dropped. The graph that is left
-//! is written as a document like any other (`write`): groups are expanded, views are gone.
+//! is written as a document like any other (`write`): groups are expanded, views are gone. Nodes
+//! that keep state stay as they are all the way.
 
 mod binary;
 mod write;
@@ -15,10 +16,11 @@ use millstream_base::{NodePath, Place, Type, Value, literal};
 use millstream_compile::analyses::{classes, needs};
 use millstream_compile::passes::PassContext;
 use millstream_compile::schedule::schedule;
-use millstream_compile::{PASSES, lower, order, passes};
+use millstream_compile::{PASSES, Pass, Phase, lower, order, passes};
 use millstream_document::{Document, check};
 use millstream_eval::Lazy;
 use millstream_ir::graph::GraphOutput;
+use millstream_ir::states::is_state;
 use millstream_ir::{Evaluator, Graph, NodeId, Op, Request, Source};
 use millstream_kernel::convert::convert_value;
 use millstream_kernel::{Class, Data};
@@ -84,6 +86,10 @@ pub(crate) fn load_binary(engine: &Engine, bytes: &[u8]) -> Result<Program, Erro
     let mut document = Document::new(loaded.name);
     (document.fps, document.start_frame) = (loaded.fps, loaded.start_frame);
     let document = write::write(&document, &loaded.graph, |_| true, &[]);
+    if loaded.graph.outputs.iter().any(|output| is_state(&output.name)) {
+        // Nodes that keep state are taken apart.
+        return engine.compile(document);
+    }
     // The compact form is that of a compiled graph, without what is learnt about its nodes.
     let mut graph = loaded.graph;
     let cx = PassContext { registry: engine.registry(), limits: engine.limits() };
@@ -150,13 +156,6 @@ pub enum FreezeError {
         /// The input.
         name: String,
     },
-    /// What nodes keep between ticks is no result that can be stored.
-    #[error("`{node}` keeps state, which a deployed document cannot")]
-    #[diagnostic(code(deploy::state), help("deploy the part of the document without it"))]
-    KeepsState {
-        /// The node.
-        node: String,
-    },
     /// The value is of another type.
     #[error("`{name}` is {wanted}, but was given {found}")]
     #[diagnostic(code(deploy::wrong_type), help("convert the value first"))]
@@ -183,16 +182,16 @@ fn refuse(error: &FreezeError) -> Error {
 pub fn deploy(engine: &Engine, document: &Document, freeze: &Freeze) -> Result<Deployed, Error> {
     let (checked, problems) = check(document, engine.registry(), engine.limits());
     let checked = checked.ok_or(Error::Document(problems))?;
-    let mut graph =
-        lower::lower(&checked, engine.registry(), engine.limits()).map_err(Error::Document)?;
+    let mut graph = lower::lower_whole(&checked, engine.registry(), engine.limits())
+        .map_err(Error::Document)?;
     let before = graph.len();
     let defaults = fix_inputs(&mut graph, freeze).map_err(|error| refuse(&error))?;
     let cx = PassContext { registry: engine.registry(), limits: engine.limits() };
-    for pass in PASSES {
+    for pass in deploying(&graph) {
         (pass.run)(&mut graph, &cx).map_err(Error::Document)?;
     }
     let results = settle(&mut graph, engine, checked.fps, freeze.store_limit)?;
-    for pass in PASSES.iter().filter(|pass| pass.phase >= millstream_compile::Phase::Prune) {
+    for pass in deploying(&graph).filter(|pass| pass.phase >= Phase::Prune) {
         (pass.run)(&mut graph, &cx).map_err(Error::Document)?;
     }
     let n_nodes = (before, graph.len());
@@ -202,6 +201,18 @@ pub fn deploy(engine: &Engine, document: &Document, freeze: &Freeze) -> Result<D
     Ok(Deployed { document, results, n_nodes, graph, keep, defaults })
 }
 
+/// The passes that a graph is deployed with. What a scope changes may be needed by what is linked to a
+/// socket for later ticks, which the links of the graph do not show.
+fn deploying(graph: &Graph) -> impl Iterator<Item = &'static Pass> + use<> {
+    let has_delays = graph.outputs.iter().any(|output| delays(&output.name).is_some());
+    PASSES.iter().filter(move |pass| !has_delays || pass.phase != Phase::Nullify)
+}
+
+/// The path of the node for whose later ticks an output of the graph counts.
+fn delays(output: &str) -> Option<&str> {
+    output.rsplit_once('.').filter(|(_, what)| *what == lower::DELAYED).map(|(path, _)| path)
+}
+
 /// Makes constants of the inputs that are not kept; gives the new defaults of the others.
 fn fix_inputs(graph: &mut Graph, freeze: &Freeze) -> Result<Vec<(String, Value)>, FreezeError> {
     let known = |name: &str| graph.inputs().iter().find(|(_, input)| &*input.name == name);
@@ -209,11 +220,6 @@ fn fix_inputs(graph: &mut Graph, freeze: &Freeze) -> Result<Vec<(String, Value)>
         name: name.clone(),
         known: graph.inputs().as_slice().iter().map(|i| &*i.name).collect::<Vec<_>>().join(", "),
     };
-    // What a node keeps comes in as an input with a point in its name.
-    let kept = graph.inputs().as_slice().iter().find_map(|input| input.name.rsplit_once('.'));
-    if let Some((node, _)) = kept {
-        return Err(FreezeError::KeepsState { node: node.to_owned() });
-    }
     for name in &freeze.keep {
         known(name).ok_or_else(|| unknown(name))?;
     }

@@ -99,10 +99,69 @@ fn what_cannot_be_fixed_is_said() {
     let wrong = vec![("n".into(), Value::from("five"))];
     let freeze = Freeze { values: wrong, ..Freeze::default() };
     assert!(say(GREETING, &freeze).contains("`n` is i32"));
-    let counting = r#"{ "millstream": 1, "outputs": { "y": { "type": "i32", "from": "c.value" } },
-        "nodes": { "c": { "type": "state.counter", "in": {} } } }"#;
-    let said = say(counting, &Freeze::default());
-    assert!(said.contains("`c` keeps state"), "{said}");
+}
+
+/// Nodes that keep state outside of loops and inside, in a group and in a circle; `k` may be fixed.
+const KEEPING: &str = r#"{ "millstream": 1, "fps": 10, "start_frame": 3,
+  "inputs": { "k": { "type": "f32", "default": 4 }, "x": { "type": "f32", "default": 1 },
+              "n": { "type": "i32", "default": 3 } },
+  "outputs": { "y": { "type": "f32", "from": "all.value" }, "list": { "type": "list<f32>", "from": "items.value" } },
+  "nodes": {
+    "root": { "type": "math.sqrt", "in": { "x": { "input": "k" } } },
+    "next": { "type": "math.add", "in": { "a": { "from": "last.value" }, "b": { "from": "root.value" } } },
+    "last": { "type": "state.feedback", "in": { "value": { "from": "next.value" }, "initial": { "input": "k" } } },
+    "g": { "type": "group", "group": "follow", "in": { "to": { "from": "next.value" } } },
+    "late": { "type": "state.delay", "set": { "ticks": 2 }, "in": { "value": { "from": "g.value" }, "initial": 7 } },
+    "sum": { "type": "math.add", "in": { "a": { "from": "late.value" }, "b": { "input": "x" } } },
+    "all": { "type": "math.add", "in": { "a": { "from": "sum.value" }, "b": { "from": "still.value" } } },
+    "still": { "type": "state.hold", "in": { "value": 2.5, "when": false } },
+    "index": { "type": "context.index" },
+    "rate": { "type": "math.multiply", "in": { "a": { "from": "index.value" }, "b": { "from": "root.value" } } },
+    "before": { "type": "state.feedback", "in": { "value": { "from": "more.value" } } },
+    "more": { "type": "math.add", "in": { "a": { "from": "before.value" }, "b": { "from": "rate.value" } } },
+    "items": { "type": "list.generate", "in": { "count": { "input": "n" }, "item": { "from": "more.value" } } }
+  },
+  "groups": { "follow": {
+    "inputs": { "to": { "type": "f32" } },
+    "outputs": { "value": { "type": "f32", "from": "s.value" } },
+    "nodes": { "s": { "type": "state.smooth", "in": { "value": { "input": "to" }, "half_life": 0.2 } } } } } }"#;
+
+#[test]
+fn what_keeps_state_ticks_as_it_did() {
+    let engine = Engine::new();
+    let original = engine.load(KEEPING.as_bytes()).expect("it compiles");
+    for keep in [&[][..], &["x"], &["k", "n"], &["k", "x", "n"]] {
+        let keep = keep.iter().map(|name| (*name).to_owned()).collect();
+        let freeze = Freeze { keep, ..Freeze::default() };
+        let deployed = deploy(&engine, &document(KEEPING), &freeze).expect("it deploys");
+        let text = save(&deployed.document);
+        if !freeze.keep.contains(&"k".to_owned()) {
+            assert!(!text.contains("math.sqrt"), "the square root is stored: {text}");
+        }
+        let binary = engine.load_binary(&deployed.to_bytes()).expect("it loads");
+        for deployed in [reloaded(&engine, &deployed), binary] {
+            let mut request = Request::new().frames((3..12).collect());
+            for frame_of in [3, 7] {
+                let alone = Request::new().frame(frame_of);
+                compare(&original, &deployed, &alone);
+            }
+            if freeze.keep.contains(&"x".to_owned()) {
+                request = request.column("x", vec![1.0_f32, 10.0]);
+            }
+            compare(&original, &deployed, &request);
+        }
+    }
+}
+
+fn compare(original: &Program, deployed: &Program, request: &Request) {
+    let [a, b] = [original, deployed].map(|program| program.run(request).expect("it runs"));
+    assert_eq!(a.outputs.len(), b.outputs.len());
+    for (x, y) in a.outputs.iter().zip(&b.outputs) {
+        let [x, y] = [(&a, x), (&b, y)].map(|(answer, output)| {
+            answer.full_column(output.value.as_ref().expect("it has a value"))
+        });
+        assert!(x.same(&y), "{x:?} {y:?}");
+    }
 }
 
 #[test]

@@ -11,11 +11,12 @@ use millstream_document::{
     Document, Fields, GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind,
     OutputDef, OutputFrom, Setting,
 };
+use millstream_ir::states::is_state;
 use millstream_ir::{Graph, NodeId, Op, Source};
 use millstream_kernel::signature::SocketType;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::json;
+use super::{delays, json};
 
 /// The document of a graph with the inputs that are kept, also those that nothing reads any more.
 /// Names, descriptions and bounds are those of `document`; `defaults` replace those of inputs.
@@ -40,15 +41,22 @@ pub(super) fn write(
         }
         out.inputs.insert(Arc::clone(name), def);
     }
-    let mut writer =
-        Writer { graph, out, names: FxHashMap::default(), taken: FxHashSet::default() };
+    let outputs = graph.outputs.iter();
+    let delayed = outputs.filter_map(|output| Some((delays(&output.name)?, output.source)));
+    let mut writer = Writer {
+        graph,
+        out,
+        names: FxHashMap::default(),
+        taken: FxHashSet::default(),
+        delayed: delayed.collect(),
+    };
     for id in graph.ids() {
         writer.name(id);
     }
     for id in graph.ids() {
         writer.node(id);
     }
-    for output in &graph.outputs {
+    for output in graph.outputs.iter().filter(|output| !is_state(&output.name)) {
         let from = match writer.source(output.source) {
             InputValue::Link(link) => OutputFrom::Link(link),
             InputValue::Input(name) => OutputFrom::Input(name),
@@ -71,6 +79,8 @@ struct Writer<'a> {
     out: Document,
     names: FxHashMap<NodeId, Arc<str>>,
     taken: FxHashSet<Arc<str>>,
+    /// By the path of a node what is linked to its socket for later ticks.
+    delayed: FxHashMap<&'a str, Source>,
 }
 
 impl Writer<'_> {
@@ -133,7 +143,16 @@ impl Writer<'_> {
         let Some(instance) = self.graph.instance_of(id).map(Arc::clone) else { return };
         let signature = instance.def.signature(&instance.settings);
         let signature = signature.expect("there is an instance with these settings").into_owned();
-        let links = self.graph.inputs_of(id).to_vec();
+        let mut links = self.graph.inputs_of(id).to_vec();
+        let path = self.graph.paths.get(self.graph.node(id).path);
+        if let (Some(delayed), Some(name)) = (self.delayed.get(path.as_str()), instance.def.delayed)
+        {
+            for (link, slot) in links.iter_mut().zip(&instance.inputs) {
+                if signature.inputs[slot.socket as usize].name == name {
+                    *link = *delayed;
+                }
+            }
+        }
         let generic = |i: usize| match signature.inputs[instance.inputs[i].socket as usize].ty {
             SocketType::Exact(_) => None,
             SocketType::Generic(g) | SocketType::ListOf(g) => Some(g),
