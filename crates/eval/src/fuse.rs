@@ -9,10 +9,12 @@ use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 use millstream_base::{Type, Value};
 use millstream_ir::plan::{LinkKind, Plan, StepId, StepOp, StepSource};
-use millstream_kernel::Data;
 use millstream_kernel::form::{Form, FormBuilder, Val};
+use millstream_kernel::{Data, Instance};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+use crate::loops::{Loop, function_of};
 
 /// Several steps as one form.
 #[derive(Debug)]
@@ -86,25 +88,14 @@ pub(crate) fn fuse(
     let mut outputs = Vec::new();
     let (mut results, mut first_results) = (Vec::new(), Vec::new());
     for (position, &member) in members.iter().enumerate() {
-        let StepOp::Call(id) = plan.steps[member.step].op else {
-            panic!("members of a fusion are calls")
-        };
-        let instance = &plan.instances[id];
-        // All arms of a choice are of one type.
-        let first = member.arm.map_or(0, |arm| arm as usize + 1);
-        let inputs = member.links(plan).zip(&instance.inputs[first..]);
-        let args = inputs.map(|((source, _), input)| fusion.lanes_of(source, input.ty));
-        let lanes = match instance.plain_form() {
-            Some(form) => form.inline(&b, &args.flatten().collect::<Vec<_>>()),
-            None if member.arm.is_some() => args.flatten().collect(),
-            None => choose(&args.collect::<Vec<_>>()),
-        };
+        let lanes = fusion.lanes_of_call(member);
+        let instance = fusion.instance(member.step);
+        fusion.know(member.step, &lanes);
         let mut rest = &lanes[..];
         for (k, output) in instance.outputs.iter().enumerate() {
             let (own, others) = rest.split_at(width(output.ty));
             rest = others;
             let k = k as u32;
-            fusion.known.insert((member.step.index() as u32, k), SmallVec::from_slice(own));
             if is_wanted(member.step, k) {
                 outputs.push(FusedOutput { member: position as u32, output: k, ty: output.ty });
                 first_results.push(results.len());
@@ -115,6 +106,36 @@ pub(crate) fn fuse(
     first_results.push(results.len());
     let inputs = fusion.inputs;
     Fused { form: b.finish(&results).simplify(), inputs, outputs, first_results }
+}
+
+/// Writes a loop and the step that folds its list into one form, whose only output is that step's.
+///
+/// # Panics
+/// If the step does not fold lists.
+pub(crate) fn unroll(plan: &Plan, folded: &Loop, fold: StepId, n_rounds: usize) -> Fused {
+    let b = FormBuilder::new();
+    let mut fusion = Fusion { plan, b: &b, known: FxHashMap::default(), inputs: Vec::new() };
+    let mut items = Vec::with_capacity(n_rounds);
+    for round in 0..n_rounds {
+        let number: Lanes<'_> = SmallVec::from_slice(&[b.constant_i32(round as i32)]);
+        for step in &folded.rounds {
+            fusion.known.insert((step.index() as u32, 0), number.clone());
+        }
+        for member in &folded.members {
+            let lanes = fusion.lanes_of_call(Member::whole(*member));
+            fusion.know(*member, &lanes);
+        }
+        items.push(fusion.known[&(folded.item.step.index() as u32, folded.item.output)].to_vec());
+    }
+    let (instance, function) = function_of(plan, fold).expect("a function folds");
+    let results = function.unrolled(&items).expect("lists of such items are folded");
+    let ty = instance.outputs[0].ty;
+    Fused {
+        form: b.finish(&results).simplify(),
+        inputs: fusion.inputs,
+        outputs: vec![FusedOutput { member: 0, output: 0, ty }],
+        first_results: vec![0, results.len()],
+    }
 }
 
 type Lanes<'b> = SmallVec<[Val<'b>; 4]>;
@@ -146,7 +167,39 @@ struct Fusion<'p, 'b> {
     inputs: Vec<StepSource>,
 }
 
-impl<'b> Fusion<'_, 'b> {
+impl<'p, 'b> Fusion<'p, 'b> {
+    fn instance(&self, step: StepId) -> &'p Instance {
+        match self.plan.steps[step].op {
+            StepOp::Call(id) => &self.plan.instances[id],
+            StepOp::Const(_) | StepOp::Input(_) => panic!("members of a fusion are calls"),
+        }
+    }
+
+    /// The lanes of all outputs of a member, what it reads being known or read from outside.
+    fn lanes_of_call(&mut self, member: Member) -> Vec<Val<'b>> {
+        let (plan, instance) = (self.plan, self.instance(member.step));
+        // All arms of a choice are of one type.
+        let first = member.arm.map_or(0, |arm| arm as usize + 1);
+        let inputs = member.links(plan).zip(&instance.inputs[first..]);
+        let args = inputs.map(|((source, _), input)| self.lanes_of(source, input.ty));
+        let args: Vec<Lanes<'b>> = args.collect();
+        match instance.plain_form() {
+            Some(form) => form.inline(self.b, &args.concat()),
+            None if member.arm.is_some() => args.concat(),
+            None => choose(&args),
+        }
+    }
+
+    /// Notes the lanes of all outputs of a member.
+    fn know(&mut self, step: StepId, lanes: &[Val<'b>]) {
+        let mut rest = lanes;
+        for (k, output) in self.instance(step).outputs.iter().enumerate() {
+            let (own, others) = rest.split_at(width(output.ty));
+            rest = others;
+            self.known.insert((step.index() as u32, k as u32), SmallVec::from_slice(own));
+        }
+    }
+
     /// The lanes of a member's output, of a constant, or of a new parameter.
     fn lanes_of(&mut self, source: StepSource, ty: Type) -> Lanes<'b> {
         let key = (source.step.index() as u32, source.output);

@@ -12,6 +12,7 @@ mod lanes;
 pub mod lazy;
 pub mod list;
 pub mod live;
+mod loops;
 mod pages;
 pub mod parallel;
 mod shape;

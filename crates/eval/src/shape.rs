@@ -219,6 +219,11 @@ impl Shapes {
         Ok(layout)
     }
 
+    /// How many cells a shape may have.
+    pub(crate) fn max_cells(&self) -> usize {
+        self.max_cells
+    }
+
     /// Number of cells.
     pub(crate) fn n_cells(&mut self, shape: ShapeId) -> Result<usize, TooManyCells> {
         Ok(self.layout(shape)?.n_cells)

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use millstream_base::virtual_array::VirtualArray;
 use millstream_base::{Column, Limits, Mask, Type, Value, ValueType};
 
+use crate::form::Val;
 use crate::map::Map;
 
 /// A kernel over columns with a mask.
@@ -19,6 +20,18 @@ pub trait Function: Send + Sync {
     /// # Errors
     /// The lowest element of the mask that fails, and why.
     fn call(&self, call: &mut Call<'_>) -> Result<(), Failure>;
+
+    /// Whether all it does is to give its first input on.
+    fn hands_on(&self) -> bool {
+        false
+    }
+
+    /// The lanes of its output, if its only input is a list with these items, at least one, given by
+    /// their lanes. `None` if the function is not element-wise in that sense. What it gives has the
+    /// bits that [`call`](Self::call) gives.
+    fn unrolled<'b>(&self, _items: &[Vec<Val<'b>>]) -> Option<Vec<Val<'b>>> {
+        None
+    }
 }
 
 impl<F: Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync> Function for F {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Limits, Value, ValueType};
 use millstream_kernel::function::SharedFunction;
-use millstream_kernel::{Call, Data, Failure, Kernel, Map};
+use millstream_kernel::{Call, Data, Failure, Function, Kernel, Map};
 
 /// The kernel that calls a Rust closure.
 pub(crate) fn function(
@@ -23,6 +23,24 @@ pub(crate) fn function(
 ) -> Kernel {
     let f: SharedFunction = Arc::new(f);
     Kernel::Function(f)
+}
+
+/// The kernel that gives its first input on.
+pub(crate) fn handing_on() -> Kernel {
+    Kernel::Function(Arc::new(HandsOn))
+}
+
+struct HandsOn;
+
+impl Function for HandsOn {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        hand_on(call, 0);
+        Ok(())
+    }
+
+    fn hands_on(&self) -> bool {
+        true
+    }
 }
 
 /// Whether every input is one value for all elements.

@@ -9,6 +9,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;
+mod unrolled;
 
 use millstream_base::{Type, Vec2, Vec3, Vec4};
 use millstream_kernel::{Among, Call, Failure, Kernel, NodeDef, Registry, Signature, SocketType};
@@ -16,6 +17,7 @@ use millstream_kernel::{Among, Call, Failure, Kernel, NodeDef, Registry, Signatu
 use crate::cells::{Cells, function, picked, put};
 use crate::context::{along, with_axis};
 use number::{Fraction, Number};
+use unrolled::folding;
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -173,7 +175,10 @@ const REDUCTIONS: [Reduction; 15] = [
         details: "False of nothing.",
         ordered: false,
         shape: Shape::Condition,
-        kernel: |_| function(|call| conditions(call, |items| items.contains(&true))),
+        kernel: |_| {
+            let any = |call: &mut Call<'_>| conditions(call, |items| items.contains(&true));
+            folding(any, |a, b| a.or(b), |any, _| any)
+        },
     },
     Reduction {
         name: "all",
@@ -181,7 +186,10 @@ const REDUCTIONS: [Reduction; 15] = [
         details: "True of nothing.",
         ordered: false,
         shape: Shape::Condition,
-        kernel: |_| function(|call| conditions(call, |items| !items.contains(&false))),
+        kernel: |_| {
+            let all = |call: &mut Call<'_>| conditions(call, |items| !items.contains(&false));
+            folding(all, |a, b| a.and(b), |all, _| all)
+        },
     },
     Reduction {
         name: "count_true",
@@ -282,33 +290,33 @@ macro_rules! for_numbers {
 use for_numbers;
 
 fn sum(ty: Type) -> Kernel {
-    for_numbers!(ty, T => function(|call| {
+    for_numbers!(ty, T => folding(|call| {
         folded(call, T::add, |sum, _| Ok(sum.unwrap_or(T::ZERO)))
-    }))
+    }, |a, b| a + b, |sum, _| sum))
 }
 
 fn product(ty: Type) -> Kernel {
-    for_numbers!(ty, T => function(|call| {
+    for_numbers!(ty, T => folding(|call| {
         folded(call, T::multiply, |product, _| Ok(product.unwrap_or(T::ONE)))
-    }))
+    }, |a, b| a * b, |product, _| product))
 }
 
 fn mean(ty: Type) -> Kernel {
-    for_numbers!(fractions ty, T => function(|call| {
+    for_numbers!(fractions ty, T => folding(|call| {
         folded(call, T::add, |sum, n| Ok(sum.unwrap_or(T::ZERO).divided_by(n)))
-    }))
+    }, |a, b| a + b, |sum, n| sum / n as f64))
 }
 
 fn minimum(ty: Type) -> Kernel {
-    for_numbers!(ty, T => function(|call| {
+    for_numbers!(ty, T => folding(|call| {
         folded(call, T::lesser, |least, _| least.ok_or("minimum"))
-    }))
+    }, |a, b| a.min(b), |least, _| least))
 }
 
 fn maximum(ty: Type) -> Kernel {
-    for_numbers!(ty, T => function(|call| {
+    for_numbers!(ty, T => folding(|call| {
         folded(call, T::greater, |greatest, _| greatest.ok_or("maximum"))
-    }))
+    }, |a, b| a.max(b), |greatest, _| greatest))
 }
 
 /// Folds the list of each element; `finish` gets the result and the number of items, and names what

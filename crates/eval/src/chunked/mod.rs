@@ -11,6 +11,8 @@ mod into;
 mod prepared;
 mod single;
 
+use std::borrow::Borrow;
+use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -21,7 +23,7 @@ use millstream_ir::answer::{
     SkipReason,
 };
 use millstream_ir::keeping::Calls;
-use millstream_ir::plan::{Plan, StepOp};
+use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request, RequestAxis};
 use millstream_kernel::{Data, Kernel};
 use rustc_hash::FxHashMap;
@@ -31,6 +33,7 @@ use crate::buffers::Buffers;
 use crate::fuse::{Fused, Member};
 use crate::kept::Kept;
 use crate::lazy::evaluate_with_regions;
+use crate::loops::{Loop, loops};
 use crate::spread::Crew;
 use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
 use crate::watch::{Ran, Watch};
@@ -47,6 +50,7 @@ pub struct Chunked {
     threads: Option<NonZeroUsize>,
     piece: Option<usize>,
     without_stages: bool,
+    without_unrolling: bool,
     idle: Mutex<Vec<Workspace>>,
 }
 
@@ -65,6 +69,8 @@ pub(crate) struct Regions {
     by_members: Mutex<FxHashMap<Box<[Member]>, Arc<Fused>>>,
     by_key: Mutex<FxHashMap<Vec<u8>, Option<Arc<Stages>>>>,
     total: OnceLock<Vec<bool>>,
+    loops: OnceLock<FxHashMap<StepId, Loop>>,
+    by_loop: Mutex<FxHashMap<(StepId, usize), Arc<Fused>>>,
 }
 
 /// At most so many fused forms are kept with a plan.
@@ -73,16 +79,22 @@ const KEPT: usize = 4096;
 impl Regions {
     /// The form of these members.
     pub(crate) fn fused(&self, members: &[Member], make: impl FnOnce() -> Fused) -> Arc<Fused> {
-        let mut known = self.by_members.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fused) = known.get(members) {
-            return Arc::clone(fused);
-        }
-        let fused = Arc::new(make());
-        if known.len() >= KEPT {
-            known.clear();
-        }
-        known.insert(members.into(), Arc::clone(&fused));
-        fused
+        known_or_made(&self.by_members, members, make)
+    }
+
+    /// The loops of the plan by the steps that fold their lists.
+    pub(crate) fn loops(&self, plan: &Plan) -> &FxHashMap<StepId, Loop> {
+        self.loops.get_or_init(|| loops(plan))
+    }
+
+    /// The form of a loop of so many rounds and the step that folds its list.
+    pub(crate) fn unrolled(
+        &self,
+        fold: StepId,
+        n_rounds: usize,
+        make: impl FnOnce() -> Fused,
+    ) -> Arc<Fused> {
+        known_or_made(&self.by_loop, &(fold, n_rounds), make)
     }
 
     /// For each step whether nothing that it is made of can fail, so that computing it where nobody
@@ -123,6 +135,27 @@ impl Regions {
     }
 }
 
+fn known_or_made<K, Q>(
+    known: &Mutex<FxHashMap<K, Arc<Fused>>>,
+    key: &Q,
+    make: impl FnOnce() -> Fused,
+) -> Arc<Fused>
+where
+    K: Borrow<Q> + Eq + Hash,
+    Q: ToOwned<Owned: Into<K>> + Eq + Hash + ?Sized,
+{
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(fused) = known.get(key) {
+        return Arc::clone(fused);
+    }
+    let fused = Arc::new(make());
+    if known.len() >= KEPT {
+        known.clear();
+    }
+    known.insert(key.to_owned().into(), Arc::clone(&fused));
+    fused
+}
+
 impl Chunked {
     /// An evaluator that uses as many threads as the machine runs at once, where that pays.
     pub fn new() -> Self {
@@ -144,6 +177,13 @@ impl Chunked {
     /// Takes the way over regions also for plans of forms alone. Answers do not depend on it.
     pub fn without_stages(mut self) -> Self {
         self.without_stages = true;
+        self
+    }
+
+    /// Makes lists of the items of all loops, also where they could be folded at once. Answers do not
+    /// depend on it.
+    pub fn without_unrolling(mut self) -> Self {
+        self.without_unrolling = true;
         self
     }
 
@@ -212,7 +252,8 @@ impl Evaluator for Chunked {
         let answer = match self.stages(plan, &bound, request) {
             Some(stages) => by_stages(plan, request, &bound, &stages, &mut workspace),
             None => {
-                evaluate_with_regions(plan, request, &bound, Self::regions(plan), &mut workspace)
+                let (regions, unrolls) = (Self::regions(plan), !self.without_unrolling);
+                evaluate_with_regions(plan, request, &bound, (regions, unrolls), &mut workspace)
             }
         };
         self.idle(workspace);

@@ -3,7 +3,7 @@
 //! The cone of a step holds the members of its region above it that are not computed yet. Of a choice
 //! whose selector is one value only the taken arm counts. Where the selector differs between elements
 //! the choice selects, if its region allows that, and what only arms need is in the cone as well; it is
-//! computed for all elements, so it may read from outside only what is asked for in any case, or what
+//! computed for all elements, so it may read from outside only what is needed in any case, or what
 //! cannot fail.
 
 use millstream_base::id::Id;
@@ -13,7 +13,7 @@ use millstream_kernel::{Data, Kernel};
 use super::choose::arm;
 use super::{Evaluation, Place};
 use crate::frame::FrameId;
-use crate::fuse::Member;
+use crate::fuse::{Member, position};
 use crate::store::State;
 
 /// A step with the steps above it that may run with it.
@@ -36,6 +36,9 @@ impl Cone {
         self.has_choices
     }
 }
+
+/// Of more sources that may fail and that only arms read it is not found out whether all arms do.
+const MAX_FAILING: usize = 8;
 
 /// How a step joins a cone.
 enum Joins {
@@ -78,15 +81,40 @@ impl Evaluation<'_> {
             strict.get_or_insert((cone.outside.len(), cone.unknown.len()));
             self.meet(&mut cone, link, frame, choices);
         }
-        if let Some((n_outside, n_unknown)) = strict {
-            let total = self.fusing.as_ref().expect("see above").regions.total(self.plan);
-            let mut by_arms = cone.outside[n_outside..].iter().chain(&cone.unknown[n_unknown..]);
-            if !by_arms.all(|source| total[source.step.index()]) {
+        cone.members.sort_unstable_by_key(|member| member.step);
+        let Some((n_outside, n_unknown)) = strict else { return Some(cone) };
+        let total = self.fusing.as_ref().expect("see above").regions.total(self.plan);
+        let may_fail = |source: &&StepSource| !total[source.step.index()];
+        if cone.unknown[n_unknown..].iter().any(|source| may_fail(&source)) {
+            return None;
+        }
+        if cone.unknown.is_empty() {
+            let failing = cone.outside[n_outside..].iter().filter(may_fail);
+            let failing: Vec<StepSource> = failing.take(MAX_FAILING + 1).copied().collect();
+            let is_needed = |source| self.is_needed(&cone.members, source);
+            if failing.len() > MAX_FAILING || !failing.into_iter().all(is_needed) {
                 return None;
             }
         }
-        cone.members.sort_unstable_by_key(|member| member.step);
         Some(cone)
+    }
+
+    /// Whether the last of these members needs a source whatever arms are taken.
+    fn is_needed(&self, members: &[Member], source: StepSource) -> bool {
+        let plan = self.plan;
+        let mut needs: Vec<bool> = Vec::with_capacity(members.len());
+        for member in members {
+            let mut by_links = member.links(plan).map(|(link, _)| {
+                link.step == source.step || position(members, link.step).is_some_and(|at| needs[at])
+            });
+            let needs_it = if self.selects(*member) {
+                by_links.next() == Some(true) || by_links.all(|by_arm| by_arm)
+            } else {
+                by_links.any(|by_link| by_link)
+            };
+            needs.push(needs_it);
+        }
+        needs.last() == Some(&true)
     }
 
     /// Whether a member reads a selector first and then all arms.

@@ -31,6 +31,7 @@ mod scope;
 mod shape_of;
 mod sweep;
 mod task;
+mod unrolled;
 
 use std::rc::Rc;
 use std::sync::PoisonError;
@@ -116,17 +117,17 @@ pub(crate) fn evaluate_keeping(
     evaluation.answer(bound)
 }
 
-/// Evaluates with regions; see `region`.
+/// Evaluates with regions, see `region`, and says whether loops are unrolled, see `unrolled`.
 pub(crate) fn evaluate_with_regions(
     plan: &Plan,
     request: &Request,
     bound: &Bound,
-    regions: &Regions,
+    (regions, unrolls): (&Regions, bool),
     workspace: &mut Workspace,
 ) -> Result<Answer, EvalError> {
     let mut evaluation = Evaluation::new(plan, request, bound);
     let inputs = evaluation.inputs.as_slice();
-    let fusing = Fusing::new(plan, inputs, regions, &mut workspace.crew);
+    let fusing = Fusing::new(plan, inputs, (regions, unrolls), &mut workspace.crew);
     evaluation.fusing = Some(Box::new(fusing));
     std::mem::swap(&mut evaluation.buffers, &mut workspace.buffers);
     let answer = evaluation.answer(bound);

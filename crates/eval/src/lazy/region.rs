@@ -41,6 +41,8 @@ pub(super) const ALONE: u8 = 100;
 /// What an evaluation with regions knows besides.
 pub(crate) struct Fusing<'a> {
     pub(crate) regions: &'a Regions,
+    /// Whether loops are written out where their lists are folded.
+    pub(super) unrolls: bool,
     pub(crate) crew: &'a mut Crew,
     /// Whether a step may depend on an input of the request that is a column.
     input_varies: Vec<bool>,
@@ -54,7 +56,7 @@ impl<'a> Fusing<'a> {
     pub(crate) fn new(
         plan: &Plan,
         inputs: &[(Data, ShapeId)],
-        regions: &'a Regions,
+        (regions, unrolls): (&'a Regions, bool),
         crew: &'a mut Crew,
     ) -> Self {
         let mut input_varies = vec![false; plan.steps.len()];
@@ -71,7 +73,15 @@ impl<'a> Fusing<'a> {
             }
         }
         let met = vec![0; plan.steps.len()];
-        Self { regions, crew, input_varies, frame_varies: FxHashMap::default(), met, n_walks: 0 }
+        Self {
+            regions,
+            unrolls,
+            crew,
+            input_varies,
+            frame_varies: FxHashMap::default(),
+            met,
+            n_walks: 0,
+        }
     }
 }
 
@@ -201,7 +211,11 @@ impl Evaluation<'_> {
     }
 
     /// Asks for those sources of which demanded cells are not computed; false if there are none.
-    fn ask_uncovered(&mut self, top: usize, sources: &[StepSource]) -> Result<bool, Stop> {
+    pub(super) fn ask_uncovered(
+        &mut self,
+        top: usize,
+        sources: &[StepSource],
+    ) -> Result<bool, Stop> {
         let frame = self.stack[top].frame;
         let first = self.stack.len();
         for source in sources {
@@ -346,7 +360,7 @@ impl Evaluation<'_> {
     }
 
     /// The masked cells of the outputs of a fused form of so many members.
-    fn compute(
+    pub(super) fn compute(
         &mut self,
         (fused, n_members): (&Fused, usize),
         frame: FrameId,

@@ -6,6 +6,7 @@ use millstream_base::Mask;
 use millstream_ir::plan::{StepId, StepOp, StepSource};
 use millstream_kernel::{Instance, Kernel};
 
+use super::unrolled::AS_EVER;
 use super::{Demand, Evaluation, Place, Stop, Task};
 use crate::frame::FrameId;
 use crate::store::{Outputs, SlotId, State};
@@ -39,6 +40,12 @@ impl<'a> Evaluation<'a> {
             Kernel::Kept(_) => {
                 self.read_kept(top, instance)?;
                 Ok(Progress::Done)
+            }
+            Kernel::Function(_) if self.fusing.is_some() && !self.scoped[id] => {
+                match self.advance_loop(top)? {
+                    Some(progress) => Ok(progress),
+                    None => self.advance_strict(top, instance),
+                }
             }
             Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass => {
                 if self.scoped[id] {
@@ -99,7 +106,7 @@ impl<'a> Evaluation<'a> {
     /// A step whose inputs are all asked in its own context.
     fn advance_strict(&mut self, top: usize, instance: &'a Instance) -> Result<Progress, Stop> {
         let (step, frame) = (self.stack[top].step, self.stack[top].frame);
-        if self.stack[top].phase == 0 {
+        if [0, AS_EVER].contains(&self.stack[top].phase) {
             self.stack[top].phase = 1;
             let plan = self.plan;
             if self.ask_all(top, plan.inputs_of(&plan.steps[step]), frame) {

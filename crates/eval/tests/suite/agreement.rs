@@ -33,7 +33,7 @@ fn chunked_ways() -> [Chunked; 4] {
         new(),
         new().without_stages(),
         new().pieces(size(3)).threads(size(3)),
-        new().without_stages().pieces(size(2)).threads(size(2)),
+        new().without_stages().without_unrolling().pieces(size(2)).threads(size(2)),
     ]
 }
 

@@ -12,7 +12,7 @@ use millstream_testkit::graphs::HERON;
 
 use crate::lazy::plan;
 
-fn corners(k: usize, n: usize) -> Column {
+pub(crate) fn corners(k: usize, n: usize) -> Column {
     (0..n).map(|i| Vec3(std::array::from_fn(|j| ((i * 7 + j * 3 + k) % 11) as f32))).collect()
 }
 
@@ -20,7 +20,7 @@ fn triangles(n: usize) -> Request {
     Request::new().column("a", corners(0, n)).column("b", corners(1, n)).column("c", corners(4, n))
 }
 
-fn assert_same(plan: &Plan, request: &Request, evaluator: &Chunked) {
+pub(crate) fn assert_same(plan: &Plan, request: &Request, evaluator: &Chunked) {
     let expected = Lazy.evaluate(plan, request).expect("the request fits");
     let found = evaluator.evaluate(plan, request).expect("the request fits");
     for (a, b) in expected.outputs.iter().zip(&found.outputs) {
@@ -198,7 +198,7 @@ fn memory_of_the_caller_is_no_matter_of_the_limit() {
 }
 
 /// The elements that each step computed.
-fn elements(plan: &Plan, request: &Request) -> Vec<u64> {
+pub(crate) fn elements(plan: &Plan, request: &Request) -> Vec<u64> {
     let request = request.clone().with_log(LogDetail::Counts);
     let answer = Chunked::new().evaluate(plan, &request).expect("the request fits");
     answer.log.entries.iter().map(|entry| entry.elements).collect()
@@ -228,6 +228,61 @@ fn cheap_arms_are_computed_for_all_elements_and_selected_from() {
     assert_same(&plan, &request, &Chunked::new());
     assert_same(&plan, &request, &Chunked::new().without_stages());
     assert_eq!(elements(&plan, &request)[4..], [1000; 7]);
+}
+
+#[test]
+fn arms_in_a_graph_with_functions_are_selected_from_if_all_that_may_fail_is_needed_anyway() {
+    let text = |on: &str| {
+        format!(
+            "n0 = input x: f32 = 0.5
+             n1 = reduce.maximum n0
+             n2 = const 0.5
+             n3 = compare.less n0 n2
+             n4 = math.divide n0 n1
+             n5 = math.square n4
+             n6 = control.switch n3 n4 n5
+             n7 = math.sqrt {on}
+             n8 = control.switch n3 n6 n7
+             output y n8"
+        )
+    };
+    let x: Column = (0..1000).map(|i| i as f32 / 1000.0).collect();
+    let request = Request::new().column("x", x);
+    // Both arms of both switches read the maximum, which may fail: of nothing there is none.
+    let needed = plan(&text("n6"));
+    assert_same(&needed, &request, &Chunked::new());
+    assert_eq!(elements(&needed, &request)[4..], [1000; 5]);
+    // Here one arm does not, so the outer switch sorts the elements.
+    let not_needed = plan(&text("n0"));
+    assert_same(&not_needed, &request, &Chunked::new());
+    assert_eq!(elements(&not_needed, &request)[4..], [500, 500, 500, 500, 1000]);
+}
+
+#[test]
+fn a_switch_of_the_whole_column_joins_with_the_arm_that_is_taken() {
+    let plan = plan(
+        "n0 = input x: f32 = 0.5
+         n1 = input c: bool = true
+         n2 = reduce.maximum n0
+         n3 = math.divide n0 n2
+         n4 = math.sqrt n3
+         n5 = math.square n0
+         n6 = control.switch n1 n4 n5
+         n7 = math.add n6 n0
+         output y n7",
+    );
+    let x: Column = (0..1000).map(|i| i as f32 / 1000.0).collect();
+    for (c, [parts, roots, squares]) in [(false, [1000, 1000, 0]), (true, [0, 0, 1000])] {
+        let request = Request::new().column("x", x.clone()).set("c", c);
+        assert_same(&plan, &request, &Chunked::new());
+        let counted = request.with_log(LogDetail::Counts);
+        let answer = Chunked::new().evaluate(&plan, &counted).expect("it fits");
+        let log: Vec<(u64, u64)> =
+            answer.log.entries.iter().map(|entry| (entry.elements, entry.bytes)).collect();
+        // One column leaves the region, the others are in registers.
+        let expected = [(parts, 0), (roots, 0), (squares, 0), (1000, 0), (1000, 4000)];
+        assert_eq!(log[3..], expected);
+    }
 }
 
 #[test]

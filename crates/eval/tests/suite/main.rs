@@ -8,4 +8,5 @@ mod incremental;
 mod large;
 mod lazy;
 mod list;
+mod loops;
 mod progress;

@@ -2,10 +2,10 @@
 
 use millstream_base::virtual_array::Ramp;
 use millstream_base::{Feature, Type, ValueType};
-use millstream_kernel::{Among, Call, Failure, Kernel, NodeDef, Registry, ScopeRule, Signature};
+use millstream_kernel::{Among, Call, Failure, NodeDef, Registry, ScopeRule, Signature};
 
 use super::{ITEM, LIST, Sources, entries, entry, on_lists};
-use crate::cells::{ListCells, function, hand_on};
+use crate::cells::{ListCells, function, handing_on};
 use crate::context::{along, with_axis};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -26,15 +26,8 @@ fn generate() -> NodeDef {
         .input("count", Type::I32, "number of items")
         .or_number(0.0)
         .output("value", LIST, "")
-        .kernel(|_| Ok(hand_first_on()))
-}
-
-/// The items are gathered before the kernel is called.
-fn hand_first_on() -> Kernel {
-    function(|call| {
-        hand_on(call, 0);
-        Ok(())
-    })
+        // The items are gathered before the kernel is called.
+        .kernel(|_| Ok(handing_on()))
 }
 
 fn collect() -> NodeDef {
@@ -52,7 +45,8 @@ fn collect() -> NodeDef {
                 .output("value", LIST, "an item per cell");
             Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
         })
-        .kernel(|_| Ok(hand_first_on()))
+        // The items are gathered before the kernel is called.
+        .kernel(|_| Ok(handing_on()))
 }
 
 fn of() -> NodeDef {
