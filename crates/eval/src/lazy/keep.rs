@@ -34,6 +34,8 @@ pub(super) struct Keeping<'m> {
     layouts: FxHashMap<ShapeId, LayoutId>,
     /// What the step that runs reads.
     reading: Option<Reading>,
+    /// What choices that are computed in part have read, for all parts.
+    parts: FxHashMap<SlotId, Stamps>,
 }
 
 /// A step that runs because nothing that it keeps covers the demand.
@@ -60,6 +62,7 @@ impl<'m> Keeping<'m> {
             axes: FxHashMap::default(),
             layouts: FxHashMap::default(),
             reading: None,
+            parts: FxHashMap::default(),
         }
     }
 
@@ -237,11 +240,18 @@ impl<'a> Evaluation<'a> {
         if self.keeping.is_none() {
             return Ok(false);
         }
-        let mut read = Stamps::new();
+        let slot = self.stack[top].slot;
+        // What was computed of it before, for other cells, came of the arms that those take.
+        let is_rest = self.store.state(slot) == State::Partial;
+        let before = self.keeping().parts.remove(&slot).filter(|_| is_rest);
+        let mut read = before.unwrap_or_default();
         self.stamps_of(selector, &mut read);
         for (k, arm) in arms {
             read.push(OF_ARM | *k as u64);
             self.stamps_of(*arm, &mut read);
+        }
+        if !matches!(self.stack[top].demand, Demand::Full) {
+            self.keeping().parts.insert(slot, read.clone());
         }
         self.recall_read(top, read, false)
     }
@@ -310,6 +320,15 @@ impl<'a> Evaluation<'a> {
                     // Made along other axes than it is asked for now.
                     (Demand::Part(_), Some(_)) => None,
                 };
+                // What this evaluation has computed must not get lost.
+                let lacks = match (&done, self.store.state(slot)) {
+                    (Some(done), State::Partial) => {
+                        let computed = self.store.rest(slot).done.as_deref();
+                        computed.is_some_and(|computed| !done.covers(computed))
+                    }
+                    (_, _) => false,
+                };
+                let rest = rest.filter(|_| !lacks);
                 let Some(rest) = rest.filter(|rest| may_extend || rest.is_empty()) else {
                     return self.read_anew(top, read, None, reason);
                 };

@@ -174,7 +174,7 @@ fn auto_agrees_on_generated_graphs() {
 
 #[test]
 fn all_agree_on_ticks_of_generated_documents() {
-    let n = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let n = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     ticks_suite(&Lazy, 0..n);
     // With keepers these go the same way.
     ticks_suite(&List::new(), 0..n / 4);
