@@ -133,6 +133,10 @@ fn find(plan: &Plan, fold: StepId) -> Option<Loop> {
             }
         }
     }
+    // The numbers of the rounds alone are the same for all cells.
+    if made.members.is_empty() {
+        return None;
+    }
     made.members.sort_unstable();
     // A step that somebody else reads would be computed twice; the number of the round may be.
     let is_own = |step: &StepId| plan.steps[*step].n_users == met[step];
