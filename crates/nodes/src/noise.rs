@@ -81,6 +81,14 @@ impl Basis {
         }
     }
 
+    /// A period as this noise repeats in `n` dimensions.
+    fn rounded(self, period: Val<'_>, n: usize) -> Val<'_> {
+        match self {
+            Self::Value | Self::Perlin => lattice::whole(period),
+            Self::Simplex => simplex::whole(period, n),
+        }
+    }
+
     /// The noise at a position; `words` are those of the seed, `period` the cells until it repeats.
     fn at<'b>(self, p: &[Val<'b>], words: &[Val<'b>], period: Option<&[Val<'b>]>) -> Raw<'b> {
         match self {

@@ -219,9 +219,13 @@ impl<'b> Octaves<'b> {
         let (seed, lacunarity, roughness) = (inputs[2][0], inputs[3][0], inputs[4][0]);
         let basis = Basis::of(settings);
         let n = settings.integer("octaves").max(1) as usize;
-        let tile = settings.flag("tile") && basis != Basis::Simplex;
+        let tile = settings.flag("tile");
         let position = scaled(&inputs[0], inputs[1][0]);
-        let period = tile.then(|| inputs.last().expect("there are inputs").clone());
+        // Rounded once, so that the finer octaves repeat with the first.
+        let period = tile.then(|| {
+            let period = inputs.last().expect("there are inputs");
+            period.iter().map(|one| basis.rounded(*one, period.len())).collect()
+        });
         let finer = |p: &Vec<Val<'b>>| Some(scaled(p, lacunarity));
         let positions = std::iter::successors(Some(position), finer).take(n).collect();
         let finer = |p: &Option<Vec<Val<'b>>>| Some(p.as_ref().and_then(finer));

@@ -3,7 +3,7 @@
 use millstream_kernel::NodeDef;
 use millstream_kernel::form::Val;
 
-use super::lattice::{DRAWN, coordinate, corner, further, sloped, whole, wrapped};
+use super::lattice::{self, DRAWN, coordinate, corner, further, sloped, wrapped};
 use super::{ABOUT_FAR, Raw};
 
 pub(super) fn described() -> NodeDef {
@@ -51,18 +51,24 @@ fn sum<'b>(values: &[Val<'b>]) -> Val<'b> {
     values.iter().copied().reduce(|a, b| a + b).expect("space has dimensions")
 }
 
+/// A number of cells after which it repeats: a multiple of the number of dimensions.
+pub(super) fn whole(period: Val<'_>, n: usize) -> Val<'_> {
+    let dimensions = n as f64;
+    if n == 1 { lattice::whole(period) } else { lattice::whole(period / dimensions) * dimensions }
+}
+
 /// The corner that has the same slope in the first of all tiles. `corner` counts cells of the skewed grid.
 fn in_first_tile<'b>(corner: &[Val<'b>], period: &[Val<'b>]) -> Vec<Val<'b>> {
     let n = corner.len();
     let dimensions = n as f64;
     if n == 1 {
-        return vec![wrapped(corner[0], whole(period[0]))];
+        return vec![wrapped(corner[0], whole(period[0], 1))];
     }
     // In steps of 1 / 2n every corner has whole coordinates: no rounding anywhere.
     let all = sum(corner);
     let mut steps = Vec::with_capacity(n);
     for (x, period) in corner.iter().zip(period) {
-        let period = (*period / dimensions).round().max(1.0) * dimensions;
+        let period = whole(*period, n);
         let tile = ((*x * (2.0 * dimensions) - all) / (period * (2.0 * dimensions))).floor();
         steps.push(tile * period);
     }

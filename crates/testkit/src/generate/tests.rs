@@ -139,7 +139,7 @@ fn graphs_shrink_to_the_nodes_that_matter() {
 fn most_node_types_occur() {
     let mut runner = runner();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for _ in 0..600 {
+    for _ in 0..1000 {
         let graph = graphs(16).new_tree(&mut runner).expect("generates").current();
         for id in graph.ids() {
             if let Some(instance) = graph.instance_of(id) {
