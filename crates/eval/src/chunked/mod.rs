@@ -79,7 +79,7 @@ const KEPT: usize = 4096;
 impl Regions {
     /// The form of these members.
     pub(crate) fn fused(&self, members: &[Member], make: impl FnOnce() -> Fused) -> Arc<Fused> {
-        known_or_made(&self.by_members, members, make)
+        known_or_made(&self.by_members, members, || Arc::new(make()))
     }
 
     /// The loops of the plan by the steps that fold their lists.
@@ -94,7 +94,7 @@ impl Regions {
         n_rounds: usize,
         make: impl FnOnce() -> Fused,
     ) -> Arc<Fused> {
-        known_or_made(&self.by_loop, &(fold, n_rounds), make)
+        known_or_made(&self.by_loop, &(fold, n_rounds), || Arc::new(make()))
     }
 
     /// For each step whether nothing that it is made of can fail, so that computing it where nobody
@@ -121,39 +121,30 @@ impl Regions {
 
     /// The stages for a request, if the plan has them.
     fn stages(&self, plan: &Plan, bound: &Bound) -> Option<Arc<Stages>> {
-        let mut known = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = key(bound);
-        if let Some(stages) = known.get(&key) {
-            return stages.clone();
-        }
-        let stages = Stages::new(plan, bound).map(Arc::new);
-        if known.len() >= KEPT {
-            known.clear();
-        }
-        known.insert(key, stages.clone());
-        stages
+        known_or_made(&self.by_key, &key(bound)[..], || Stages::new(plan, bound).map(Arc::new))
     }
 }
 
-fn known_or_made<K, Q>(
-    known: &Mutex<FxHashMap<K, Arc<Fused>>>,
+/// What is known for a key, made under the lock the first time.
+fn known_or_made<K, Q, V: Clone>(
+    known: &Mutex<FxHashMap<K, V>>,
     key: &Q,
-    make: impl FnOnce() -> Fused,
-) -> Arc<Fused>
+    make: impl FnOnce() -> V,
+) -> V
 where
     K: Borrow<Q> + Eq + Hash,
     Q: ToOwned<Owned: Into<K>> + Eq + Hash + ?Sized,
 {
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(fused) = known.get(key) {
-        return Arc::clone(fused);
+    if let Some(value) = known.get(key) {
+        return value.clone();
     }
-    let fused = Arc::new(make());
+    let value = make();
     if known.len() >= KEPT {
         known.clear();
     }
-    known.insert(key.to_owned().into(), Arc::clone(&fused));
-    fused
+    known.insert(key.to_owned().into(), value.clone());
+    value
 }
 
 impl Chunked {

@@ -4,8 +4,6 @@
 //! what the items read from outside the loop; when that is there it runs over its own cells, and the list
 //! and the items are never asked for. Where anything is not as it must be the loop runs as ever.
 
-use std::sync::Arc;
-
 use millstream_base::{Column, Mask};
 use millstream_ir::plan::{StepOp, StepSource};
 use millstream_kernel::Data;
@@ -112,7 +110,7 @@ impl Evaluation<'_> {
         let ty = fused.outputs[0].ty;
         let mut columns: Vec<Column> = vec![self.output_column(top, 0, ty, n_cells)];
         let n_steps = folded.members.len() * n_rounds + 2;
-        self.compute((&Arc::clone(&fused), n_steps), frame, shape, &mut columns, &mask)?;
+        self.compute((&*fused, n_steps), frame, shape, &mut columns, &mask)?;
         for (member, own) in folded.members.iter().zip(own) {
             let n = self.shapes.project(shape, &mask, own)?.len();
             self.log_run(*member, n * n_rounds, 0);
