@@ -31,6 +31,17 @@ pub(crate) fn try_instance(
     def.instantiate(settings, generics.to_vec(), arities).map_err(|error| error.to_string())
 }
 
+/// The numbers that a node on `f32` lanes gives.
+pub(crate) fn numbers(name: &str, set: &Json, generics: &[Type], numbers: &[f32]) -> Vec<f32> {
+    let node = instance(name, set, generics, &[]);
+    let Kernel::Form(form) = node.kernel else { panic!("{name} is a form") };
+    assert_eq!(numbers.len(), form.params.len(), "arguments of {name}");
+    let params: Vec<u64> = numbers.iter().map(|x| u64::from(x.to_bits())).collect();
+    let mut results = vec![0; form.results.len()];
+    form.run_scalar(&params, &mut results, &mut Vec::new());
+    results.into_iter().map(|bits| f32::from_bits(bits as u32)).collect()
+}
+
 /// An argument of a call: data that nobody else uses, and how elements find their entry.
 pub(crate) type Given<'a> = (Data, Map<'a>);
 

@@ -1,21 +1,13 @@
 //! Grading, differences and compositing, by known values and laws.
 
-use millstream_base::Type;
-use millstream_kernel::Kernel;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use crate::cells::testing::instance;
+use crate::cells::testing;
 
 /// The numbers that a node on `f32` lanes gives.
 fn run(name: &str, set: &Json, numbers: &[f32]) -> Vec<f32> {
-    let node = instance(name, set, &[] as &[Type], &[]);
-    let Kernel::Form(form) = node.kernel else { panic!("{name} is a form") };
-    assert_eq!(numbers.len(), form.params.len(), "arguments of {name}");
-    let params: Vec<u64> = numbers.iter().map(|x| u64::from(x.to_bits())).collect();
-    let mut results = vec![0; form.results.len()];
-    form.run_scalar(&params, &mut results, &mut Vec::new());
-    results.into_iter().map(|bits| f32::from_bits(bits as u32)).collect()
+    testing::numbers(name, set, &[], numbers)
 }
 
 #[track_caller]

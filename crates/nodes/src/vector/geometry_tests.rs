@@ -1,22 +1,10 @@
 //! Lines, planes, triangles and matrices, by what their definitions say.
 
 use millstream_base::Type;
-use millstream_kernel::Kernel;
 use proptest::prelude::*;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
-use crate::cells::testing::instance;
-
-/// The numbers that a node on `f32` lanes gives.
-fn run_with(name: &str, set: &Json, generics: &[Type], numbers: &[f32]) -> Vec<f32> {
-    let node = instance(name, set, generics, &[]);
-    let Kernel::Form(form) = node.kernel else { panic!("{name} is a form") };
-    assert_eq!(numbers.len(), form.params.len(), "arguments of {name}");
-    let params: Vec<u64> = numbers.iter().map(|x| u64::from(x.to_bits())).collect();
-    let mut results = vec![0; form.results.len()];
-    form.run_scalar(&params, &mut results, &mut Vec::new());
-    results.into_iter().map(|bits| f32::from_bits(bits as u32)).collect()
-}
+use crate::cells::testing::numbers as run_with;
 
 fn run(name: &str, generics: &[Type], numbers: &[f32]) -> Vec<f32> {
     run_with(name, &json!({}), generics, numbers)
