@@ -14,6 +14,7 @@ use millstream::{Document, Edit, Given, Limits, Value};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::{Exit, Stop};
+use crate::percentiles::Percentiles;
 use crate::random::Random;
 
 /// Frames a second.
@@ -291,53 +292,9 @@ impl Player {
     }
 }
 
-/// How long things took, in seconds.
-struct Percentiles {
-    n: usize,
-    p50: f64,
-    p90: f64,
-    p99: f64,
-    max: f64,
-}
-
-impl Percentiles {
-    fn of(mut seconds: Vec<f64>) -> Self {
-        seconds.sort_by(f64::total_cmp);
-        let n = seconds.len();
-        let at = |part: f64| {
-            let rank = (part * n as f64).ceil() as usize;
-            seconds.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
-        };
-        Self { n, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1.0) }
-    }
-
-    fn json(&self) -> Json {
-        json!({
-            "n": self.n,
-            "p50_s": self.p50,
-            "p90_s": self.p90,
-            "p99_s": self.p99,
-            "max_s": self.max,
-        })
-    }
-
-    fn print(&self, what: &str) {
-        let [p50, p90, p99, max] = [self.p50, self.p90, self.p99, self.max].map(|s| s * 1e3);
-        println!("{what:20} {:7} {p50:12.4} {p90:12.4} {p99:12.4} {max:12.4}", self.n);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percentiles_are_values_that_were_measured() {
-        let all = Percentiles::of((1..=200).map(f64::from).collect());
-        assert_eq!((all.p50, all.p90, all.p99, all.max), (100.0, 180.0, 198.0, 200.0));
-        let one = Percentiles::of(vec![3.0]);
-        assert_eq!((one.p50, one.p99, one.max), (3.0, 3.0, 3.0));
-    }
 
     #[test]
     fn values_of_random_graphs_are_of_use() {

@@ -3,7 +3,11 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
-use millstream::{Answer, Auto, Chunked, Evaluator, Incremental, Lazy, List, Parallel};
+use millstream::parts::eval::live::Propagation;
+use millstream::{
+    Answer, Auto, Chunked, EvalError, Evaluator, Incremental, Lazy, List, Parallel, Program,
+    Request,
+};
 
 /// The name of an evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -12,8 +16,19 @@ pub(crate) enum EvaluatorName {
     Lazy,
     /// A flat list of steps; quick on single values, if a plan runs many times
     List,
-    /// Keeps results between evaluations and runs what has changed
+    /// Keeps results between evaluations and runs what has changed: as incremental-pull where that
+    /// can be, else as incremental-walk
     Incremental,
+    /// Single numbers only: a change computes nothing; reading runs what it needs
+    IncrementalPull,
+    /// Single numbers only: each change travels at once, from what changed to what reads it
+    IncrementalPush,
+    /// Single numbers only: each change first retracts all that may change, then asserts it again
+    IncrementalRetract,
+    /// Single numbers only: each change travels to the first output at once, to others when read
+    IncrementalMixed,
+    /// Keeps results by what they were made of, and walks from the outputs to what has changed
+    IncrementalWalk,
     /// Element-wise parts as one, chunk by chunk, on several threads; quick on many elements
     Chunked,
     /// Independent steps that take long at the same time
@@ -37,10 +52,18 @@ impl AnyEvaluator {
     pub(crate) fn new(name: EvaluatorName, threads: Option<NonZeroUsize>) -> Self {
         let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = threads.unwrap_or_else(machine);
+        let propagating = |form| Self::Incremental(Incremental::new().propagation(form));
         match name {
             EvaluatorName::Lazy => Self::Lazy(Lazy),
             EvaluatorName::List => Self::List(List::new()),
             EvaluatorName::Incremental => Self::Incremental(Incremental::new()),
+            EvaluatorName::IncrementalPull => propagating(Propagation::Pull),
+            EvaluatorName::IncrementalPush => propagating(Propagation::Push),
+            EvaluatorName::IncrementalRetract => propagating(Propagation::RetractAndAssert),
+            EvaluatorName::IncrementalMixed => propagating(Propagation::Mixed),
+            EvaluatorName::IncrementalWalk => {
+                Self::Incremental(Incremental::new().without_live_graph())
+            }
             EvaluatorName::Chunked => Self::Chunked(Chunked::new().threads(threads)),
             EvaluatorName::Parallel => Self::Parallel(Parallel::new().threads(threads)),
             EvaluatorName::Auto => Self::Auto(Auto::new().threads(threads)),
@@ -55,6 +78,22 @@ impl AnyEvaluator {
             Self::Chunked(chunked) => chunked,
             Self::Parallel(parallel) => parallel,
             Self::Auto(auto) => auto,
+        }
+    }
+
+    /// Lets it take over what a request gives, without an answer; only those that keep results have
+    /// something to do. What is kept from tick to tick goes on in evaluations.
+    pub(crate) fn commit(&self, program: &Program, request: &Request) -> Result<(), EvalError> {
+        match self {
+            Self::Incremental(incremental) if !program.plan().has_states() => {
+                incremental.commit(program.plan(), request)
+            }
+            Self::Incremental(_)
+            | Self::Lazy(_)
+            | Self::List(_)
+            | Self::Chunked(_)
+            | Self::Parallel(_)
+            | Self::Auto(_) => Ok(()),
         }
     }
 

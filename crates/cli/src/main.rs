@@ -18,6 +18,7 @@ mod limits;
 mod moments;
 mod nodes;
 mod outcome;
+mod percentiles;
 mod plot;
 mod problems;
 mod progress;

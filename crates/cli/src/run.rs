@@ -35,6 +35,10 @@ like the input, or the only one, of a csv, json, jsonl, npy, parquet, arrow, obj
 @FILE:COLUMN takes another. Columns x, y and z of a table, or p.x, p.y and p.z, make a vec3. With
 --save, tables may be larger than memory.";
 
+/// What to do about a document without outputs.
+pub(crate) const NAME_OUTPUTS: &str =
+    "name what to compute: \"outputs\": {\"out\": {\"type\": \"f32\", \"from\": \"node.value\"}}";
+
 /// Evaluate a graph
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -109,9 +113,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     report_failures(&answer);
     if answer.outputs.is_empty() {
         let style = terminal::of_stderr();
-        let help = "name what to compute: \"outputs\": {\"out\": {\"type\": \"f32\", \"from\": \"node.value\"}}";
         tell(&format!(
-            "the document has no outputs, so nothing was computed\n  {} {help}\n",
+            "the document has no outputs, so nothing was computed\n  {} {NAME_OUTPUTS}\n",
             style.help("help:")
         ));
     }

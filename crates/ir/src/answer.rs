@@ -90,6 +90,15 @@ pub enum EvalError {
         /// The limit.
         limit: usize,
     },
+    /// The evaluator takes some plans and requests only.
+    #[error("{evaluator} cannot evaluate this: {why}")]
+    #[diagnostic(code(eval::unfit), help("`incremental` evaluates anything"))]
+    Unfit {
+        /// Its name.
+        evaluator: &'static str,
+        /// What it cannot do, with the place.
+        why: String,
+    },
 }
 
 impl EvalError {

@@ -1,8 +1,12 @@
 //! `millstream bench`: a row for each evaluator.
 
-use crate::{code, json, millstream};
+use crate::{code, file, json, millstream};
 
 const TRIANGLE: &str = "examples/triangle_area.mill.json";
+
+fn text(value: &serde_json::Value) -> &str {
+    value.as_str().expect("a text")
+}
 
 #[test]
 fn every_evaluator_has_a_row() {
@@ -20,13 +24,25 @@ fn every_evaluator_has_a_row() {
     ]);
     let rows = seen["results"].as_array().expect("a list");
     let name = |row: &serde_json::Value| format!("{} {}", row["evaluator"], row["threads"]);
-    let names: [String; 7] = std::array::from_fn(|i| name(&rows[i]));
-    let all =
-        ["lazy 1", "list 1", "incremental 1", "chunked 1", "chunked 2", "parallel 2", "auto 2"];
-    assert_eq!(names.map(|name| name.replace('"', "")), all);
+    let names: Vec<String> = rows.iter().map(|row| name(row).replace('"', "")).collect();
+    let all = [
+        "lazy 1",
+        "list 1",
+        "incremental 1",
+        "incremental-walk 1",
+        "chunked 1",
+        "chunked 2",
+        "parallel 2",
+        "auto 2",
+    ];
+    assert_eq!(names, all);
+    // Forms of live graphs keep single numbers.
+    let left_out = seen["left_out"].as_array().expect("a list");
+    assert_eq!(left_out.len(), 4);
+    assert!(left_out.iter().all(|one| text(&one["why"]).contains("many elements")), "{left_out:?}");
     for row in rows {
         // What kept its results has nothing to run.
-        let runs = if row["evaluator"] == "incremental" { 0 } else { 6 };
+        let runs = if text(&row["evaluator"]).starts_with("incremental") { 0 } else { 6 };
         assert_eq!((&row["elements"], &row["runs"]), (&500.into(), &runs.into()));
         assert_eq!(row["bytes_moved"], 500 * (3 * 12 + 4));
         let number = |key: &str| row[key].as_f64().expect("a number");
@@ -52,6 +68,113 @@ fn what_fails_is_no_benchmark() {
     assert_eq!(code(&["bench", TRIANGLE, "--in", "nobody=1"]), Some(2));
     assert_eq!(code(&["bench", TRIANGLE, "--count", "20", "--limit", "list_length=10"]), Some(3));
     assert!(millstream(&["bench", TRIANGLE, "--count", "9", "--seconds", "0"]).status.success());
+}
+
+/// A graph of single numbers with a switch.
+const NUMBERS: &str = r#"{ "millstream": 1,
+    "inputs": {
+        "x": { "type": "f32", "default": 2 }, "y": { "type": "f32", "min": 1, "max": 5, "default": 3 },
+        "s": { "type": "bool", "default": false }, "k": { "type": "i32", "default": 0 } },
+    "outputs": { "a": { "type": "f32", "from": "side.value" }, "b": { "type": "f32", "from": "item.value" } },
+    "nodes": {
+        "t": { "type": "context.time" },
+        "wave": { "type": "math.sin", "in": { "x": { "from": "t.value" } } },
+        "root": { "type": "math.sqrt", "in": { "x": { "input": "x" } } },
+        "log": { "type": "math.ln", "in": { "x": { "input": "y" } } },
+        "sum": { "type": "math.add", "in": { "a": { "from": "root.value" }, "b": { "from": "log.value" } } },
+        "side": { "type": "control.switch", "in": {
+            "condition": { "input": "s" }, "false": { "from": "sum.value" }, "true": { "from": "wave.value" } } },
+        "item": { "type": "control.choose", "in": {
+            "index": { "input": "k" }, "items": [{ "from": "sum.value" }, { "from": "wave.value" }] } } } }"#;
+
+/// Runs by change of each evaluator, and what else was told.
+fn changed(file: &str, more: &[&str]) -> (Vec<(String, f64)>, serde_json::Value) {
+    let args = ["bench", file, "--seconds", "0", "--threads", "1", "--format", "json"];
+    let told = json(&[&args[..], more].concat());
+    let rows = told["results"].as_array().expect("a list");
+    let row = |row: &serde_json::Value| {
+        let seconds = &row["seconds_per_change"];
+        let [p50, max] =
+            [&seconds["p50_s"], &seconds["max_s"]].map(|s| s.as_f64().expect("a number"));
+        assert!(0.0 < p50 && p50 <= max, "{row}");
+        let runs = row["runs_per_change"].as_f64().expect("a number");
+        (text(&row["evaluator"]).to_owned(), runs)
+    };
+    (rows.iter().map(row).collect(), told)
+}
+
+#[test]
+fn changes_are_played_to_every_evaluator() {
+    let path = file("bench_changes.mill.json", NUMBERS);
+    let (rows, told) = changed(&path, &["--one", "--changes"]);
+    let kinds = serde_json::json!(["one", "many", "switch", "time"]);
+    assert_eq!((&told["changes"]["kinds"], &told["changes"]["counted"]), (&kinds, &24.into()));
+    assert_eq!((told["left_out"].as_array().map(Vec::len), rows.len()), (Some(0), 11));
+    let runs = |name: &str| rows.iter().find(|row| row.0 == name).expect("it takes part").1;
+    // All forms run what one change needs; those without memory run all that is taken.
+    for name in ["pull", "push", "retract", "mixed"] {
+        assert_eq!(runs(&format!("incremental-{name}")), runs("incremental"));
+    }
+    assert!(runs("incremental") < runs("incremental-walk") + 1e-9);
+    assert!(runs("incremental-walk") < 0.7 * runs("lazy"), "{rows:?}");
+    assert_eq!(runs("lazy"), runs("list"));
+    // The same changes every time.
+    assert_eq!(changed(&path, &["--one", "--changes"]).0, rows);
+}
+
+#[test]
+fn changes_nobody_reads_are_pushed_and_not_pulled() {
+    let path = file("bench_per_read.mill.json", NUMBERS);
+    let (rows, told) = changed(&path, &["--one", "--changes=one", "--per-read", "5"]);
+    assert_eq!(told["changes"]["per_read"], 5);
+    let runs = |name: &str| rows.iter().find(|row| row.0 == name).expect("it takes part").1;
+    assert_eq!(runs("incremental"), runs("incremental-pull"));
+    assert!(runs("incremental-pull") < runs("incremental-mixed"), "{rows:?}");
+    assert!(runs("incremental-mixed") <= runs("incremental-push"), "{rows:?}");
+    assert_eq!(runs("incremental-push"), runs("incremental-retract"));
+}
+
+#[test]
+fn changes_of_columns_are_played() {
+    let (rows, told) = changed(TRIANGLE, &["--count", "300", "--changes"]);
+    assert_eq!(told["elements"], 300);
+    assert_eq!(told["left_out"].as_array().map(Vec::len), Some(4));
+    let runs = |name: &str| rows.iter().find(|row| row.0 == name).expect("it takes part").1;
+    assert!(runs("incremental") < runs("lazy"), "{rows:?}");
+}
+
+#[test]
+fn forms_that_cannot_evaluate_something_say_so() {
+    for args in [
+        &["bench", TRIANGLE, "--one", "--evaluator", "incremental-push"][..],
+        &["run", TRIANGLE, "--evaluator", "incremental-push"],
+    ] {
+        let told = millstream(args);
+        assert_eq!(told.status.code(), Some(3));
+        let told = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(told.contains("incremental-push cannot evaluate this"), "{told}");
+        assert!(told.contains("input `a`: its value is not a single number"), "{told}");
+    }
+    let path = file("bench_forms.mill.json", NUMBERS);
+    for form in ["incremental", "incremental-push", "incremental-mixed", "incremental-retract"] {
+        assert_eq!(code(&["run", &path, "--frame", "3", "--evaluator", form]), Some(0));
+    }
+}
+
+#[test]
+fn there_must_be_something_to_change_and_to_time() {
+    let nothing = r#"{ "millstream": 1, "outputs": { "out": { "type": "f32", "from": "n.value" } },
+        "nodes": { "n": { "type": "math.sqrt", "in": { "x": 2 } } } }"#;
+    let path = file("bench_nothing.mill.json", nothing);
+    assert_eq!(code(&["bench", &path, "--one", "--changes"]), Some(2));
+    assert_eq!(code(&["bench", TRIANGLE, "--one", "--changes=switch"]), Some(2));
+    assert_eq!(code(&["bench", TRIANGLE, "--one", "--changes=time"]), Some(2));
+    assert_eq!(code(&["bench", TRIANGLE, "--per-read", "2"]), Some(2));
+    assert_eq!(code(&["bench", TRIANGLE, "--changes", "--per-read", "0"]), Some(2));
+    let path = file("bench_no_outputs.mill.json", r#"{ "millstream": 1, "nodes": {} }"#);
+    let told = millstream(&["bench", &path]);
+    assert_eq!(told.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&told.stderr).contains("the document has no outputs"));
 }
 
 #[test]

@@ -5,6 +5,9 @@
 //! walked as `lazy` does, and a step runs only if nothing that it keeps was made of the same inputs
 //! (`memo`, `lazy::keep`).
 //!
+//! A live graph may also be asked for in one of its forms (`Propagation`), which differ in when changes
+//! travel; what cannot be a live graph is refused then.
+//!
 //! Both run exactly the steps that are demanded now and whose inputs differ, bit for bit, from those
 //! of their last run, and for which no older result is kept.
 
@@ -16,12 +19,13 @@ use std::sync::{Mutex, PoisonError};
 use millstream_base::Type;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::Plan;
-use millstream_ir::request::Request;
+use millstream_ir::request::{Bound, Request};
 
 use rustc_hash::FxHashMap;
 
 use crate::kept::{Kept, PlanToken};
 use crate::lazy::evaluate_keeping;
+use crate::live::{NotNumbers, Propagation};
 pub use memo::Equality;
 use memo::Memo;
 use numbers::Numbers;
@@ -34,7 +38,18 @@ pub struct Incremental {
     plans: Mutex<Vec<(PlanToken, Values)>>,
     budget: usize,
     equality: FxHashMap<Type, Equality>,
-    without_live_graph: bool,
+    way: Way,
+}
+
+/// What keeps results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// A live graph in the pull form where there can be one, else the walk.
+    Any,
+    /// The walk.
+    Walk,
+    /// A live graph in this form.
+    Live(Propagation),
 }
 
 /// The values of one plan.
@@ -50,7 +65,7 @@ enum Live {
     /// Nobody has tried.
     Unknown,
     /// It cannot be one.
-    Impossible,
+    Impossible(NotNumbers),
     Graph(Box<Numbers>),
 }
 
@@ -73,7 +88,7 @@ impl Incremental {
             plans: Mutex::new(Vec::new()),
             budget: BUDGET,
             equality: FxHashMap::default(),
-            without_live_graph: false,
+            way: Way::Any,
         }
     }
 
@@ -94,7 +109,30 @@ impl Incremental {
     /// Plans of single numbers are walked like any other.
     #[must_use]
     pub fn without_live_graph(self) -> Self {
-        Self { without_live_graph: true, ..self }
+        Self { way: Way::Walk, ..self }
+    }
+
+    /// Plans become live graphs in which changes travel in this form; in the mixed form the first
+    /// of the outputs asked for is pushed. Plans and requests of more than single numbers, and
+    /// types whose equality is not that of bits, are refused with [`EvalError::Unfit`].
+    #[must_use]
+    pub fn propagation(self, propagation: Propagation) -> Self {
+        Self { way: Way::Live(propagation), ..self }
+    }
+
+    /// Takes over what a request gives, without an answer: in the push forms changes travel now, to
+    /// the outputs that the request asks for; otherwise nothing is computed before an evaluation.
+    /// Runs are told in the log of the next evaluation, if this request wants a log.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`].
+    pub fn commit(&self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
+        self.with_values(plan, request, |values, bound| {
+            match self.numbers(values, plan, bound)? {
+                Some(numbers) => numbers.commit(plan, request, bound),
+                None => Ok(()),
+            }
+        })
     }
 
     /// Bytes of the results that are kept for memory's sake alone.
@@ -106,10 +144,36 @@ impl Incremental {
 
 impl Evaluator for Incremental {
     fn name(&self) -> &'static str {
-        "incremental"
+        match self.way {
+            Way::Any => "incremental",
+            Way::Walk => "incremental-walk",
+            Way::Live(Propagation::Pull) => "incremental-pull",
+            Way::Live(Propagation::Push) => "incremental-push",
+            Way::Live(Propagation::RetractAndAssert) => "incremental-retract",
+            Way::Live(Propagation::Mixed) => "incremental-mixed",
+        }
     }
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        self.with_values(plan, request, |values, bound| {
+            if let Some(numbers) = self.numbers(values, plan, bound)? {
+                return numbers.answer(plan, request, bound);
+            }
+            let new = || Memo::new(plan, self.budget, self.equality.clone());
+            let memo = values.memo.get_or_insert_with(new);
+            evaluate_keeping(plan, request, bound, memo)
+        })
+    }
+}
+
+impl Incremental {
+    /// Lets `f` work with the values of a plan.
+    fn with_values<T>(
+        &self,
+        plan: &Plan,
+        request: &Request,
+        f: impl FnOnce(&mut Values, &Bound) -> Result<T, EvalError>,
+    ) -> Result<T, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         let token = Kept::of(plan).token;
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,34 +189,46 @@ impl Evaluator for Incremental {
                 Values { memo, live: Live::Unknown }
             }
         };
-        let answer = self.evaluate_with(&mut values, plan, request, &bound);
+        let done = f(&mut values, &bound);
         plans.insert(0, (token, values));
         plans.truncate(PLANS);
-        answer
+        done
     }
-}
 
-impl Incremental {
-    fn evaluate_with(
+    /// The live graph that answers requests like this, if there can be one.
+    fn numbers<'v>(
         &self,
-        values: &mut Values,
+        values: &'v mut Values,
         plan: &Plan,
-        request: &Request,
-        bound: &millstream_ir::Bound,
-    ) -> Result<Answer, EvalError> {
-        if !self.without_live_graph && self.equality.is_empty() && Numbers::fits(bound) {
-            if let Live::Unknown = values.live {
-                values.live = match Numbers::new(plan) {
-                    Some(numbers) => Live::Graph(Box::new(numbers)),
-                    None => Live::Impossible,
-                };
-            }
-            if let Live::Graph(numbers) = &mut values.live {
-                return numbers.answer(plan, request, bound);
-            }
+        bound: &Bound,
+    ) -> Result<Option<&'v mut Numbers>, EvalError> {
+        let (propagation, is_wanted) = match self.way {
+            Way::Walk => return Ok(None),
+            Way::Any => (Propagation::Pull, false),
+            Way::Live(propagation) => (propagation, true),
+        };
+        let unfit = |why: String| {
+            let refused = EvalError::Unfit { evaluator: self.name(), why };
+            if is_wanted { Err(refused) } else { Ok(None) }
+        };
+        if !Numbers::fits(bound) {
+            return unfit(
+                "it keeps single numbers only; many elements or moments are asked for".into(),
+            );
         }
-        let memo =
-            values.memo.get_or_insert_with(|| Memo::new(plan, self.budget, self.equality.clone()));
-        evaluate_keeping(plan, request, bound, memo)
+        if !self.equality.is_empty() {
+            return unfit("it compares bits, and another equality is wanted".into());
+        }
+        if let Live::Unknown = values.live {
+            values.live = match Numbers::new(plan, propagation) {
+                Ok(numbers) => Live::Graph(Box::new(numbers)),
+                Err(why) => Live::Impossible(why),
+            };
+        }
+        match &mut values.live {
+            Live::Graph(numbers) => Ok(Some(numbers)),
+            Live::Impossible(why) => unfit(format!("it keeps single numbers only; {why}")),
+            Live::Unknown => Ok(None),
+        }
     }
 }

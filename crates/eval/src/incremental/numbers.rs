@@ -12,15 +12,18 @@ use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_kernel::Data;
 
-use crate::live::{LiveProgram, NodeNumber};
+use crate::live::{LiveProgram, NodeNumber, NotNumbers, Propagation};
 use crate::watch::{Ran, Watch};
 
 /// A live graph that answers requests.
 #[derive(Debug)]
 pub(super) struct Numbers {
     live: LiveProgram,
-    /// The outputs that are observed.
+    propagation: Propagation,
+    /// The outputs that are observed; in the mixed form the first of them is pushed.
     observed: Vec<usize>,
+    /// Runs are written down, for the log of the next answer.
+    is_logging: bool,
     /// Steps that ran some time.
     has_run: SideTable<StepId, bool>,
 }
@@ -31,11 +34,38 @@ impl Numbers {
         bound.times.is_none() && bound.count.is_none()
     }
 
-    /// The plan, if it can be a live graph.
-    pub(super) fn new(plan: &Plan) -> Option<Self> {
-        let live = LiveProgram::new(plan).ok()?;
+    /// The plan as a live graph.
+    ///
+    /// # Errors
+    /// If it cannot be one.
+    pub(super) fn new(plan: &Plan, propagation: Propagation) -> Result<Self, NotNumbers> {
+        let mut live = LiveProgram::new(plan)?;
+        live.graph().set_propagation(propagation);
         let has_run = SideTable::for_arena(&plan.steps, false);
-        Some(Self { live, observed: Vec::new(), has_run })
+        Ok(Self { live, propagation, observed: Vec::new(), is_logging: false, has_run })
+    }
+
+    /// Takes over what a request gives; changes travel if the form says so.
+    ///
+    /// # Errors
+    /// If the request's time is over.
+    pub(super) fn commit(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<(), EvalError> {
+        if let Some(error) = Watch::new(plan, request, bound).over(Ran::default()) {
+            return Err(error);
+        }
+        let features = bound.features.iter().map(|data| data.as_ref().map(|data| &data.data));
+        self.live.set_all(bound.inputs.iter().map(|data| &data.data), features);
+        self.observe(plan, &bound.outputs);
+        if request.log != LogDetail::Off && !std::mem::replace(&mut self.is_logging, true) {
+            self.live.graph().start_journal();
+        }
+        self.live.graph().commit().expect("nobody is called back");
+        Ok(())
     }
 
     /// Brings the outputs asked for up to date.
@@ -45,16 +75,7 @@ impl Numbers {
         request: &Request,
         bound: &Bound,
     ) -> Result<Answer, EvalError> {
-        if let Some(error) = Watch::new(plan, request, bound).over(Ran::default()) {
-            return Err(error);
-        }
-        let features = bound.features.iter().map(|data| data.as_ref().map(|data| &data.data));
-        self.live.set_all(bound.inputs.iter().map(|data| &data.data), features);
-        self.observe(plan, &bound.outputs);
-        let is_logged = request.log != LogDetail::Off;
-        if is_logged {
-            self.live.graph().start_journal();
-        }
+        self.commit(plan, request, bound)?;
         self.live.graph().settle();
         let mut outputs = Vec::with_capacity(bound.outputs.len());
         for position in &bound.outputs {
@@ -63,8 +84,11 @@ impl Numbers {
             let value = Some(Series { data: Data::One(value), axes: Vec::new() });
             outputs.push(OutputAnswer { name: Arc::clone(&output.name), ty: output.ty, value });
         }
+        let is_logged = request.log != LogDetail::Off;
         let entries = if is_logged { self.log(plan) } else { Vec::new() };
-        self.live.graph().stop_journal();
+        if std::mem::take(&mut self.is_logging) {
+            self.live.graph().stop_journal();
+        }
         let (log, failures) = (RunLog { entries }, Vec::new());
         Ok(Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None })
     }
@@ -80,6 +104,14 @@ impl Numbers {
             outputs.iter().map(|output| node(&self.live, output)).collect();
         for node in &wanted {
             self.live.graph().observe_number(*node, true);
+        }
+        if self.propagation == Propagation::Mixed {
+            let pushed = self.observed.first().map(|output| node(&self.live, output));
+            for (node, is_pushed) in [(pushed, false), (wanted.first().copied(), true)] {
+                if let Some(node) = node {
+                    self.live.graph().push_number(node, is_pushed);
+                }
+            }
         }
         for output in std::mem::take(&mut self.observed) {
             let node = node(&self.live, &output);

@@ -115,6 +115,7 @@ impl LiveGraph {
     /// Takes a node out that nobody reads or observes; false, and nothing changes, if somebody does.
     /// Its number is not given to another node.
     pub fn remove(&mut self, NodeNumber(node): NodeNumber) -> bool {
+        self.take_back();
         let it = self.nodes[node as usize];
         if it.flags.has(Flags::OBSERVED) || !self.users.of(&it).is_empty() {
             return false;

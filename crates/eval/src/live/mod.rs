@@ -45,7 +45,7 @@ use dirty::Dirty;
 use held::Held;
 use node::{Flags, Node};
 use order::Order;
-use push::Subscription;
+use push::Pushed;
 use special::Special;
 use users::UserLists;
 
@@ -103,7 +103,7 @@ pub struct LiveGraph {
     /// Positions of nodes that were retracted and not asserted again.
     retracted: Dirty,
     has_retracted: bool,
-    subscriptions: Vec<Subscription>,
+    pushed: Pushed,
 }
 
 /// An operation, the lane of its operands and that of its result.
@@ -162,13 +162,23 @@ impl LiveGraph {
     pub fn get<T: LaneValue>(&mut self, of: Handle<T>) -> T {
         let node = &self.nodes[of.node as usize];
         if node.flags.has(Flags::LIVE) || node.is_source() {
-            self.settle();
+            self.run_wave();
             return T::from_bits(self.nodes[of.node as usize].value);
         }
-        self.observe(of);
-        self.settle();
+        self.get_unobserved(of)
+    }
+
+    fn get_unobserved<T: LaneValue>(&mut self, of: Handle<T>) -> T {
+        self.take_back();
+        let is_observed = self.nodes[of.node as usize].flags.has(Flags::LIVE);
+        if !is_observed {
+            self.observe(of);
+        }
+        self.run_wave();
         let value = T::from_bits(self.nodes[of.node as usize].value);
-        self.unobserve(of);
+        if !is_observed {
+            self.unobserve(of);
+        }
         value
     }
 

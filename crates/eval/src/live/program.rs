@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
-use millstream_base::{Feature, Lane, NodePath, Type, Value};
+use millstream_base::{Feature, Lane, Type, Value};
 use millstream_ir::InputId;
 use millstream_ir::plan::{Plan, Step, StepId, StepOp};
 use millstream_kernel::form::LaneValue;
@@ -41,11 +41,11 @@ enum Name {
 
 /// Why a plan cannot be a live graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[error("{path}: {what}")]
+#[error("{place}: {what}")]
 #[diagnostic(code(live::not_numbers), help("evaluate it with `Incremental`, which takes any plan"))]
 pub struct NotNumbers {
-    /// The node.
-    pub path: NodePath,
+    /// The node, input or constant, in words.
+    pub place: String,
     /// What it has that a live graph has not.
     pub what: &'static str,
 }
@@ -55,6 +55,15 @@ fn bits_of(data: &Data) -> Option<u64> {
     match data {
         Data::One(value) => number_bits(value),
         Data::Many(_) => None,
+    }
+}
+
+/// A step in words.
+fn place_of(plan: &Plan, step: &Step) -> String {
+    match step.op {
+        StepOp::Input(id) => format!("input `{}`", plan.inputs[id].name),
+        StepOp::Const(constant) => format!("a constant of type {}", plan.constants[constant].ty()),
+        StepOp::Call(_) => format!("`{}`", plan.paths.get(step.path)),
     }
 }
 
@@ -74,7 +83,7 @@ impl LiveProgram {
         for (id, step) in plan.steps.iter() {
             let node = live
                 .add(plan, step)
-                .map_err(|what| NotNumbers { path: plan.paths.get(step.path), what })?;
+                .map_err(|what| NotNumbers { place: place_of(plan, step), what })?;
             live.nodes[id] = Some(node);
         }
         for output in &plan.outputs {

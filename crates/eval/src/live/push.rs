@@ -1,8 +1,8 @@
 //! When changes travel: as soon as they are committed, or when somebody reads.
 //!
 //! *Pull*: a commit computes nothing; the first read after it runs a wave. *Push*: a commit runs a
-//! wave. *Mixed*: a commit runs a wave for what is pushed to callbacks, and what is observed but not
-//! pushed waits for a read. All run the same nodes, at other times.
+//! wave. *Mixed*: a commit runs a wave for what is pushed, and what is observed but not pushed is
+//! set aside until somebody reads it. All run the same nodes, at other times.
 //!
 //! A wave goes one of two ways. *Direct*: from change to change, as told in the module. *Retract and
 //! assert*: first everything that could be reached from what was set is retracted, then it is
@@ -11,9 +11,10 @@
 //! moment that it may not be.
 
 use millstream_kernel::form::LaneValue;
+use rustc_hash::FxHashSet;
 
 use super::node::Flags;
-use super::{Handle, LiveGraph};
+use super::{Handle, LiveGraph, NodeNumber};
 
 /// When changes travel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,12 +26,24 @@ pub enum Propagation {
     Push,
     /// At every commit: what may change is retracted, then asserted again.
     RetractAndAssert,
-    /// At every commit for what is pushed to callbacks; when somebody reads for all else.
+    /// At every commit for what is pushed; when somebody reads for all else.
     Mixed,
 }
 
+/// What is pushed at commits, and what is observed besides.
+#[derive(Default)]
+pub(super) struct Pushed {
+    subscriptions: Vec<Subscription>,
+    /// Nodes that are pushed without a callback.
+    nodes: FxHashSet<u32>,
+    /// Nodes that are observed and not pushed, if that is known.
+    others: Option<Vec<u32>>,
+    /// They are not observed until somebody reads.
+    are_set_aside: bool,
+}
+
 /// Something that is called with the bits of a node whose value changed.
-pub(super) struct Subscription {
+struct Subscription {
     node: u32,
     /// The bits that it was last called with.
     last: Option<u64>,
@@ -50,6 +63,7 @@ pub struct CallbackPanic {
 impl LiveGraph {
     /// Sets when changes travel.
     pub fn set_propagation(&mut self, propagation: Propagation) {
+        self.take_back();
         self.propagation = propagation;
     }
 
@@ -62,7 +76,19 @@ impl LiveGraph {
     ) {
         self.observe(of);
         let callback = Box::new(move |bits| callback(T::from_bits(bits)));
-        self.subscriptions.push(Subscription { node: of.node, last: None, callback });
+        self.pushed.subscriptions.push(Subscription { node: of.node, last: None, callback });
+    }
+
+    /// Lets commits bring an observed node up to date in the mixed form too, though nobody is called
+    /// back, or ends that.
+    pub fn push_number(&mut self, node: NodeNumber, is_pushed: bool) {
+        self.take_back();
+        self.pushed.others = None;
+        if is_pushed {
+            self.pushed.nodes.insert(node.0);
+        } else {
+            self.pushed.nodes.remove(&node.0);
+        }
     }
 
     /// Ends what was set since the last commit: in all forms but pull, changes travel and callbacks
@@ -78,29 +104,60 @@ impl LiveGraph {
                 self.retract();
                 self.settle();
             }
-            Propagation::Mixed => self.settle_subscribed(),
+            Propagation::Mixed => self.settle_pushed(),
         }
         self.call_back()
     }
 
-    /// Brings what is subscribed to up to date, and leaves the rest.
-    fn settle_subscribed(&mut self) {
-        let is_subscribed =
-            |graph: &Self, node: u32| graph.subscriptions.iter().any(|known| known.node == node);
-        let others: Vec<u32> = (0..self.nodes.len() as u32)
-            .filter(|node| self.nodes[*node as usize].flags.has(Flags::OBSERVED))
-            .filter(|node| !is_subscribed(self, *node))
-            .collect();
-        for node in &others {
-            self.set_observed(*node, false);
+    /// Brings what is pushed up to date, and leaves the rest.
+    fn settle_pushed(&mut self) {
+        if !self.pushed.are_set_aside {
+            let others =
+                self.pushed.others.take().unwrap_or_else(|| self.observed_but_not_pushed());
+            for node in &others {
+                self.observe_or_not(*node, false);
+            }
+            self.pushed.are_set_aside = !others.is_empty();
+            self.pushed.others = Some(others);
         }
-        self.settle();
-        for node in others {
-            self.set_observed(node, true);
+        self.run_wave();
+    }
+
+    fn observed_but_not_pushed(&self) -> Vec<u32> {
+        let subscriptions = self.pushed.subscriptions.iter().map(|known| known.node);
+        let pushed: FxHashSet<u32> =
+            subscriptions.chain(self.pushed.nodes.iter().copied()).collect();
+        (0..self.nodes.len() as u32)
+            .filter(|node| self.nodes[*node as usize].flags.has(Flags::OBSERVED))
+            .filter(|node| !pushed.contains(node))
+            .collect()
+    }
+
+    /// Whether what is observed and not pushed waits for somebody to read it.
+    #[inline(always)]
+    pub(super) fn has_set_aside(&self) -> bool {
+        self.pushed.are_set_aside
+    }
+
+    /// Observes again what the mixed form set aside.
+    pub(super) fn take_back(&mut self) {
+        if std::mem::take(&mut self.pushed.are_set_aside)
+            && let Some(others) = self.pushed.others.take()
+        {
+            for node in &others {
+                self.observe_or_not(*node, true);
+            }
+            self.pushed.others = Some(others);
         }
     }
 
     pub(super) fn set_observed(&mut self, node: u32, is_observed: bool) {
+        self.take_back();
+        self.pushed.others = None;
+        self.observe_or_not(node, is_observed);
+    }
+
+    fn observe_or_not(&mut self, node: u32, is_observed: bool) {
         let flags = &mut self.nodes[node as usize].flags;
         if is_observed {
             flags.set(Flags::OBSERVED);
@@ -112,7 +169,7 @@ impl LiveGraph {
 
     fn call_back(&mut self) -> Result<(), CallbackPanic> {
         let mut failed = Ok(());
-        for subscription in &mut self.subscriptions {
+        for subscription in &mut self.pushed.subscriptions {
             let bits = self.nodes[subscription.node as usize].value;
             if subscription.last == Some(bits) {
                 continue;

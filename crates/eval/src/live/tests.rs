@@ -219,6 +219,7 @@ impl Model {
                 if let Some(i) = self.observed.len().checked_sub(1) {
                     let at = self.observed.swap_remove(rng.below(i + 1));
                     self.graph.unobserve(self.handle(at));
+                    self.graph.push_number(NodeNumber(self.nodes[at].number), false);
                 }
             }
             6 => {
@@ -226,6 +227,9 @@ impl Model {
                 if !self.observed.contains(&at) {
                     self.observed.push(at);
                     self.graph.observe(self.handle(at));
+                    // In the mixed form it is brought up to date by commits.
+                    let is_pushed = rng.below(2) == 0;
+                    self.graph.push_number(NodeNumber(self.nodes[at].number), is_pushed);
                 }
             }
             7 => self.relink(rng),

@@ -43,6 +43,15 @@ impl LiveGraph {
     /// Brings everything that is observed up to date.
     #[inline]
     pub fn settle(&mut self) {
+        if self.has_set_aside() {
+            self.take_back();
+        }
+        self.run_wave();
+    }
+
+    /// Runs what is dirty and demanded now.
+    #[inline]
+    pub(super) fn run_wave(&mut self) {
         self.mark_pending();
         if self.order.is_plain() {
             while let Some(word) = self.dirty.lowest_word() {

@@ -30,7 +30,11 @@ fn failed(answer: &Answer) -> BTreeSet<String> {
 }
 
 /// Asks both; answers how often steps ran in each.
-fn compare(evaluator: &Incremental, plan: &Plan, request: &Request) -> Result<[u64; 2], String> {
+pub(crate) fn compare(
+    evaluator: &Incremental,
+    plan: &Plan,
+    request: &Request,
+) -> Result<[u64; 2], String> {
     let request = request.clone().with_log(LogDetail::Counts);
     let expected = Lazy.evaluate(plan, &request).map_err(|error| error.to_string())?;
     let answer = evaluator.evaluate(plan, &request).map_err(|error| error.to_string())?;

@@ -4,6 +4,7 @@ mod agreement;
 mod budget;
 mod chunked;
 mod failures;
+mod forms;
 mod incremental;
 mod large;
 mod lazy;

@@ -1,0 +1,111 @@
+//! What evaluators are asked: what the flags say, and arbitrary values for what they leave open.
+
+use millstream::parts::base::Lane;
+use millstream::{Column, Given, Limits, Program, Request, Type, Value};
+
+use super::Args;
+use crate::given::{assignment, given};
+use crate::moments::{FrameNumbers, Times};
+use crate::outcome::Stop;
+use crate::random::Random;
+
+/// Elements if neither a count nor a column says how many.
+const DEFAULT_COUNT: usize = 1_000_000;
+
+/// What makes a request.
+pub(super) struct Asked {
+    /// Outputs, limits, and inputs that there are not.
+    base: Request,
+    /// What each input of the program is given.
+    pub(super) inputs: Vec<Option<Given>>,
+    pub(super) time: Option<Times>,
+    pub(super) frame: Option<FrameNumbers>,
+    count: Option<usize>,
+}
+
+impl Asked {
+    /// What the flags say. Where elements are asked for, inputs of numbers that are not given are
+    /// columns.
+    pub(super) fn new(args: &Args, program: &Program, limits: Limits) -> Result<Self, Stop> {
+        let mut base = Request::new();
+        let mut count = args.count;
+        let mut inputs = vec![None; program.inputs().len()];
+        for text in &args.inputs {
+            let at = assignment("--in", text)?;
+            let known = program.inputs().iter().position(|input| &*input.name == at.name);
+            let Some(known) = known else {
+                // The plan refuses it, with the names there are.
+                base = base.set(at.name, 0.0_f32);
+                continue;
+            };
+            let given = given(at, program.inputs()[known].ty, &limits)?;
+            if let Given::PerIndex(column) = &given {
+                count.get_or_insert(column.len());
+            }
+            if inputs[known].replace(given).is_some() {
+                // The plan refuses it as well.
+                base = base.set(at.name, 0.0_f32);
+            }
+        }
+        for name in &args.outputs {
+            base = base.output(name);
+        }
+        let count = if args.one { None } else { Some(count.unwrap_or(DEFAULT_COUNT)) };
+        if let Some(n) = count.filter(|n| *n <= limits.list_length) {
+            for (k, input) in program.inputs().iter().enumerate() {
+                if inputs[k].is_none() {
+                    let column = arbitrary(input.ty, n, &mut salted(k as u64));
+                    inputs[k] = column.map(Given::PerIndex);
+                }
+            }
+        }
+        let (time, frame) = (args.time.clone(), args.frame.clone());
+        Ok(Self { base: base.with_limits(limits), inputs, time, frame, count })
+    }
+
+    /// The request.
+    pub(super) fn request(&self, program: &Program) -> Request {
+        let mut request = self.base.clone();
+        for (input, given) in program.inputs().iter().zip(&self.inputs) {
+            if let Some(given) = given {
+                request = request.given(&*input.name, given.clone());
+            }
+        }
+        if let Some(n) = self.count {
+            request = request.count(n);
+        }
+        match (&self.time, &self.frame) {
+            (Some(Times::One(time)), _) => request.time(*time),
+            (Some(Times::Many(times)), _) => request.times(times.clone()),
+            (None, Some(FrameNumbers::One(frame))) => request.frame(*frame),
+            (None, Some(FrameNumbers::Many(frames))) => request.frames(frames.clone()),
+            (None, None) => request,
+        }
+    }
+}
+
+/// Where a sequence of random numbers begins.
+pub(super) fn salted(salt: u64) -> Random {
+    Random(salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1)
+}
+
+/// Values that look random, for types made of numbers: floats from 0 to 1, integers from 0 to 99.
+pub(super) fn arbitrary(ty: Type, n: usize, random: &mut Random) -> Option<Column> {
+    let (lane, width) = ty.lanes()?;
+    let mut bits = || {
+        let x = random.bits() >> 40;
+        let unit = x as f32 / 16_777_216.0;
+        match lane {
+            Lane::Bool => x & 1,
+            Lane::I32 | Lane::I64 => x % 100,
+            Lane::F32 => u64::from(unit.to_bits()),
+            Lane::F64 => f64::from(unit).to_bits(),
+        }
+    };
+    let mut lanes = vec![0; width as usize];
+    let mut values = (0..n).map(|_| {
+        lanes.fill_with(&mut bits);
+        Value::from_lanes(ty, &lanes).expect("the lanes are those of the type")
+    });
+    ty.collect(&mut values)
+}

@@ -1,0 +1,281 @@
+//! Changes between evaluations: a sequence that looks random and is the same for every evaluator.
+//!
+//! An input that is a column gets another column. A single number stays in the range that the document
+//! states; where it states none, between 0 and twice what it was at first, or as columns are if that
+//! was 0.
+
+use clap::ValueEnum;
+use millstream::parts::base::Lane;
+use millstream::parts::ir::plan::StepOp;
+use millstream::parts::kernel::Kernel;
+use millstream::{Feature, Given, Program, Request, Type, Value};
+
+use super::asked::{Asked, arbitrary, salted};
+use crate::moments::{FrameNumbers, Times};
+use crate::outcome::{Exit, Stop};
+use crate::random::Random;
+
+/// What a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
+    /// Those below that the document has, by turns
+    All,
+    /// One input of numbers gets another value
+    One,
+    /// Half of the inputs of numbers get other values, at least two
+    Many,
+    /// A boolean, or a number that a switch chooses by, takes another arm
+    Switch,
+    /// The next frame
+    Time,
+}
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::One => "one",
+            Self::Many => "many",
+            Self::Switch => "switch",
+            Self::Time => "time",
+        }
+    }
+}
+
+/// An input of single values that chooses among arms.
+struct Switch {
+    input: usize,
+    n_arms: u64,
+}
+
+/// A document whose inputs change.
+pub(super) struct Changes<'p> {
+    pub(super) program: &'p Program,
+    asked: Asked,
+    /// Kinds that come by turns.
+    pub(super) kinds: Vec<Kind>,
+    /// Inputs of numbers that choose nothing, with the lane and the range of single values.
+    numbers: Vec<(usize, [f64; 2])>,
+    switches: Vec<Switch>,
+    random: Random,
+    turn: usize,
+}
+
+impl<'p> Changes<'p> {
+    /// Changes of this kind.
+    pub(super) fn new(kind: Kind, program: &'p Program, mut asked: Asked) -> Result<Self, Stop> {
+        for (given, input) in asked.inputs.iter_mut().zip(program.inputs()) {
+            if given.is_none() {
+                *given = input.default.clone().map(Given::One);
+            }
+        }
+        let switches = switches(program, &asked);
+        let is_number = |k: &usize| {
+            let is_switch = switches.iter().any(|switch| switch.input == *k);
+            program.inputs()[*k].ty.lanes().is_some() && !is_switch && asked.inputs[*k].is_some()
+        };
+        let numbers = (0..program.inputs().len()).filter(is_number);
+        let numbers = numbers.map(|k| (k, range(program, k, asked.inputs[k].as_ref()))).collect();
+        let random = salted(program.inputs().len() as u64);
+        let kinds = Vec::new();
+        let mut changes = Self { program, asked, kinds, numbers, switches, random, turn: 0 };
+        changes.start_time();
+        changes.kinds = match kind {
+            Kind::All => {
+                let all = [Kind::One, Kind::Many, Kind::Switch, Kind::Time];
+                all.into_iter().filter(|kind| changes.lacks(*kind).is_none()).collect()
+            }
+            Kind::One | Kind::Many | Kind::Switch | Kind::Time => match changes.lacks(kind) {
+                None => vec![kind],
+                Some(lack) => return Err(refused(kind, lack)),
+            },
+        };
+        if changes.kinds.is_empty() {
+            return Err(refused(kind, "the document has no inputs of numbers, and reads no time"));
+        }
+        Ok(changes)
+    }
+
+    /// What there is not that changes of a kind need.
+    fn lacks(&self, kind: Kind) -> Option<&'static str> {
+        match kind {
+            Kind::All => None,
+            Kind::One => self.numbers.is_empty().then_some("no input is made of numbers"),
+            Kind::Many => (self.numbers.len() < 2).then_some("fewer than two inputs are numbers"),
+            Kind::Switch => {
+                self.switches.is_empty().then_some("no input of single values chooses among arms")
+            }
+            Kind::Time if !self.reads_time() => Some("nothing reads the time"),
+            Kind::Time => {
+                let is_many = matches!(self.asked.time, Some(Times::Many(_)))
+                    || matches!(self.asked.frame, Some(FrameNumbers::Many(_)));
+                is_many.then_some("many moments are asked for at once")
+            }
+        }
+    }
+
+    fn reads_time(&self) -> bool {
+        let is_time = |feature: &Feature| matches!(feature, Feature::Time | Feature::Tick);
+        self.program.needs().any(|need| need.level == 0 && is_time(&need.feature))
+    }
+
+    /// Time begins with the first frame unless flags say otherwise.
+    fn start_time(&mut self) {
+        let is_given = self.asked.time.is_some() || self.asked.frame.is_some();
+        if !is_given && self.reads_time() {
+            self.asked.frame = Some(FrameNumbers::One(self.program.plan().start_frame));
+        }
+    }
+
+    /// What is asked now.
+    pub(super) fn request(&self) -> Request {
+        self.asked.request(self.program)
+    }
+
+    /// Makes the next change; answers what is asked then.
+    fn next(&mut self) -> Request {
+        let kind = self.kinds[self.turn % self.kinds.len()];
+        self.turn += 1;
+        match kind {
+            Kind::All => {}
+            Kind::One => self.turn_numbers(1),
+            Kind::Many => self.turn_numbers(self.numbers.len().div_ceil(2).max(2)),
+            Kind::Switch => self.toggle(),
+            Kind::Time => self.go_on(),
+        }
+        self.request()
+    }
+
+    /// Makes so many changes; answers what is asked behind each.
+    pub(super) fn next_many(&mut self, n: usize) -> Vec<Request> {
+        (0..n).map(|_| self.next()).collect()
+    }
+
+    fn turn_numbers(&mut self, n: usize) {
+        for i in 0..n {
+            let other = i + self.random.below(self.numbers.len() - i);
+            self.numbers.swap(i, other);
+            let (input, range) = self.numbers[i];
+            let ty = self.program.inputs()[input].ty;
+            let Some(given) = &mut self.asked.inputs[input] else { continue };
+            match given {
+                Given::One(value) => {
+                    *value = number(ty, range, &mut self.random);
+                }
+                Given::PerIndex(column) | Given::PerTime(column) => {
+                    let other = arbitrary(ty, column.len(), &mut self.random);
+                    *column = other.expect("the type is made of numbers");
+                }
+            }
+        }
+    }
+
+    fn toggle(&mut self) {
+        let switch = &self.switches[self.random.below(self.switches.len())];
+        let ty = self.program.inputs()[switch.input].ty;
+        let Some(Given::One(value)) = &mut self.asked.inputs[switch.input] else { return };
+        let arm = value.lane(0).unwrap_or(0).min(switch.n_arms - 1);
+        let step = 1 + self.random.below(switch.n_arms as usize - 1) as u64;
+        let lanes = [(arm + step) % switch.n_arms];
+        *value = Value::from_lanes(ty, &lanes).expect("booleans and whole numbers are their bits");
+    }
+
+    fn go_on(&mut self) {
+        let fps = self.program.plan().fps;
+        if let Some(Times::One(time)) = &mut self.asked.time {
+            *time += 1.0 / fps;
+        }
+        if let Some(FrameNumbers::One(frame)) = &mut self.asked.frame {
+            *frame += 1;
+        }
+    }
+}
+
+fn refused(kind: Kind, lack: &str) -> Stop {
+    let text = format!("there is nothing for --changes={} to change: {lack}", kind.name());
+    let help = "--changes alone takes all kinds that there are";
+    Stop::new(Exit::Usage, text, Some(help.to_owned()))
+}
+
+/// Inputs of single values that are booleans, or whole numbers that something chooses by.
+fn switches(program: &Program, asked: &Asked) -> Vec<Switch> {
+    let plan = program.plan();
+    let mut switches: Vec<Switch> = Vec::new();
+    for (k, input) in program.inputs().iter().enumerate() {
+        if input.ty == Type::BOOL && matches!(asked.inputs[k], Some(Given::One(_))) {
+            switches.push(Switch { input: k, n_arms: 2 });
+        }
+    }
+    for (_, step) in plan.steps.iter() {
+        let StepOp::Call(instance) = step.op else { continue };
+        let instance = &plan.instances[instance];
+        let links = plan.inputs_of(step);
+        if !matches!(instance.kernel, Kernel::Choose) || instance.inputs[0].ty != Type::I32 {
+            continue;
+        }
+        let StepOp::Input(id) = plan.steps[links[0].step].op else { continue };
+        let known = program.inputs().iter().position(|input| input.name == plan.inputs[id].name);
+        if let Some(k) = known
+            && matches!(asked.inputs[k], Some(Given::One(_)))
+            && switches.iter().all(|switch| switch.input != k)
+            && links.len() > 2
+        {
+            switches.push(Switch { input: k, n_arms: links.len() as u64 - 1 });
+        }
+    }
+    switches
+}
+
+/// Between which numbers the lanes of a single value stay.
+fn range(program: &Program, input: usize, given: Option<&Given>) -> [f64; 2] {
+    let input = &program.inputs()[input];
+    let def = program.document().inputs.get(&input.name);
+    let stated = def.map(|def| (def.min, def.max));
+    let first = match given {
+        Some(Given::One(value)) => number_of(value).filter(|x| x.is_finite()).unwrap_or(0.0),
+        Some(Given::PerIndex(_) | Given::PerTime(_)) | None => 0.0,
+    };
+    let is_whole = matches!(input.ty.lanes(), Some((Lane::I32 | Lane::I64, _)));
+    let otherwise = match first {
+        x if x > 0.0 => [0.0, 2.0 * x],
+        x if x < 0.0 => [2.0 * x, 0.0],
+        _ => [0.0, if is_whole { 99.0 } else { 1.0 }],
+    };
+    match stated {
+        Some((Some(min), Some(max))) if min < max => [min, max],
+        Some((Some(min), None)) if min < otherwise[1] => [min, otherwise[1]],
+        Some((None, Some(max))) if otherwise[0] < max => [otherwise[0], max],
+        _ => otherwise,
+    }
+}
+
+/// The first lane of a value.
+fn number_of(value: &Value) -> Option<f64> {
+    let (lane, _) = value.ty().lanes()?;
+    let bits = value.lane(0)?;
+    Some(match lane {
+        Lane::Bool => bits as f64,
+        Lane::I32 => f64::from(bits as i32),
+        Lane::I64 => bits as i64 as f64,
+        Lane::F32 => f64::from(f32::from_bits(bits as u32)),
+        Lane::F64 => f64::from_bits(bits),
+    })
+}
+
+/// A value whose lanes are in a range.
+fn number(ty: Type, [min, max]: [f64; 2], random: &mut Random) -> Value {
+    let (lane, width) = ty.lanes().expect("the type is made of numbers");
+    let mut bits = || {
+        let unit = (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+        let x = min + (max - min) * unit;
+        match lane {
+            Lane::Bool => u64::from(unit >= 0.5),
+            Lane::I32 => u64::from(x.round() as i32 as u32),
+            Lane::I64 => x.round() as i64 as u64,
+            Lane::F32 => u64::from((x as f32).to_bits()),
+            Lane::F64 => x.to_bits(),
+        }
+    };
+    let lanes: Vec<u64> = (0..width).map(|_| bits()).collect();
+    Value::from_lanes(ty, &lanes).expect("the lanes are those of the type")
+}

@@ -1,0 +1,103 @@
+//! The evaluators that take part.
+
+use std::num::NonZeroUsize;
+
+use clap::ValueEnum;
+use millstream::{Answer, EvalError, Program, Request};
+use serde_json::{Value as Json, json};
+
+use crate::evaluators::{AnyEvaluator, EvaluatorName};
+use crate::outcome::{Exit, Stop};
+use crate::request::refused;
+use crate::terminal::{self, tell, visible};
+
+/// An evaluator that takes part.
+pub(super) struct Contender {
+    pub(super) evaluator: AnyEvaluator,
+    /// How long its evaluations took.
+    pub(super) seconds: Vec<f64>,
+}
+
+/// Those that take part, and those that cannot, with the reason.
+pub(super) struct Field {
+    pub(super) contenders: Vec<Contender>,
+    left_out: Vec<(&'static str, String)>,
+}
+
+impl Contender {
+    fn new(name: EvaluatorName, threads: NonZeroUsize) -> Self {
+        Self { evaluator: AnyEvaluator::new(name, Some(threads)), seconds: Vec::new() }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.evaluator.evaluator().name()
+    }
+
+    /// Evaluates.
+    pub(super) fn answer(&self, program: &Program, request: &Request) -> Result<Answer, Stop> {
+        let answer = program.run_with(self.evaluator.evaluator(), request);
+        answer.map_err(|error| refused(&error))
+    }
+}
+
+/// A node that failed is no benchmark.
+pub(super) fn whole(answer: Answer) -> Result<Answer, Stop> {
+    match answer.failures.first() {
+        Some(failure) => Err(Stop::new(Exit::Failed, failure.to_string(), failure.help.clone())),
+        None => Ok(answer),
+    }
+}
+
+impl Field {
+    /// Those named, or all that can evaluate this; the chunked one also on one thread. Each has
+    /// evaluated once.
+    pub(super) fn of(
+        names: &[EvaluatorName],
+        threads: NonZeroUsize,
+        program: &Program,
+        request: &Request,
+    ) -> Result<Self, Stop> {
+        let is_named = !names.is_empty();
+        let names = if is_named { names } else { EvaluatorName::value_variants() };
+        let mut field = Self { contenders: Vec::new(), left_out: Vec::new() };
+        for name in names {
+            let is_chunked = *name == EvaluatorName::Chunked && threads > NonZeroUsize::MIN;
+            let alone = is_chunked.then_some(NonZeroUsize::MIN);
+            for threads in alone.into_iter().chain([threads]) {
+                let contender = Contender::new(*name, threads);
+                match program.run_with(contender.evaluator.evaluator(), request) {
+                    Ok(answer) => {
+                        contender.evaluator.give_back(whole(answer)?);
+                        field.contenders.push(contender);
+                    }
+                    Err(EvalError::Unfit { why, .. }) if !is_named => {
+                        field.left_out.push((contender.name(), why));
+                    }
+                    Err(error) => return Err(refused(&error)),
+                }
+            }
+        }
+        Ok(field)
+    }
+
+    /// Tells people who does not take part, and why.
+    pub(super) fn tell_left_out(&self) {
+        let style = terminal::of_stderr();
+        let mut told = 0;
+        while let Some((_, why)) = self.left_out.get(told) {
+            let rest = &self.left_out[told..];
+            let alike = rest.iter().take_while(|(_, other)| other == why);
+            let names: Vec<&str> = alike.map(|(name, _)| *name).collect();
+            told += names.len();
+            let verb = if names.len() == 1 { "takes" } else { "take" };
+            let note = style.strong("note:");
+            let names = names.join(", ");
+            tell(&format!("{note} {names} {verb} no part: {}\n", visible(why)));
+        }
+    }
+
+    pub(super) fn left_out_json(&self) -> Json {
+        let left_out = self.left_out.iter();
+        left_out.map(|(name, why)| json!({ "evaluator": name, "why": why })).collect()
+    }
+}

@@ -1,0 +1,154 @@
+//! `millstream bench`: evaluators side by side on one graph.
+//!
+//! On one request again and again (`still`), while inputs change (`played`), or while the graph is
+//! edited (`crate::edits`).
+
+mod asked;
+mod changes;
+mod contender;
+mod played;
+mod still;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use millstream::session::Session;
+use millstream::{Engine, Limits, Type};
+
+use crate::document::{compile, read};
+use crate::edits;
+use crate::evaluators::EvaluatorName;
+use crate::format::Format;
+use crate::given::{assignment, given};
+use crate::limits::limits;
+use crate::moments::{self, FrameNumbers, Times};
+use crate::outcome::{Exit, Stop};
+use crate::run::NAME_OUTPUTS;
+use asked::Asked;
+use changes::{Changes, Kind};
+use contender::Field;
+
+const EXAMPLES: &str = "\
+Examples:
+  millstream bench examples/triangle_area.mill.json --count 1000000
+  millstream bench examples/triangle_area.mill.json --in a=@examples/data/triangles.csv \\
+      --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --format json
+  millstream bench examples/triangle_area.mill.json --one --evaluator lazy --evaluator list
+  millstream bench examples/tone_curve.mill.json --count 100000 --changes
+  millstream bench examples/square_wave.mill.json --one --changes=one --per-read 8
+  millstream bench --edits --nodes 100000 --seconds 10
+  millstream bench --edits examples/tone_curve.mill.json
+
+Inputs of numbers that are not given become columns of arbitrary values, the same every time:
+floats from 0 to 1, integers from 0 to 99. Changes are the same every time and for every evaluator;
+their results are compared, and what keeps results shows what it is good for.";
+
+/// Nodes of the graph that is edited if nobody says how many.
+const DEFAULT_NODES: usize = 100_000;
+
+/// Time evaluators side by side
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The document, - for the standard input; with --edits a random one if it is left out
+    #[arg(required_unless_present = "edits")]
+    graph: Option<PathBuf>,
+    /// Play live editing: 60 frames a second, with and without a random edit in each
+    #[arg(long, conflicts_with_all = ["evaluators", "threads", "outputs", "time", "frame", "one",
+          "changes"])]
+    edits: bool,
+    /// Change inputs between evaluations: all kinds by turns, or those of one kind
+    #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, require_equals = true,
+          default_missing_value = "all")]
+    changes: Option<Kind>,
+    /// With --changes: how many changes there are from one evaluation to the next
+    #[arg(long, value_name = "N", default_value = "1", requires = "changes")]
+    per_read: NonZeroUsize,
+    /// Nodes of the random graph that is edited [default: 100000]
+    #[arg(long, value_name = "N", requires = "edits", conflicts_with = "graph")]
+    nodes: Option<usize>,
+    /// What an input is, or a column of a file with a value per element
+    #[arg(long = "in", value_name = "NAME=VALUE")]
+    inputs: Vec<String>,
+    /// Evaluate for this many elements [default: 1000000, or as many as columns have]
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+    /// Evaluate for single values, without columns
+    #[arg(long, conflicts_with = "count")]
+    one: bool,
+    /// Time this evaluator; may be given several times [default: all]
+    #[arg(long = "evaluator", value_name = "NAME", value_enum)]
+    evaluators: Vec<EvaluatorName>,
+    /// Evaluate at a time in seconds, T, or at many, A..B:STEP
+    #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
+    time: Option<Times>,
+    /// Evaluate at a frame, N, or at many, A..B
+    #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
+          conflicts_with = "time")]
+    frame: Option<FrameNumbers>,
+    /// Compute only this output; may be given several times
+    #[arg(long = "out", value_name = "NAME")]
+    outputs: Vec<String>,
+    /// Change a limit, such as nodes=1000; a wrong name lists all of them
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+    /// How many threads evaluators may use [default: all]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Go on measuring for about this time
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    seconds: f64,
+    /// How results are written
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// Times and shows.
+pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
+    let limits = limits(&args.limits)?;
+    let engine = Engine::new().with_limits(limits.clone());
+    if args.edits {
+        return play(args, &engine, &limits);
+    }
+    // The flags that make it needless were handled.
+    let graph = args.graph.as_deref().unwrap_or(Path::new("-"));
+    let text = read(graph, limits.document_bytes)?;
+    let program = compile(&engine, &text)?;
+    if program.outputs().is_empty() {
+        let text = "the document has no outputs, so there is nothing to time";
+        return Err(Stop::new(Exit::Wrong, text, Some(NAME_OUTPUTS.to_owned())));
+    }
+    let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = args.threads.unwrap_or_else(machine);
+    let asked = Asked::new(args, &program, limits)?;
+    if let Some(kind) = args.changes {
+        let changes = Changes::new(kind, &program, asked)?;
+        let field = Field::of(&args.evaluators, threads, &program, &changes.request())?;
+        return played::play(field, changes, args.per_read.get(), args.seconds, args.format);
+    }
+    let request = asked.request(&program);
+    let field = Field::of(&args.evaluators, threads, &program, &request)?;
+    still::time(field, &program, &request, threads, args.seconds, args.format)
+}
+
+/// Plays live editing.
+fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
+    let document = match &args.graph {
+        Some(graph) => {
+            let text = read(graph, limits.document_bytes)?;
+            compile(engine, &text)?.document().clone()
+        }
+        None => edits::random_graph(args.nodes.unwrap_or(DEFAULT_NODES)),
+    };
+    let mut session = Session::new(engine, document);
+    for text in &args.inputs {
+        let at = assignment("--in", text)?;
+        let def = session.document().inputs.get(at.name);
+        let ty = def.and_then(|def| engine.registry().type_named(&def.ty));
+        // What is no input is refused below, with the names there are.
+        let given = given(at, ty.unwrap_or(Type::F32), limits)?;
+        session.set_all([(at.name, given)]).map_err(|error| edits::refused(&error))?;
+    }
+    session.set_count(args.count);
+    edits::play(session, args.seconds, args.format.is_json())
+}

@@ -1,0 +1,194 @@
+//! Evaluators side by side while inputs change.
+//!
+//! First a fixed number of changes is counted: runs of nodes, and whether all evaluators answer with
+//! the same bits. Then changes are timed, some by one evaluator and the same by the next, so that
+//! each finds in the caches what it left there and what else the machine does hits all alike. What
+//! making a change takes does not count; taking it over, evaluating and everything that was put off
+//! until then do.
+
+use std::time::{Duration, Instant};
+
+use millstream::parts::base::same::Same as _;
+use millstream::{Answer, LogDetail, Program, Request};
+use serde_json::{Value as Json, json};
+
+use super::changes::Changes;
+use super::contender::{Contender, Field, whole};
+use crate::format::Format;
+use crate::outcome::{Exit, Stop};
+use crate::percentiles::Percentiles;
+use crate::request::refused;
+
+/// Reads that are counted, of single values and of columns.
+const COUNTED: [usize; 2] = [24, 6];
+
+/// Reads that an evaluator does in a row, of single values and of columns.
+const IN_A_ROW: [usize; 2] = [16, 1];
+
+/// Every evaluator has its turn at least so often.
+const MIN_TURNS: usize = 5;
+
+/// Runs of nodes, by contender.
+#[derive(Clone, Copy, Default)]
+struct Runs {
+    all: u64,
+    most: u64,
+}
+
+/// Plays, and shows.
+pub(super) fn play(
+    mut field: Field,
+    mut changes: Changes<'_>,
+    per_read: usize,
+    seconds: f64,
+    format: Format,
+) -> Result<Exit, Stop> {
+    let program = changes.program;
+    let mut runs = vec![Runs::default(); field.contenders.len()];
+    let n_cells = count(&field.contenders, program, &changes.next_many(per_read), &mut runs)?;
+    let by_size = |of: [usize; 2]| of[usize::from(n_cells > 1)];
+    for _ in 1..by_size(COUNTED) {
+        count(&field.contenders, program, &changes.next_many(per_read), &mut runs)?;
+    }
+    let until = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let mut turn = 0;
+    while turn < MIN_TURNS || Instant::now() < until {
+        let requests = changes.next_many(per_read * by_size(IN_A_ROW));
+        for contender in &mut field.contenders {
+            for requests in requests.chunks(per_read) {
+                let start = Instant::now();
+                let answer = answer(contender, program, requests)?;
+                contender.seconds.push(start.elapsed().as_secs_f64() / per_read as f64);
+                contender.evaluator.give_back(whole(answer)?);
+            }
+        }
+        turn += 1;
+    }
+    let n_counted = by_size(COUNTED) * per_read;
+    let rows: Vec<Row> = field
+        .contenders
+        .iter_mut()
+        .zip(runs)
+        .map(|(contender, runs)| Row {
+            evaluator: contender.name(),
+            threads: contender.evaluator.n_threads(),
+            seconds: Percentiles::of(std::mem::take(&mut contender.seconds)),
+            runs_per_change: runs.all as f64 / n_counted as f64,
+            most_runs: runs.most,
+        })
+        .collect();
+    let kinds: Vec<&str> = changes.kinds.iter().map(|kind| kind.name()).collect();
+    match format {
+        Format::Json => {
+            let rows: Vec<Json> = rows.iter().map(Row::json).collect();
+            let told = json!({
+                "elements": n_cells,
+                "changes": { "kinds": kinds, "per_read": per_read, "counted": n_counted },
+                "results": rows,
+                "left_out": field.left_out_json(),
+            });
+            println!("{told}");
+        }
+        Format::Text => {
+            let reads = if per_read == 1 { "a read".into() } else { format!("{per_read} a read") };
+            println!("{n_cells} elements; changes ({}), {reads}", kinds.join(", "));
+            println!("all evaluators gave the same bits for the {n_counted} changes counted");
+            println!(
+                "evaluator            threads     p50 us       p99 us       max us  runs/change  most runs"
+            );
+            rows.iter().for_each(Row::print);
+            field.tell_left_out();
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Takes changes over, and evaluates the last of them.
+fn answer(contender: &Contender, program: &Program, requests: &[Request]) -> Result<Answer, Stop> {
+    let (last, before) = requests.split_last().expect("a read has at least one change");
+    for request in before {
+        let committed = contender.evaluator.commit(program, request);
+        committed.map_err(|error| refused(&error))?;
+    }
+    contender.answer(program, last)
+}
+
+/// Counts the runs of all evaluators, and compares what they answer; gives the number of elements.
+fn count(
+    contenders: &[Contender],
+    program: &Program,
+    requests: &[Request],
+    runs: &mut [Runs],
+) -> Result<usize, Stop> {
+    let counted = requests.iter().map(|request| request.clone().with_log(LogDetail::Counts));
+    let counted: Vec<Request> = counted.collect();
+    let mut first: Option<(&Contender, Answer)> = None;
+    let mut n_cells = 0;
+    for (contender, runs) in contenders.iter().zip(runs) {
+        let answer = whole(answer(contender, program, &counted)?)?;
+        n_cells = answer.n_cells();
+        let n_runs = answer.log.total_runs();
+        runs.all += n_runs;
+        runs.most = runs.most.max(n_runs);
+        match &first {
+            None => first = Some((contender, answer)),
+            Some((expected_by, expected)) => {
+                agree(expected_by, expected, contender, &answer)?;
+                contender.evaluator.give_back(answer);
+            }
+        }
+    }
+    Ok(n_cells)
+}
+
+/// Whether two evaluators gave the same bits.
+fn agree(a: &Contender, in_a: &Answer, b: &Contender, in_b: &Answer) -> Result<(), Stop> {
+    for (output, other) in in_a.outputs.iter().zip(&in_b.outputs) {
+        let is_same = match (&output.value, &other.value) {
+            (Some(x), Some(y)) => in_a.full_column(x).same(&in_b.full_column(y)),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if !is_same {
+            let (a, b, output) = (a.name(), b.name(), &output.name);
+            let text = format!("{a} and {b} do not give the same bits for output `{output}`");
+            return Err(Stop::new(
+                Exit::Failed,
+                text,
+                Some("one of them is wrong: please report it".into()),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What is told of one evaluator.
+struct Row {
+    evaluator: &'static str,
+    threads: usize,
+    /// By change.
+    seconds: Percentiles,
+    runs_per_change: f64,
+    /// Between two reads.
+    most_runs: u64,
+}
+
+impl Row {
+    fn json(&self) -> Json {
+        json!({
+            "evaluator": self.evaluator,
+            "threads": self.threads,
+            "seconds_per_change": self.seconds.json(),
+            "runs_per_change": self.runs_per_change,
+            "most_runs": self.most_runs,
+        })
+    }
+
+    fn print(&self) {
+        let Self { evaluator, threads, seconds, runs_per_change, most_runs } = self;
+        let [p50, p99, max] = [seconds.p50, seconds.p99, seconds.max].map(|s| s * 1e6);
+        println!(
+            "{evaluator:20} {threads:7} {p50:10.3} {p99:12.3} {max:12.3} {runs_per_change:12.1} {most_runs:10}"
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! Evaluators side by side on one request, again and again.
+//!
+//! Runs alternate, so that what else the machine does hits all alike. The bound is the time that
+//! reading the columns given and writing the outputs would take at the bandwidth of a copy that is
+//! measured between the runs.
+
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+use millstream::parts::kernel::Data;
+use millstream::{Answer, EvalError, LogDetail, Program, Request};
+use serde_json::{Value as Json, json};
+
+use super::contender::{Contender, Field, whole};
+use crate::format::Format;
+use crate::outcome::{Exit, Stop};
+use crate::request::refused;
+
+/// Every evaluator runs at least so often.
+const MIN_ROUNDS: usize = 5;
+
+/// Bytes that go through memory for data: those of a column, none for a single value.
+fn bytes_of(data: &Data) -> usize {
+    match data {
+        Data::One(_) => 0,
+        Data::Many(column) => column.len() * column.ty().size(),
+    }
+}
+
+fn bytes_out(answer: &Answer) -> usize {
+    let series = answer.outputs.iter().filter_map(|output| output.value.as_ref());
+    series.map(|series| bytes_of(&series.data)).sum()
+}
+
+/// Times evaluators, and shows.
+pub(super) fn time(
+    mut field: Field,
+    program: &Program,
+    request: &Request,
+    threads: NonZeroUsize,
+    seconds: f64,
+    format: Format,
+) -> Result<Exit, Stop> {
+    let bound = request.bind(program.plan()).map_err(|e| refused(&EvalError::Request(e)))?;
+    let bytes_in: usize = bound.inputs.iter().map(|data| bytes_of(&data.data)).sum();
+    let mut copies = [1, threads.get()].map(Copying::new);
+    for copy in &mut copies {
+        // The first touches memory.
+        copy.run();
+        copy.seconds.clear();
+    }
+    let until = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let (mut elements, mut bytes, mut round) = (0, bytes_in, 0);
+    while round < MIN_ROUNDS || Instant::now() < until {
+        for contender in &mut field.contenders {
+            let start = Instant::now();
+            let answer = contender.answer(program, request)?;
+            contender.seconds.push(start.elapsed().as_secs_f64());
+            let answer = whole(answer)?;
+            (elements, bytes) = (answer.n_cells(), bytes_in + bytes_out(&answer));
+            contender.evaluator.give_back(answer);
+        }
+        copies.iter_mut().for_each(Copying::run);
+        round += 1;
+    }
+    let mut rows = Vec::new();
+    for contender in &field.contenders {
+        let counted = request.clone().with_log(LogDetail::Counts);
+        let runs = contender.answer(program, &counted)?.log.total_runs();
+        let copy = if contender.evaluator.n_threads() == 1 { &copies[0] } else { &copies[1] };
+        let bound_s = bytes as f64 / copy.bytes_per_second();
+        rows.push(Row::new(contender, runs, elements, bytes, bound_s));
+    }
+    match format {
+        Format::Json => {
+            let rows: Vec<Json> = rows.iter().map(Row::json).collect();
+            println!("{}", json!({ "results": rows, "left_out": field.left_out_json() }));
+        }
+        Format::Text => {
+            println!("{elements} elements, {bytes} bytes of columns read and written");
+            println!(
+                "evaluator            threads    median ms       min ms  ns/element   times bound       runs"
+            );
+            rows.iter().for_each(Row::print);
+            field.tell_left_out();
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A copy of memory, timed.
+struct Copying {
+    parts: Vec<(Vec<u64>, Vec<u64>)>,
+    seconds: Vec<f64>,
+}
+
+/// Numbers that are copied: more than caches hold.
+const COPIED: usize = 1 << 23;
+
+impl Copying {
+    fn new(n_threads: usize) -> Self {
+        let part = || (vec![1; COPIED / n_threads], vec![0; COPIED / n_threads]);
+        Self { parts: (0..n_threads).map(|_| part()).collect(), seconds: Vec::new() }
+    }
+
+    fn run(&mut self) {
+        let start = Instant::now();
+        let (own, others) = self.parts.split_at_mut(1);
+        std::thread::scope(|scope| {
+            for (from, to) in others {
+                scope.spawn(|| to.copy_from_slice(from));
+            }
+            let (from, to) = &mut own[0];
+            to.copy_from_slice(from);
+        });
+        self.seconds.push(start.elapsed().as_secs_f64());
+    }
+
+    /// Bytes read and written together.
+    fn bytes_per_second(&self) -> f64 {
+        let copied: usize = self.parts.iter().map(|(from, _)| size_of_val(&from[..])).sum();
+        2.0 * copied as f64 / median(&self.seconds)
+    }
+}
+
+pub(super) fn median(seconds: &[f64]) -> f64 {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+/// What is told of one evaluator.
+struct Row {
+    evaluator: &'static str,
+    threads: usize,
+    runs: u64,
+    elements: usize,
+    median_s: f64,
+    min_s: f64,
+    bytes_moved: usize,
+    bound_s: f64,
+}
+
+impl Row {
+    fn new(
+        contender: &Contender,
+        runs: u64,
+        elements: usize,
+        bytes_moved: usize,
+        bound_s: f64,
+    ) -> Self {
+        Self {
+            evaluator: contender.name(),
+            threads: contender.evaluator.n_threads(),
+            runs,
+            elements,
+            median_s: median(&contender.seconds),
+            min_s: contender.seconds.iter().copied().fold(f64::INFINITY, f64::min),
+            bytes_moved,
+            bound_s,
+        }
+    }
+
+    fn ns_per_element(&self) -> f64 {
+        self.median_s * 1e9 / self.elements.max(1) as f64
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "evaluator": self.evaluator,
+            "threads": self.threads,
+            "elements": self.elements,
+            "median_s": self.median_s,
+            "min_s": self.min_s,
+            "ns_per_element": self.ns_per_element(),
+            "bytes_moved": self.bytes_moved,
+            "bound_s": self.bound_s,
+            "runs": self.runs,
+        })
+    }
+
+    fn print(&self) {
+        let Self { evaluator, threads, median_s, min_s, bound_s, runs, .. } = self;
+        let (median, min) = (median_s * 1e3, min_s * 1e3);
+        let each = self.ns_per_element();
+        // Single values are no memory to move.
+        let times = if *bound_s > 0.0 { format!("{:.2}", median_s / bound_s) } else { "-".into() };
+        println!(
+            "{evaluator:20} {threads:7} {median:12.4} {min:12.4} {each:11.3} {times:>13} {runs:10}"
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! The forms in which changes travel through live graphs: the same answers, at other times.
+
+use std::collections::BTreeSet;
+
+use millstream_base::{Column, Type};
+use millstream_eval::Incremental;
+use millstream_eval::incremental::Equality;
+use millstream_eval::live::Propagation;
+use millstream_ir::{EvalError, Evaluator, LogDetail, Plan, Request};
+use millstream_testkit::generate::cases_with_more;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+const FORMS: [Propagation; 4] =
+    [Propagation::Pull, Propagation::Push, Propagation::RetractAndAssert, Propagation::Mixed];
+
+fn form(propagation: Propagation) -> Incremental {
+    Incremental::new().propagation(propagation)
+}
+
+/// Outputs `a`, of three steps, and `b`, of two others and one that both read.
+fn two_outputs() -> Plan {
+    super::lazy::plan(
+        "n0 = input x: f32 = 1.0
+        n1 = input y: f32 = 2.0
+        n2 = math.sqrt n0
+        n3 = math.sin n2
+        n4 = math.add n3 n1
+        n5 = math.cos n2
+        n6 = math.floor n5
+        output a n4
+        output b n6",
+    )
+}
+
+/// Runs since the last answer, and the bits of the outputs.
+fn read(evaluator: &Incremental, plan: &Plan, request: &Request) -> (u64, Vec<u64>) {
+    let request = request.clone().with_log(LogDetail::Counts);
+    let answer = evaluator.evaluate(plan, &request).expect("it is answered");
+    let bits = |output: &millstream_ir::answer::OutputAnswer| {
+        let series = output.value.as_ref().expect("it has a value");
+        answer.full_column(series).get(0).lane(0).expect("it is a number")
+    };
+    (answer.log.total_runs(), answer.outputs.iter().map(bits).collect())
+}
+
+#[test]
+fn forms_differ_in_when_nodes_run() {
+    let plan = two_outputs();
+    let x = |x: f32| Request::new().set("x", x).with_log(LogDetail::Counts);
+    let runs = FORMS.map(|propagation| {
+        let evaluator = form(propagation);
+        assert_eq!(read(&evaluator, &plan, &x(1.0)).0, 5);
+        // Two changes, of which nobody sees the first, and a third that is read.
+        for value in [4.0, 9.0] {
+            evaluator.commit(&plan, &x(value)).expect("it fits");
+        }
+        let (n_runs, bits) = read(&evaluator, &plan, &x(16.0));
+        let walked = Incremental::new().without_live_graph();
+        assert_eq!(bits, read(&walked, &plan, &x(16.0)).1);
+        assert_eq!(read(&evaluator, &plan, &x(16.0)).0, 0, "nothing changed");
+        n_runs
+    });
+    // All five steps once; three times; as often; and what only `b` reads but once.
+    assert_eq!(runs, [5, 15, 15, 3 * 3 + 2]);
+}
+
+#[test]
+fn a_change_that_is_taken_back_before_it_is_read_runs_nothing_if_pulled() {
+    let plan = two_outputs();
+    let x = |x: f32| Request::new().set("x", x).with_log(LogDetail::Counts);
+    let runs = FORMS.map(|propagation| {
+        let evaluator = form(propagation);
+        read(&evaluator, &plan, &x(1.0));
+        evaluator.commit(&plan, &x(4.0)).expect("it fits");
+        read(&evaluator, &plan, &x(1.0)).0
+    });
+    assert_eq!(runs, [0, 10, 10, 6]);
+}
+
+#[test]
+fn what_is_asked_for_may_change() {
+    let plan = two_outputs();
+    for propagation in FORMS {
+        let evaluator = form(propagation);
+        for (i, outputs) in
+            [&["a"][..], &["b"], &["b", "a"], &["a", "b"], &["b"]].iter().enumerate()
+        {
+            let asked = |x: f32| {
+                let request = Request::new().set("x", x).set("y", 0.5);
+                outputs.iter().fold(request, |request, name| request.output(*name))
+            };
+            evaluator.commit(&plan, &asked(i as f32 * 3.0)).expect("it fits");
+            let request = asked(i as f32);
+            let expected = read(&Incremental::new().without_live_graph(), &plan, &request).1;
+            assert_eq!(read(&evaluator, &plan, &request).1, expected, "{propagation:?} {i}");
+        }
+    }
+}
+
+fn unfit(evaluator: &Incremental, plan: &Plan, request: &Request) -> String {
+    let refused = evaluator.evaluate(plan, request).expect_err("it cannot evaluate this");
+    assert_eq!(evaluator.commit(plan, request), Err(refused.clone()));
+    assert!(matches!(refused, EvalError::Unfit { .. }), "{refused}");
+    refused.to_string()
+}
+
+#[test]
+fn more_than_single_numbers_is_refused_and_nothing_else_takes_its_place() {
+    let plan = two_outputs();
+    let push = form(Propagation::Push);
+    let many = "incremental-push cannot evaluate this: it keeps single numbers only; ";
+    let told = |what: &str| format!("{many}{what}");
+    let column = Request::new().column("x", Column::from_vec(vec![1.0_f32, 2.0]));
+    let elements = told("many elements or moments are asked for");
+    assert_eq!(unfit(&push, &plan, &column), elements);
+    assert_eq!(unfit(&push, &plan, &Request::new().count(3)), elements);
+    let vectors =
+        super::lazy::plan("n0 = input v: vec3 = [1, 2, 3]\nn1 = vector.length n0\noutput n1");
+    let input = told("input `v`: its value is not a single number");
+    assert_eq!(unfit(&push, &vectors, &Request::new()), input);
+    let tolerant = form(Propagation::Pull).equality(Type::F32, Equality::Within(0.1));
+    let why =
+        "incremental-pull cannot evaluate this: it compares bits, and another equality is wanted";
+    assert_eq!(unfit(&tolerant, &plan, &Request::new()), why);
+    // The plan may be asked again for what fits.
+    assert_eq!(read(&push, &plan, &Request::new()).0, 5);
+}
+
+#[test]
+fn forms_agree_on_generated_graphs() {
+    let config = Config { failure_persistence: None, cases: 200, ..Config::default() };
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let compared = std::cell::Cell::new(0);
+    let outcome = runner.run(&cases_with_more(14, 4), |(case, more)| {
+        for propagation in FORMS {
+            let evaluator = form(propagation);
+            for request in std::iter::once(&case.request).chain(&more) {
+                let request = request.request();
+                match super::incremental::compare(&evaluator, &case.plain, &request) {
+                    Ok([lazy, kept]) => {
+                        assert!(kept <= lazy, "{kept} runs, {lazy} without memory");
+                        compared.set(compared.get() + 1);
+                    }
+                    Err(problem) if problem.contains("cannot evaluate this") => {}
+                    Err(problem) if problem.contains("list_length") => {}
+                    Err(problem) => panic!("{propagation:?}: {problem}"),
+                }
+            }
+        }
+        Ok(())
+    });
+    outcome.expect("no case is refused");
+    assert!(compared.get() > 20, "only {} requests are of single numbers", compared.get());
+}
+
+#[test]
+fn names_tell_forms_apart() {
+    let names: BTreeSet<&str> = FORMS.iter().map(|propagation| form(*propagation).name()).collect();
+    let all = ["incremental-mixed", "incremental-pull", "incremental-push", "incremental-retract"];
+    assert_eq!(names, BTreeSet::from(all));
+    assert_eq!(Incremental::new().without_live_graph().name(), "incremental-walk");
+}
