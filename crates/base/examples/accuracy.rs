@@ -1,7 +1,7 @@
 //! Measures the elementary functions.
 //!
 //! `cargo run --release -p millstream-base --example accuracy` prints the largest error in ULP of
-//! each `f32` function, over every argument where it takes one, against that of `f64`;
+//! each `f32` function, over every argument where it takes one, against the `f64` function of `libm`;
 //! names behind `--` choose some. With `-- --dump` it prints arguments and results of the `f64` functions instead, for
 //! `tools/accuracy.py`, which measures those with mpmath.
 
@@ -21,15 +21,17 @@ const BLOCK: usize = 256;
 const N_DUMPED: usize = 20_000;
 
 macro_rules! for_each {
-    ($call:ident: $($name:ident)*) => {
-        $($call(stringify!($name), num::$name::<f32>, num::$name::<f64>);)*
+    ($call:ident: $($name:ident $reference:ident),*) => {
+        $($call(stringify!($name), num::$name::<f32>, num::$name::<f64>, libm::$reference);)*
     };
 }
 
 macro_rules! for_all {
     ($one:ident, $two:ident) => {
-        for_each!($one: sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 exp_m1 ln ln_1p log2 log10 cbrt);
-        for_each!($two: pow atan2 hypot);
+        for_each!($one: sin sin, cos cos, tan tan, asin asin, acos acos, atan atan, sinh sinh, cosh cosh, tanh tanh);
+        for_each!($one: asinh asinh, acosh acosh, atanh atanh, exp exp, exp2 exp2, exp_m1 expm1, ln log, ln_1p log1p);
+        for_each!($one: log2 log2, log10 log10, cbrt cbrt);
+        for_each!($two: pow pow, atan2 atan2, hypot hypot);
     };
 }
 
@@ -110,6 +112,7 @@ fn worst_of_part(
 fn measure_one(
     name: &str,
     function: impl Fn(f32) -> f32 + Copy + Send,
+    _: fn(f64) -> f64,
     exact: impl Fn(f64) -> f64 + Copy + Send,
 ) {
     if !is_wanted(name) {
@@ -126,7 +129,12 @@ fn measure_one(
     println!("{name:8} {worst:9.5} ULP at {at:e}");
 }
 
-fn measure_two(name: &str, function: impl Fn(f32, f32) -> f32, exact: impl Fn(f64, f64) -> f64) {
+fn measure_two(
+    name: &str,
+    function: impl Fn(f32, f32) -> f32,
+    _: fn(f64, f64) -> f64,
+    exact: impl Fn(f64, f64) -> f64,
+) {
     if !is_wanted(name) {
         return;
     }
@@ -142,7 +150,7 @@ fn measure_two(name: &str, function: impl Fn(f32, f32) -> f32, exact: impl Fn(f6
     println!("{name:8} {worst:9.5} ULP at {:e} {:e}", at.0, at.1);
 }
 
-fn dump_one(name: &str, _: fn(f32) -> f32, function: fn(f64) -> f64) {
+fn dump_one(name: &str, _: fn(f32) -> f32, function: fn(f64) -> f64, _: fn(f64) -> f64) {
     let mut dice = Dice(2);
     for _ in 0..N_DUMPED {
         let x = dice.float();
@@ -150,7 +158,12 @@ fn dump_one(name: &str, _: fn(f32) -> f32, function: fn(f64) -> f64) {
     }
 }
 
-fn dump_two(name: &str, _: fn(f32, f32) -> f32, function: fn(f64, f64) -> f64) {
+fn dump_two(
+    name: &str,
+    _: fn(f32, f32) -> f32,
+    function: fn(f64, f64) -> f64,
+    _: fn(f64, f64) -> f64,
+) {
     let mut dice = Dice(3);
     for _ in 0..N_DUMPED {
         let (x, y) = (dice.float(), dice.float());
