@@ -65,6 +65,9 @@ def is_function(node):
     is_list = node.bl_idname in LIST_TYPES and getattr(node, LIST_TYPES[node.bl_idname]) == "STRING"
     if not (node.bl_idname.startswith(FUNCTION_PREFIXES) or node.bl_idname in FUNCTION_TYPES or is_list):
         return False
+    # Blender takes a field there for no value at all.
+    if node.bl_idname == "NodeEnableOutput" and node.inputs[0].is_linked:
+        return False
     known = set(ATTRIBUTE_TYPES) | {"STRING", "MENU", "CUSTOM"}
     sockets = [s for s in list(node.inputs) + list(node.outputs) if s.enabled]
     return all(s.type in known for s in sockets)

@@ -10,7 +10,7 @@ use super::writer::Source;
 fn is_passed(node: &str, socket: &str) -> bool {
     match socket {
         _ if node == "ShaderNodeRadialTiling" => false,
-        "Switch" | "Index" | "Menu" | "Factor_Float" | "Factor_Vector" => false,
+        "Enable" | "Switch" | "Index" | "Menu" | "Factor_Float" | "Factor_Vector" => false,
         "Factor" => node != "ShaderNodeFloatCurve",
         "Fac" => node == "ShaderNodeValToRGB",
         // Of the arms of a choice the first is.

@@ -272,7 +272,8 @@ impl<'b> Place<'b> {
             let squared = dot(&way, &way);
             shortest = squared.lt(shortest).select(squared, shortest);
         }
-        shortest.sqrt() * 0.5
+        // Where no point is at a distance, as at NaN, there is no sphere.
+        shortest.lt(f32::MAX).select(shortest.sqrt() * 0.5, shortest.like(0.0))
     }
 }
 

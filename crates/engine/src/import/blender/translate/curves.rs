@@ -6,6 +6,7 @@ use super::super::error::ImportError;
 use super::super::kind::Kind;
 use super::super::node::NodeContext;
 use super::super::writer::Source;
+use super::logic::switched;
 
 /// A curve on a number: settings of `blender.float_curve`.
 struct Curve {
@@ -60,14 +61,20 @@ impl Curve {
     }
 }
 
-/// Between a value and what the curves make of it.
+/// Between a value and what the curves make of it, which at a factor of one is given whatever the value is.
 fn mixed(cx: &mut NodeContext<'_>, factor: Source, from: Source, to: Source) -> Source {
     if matches!(&factor, Source::Literal(_, json) if json.as_f64() == Some(1.0)) {
         return to;
     }
     let kind = from.kind();
-    let inputs = vec![("a", from), ("b", to), ("factor", factor)];
-    cx.write_generic("mix.mix", &[("clamp", json!(false))], inputs, (kind, kind))
+    let inputs = vec![("a", from), ("b", to.clone()), ("factor", factor.clone())];
+    let mixed = cx.write_generic("mix.mix", &[("clamp", json!(false))], inputs, (kind, kind));
+    if factor.is_literal() {
+        return mixed;
+    }
+    let one = Source::Literal(Kind::Value, json!(1.0));
+    let is_one = cx.write("compare.equal", &[], vec![("a", factor), ("b", one)], Kind::Boolean);
+    switched(cx, is_one, vec![("false", mixed), ("true", to)], kind)
 }
 
 pub(super) fn float(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
