@@ -183,10 +183,22 @@ impl<'b> Minors<'b> {
 fn determinant() -> NodeDef {
     let def = NodeDef::new("mat4.determinant", "By how much a matrix scales volume")
         .details("Negative where it mirrors, 0 where it flattens.")
-        .source("Laplace's expansion by the upper two rows");
+        .source("Laplace's expansion by the last column, then by the third, rounded as Eigen's");
     matrix_input(def, "matrix", "")
         .output("value", Type::F32, "the determinant")
-        .form(|_, inputs| vec![vec![Minors::of(&inputs[0]).determinant()]])
+        .form(|_, inputs| vec![vec![by_columns(&inputs[0])]])
+}
+
+/// The determinant by expansion along the columns, from the first two to the last.
+fn by_columns<'b>(m: &[Val<'b>]) -> Val<'b> {
+    let at = |row: usize, column: usize| m[4 * row + column];
+    let two = |i: usize, j: usize| at(i, 0) * at(j, 1) - at(j, 0) * at(i, 1);
+    let three = |[i, j, k]: [usize; 3]| {
+        at(i, 2) * two(j, k) + (at(k, 2) * two(i, j) - at(j, 2) * two(i, k))
+    };
+    let upper = at(1, 3) * three([0, 2, 3]) - at(0, 3) * three([1, 2, 3]);
+    let lower = at(3, 3) * three([0, 1, 2]) - at(2, 3) * three([0, 1, 3]);
+    upper + lower
 }
 
 /// The adjugate: the inverse times the determinant.
