@@ -14,6 +14,7 @@ mod explain;
 mod format;
 mod given;
 mod import;
+mod interrupt;
 mod limits;
 mod moments;
 mod nodes;

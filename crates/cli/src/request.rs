@@ -9,6 +9,7 @@ use millstream::{
 };
 
 use crate::given::{assignment, given};
+use crate::interrupt;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::outcome::{Exit, Message, Stop};
 use crate::range;
@@ -144,6 +145,7 @@ impl RequestArgs {
             (None, Some(FrameNumbers::Many(frames))) => request.frames(frames.clone()),
             (None, None) => request,
         };
+        request.cancel = Some(interrupt::flag());
         Ok(request.with_limits(limits))
     }
 

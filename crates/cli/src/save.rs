@@ -12,6 +12,7 @@ use millstream::parts::kernel::Data;
 use millstream::{Answer, Column, Document, RequestAxis, Series, Type, Value};
 use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
 
+use crate::interrupt;
 use crate::outcome::{Exit, Stop};
 use crate::show::Moments;
 use crate::terminal::tell;
@@ -99,6 +100,7 @@ pub(crate) fn save_answer(
     let count = answer.count.unwrap_or(1).max(1);
     let mut start = 0;
     while start < n_rows {
+        interrupt::go_on(None)?;
         let end = n_rows.min(start + BLOCK);
         let block: Vec<Column> =
             columns.iter().map(|(_, source)| source.rows(start..end, count)).collect();

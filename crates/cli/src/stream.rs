@@ -10,6 +10,7 @@ use millstream::parts::base::feature::Aspect;
 use millstream::{Answer, Column, Evaluator, Feature, Given, Program, Request, RequestError};
 use millstream_io::{ColumnSpec, TableReader, TableWriter, WriteOptions};
 
+use crate::interrupt;
 use crate::outcome::{Exit, Message, Stop};
 use crate::progress::Progress;
 use crate::range;
@@ -60,6 +61,7 @@ impl Stream<'_> {
         let progress = Progress::start(self.sources[0].reader.n_rows());
         let mut n_done = 0_usize;
         loop {
+            interrupt::go_on(self.request.deadline)?;
             let (n_rows, columns) = self.block(n_done)?;
             if n_rows == 0 && n_done > 0 {
                 break;

@@ -1,7 +1,14 @@
 //! Tables in blocks: the same files as of one evaluation, and nothing of a run that fails.
 
+#[cfg(unix)]
+use std::process::{Command, Stdio};
+#[cfg(unix)]
+use std::time::{Duration, Instant};
+
 use expect_test::expect;
 
+#[cfg(unix)]
+use crate::command;
 use crate::{expect_seen, file, new_file, seen};
 
 /// Reads a column, an index and one value.
@@ -131,4 +138,41 @@ fn a_broken_file_is_named_without_a_word_of_panics() {
     let text = seen(&["run", "examples/triangle_area.mill.json", "--in", &x]);
     assert!(text.starts_with("exit code 1") && !text.contains("panicked"), "{text}");
     assert!(text.contains("is not valid parquet") || text.contains("should hold"), "{text}");
+}
+
+/// The files of a folder whose names hold this text.
+#[cfg(unix)]
+fn files_with(folder: &std::path::Path, text: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let names = entries.map(|entry| entry.expect("it can be read").file_name());
+    names.filter_map(|name| name.into_string().ok()).filter(|name| name.contains(text)).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_no_unfinished_file() {
+    let graph = file("interrupted.mill.json", COUNTING);
+    let x = file("interrupted.csv", &numbers(100_000));
+    let saved = new_file("interrupted_out.csv");
+    let folder = saved.parent().expect("it is in a folder").to_owned();
+    let (given, name) = (format!("x=@{x}"), saved.display().to_string());
+    let run = command(
+        &[&["run", &graph, "--in", &given, "--save", &name], &["--out", "sum", "--block", "1"][..]]
+            .concat(),
+    )
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("the binary was built");
+    let started = Instant::now();
+    while files_with(&folder, "interrupted_out").is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(60), "nothing is written");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let told = Command::new("kill").args(["-INT", &run.id().to_string()]).status();
+    assert!(told.expect("there is a shell").success());
+    let output = run.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    assert_eq!(text, "error: the evaluation was cancelled\n");
+    assert_eq!(files_with(&folder, "interrupted_out"), Vec::<String>::new());
 }
