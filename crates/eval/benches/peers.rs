@@ -4,7 +4,7 @@
 //! interleaved runs and the ratio of ours to `g++ -O3 -march=native`, on one core, into an output
 //! that was written before. Times are those that the processor works for the thread, so that others on a
 //! shared machine count less. Without a `g++` it prints our times alone. Then: a call on one element
-//! and on 1000 of a prepared program, a new output, and two threads (by the clock).
+//! and on 1000 of a prepared program, a new output, two threads (by the clock), and the memory of a run.
 
 use std::io::{BufRead, BufReader, Write};
 use std::num::NonZeroUsize;
@@ -21,7 +21,20 @@ use millstream_testkit::graphs::HERON;
 
 const ROUNDS: usize = 11;
 
+/// The last is against the same job as one finds it in most programs, with other numbers.
+const GRAPHS: [(&str, Graph); 5] = [
+    ("heron", heron),
+    ("horner", horner),
+    ("wave", wave),
+    ("fbm", fbm),
+    ("classic", |n| Workload { name: "classic", ..fbm(n) }),
+];
+
 fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|arg| arg == MEMORY) {
+        return memory(&args[1..]);
+    }
     let given = std::env::args().skip(1).find_map(|arg| arg.parse().ok());
     // `-- --test` asks whether the benchmark runs, not how fast.
     let is_smoke_run = std::env::args().any(|arg| arg == "--test");
@@ -29,23 +42,19 @@ fn main() {
     let mut loops = Loops::compile();
     println!("{n} elements, one core, warm output; medians of {ROUNDS} interleaved runs");
     println!("{:8} {:>12} {:>12} {:>8}", "graph", "ours ms", "C++ ms", "ratio");
-    // The last is against the same job as one finds it in most programs, with other numbers.
-    let classic = |n| Workload { name: "classic", ..fbm(n) };
-    let graphs: [(&str, Graph); 5] =
-        [("heron", heron), ("horner", horner), ("wave", wave), ("fbm", fbm), ("classic", classic)];
     let is_wanted = |name: &str| {
         let names = std::env::args().skip(1);
         let names: Vec<String> =
-            names.filter(|arg| graphs.iter().any(|graph| graph.0 == *arg)).collect();
+            names.filter(|arg| GRAPHS.iter().any(|graph| graph.0 == *arg)).collect();
         names.is_empty() || names.iter().any(|wanted| wanted == name)
     };
-    for (name, graph) in graphs {
+    for (name, graph) in GRAPHS {
         if is_wanted(name) {
             side_by_side(&graph(n), n, loops.as_mut());
         }
     }
     println!();
-    for (name, graph) in graphs {
+    for (name, graph) in GRAPHS {
         if is_wanted(name) && name != "classic" {
             details(graph, n);
         }
@@ -281,6 +290,47 @@ fn details(graph: Graph, n: usize) {
         median(new) / median(warm),
         median(one) / median(two)
     );
+    for n_threads in [1, 2] {
+        // Another process, as this one holds memory that was used before.
+        let own = std::env::current_exe().expect("this program has a path");
+        let args = [MEMORY, name, &n.to_string(), &n_threads.to_string()];
+        let output = Command::new(own).args(args).output().expect("this program starts");
+        print!("{}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+/// Asks for the memory of one run alone: `memory GRAPH ELEMENTS THREADS`.
+const MEMORY: &str = "memory";
+
+/// Prints the memory that one evaluation takes besides its columns.
+fn memory(args: &[String]) {
+    let [name, n, n_threads] = args else { panic!("memory GRAPH ELEMENTS THREADS") };
+    let graph = GRAPHS.iter().find(|graph| graph.0 == name).expect("the graph is known").1;
+    let n = n.parse().expect("a number of elements");
+    let n_threads = n_threads.parse().expect("a number of threads");
+    let (work, mut out) = (graph(n), vec![1.0_f32; n]);
+    let run = || {
+        let evaluator = Chunked::new().threads(n_threads);
+        let mut buffers = [out.as_mut_slice().into()];
+        evaluator.evaluate_into(&work.plan, &work.request, &mut buffers).expect("the request fits");
+    };
+    if let Some(bytes) = grown(run) {
+        println!("{name}: {:.2} MB besides the columns, threads: {n_threads}", bytes / 1e6);
+    }
+}
+
+/// By how many bytes the memory of the process grows at most while this runs; `None` where the system does not tell.
+fn grown(run: impl FnOnce()) -> Option<f64> {
+    let bytes_of = |what: &str| {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = status.lines().find(|line| line.starts_with(what))?;
+        Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? * 1024.0)
+    };
+    // Forgets the peak so far.
+    std::fs::write("/proc/self/clear_refs", "5").ok()?;
+    let before = bytes_of("VmRSS:")?;
+    run();
+    Some(bytes_of("VmHWM:")? - before)
 }
 
 /// The program with the loops, waiting for orders.
