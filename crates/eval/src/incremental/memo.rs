@@ -53,6 +53,9 @@ pub(crate) struct Entry {
     pub(crate) stamps: SmallVec<[Stamp; 1]>,
     /// The cells that are computed, if not all are.
     pub(crate) done: Option<Mask>,
+    /// The outputs, one bit each, of which the stamp is that of a later entry too, with equal values
+    /// in these cells. What either lacks may differ, so only the later one goes on under it.
+    pub(crate) lent: u64,
     /// The evaluation that used it last, and where.
     pub(crate) used: u64,
     pub(crate) slot: usize,
@@ -63,6 +66,22 @@ pub(crate) struct Entry {
 impl Entry {
     fn bytes(&self) -> usize {
         self.outputs.iter().flatten().map(Data::bytes).sum()
+    }
+
+    /// Another entry gets the stamp of an output, or this one does in its place: of those that have
+    /// one stamp, one may get further cells. Gives the bit of the output if it may not.
+    pub(crate) fn lend(&mut self, output: usize, is_replaced: bool) -> u64 {
+        let bit = 1 << output.min(63);
+        let was_lent = self.lent & bit;
+        if !is_replaced && self.done.is_some() {
+            self.lent |= bit;
+        }
+        was_lent
+    }
+
+    /// Whether another entry may go on under the stamp of an output.
+    pub(crate) fn has_lent(&self, output: usize) -> bool {
+        self.lent & 1 << output.min(63) != 0
     }
 }
 

@@ -197,16 +197,20 @@ impl<'a> Evaluation<'a> {
         self.keeping().gathered.push(stamps);
     }
 
+    fn all_outputs(&self, slot: SlotId) -> Box<[Option<Data>]> {
+        match self.store.outputs(slot) {
+            Outputs::None => [None].into(),
+            Outputs::One(data) => [Some(data.clone())].into(),
+            Outputs::Several(all) => all.clone(),
+        }
+    }
+
     /// Gives what is kept for elements, which lies in a slot, stamps by its bits.
     pub(super) fn stamp_kept(&mut self, slot: SlotId) {
         if self.keeping.is_none() {
             return;
         }
-        let outputs: Vec<Option<Data>> = match self.store.outputs(slot) {
-            Outputs::None => vec![None],
-            Outputs::One(data) => vec![Some(data.clone())],
-            Outputs::Several(all) => all.to_vec(),
-        };
+        let outputs = self.all_outputs(slot);
         let layout = self.layout_of(self.store.rest(slot).shape);
         let memo = &mut *self.keeping().memo;
         let stamps = outputs.iter().map(|output| match output {
@@ -412,11 +416,7 @@ impl<'a> Evaluation<'a> {
             return;
         }
         let (step, slot) = (self.stack[top].step, self.stack[top].slot);
-        let outputs: Box<[Option<Data>]> = match self.store.outputs(slot) {
-            Outputs::None => [None].into(),
-            Outputs::One(data) => [Some(data.clone())].into(),
-            Outputs::Several(all) => all.clone(),
-        };
+        let outputs = self.all_outputs(slot);
         let rest = self.store.rest(slot);
         let (shape, done) = (rest.shape, rest.done.as_deref().cloned());
         let layout = self.layout_of(shape);
@@ -430,7 +430,7 @@ impl<'a> Evaluation<'a> {
         let (epoch, cost) = (memo.epoch, started.elapsed());
         let old =
             extends.or(if memo.shelves[step.index()].entries.is_empty() { None } else { Some(0) });
-        let mut outputs = outputs;
+        let (mut outputs, mut lent) = (outputs, 0_u64);
         let mut stamps: SmallVec<[Stamp; 1]> = SmallVec::with_capacity(outputs.len());
         for (k, output) in outputs.iter_mut().enumerate() {
             let equality =
@@ -443,13 +443,18 @@ impl<'a> Evaluation<'a> {
                 stamps.push(stamp);
                 continue;
             }
-            let old = old.map(|old| &memo.shelves[step.index()].entries[old]);
-            let kept = old.filter(|old| {
-                extends.is_some()
-                    || old.layout == layout
-                        && agrees(equality, old, k, output.as_ref(), done.as_ref())
+            let old = old.map(|old| &mut memo.shelves[step.index()].entries[old]);
+            let kept = old.filter(|old| match extends {
+                // Another entry may have gone on under the stamp, to other values.
+                Some(_) => !old.has_lent(k),
+                None => {
+                    old.layout == layout && agrees(equality, old, k, output.as_ref(), done.as_ref())
+                }
             });
-            let kept = kept.map(|old| (old.stamps[k], old.outputs[k].clone()));
+            let kept = kept.map(|old| {
+                lent |= old.lend(k, extends.is_some());
+                (old.stamps[k], old.outputs[k].clone())
+            });
             stamps.push(match kept {
                 Some((stamp, passed_on)) => {
                     // What depends on it goes on seeing what it saw, or tolerances would add up.
@@ -471,6 +476,7 @@ impl<'a> Evaluation<'a> {
             outputs,
             stamps: stamps.clone(),
             done,
+            lent,
             used: epoch,
             slot: slot.index(),
             cost,
@@ -490,7 +496,8 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Whether what is computed now covers what was computed before, with equal values there.
+/// Whether what is computed now covers what was computed before, with equal values there; where others
+/// may go on under the stamp, with the same cells.
 fn agrees(
     equality: Equality,
     old: &Entry,
@@ -502,9 +509,12 @@ fn agrees(
         return old.outputs[k].is_none() && new.is_none();
     };
     let covers = match (&old.done, new_done) {
-        (_, None) => true,
+        (None, None) => true,
+        (Some(_), None) => !old.has_lent(k),
         (None, Some(_)) => false,
-        (Some(old_done), Some(new_done)) => new_done.covers(old_done),
+        (Some(old_done), Some(new_done)) => {
+            new_done.covers(old_done) && (!old.has_lent(k) || old_done.covers(new_done))
+        }
     };
     covers && equality.of_data(before, new, old.done.as_ref())
 }
