@@ -157,7 +157,7 @@ fn types(signature: &Signature) -> Json {
     let types = signature.generics.iter().map(|generic| {
         let among = match generic.among {
             Among::These(types) => types.iter().map(|ty| ty.name()).collect::<Vec<_>>().into(),
-            Among::Any => Json::from("any"),
+            Among::Any | Among::AnyOr(_) => Json::from("any"),
         };
         (generic.name.to_string(), among)
     });

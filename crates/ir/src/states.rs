@@ -38,6 +38,11 @@ impl States {
         Self::default()
     }
 
+    /// Whether no node keeps anything.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.tables.is_empty()
+    }
+
     /// Number of ticks that were committed.
     pub fn n_ticks(&self) -> u64 {
         self.n_ticks

@@ -20,13 +20,14 @@ pub fn node_type() -> NodeDef {
     NodeDef::new(CONVERT, "The same value as another type")
         .details(
             "The compiler inserts it where a link joins two types of which the first converts \
-             to the second. Explicit conversions with a choice of rounding are nodes of their own.",
+             to the second. What is written where the input is has the type of the result. Explicit \
+             conversions with a choice of rounding are nodes of their own.",
         )
         .setting("to", SettingKind::Type, None, "the type of the result")
         .sockets_by_settings(|settings| {
             let to = settings.ty("to").ok_or_else(|| SettingError::refused("to", "is no type"))?;
             Ok(Signature {
-                generics: vec![Generic { name: "T", among: Among::Any }],
+                generics: vec![Generic { name: "T", among: Among::AnyOr(to) }],
                 inputs: vec![Socket {
                     name: "x".into(),
                     ty: SocketType::Generic(0),

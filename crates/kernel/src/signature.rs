@@ -36,6 +36,8 @@ pub enum Among {
     These(&'static [Type]),
     /// Any type: the first numeric one to which all linked inputs convert, or what they agree on.
     Any,
+    /// Any type, and this one where nothing but literals is given.
+    AnyOr(Type),
 }
 
 /// The type of a socket.
@@ -138,18 +140,18 @@ impl SocketType {
 }
 
 impl Among {
-    /// The candidates in order of preference; all numeric types for [`Among::Any`].
+    /// The candidates in order of preference; all numeric types where any type will do.
     pub fn candidates(self) -> &'static [Type] {
         match self {
             Self::These(types) => types,
-            Self::Any => &Type::NUMERIC,
+            Self::Any | Self::AnyOr(_) => &Type::NUMERIC,
         }
     }
 
     fn allows(self, ty: Type) -> bool {
         match self {
             Self::These(types) => types.contains(&ty),
-            Self::Any => true,
+            Self::Any | Self::AnyOr(_) => true,
         }
     }
 
@@ -159,7 +161,7 @@ impl Among {
                 let names: Vec<&str> = types.iter().map(|ty| ty.name()).collect();
                 format!("one of {}", names.join(", "))
             }
-            Self::Any => "one type".into(),
+            Self::Any | Self::AnyOr(_) => "one type".into(),
         }
     }
 }
@@ -215,7 +217,7 @@ impl Signature {
     pub fn taken_by(&self, socket: &Socket) -> Option<Vec<Type>> {
         let among = |g: u8| match self.generics[usize::from(g)].among {
             Among::These(types) => Some(types),
-            Among::Any => None,
+            Among::Any | Among::AnyOr(_) => None,
         };
         match socket.ty {
             SocketType::Exact(ty) => Some(vec![ty]),
@@ -288,12 +290,15 @@ fn common(among: Among, linked: &[(usize, Type)]) -> Option<Type> {
     let fits = |to: &Type| linked.iter().all(|(_, from)| convertible(*from, *to));
     among.candidates().iter().copied().find(fits).or_else(|| match among {
         Among::These(_) => None,
-        Among::Any => linked.iter().map(|(_, ty)| *ty).find(fits),
+        Among::Any | Among::AnyOr(_) => linked.iter().map(|(_, ty)| *ty).find(fits),
     })
 }
 
 /// What literals alone suggest.
 fn suggested(among: Among, literals: &[&Json]) -> Type {
+    if let Among::AnyOr(ty) = among {
+        return ty;
+    }
     let guess = |json: &Json| match json {
         Json::Bool(_) => Some(Type::BOOL),
         Json::Number(_) => Some(Type::F32),

@@ -152,7 +152,7 @@ fn type_text(signature: &Signature, ty: SocketType) -> String {
 fn among_text(among: Among) -> String {
     match among {
         Among::These(types) => types.iter().map(|ty| ty.name()).collect::<Vec<_>>().join(", "),
-        Among::Any => "any type".to_string(),
+        Among::Any | Among::AnyOr(_) => "any type".to_string(),
     }
 }
 

@@ -76,6 +76,11 @@ impl Editor {
         self.document.groups.slot_of(group)
     }
 
+    /// The id of a node, by its slot.
+    pub fn id_at(&self, body: BodyKey, slot: u32) -> u64 {
+        self.index(body).ids[slot as usize]
+    }
+
     /// Where a node stands in an order in which each node stands behind what it depends on.
     pub fn rank_of(&self, body: BodyKey, slot: u32) -> Rank {
         self.index(body).ranks.get(slot)

@@ -14,7 +14,7 @@ use super::sources::Reference;
 use crate::model::{Input, InputValue, Link, Node, NodeKind};
 
 /// Types of the outputs of nodes, by slot.
-type Known = FxHashMap<u32, Vec<Option<Type>>>;
+pub(super) type Known = FxHashMap<u32, Vec<Option<Type>>>;
 
 impl Editor {
     /// The sockets of a node of a type that is known, if its settings make sense.
@@ -58,6 +58,16 @@ impl Editor {
     /// The type of what is read within a body, if that can be found out. Looks at no more nodes than
     /// those whose types decide it.
     pub(super) fn type_of(&self, body: BodyKey, reference: Reference<'_>) -> Option<Type> {
+        self.type_among(body, reference, &mut Known::default())
+    }
+
+    /// The same, for one of many references of a body: what was found out for others is `known`.
+    pub(super) fn type_among(
+        &self,
+        body: BodyKey,
+        reference: Reference<'_>,
+        known: &mut Known,
+    ) -> Option<Type> {
         match reference {
             Reference::Input(name) => {
                 let def = self.view(body).inputs.get(name)?;
@@ -65,9 +75,10 @@ impl Editor {
             }
             Reference::Link(link) => {
                 let slot = self.nodes(body).slot_of(&link.node)?;
-                let mut known = Known::default();
-                self.learn(body, slot, &mut known);
-                self.output_type(body, link, &known)
+                if !known.contains_key(&slot) {
+                    self.learn(body, slot, known);
+                }
+                self.output_type(body, link, known)
             }
         }
     }
@@ -176,7 +187,7 @@ fn is_exact(ty: SocketType) -> bool {
 }
 
 /// The sources of a socket, one by one.
-fn sources(input: &Input) -> &[Input] {
+pub(super) fn sources(input: &Input) -> &[Input] {
     match &input.value {
         InputValue::Several(sources) => sources,
         InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => {

@@ -1,53 +1,45 @@
 //! Putting the content of a group in the place of a node that uses it.
 //!
 //! If nothing else uses the group it goes, and its nodes keep their ids; otherwise the nodes are
-//! copies with ids of their own. Values that the border converted to another type are not converted
-//! any more.
+//! copies with ids of their own. Values stay what they were: where the border stated another type than
+//! what crosses it has without that, a node does so from now on (see `border`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::border::{Argument, Side};
 use super::change::free_name;
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
 use super::index::{BodyKey, User};
 use super::sources::changed;
 use super::{Name, NewNode};
-use crate::model::{GroupDef, Input, InputValue, Link, NodeKind, OutputDef, OutputFrom};
+use crate::model::{GroupDef, Input, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom};
 
 /// What is put in the place of a node.
-struct Inlining {
-    body: BodyKey,
+pub(super) struct Inlining {
+    pub(super) body: BodyKey,
     /// The node.
-    user: Name,
-    def: GroupDef,
+    pub(super) user: Name,
+    pub(super) def: GroupDef,
     /// The names of the group's nodes in the body.
     names: HashMap<Name, Name>,
+    /// Names that are free no more.
+    pub(super) taken: HashSet<Name>,
     /// What goes into each input of the group; nothing for those left empty.
-    arguments: HashMap<Name, InputValue>,
+    pub(super) arguments: HashMap<Name, Argument>,
+    /// What each output of the group converts what it gives to.
+    pub(super) results: HashMap<Name, millstream_base::Type>,
+    /// The sockets of the group's nodes at which literals mean what they mean at the border.
+    pub(super) fitting: HashSet<(Name, Name)>,
+    /// The nodes that state types, by what they stand for.
+    pub(super) stating: HashMap<Side, Name>,
 }
 
 impl Inlining {
-    /// A source of the group as it is written outside.
-    fn outside(&self, source: &InputValue) -> Option<InputValue> {
-        match source {
-            InputValue::Literal(_) | InputValue::Several(_) => Some(source.clone()),
-            InputValue::Link(link) => Some(InputValue::Link(self.link(link))),
-            InputValue::Input(name) => self.arguments.get(name).cloned(),
-        }
-    }
-
     fn link(&self, link: &Link) -> Link {
         let node = self.names.get(&link.node).unwrap_or(&link.node);
         Link { node: Arc::clone(node), output: Arc::clone(&link.output) }
-    }
-
-    /// What a link to the node reads when the node is gone; `None` where nothing is left.
-    fn output(&self, link: &Link) -> Option<InputValue> {
-        match &self.def.outputs.get(&link.output)?.from {
-            OutputFrom::Link(link) => Some(InputValue::Link(self.link(link))),
-            OutputFrom::Input(name) => self.arguments.get(name).cloned(),
-        }
     }
 }
 
@@ -72,76 +64,128 @@ impl Editor {
             return refused(format!("`{name}` is muted"), "let it work again first");
         }
         let group = Arc::clone(group);
-        let Some(def) = self.document.groups.get(&group).cloned() else {
+        let Some((key, def)) = self.group_at(&group) else {
             return refused(format!("group `{group}` is not there"), "choose another node");
         };
-        let mut arguments = HashMap::new();
-        for (input, def) in &def.inputs {
-            let given = node.inputs.get(input).map(|input| match &input.value {
-                InputValue::Several(sources) => sources.first().map(|source| source.value.clone()),
-                value => Some(value.clone()),
-            });
-            let default = || def.default.clone().map(InputValue::Literal);
-            let value = given.unwrap_or_else(default);
-            arguments.extend(value.map(|value| (Arc::clone(input), value)));
-        }
+        let arguments = self.arguments(body, node, &def);
+        let fitting = self.fitting(key, &def, &arguments);
+        let results = self.results(key, &def);
         let (nodes, index) = (self.nodes(body), self.index(body));
         let mut names: HashMap<Name, Name> = HashMap::new();
-        let mut taken: std::collections::HashSet<String> = std::collections::HashSet::new();
+        let mut taken: HashSet<Name> = HashSet::new();
         for inner in def.nodes.keys() {
             let is_taken = |name: &str| {
                 nodes.contains_key(name)
                     || index.of_nodes.contains_key(name)
                     || taken.contains(name)
             };
-            let free = if is_taken(inner) {
-                free_name(&format!("{name}_{inner}"), is_taken)
+            let free: Name = if is_taken(inner) {
+                free_name(&format!("{name}_{inner}"), is_taken).into()
             } else {
-                inner.to_string()
+                Arc::clone(inner)
             };
-            taken.insert(free.clone());
-            names.insert(Arc::clone(inner), free.into());
+            taken.insert(Arc::clone(&free));
+            names.insert(Arc::clone(inner), free);
         }
-        let inlining = Inlining { body, user: Arc::clone(name), def, names, arguments };
-        self.put_in_place(&inlining, &group, done)
+        let (user, stating) = (Arc::clone(name), HashMap::new());
+        let mut inlining =
+            Inlining { body, user, def, names, taken, arguments, results, fitting, stating };
+        self.put_in_place(&mut inlining, &group, done)
+    }
+
+    fn group_at(&self, group: &str) -> Option<(BodyKey, GroupDef)> {
+        let key = self.document.groups.slot_of(group)?;
+        Some((key, self.document.groups.at(key)?.1.clone()))
     }
 
     fn put_in_place(
         &mut self,
-        inlining: &Inlining,
+        inlining: &mut Inlining,
         group: &Name,
         done: &mut Done,
     ) -> Result<(), Refusal> {
         let body = inlining.body;
-        let mut ids: Vec<Option<u64>> = vec![None; inlining.def.nodes.len()];
+        let inner = inlining.def.nodes.iter();
+        let inner: Vec<(Name, Node)> =
+            inner.map(|(n, node)| (Arc::clone(n), node.clone())).collect();
+        let mut ids: Vec<Option<u64>> = vec![None; inner.len()];
         if self.uses_of(group).len() == 1 {
             let slot = self.body(Some(group))?;
             let slots = self.nodes(slot).iter_slots();
             ids = slots.map(|(node, ..)| Some(self.index(slot).ids[node as usize])).collect();
             self.remove_group(group, done)?;
         }
-        for ((name, node), id) in inlining.def.nodes.iter().zip(ids) {
-            let mut node = node.clone();
+        for ((inside, mut node), id) in inner.into_iter().zip(ids) {
             let sockets: Vec<Name> = node.inputs.iter().map(|(s, _)| Arc::clone(s)).collect();
             for socket in sockets {
                 let Some(input) = node.inputs.get(&socket) else { continue };
+                let fits = inlining.fitting.contains(&(Arc::clone(&inside), Arc::clone(&socket)));
+                let mut refused = None;
                 let outside = changed(input, |source| {
-                    let value = inlining.outside(&source.value)?;
+                    let value = self.outside(&source.value, fits, inlining, done);
+                    let value = value.unwrap_or_else(|refusal| {
+                        refused.get_or_insert(refusal);
+                        None
+                    })?;
                     Some(Input { value, spot: source.spot })
                 });
+                if let Some(refusal) = refused {
+                    return Err(refusal);
+                }
                 match outside {
                     Some(input) => node.inputs.insert(socket, input),
                     None => node.inputs.remove(&socket),
                 };
             }
-            let name = Arc::clone(&inlining.names[name]);
+            let name = Arc::clone(&inlining.names[&inside]);
             let before = Some(Arc::clone(&inlining.user));
             self.insert_node(body, &NewNode { name, node, before, id }, done)?;
         }
-        for user in self.index(body).users_of(&inlining.user) {
-            self.lead_inside(body, user, inlining, done)?;
+        // What reads the node may read it again through an input that is given on.
+        for _ in 0..=inlining.def.outputs.len() {
+            for user in self.index(body).users_of(&inlining.user) {
+                self.lead_inside(body, user, inlining, done)?;
+            }
         }
         self.take_node(body, &inlining.user, done)
+    }
+
+    /// A source of the group as it is written outside. `fits` says that a literal means there what
+    /// it means at the border.
+    fn outside(
+        &mut self,
+        source: &InputValue,
+        fits: bool,
+        inlining: &mut Inlining,
+        done: &mut Done,
+    ) -> Result<Option<InputValue>, Refusal> {
+        match source {
+            InputValue::Literal(_) | InputValue::Several(_) => Ok(Some(source.clone())),
+            InputValue::Link(link) => Ok(Some(InputValue::Link(inlining.link(link)))),
+            InputValue::Input(name) => self.argument(name, fits, inlining, done),
+        }
+    }
+
+    /// What a link to the node reads when the node is gone; `None` where nothing is left.
+    fn result(
+        &mut self,
+        link: &Link,
+        inlining: &mut Inlining,
+        done: &mut Done,
+    ) -> Result<Option<InputValue>, Refusal> {
+        let Some(output) = inlining.def.outputs.get(&link.output) else { return Ok(None) };
+        let value = match output.from.clone() {
+            OutputFrom::Link(link) => Some(InputValue::Link(inlining.link(&link))),
+            OutputFrom::Input(name) => self.argument(&name, false, inlining, done)?,
+        };
+        let to = inlining.results.get(&link.output).copied();
+        match (value, to) {
+            (Some(value), Some(to)) => {
+                let side = Side::Out(Arc::clone(&link.output));
+                self.stated(side, value, to, inlining, done).map(Some)
+            }
+            (value, _) => Ok(value),
+        }
     }
 
     /// Lets a user of the node read what the group's outputs read.
@@ -149,15 +193,18 @@ impl Editor {
         &mut self,
         body: BodyKey,
         user: User,
-        inlining: &Inlining,
+        inlining: &mut Inlining,
         done: &mut Done,
     ) -> Result<(), Refusal> {
         match user {
             User::Output(slot) => {
                 let Some((output, def)) = self.view(body).outputs.at(slot) else { return Ok(()) };
-                let output = Arc::clone(output);
-                let OutputFrom::Link(link) = &def.from else { return Ok(()) };
-                let from = match inlining.output(link) {
+                let (output, def) = (Arc::clone(output), def.clone());
+                let link = match &def.from {
+                    OutputFrom::Link(link) if link.node == inlining.user => link,
+                    OutputFrom::Link(_) | OutputFrom::Input(_) => return Ok(()),
+                };
+                let from = match self.result(link, inlining, done)? {
                     Some(InputValue::Link(link)) => OutputFrom::Link(link),
                     Some(InputValue::Input(name)) => OutputFrom::Input(name),
                     Some(InputValue::Literal(_) | InputValue::Several(_)) | None => {
@@ -168,27 +215,31 @@ impl Editor {
                         return Err(Refusal::at(self.path(body, &output), error));
                     }
                 };
-                let def = OutputDef { from, ..def.clone() };
+                let def = OutputDef { from, ..def };
                 self.change_output(body, &output, &def, done)
             }
             User::Node(slot) => {
                 let Some((user, node)) = self.nodes(body).at(slot) else { return Ok(()) };
-                let user = Arc::clone(user);
-                let mut changes = Vec::new();
-                for (socket, input) in node.inputs.iter() {
+                let (user, inputs) = (Arc::clone(user), node.inputs.clone());
+                for (socket, input) in inputs.iter() {
+                    let mut refused = None;
                     let new = changed(input, |source| match &source.value {
                         InputValue::Link(link) if link.node == inlining.user => {
-                            let value = inlining.output(link)?;
+                            let value = self.result(link, inlining, done);
+                            let value = value.unwrap_or_else(|refusal| {
+                                refused.get_or_insert(refusal);
+                                None
+                            })?;
                             Some(Input { value, spot: source.spot })
                         }
                         _ => Some(source.clone()),
                     });
-                    if new.as_ref() != Some(input) {
-                        changes.push((Arc::clone(socket), new));
+                    if let Some(refusal) = refused {
+                        return Err(refusal);
                     }
-                }
-                for (socket, new) in changes {
-                    self.set_input(body, &user, &socket, new.as_ref(), None, done)?;
+                    if new.as_ref() != Some(input) {
+                        self.set_input(body, &user, socket, new.as_ref(), None, done)?;
+                    }
                 }
                 Ok(())
             }

@@ -2,13 +2,22 @@
 
 use std::sync::Arc;
 
+use millstream_eval::Incremental;
 use millstream_ir::{Answer, EvalError, Evaluator, Plan, Request};
+
+use super::moves::Moves;
 
 /// Evaluates plans that come one after the other.
 pub(super) trait Live: Send {
     /// Another plan is evaluated from now on: that of an edited document, or the optimised one of
     /// the same.
     fn replaced(&mut self, plan: &Arc<Plan>);
+
+    /// Whether values are kept by the paths of nodes.
+    fn keeps(&self) -> bool;
+
+    /// Nodes have other paths in the plans that come.
+    fn moved(&mut self, moves: &Moves);
 
     /// Answers a request to the plan of the last [`replaced`](Self::replaced), or to another one
     /// for which nothing is to be kept.
@@ -23,6 +32,37 @@ pub(super) struct Afresh<E>(pub(super) E);
 
 impl<E: Evaluator + Send> Live for Afresh<E> {
     fn replaced(&mut self, _: &Arc<Plan>) {}
+
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    fn moved(&mut self, _: &Moves) {}
+
+    fn answer(&mut self, plan: &Arc<Plan>, request: &Request) -> Result<Answer, EvalError> {
+        self.0.evaluate(plan, request)
+    }
+}
+
+/// Goes on with the values of the plan before, each with its node.
+pub(super) struct Keeping(Incremental);
+
+impl Keeping {
+    pub(super) fn new() -> Self {
+        Self(Incremental::new())
+    }
+}
+
+impl Live for Keeping {
+    fn replaced(&mut self, _: &Arc<Plan>) {}
+
+    fn keeps(&self) -> bool {
+        self.0.keeps_by_path()
+    }
+
+    fn moved(&mut self, moves: &Moves) {
+        self.0.rename_paths(|path| moves.get(path).map(String::as_str));
+    }
 
     fn answer(&mut self, plan: &Arc<Plan>, request: &Request) -> Result<Answer, EvalError> {
         self.0.evaluate(plan, request)

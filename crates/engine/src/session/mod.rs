@@ -33,6 +33,7 @@ mod ask;
 mod error;
 mod live;
 mod mirror;
+mod moves;
 mod observe;
 mod plans;
 mod probe;
@@ -61,11 +62,11 @@ pub use ask::{Ask, Evaluated};
 pub use error::SessionError;
 pub use observe::{ObserverId, Pushed};
 
-use live::{Afresh, Live};
+use live::{Afresh, Keeping, Live};
 use mirror::Mirror;
+use moves::{Moves, Places, may_move};
 use observe::Observers;
 use plans::{Old, Plans};
-use ticks::Keeper;
 
 /// A live document.
 pub struct Session {
@@ -108,6 +109,9 @@ struct Settings {
     frame: Option<i64>,
 }
 
+/// Values do not follow the nodes of larger documents to other paths.
+const MOST_FOLLOWED: usize = 100_000;
+
 impl Session {
     /// A session for the text of a document.
     ///
@@ -124,7 +128,7 @@ impl Session {
 
     /// A session for a document.
     pub fn new(engine: &Engine, document: Document) -> Self {
-        Self::made(engine, document, Box::new(Afresh(millstream_eval::Incremental::new())), true)
+        Self::made(engine, document, Box::new(Keeping::new()), true)
     }
 
     /// A session that evaluates with this evaluator; all give the same bits.
@@ -211,9 +215,9 @@ impl Session {
     /// # Errors
     /// Why the edit makes no sense; the session is as it was then.
     pub fn edit(&mut self, edit: &Edit) -> Result<(), SessionError> {
-        let keepers = self.keepers();
+        let places = self.places(edit);
         let done = self.editor.apply(edit).map_err(SessionError::Edit)?;
-        self.edited(edit, &done, false, keepers);
+        self.edited(edit, &done, false, places);
         self.undo.push(done.inverse);
         self.redo.clear();
         Ok(())
@@ -236,16 +240,34 @@ impl Session {
     }
 
     fn revert(&mut self, inverse: &Edit) -> Edit {
-        let keepers = self.keepers();
+        let places = self.places(inverse);
         let done = self.editor.revert(inverse).expect("the edits since then were taken back");
-        self.edited(inverse, &done, true, keepers);
+        self.edited(inverse, &done, true, places);
         done.inverse
     }
 
-    /// Brings everything that follows the document up to date.
-    fn edited(&mut self, edit: &Edit, done: &Applied, is_back: bool, keepers: Vec<Keeper>) {
+    /// The places of all nodes before an edit that may move some, if something is kept by path.
+    fn places(&self, edit: &Edit) -> Option<Places> {
+        let is_kept = !self.states.is_empty() || self.live.keeps();
+        if is_kept && may_move(edit) { self.places_now() } else { None }
+    }
+
+    fn places_now(&self) -> Option<Places> {
+        // Values can be computed again, and that may take less than looking at all nodes.
+        let most = if self.states.is_empty() { MOST_FOLLOWED } else { usize::MAX };
+        Places::of(&self.editor, most)
+    }
+
+    /// Brings everything that follows the document up to date. `places` are those of nodes before.
+    fn edited(&mut self, edit: &Edit, done: &Applied, is_back: bool, places: Option<Places>) {
         if let Edit::SetView { .. } = edit {
             return;
+        }
+        self.rename_settings(edit);
+        let moves: Option<Moves> =
+            places.and_then(|before| Some(before.moves_to(&self.places_now()?)));
+        if let Some(moves) = &moves {
+            self.live.moved(moves);
         }
         let followed =
             self.mirror.as_mut().map(|mirror| mirror.follow(&self.editor, &done.changes));
@@ -258,8 +280,21 @@ impl Session {
         } else {
             self.compile();
         }
-        self.move_states(keepers);
+        self.move_states(moves.as_ref());
         self.changed();
+    }
+
+    /// What was set for an input stays with it under its new name.
+    fn rename_settings(&mut self, edit: &Edit) {
+        match edit {
+            Edit::RenameInput { within: None, name, to } => {
+                if let Some(given) = self.settings.inputs.remove(&**name) {
+                    self.settings.inputs.insert(to.to_string(), given);
+                }
+            }
+            Edit::Batch { edits } => edits.iter().for_each(|edit| self.rename_settings(edit)),
+            _ => {}
+        }
     }
 
     fn forget_whole(&mut self) {

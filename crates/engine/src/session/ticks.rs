@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use millstream_ir::states::{States, nodes_of};
 
+use super::moves::Moves;
 use super::{Ask, Evaluated, Session, SessionError};
 
 impl Session {
@@ -113,57 +114,18 @@ impl Session {
         self.changed();
     }
 
-    /// The nodes that keep something: their ids, path, and what they keep.
-    pub(super) fn keepers(&self) -> Vec<Keeper> {
-        let nodes = self.states.nodes().into_iter();
-        let keepers = nodes.filter_map(|(path, variables)| {
-            let ids = self.editor.ids_of(path)?;
-            let variables = variables.into_iter().map(str::to_owned).collect();
-            Some(Keeper { ids, path: path.to_owned(), variables })
-        });
-        keepers.collect()
-    }
-
-    /// Lets what nodes keep follow them to their new paths: to the same ids, or, where a node was
-    /// grouped or ungrouped, to the node with the same last id, if there is one of it. A node that
-    /// keeps something else now starts anew.
-    pub(super) fn move_states(&mut self, before: Vec<Keeper>) {
-        let Some(plan) = self.plans.running().filter(|_| !before.is_empty()) else { return };
+    /// Lets what nodes keep follow them to their new paths. A node that keeps something else now
+    /// starts anew.
+    pub(super) fn move_states(&mut self, moves: Option<&Moves>) {
+        let Some(plan) = self.plans.running().filter(|_| !self.states.is_empty()) else { return };
         let now = nodes_of(plan);
-        let mut exact: HashMap<Vec<u64>, &str> = HashMap::new();
-        for path in now.keys() {
-            exact.extend(self.editor.ids_of(path).map(|ids| (ids, *path)));
-        }
-        let mut by_last: HashMap<u64, Vec<&str>> = HashMap::new();
-        for (ids, path) in &exact {
-            by_last.entry(last(ids)).or_default().push(path);
-        }
-        let mut n_before: HashMap<u64, usize> = HashMap::new();
-        for keeper in &before {
-            *n_before.entry(last(&keeper.ids)).or_default() += 1;
-        }
-        let mut moved: HashMap<String, String> = HashMap::new();
-        for keeper in before {
-            let same_last = by_last.get(&last(&keeper.ids)).map(Vec::as_slice);
-            let to = match (exact.get(&keeper.ids), same_last) {
-                (Some(to), _) => Some(*to),
-                (None, Some([only])) if n_before[&last(&keeper.ids)] == 1 => Some(*only),
-                (None, _) => None,
-            };
-            let to = to.filter(|to| now[to].iter().eq(keeper.variables.iter()));
-            moved.extend(to.map(|to| (keeper.path, to.to_owned())));
-        }
+        let moved: HashMap<String, String> = (self.states.nodes().into_iter())
+            .filter_map(|(path, variables)| {
+                let to = moves.map_or(Some(path), |moves| moves.get(path).map(String::as_str))?;
+                let keeps_same = now.get(to).is_some_and(|now| *now == variables);
+                keeps_same.then(|| (path.to_owned(), to.to_owned()))
+            })
+            .collect();
         self.states = self.states.renamed(|path| moved.get(path).cloned());
     }
-}
-
-/// A node that keeps something, before an edit.
-pub(super) struct Keeper {
-    ids: Vec<u64>,
-    path: String,
-    variables: Vec<String>,
-}
-
-fn last(ids: &[u64]) -> u64 {
-    ids.last().copied().unwrap_or_default()
 }

@@ -295,6 +295,31 @@ impl Memo {
         self
     }
 
+    /// Whether steps can be found again in another plan.
+    pub(crate) fn has_names(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Nodes have other paths from now on; one that is gone keeps its own, under which nothing is
+    /// found.
+    pub(crate) fn rename<'p>(&mut self, renamed: impl Fn(&str) -> Option<&'p str>) {
+        let names = std::mem::take(&mut self.names);
+        let mut taken: FxHashMap<StepName, usize> = FxHashMap::default();
+        let mut others: Vec<(StepName, usize)> = Vec::new();
+        for (name, shelf) in names {
+            match renamed(&name.0) {
+                Some(path) => {
+                    taken.insert((path.to_owned(), name.1, name.2), shelf);
+                }
+                None => others.push((name, shelf)),
+            }
+        }
+        for (name, shelf) in others {
+            taken.entry(name).or_insert(shelf);
+        }
+        self.names = taken;
+    }
+
     fn stamp_constants(&mut self, plan: &Plan) {
         let mut known: FxHashMap<u64, Vec<(Data, Stamp)>> = std::mem::take(&mut self.of_constants);
         let mut stamps = Vec::with_capacity(plan.constants.len());

@@ -135,6 +135,22 @@ impl Incremental {
         })
     }
 
+    /// Whether results are kept that a plan of the same document, edited, would go on with.
+    pub fn keeps_by_path(&self) -> bool {
+        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let memo = plans.first().and_then(|(_, values)| values.memo.as_ref());
+        memo.is_some_and(Memo::has_names)
+    }
+
+    /// Nodes have other paths in the plans that come: `renamed` says which, if a node is still there.
+    pub fn rename_paths<'p>(&self, renamed: impl Fn(&str) -> Option<&'p str>) {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let memo = plans.first_mut().and_then(|(_, values)| values.memo.as_mut());
+        if let Some(memo) = memo {
+            memo.rename(renamed);
+        }
+    }
+
     /// Bytes of the results that are kept for memory's sake alone.
     pub fn bytes(&self) -> usize {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);

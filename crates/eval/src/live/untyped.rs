@@ -70,7 +70,8 @@ impl LiveGraph {
             }
             Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
             Kernel::Function(_) => Err("it is a function over columns"),
-            Kernel::Pass => Err("it changes the context of an input"),
+            // Without scopes, it gives what it takes.
+            Kernel::Pass => Ok(self.operation_of(Op::Convert, to, to, [inputs[0].0].into_iter())),
             Kernel::Kept(_) => Err("it gives what is kept for each element"),
         }
     }
@@ -192,9 +193,9 @@ pub(super) fn result_lane(instance: &Instance) -> Result<Lane, &'static str> {
 /// feature that it reads is at hand is another matter.
 pub fn is_of_numbers(instance: &Instance) -> bool {
     let kernel = match &instance.kernel {
-        Kernel::Form(_) | Kernel::Choose => true,
+        Kernel::Form(_) | Kernel::Choose | Kernel::Pass => true,
         Kernel::Read { level, aspect, .. } => *level == 0 && *aspect == Aspect::Value,
-        Kernel::Function(_) | Kernel::Pass | Kernel::Kept(_) => false,
+        Kernel::Function(_) | Kernel::Kept(_) => false,
     };
     kernel
         && result_lane(instance).is_ok()

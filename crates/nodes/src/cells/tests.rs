@@ -78,7 +78,7 @@ impl Draws {
         let any = [Type::I32, Type::F32, Type::VEC3, Type::STRING, Type::MAT4, lists];
         let generics = signature.generics.iter().map(|generic| match generic.among {
             Among::These(types) => self.of(types),
-            Among::Any => self.of(&any),
+            Among::Any | Among::AnyOr(_) => self.of(&any),
         });
         let generics = generics.collect();
         let arities: Vec<u16> = (signature.inputs.iter())

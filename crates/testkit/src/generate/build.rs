@@ -270,7 +270,7 @@ impl Building<'_> {
 
 fn candidates(among: Among) -> Vec<Type> {
     let mut types = among.candidates().to_vec();
-    if among == Among::Any {
+    if matches!(among, Among::Any | Among::AnyOr(_)) {
         types.extend([Type::STRING, Type::COLOR]);
     }
     types.sort_by_key(|ty| *ty != Type::F32);

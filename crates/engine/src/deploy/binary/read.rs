@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         let fits = generics.len() == signature.generics.len()
             && generics.iter().zip(&signature.generics).all(|(ty, generic)| match generic.among {
                 Among::These(types) => types.contains(ty),
-                Among::Any => true,
+                Among::Any | Among::AnyOr(_) => true,
             });
         if !fits {
             return Err(self.damaged(format!("types of `{name}`")));

@@ -69,15 +69,17 @@ impl Mirror {
         let places = places(editor, checked);
         for (id, body) in checked.bodies.iter() {
             let key = places.key[index(id)];
-            let mut kinds = vec![Kind::None; editor.nodes_of_body(key).n_slots()];
+            let n_slots = editor.nodes_of_body(key).n_slots();
+            let (mut kinds, mut ids) = (vec![Kind::None; n_slots], vec![0; n_slots]);
             for (node, slot) in body.nodes.iter().zip(&places.slots[index(id)]) {
+                ids[*slot as usize] = editor.id_at(key, *slot);
                 kinds[*slot as usize] = match &node.kind {
                     CheckedKind::Call(instance) => Kind::Call(Arc::clone(instance)),
                     CheckedKind::Group(inner) => Kind::Group(places.key[index(*inner)]),
                     CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
                 };
             }
-            mirror.bodies.insert(key, Known { kinds, n_wrong: 0, uses: Vec::new() });
+            mirror.bodies.insert(key, Known { kinds, ids, n_wrong: 0, uses: Vec::new() });
         }
         mirror.fill(editor, checked, &places)?;
         let root = checked.root();

@@ -55,8 +55,10 @@ impl Mirror {
                     let nodes = editor.document().groups.at(body).map(|(_, group)| &group.nodes);
                     // One that went again is not looked at.
                     let Some(nodes) = nodes else { continue };
-                    let kinds = vec![Kind::None; nodes.n_slots()];
-                    self.bodies.insert(body, Known { kinds, n_wrong: 0, uses: Vec::new() });
+                    let (kinds, ids) =
+                        (vec![Kind::None; nodes.n_slots()], vec![0; nodes.n_slots()]);
+                    let known = Known { kinds, ids, n_wrong: 0, uses: Vec::new() };
+                    self.bodies.insert(body, known);
                     for (slot, ..) in nodes.iter_slots() {
                         queue.push((body, slot, None));
                     }
@@ -68,6 +70,7 @@ impl Mirror {
             self.renew(&mut queue, body, slot, of)?;
         }
         self.renew_outputs(&queue)?;
+        self.drop_left(&mut queue)?;
         for body in gone {
             if self.bodies.remove(&body).is_some_and(|known| !known.uses.is_empty()) {
                 return Err(Lost);
@@ -150,9 +153,9 @@ impl Mirror {
         let was_wrong = known.n_wrong > 0;
         known.n_wrong -= usize::from(matches!(kind, Kind::Wrong));
         let is_mended = was_wrong && known.n_wrong == 0;
-        *kind = Kind::None;
+        let (kind, id) = (std::mem::take(kind), known.ids[slot as usize]);
         for use_id in known.uses.clone() {
-            self.clear(use_id, slot)?;
+            self.leave(queue, (use_id, slot), &kind, id)?;
         }
         if is_mended && queue.exists(body) {
             for (user, slot) in queue.editor.users_of_group(body) {
@@ -170,8 +173,15 @@ impl Mirror {
         if let Some(node) = out {
             self.doom_call(node);
         }
-        let mut stack: Vec<(Port, Many)> = Vec::new();
-        stack.extend(many.map(|many| ((use_id, Side::Out(slot)), many)));
+        match many {
+            Some(many) => self.drop_many((use_id, Side::Out(slot)), many),
+            None => Ok(()),
+        }
+    }
+
+    /// What a node that has its outputs from others gave is not needed any more.
+    pub(super) fn drop_many(&mut self, port: Port, many: Many) -> Result<(), Lost> {
+        let mut stack: Vec<(Port, Many)> = vec![(port, many)];
         while let Some((port, many)) = stack.pop() {
             for node in many.outs.into_iter().flatten() {
                 self.doom_owned(Owner::Port(port), node);

@@ -105,6 +105,16 @@ impl Mirror {
             .collect()
     }
 
+    /// Whether a node reads an input of a group that is new, and has nothing in this use yet.
+    pub(super) fn lacks_input(&self, use_id: u32, node: &Node) -> bool {
+        let it = self.use_of(use_id);
+        let mut read = node.inputs.iter().flat_map(|(_, input)| references(input));
+        it.outer.is_some()
+            && read.any(|reference| {
+                matches!(reference, Reference::Input(name) if !it.inputs.contains_key(name))
+            })
+    }
+
     pub(super) fn use_of(&self, use_id: u32) -> &Use {
         self.uses[use_id as usize].as_ref().expect("uses that are known are there")
     }

@@ -14,6 +14,7 @@ mod answer;
 mod build;
 mod follow;
 mod look;
+mod moved;
 mod parts;
 mod queue;
 mod renew;
@@ -70,6 +71,8 @@ pub(super) struct Lost;
 struct Known {
     /// What the node in each slot does.
     kinds: Vec<Kind>,
+    /// Its id, which stays when it moves to another body.
+    ids: Vec<u64>,
     n_wrong: usize,
     uses: Vec<u32>,
 }

@@ -8,6 +8,7 @@ use millstream_document::Editor;
 use millstream_document::edit::{BodyKey, ROOT, Rank};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::moved::Left;
 use super::{Mirror, heights};
 
 /// A node in one use of its body, or in all.
@@ -23,6 +24,8 @@ pub(super) struct Queue<'e> {
     pub(super) edited: FxHashSet<(BodyKey, u32)>,
     /// Outputs of the document, by slot.
     pub(super) outputs: BTreeSet<u32>,
+    /// What went with its node, which may have moved.
+    pub(super) left: FxHashMap<(u32, u64), Left>,
 }
 
 impl<'e> Queue<'e> {
@@ -36,6 +39,7 @@ impl<'e> Queue<'e> {
             waiting: FxHashSet::default(),
             edited: FxHashSet::default(),
             outputs: BTreeSet::new(),
+            left: FxHashMap::default(),
         }
     }
 

@@ -51,6 +51,10 @@ impl Mirror {
         if known.kinds.len() <= slot as usize {
             known.kinds.resize(slot as usize + 1, Kind::None);
         }
+        if known.ids.len() <= slot as usize {
+            known.ids.resize(slot as usize + 1, 0);
+        }
+        known.ids[slot as usize] = editor.id_at(body, slot);
         let was_wrong = known.n_wrong > 0;
         known.n_wrong += usize::from(matches!(kind, Kind::Wrong));
         known.n_wrong -= usize::from(matches!(before, Kind::Wrong));
@@ -110,6 +114,13 @@ impl Mirror {
             self.clear(use_id, slot)?;
             return Ok(had);
         };
+        if self.lacks_input(use_id, node) {
+            // What uses the group is looked at later, and then this again.
+            if !stays {
+                self.clear(use_id, slot)?;
+            }
+            return Ok(had && !stays);
+        }
         let wants = self.wants_in(editor, use_id, node, alone)?;
         match kind {
             Kind::None | Kind::Wrong => Ok(false),
@@ -118,6 +129,7 @@ impl Mirror {
                     self.clear(use_id, slot)?;
                 }
                 let before = out.filter(|_| stays);
+                let before = before.or_else(|| self.moved_call(queue, (use_id, slot), instance));
                 let made = self.call(before, instance, &wants)?;
                 if queue.edited.contains(&(self.use_of(use_id).body, slot)) {
                     self.edited.insert(made);
@@ -153,6 +165,7 @@ impl Mirror {
         let editor = queue.editor;
         let child = self.use_of(use_id).many.get(&slot).and_then(|many| many.child);
         let child = child.filter(|child| self.use_of(*child).body == group);
+        let child = child.or_else(|| self.moved_group(queue, (use_id, slot), group));
         let had = child.is_none()
             && (self.use_of(use_id).outs[slot as usize].is_some()
                 || self.use_of(use_id).many.contains_key(&slot));

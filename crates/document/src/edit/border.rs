@@ -1,0 +1,258 @@
+//! The border of a group that is put in the place of a node: the types that it states.
+//!
+//! An input of the group converts what goes in to its type, and a literal there is read as that
+//! type; an output converts what comes out. Where this is not what happens anyway, a node of the
+//! compiler's type `convert` does it from now on.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_kernel::convert::{CONVERT, convertible};
+use millstream_kernel::signature::{InputFact, SocketType};
+
+use super::change::free_name;
+use super::editor::{Done, Editor, Refusal};
+use super::index::BodyKey;
+use super::sources::{Reference, reference_of};
+use super::types::Known;
+use super::ungroup::Inlining;
+use super::{Name, NewNode};
+use crate::model::{GroupDef, Input, InputValue, Link, Node, NodeKind, Setting};
+
+/// What a node that states a type stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Side {
+    /// An input of the group.
+    In(Name),
+    /// An output of it.
+    Out(Name),
+}
+
+/// What goes into an input of a group.
+pub(super) struct Argument {
+    value: InputValue,
+    /// The type that the border states, if it matters: that of a literal, or what something of
+    /// another type becomes.
+    stated: Option<Type>,
+}
+
+impl Editor {
+    /// What goes into the inputs of a group.
+    pub(super) fn arguments(
+        &self,
+        body: BodyKey,
+        node: &Node,
+        def: &GroupDef,
+    ) -> HashMap<Name, Argument> {
+        let mut known = Known::default();
+        let mut arguments = HashMap::with_capacity(def.inputs.len());
+        for (name, input) in &def.inputs {
+            let given = node.inputs.get(name).map(|input| match &input.value {
+                InputValue::Several(sources) => sources.first().map(|source| source.value.clone()),
+                value => Some(value.clone()),
+            });
+            let default = || input.default.clone().map(InputValue::Literal);
+            let Some(value) = given.unwrap_or_else(default) else { continue };
+            let to = self.registry.type_named(&input.ty);
+            let from = match &value {
+                InputValue::Literal(_) | InputValue::Several(_) => None,
+                InputValue::Link(link) => self.type_among(body, Reference::Link(link), &mut known),
+                InputValue::Input(name) => self.type_of(body, Reference::Input(name)),
+            };
+            let stated = match value {
+                InputValue::Literal(_) => to,
+                InputValue::Link(_) | InputValue::Input(_) | InputValue::Several(_) => {
+                    crossing(from, to)
+                }
+            };
+            arguments.insert(Arc::clone(name), Argument { value, stated });
+        }
+        arguments
+    }
+
+    /// What the outputs of a group convert to.
+    pub(super) fn results(&self, group: BodyKey, def: &GroupDef) -> HashMap<Name, Type> {
+        let mut known = Known::default();
+        let outputs = def.outputs.iter().filter_map(|(name, output)| {
+            let from = self.type_among(group, reference_of(output), &mut known);
+            let to = crossing(from, self.registry.type_named(&output.ty))?;
+            Some((Arc::clone(name), to))
+        });
+        outputs.collect()
+    }
+
+    /// The sockets of nodes of a group at which the literals among the arguments mean what they
+    /// mean at the border.
+    pub(super) fn fitting(
+        &self,
+        group: BodyKey,
+        def: &GroupDef,
+        arguments: &HashMap<Name, Argument>,
+    ) -> HashSet<(Name, Name)> {
+        let mut fitting = HashSet::new();
+        if !arguments.values().any(|it| matches!(it.value, InputValue::Literal(_))) {
+            return fitting;
+        }
+        let mut known = Known::default();
+        for (name, node) in &def.nodes {
+            let sockets = match &node.kind {
+                NodeKind::Group(inner) => self.fitting_inputs(inner, node, arguments),
+                NodeKind::Type(_) => self.fitting_sockets(group, node, arguments, &mut known),
+            };
+            fitting.extend(sockets.into_iter().map(|socket| (Arc::clone(name), socket)));
+        }
+        fitting
+    }
+
+    /// The same for one node that uses a group.
+    fn fitting_inputs(
+        &self,
+        inner: &str,
+        node: &Node,
+        arguments: &HashMap<Name, Argument>,
+    ) -> Vec<Name> {
+        let Some(inner) = self.document.groups.get(inner) else { return Vec::new() };
+        let fits = |socket: &Name, input: &Input| {
+            let stated = literal(input, arguments)?.1?;
+            let def = inner.inputs.get(socket)?;
+            (self.registry.type_named(&def.ty)? == stated).then_some(())
+        };
+        let inputs = node.inputs.iter();
+        let fitting = inputs.filter(|(socket, input)| fits(socket, input).is_some());
+        fitting.map(|(socket, _)| Arc::clone(socket)).collect()
+    }
+
+    /// The same for one node of a type: no literal may change what generic types become.
+    fn fitting_sockets(
+        &self,
+        group: BodyKey,
+        node: &Node,
+        arguments: &HashMap<Name, Argument>,
+        known: &mut Known,
+    ) -> Vec<Name> {
+        let Some(signature) = self.signature(node) else { return Vec::new() };
+        let mut before: Vec<(usize, InputFact<'_>)> = Vec::new();
+        // The literals that would stand there, by position among the facts.
+        let mut literals: Vec<(usize, &Name, &serde_json::Value, Type)> = Vec::new();
+        for (socket, input) in node.inputs.iter() {
+            let Some(i) = signature.input(socket) else { continue };
+            for source in super::types::sources(input) {
+                let of = match &source.value {
+                    InputValue::Literal(json) => {
+                        before.push((i, InputFact::Literal(json)));
+                        continue;
+                    }
+                    InputValue::Link(link) => Reference::Link(link),
+                    InputValue::Input(name) => Reference::Input(name),
+                    InputValue::Several(_) => continue,
+                };
+                let Some(ty) = self.type_among(group, of, known) else { return Vec::new() };
+                if let Some((json, _)) = literal(source, arguments) {
+                    literals.push((before.len(), socket, json, ty));
+                }
+                before.push((i, InputFact::Linked(ty)));
+            }
+        }
+        let Ok(generics) = signature.resolve(&before) else { return Vec::new() };
+        let misfits = |at: usize, json: &serde_json::Value, ty: Type| {
+            let socket = &signature.inputs[before[at].0];
+            // No items are no source where several may go.
+            let is_lost = socket.multiple && json.as_array().is_some_and(Vec::is_empty);
+            is_lost || socket.ty.resolve(&generics).ok() != Some(ty)
+        };
+        let out: Vec<&Name> = (literals.iter())
+            .filter(|(at, _, json, ty)| misfits(*at, json, *ty))
+            .map(|(_, socket, ..)| *socket)
+            .collect();
+        literals.retain(|(_, socket, ..)| !out.contains(socket));
+        let mut after = before.clone();
+        for (at, _, json, _) in &literals {
+            after[*at].1 = InputFact::Literal(json);
+        }
+        if signature.resolve(&after).ok().as_ref() != Some(&generics) {
+            let is_exact = |at: usize| match signature.inputs[before[at].0].ty {
+                SocketType::Exact(_) => true,
+                SocketType::Generic(_) | SocketType::ListOf(_) => false,
+            };
+            literals.retain(|(at, ..)| is_exact(*at));
+        }
+        literals.into_iter().map(|(_, socket, ..)| Arc::clone(socket)).collect()
+    }
+
+    /// What goes into an input of a group, as it is written without the border.
+    pub(super) fn argument(
+        &mut self,
+        name: &Name,
+        fits: bool,
+        inlining: &mut Inlining,
+        done: &mut Done,
+    ) -> Result<Option<InputValue>, Refusal> {
+        let Some(argument) = inlining.arguments.get(name) else { return Ok(None) };
+        let value = argument.value.clone();
+        match argument.stated {
+            Some(to) if !(fits && argument.is_literal()) => {
+                self.stated(Side::In(Arc::clone(name)), value, to, inlining, done).map(Some)
+            }
+            Some(_) | None => Ok(Some(value)),
+        }
+    }
+
+    /// A link to the node that states the type of a value, which is made if it is not there.
+    pub(super) fn stated(
+        &mut self,
+        side: Side,
+        value: InputValue,
+        to: Type,
+        inlining: &mut Inlining,
+        done: &mut Done,
+    ) -> Result<InputValue, Refusal> {
+        let value_of = |name: &Name| InputValue::Link(Link::new(Arc::clone(name), "value"));
+        if let Some(known) = inlining.stating.get(&side) {
+            return Ok(value_of(known));
+        }
+        let (nodes, index) = (self.nodes(inlining.body), self.index(inlining.body));
+        let (Side::In(socket) | Side::Out(socket)) = &side;
+        let name: Name = free_name(&format!("{}_{socket}", inlining.user), |name| {
+            nodes.contains_key(name)
+                || index.of_nodes.contains_key(name)
+                || inlining.taken.contains(name)
+        })
+        .into();
+        let mut node = Node::new(NodeKind::Type(CONVERT.into()));
+        node.set.insert("to", Setting::from(serde_json::Value::from(to.name())));
+        node.inputs.insert("x", Input::from(value));
+        let mut new = NewNode::new(Arc::clone(&name), node);
+        new.before = Some(Arc::clone(&inlining.user));
+        self.insert_node(inlining.body, &new, done)?;
+        let link = value_of(&name);
+        inlining.taken.insert(Arc::clone(&name));
+        inlining.stating.insert(side, name);
+        Ok(link)
+    }
+}
+
+impl Argument {
+    fn is_literal(&self) -> bool {
+        matches!(self.value, InputValue::Literal(_))
+    }
+}
+
+/// The literal that goes in through an input of the group, with the type that it has there.
+fn literal<'a>(
+    source: &Input,
+    arguments: &'a HashMap<Name, Argument>,
+) -> Option<(&'a serde_json::Value, Option<Type>)> {
+    let InputValue::Input(name) = &source.value else { return None };
+    let argument = arguments.get(name)?;
+    match &argument.value {
+        InputValue::Literal(json) => Some((json, argument.stated)),
+        InputValue::Link(_) | InputValue::Input(_) | InputValue::Several(_) => None,
+    }
+}
+
+/// What something of one type becomes where another is stated, if that is something else.
+fn crossing(from: Option<Type>, to: Option<Type>) -> Option<Type> {
+    let (from, to) = (from?, to?);
+    (from != to && convertible(from, to)).then_some(to)
+}

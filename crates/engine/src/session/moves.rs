@@ -1,0 +1,77 @@
+//! Where the nodes of a document went in an edit: what is kept by path follows them.
+//!
+//! A node is told by the ids on the way to it, through the nodes that use groups. Grouping and
+//! ungrouping put a node on this way or take one off it; so of two ways those nodes are compared
+//! that are there before and after.
+
+use std::collections::{HashMap, HashSet};
+
+use millstream_document::edit::{BodyKey, ROOT};
+use millstream_document::{Edit, Editor, NodeKind};
+
+/// The ways to nodes, by path.
+pub(super) struct Places(HashMap<String, Vec<u64>>);
+
+/// The new paths of nodes that are still there, by their old ones.
+pub(super) type Moves = HashMap<String, String>;
+
+impl Places {
+    /// Those of all nodes in all uses of groups; `None` if there are more than `most`.
+    pub(super) fn of(editor: &Editor, most: usize) -> Option<Self> {
+        let mut places = HashMap::new();
+        let mut stack: Vec<(BodyKey, String, Vec<u64>)> = vec![(ROOT, String::new(), Vec::new())];
+        while let Some((body, path, ids)) = stack.pop() {
+            for (slot, name, node) in editor.nodes_of_body(body).iter_slots() {
+                let path =
+                    if path.is_empty() { name.to_string() } else { format!("{path}/{name}") };
+                let mut ids = ids.clone();
+                ids.push(editor.id_at(body, slot));
+                if let NodeKind::Group(group) = &node.kind
+                    && let Some(inner) = editor.body_of(group)
+                {
+                    stack.push((inner, path.clone(), ids.clone()));
+                }
+                places.insert(path, ids);
+                if places.len() > most {
+                    return None;
+                }
+            }
+        }
+        Some(Self(places))
+    }
+
+    /// Where the nodes are `now`.
+    pub(super) fn moves_to(&self, now: &Self) -> Moves {
+        let all =
+            |places: &Self| -> HashSet<u64> { places.0.values().flatten().copied().collect() };
+        let (before, after) = (all(self), all(now));
+        let way = |ids: &[u64]| -> Option<Vec<u64>> {
+            let stays = |id: &u64| before.contains(id) && after.contains(id);
+            let is_there = ids.last().is_some_and(stays);
+            is_there.then(|| ids.iter().copied().filter(stays).collect())
+        };
+        // Where ways became the same, nobody can be told from the other.
+        let mut found: HashMap<Vec<u64>, Option<&str>> = HashMap::new();
+        for (path, ids) in &now.0 {
+            if let Some(way) = way(ids) {
+                found.entry(way).and_modify(|known| *known = None).or_insert(Some(path.as_str()));
+            }
+        }
+        let mut moves = Moves::new();
+        for (path, ids) in &self.0 {
+            let to = way(ids).and_then(|way| found.get(&way).copied().flatten());
+            moves.extend(to.map(|to| (path.clone(), to.to_owned())));
+        }
+        moves
+    }
+}
+
+/// Whether nodes may have other paths behind an edit.
+pub(super) fn may_move(edit: &Edit) -> bool {
+    if let Edit::Batch { edits } = edit {
+        // What takes the others back adds nodes with the ids that they had.
+        let adds = |edit: &Edit| matches!(edit, Edit::AddNodes { .. } | Edit::AddGroup { .. });
+        return edits.iter().any(|edit| may_move(edit) || adds(edit));
+    }
+    matches!(edit, Edit::RenameNode { .. } | Edit::Group { .. } | Edit::Ungroup { .. })
+}
