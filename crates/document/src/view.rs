@@ -1,9 +1,13 @@
 //! What editors keep about how a document looks: stored and written back, never read.
 
+mod entry;
+
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
+
+pub(crate) use entry::Undo;
 
 /// JSON that the engine keeps as it is, order of keys and spelling of numbers included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

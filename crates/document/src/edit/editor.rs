@@ -281,6 +281,9 @@ impl Editor {
             Edit::RemoveGroup { name } => self.remove_group(name, done),
             Edit::RenameGroup { name, to } => self.rename_group(name, to, done),
             Edit::SetView { to } => self.set_view(to.as_ref(), done),
+            Edit::SetViewEntry { keys, to, before } => {
+                self.set_view_entry(keys, to.as_ref(), before.as_ref(), done)
+            }
             Edit::SetHead { name, fps, start_frame } => {
                 self.set_head(name, *fps, *start_frame, done)
             }

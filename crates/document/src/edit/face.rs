@@ -11,7 +11,7 @@ use super::sources::{Reference, each_source, reference_of};
 use super::whole::{Touched, check_content};
 use super::{Edit, Name};
 use crate::model::{GroupDef, InputDef, InputValue, OutputDef, OutputFrom};
-use crate::view::View;
+use crate::view::{Undo, View};
 
 impl Editor {
     pub(super) fn add_input(
@@ -445,6 +445,31 @@ impl Editor {
         };
         let old = std::mem::replace(&mut self.document.view, view);
         done.inverses.push(Edit::SetView { to: old.text().map(Arc::from) });
+        Ok(())
+    }
+
+    pub(super) fn set_view_entry(
+        &mut self,
+        keys: &[Name],
+        to: Option<&Name>,
+        before: Option<&Name>,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let changed = self.document.view.with_entry(keys, to.map(|to| &**to), before.map(|b| &**b));
+        let (view, undo) = changed.map_err(|message| {
+            let hint =
+                "name an entry by the keys of the objects around it, and write it as JSON text";
+            Refusal::at("", EditError::BadValue { what: "the entry of the view", message, hint })
+        })?;
+        self.document.view = view;
+        done.inverses.push(match undo {
+            Undo::Nothing => Edit::SetView { to: None },
+            Undo::Entry { n_keys, text, before } => Edit::SetViewEntry {
+                keys: keys[..n_keys].to_vec(),
+                to: text.map(Name::from),
+                before: before.map(Name::from),
+            },
+        });
         Ok(())
     }
 

@@ -26,6 +26,8 @@
 //! ```
 
 mod border;
+#[cfg(test)]
+mod border_tests;
 mod change;
 mod compose;
 mod editor;
@@ -306,6 +308,18 @@ pub enum Edit {
         /// The new content as JSON text; nothing if it is left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<Name>,
+    },
+    /// Sets one entry of what editors keep, and leaves the rest as it is.
+    SetViewEntry {
+        /// The keys that lead to it, from the outermost object inwards; objects that are not there
+        /// are made.
+        keys: Vec<Name>,
+        /// The new content as JSON text; the entry goes if it is left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Name>,
+        /// The entry before which a new one stands.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Name>,
     },
     /// Changes title, frames per second and first frame.
     SetHead {

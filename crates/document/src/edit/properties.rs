@@ -40,7 +40,7 @@ struct Sketch {
 
 fn sketch() -> impl Strategy<Value = Sketch> {
     (
-        0_u8..24,
+        0_u8..26,
         prop::option::weighted(0.4, any::<Index>()),
         any::<[Index; 4]>(),
         0_u8..40,
@@ -134,14 +134,28 @@ impl Sketch {
                 "def": { "type": "f32", "from": format!("{other}.value") } }),
             20 | 21 => json!({ "edit": "group", "nodes": some, "name": fresh }),
             22 => json!({ "edit": "ungroup", "node": node }),
+            24 | 25 => self.view_entry(&node),
             _ => {
                 json!({ "edit": "rename_group", "name": group.clone().unwrap_or_default(), "to": fresh })
             }
         };
-        if let Some(group) = group.filter(|_| self.kind != 23) {
+        if let Some(group) = group.filter(|_| self.kind < 23) {
             json["within"] = json!(group);
         }
         serde_json::from_value(json).expect("an edit")
+    }
+}
+
+impl Sketch {
+    /// Sets an entry of the view, or takes one out.
+    fn view_entry(&self, node: &str) -> Json {
+        let first = self.picks[2].index(2);
+        let keys = &["nodes", node, "at"][first..=1 + first];
+        let mut json = json!({ "edit": "set_view_entry", "keys": keys });
+        if self.picks[3].index(3) > 0 {
+            json["to"] = json!(self.json.to_string());
+        }
+        json
     }
 }
 

@@ -39,7 +39,7 @@ fn edit(json: serde_json::Value) -> Edit {
 }
 
 /// The lines that an edit changes; taking it back and making it again gives the same documents.
-fn changes(text: &str, json: serde_json::Value, expected: &Expect) {
+pub(super) fn changes(text: &str, json: serde_json::Value, expected: &Expect) {
     let mut editor = editor(text);
     let before = save(editor.document());
     let done = match editor.apply(&edit(json)) {
@@ -486,7 +486,7 @@ fn edits_of_what_is_not_one_are_told() {
         (
             r#"{ "edit": "paint" }"#,
             expect![
-                "unknown variant `paint`, expected one of `add_nodes`, `remove_nodes`, `set_input`, `set_setting`, `mute`, `rename_node`, `replace_type`, `set_type`, `add_input`, `remove_input`, `change_input`, `rename_input`, `add_output`, `remove_output`, `change_output`, `rename_output`, `add_group`, `remove_group`, `rename_group`, `group`, `ungroup`, `set_view`, `set_head`, `batch` at line 1 column 17"
+                "unknown variant `paint`, expected one of `add_nodes`, `remove_nodes`, `set_input`, `set_setting`, `mute`, `rename_node`, `replace_type`, `set_type`, `add_input`, `remove_input`, `change_input`, `rename_input`, `add_output`, `remove_output`, `change_output`, `rename_output`, `add_group`, `remove_group`, `rename_group`, `group`, `ungroup`, `set_view`, `set_view_entry`, `set_head`, `batch` at line 1 column 17"
             ],
         ),
         (r#"{ "edit": "mute", "node": "a" }"#, expect!["missing field `muted`"]),

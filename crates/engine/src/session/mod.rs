@@ -260,7 +260,8 @@ impl Session {
 
     /// Brings everything that follows the document up to date. `places` are those of nodes before.
     fn edited(&mut self, edit: &Edit, done: &Applied, is_back: bool, places: Option<Places>) {
-        if let Edit::SetView { .. } = edit {
+        if let Edit::SetView { .. } | Edit::SetViewEntry { .. } = edit {
+            self.plans.noted(edit, is_back);
             return;
         }
         self.rename_settings(edit);

@@ -160,6 +160,11 @@ impl Plans {
         self.background.send(Job::Make(self.current.edit(), Source::Copy));
     }
 
+    /// The document was edited in what no plan depends on.
+    pub(super) fn noted(&self, edit: &Edit, is_back: bool) {
+        self.background.send(Job::Feed(News::Edited(edit.clone(), is_back)));
+    }
+
     /// What runs is of a document that was edited since.
     fn outdated(&mut self) {
         let old = self.current.edited(None);
