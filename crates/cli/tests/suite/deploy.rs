@@ -50,3 +50,40 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(code(&["deploy", TRIANGLE, "-o", TRIANGLE]), Some(2));
     assert!(!std::path::Path::new(&out).exists());
 }
+
+/// Sums, a delay and a loop with a state for each item; what makes the rates is folded.
+const TICKING: &str = r#"{ "millstream": 1, "fps": 10, "start_frame": 2,
+    "inputs": { "n": { "type": "i32", "default": 3 }, "x": { "type": "f32", "default": 2 } },
+    "outputs": { "y": { "type": "list<f32>", "from": "y.value" }, "z": { "type": "f32", "from": "last.value" } },
+    "nodes": {
+        "i": { "type": "context.index" },
+        "half": { "type": "math.divide", "in": { "a": { "input": "x" }, "b": 4 } },
+        "rate": { "type": "math.add", "in": { "a": { "from": "i.value" }, "b": { "from": "half.value" } } },
+        "sum": { "type": "state.integrate", "in": { "rate": { "from": "rate.value" } } },
+        "y": { "type": "list.generate", "in": { "item": { "from": "sum.value" }, "count": { "input": "n" } } },
+        "whole": { "type": "state.integrate", "in": { "rate": { "from": "half.value" }, "initial": 1 } },
+        "last": { "type": "state.delay", "set": { "ticks": 2 }, "in": { "value": { "from": "whole.value" } } }
+    } }"#;
+
+#[test]
+fn deployed_documents_that_keep_state_tick_as_they_did() {
+    let ticking = target("ticking.mill.json");
+    std::fs::write(&ticking, TICKING).expect("it is written");
+    let run = |graph: &str, more: &[&str]| {
+        let frames = [["--frame", "9"], ["--time", "0.2..1.2:0.1"]];
+        frames.map(|at| {
+            json(&[&["run", graph, "--format", "json"][..], &at, more].concat())["outputs"].clone()
+        })
+    };
+    let whole = run(&ticking, &[]);
+    assert_ne!(whole[0], run(&ticking, &["--in", "x=3"])[0], "what ticks depends on the input");
+    for name in ["ticking_fixed.mill.json", "ticking_fixed.mill.bin"] {
+        let out = target(name);
+        assert_eq!(code(&["deploy", &ticking, "-o", &out]), Some(0));
+        assert_eq!(code(&["check", &out]), Some(0));
+        assert_eq!(run(&out, &[]), whole, "{name}");
+        // An input that stays goes on meaning what it meant.
+        assert_eq!(code(&["deploy", &ticking, "-o", &out, "--keep", "x"]), Some(0));
+        assert_eq!(run(&out, &["--in", "x=3"]), run(&ticking, &["--in", "x=3"]), "{name}");
+    }
+}

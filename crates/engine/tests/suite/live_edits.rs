@@ -1,6 +1,8 @@
 //! Scripts of random edits: a session has the problems and the values of a fresh compile of the
 //! document that results, at once and when the optimised plan has come in, also where nodes fail.
 
+use std::cell::Cell;
+
 use millstream::session::{Ask, Session};
 use millstream::{Call, Edit, Engine, Failure, Lazy, NodeDef, Request, Type};
 use millstream_base::same::Same;
@@ -29,11 +31,20 @@ const START: &str = r#"{ "millstream": 1,
         "outputs": { "v": { "type": "f32", "from": "s.value" } },
         "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } } } } }"#;
 
-/// Fails below zero and panics above a hundred.
+thread_local! {
+    /// Whether nodes fail now that would not. Evaluations run on the thread of the test.
+    static FAULTY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Fails below zero and panics above a hundred, and fails or panics while faults are injected.
 fn picky(call: &mut Call<'_>) -> Result<(), Failure> {
     let mut out: Vec<f32> = call.buffer(0);
     let x: Vec<f32> = (0..call.extent()).map(|i| call.input::<f32>(0).get(i)).collect();
     for (i, x) in x.iter().enumerate() {
+        if FAULTY.get() {
+            assert!(i32::from_ne_bytes(x.to_ne_bytes()) & 1 == 0, "a fault");
+            return Err(Failure::at(i, "a fault"));
+        }
         if *x < 0.0 {
             return Err(Failure::at(i, "it is below zero"));
         }
@@ -190,10 +201,72 @@ proptest! {
     }
 
     #[test]
+    fn so_has_one_with_faults_injected_into_nodes(script in vec(sketch(), 1..12), faults in any::<u16>(), keeps: bool) {
+        play_faulty(&script, faults, keeps);
+    }
+
+    #[test]
     fn so_has_one_of_single_numbers(script in vec(sketch(), 1..12), settle in any::<u16>()) {
         let numbers = START.replace("test.picky", "math.sqrt");
         play(&numbers, "math.sqrt", &script, settle, true);
     }
+}
+
+/// With faults every output is what it would be, or fails because something that it reads does.
+fn compare_faulty(session: &mut Session, engine: &Engine) {
+    let text = millstream_document::save(session.document());
+    let fresh = |faulty: bool| {
+        FAULTY.set(faulty);
+        let mut fresh = Session::open(engine, text.as_bytes()).expect("what is saved loads");
+        let names: Vec<String> = fresh.document().outputs.keys().map(ToString::to_string).collect();
+        let told: Vec<String> = names.iter().map(|name| told(fresh.get(name).ok())).collect();
+        names.into_iter().zip(told).collect::<Vec<_>>()
+    };
+    let right = fresh(false);
+    let wrong = fresh(true);
+    for ((name, right), (_, wrong)) in right.into_iter().zip(wrong) {
+        // What is at hand does not run, and so does not fail.
+        let ask = Ask::output(&name);
+        let evaluated = session.eval(&ask).ok();
+        let mine = told(evaluated.as_ref().and_then(|it| it.answer.output(&name)));
+        assert!(mine == right || mine == wrong, "{mine}, not {right} or {wrong}: {name} of {text}");
+        if let Some(evaluated) = evaluated.filter(|_| mine == "failed" && right != "failed") {
+            let failures = &evaluated.answer.failures;
+            assert!(failures.iter().any(|f| f.message.contains("a fault")), "{failures:?}");
+        }
+    }
+    FAULTY.set(false);
+}
+
+/// Plays a script of edits with faults between them: behind the next edit all is as it should be.
+fn play_faulty(script: &[Sketch], faults: u16, keeps: bool) {
+    let engine = engine();
+    let (document, _) = millstream_document::load(START.as_bytes(), engine.limits());
+    let document = document.expect("it loads");
+    let mut session = if keeps {
+        Session::new(&engine, document)
+    } else {
+        Session::with_evaluator(&engine, document, Lazy)
+    };
+    let before = millstream_document::save(session.document());
+    let mut n_edits = 0;
+    for (i, sketch) in script.iter().enumerate() {
+        n_edits += usize::from(session.edit(&sketch.edit(&session, "test.picky")).is_ok());
+        if faults >> i & 1 != 0 {
+            compare_faulty(&mut session, &engine);
+            // What failed is tried again behind an edit, whichever.
+            let head =
+                json!({ "edit": "set_head", "name": format!("{i}"), "fps": 24, "start_frame": 0 });
+            session.edit(&serde_json::from_value(head).expect("an edit")).expect("it fits");
+            n_edits += 1;
+        }
+        compare(&mut session, &engine);
+    }
+    for _ in 0..n_edits {
+        assert!(session.undo());
+    }
+    assert_eq!(millstream_document::save(session.document()), before);
+    compare(&mut session, &engine);
 }
 
 /// Plays a script of edits, and takes them back.

@@ -5,3 +5,4 @@ mod live_edits;
 mod session;
 mod stateful;
 mod stateful_scopes;
+mod untouched;

@@ -18,11 +18,13 @@ use millstream_base::same::Same;
 use millstream_base::{Lane, Limits, Mask, Type, Value};
 use millstream_ir::Plan;
 use millstream_ir::graph::ConstId;
-use millstream_ir::plan::{StepId, StepOp};
+use millstream_ir::plan::StepId;
 use millstream_ir::request::RequestAxis;
 use millstream_kernel::{Data, Failure};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
+
+use super::names::{MOST_NAMED, StepName, step_names, with_paths};
 
 millstream_base::define_id!(LayoutId, "l", "Axes as they are told apart across evaluations.");
 
@@ -110,6 +112,10 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
+    fn bytes(&self) -> usize {
+        self.entries.iter().map(Entry::bytes).sum()
+    }
+
     /// Whether a result was dropped that was made of this.
     pub(crate) fn has_evicted(&self, read: &[Stamp]) -> bool {
         self.evicted.iter().any(|evicted| **evicted == *read)
@@ -179,40 +185,6 @@ impl Equality {
     }
 }
 
-/// What tells a step from the others of its plan, and finds it again in another plan of the same
-/// document: its path, its node type with settings, and which of those with the same it is.
-type StepName = (PathName, InstanceName, u32);
-
-type PathName = String;
-type InstanceName = String;
-
-fn step_names(plan: &Plan) -> FxHashMap<StepName, usize> {
-    let mut names: FxHashMap<StepName, usize> = FxHashMap::default();
-    if plan.steps.len() > MOST_NAMED {
-        return names;
-    }
-    let instances: Vec<InstanceName> = plan
-        .instances
-        .as_slice()
-        .iter()
-        .map(|f| format!("{} {:?} {:?}", f.name(), f.generics, f.settings))
-        .collect();
-    let mut seen: FxHashMap<(PathName, InstanceName), u32> = FxHashMap::default();
-    for (id, step) in plan.steps.iter() {
-        let StepOp::Call(instance) = step.op else { continue };
-        let path = plan.paths.get(step.path).to_string();
-        let name = instances[instance.index()].clone();
-        let ordinal = seen.entry((path.clone(), name.clone())).or_insert(0);
-        names.insert((path, name, *ordinal), id.index());
-        *ordinal += 1;
-    }
-    names
-}
-
-/// Plans with more steps start anew when their document is edited: finding them again would take
-/// longer than a frame.
-const MOST_NAMED: usize = 100_000;
-
 /// What is kept for a plan.
 #[derive(Debug)]
 pub(crate) struct Memo {
@@ -232,6 +204,9 @@ pub(crate) struct Memo {
     of_constants: FxHashMap<u64, Vec<(Data, Stamp)>>,
     /// Whose shelves these are, to find them again in the plan of an edited document.
     names: FxHashMap<StepName, usize>,
+    /// What steps kept that the plan has not, such as those that were folded into constants: another
+    /// plan of the document may have them again.
+    parked: FxHashMap<StepName, Shelf>,
     layouts: FxHashMap<Vec<AxisKey>, LayoutId>,
     axes: Vec<Vec<AxisKey>>,
     bytes: usize,
@@ -260,6 +235,7 @@ impl Memo {
             constants: Vec::new(),
             of_constants: FxHashMap::default(),
             names: step_names(plan),
+            parked: FxHashMap::default(),
             layouts: FxHashMap::default(),
             axes: Vec::new(),
             bytes: 0,
@@ -273,23 +249,36 @@ impl Memo {
     /// What can be used of this for the plan of the same document after an edit, or for its
     /// optimised one. Results depend on nothing but a node type and the stamps that were read, so a
     /// step takes over what the step of the same name has. What failed is tried again.
+    /// What has no step there waits for a plan that has it.
     pub(crate) fn moved_to(mut self, plan: &Plan) -> Self {
         let names = step_names(plan);
         let mut shelves = vec![Shelf::default(); plan.steps.len()];
         let mut paths: FxHashSet<String> = FxHashSet::default();
-        for (name, from) in &self.names {
-            if let Some(to) = names.get(name) {
-                shelves[*to] = std::mem::take(&mut self.shelves[*from]);
-                shelves[*to].failed.clear();
+        for (name, from) in std::mem::take(&mut self.names) {
+            let mut shelf = std::mem::take(&mut self.shelves[from]);
+            shelf.failed.clear();
+            if let Some(to) = names.get(&name) {
+                shelves[*to] = shelf;
             } else {
                 paths.insert(name.0.clone());
+                if !shelf.entries.is_empty() {
+                    self.parked.insert(name, shelf);
+                }
             }
+        }
+        for (name, to) in &names {
+            let parked = self.parked.remove(name);
+            if let Some(parked) = parked.filter(|_| shelves[*to].entries.is_empty()) {
+                shelves[*to] = parked;
+            }
+        }
+        if self.parked.len() > MOST_NAMED {
+            self.parked.clear();
         }
         for (name, to) in &names {
             shelves[*to].was_edited = shelves[*to].entries.is_empty() && paths.contains(&name.0);
         }
-        let bytes = |shelf: &Shelf| shelf.entries.iter().map(Entry::bytes).sum::<usize>();
-        self.bytes = shelves.iter().map(bytes).sum();
+        self.bytes = shelves.iter().chain(self.parked.values()).map(Shelf::bytes).sum();
         (self.shelves, self.names) = (shelves, names);
         self.stamp_constants(plan);
         self
@@ -303,21 +292,8 @@ impl Memo {
     /// Nodes have other paths from now on; one that is gone keeps its own, under which nothing is
     /// found.
     pub(crate) fn rename<'p>(&mut self, renamed: impl Fn(&str) -> Option<&'p str>) {
-        let names = std::mem::take(&mut self.names);
-        let mut taken: FxHashMap<StepName, usize> = FxHashMap::default();
-        let mut others: Vec<(StepName, usize)> = Vec::new();
-        for (name, shelf) in names {
-            match renamed(&name.0) {
-                Some(path) => {
-                    taken.insert((path.to_owned(), name.1, name.2), shelf);
-                }
-                None => others.push((name, shelf)),
-            }
-        }
-        for (name, shelf) in others {
-            taken.entry(name).or_insert(shelf);
-        }
-        self.names = taken;
+        self.names = with_paths(std::mem::take(&mut self.names), &renamed);
+        self.parked = with_paths(std::mem::take(&mut self.parked), &renamed);
     }
 
     fn stamp_constants(&mut self, plan: &Plan) {
@@ -476,6 +452,8 @@ impl Memo {
     /// Drops what is worth least for the memory it holds, until three quarters of the budget are
     /// left. What this evaluation uses stays.
     fn evict(&mut self) {
+        let parked = std::mem::take(&mut self.parked);
+        self.bytes = self.bytes.saturating_sub(parked.values().map(Shelf::bytes).sum());
         let worth = |entry: &Entry| entry.cost.as_nanos() as f64 / entry.bytes().max(1) as f64;
         let mut all: Vec<(f64, usize, usize, usize)> = Vec::new();
         for (s, shelf) in self.shelves.iter().enumerate() {

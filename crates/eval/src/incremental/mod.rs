@@ -12,6 +12,7 @@
 //! of their last run, and for which no older result is kept.
 
 pub(crate) mod memo;
+mod names;
 mod numbers;
 
 use std::sync::{Mutex, PoisonError};

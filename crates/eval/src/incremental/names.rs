@@ -1,0 +1,62 @@
+//! The names by which steps are found again in another plan of the same document.
+
+use millstream_base::id::Id;
+use millstream_ir::Plan;
+use millstream_ir::plan::StepOp;
+use rustc_hash::FxHashMap;
+
+/// What tells a step from the others of its plan, and finds it again in another plan of the same
+/// document: its path, its node type with settings, and which of those with the same it is.
+pub(super) type StepName = (PathName, InstanceName, u32);
+
+type PathName = String;
+type InstanceName = String;
+
+/// What is kept by names, with other paths where they are `renamed`.
+pub(super) fn with_paths<'p, T>(
+    names: FxHashMap<StepName, T>,
+    renamed: &impl Fn(&str) -> Option<&'p str>,
+) -> FxHashMap<StepName, T> {
+    let mut taken: FxHashMap<StepName, T> = FxHashMap::default();
+    let mut others: Vec<(StepName, T)> = Vec::new();
+    for (name, kept) in names {
+        match renamed(&name.0) {
+            Some(path) => {
+                taken.insert((path.to_owned(), name.1, name.2), kept);
+            }
+            None => others.push((name, kept)),
+        }
+    }
+    for (name, kept) in others {
+        taken.entry(name).or_insert(kept);
+    }
+    taken
+}
+
+/// The steps of a plan by name.
+pub(super) fn step_names(plan: &Plan) -> FxHashMap<StepName, usize> {
+    let mut names: FxHashMap<StepName, usize> = FxHashMap::default();
+    if plan.steps.len() > MOST_NAMED {
+        return names;
+    }
+    let instances: Vec<InstanceName> = plan
+        .instances
+        .as_slice()
+        .iter()
+        .map(|f| format!("{} {:?} {:?}", f.name(), f.generics, f.settings))
+        .collect();
+    let mut seen: FxHashMap<(PathName, InstanceName), u32> = FxHashMap::default();
+    for (id, step) in plan.steps.iter() {
+        let StepOp::Call(instance) = step.op else { continue };
+        let path = plan.paths.get(step.path).to_string();
+        let name = instances[instance.index()].clone();
+        let ordinal = seen.entry((path.clone(), name.clone())).or_insert(0);
+        names.insert((path, name, *ordinal), id.index());
+        *ordinal += 1;
+    }
+    names
+}
+
+/// Plans with more steps start anew when their document is edited: finding them again would take
+/// longer than a frame.
+pub(super) const MOST_NAMED: usize = 100_000;
