@@ -1,10 +1,11 @@
 //! Two threads side by side with one, in interleaved runs: the parallel evaluator must never be much
-//! slower, and quicker where independent steps take long.
+//! slower, and quicker where independent steps take long. A third column makes jobs whether or not
+//! that pays.
 //!
 //! `cargo bench -p millstream-eval --bench parallel` prints for each graph the medians and the ratio.
 
 use std::num::NonZeroUsize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use millstream_base::{Column, Limits};
 use millstream_compile::passes::{PassContext, conversions};
@@ -16,13 +17,19 @@ fn main() {
     // `-- --test` asks whether the benchmark runs, not how fast.
     let is_smoke_run = std::env::args().any(|arg| arg == "--test");
     let rounds = if is_smoke_run { 1 } else { 41 };
-    println!("microseconds, least and median; the ratio is that of two threads to one");
-    let names =
-        ["graph", "elements", "one: least", "median", "two: least", "median", "ratio", "ratio"];
-    let [graph, elements, a, b, c, d, e, f] = names;
-    println!("{graph:26} {elements:>8} {a:>10} {b:>9} {c:>10} {d:>9} {e:>6} {f:>6}");
+    println!(
+        "microseconds, least and median; ratios are those of the medians to that of one thread"
+    );
+    println!("{:26} {:>8} {:^38} {:^26} {:^19}", "", "", "least", "median", "ratio");
+    println!(
+        "{:26} {:>8} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>9} {:>9}",
+        "graph", "elements", "one", "two", "all jobs", "one", "two", "all jobs", "two", "all jobs"
+    );
     for n in [1, 100, 1000, 10_000, 30_000, 100_000, 1_000_000] {
         side_by_side("eight waves and their sum", &waves(8), n, rounds);
+    }
+    for n in [1000, 1_000_000] {
+        side_by_side("16 noises and their sum", &noises(16), n, rounds.min(9));
     }
     for n in [100, 10_000, 1_000_000] {
         side_by_side("a chain, nothing to share", &chain(12), n, rounds);
@@ -69,6 +76,29 @@ fn waves(n: usize) -> Plan {
     plan(&(text + &format!("output y n{sum}\n")))
 }
 
+/// Three octaves of noise in space, with another seed each.
+fn noises(n: usize) -> Plan {
+    let mut text = String::from(
+        "n0 = input x: f32 = 0.5
+        n1 = const 7.0
+        n2 = const 13.0
+        n3 = math.multiply n0 n1
+        n4 = math.multiply n0 n2
+        n5 = vector.combine_vec3 n0 n3 n4
+        n6 = const 2.0
+        n7 = const 0.5
+        ",
+    );
+    for i in 0..n {
+        text += &format!("n{} = const {i}\n", i + 8);
+    }
+    for i in 0..n {
+        text += &format!("n{} = noise.fbm n5 n1 n{} n6 n7\n", n + 8 + i, i + 8);
+    }
+    let sum = total(&mut text, n + 8, n, 2 * n + 8);
+    plan(&(text + &format!("output y n{sum}\n")))
+}
+
 fn chain(n: usize) -> Plan {
     let mut text = String::from("n0 = input x: f32 = 0.5\n");
     for i in 0..n {
@@ -111,8 +141,10 @@ fn side_by_side(name: &str, plan: &Plan, n: usize, rounds: usize) {
         })
         .collect();
     let request = Request::new().column("x", column);
-    let ways = [1, 2].map(|n| Parallel::new().threads(NonZeroUsize::new(n).expect("not zero")));
-    let mut times = [Vec::new(), Vec::new()];
+    // The last makes jobs whether or not that paid so far.
+    let threads = |n| Parallel::new().threads(NonZeroUsize::new(n).expect("not zero"));
+    let ways = [threads(1), threads(2), threads(2).jobs_from(Duration::from_micros(40))];
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
     // A few calls at once, so that short ones can be told apart.
     let calls = (100_000 / (n * plan.steps.len())).clamp(1, 200);
     for round in 0..=rounds {
@@ -127,12 +159,13 @@ fn side_by_side(name: &str, plan: &Plan, n: usize, rounds: usize) {
             }
         }
     }
-    let [(least_one, one), (least_two, two)] = times.map(|mut times| {
+    let found = times.map(|mut times| {
         times.sort_by(f64::total_cmp);
-        (times[0] * 1e6, times[times.len() / 2] * 1e6)
+        [times[0] * 1e6, times[times.len() / 2] * 1e6]
     });
-    let (least, median) = (least_two / least_one, two / one);
+    let [[a, one], [b, two], [c, jobs]] = found;
+    let (ratio, of_jobs) = (two / one, jobs / one);
     println!(
-        "{name:26} {n:8} {least_one:10.1} {one:9.1} {least_two:10.1} {two:9.1} {least:6.2} {median:6.2}"
+        "{name:26} {n:8} {a:12.1} {b:12.1} {c:12.1} {one:12.1} {two:12.1} {jobs:12.1} {ratio:9.2} {of_jobs:9.2}"
     );
 }

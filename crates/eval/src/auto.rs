@@ -141,8 +141,7 @@ impl Evaluator for Auto {
     }
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        if !plan.keepers.is_empty() {
-            // The others leave such plans to it.
+        if Lazy::is_alone_with(plan) {
             return Lazy.evaluate(plan, request);
         }
         let bound = request.bind(plan).map_err(EvalError::Request)?;

@@ -234,8 +234,7 @@ impl Evaluator for Chunked {
     }
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        if !plan.keepers.is_empty() {
-            // What is kept from now on is asked for once it is known who was called.
+        if Lazy::is_alone_with(plan) {
             return Lazy.evaluate(plan, request);
         }
         let bound = request.bind(plan).map_err(EvalError::Request)?;

@@ -67,6 +67,14 @@ use deferred::Deferral;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lazy;
 
+impl Lazy {
+    /// Whether the other evaluators that keep no results leave a plan to this one: what nodes in
+    /// scopes keep from now on is asked for once it is known who was called.
+    pub(crate) fn is_alone_with(plan: &Plan) -> bool {
+        !plan.keepers.is_empty()
+    }
+}
+
 impl Evaluator for Lazy {
     fn name(&self) -> &'static str {
         "lazy"

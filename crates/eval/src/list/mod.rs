@@ -104,8 +104,7 @@ impl List {
         // For outputs without cells hardly anything runs, which is a matter of demand.
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         let has_no_cells = bound.times == Some(0) || bound.count == Some(0);
-        // What is kept from now on is asked for once it is known who was called.
-        if has_no_cells || !plan.keepers.is_empty() {
+        if has_no_cells || Lazy::is_alone_with(plan) {
             return Lazy.evaluate(plan, request);
         }
         let listing = Kept::of(plan).lists.listing(plan, &bound.outputs);
