@@ -14,6 +14,7 @@ mod face;
 mod features;
 mod groups;
 mod instances;
+mod known;
 mod links;
 mod literals;
 mod mismatch;
@@ -30,6 +31,7 @@ use millstream_kernel::Registry;
 
 pub use alone::{Alone, AloneKind, AloneSource, check_alone};
 pub use error::CheckError;
+pub use known::KnownAlone;
 pub(crate) use order::sorted;
 
 use crate::at::{At, Part};

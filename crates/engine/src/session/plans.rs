@@ -141,7 +141,7 @@ impl Plans {
             (Ok(()), Some(checked)) => Source::Checked(Arc::clone(checked)),
             (Ok(()), None) | (Err(_), _) => Source::Nothing,
         };
-        self.background.send(Job::Make(self.current.edit(), source));
+        self.background.send_now(Job::Make(self.current.edit(), source));
         result
     }
 
@@ -150,7 +150,7 @@ impl Plans {
         self.outdated();
         self.background.send(Job::Feed(News::Document(Box::new(document))));
         let source = Source::Checked(Arc::clone(checked));
-        self.background.send(Job::Make(self.current.edit(), source));
+        self.background.send_now(Job::Make(self.current.edit(), source));
     }
 
     /// Has the optimised plan made behind an edit of a document that was [opened](Self::opened).

@@ -156,7 +156,7 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
         let thread = std::thread::spawn(move || {
             let mut worker = Worker::new();
             let mut last = Duration::ZERO;
-            while let Ok(job) = inbox.recv() {
+            while let Some(job) = wait_for_job(&inbox) {
                 worker.accept(job);
                 loop {
                     // What came meanwhile may make what is to be done needless.
@@ -186,12 +186,19 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
         Self { jobs: Some(jobs), made, thread: Some(thread) }
     }
 
-    /// Hands a job over. A thread that is gone does nothing; then what runs keeps running.
+    /// Hands a job over that need not be done at once. A thread that is gone does nothing; then what
+    /// runs keeps running.
     pub(super) fn send(&self, job: Job<F, I>) {
         if let Some(jobs) = &self.jobs {
             // The job is dropped here if the thread is gone.
             let _ = jobs.send(job);
         }
+    }
+
+    /// Hands a job over, to be begun now unless it has to wait for calm.
+    pub(super) fn send_now(&self, job: Job<F, I>) {
+        self.send(job);
+        self.wake();
     }
 
     /// What was compiled meanwhile.
@@ -202,8 +209,7 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
 
     /// Has what is to be compiled compiled now.
     pub(super) fn hurry(&self) {
-        self.send(Job::Hurry);
-        self.wake();
+        self.send_now(Job::Hurry);
     }
 
     /// Waits for something to be compiled; `None` if the thread is gone.
@@ -219,6 +225,28 @@ impl<F, I, O> Background<F, I, O> {
             thread.thread().unpark();
         }
     }
+}
+
+/// A thread without jobs looks for one this often.
+const DOZE: Duration = Duration::from_millis(50);
+
+/// It does so until there was none for this long.
+const DOZES_FOR: Duration = Duration::from_secs(10);
+
+/// The next job; `None` if the session is gone.
+///
+/// Waking a thread can take the one that does it longer than an edit. So for a while the thread
+/// looks now and then, and is not woken by the first of some edits; then it sleeps until it is.
+fn wait_for_job<F, I>(inbox: &Receiver<Job<F, I>>) -> Option<Job<F, I>> {
+    let end = Instant::now() + DOZES_FOR;
+    while Instant::now() < end {
+        match inbox.try_recv() {
+            Ok(job) => return Some(job),
+            Err(TryRecvError::Empty) => std::thread::park_timeout(DOZE),
+            Err(TryRecvError::Disconnected) => return None,
+        }
+    }
+    inbox.recv().ok()
 }
 
 /// Waits until nothing is to be compiled that was not before for so long, or somebody is in a hurry:

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::Limits;
+use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode, Editor, InputDef, Source};
 use millstream_eval::live::{LiveGraph, NodeNumber, lane_of_number};
@@ -55,6 +56,7 @@ impl Mirror {
             outputs: HashMap::new(),
             features: FxHashMap::default(),
             conversions: FxHashMap::default(),
+            known_alone: KnownAlone::default(),
             args: Bits::default(),
             ports: FxHashMap::default(),
             doomed: FxHashSet::default(),

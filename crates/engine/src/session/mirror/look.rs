@@ -1,7 +1,7 @@
 //! Looking things up: the types and live nodes of what nodes read and give.
 
 use millstream_base::Type;
-use millstream_document::check::{Alone, AloneSource, check_alone};
+use millstream_document::check::{Alone, AloneSource};
 use millstream_document::edit::{BodyKey, Reference, references};
 use millstream_document::{Editor, Node, NodeKind};
 use millstream_eval::live::NodeNumber;
@@ -10,12 +10,16 @@ use super::{Kind, Lost, Mirror, Use, Want};
 
 impl Mirror {
     /// A node checked alone.
-    pub(super) fn alone(&self, editor: &Editor, body: BodyKey, node: &Node) -> Option<Alone> {
+    pub(super) fn alone(&mut self, editor: &Editor, body: BodyKey, node: &Node) -> Option<Alone> {
         let group = match &node.kind {
             NodeKind::Group(name) => Some(editor.document().groups.get(name)?),
             NodeKind::Type(_) => None,
         };
-        check_alone(&self.registry, node, group, |reference| self.type_in(editor, body, reference))
+        let mut known = std::mem::take(&mut self.known_alone);
+        let type_of = |reference: Reference<'_>| self.type_in(editor, body, reference);
+        let alone = known.check_alone(&self.registry, node, group, type_of);
+        self.known_alone = known;
+        alone
     }
 
     /// The type of something that a node or output of a body reads; `None` if that is wrong.

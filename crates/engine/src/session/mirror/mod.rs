@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 pub(super) use answer::Moment;
 use millstream_base::{Feature, Type, Value};
+use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{Editor, Muted};
 use millstream_eval::live::{LiveGraph, NodeNumber};
@@ -49,6 +50,7 @@ pub(super) struct Mirror {
     outputs: HashMap<Arc<str>, RootOutput>,
     features: FxHashMap<Feature, NodeNumber>,
     conversions: FxHashMap<(Type, Type), Arc<Instance>>,
+    known_alone: KnownAlone,
     /// Literals, defaults and conversions that one call reads and nobody else.
     args: Bits,
     /// Those that belong to something which gives them on, with what that is.
