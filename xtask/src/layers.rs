@@ -9,7 +9,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("document", &["base", "kernel"]),
     ("ir", &["base", "kernel"]),
     ("nodes", &["base", "kernel"]),
-    ("compile", &["base", "kernel", "document", "ir"]),
+    ("compile", &["base", "kernel", "document", "ir", "eval"]),
     ("eval", &["base", "kernel", "ir"]),
     ("io", &["base"]),
     ("testkit", &["base", "kernel", "document", "ir", "compile", "nodes"]),

@@ -7,7 +7,7 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::SideTable;
 use millstream_base::path::Place;
 use millstream_base::{Limits, NodePath};
-use millstream_document::{BodyId, Checked, CheckedKind};
+use millstream_document::{BodyId, Checked};
 
 /// What one use of a body becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,15 +71,24 @@ pub enum ExpansionError {
 /// There may be this many links for each node of the limit.
 const LINKS_PER_NODE: u64 = 16;
 
-/// The size of each body that the root uses.
+/// The bodies that the root uses.
+#[derive(Debug)]
+pub struct Expansion {
+    /// The size of each.
+    pub sizes: SideTable<BodyId, Size>,
+    /// All of them, each behind those that it uses.
+    pub inside_out: Vec<BodyId>,
+}
+
+/// The bodies that the root uses, with their sizes.
 ///
 /// # Errors
 /// If the root exceeds the limits, at the innermost group that alone exceeds them.
-pub fn sizes(checked: &Checked, limits: &Limits) -> Result<SideTable<BodyId, Size>, Diagnostics> {
-    let sizes = all_sizes(checked)?;
-    match excess(sizes[checked.root], limits) {
-        None => Ok(sizes),
-        Some(_) => Err(refuse(checked, &sizes, limits)),
+pub fn expansion(checked: &Checked, limits: &Limits) -> Result<Expansion, Diagnostics> {
+    let expansion = all_sizes(checked)?;
+    match excess(expansion.sizes[checked.root], limits) {
+        None => Ok(expansion),
+        Some(_) => Err(refuse(checked, &expansion.sizes, limits)),
     }
 }
 
@@ -90,7 +99,8 @@ enum Mark {
     Done,
 }
 
-fn all_sizes(checked: &Checked) -> Result<SideTable<BodyId, Size>, Diagnostics> {
+fn all_sizes(checked: &Checked) -> Result<Expansion, Diagnostics> {
+    let mut inside_out = Vec::new();
     let mut sizes = SideTable::for_arena(&checked.bodies, Size::NONE);
     let mut marks = SideTable::for_arena(&checked.bodies, Mark::New);
     let mut stack = vec![(checked.root, 0)];
@@ -99,7 +109,7 @@ fn all_sizes(checked: &Checked) -> Result<SideTable<BodyId, Size>, Diagnostics> 
         let (id, body) = (*id, &checked.bodies[*id]);
         while let Some(node) = body.nodes.get(*at) {
             let mut size = Size { nodes: 1, links: body.sources_of(node).len() as u64 };
-            if let CheckedKind::Group(inner) = node.kind {
+            if let Some(inner) = node.kind.body() {
                 match marks[inner] {
                     Mark::Done => size = size.plus(sizes[inner]),
                     Mark::New => {
@@ -121,9 +131,10 @@ fn all_sizes(checked: &Checked) -> Result<SideTable<BodyId, Size>, Diagnostics> 
         }
         sizes[id].links = sizes[id].links.saturating_add(body.outputs.len() as u64);
         marks[id] = Mark::Done;
+        inside_out.push(id);
         stack.pop();
     }
-    Ok(sizes)
+    Ok(Expansion { sizes, inside_out })
 }
 
 fn counted(n: u64) -> String {
@@ -145,11 +156,9 @@ fn refuse(checked: &Checked, sizes: &SideTable<BodyId, Size>, limits: &Limits) -
     let mut place = Place::at(NodePath::root());
     let mut body = checked.root;
     loop {
-        let larger = checked.bodies[body].nodes.iter().find_map(|node| match node.kind {
-            CheckedKind::Group(inner) if excess(sizes[inner], limits).is_some() => {
-                Some((node, inner))
-            }
-            CheckedKind::Group(_) | CheckedKind::Call(_) | CheckedKind::Muted(_) => None,
+        let larger = checked.bodies[body].nodes.iter().find_map(|node| {
+            let inner = node.kind.body()?;
+            excess(sizes[inner], limits).is_some().then_some((node, inner))
         });
         let Some((node, inner)) = larger else { break };
         place = Place::with_span(place.path.child(&node.name), node.span);

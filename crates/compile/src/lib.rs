@@ -27,6 +27,7 @@ mod converter;
 pub mod expansion;
 pub mod lower;
 pub mod passes;
+pub mod repeats;
 pub mod schedule;
 mod state_scopes;
 
@@ -107,7 +108,7 @@ fn run_passes(
 }
 
 /// Stops a debug build at the phase that broke an invariant.
-fn assert_sound(graph: &Graph, stage: Stage, phase: Phase) {
+pub(crate) fn assert_sound(graph: &Graph, stage: Stage, phase: Phase) {
     if cfg!(debug_assertions)
         && let Err(errors) = verify(graph, stage)
     {

@@ -13,16 +13,17 @@ use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::{Id, SideTable};
-use millstream_base::{Limits, Type};
+use millstream_base::{Limits, Need, Type};
 use millstream_document::{
-    Body, BodyId, Checked, CheckedKind, CheckedNode, Muted, Passes, Source as From,
+    Body, BodyId, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted, Passes, Source as From,
 };
 use millstream_ir::{Graph, GraphInput, GraphOutput, NodeId, PathId, Paths, Source};
-use millstream_kernel::{Instance, Registry};
+use millstream_kernel::{Instance, Registry, repeat};
 use rustc_hash::FxHashMap;
 
 use crate::converter::Converter;
-use crate::expansion;
+use crate::expansion::{self, Size};
+use crate::repeats::Repeats;
 use crate::state_scopes;
 
 /// The flat graph of a document.
@@ -56,7 +57,7 @@ pub fn lower_whole(
 
 /// What becomes of nodes that keep state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(crate) enum State {
     TakenApart,
     Whole,
 }
@@ -67,10 +68,27 @@ fn lowered(
     limits: &Limits,
     state: State,
 ) -> Result<Graph, Diagnostics> {
-    let sizes = expansion::sizes(checked, limits)?;
-    let size = sizes[checked.root];
+    let expansion = expansion::expansion(checked, limits)?;
+    let repeats = Repeats::compile(checked, registry, limits, &expansion)?;
+    let size = expansion.sizes[checked.root];
+    Ok(lowered_body(checked, checked.root, registry, &repeats, size, state))
+}
+
+/// The flat graph of a body, whose inputs and outputs become those of the graph; the repeats in it
+/// are compiled.
+pub(crate) fn lowered_body(
+    checked: &Checked,
+    body: BodyId,
+    registry: &Registry,
+    repeats: &Repeats,
+    size: Size,
+    state: State,
+) -> Graph {
     let mut lowering = Lowering {
         checked,
+        root: body,
+        repeats,
+        captures: FxHashMap::default(),
         graph: Graph::with_capacity(size.nodes as usize, size.links as usize),
         converter: Converter::new(registry.conversion()),
         literals: SideTable::for_arena(&checked.bodies, Vec::new()),
@@ -84,7 +102,7 @@ fn lowered(
     };
     lowering.graph.paths.reserve(size.nodes as usize);
     lowering.run();
-    Ok(lowering.graph)
+    lowering.graph
 }
 
 /// What the outputs of a node of a body became: a node of the graph, or an entry of the pool.
@@ -110,6 +128,11 @@ struct Frame<'a> {
 
 struct Lowering<'a> {
     checked: &'a Checked,
+    /// The body whose outputs are those of the graph.
+    root: BodyId,
+    repeats: &'a Repeats,
+    /// The instances that read the context for repeats.
+    captures: FxHashMap<Need, Arc<Instance>>,
     graph: Graph,
     converter: Converter<'a>,
     /// The constant of each literal of each body, once the body was met.
@@ -128,14 +151,14 @@ struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     fn run(&mut self) {
-        let root = self.checked.root();
+        let root = &self.checked.bodies[self.root];
         let mut inputs = Vec::with_capacity(root.inputs.len());
         for input in &root.inputs {
             let default = input.default.clone();
             let input = GraphInput { name: Arc::clone(&input.name), ty: input.ty, default };
             inputs.push(Source::first(self.graph.add_input(input)));
         }
-        let mut stack = vec![self.frame(self.checked.root, Paths::root(), &inputs)];
+        let mut stack = vec![self.frame(self.root, Paths::root(), &inputs)];
         while let Some(frame) = stack.last_mut() {
             let Some(&position) = frame.body.order.get(frame.at) else {
                 let done = stack.pop().expect("the frame at hand is on the stack");
@@ -164,6 +187,11 @@ impl<'a> Lowering<'a> {
                         self.scratch.push(frame.source(&self.literals, *source));
                     }
                     let made = self.graph.add_call(instance, &self.scratch, path);
+                    frame.became[position as usize] = Became(made.index() as u32);
+                    frame.at += 1;
+                }
+                CheckedKind::Repeat(repeat) => {
+                    let made = self.repeat(frame, node, repeat);
                     frame.became[position as usize] = Became(made.index() as u32);
                     frame.at += 1;
                 }
@@ -221,6 +249,29 @@ impl<'a> Lowering<'a> {
         let frame = self.frame(id, path, &inputs);
         self.scratch = inputs;
         frame
+    }
+
+    /// The call of a repeat: what goes into the group, the count, and what the group needs of the
+    /// context.
+    fn repeat(&mut self, frame: &Frame<'a>, node: &CheckedNode, repeat: &CheckedRepeat) -> NodeId {
+        let made = self.repeats.of(repeat);
+        let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
+        let mut sources = Vec::with_capacity(made.instance.inputs.len());
+        for (source, slot) in frame.body.sources_of(node).iter().zip(&made.instance.inputs) {
+            let source = frame.source(&self.literals, *source);
+            sources.push(self.converted(source, slot.ty, path));
+        }
+        for need in &made.body.captures {
+            let def = self.registry.capture();
+            let instance = self
+                .captures
+                .entry(need.clone())
+                .or_insert_with(|| Arc::new(repeat::capture(def, need)));
+            let id = self.graph.intern_instance(instance);
+            sources.push(Source::first(self.graph.add_call(id, &[], path)));
+        }
+        let id = self.graph.intern_instance(&made.instance);
+        self.graph.add_call(id, &sources, path)
     }
 
     fn finish_group(&mut self, done: &Frame<'a>, outer: &mut Frame<'a>) {

@@ -105,8 +105,27 @@ pub enum CheckedKind {
     Call(Arc<Instance>),
     /// Stands for the nodes of a body; its sources are those of the body's inputs.
     Group(BodyId),
+    /// Runs a body round by round; its sources are those of the body's inputs, then the count if
+    /// that is none of them.
+    Repeat(Arc<CheckedRepeat>),
     /// Passes inputs through.
     Muted(Arc<Muted>),
+}
+
+/// How a node runs a body round by round.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CheckedRepeat {
+    /// The body.
+    pub body: BodyId,
+    /// The source that says how many rounds.
+    pub count: u32,
+    /// For each output of the body the input that receives it in the next round; all but the one
+    /// that says whether to go on have one.
+    pub carries: Vec<Option<u32>>,
+    /// The output that says whether to go on.
+    pub go: Option<u32>,
+    /// Whether it ends when a round changes no carried value.
+    pub until_stable: bool,
 }
 
 /// What a muted node does instead of its work.
@@ -177,6 +196,7 @@ impl Checked {
         match kind {
             CheckedKind::Call(instance) => instance.outputs[output as usize].ty,
             CheckedKind::Group(body) => self.bodies[*body].outputs[output as usize].ty,
+            CheckedKind::Repeat(repeat) => self.bodies[repeat.body].outputs[output as usize].ty,
             CheckedKind::Muted(muted) => muted.outputs[output as usize].ty,
         }
     }
@@ -186,7 +206,22 @@ impl Checked {
         match kind {
             CheckedKind::Call(instance) => instance.inputs[slot as usize].ty,
             CheckedKind::Group(body) => self.bodies[*body].inputs[slot as usize].ty,
+            CheckedKind::Repeat(repeat) => {
+                let input = self.bodies[repeat.body].inputs.get(slot as usize);
+                input.map_or(Type::I32, |input| input.ty)
+            }
             CheckedKind::Muted(muted) => muted.inputs[slot as usize],
+        }
+    }
+}
+
+impl CheckedKind {
+    /// The body that the node uses, if any.
+    pub fn body(&self) -> Option<BodyId> {
+        match self {
+            Self::Group(body) => Some(*body),
+            Self::Repeat(repeat) => Some(repeat.body),
+            Self::Call(_) | Self::Muted(_) => None,
         }
     }
 }

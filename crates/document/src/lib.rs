@@ -27,8 +27,8 @@ pub mod view;
 
 pub use check::{CheckError, check, open};
 pub use checked::{
-    Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, Muted, MutedOutput,
-    Passes, Source,
+    Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted,
+    MutedOutput, Passes, Source,
 };
 pub use edit::{Edit, Editor};
 pub use fields::Fields;

@@ -166,6 +166,28 @@ pub enum NodeKind {
     Type(Arc<str>),
     /// What the group of this name does.
     Group(Arc<str>),
+    /// What the group of this name does, round by round.
+    Repeat(Arc<str>),
+}
+
+impl NodeKind {
+    /// The group that the node uses, if any.
+    pub fn group(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Type(_) => None,
+            Self::Group(group) | Self::Repeat(group) => Some(group),
+        }
+    }
+
+    /// The same with another name, of the node type or of the group.
+    #[must_use]
+    pub fn renamed(&self, name: Arc<str>) -> Self {
+        match self {
+            Self::Type(_) => Self::Type(name),
+            Self::Group(_) => Self::Group(name),
+            Self::Repeat(_) => Self::Repeat(name),
+        }
+    }
 }
 
 /// A setting of a node.

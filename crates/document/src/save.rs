@@ -71,6 +71,10 @@ impl Serialize for NodeKind {
                 map.serialize_entry("type", "group")?;
                 map.serialize_entry("group", name)?;
             }
+            Self::Repeat(name) => {
+                map.serialize_entry("type", "repeat")?;
+                map.serialize_entry("group", name)?;
+            }
         }
         map.end()
     }

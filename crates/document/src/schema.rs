@@ -114,11 +114,11 @@ impl JsonSchema for NodeKind {
         json_schema!({
             "type": "object",
             "properties": {
-                "type": { "description": "Name of a node type, or `group`.", "type": "string" },
-                "group": { "description": "Name of the group, for nodes of type `group`.", "type": "string" },
+                "type": { "description": "Name of a node type, or `group`, or `repeat`.", "type": "string" },
+                "group": { "description": "Name of the group, for nodes of type `group` or `repeat`.", "type": "string" },
             },
             "required": ["type"],
-            "if": { "properties": { "type": { "const": "group" } } },
+            "if": { "properties": { "type": { "enum": ["group", "repeat"] } } },
             "then": { "required": ["group"] },
             "else": { "not": { "required": ["group"] } },
         })

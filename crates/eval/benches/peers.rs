@@ -6,11 +6,14 @@
 //! shared machine count less. Without a `g++` it prints our times alone. Then: a call on one element
 //! and on 1000 of a prepared program, a new output, two threads (by the clock), and the memory of a run.
 
-use std::io::{BufRead, BufReader, Write};
+#[path = "shared/loops.rs"]
+mod loops;
+#[path = "shared/timing.rs"]
+mod timing;
+
 use std::num::NonZeroUsize;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
-use std::time::Instant;
 
 use millstream_base::{Column, Limits, Vec3};
 use millstream_compile::schedule::schedule;
@@ -18,6 +21,9 @@ use millstream_compile::{PASSES, PassContext};
 use millstream_eval::Chunked;
 use millstream_ir::{Evaluator, Plan, Request};
 use millstream_testkit::graphs::HERON;
+
+use loops::Loops;
+use timing::{median, passed, seconds};
 
 const ROUNDS: usize = 11;
 
@@ -39,7 +45,7 @@ fn main() {
     // `-- --test` asks whether the benchmark runs, not how fast.
     let is_smoke_run = std::env::args().any(|arg| arg == "--test");
     let n: usize = given.unwrap_or(if is_smoke_run { 10_000 } else { 10_000_000 });
-    let mut loops = Loops::compile();
+    let mut loops = Loops::compile("peers/loops.cpp");
     println!("{n} elements, one core, warm output; medians of {ROUNDS} interleaved runs");
     println!("{:8} {:>12} {:>12} {:>8}", "graph", "ours ms", "C++ ms", "ratio");
     let is_wanted = |name: &str| {
@@ -166,39 +172,6 @@ fn fbm(n: usize) -> Workload {
 
 fn one_core() -> Chunked {
     Chunked::new().threads(NonZeroUsize::MIN)
-}
-
-/// Seconds that the processor has worked for this thread: on a shared machine others do not count.
-#[cfg(unix)]
-fn worked() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
-
-/// Seconds since the first call.
-#[cfg(not(unix))]
-fn worked() -> f64 {
-    static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
-    START.elapsed().as_secs_f64()
-}
-
-/// Seconds that the processor works for one thread.
-fn seconds(mut run: impl FnMut()) -> f64 {
-    let start = worked();
-    run();
-    worked() - start
-}
-
-/// Seconds that pass.
-fn passed(mut run: impl FnMut()) -> f64 {
-    let start = Instant::now();
-    run();
-    start.elapsed().as_secs_f64()
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
 }
 
 fn side_by_side(work: &Workload, n: usize, mut loops: Option<&mut Loops>) {
@@ -331,52 +304,4 @@ fn grown(run: impl FnOnce()) -> Option<f64> {
     let before = bytes_of("VmRSS:")?;
     run();
     Some(bytes_of("VmHWM:")? - before)
-}
-
-/// The program with the loops, waiting for orders.
-struct Loops {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
-}
-
-impl Loops {
-    /// `None` if there is no compiler.
-    fn compile() -> Option<Self> {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/loops.cpp");
-        let program = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("loops");
-        let compiler = Command::new("g++")
-            .args(["-std=c++17", "-O3", "-march=native", source, "-o"])
-            .arg(&program)
-            .status();
-        if !compiler.is_ok_and(|status| status.success()) {
-            println!("no g++: our times alone");
-            return None;
-        }
-        let mut child = Command::new(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a program that was just compiled starts");
-        let lines = BufReader::new(child.stdout.take().expect("its output is piped"));
-        Some(Self { child, lines })
-    }
-
-    /// Seconds of one run, and the sum of its results.
-    fn run(&mut self, name: &str, n: usize) -> (f64, f64) {
-        let orders = self.child.stdin.as_mut().expect("its input is piped");
-        writeln!(orders, "{name} {n} 2").expect("it waits for orders");
-        let mut line = String::new();
-        self.lines.read_line(&mut line).expect("it answers");
-        let numbers: Vec<f64> =
-            line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
-        (numbers[1], numbers[2])
-    }
-}
-
-impl Drop for Loops {
-    fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        // It ends with its input; there is nothing to do if it does not.
-        let _ = self.child.wait();
-    }
 }

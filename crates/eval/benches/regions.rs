@@ -4,14 +4,18 @@
 //!
 //! `cargo bench -p millstream-eval --bench regions` prints nanoseconds an element and the ratio.
 
+#[path = "shared/timing.rs"]
+mod timing;
+
 use std::num::NonZeroUsize;
-use std::time::Instant;
 
 use millstream_base::{Column, Limits};
 use millstream_compile::schedule::schedule;
 use millstream_compile::{PASSES, PassContext};
 use millstream_eval::Chunked;
 use millstream_ir::{Evaluator, Graph, NodeId, Plan, Request};
+
+use timing::{median, seconds};
 
 fn main() {
     // `-- --test` asks whether the benchmark runs, not how fast.
@@ -160,19 +164,17 @@ fn side_by_side(name: &str, plans: &[Plan; 2], ways: &[Chunked; 2], n: usize, ro
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..=rounds {
         for ((way, plan), times) in ways.iter().zip(plans).zip(&mut times) {
-            let start = Instant::now();
-            let answer = way.evaluate(plan, &request).expect("the request fits");
-            let time = start.elapsed();
-            way.give_back(answer);
+            let mut answer = None;
+            let time = seconds(|| {
+                answer = Some(way.evaluate(plan, &request).expect("the request fits"));
+            });
+            way.give_back(answer.expect("it was just evaluated"));
             // The first round makes forms.
             if round > 0 {
-                times.push(time.as_secs_f64() / n as f64);
+                times.push(time / n as f64);
             }
         }
     }
-    let [with, without] = times.map(|mut times| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2] * 1e9
-    });
+    let [with, without] = times.map(|times| median(times) * 1e9);
     println!("{name:44} {with:10.2} {without:10.2} {:6.2}", with / without);
 }

@@ -108,6 +108,29 @@ pub(crate) fn fuse(
     Fused { form: b.finish(&results).simplify(), inputs, outputs, first_results }
 }
 
+/// Writes these steps, in the order of the plan, into one form, whose results are the lanes of
+/// `outputs`, each with its type, and says which sources its parameters are.
+///
+/// # Panics
+/// If a step is not a call of a plain form or a choice among lanes.
+pub(crate) fn fuse_outputs(
+    plan: &Plan,
+    steps: &[StepId],
+    outputs: &[(StepSource, Type)],
+) -> (Form, Vec<StepSource>) {
+    let b = FormBuilder::new();
+    let mut fusion = Fusion { plan, b: &b, known: FxHashMap::default(), inputs: Vec::new() };
+    for &step in steps {
+        let lanes = fusion.lanes_of_call(Member::whole(step));
+        fusion.know(step, &lanes);
+    }
+    let mut results = Vec::new();
+    for (source, ty) in outputs {
+        results.extend(fusion.lanes_of(*source, *ty));
+    }
+    (b.finish(&results).simplify(), fusion.inputs)
+}
+
 /// Writes a loop and the step that folds its list into one form, whose only output is that step's.
 ///
 /// # Panics

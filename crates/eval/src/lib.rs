@@ -15,6 +15,7 @@ pub mod live;
 mod loops;
 mod pages;
 pub mod parallel;
+pub mod repeat;
 mod shape;
 mod spread;
 mod stages;

@@ -93,7 +93,7 @@ impl Crew {
 }
 
 /// The number of threads that so many elements are worth.
-fn worthwhile(form: &Form, n: usize) -> usize {
+pub(crate) fn worthwhile(form: &Form, n: usize) -> usize {
     let at_most = n.saturating_mul(form.insts.len()).saturating_mul(Op::MAX_COST);
     if at_most < WORTH_A_THREAD {
         return 1;
@@ -175,7 +175,11 @@ fn shift<'a>(input: &LaneInput<'a>, start: usize) -> LaneInput<'a> {
 }
 
 /// Drops `skip` elements from the front of the outputs and takes the next `n`.
-fn cut_outputs<'a>(rest: &mut [LaneOutput<'a>], skip: usize, n: usize) -> Vec<LaneOutput<'a>> {
+pub(crate) fn cut_outputs<'a>(
+    rest: &mut [LaneOutput<'a>],
+    skip: usize,
+    n: usize,
+) -> Vec<LaneOutput<'a>> {
     macro_rules! part {
         ($lane:ident, $lanes:ident, $skip:ident, $n:ident) => {{
             let (part, others) = std::mem::take($lanes)[$skip..].split_at_mut($n);

@@ -170,6 +170,11 @@ impl Graph {
         self.n_live == 0
     }
 
+    /// Number of nodes that call something.
+    pub fn n_calls(&self) -> usize {
+        self.ids().filter(|id| matches!(self.nodes[*id].op, Op::Call(_))).count()
+    }
+
     /// Number of ids given out, removed nodes included: the length of side tables.
     pub fn n_ids(&self) -> usize {
         self.nodes.len()

@@ -9,6 +9,7 @@ pub mod paths;
 pub mod plan;
 pub mod progress;
 pub mod region;
+pub mod repeat;
 pub mod request;
 pub mod states;
 #[cfg(test)]
@@ -24,4 +25,5 @@ pub use paths::{PathId, Paths};
 pub use plan::{Keeper, Plan, Step, StepId, StepOp, StepSource};
 pub use progress::{Done, Progress};
 pub use region::{InRegion, RegionId};
+pub use repeat::RepeatBody;
 pub use request::{Bound, LogDetail, Request, RequestAxis};

@@ -4,6 +4,7 @@
 //! may hand over a full column, one value for all, or a column seen through a map. A function sets
 //! each output that is wanted, as a column of `extent` elements of which those in the mask count.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,6 +31,11 @@ pub trait Function: Send + Sync {
     /// their lanes. `None` if the function is not element-wise in that sense. What it gives has the
     /// bits that [`call`](Self::call) gives.
     fn unrolled<'b>(&self, _items: &[Vec<Val<'b>>]) -> Option<Vec<Val<'b>>> {
+        None
+    }
+
+    /// What it runs, if that is something that evaluators know more about than that it is called.
+    fn body(&self) -> Option<&(dyn Any + Send + Sync)> {
         None
     }
 }
@@ -204,6 +210,8 @@ pub struct Call<'a> {
     limits: &'a Limits,
     inputs: &'a mut [Argument<'a>],
     outputs: &'a mut [Output],
+    threads: usize,
+    is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
 /// One output of a call.
@@ -226,7 +234,23 @@ impl<'a> Call<'a> {
         inputs: &'a mut [Argument<'a>],
         outputs: &'a mut [Output],
     ) -> Self {
-        Self { mask, extent, limits, inputs, outputs }
+        Self { mask, extent, limits, inputs, outputs, threads: 1, is_over: None }
+    }
+
+    /// The same on at most so many threads; `is_over` says whether anybody still waits for it.
+    pub fn with_crew(self, threads: usize, is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self { threads: threads.max(1), is_over: Some(is_over), ..self }
+    }
+
+    /// At most so many threads may work on it.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Asks whether anybody still waits for the call; what takes long looks now and then and fails
+    /// if nobody does.
+    pub fn is_over(&self) -> Option<&'a (dyn Fn() -> bool + Sync)> {
+        self.is_over
     }
 
     /// The elements to compute.
@@ -307,6 +331,14 @@ impl<'a> Call<'a> {
         let mut buffer = old.and_then(|old| old.try_into_vec::<T>().ok()).unwrap_or_default();
         buffer.resize(self.extent, T::default_value());
         buffer
+    }
+
+    /// The buffer that was given for reuse with output `k`, of any length.
+    pub fn old_column(&mut self, k: usize) -> Option<Column> {
+        match &mut self.outputs[k] {
+            Output::Wanted(old) => old.take(),
+            Output::Ignored | Output::Done(_) => None,
+        }
     }
 
     /// Sets output `k` to a column of `extent` elements.

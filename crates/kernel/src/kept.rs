@@ -82,7 +82,7 @@ pub fn instance(
 }
 
 /// A need as a text: `index 1`, `extent index 0`, `vararg weight f32 0`.
-fn text_of(need: &Need) -> String {
+pub(crate) fn text_of(need: &Need) -> String {
     let mut text = match need.aspect {
         Aspect::Value => String::new(),
         Aspect::Extent => "extent ".to_owned(),
@@ -95,7 +95,7 @@ fn text_of(need: &Need) -> String {
     format!("{text} {}", need.level)
 }
 
-fn need_named(text: &str) -> Option<Need> {
+pub(crate) fn need_named(text: &str) -> Option<Need> {
     let (aspect, rest) = match text.strip_prefix("extent ") {
         Some(rest) => (Aspect::Extent, rest),
         None => (Aspect::Value, text),

@@ -12,6 +12,7 @@ pub mod kept;
 pub mod map;
 pub mod node_def;
 pub mod registry;
+pub mod repeat;
 pub mod scope;
 pub mod settings;
 pub mod signature;

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::convert;
 use crate::kept;
 use crate::node_def::NodeDef;
+use crate::repeat;
 use crate::state::{self, Keeps};
 
 /// Node types and value types by name. The compiler and the evaluators know no others.
@@ -20,6 +21,7 @@ pub struct Registry {
     conversion: Arc<NodeDef>,
     pick: Arc<NodeDef>,
     kept: Arc<NodeDef>,
+    capture: Arc<NodeDef>,
     /// Node types that only the compiler makes nodes of.
     hidden: BTreeMap<String, Arc<NodeDef>>,
 }
@@ -35,7 +37,10 @@ impl Registry {
     pub fn new() -> Self {
         let types = Type::BUILT_IN.into_iter().map(|ty| (ty.name(), ty)).collect();
         let (pick, kept) = (Arc::new(state::pick()), Arc::new(kept::node_type()));
-        let hidden = [&pick, &kept].map(|def| (def.name.to_string(), Arc::clone(def)));
+        let capture = Arc::new(repeat::capture_type());
+        let repeat = Arc::new(repeat::node_type());
+        let hidden =
+            [&pick, &kept, &capture, &repeat].map(|def| (def.name.to_string(), Arc::clone(def)));
         Self {
             defs: BTreeMap::new(),
             types,
@@ -43,6 +48,7 @@ impl Registry {
             hidden: BTreeMap::from(hidden),
             pick,
             kept,
+            capture,
         }
     }
 
@@ -77,6 +83,11 @@ impl Registry {
     /// The node type that gives what a node keeps for the element at hand.
     pub fn kept(&self) -> &Arc<NodeDef> {
         &self.kept
+    }
+
+    /// The node type that reads for the body of a repeat what that needs of its context.
+    pub fn capture(&self) -> &Arc<NodeDef> {
+        &self.capture
     }
 
     /// The node type that the compiler inserts where types differ.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use millstream_base::Type;
+use millstream_kernel::repeat::REPEAT;
 use millstream_kernel::settings::{Setting, SettingKind};
 use millstream_kernel::signature::{Generic, Signature, Socket};
 use millstream_kernel::{
@@ -58,7 +59,8 @@ pub fn document(registry: &Registry) -> String {
         "# Node manual\n\nGenerated from the definitions; `millstream nodes NAME` shows one entry.\n",
     );
     let mut family = "";
-    for def in registry.iter() {
+    // A repeat is written like no other node, so it stands apart.
+    for def in registry.iter().chain(registry.get(REPEAT)) {
         if def.family() != family {
             family = def.family();
             write!(out, "\n## {family}\n").expect("strings take all text");

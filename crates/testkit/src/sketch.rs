@@ -143,18 +143,23 @@ impl<'r> Sketch<'r> {
                 return Err(format!("{from} does not convert to {}", slot.ty));
             }
         }
-        self.n_calls += 1;
-        let name = format!("{}{}", def.name.replace('.', "_"), self.n_calls);
-        let path = self.graph.paths.child(self.parent(), name.into());
         let links: Vec<Source> = sources
             .iter()
             .zip(&instance.inputs)
             .map(|(source, slot)| self.converted(*source, slot.ty))
             .collect();
+        Ok(self.call_instance(&Arc::new(instance), &links))
+    }
+
+    /// A node that calls an instance, whose inputs have the types of the links; gives all outputs.
+    pub fn call_instance(&mut self, instance: &Arc<Instance>, links: &[Source]) -> Vec<Source> {
+        self.n_calls += 1;
+        let name = format!("{}{}", instance.name().replace('.', "_"), self.n_calls);
+        let path = self.graph.paths.child(self.parent(), name.into());
         let n_outputs = instance.outputs.len() as u32;
-        let instance = self.graph.intern_instance(&Arc::new(instance));
-        let node = self.graph.add_call(instance, &links, path);
-        Ok((0..n_outputs).map(|output| Source { node, output }).collect())
+        let id = self.graph.intern_instance(instance);
+        let node = self.graph.add_call(id, links, path);
+        (0..n_outputs).map(|output| Source { node, output }).collect()
     }
 
     /// The same value as another type, to which it converts.

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::types::Kind;
 use millstream_base::{Limits, Mask, Type, Value};
-use millstream_ir::{Graph, NodeId};
+use millstream_ir::{Graph, NodeId, RepeatBody};
 use millstream_kernel::form::Form;
 use millstream_kernel::function::{Output, SharedFunction};
 use millstream_kernel::{Argument, Call, Class, Data, Instance, Kernel, Map};
@@ -64,6 +64,7 @@ impl Folder {
         let inputs = links.iter().filter_map(|link| graph.constant_of(link.node));
         let values = match &instance.kernel {
             Kernel::Form(form) => self.run_form(form, instance, inputs),
+            Kernel::Function(_) if !is_worth_folding(instance) => None,
             Kernel::Function(function) => self.run_function(function, instance, inputs),
             // Reads are no constants; the others are simplified, whatever they read.
             Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => None,
@@ -115,7 +116,11 @@ impl Folder {
         let mut outputs: Vec<Output> =
             instance.outputs.iter().map(|_| Output::Wanted(None)).collect();
         let mask = Mask::full(1);
-        let mut call = Call::new(&mask, 1, &self.limits, &mut arguments, &mut outputs);
+        let mut limits = self.limits.clone();
+        if let Some(body) = RepeatBody::of(instance) {
+            limits.repeat_count = MAX_ROUND_STEPS / body.plan.steps.len().max(1);
+        }
+        let mut call = Call::new(&mask, 1, &limits, &mut arguments, &mut outputs);
         // A failure is reported when an evaluation meets it, with its place and context; so is a
         // panic in a function of the program that embeds the engine.
         catch_unwind(AssertUnwindSafe(|| function.call(&mut call))).ok()?.ok()?;
@@ -125,6 +130,16 @@ impl Folder {
         });
         values.collect()
     }
+}
+
+/// So many steps may run in all rounds of a repeat that is folded.
+const MAX_ROUND_STEPS: usize = 1 << 16;
+
+/// Whether the function may be called now: what it takes is bounded. Repeats in repeats multiply.
+fn is_worth_folding(instance: &Instance) -> bool {
+    let Some(body) = RepeatBody::of(instance) else { return true };
+    let mut instances = body.plan.instances.as_slice().iter();
+    instances.all(|inner| RepeatBody::of(inner).is_none() && !inner.has_scopes())
 }
 
 /// Whether constants of the type can be printed and read back.

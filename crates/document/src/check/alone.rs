@@ -28,6 +28,8 @@ pub enum AloneKind {
     Call(Arc<Instance>),
     /// Stands for the nodes of its group.
     Group,
+    /// Runs its group round by round; nothing else was looked at.
+    Repeat,
     /// Passes inputs through.
     Muted(Arc<Muted>),
 }
@@ -52,6 +54,9 @@ pub fn check_alone(
     group: Option<&GroupDef>,
     type_of: impl Fn(Reference<'_>) -> Option<Type>,
 ) -> Option<Alone> {
+    if let NodeKind::Repeat(_) = node.kind {
+        return Some(Alone { kind: AloneKind::Repeat, sources: Vec::new() });
+    }
     let mut document = Document::default();
     let mut alone = Node { muted: false, ..node.clone() };
     let mut n_read = 0;
@@ -100,6 +105,7 @@ pub fn check_alone(
             AloneKind::Muted(Arc::new(passing(inputs, outputs?)))
         }
         CheckedKind::Group(_) => AloneKind::Group,
+        CheckedKind::Repeat(_) => AloneKind::Repeat,
     };
     let sources = body.sources_of(made).iter().map(|source| match source {
         Source::Literal(i) => Some(AloneSource::Literal(body.literals[*i as usize].clone())),

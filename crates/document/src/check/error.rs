@@ -277,6 +277,59 @@ pub enum CheckError {
         /// The input.
         name: String,
     },
+    /// An output of a group that is repeated goes nowhere in the next round.
+    #[error("output `{output}` of group `{group}` is given to no input of the next round")]
+    #[diagnostic(
+        code(check::not_carried),
+        help(
+            "add an input called `{output}` to the group, or, if it says whether to go on, name it \
+             with \"set\": {{ \"while\": \"{output}\" }}"
+        )
+    )]
+    NotCarried {
+        /// The output.
+        output: String,
+        /// The group.
+        group: String,
+    },
+    /// A value is carried into an input of another type.
+    #[error(
+        "output `{name}` of group `{group}` is {found}, the input that it is carried to is {wanted}"
+    )]
+    #[diagnostic(code(check::carried_type), help("give both one type"))]
+    CarriedType {
+        /// The output and input.
+        name: String,
+        /// The group.
+        group: String,
+        /// The type of the output.
+        found: Type,
+        /// The type of the input.
+        wanted: Type,
+    },
+    /// Something that a repeat looks at has the wrong type.
+    #[error("{what} of group `{group}` is {found}, a repeat needs {wanted}")]
+    #[diagnostic(code(check::repeat_type), help("change its type, or its name"))]
+    RepeatType {
+        /// The input or output.
+        what: String,
+        /// The group.
+        group: String,
+        /// Its type.
+        found: Type,
+        /// What it should be.
+        wanted: Type,
+    },
+    /// A group that keeps state is repeated.
+    #[error("the rounds of a repeat keep no state, which `{node}` does")]
+    #[diagnostic(
+        code(check::state_in_repeat),
+        help("carry the value from round to round, or keep state outside the group")
+    )]
+    StateInRepeat {
+        /// The path of the node that keeps state.
+        node: String,
+    },
     /// A group that no node uses.
     #[error("group `{name}` is not used")]
     #[diagnostic(severity(Warning), code(check::unused_group), help("use it or remove it"))]

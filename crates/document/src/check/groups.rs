@@ -6,7 +6,7 @@ use super::error::CheckError;
 use super::face::BodyDef;
 use super::order::sorted;
 use crate::at::Part;
-use crate::model::{Document, NodeKind};
+use crate::model::Document;
 use crate::problems::Problems;
 
 /// Names shown of a long path.
@@ -58,10 +58,7 @@ pub(super) fn check_groups(
 fn uses_of(document: &Document, body: &BodyDef<'_>, marks: &mut [u32]) -> Uses {
     let mut uses = Uses { groups: Vec::new(), n_calls: 0 };
     for (i, node) in body.nodes.values().enumerate() {
-        let group = match &node.kind {
-            NodeKind::Type(_) => None,
-            NodeKind::Group(name) => document.groups.get_index_of(name),
-        };
+        let group = node.kind.group().and_then(|name| document.groups.get_index_of(name));
         let Some(group) = group else {
             uses.n_calls += 1;
             continue;

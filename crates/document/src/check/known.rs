@@ -140,7 +140,7 @@ mod tests {
             |node: &Node, ty: Type| known.check_alone(&registry, node, None, |_| Some(ty));
         let instance = |alone: Option<Alone>| match alone.expect("it is right").kind {
             AloneKind::Call(instance) => instance,
-            AloneKind::Group | AloneKind::Muted(_) => panic!("it is a call"),
+            AloneKind::Group | AloneKind::Repeat | AloneKind::Muted(_) => panic!("it is a call"),
         };
         let first = instance(check(&node("math.add", link("x"), link("y")), Type::F32));
         let alike = instance(check(&node("math.add", link("z"), link("x")), Type::F32));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::literal::form_of;
+use millstream_kernel::repeat::{COUNT, REPEAT};
 use millstream_kernel::signature::{Default as SocketDefault, Socket, SocketType};
 use serde_json::Value as Json;
 
@@ -145,7 +146,13 @@ impl<'d> Linker<'d, '_> {
                     }
                 }
                 NodeShape::Group(group) => {
-                    self.group_node(node, group as usize, at, &mut given, &mut slots);
+                    let group = (group as usize, false);
+                    self.group_node(node, group, at, &mut given, &mut slots);
+                }
+                NodeShape::Repeat(repeat) => {
+                    let shape = self.shapes.repeat(repeat);
+                    let group = (shape.group as usize, shape.has_own_count);
+                    self.group_node(node, group, at, &mut given, &mut slots);
                 }
                 NodeShape::Broken => self.mark_used(node),
             }
@@ -204,10 +211,11 @@ impl<'d> Linker<'d, '_> {
         }
     }
 
+    /// A node that uses a group, and whether it has a count behind the inputs of the group.
     fn group_node(
         &mut self,
         node: &'d Node,
-        group: usize,
+        (group, has_count): (usize, bool),
         at: At<'_>,
         given: &mut Vec<Option<&'d Input>>,
         slots: &mut Vec<Given<'d>>,
@@ -215,11 +223,14 @@ impl<'d> Linker<'d, '_> {
         let (body, face) = (self.bodies[group], &self.faces[group]);
         given.clear();
         given.resize(body.inputs.len(), None);
+        let mut count = None;
         for (name, input) in node.inputs.iter() {
             match body.inputs.get_index_of(name) {
                 Some(socket) => given[socket] = Some(input),
+                None if has_count && **name == *COUNT => count = Some(input),
                 None => {
                     let known = body.inputs.keys().map(|name| &**name);
+                    let known = known.chain(has_count.then_some(COUNT));
                     self.unknown_input(name, input, body.name, &known, at);
                 }
             }
@@ -233,6 +244,13 @@ impl<'d> Linker<'d, '_> {
                 },
                 Sources::One(input) => self.source(input, at, name),
                 Sources::Several(inputs) => self.one_of_several(*input, inputs, at, name),
+            });
+        }
+        if has_count {
+            slots.push(match sources(count, false) {
+                Sources::None => self.missing(node, COUNT, REPEAT, form_of(Type::I32), at),
+                Sources::One(input) => self.source(input, at, COUNT),
+                Sources::Several(inputs) => self.one_of_several(count, inputs, at, COUNT),
             });
         }
     }
@@ -364,7 +382,12 @@ impl<'d> Linker<'d, '_> {
                     (shape.def.name.to_string(), known.map(Arc::from).collect::<Vec<Arc<str>>>())
                 })
             }
-            NodeShape::Group(group) => {
+            NodeShape::Group(_) | NodeShape::Repeat(_) => {
+                let group = match self.node_shapes[node] {
+                    NodeShape::Repeat(repeat) => self.shapes.repeat(repeat).group,
+                    NodeShape::Group(group) => group,
+                    NodeShape::Def(_) | NodeShape::Broken => return Given::Broken,
+                };
                 let body = self.bodies[group as usize];
                 let output = body.outputs.get_index_of(&link.output);
                 output.ok_or_else(|| (body.name.to_owned(), body.outputs.keys().cloned().collect()))

@@ -19,6 +19,7 @@ mod links;
 mod literals;
 mod mismatch;
 mod order;
+mod repeat;
 mod shapes;
 mod types;
 
@@ -45,6 +46,7 @@ use body::Checker;
 use face::{BodyDef, Faces};
 use features::check_features;
 use groups::check_groups;
+use repeat::check_states;
 
 /// Checks a document; the result is there unless there are errors.
 ///
@@ -130,6 +132,7 @@ fn check_readable(
     let bodies: Option<Arena<_, _>> = checked.into_iter().collect();
     let bodies = bodies?;
     check_features(&bodies, problems);
+    check_states(&bodies, problems);
     if problems.n_errors() > 0 {
         return None;
     }

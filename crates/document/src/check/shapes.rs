@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use millstream_base::Span;
+use millstream_kernel::repeat;
 use millstream_kernel::settings::SettingError;
 use millstream_kernel::{NodeDef, Registry, Settings, Signature};
 use rustc_hash::FxHashMap;
@@ -24,6 +25,16 @@ pub(super) struct Shape {
     pub(super) signature: Signature,
 }
 
+/// A group that runs round by round.
+pub(super) struct RepeatShape {
+    pub(super) group: u32,
+    /// The output that says whether to go on.
+    pub(super) go: Option<u32>,
+    pub(super) until_stable: bool,
+    /// Whether the count is a socket of the node and no input of the group.
+    pub(super) has_own_count: bool,
+}
+
 /// What a node looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeShape {
@@ -31,6 +42,8 @@ pub(super) enum NodeShape {
     Def(u32),
     /// The body at this position.
     Group(u32),
+    /// The repeat at this position.
+    Repeat(u32),
     /// Nobody knows; the reason has been reported.
     Broken,
 }
@@ -40,6 +53,7 @@ pub(super) struct Shapes<'d> {
     document: &'d Document,
     registry: &'d Registry,
     shapes: Vec<Shape>,
+    repeats: Vec<RepeatShape>,
     /// Node types whose name is in the registry, with their shape without settings.
     plain: FxHashMap<&'d str, (&'d Arc<NodeDef>, Option<u32>)>,
     /// Seeded, because the settings come from documents that nobody vouches for.
@@ -69,6 +83,7 @@ impl<'d> Shapes<'d> {
             document,
             registry,
             shapes: Vec::new(),
+            repeats: Vec::new(),
             plain: FxHashMap::default(),
             with_settings: HashMap::new(),
         }
@@ -82,6 +97,10 @@ impl<'d> Shapes<'d> {
         &self.shapes[shape as usize]
     }
 
+    pub(super) fn repeat(&self, repeat: u32) -> &RepeatShape {
+        &self.repeats[repeat as usize]
+    }
+
     /// The shape of a node; what keeps it from having one is reported.
     pub(super) fn of(&mut self, node: &'d Node, at: At<'_>, problems: &mut Problems) -> NodeShape {
         if node.spot.is_unreadable() {
@@ -89,21 +108,79 @@ impl<'d> Shapes<'d> {
         }
         match &node.kind {
             NodeKind::Type(name) => self.of_type(node, name, at, problems),
-            NodeKind::Group(name) => match self.document.groups.get_index_of(name) {
-                Some(group) => NodeShape::Group(group as u32),
-                None => {
-                    let groups = self.document.groups.keys().map(|name| &**name);
-                    let none = || match self.document.groups.len() {
-                        0 => "the document has no groups".into(),
-                        _ => format!("groups: {}", listed(groups.clone())),
-                    };
-                    let hint = problems.suggest(name, groups.clone(), none);
-                    let error = CheckError::UnknownGroup { name: shortened(name), hint };
-                    problems.report(|| at.path(), node.spot.span(), &error);
-                    NodeShape::Broken
-                }
+            NodeKind::Group(name) => match self.group(name, node, at, problems) {
+                Some(group) => NodeShape::Group(group),
+                None => NodeShape::Broken,
             },
+            NodeKind::Repeat(name) => {
+                let group = self.group(name, node, at, problems);
+                let shape = group.and_then(|group| self.of_repeat(node, group, at, problems));
+                shape.map_or(NodeShape::Broken, |shape| {
+                    self.repeats.push(shape);
+                    NodeShape::Repeat(self.repeats.len() as u32 - 1)
+                })
+            }
         }
+    }
+
+    /// The group of this name, which the node uses.
+    fn group(&self, name: &str, node: &Node, at: At<'_>, problems: &mut Problems) -> Option<u32> {
+        match self.document.groups.get_index_of(name) {
+            Some(group) => Some(group as u32),
+            None => {
+                let groups = self.document.groups.keys().map(|name| &**name);
+                let none = || match self.document.groups.len() {
+                    0 => "the document has no groups".into(),
+                    _ => format!("groups: {}", listed(groups.clone())),
+                };
+                let hint = problems.suggest(name, groups.clone(), none);
+                let error = CheckError::UnknownGroup { name: shortened(name), hint };
+                problems.report(|| at.path(), node.spot.span(), &error);
+                None
+            }
+        }
+    }
+
+    /// What a repeat looks like, by its settings.
+    fn of_repeat(
+        &self,
+        node: &Node,
+        group: u32,
+        at: At<'_>,
+        problems: &mut Problems,
+    ) -> Option<RepeatShape> {
+        let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
+        let type_named = |name: &str| self.registry.type_named(name);
+        let read = Settings::read(&repeat::settings(), given, &type_named);
+        let settings = read.map_err(|errors| {
+            for error in &errors {
+                report_setting(node, error, at, problems);
+            }
+        });
+        let settings = settings.ok()?;
+        let (_, def) = self.document.groups.get_index(group as usize)?;
+        let go = match settings.text("while") {
+            "" => None,
+            name => {
+                let found = def.outputs.get_index_of(name);
+                if found.is_none() {
+                    let known = listed(def.outputs.keys().map(|name| &**name));
+                    let message = format!(
+                        "the group has no output called `{}`; outputs: {known}",
+                        shortened(name)
+                    );
+                    report_setting(node, &SettingError::refused("while", message), at, problems);
+                    return None;
+                }
+                found.map(|found| found as u32)
+            }
+        };
+        Some(RepeatShape {
+            group,
+            go,
+            until_stable: settings.text("until") == "stable",
+            has_own_count: !def.inputs.contains_key(repeat::COUNT),
+        })
     }
 
     fn of_type(

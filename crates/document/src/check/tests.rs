@@ -40,6 +40,7 @@ fn printed(checked: &Checked) -> String {
             let kind = match &node.kind {
                 CheckedKind::Call(instance) => format!("{instance:?}"),
                 CheckedKind::Group(body) => body.to_string(),
+                CheckedKind::Repeat(repeat) => format!("repeat {}", repeat.body),
                 CheckedKind::Muted(muted) => {
                     let passes = muted.outputs.iter().map(|output| match &output.passes {
                         Passes::Source(source) => format!("source {source}"),
@@ -388,7 +389,7 @@ fn an_entry_too_many_hides_no_other_problem() {
             error check::unknown_node_type at "a": { "type": "math.sqr", "group": "g", "in": { "x": { "input": "x", "comment": 1 } } }
                 a: there is no node type called `math.sqr` (did you mean `math.sqrt`?)
             error load::unknown_key at "g"
-                a: the node has no entry called `group` (only nodes of type `group` have it)
+                a: the node has no entry called `group` (only nodes of type `group` or `repeat` have it)
             error load::unknown_key at "comment"
                 a.x: the source has no entry called `comment` (entries: `from`, `input`, `value`)
         "#]],

@@ -35,6 +35,8 @@ pub(super) enum Typed {
     Call(u32),
     /// The body at this position.
     Group(u32),
+    /// The repeat at this position.
+    Repeat(u32),
     /// Only the types of some outputs.
     Partly,
 }
@@ -68,7 +70,15 @@ impl<'d> Typing<'d, '_> {
         for node in order {
             self.nodes[*node as usize] = match self.node_shapes[*node as usize] {
                 NodeShape::Def(shape) => self.call(*node, shape, &mut pattern),
-                NodeShape::Group(group) => self.group(*node, group),
+                NodeShape::Group(group) => {
+                    self.group(*node, group);
+                    Typed::Group(group)
+                }
+                NodeShape::Repeat(repeat) => {
+                    self.group(*node, self.shapes.repeat(repeat).group);
+                    self.repeat(*node, repeat);
+                    Typed::Repeat(repeat)
+                }
                 NodeShape::Broken => Typed::Unknown,
             };
         }
@@ -109,7 +119,7 @@ impl<'d> Typing<'d, '_> {
             Given::Input(input) => self.input_types[input as usize],
             Given::Node { node, output } => match self.nodes[node as usize] {
                 Typed::Call(entry) => Some(self.instances.entry(entry).outputs[output as usize]),
-                Typed::Unknown | Typed::Group(_) | Typed::Partly => None,
+                Typed::Unknown | Typed::Group(_) | Typed::Repeat(_) | Typed::Partly => None,
             },
             Given::Literal(_) | Given::Default | Given::Broken => None,
         }
@@ -119,6 +129,10 @@ impl<'d> Typing<'d, '_> {
     fn other_type(&self, node: u32, output: u32) -> Option<Type> {
         match self.nodes[node as usize] {
             Typed::Group(group) => self.faces[group as usize].outputs[output as usize],
+            Typed::Repeat(repeat) => {
+                let group = self.shapes.repeat(repeat).group;
+                self.faces[group as usize].outputs[output as usize]
+            }
             Typed::Partly => self.partly.get(&node)?.get(output as usize).copied().flatten(),
             Typed::Unknown | Typed::Call(_) => None,
         }
@@ -368,12 +382,13 @@ impl<'d> Typing<'d, '_> {
         all_fit
     }
 
-    fn group(&mut self, node: u32, group: u32) -> Typed {
+    /// What goes into the inputs of the group that a node uses.
+    fn group(&mut self, node: u32, group: u32) {
         let faces = self.faces;
         let face = &faces[group as usize];
-        for (slot, at) in self.links.of_node(node).enumerate() {
+        for (at, input) in self.links.of_node(node).zip(&face.inputs) {
             let given = self.links.slots[at];
-            let Some(input) = &face.inputs[slot] else { continue };
+            let Some(input) = input else { continue };
             let source = match given {
                 Given::Literal(json) => self.literal(node, input.ty, json, || &input.name),
                 Given::Default => {
@@ -399,16 +414,15 @@ impl<'d> Typing<'d, '_> {
                 self.sources[at] = source;
             }
         }
-        Typed::Group(group)
     }
 
     /// A node by position.
-    fn named_node(&self, node: u32) -> (&'d Arc<str>, &'d Node) {
+    pub(super) fn named_node(&self, node: u32) -> (&'d Arc<str>, &'d Node) {
         self.body.nodes.get_index(node as usize).expect("nodes are counted")
     }
 
     /// Reads a literal; the reason why it does not fit is reported.
-    fn literal<'n>(
+    pub(super) fn literal<'n>(
         &mut self,
         node: u32,
         ty: Type,
@@ -429,7 +443,14 @@ impl<'d> Typing<'d, '_> {
         }
     }
 
-    fn mismatch(&mut self, node: u32, socket: &str, k: usize, from: Type, (to, of): Taken<'_>) {
+    pub(super) fn mismatch(
+        &mut self,
+        node: u32,
+        socket: &str,
+        k: usize,
+        from: Type,
+        (to, of): Taken<'_>,
+    ) {
         let (name, def) = self.named_node(node);
         let at = self.body.at().part(Part::Node(name));
         let Some(input) = def.inputs.get(socket) else { return };
@@ -451,6 +472,8 @@ impl<'d> Typing<'d, '_> {
             }
             Typed::Group(group) if muted => self.muted_group(group).map(CheckedKind::Muted),
             Typed::Group(group) => Some(CheckedKind::Group(BodyId::from_index(group as usize))),
+            Typed::Repeat(repeat) if muted => self.muted_repeat(repeat).map(CheckedKind::Muted),
+            Typed::Repeat(repeat) => self.checked_repeat(repeat).map(CheckedKind::Repeat),
             Typed::Unknown | Typed::Partly => None,
         }
     }

@@ -97,7 +97,9 @@ impl Editor {
         let mut known = Known::default();
         for (name, node) in &def.nodes {
             let sockets = match &node.kind {
-                NodeKind::Group(inner) => self.fitting_inputs(inner, node, arguments),
+                NodeKind::Group(inner) | NodeKind::Repeat(inner) => {
+                    self.fitting_inputs(inner, node, arguments)
+                }
                 NodeKind::Type(_) => self.fitting_sockets(group, node, arguments, &mut known),
             };
             fitting.extend(sockets.into_iter().map(|socket| (Arc::clone(name), socket)));

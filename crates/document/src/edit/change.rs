@@ -57,7 +57,7 @@ impl Editor {
         done.inverses.push(Edit::RemoveNodes { within, nodes: vec![Arc::clone(name)] });
         done.changes.push(Change::Node { body, slot });
         done.touched.push(Touched::Node(body, Arc::clone(name)));
-        if let NodeKind::Group(group) = &node.kind {
+        if let Some(group) = node.kind.group() {
             done.touched.push(Touched::Use(body, Arc::clone(name), Arc::clone(group)));
         }
         for (socket, input) in node.inputs.iter() {
@@ -284,7 +284,7 @@ impl Editor {
         done.changes.push(Change::Node { body, slot });
         done.inverses.push(Edit::SetType { within, node, kind: old, version: old_version });
         match kind {
-            NodeKind::Group(group) => {
+            NodeKind::Group(group) | NodeKind::Repeat(group) => {
                 done.touched.push(Touched::Use(body, Arc::clone(name), Arc::clone(group)));
             }
             NodeKind::Type(ty) => {

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use millstream_kernel::repeat;
+
 use super::Name;
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
@@ -169,13 +171,16 @@ impl Editor {
         self.slot(body, name)?;
         let version = match kind {
             NodeKind::Type(ty) => self.registry.get(ty).map_or(1, |def| def.version),
-            NodeKind::Group(_) => 1,
+            NodeKind::Group(_) | NodeKind::Repeat(_) => 1,
         };
         let settings = match kind {
             NodeKind::Type(ty) => self.registry.get(ty).map(|def| {
                 def.settings.iter().map(|setting| setting.name.to_owned()).collect::<Vec<String>>()
             }),
             NodeKind::Group(_) => Some(Vec::new()),
+            NodeKind::Repeat(_) => {
+                Some(repeat::settings().iter().map(|setting| setting.name.to_owned()).collect())
+            }
         };
         let node = &self.nodes(body)[&**name];
         let goes = |setting: &Name| {

@@ -137,7 +137,9 @@ impl Editor {
             let (_, node) = nodes.at(slot)?;
             match (&node.kind, names.peek()) {
                 (_, None) => return Some(ids),
-                (NodeKind::Group(group), Some(_)) => body = self.document.groups.slot_of(group)?,
+                (NodeKind::Group(group) | NodeKind::Repeat(group), Some(_)) => {
+                    body = self.document.groups.slot_of(group)?;
+                }
                 (NodeKind::Type(_), Some(_)) => return None,
             }
         }
@@ -380,14 +382,14 @@ impl Editor {
 
     /// Whether a node uses a group, notes it.
     pub(super) fn know_use(&mut self, body: BodyKey, slot: u32) {
-        if let Some((_, Node { kind: NodeKind::Group(group), .. })) = self.nodes(body).at(slot) {
+        if let Some(group) = self.nodes(body).at(slot).and_then(|(_, node)| node.kind.group()) {
             let group = Arc::clone(group);
             self.uses.entry(group).or_default().push((body, slot));
         }
     }
 
     pub(super) fn forget_use(&mut self, body: BodyKey, slot: u32) {
-        if let Some((_, Node { kind: NodeKind::Group(group), .. })) = self.nodes(body).at(slot) {
+        if let Some(group) = self.nodes(body).at(slot).and_then(|(_, node)| node.kind.group()) {
             let group = Arc::clone(group);
             if let Some(uses) = self.uses.get_mut(&group) {
                 if let Some(at) = uses.iter().rposition(|known| *known == (body, slot)) {

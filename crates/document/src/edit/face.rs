@@ -10,7 +10,7 @@ use super::index::{BodyKey, BodyView, User};
 use super::sources::{Reference, each_source, reference_of};
 use super::whole::{Touched, check_content};
 use super::{Edit, Name};
-use crate::model::{GroupDef, InputDef, InputValue, OutputDef, OutputFrom};
+use crate::model::{GroupDef, InputDef, InputValue, OutputDef, OutputFrom, Setting};
 use crate::view::{Undo, View};
 
 impl Editor {
@@ -280,6 +280,15 @@ impl Editor {
                     }
                 });
             }
+            // A repeat names the output that says whether to go on.
+            let user = self.nodes_mut(user_body).at_mut(slot).expect("uses are there");
+            if let crate::model::NodeKind::Repeat(_) = user.kind {
+                let names = user.set.get("while").is_some_and(|go| go.json == **from);
+                if names {
+                    user.set.insert("while", Setting::from(serde_json::Value::from(&**to)));
+                    done.changes.push(Change::Node { body: user_body, slot });
+                }
+            }
         }
         let within = self.within(body);
         let (name, to) = (Arc::clone(to), Arc::clone(from));
@@ -367,7 +376,7 @@ impl Editor {
         let view = self.view(body);
         for (node_name, node) in view.nodes {
             match &node.kind {
-                crate::model::NodeKind::Group(group) => {
+                crate::model::NodeKind::Group(group) | crate::model::NodeKind::Repeat(group) => {
                     let used = Touched::Use(body, Arc::clone(node_name), Arc::clone(group));
                     done.touched.push(used);
                 }
@@ -426,7 +435,7 @@ impl Editor {
         if let Some(uses) = self.uses.remove(from) {
             for (body, slot) in &uses {
                 let node = self.nodes_mut(*body).at_mut(*slot).expect("uses are there");
-                node.kind = crate::model::NodeKind::Group(Arc::clone(to));
+                node.kind = node.kind.renamed(Arc::clone(to));
             }
             self.uses.insert(Arc::clone(to), uses);
         }

@@ -198,7 +198,7 @@ impl<'d> BodyView<'d> {
 pub(super) fn delayed<'r>(registry: &'r Registry, node: &Node) -> Option<&'r str> {
     match &node.kind {
         NodeKind::Type(ty) if !node.muted => registry.get(ty)?.delayed,
-        NodeKind::Type(_) | NodeKind::Group(_) => None,
+        NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Repeat(_) => None,
     }
 }
 

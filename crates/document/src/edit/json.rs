@@ -133,8 +133,9 @@ impl<'de> Deserialize<'de> for NodeKind {
 fn kind(ty: Arc<str>, group: Option<Arc<str>>) -> Result<NodeKind, &'static str> {
     match (&*ty, group) {
         ("group", Some(group)) => Ok(NodeKind::Group(group)),
-        ("group", None) => Err("a node of type `group` names its `group`"),
-        (_, Some(_)) => Err("only nodes of type `group` have a `group`"),
+        ("repeat", Some(group)) => Ok(NodeKind::Repeat(group)),
+        ("group" | "repeat", None) => Err("a node of type `group` or `repeat` names its `group`"),
+        (_, Some(_)) => Err("only nodes of type `group` or `repeat` have a `group`"),
         (_, None) => Ok(NodeKind::Type(ty)),
     }
 }

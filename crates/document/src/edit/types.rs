@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
+use millstream_kernel::repeat::COUNT;
 use millstream_kernel::signature::{InputFact, SocketType};
 use millstream_kernel::{Settings, Signature};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -38,6 +39,11 @@ impl Editor {
                 let group = self.document.groups.get(group)?;
                 Some(group.inputs.keys().cloned().collect())
             }
+            NodeKind::Repeat(group) => {
+                let group = self.document.groups.get(group)?;
+                let own = (!group.inputs.contains_key(COUNT)).then(|| COUNT.into());
+                Some(group.inputs.keys().cloned().chain(own).collect())
+            }
         }
     }
 
@@ -48,7 +54,7 @@ impl Editor {
                 let signature = self.signature(node)?;
                 Some(signature.outputs.iter().map(|socket| Arc::from(&*socket.name)).collect())
             }
-            NodeKind::Group(group) => {
+            NodeKind::Group(group) | NodeKind::Repeat(group) => {
                 let group = self.document.groups.get(group)?;
                 Some(group.outputs.keys().cloned().collect())
             }
@@ -128,7 +134,7 @@ impl Editor {
     /// The types of outputs that nothing else decides.
     fn declared(&self, node: &Node) -> Option<Vec<Option<Type>>> {
         match &node.kind {
-            NodeKind::Group(group) => {
+            NodeKind::Group(group) | NodeKind::Repeat(group) => {
                 let group = self.document.groups.get(group)?;
                 let outputs = group.outputs.values();
                 Some(outputs.map(|output| self.registry.type_named(&output.ty)).collect())

@@ -1,6 +1,6 @@
 //! What has to hold when all changes of an edit are made: nothing leads nowhere.
 
-use std::sync::Arc;
+use millstream_kernel::repeat;
 
 use super::Name;
 use super::change::check_nesting;
@@ -152,9 +152,19 @@ impl Editor {
         if node.set.get(setting).is_none() {
             return Ok(());
         }
-        let NodeKind::Type(ty) = &node.kind else { return Ok(()) };
-        let Some(def) = self.registry.get(ty) else { return Ok(()) };
-        let known = def.settings.iter().map(|setting| setting.name);
+        let of_repeat;
+        let settings = match &node.kind {
+            NodeKind::Group(_) => return Ok(()),
+            NodeKind::Repeat(_) => {
+                of_repeat = repeat::settings();
+                &of_repeat
+            }
+            NodeKind::Type(ty) => match self.registry.get(ty) {
+                Some(def) => &def.settings,
+                None => return Ok(()),
+            },
+        };
+        let known = settings.iter().map(|setting| setting.name);
         if known.clone().any(|known| *known == **setting) {
             return Ok(());
         }
@@ -182,7 +192,7 @@ impl Editor {
             return Ok(());
         }
         let Some(node) = self.nodes(body).get(name) else { return Ok(()) };
-        if node.kind != NodeKind::Group(Arc::clone(group)) {
+        if node.kind.group() != Some(group) {
             return Ok(());
         }
         let Some(used) = self.document.groups.slot_of(group) else {
@@ -234,7 +244,7 @@ impl Editor {
 /// The name of a node type or group.
 pub(super) fn kind_name(kind: &NodeKind) -> &Name {
     match kind {
-        NodeKind::Type(name) | NodeKind::Group(name) => name,
+        NodeKind::Type(name) | NodeKind::Group(name) | NodeKind::Repeat(name) => name,
     }
 }
 

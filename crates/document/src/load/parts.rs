@@ -239,22 +239,26 @@ impl Reader<'_> {
                 }
             }
         }
-        let is_group = matches!(&node.kind, NodeKind::Type(ty) if **ty == *"group");
-        match (seen.has(0), is_group, group) {
+        let uses_group: Option<fn(Arc<str>) -> NodeKind> = match &node.kind {
+            NodeKind::Type(ty) if **ty == *"group" => Some(NodeKind::Group),
+            NodeKind::Type(ty) if **ty == *"repeat" => Some(NodeKind::Repeat),
+            NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Repeat(_) => None,
+        };
+        match (seen.has(0), uses_group, group) {
             (false, _, _) => self.missing_type(at, start, &seen),
-            (true, true, Some((group, _))) => {
-                node.kind = NodeKind::Group(self.words.share(&group));
+            (true, Some(kind), Some((group, _))) => {
+                node.kind = kind(self.words.share(&group));
             }
-            (true, true, None) if !seen.has(1) => {
+            (true, Some(_), None) if !seen.has(1) => {
                 let hint = "write the group's name: \"group\": \"name\"";
                 self.missing(at, start, &seen, "group", hint);
             }
-            (true, false, Some((_, range))) => {
-                let hint = "only nodes of type `group` have it".into();
+            (true, None, Some((_, range))) => {
+                let hint = "only nodes of type `group` or `repeat` have it".into();
                 let error = LoadError::UnknownKey { whole: at.whole(), key: "group".into(), hint };
                 self.report_harmless(at, &range, &error);
             }
-            (true, true | false, None) => {}
+            (true, _, None) => {}
         }
         node
     }

@@ -4,6 +4,9 @@
 //! inputs, the constants, the instances, the nodes and the outputs. Numbers are in LEB128 unless
 //! said otherwise, texts and lists begin with their length, lanes are little-endian. Nothing is
 //! trusted: counts are held against the bytes that are left, and the graph is verified.
+//!
+//! Graphs in which groups are repeated are written in the second version: behind the checksum stands
+//! the text of the document.
 
 mod read;
 
@@ -17,10 +20,27 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 pub use read::BinaryError;
-pub(crate) use read::read;
+pub(crate) use read::{Content, read};
 
 const MAGIC: &[u8; 8] = b"MILLBIN\0";
 const VERSION: u32 = 1;
+
+/// The version whose content is the text of a document.
+const TEXT_VERSION: u32 = 2;
+
+/// The bytes that hold a document as text.
+pub(super) fn bytes_of_text(document: &Document) -> Vec<u8> {
+    sealed(TEXT_VERSION, millstream_document::save(document).as_bytes())
+}
+
+/// The content behind magic, version and checksum.
+fn sealed(version: u32, content: &[u8]) -> Vec<u8> {
+    let mut all = MAGIC.to_vec();
+    all.extend_from_slice(&version.to_le_bytes());
+    all.extend_from_slice(&checksum(content).to_le_bytes());
+    all.extend_from_slice(content);
+    all
+}
 
 /// Whether bytes begin as a compact form does.
 pub fn is_binary(bytes: &[u8]) -> bool {
@@ -126,11 +146,7 @@ pub(super) fn bytes(
         out.text(output.ty.name());
         source(&mut out, &output.source);
     }
-    let mut all = MAGIC.to_vec();
-    all.extend_from_slice(&VERSION.to_le_bytes());
-    all.extend_from_slice(&checksum(&out.0).to_le_bytes());
-    all.extend_from_slice(&out.0);
-    all
+    sealed(VERSION, &out.0)
 }
 
 #[derive(Default)]
@@ -248,15 +264,6 @@ mod tests {
 
     use super::*;
 
-    /// A compact form with this body.
-    fn sealed(body: &[u8]) -> Vec<u8> {
-        let mut all = MAGIC.to_vec();
-        all.extend_from_slice(&VERSION.to_le_bytes());
-        all.extend_from_slice(&checksum(body).to_le_bytes());
-        all.extend_from_slice(body);
-        all
-    }
-
     #[test]
     fn few_bytes_cannot_ask_for_many_sources() {
         let mut out = Writer::default();
@@ -276,7 +283,7 @@ mod tests {
             }
         }
         let registry = millstream_nodes::registry();
-        let error = read(&sealed(&out.0), &registry).err().expect("it is refused");
+        let error = read(&sealed(VERSION, &out.0), &registry).err().expect("it is refused");
         let told = "`list.of` has more sources than there are links";
         assert!(error.to_string().ends_with(told), "{error}");
     }

@@ -21,7 +21,7 @@ use millstream_document::{Document, check};
 use millstream_eval::Lazy;
 use millstream_ir::graph::GraphOutput;
 use millstream_ir::states::is_state;
-use millstream_ir::{Evaluator, Graph, NodeId, Op, Request, Source};
+use millstream_ir::{Evaluator, Graph, NodeId, Op, RepeatBody, Request, Source};
 use millstream_kernel::convert::convert_value;
 use millstream_kernel::{Class, Data};
 
@@ -66,6 +66,10 @@ pub struct Deployed {
 impl Deployed {
     /// The compact form of the document, for [`Engine::load_binary`].
     pub fn to_bytes(&self) -> Vec<u8> {
+        let mut instances = self.graph.ids().filter_map(|id| self.graph.instance_of(id));
+        if instances.any(|instance| RepeatBody::of(instance).is_some()) {
+            return binary::bytes_of_text(&self.document);
+        }
         let is_kept = |name: &str| self.keep.iter().any(|kept| kept == name);
         binary::bytes(&self.document, &self.graph, is_kept, &self.defaults)
     }
@@ -78,7 +82,11 @@ pub(crate) fn load_binary(engine: &Engine, bytes: &[u8]) -> Result<Program, Erro
         problems.report(Place::at(""), problem);
         Error::Document(problems)
     };
-    let loaded = binary::read(bytes, engine.registry()).map_err(|error| wrong(&error))?;
+    let content = binary::read(bytes, engine.registry()).map_err(|error| wrong(&error))?;
+    let loaded = match content {
+        binary::Content::Graph(loaded) => *loaded,
+        binary::Content::Text(text) => return engine.load(text),
+    };
     let (found, limit) = (loaded.graph.len(), engine.limits().expanded_nodes);
     if found > limit {
         return Err(wrong(&BinaryError::TooManyNodes { found, limit }));

@@ -12,8 +12,10 @@ use millstream_document::{
     OutputDef, OutputFrom, Setting,
 };
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, NodeId, Op, Source};
+use millstream_ir::{Graph, NodeId, Op, RepeatBody, Source};
+use millstream_kernel::repeat::{CAPTURE, COUNT};
 use millstream_kernel::signature::SocketType;
+use millstream_kernel::{Instance, SettingValue, repeat};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{delays, json};
@@ -41,52 +43,120 @@ pub(super) fn write(
         }
         out.inputs.insert(Arc::clone(name), def);
     }
-    let outputs = graph.outputs.iter();
-    let delayed = outputs.filter_map(|output| Some((delays(&output.name)?, output.source)));
-    let mut writer = Writer {
-        graph,
-        out,
-        names: FxHashMap::default(),
-        taken: FxHashSet::default(),
-        delayed: delayed.collect(),
-    };
-    for id in graph.ids() {
-        writer.name(id);
-    }
-    for id in graph.ids() {
-        writer.node(id);
-    }
-    for output in graph.outputs.iter().filter(|output| !is_state(&output.name)) {
-        let from = match writer.source(output.source) {
-            InputValue::Link(link) => OutputFrom::Link(link),
-            InputValue::Input(name) => OutputFrom::Input(name),
-            InputValue::Literal(_) | InputValue::Several(_) => {
-                let value = graph.constant_of(output.source.node).expect("literals are constants");
-                OutputFrom::Link(writer.stated(value.ty(), InputValue::Literal(json(value))))
-            }
-        };
-        let mut def = OutputDef::new(output.ty.name(), from);
-        if let Some(known) = document.outputs.get(&output.name) {
+    let mut groups = Groups::default();
+    let mut written = Writer::write(graph, &mut groups);
+    for (name, def) in &mut written.outputs {
+        if let Some(known) = document.outputs.get(name) {
             (def.about, def.unit) = (known.about.clone(), known.unit.clone());
         }
-        writer.out.outputs.insert(Arc::clone(&output.name), def);
     }
-    writer.out
+    (out.nodes, out.outputs) = (written.nodes, written.outputs.into_iter().collect());
+    // The groups of repeats may hold repeats of others.
+    while let Some((name, body)) = groups.ahead.pop() {
+        let written = Writer::write(&body.graph, &mut groups);
+        let inputs = body.graph.inputs().as_slice().iter();
+        let inputs = inputs.map(|input| (Arc::clone(&input.name), InputDef::new(input.ty.name())));
+        let def = GroupDef {
+            inputs: inputs.collect(),
+            outputs: written.outputs.into_iter().collect(),
+            nodes: written.nodes,
+            ..GroupDef::default()
+        };
+        groups.written.insert(name, def);
+    }
+    out.groups = groups.written;
+    out
 }
 
-struct Writer<'a> {
+/// The groups of the document.
+#[derive(Default)]
+struct Groups<'a> {
+    written: Named<GroupDef>,
+    /// The names of those that repeats run, by what they contain.
+    of_bodies: FxHashMap<&'a str, Arc<str>>,
+    /// Those that are not written yet.
+    ahead: Vec<(Arc<str>, &'a RepeatBody)>,
+}
+
+impl<'a> Groups<'a> {
+    /// The name of the group that a repeat runs.
+    fn of_repeat(&mut self, instance: &'a Instance, body: &'a RepeatBody) -> Arc<str> {
+        let digest = instance.settings.text("body");
+        if let Some(known) = self.of_bodies.get(digest) {
+            return Arc::clone(known);
+        }
+        let is_taken = |groups: &Self, name: &str| {
+            groups.written.contains_key(name) || groups.of_bodies.values().any(|n| **n == *name)
+        };
+        let mut name = Arc::clone(&body.group);
+        let mut n = 1;
+        while is_taken(self, &name) {
+            n += 1;
+            name = format!("{}_{n}", body.group).into();
+        }
+        self.of_bodies.insert(digest, Arc::clone(&name));
+        self.ahead.push((Arc::clone(&name), body));
+        name
+    }
+}
+
+/// The nodes and outputs of a document or group.
+struct Written {
+    nodes: Named<Node>,
+    outputs: Vec<(Arc<str>, OutputDef)>,
+}
+
+struct Writer<'a, 'g> {
     graph: &'a Graph,
-    out: Document,
+    nodes: Named<Node>,
+    groups: &'g mut Groups<'a>,
     names: FxHashMap<NodeId, Arc<str>>,
     taken: FxHashSet<Arc<str>>,
     /// By the path of a node what is linked to its socket for later ticks.
     delayed: FxHashMap<&'a str, Source>,
 }
 
-impl Writer<'_> {
-    /// Names a call after its path.
+impl<'a, 'g> Writer<'a, 'g> {
+    fn write(graph: &'a Graph, groups: &'g mut Groups<'a>) -> Written {
+        let outputs = graph.outputs.iter();
+        let delayed = outputs.filter_map(|output| Some((delays(&output.name)?, output.source)));
+        let mut writer = Self {
+            graph,
+            nodes: Named::new(),
+            groups,
+            names: FxHashMap::default(),
+            taken: FxHashSet::default(),
+            delayed: delayed.collect(),
+        };
+        for id in graph.ids() {
+            writer.name(id);
+        }
+        for id in graph.ids() {
+            writer.node(id);
+        }
+        let mut outputs = Vec::new();
+        for output in graph.outputs.iter().filter(|output| !is_state(&output.name)) {
+            let from = match writer.source(output.source) {
+                InputValue::Link(link) => OutputFrom::Link(link),
+                InputValue::Input(name) => OutputFrom::Input(name),
+                InputValue::Literal(_) | InputValue::Several(_) => {
+                    let value = graph.constant_of(output.source.node);
+                    let value = value.expect("literals are constants");
+                    OutputFrom::Link(writer.stated(value.ty(), InputValue::Literal(json(value))))
+                }
+            };
+            outputs.push((Arc::clone(&output.name), OutputDef::new(output.ty.name(), from)));
+        }
+        Written { nodes: writer.nodes, outputs }
+    }
+
+    /// Names a call after its path. What repeats read of the context is read again when they are
+    /// compiled.
     fn name(&mut self, id: NodeId) {
         let Some(instance) = self.graph.instance_of(id) else { return };
+        if instance.name() == CAPTURE {
+            return;
+        }
         let path = self.graph.paths.get(self.graph.node(id).path);
         let last = path.as_str().rsplit('/').next().unwrap_or_default();
         let kind = instance.name().rsplit('.').next().unwrap_or_default();
@@ -123,24 +193,49 @@ impl Writer<'_> {
     /// A node that states the type of what goes through it.
     fn stated(&mut self, ty: Type, value: InputValue) -> Link {
         let group: Arc<str> = format!("as {}", ty.name()).into();
-        if !self.out.groups.contains_key(&group) {
+        if !self.groups.written.contains_key(&group) {
             let mut inputs = Named::new();
             inputs.insert("x".into(), InputDef::new(ty.name()));
             let mut outputs = Named::new();
             let from = OutputFrom::Input("x".into());
             outputs.insert("value".into(), OutputDef::new(ty.name(), from));
             let def = GroupDef { inputs, outputs, ..GroupDef::default() };
-            self.out.groups.insert(Arc::clone(&group), def);
+            self.groups.written.insert(Arc::clone(&group), def);
         }
         let mut node = Node::new(NodeKind::Group(group));
         node.inputs.insert("x", value.into());
         let name = self.free_name("constant");
-        self.out.nodes.insert(Arc::clone(&name), node);
+        self.nodes.insert(Arc::clone(&name), node);
         Link::new(name, "value")
     }
 
+    /// A node that runs a group round by round.
+    fn repeat(&mut self, id: NodeId, instance: &'a Instance, body: &'a RepeatBody) {
+        let mut node = Node::new(NodeKind::Repeat(self.groups.of_repeat(instance, body)));
+        for setting in repeat::settings() {
+            let value = instance.settings.text(setting.name);
+            if setting.default != Some(SettingValue::Text(value.into())) {
+                node.set.insert(setting.name, Setting::from(serde_json::Value::from(value)));
+            }
+        }
+        let graph_inputs = body.graph.inputs().as_slice().iter().map(|input| &*input.name);
+        let has_own_count = body.count == body.n_inputs;
+        let names = graph_inputs.take(body.n_inputs).chain(has_own_count.then_some(COUNT));
+        for (name, link) in names.zip(self.graph.inputs_of(id)) {
+            node.inputs.insert(name, self.source(*link).into());
+        }
+        self.nodes.insert(Arc::clone(&self.names[&id]), node);
+    }
+
     fn node(&mut self, id: NodeId) {
-        let Some(instance) = self.graph.instance_of(id).map(Arc::clone) else { return };
+        let graph = self.graph;
+        let Some(instance) = graph.instance_of(id) else { return };
+        if instance.name() == CAPTURE {
+            return;
+        }
+        if let Some(body) = RepeatBody::of(instance) {
+            return self.repeat(id, instance, body);
+        }
         let signature = instance.def.signature(&instance.settings);
         let signature = signature.expect("there is an instance with these settings").into_owned();
         let mut links = self.graph.inputs_of(id).to_vec();
@@ -196,6 +291,6 @@ impl Writer<'_> {
                 node.set.insert(name, Setting::from(value.to_json()));
             }
         }
-        self.out.nodes.insert(Arc::clone(&self.names[&id]), node);
+        self.nodes.insert(Arc::clone(&self.names[&id]), node);
     }
 }

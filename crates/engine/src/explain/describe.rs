@@ -8,7 +8,7 @@ use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
 use millstream_compile::schedule::steps_of;
 use millstream_document::Document;
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, InputId, NodeId, Op, Source, StepId};
+use millstream_ir::{Graph, InputId, NodeId, Op, RepeatBody, Source, StepId};
 use millstream_kernel::{Class, Instance, ScopeRule};
 
 use super::fate::{Fates, is_same_call};
@@ -338,7 +338,14 @@ fn changed_settings(instance: &Instance) -> Vec<(String, String)> {
     };
     let settings = instance.settings.iter();
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_json().to_string()));
-    settings.filter(|(name, json)| !is_default(name, json)).collect()
+    let mut settings: Vec<(String, String)> =
+        settings.filter(|(name, json)| !is_default(name, json)).collect();
+    if let Some(body) = RepeatBody::of(instance) {
+        // What tells the content of its group from others tells people nothing.
+        settings.retain(|(name, _)| name != "body");
+        settings.push(("nodes".into(), body.graph.n_calls().to_string()));
+    }
+    settings
 }
 
 fn change(rule: &ScopeRule) -> String {

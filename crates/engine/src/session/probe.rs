@@ -8,6 +8,7 @@ use std::sync::Arc;
 use millstream_document::{Body, Checked, Edit, Link, OutputDef, OutputFrom, Source, check};
 use millstream_ir::answer::{OutputAnswer, Series};
 use millstream_kernel::Data;
+use millstream_kernel::repeat::COUNT;
 
 use super::{Ask, Session, SessionError};
 
@@ -54,7 +55,12 @@ impl Session {
                 break found(&checked, body, node, socket_name);
             }
             let millstream_document::CheckedKind::Group(group) = &node.kind else {
-                return Err(no_socket("the node uses no group, or is muted"));
+                let is_repeat = node.kind.body().is_some();
+                return Err(no_socket(if is_repeat {
+                    "the node runs its group many times"
+                } else {
+                    "the node uses no group, or is muted"
+                }));
             };
             users.push(name);
             bodies.push(&checked.bodies[*group]);
@@ -175,8 +181,9 @@ fn outputs_of<'c>(
     use millstream_document::CheckedKind;
     match &node.kind {
         CheckedKind::Call(instance) => Box::new((0..).zip(&instance.output_names)),
-        CheckedKind::Group(body) => {
-            let outputs = checked.bodies[*body].outputs.iter();
+        CheckedKind::Group(_) | CheckedKind::Repeat(_) => {
+            let body = node.kind.body().expect("both use a body");
+            let outputs = checked.bodies[body].outputs.iter();
             Box::new((0..).zip(outputs.map(|output| &output.name)))
         }
         CheckedKind::Muted(muted) => {
@@ -200,6 +207,11 @@ fn input_slot(
         }
         CheckedKind::Group(body) => {
             checked.bodies[*body].inputs.iter().position(|input| *input.name == *socket)
+        }
+        CheckedKind::Repeat(repeat) => {
+            let inputs = &checked.bodies[repeat.body].inputs;
+            let found = inputs.iter().position(|input| *input.name == *socket);
+            found.or_else(|| (*socket == *COUNT).then_some(repeat.count as usize))
         }
         CheckedKind::Muted(_) => None,
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use millstream_base::Limits;
 use millstream_base::diagnostics::{Diagnostics, Severity};
 use millstream_document::{
-    Checked, Document, Input, InputValue, Named, Node, NodeKind, OutputDef, OutputFrom, check,
+    Checked, Document, Input, InputValue, Named, Node, OutputDef, OutputFrom, check,
 };
 use millstream_kernel::Registry;
 
@@ -109,10 +109,7 @@ fn take_out(document: &mut Document, problems: &Diagnostics) {
 }
 
 fn uses(node: &Node, groups: &HashSet<String>) -> bool {
-    match &node.kind {
-        NodeKind::Group(name) => groups.contains(&**name),
-        NodeKind::Type(_) => false,
-    }
+    node.kind.group().is_some_and(|name| groups.contains(&**name))
 }
 
 /// These nodes and all that read them.

@@ -113,7 +113,9 @@ impl Sketch {
         let socket = r.get(&sockets);
         let ty = types[r.index(types.len())];
         let output = match &document.nodes[other.as_str()].kind {
-            millstream_document::NodeKind::Group(_) => "v",
+            millstream_document::NodeKind::Group(_) | millstream_document::NodeKind::Repeat(_) => {
+                "v"
+            }
             millstream_document::NodeKind::Type(_) => "value",
         };
         let link = json!({ "from": format!("{other}.{output}") });

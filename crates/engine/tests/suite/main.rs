@@ -2,6 +2,7 @@
 
 mod groups;
 mod live_edits;
+mod repeats;
 mod session;
 mod stateful;
 mod stateful_scopes;

@@ -15,7 +15,7 @@ use millstream_kernel::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 
 use super::{Evaluation, Place, Stop, Task};
-use crate::parallel::{Company, Computed, Finished, Input, Job, Jobs, Kind};
+use crate::parallel::{Company, Computed, Ends, Finished, Input, Job, Jobs, Kind};
 use crate::shape::ShapeId;
 use crate::store::SlotId;
 
@@ -141,7 +141,8 @@ impl<'a> Evaluation<'a> {
         deferral.pending.insert(slot, pending);
         let limits = Arc::clone(&deferral.limits);
         let instance = Arc::clone(&self.plan.instances[id]);
-        let job = Job { slot, instance, inputs, kind, mask, n_cells, limits };
+        let ends = Ends { cancel: self.request.cancel.clone(), deadline: self.request.deadline };
+        let job = Job { slot, instance, inputs, kind, mask, n_cells, limits, ends };
         let Company { pool, n_others, .. } = deferral.company;
         deferral.jobs.get_or_insert_with(Jobs::new).push(job, pool, n_others);
         Ok(())

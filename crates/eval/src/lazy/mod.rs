@@ -82,9 +82,17 @@ impl Evaluator for Lazy {
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
-        let mut evaluation = Evaluation::new(plan, request, &bound);
-        evaluation.answer(&bound)
+        evaluate_bound(plan, request, &bound)
     }
+}
+
+/// Evaluates a request that was bound to the plan.
+pub(crate) fn evaluate_bound(
+    plan: &Plan,
+    request: &Request,
+    bound: &Bound,
+) -> Result<Answer, EvalError> {
+    Evaluation::new(plan, request, bound).answer(bound)
 }
 
 /// Evaluates block by block of a list, see `listed`; with company, long runs become jobs.

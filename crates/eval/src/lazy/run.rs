@@ -279,8 +279,16 @@ impl<'a> Evaluation<'a> {
                     None => Argument::shared(self.read(*place).0, map.as_map()),
                 });
             }
-            call(function, &mask, n_cells, self.limits, &mut arguments, &mut outputs)
+            let (watch, ran) = (&self.watch, self.ran);
+            let is_over = || watch.over(ran).is_some();
+            let threads = self.fusing.as_ref().map_or(1, |fusing| fusing.crew.threads);
+            let crew = Some((threads, &is_over as &(dyn Fn() -> bool + Sync)));
+            call(function, (&mask, n_cells), self.limits, crew, &mut arguments, &mut outputs)
         };
+        if result.is_err() {
+            // What was ended in the middle did not fail.
+            self.check_clock().map_err(Stop::All)?;
+        }
         self.finish_function(top, (result, outputs), &taken, &mask, n_cells, shape)
     }
 
@@ -515,13 +523,16 @@ impl<'a> Evaluation<'a> {
 /// Calls a function of a node type; a panic in it becomes a failure of the node.
 pub(crate) fn call<'c>(
     function: &dyn Function,
-    mask: &'c Mask,
-    extent: usize,
+    (mask, extent): (&'c Mask, usize),
     limits: &'c millstream_base::Limits,
+    crew: Option<(usize, &'c (dyn Fn() -> bool + Sync))>,
     arguments: &'c mut [Argument<'c>],
     outputs: &'c mut [Output],
 ) -> Result<(), Failure> {
     let mut call = Call::new(mask, extent, limits, arguments, outputs);
+    if let Some((threads, is_over)) = crew {
+        call = call.with_crew(threads, is_over);
+    }
     catch_unwind(AssertUnwindSafe(|| function.call(&mut call))).unwrap_or_else(|panic| {
         let text = millstream_base::panic_text(&*panic);
         let what = text.map_or(String::new(), |text| format!(": {text}"));

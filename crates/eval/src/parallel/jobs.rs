@@ -3,11 +3,13 @@
 //! The lock guards the queue and the scratches only; nobody computes under it.
 
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use millstream_base::{Column, Limits, Mask, Value};
+use millstream_ir::EvalError;
 use millstream_kernel::function::Output;
 use millstream_kernel::{Argument, Data, Failure, Function, Instance, Kernel};
 
@@ -41,6 +43,14 @@ pub(crate) struct Job {
     pub(crate) mask: Mask,
     pub(crate) n_cells: usize,
     pub(crate) limits: Arc<Limits>,
+    pub(crate) ends: Ends,
+}
+
+/// What ends an evaluation from outside; functions that take long look at it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    pub(crate) cancel: Option<Arc<AtomicBool>>,
+    pub(crate) deadline: Option<Instant>,
 }
 
 /// What a job gave.
@@ -59,7 +69,7 @@ pub(crate) struct Finished {
 impl Job {
     fn run(self, scratch: &mut Scratch) -> Finished {
         let started = Instant::now();
-        let Self { slot, instance, mut inputs, kind, mask, n_cells, limits } = self;
+        let Self { slot, instance, mut inputs, kind, mask, n_cells, limits, ends } = self;
         let computed = match (kind, &instance.kernel) {
             (Kind::Form(mut columns), Kernel::Form(form)) => {
                 let operands: Vec<Operand<'_>> = inputs
@@ -83,7 +93,10 @@ impl Job {
                     None => Argument::shared(&input.data, input.map.as_map()),
                 });
                 let mut arguments: Vec<Argument<'_>> = arguments.collect();
-                let done = call(function, &mask, n_cells, &limits, &mut arguments, &mut outputs);
+                let is_over = || EvalError::ended(ends.cancel.as_deref(), ends.deadline).is_some();
+                let crew = Some((1, &is_over as &(dyn Fn() -> bool + Sync)));
+                let done =
+                    call(function, (&mask, n_cells), &limits, crew, &mut arguments, &mut outputs);
                 Computed::Function(done, outputs)
             }
             (Kind::Form(_) | Kind::Function(_), _) => panic!("a job is of the kind of its kernel"),

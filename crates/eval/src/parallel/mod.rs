@@ -19,7 +19,7 @@ use millstream_ir::plan::Plan;
 use millstream_ir::request::Request;
 use millstream_kernel::ScopeRule;
 
-pub(crate) use jobs::{Computed, Finished, Input, Job, Jobs, Kind};
+pub(crate) use jobs::{Computed, Ends, Finished, Input, Job, Jobs, Kind};
 
 use crate::buffers::Buffers;
 use crate::costs::Costs;

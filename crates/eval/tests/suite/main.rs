@@ -11,3 +11,4 @@ mod lazy;
 mod list;
 mod loops;
 mod progress;
+mod repeat;

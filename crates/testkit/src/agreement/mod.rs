@@ -14,13 +14,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use millstream_ir::Evaluator;
+use proptest::prop_oneof;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 pub use check::{Verdict, check, expect};
 pub use compare::difference;
 pub use ticks::ticks_suite;
 
-use crate::generate::{Case, REGISTRY, cases};
+use crate::generate::{Case, REGISTRY, cases, cases_with_repeats};
 
 /// Runs the whole suite.
 ///
@@ -89,7 +90,8 @@ pub fn generated(evaluator: &dyn Evaluator) {
         TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
     };
     let (n_checked, n_skipped) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let result = runner.run(&cases(14), |case| {
+    let strategy = prop_oneof![3 => cases(14), 1 => cases_with_repeats(12)];
+    let result = runner.run(&strategy, |case| {
         match check(evaluator, &case).map_err(TestCaseError::fail)? {
             Verdict::Agrees => n_checked.fetch_add(1, Ordering::Relaxed),
             Verdict::Skipped(_) => n_skipped.fetch_add(1, Ordering::Relaxed),

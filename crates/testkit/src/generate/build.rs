@@ -66,7 +66,8 @@ const GROUP: &str = "group";
 
 /// The graph of a plan of one; without the outputs that need levels which nobody provides.
 pub(super) fn build(plan: &GraphPlan, registry: &Registry) -> (Graph, Plan) {
-    let mut building = Building { sketch: Sketch::new(registry), registry, group: &plan.group };
+    let (sketch, group) = (Sketch::new(registry), &plan.group);
+    let mut building = Building { sketch, registry, group, has_repeats: plan.has_repeats };
     let mut sources = Vec::new();
     let types = input_types();
     for (i, pick) in plan.inputs.iter().enumerate() {
@@ -106,17 +107,26 @@ pub(super) fn build(plan: &GraphPlan, registry: &Registry) -> (Graph, Plan) {
     (graph, scheduled)
 }
 
-struct Building<'a> {
-    sketch: Sketch<'a>,
-    registry: &'a Registry,
-    group: &'a [NodePlan],
+/// A graph that nodes are added to.
+pub(super) struct Building<'a> {
+    pub(super) sketch: Sketch<'a>,
+    pub(super) registry: &'a Registry,
+    pub(super) group: &'a [NodePlan],
+    /// Whether the group may be repeated.
+    pub(super) has_repeats: bool,
 }
 
 impl Building<'_> {
     /// Adds the nodes that can be; each sees those before it.
-    fn nodes(&mut self, plans: &[NodePlan], sources: &mut Vec<Source>, may_group: bool) {
+    pub(super) fn nodes(&mut self, plans: &[NodePlan], sources: &mut Vec<Source>, may_group: bool) {
         for plan in plans {
             let kind = plan.kind as usize;
+            if self.has_repeats && kind % 8 == 6 && may_group && !sources.is_empty() {
+                let (registry, group) = (self.registry, self.group);
+                let found = super::repeat::add(&mut self.sketch, registry, group, plan, sources);
+                sources.extend(found);
+                continue;
+            }
             if kind % 8 == 7 {
                 sources.extend(super::motif::add(&mut self.sketch, kind / 8, plan, sources));
                 continue;

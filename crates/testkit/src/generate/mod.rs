@@ -9,6 +9,7 @@
 mod build;
 pub mod document;
 mod motif;
+mod repeat;
 pub mod request;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 use millstream_base::{Feature, Type};
 use millstream_ir::request::Given;
 use millstream_ir::verify::{Stage, verify};
-use millstream_ir::{Graph, Plan, text};
+use millstream_ir::{Graph, Plan, RepeatBody, text};
 use millstream_kernel::Registry;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,6 +46,8 @@ pub(crate) struct GraphPlan {
     /// Nodes of a group that may be used several times.
     pub(crate) group: Vec<NodePlan>,
     pub(crate) outputs: Vec<u16>,
+    /// Whether the group may be repeated.
+    pub(crate) has_repeats: bool,
 }
 
 /// What a request is made from.
@@ -87,7 +90,14 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "# request: {}", self.request)?;
-        write!(f, "{}", text::print_with_paths(&self.graph))
+        write!(f, "{}", text::print_with_paths(&self.graph))?;
+        for instance in self.graph.instances().as_slice() {
+            if let Some(body) = RepeatBody::of(instance) {
+                let text = text::print(&body.graph).replace('\n', "\n#   ");
+                write!(f, "\n# {}:\n#   {text}", instance.settings.text("body"))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -99,11 +109,19 @@ impl fmt::Debug for Case {
 
 /// Graphs of up to `max_nodes` descriptions with requests for them.
 pub fn cases(max_nodes: usize) -> impl Strategy<Value = Case> {
-    (graph_plans(max_nodes), request_plans()).prop_map(|(graph, request)| {
-        let (graph, plain) = build::build(&graph, &REGISTRY);
-        let request = sketch(&request, &graph);
-        Case { graph, plain: plain.into(), request }
-    })
+    (graph_plans(max_nodes), request_plans()).prop_map(|(graph, request)| case(&graph, &request))
+}
+
+/// The same with repeats. These have no text from which they could be read again.
+pub fn cases_with_repeats(max_nodes: usize) -> impl Strategy<Value = Case> {
+    (graph_plans(max_nodes), request_plans())
+        .prop_map(|(graph, request)| case(&GraphPlan { has_repeats: true, ..graph }, &request))
+}
+
+fn case(graph: &GraphPlan, request: &RequestPlan) -> Case {
+    let (graph, plain) = build::build(graph, &REGISTRY);
+    let request = sketch(request, &graph);
+    Case { graph, plain: plain.into(), request }
 }
 
 /// Cases with `n` further requests for the same graph.
@@ -129,8 +147,15 @@ fn node_plans() -> impl Strategy<Value = NodePlan> {
 
 fn graph_plans(max_nodes: usize) -> impl Strategy<Value = GraphPlan> {
     let nodes = vec(node_plans(), 1..=max_nodes);
-    (vec(any::<u8>(), 0..4), nodes, vec(node_plans(), 0..4), vec(0_u16..6, 1..4))
-        .prop_map(|(inputs, nodes, group, outputs)| GraphPlan { inputs, nodes, group, outputs })
+    (vec(any::<u8>(), 0..4), nodes, vec(node_plans(), 0..4), vec(0_u16..6, 1..4)).prop_map(
+        |(inputs, nodes, group, outputs)| GraphPlan {
+            inputs,
+            nodes,
+            group,
+            outputs,
+            has_repeats: false,
+        },
+    )
 }
 
 fn request_plans() -> impl Strategy<Value = RequestPlan> {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use millstream_base::feature::Aspect;
 use millstream_base::id::Id;
 use millstream_base::{Mask, Need, Type, Value};
+use millstream_ir::RepeatBody;
 use millstream_kernel::form::Form;
 use millstream_kernel::function::{Output, SharedFunction};
 use millstream_kernel::{Argument, Call, Data, Instance, Kernel, Map, ScopeRule};
@@ -70,6 +71,19 @@ impl Model<'_> {
                 }),
                 Kernel::Function(function) => {
                     let limits = self.limits.clone();
+                    if let Some(body) = RepeatBody::of(instance) {
+                        let used = self.program.outputs_used(node);
+                        let mut refused = None;
+                        let found = self.compute(link, instance, ctx, cell, |values| {
+                            let rounds = super::repeat::run(body, values, &used, &limits);
+                            let outputs = rounds.unwrap_or_else(|refusal| {
+                                refused = Some(refusal);
+                                None
+                            });
+                            Some(outputs?.swap_remove(link.output))
+                        });
+                        return refused.map_or(found, Err);
+                    }
                     self.compute(link, instance, ctx, cell, |values| {
                         run_function(function, values, link.output, instance, &limits)
                     })

@@ -16,6 +16,7 @@ mod context;
 mod evaluate;
 mod keepers;
 mod program;
+mod repeat;
 mod scope;
 #[cfg(test)]
 mod tests;

@@ -123,6 +123,18 @@ impl Program {
         }
     }
 
+    /// The outputs of a node that something reads.
+    pub fn outputs_used(&self, node: usize) -> Vec<usize> {
+        let links = self.nodes.iter().flat_map(|node| &node.links);
+        let kept = self.keepers.iter().flat_map(|(_, values)| values);
+        let given = self.outputs.iter().chain(kept).map(|output| &output.link);
+        let mut used: Vec<usize> =
+            links.chain(given).filter(|link| link.node == node).map(|link| link.output).collect();
+        used.sort_unstable();
+        used.dedup();
+        used
+    }
+
     /// The instance that a node calls, if it calls one.
     pub fn instance(&self, node: usize) -> Option<&Arc<Instance>> {
         match &self.nodes[node].op {

@@ -10,7 +10,7 @@ use millstream_kernel::signature::Among;
 use millstream_kernel::{Registry, Settings};
 use serde_json::Value as Json;
 
-use super::{MAGIC, VERSION, checksum};
+use super::{MAGIC, TEXT_VERSION, VERSION, checksum};
 
 /// Why bytes are no deployed document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -21,7 +21,9 @@ pub enum BinaryError {
     #[diagnostic(code(binary::magic), help("write one with `millstream deploy --format binary`"))]
     NotOne,
     /// Another version wrote them.
-    #[error("the binary document has version {found}, this program reads {VERSION}")]
+    #[error(
+        "the binary document has version {found}, this program reads {VERSION} and {TEXT_VERSION}"
+    )]
     #[diagnostic(code(binary::version), help("deploy the document again"))]
     Version {
         /// The version.
@@ -57,6 +59,13 @@ pub enum BinaryError {
 }
 
 /// What the bytes hold.
+pub(crate) enum Content<'a> {
+    Graph(Box<Loaded>),
+    /// The text of a document.
+    Text(&'a [u8]),
+}
+
+/// A document as a graph.
 pub(crate) struct Loaded {
     pub(crate) name: String,
     pub(crate) fps: f64,
@@ -65,18 +74,21 @@ pub(crate) struct Loaded {
 }
 
 /// Reads and verifies.
-pub(crate) fn read(bytes: &[u8], registry: &Registry) -> Result<Loaded, BinaryError> {
+pub(crate) fn read<'a>(bytes: &'a [u8], registry: &Registry) -> Result<Content<'a>, BinaryError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(BinaryError::NotOne)?;
     let mut reader = Reader { bytes: rest, at: 0, registry };
     let found = u32::from_le_bytes(reader.array()?);
-    if found != VERSION {
+    if found != VERSION && found != TEXT_VERSION {
         return Err(BinaryError::Version { found });
     }
     let sum = u64::from_le_bytes(reader.array()?);
     if checksum(&rest[reader.at..]) != sum {
         return Err(reader.damaged("the checksum differs"));
     }
-    reader.document()
+    if found == TEXT_VERSION {
+        return Ok(Content::Text(&rest[reader.at..]));
+    }
+    reader.document().map(|loaded| Content::Graph(Box::new(loaded)))
 }
 
 struct Reader<'a> {

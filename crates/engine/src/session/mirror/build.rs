@@ -78,6 +78,7 @@ impl Mirror {
                 kinds[*slot as usize] = match &node.kind {
                     CheckedKind::Call(instance) => Kind::Call(Arc::clone(instance)),
                     CheckedKind::Group(inner) => Kind::Group(places.key[index(*inner)]),
+                    CheckedKind::Repeat(_) => return Err(Lost),
                     CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
                 };
             }
@@ -139,6 +140,7 @@ impl Mirror {
                     let many = Many { outs, child: None };
                     self.use_mut(use_id).many.insert(slot, many);
                 }
+                CheckedKind::Repeat(_) => return Err(Lost),
                 CheckedKind::Group(inner) => {
                     let mut inputs = HashMap::new();
                     let port = Owner::Port((self.uses.len() as u32, Side::In));
@@ -237,6 +239,7 @@ fn is_of_numbers(checked: &Checked) -> bool {
             is_known || millstream_eval::live::is_of_numbers(instance)
         }
         CheckedKind::Group(_) | CheckedKind::Muted(_) => true,
+        CheckedKind::Repeat(_) => false,
     })
 }
 

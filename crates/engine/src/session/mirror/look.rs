@@ -3,7 +3,7 @@
 use millstream_base::Type;
 use millstream_document::check::{Alone, AloneSource};
 use millstream_document::edit::{BodyKey, Reference, references};
-use millstream_document::{Editor, Node, NodeKind};
+use millstream_document::{Editor, Node};
 use millstream_eval::live::NodeNumber;
 
 use super::{Kind, Lost, Mirror, Use, Want};
@@ -11,9 +11,9 @@ use super::{Kind, Lost, Mirror, Use, Want};
 impl Mirror {
     /// A node checked alone.
     pub(super) fn alone(&mut self, editor: &Editor, body: BodyKey, node: &Node) -> Option<Alone> {
-        let group = match &node.kind {
-            NodeKind::Group(name) => Some(editor.document().groups.get(name)?),
-            NodeKind::Type(_) => None,
+        let group = match node.kind.group() {
+            Some(name) => Some(editor.document().groups.get(name)?),
+            None => None,
         };
         let mut known = std::mem::take(&mut self.known_alone);
         let type_of = |reference: Reference<'_>| self.type_in(editor, body, reference);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use millstream_document::check::{Alone, AloneKind};
 use millstream_document::edit::{BodyKey, ROOT, User, reference_of};
-use millstream_document::{Editor, Node, NodeKind};
+use millstream_document::{Editor, Node};
 use rustc_hash::FxHashMap;
 
 use super::queue::Queue;
@@ -33,6 +33,8 @@ impl Mirror {
             },
             Some(AloneKind::Muted(muted)) => Kind::Muted(Arc::clone(muted)),
             Some(AloneKind::Group) => group_of(editor, node).map_or(Kind::Wrong, Kind::Group),
+            // No live node runs rounds.
+            Some(AloneKind::Repeat) => return Err(Lost),
         };
         // A wrong group is wrong wherever it stands, muted or not.
         let is_sound = group_of(editor, node)
@@ -287,8 +289,5 @@ impl Mirror {
 }
 
 fn group_of(editor: &Editor, node: &Node) -> Option<BodyKey> {
-    match &node.kind {
-        NodeKind::Group(name) => editor.body_of(name),
-        NodeKind::Type(_) => None,
-    }
+    node.kind.group().and_then(|name| editor.body_of(name))
 }

@@ -1,0 +1,280 @@
+//! The groups that repeats run, each compiled once as a plan of its own.
+//!
+//! A group is lowered and goes through the passes as a document does. What is left needs features of
+//! the context around the repeat. These become inputs of the plan (`captured`): the nodes that read
+//! them are replaced where no scope of the group lies between, else the outputs are evaluated with
+//! the features provided. Groups are compiled from the inside out, so nothing recurses.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::feature::Aspect;
+use millstream_base::path::Place;
+use millstream_base::{Feature, Limits, Need, NodePath, Type};
+use millstream_document::{Checked, CheckedKind, CheckedRepeat};
+use millstream_eval::repeat::Repeat;
+use millstream_ir::graph::GraphInput;
+use millstream_ir::verify::Stage;
+use millstream_ir::{Graph, NodeId, RepeatBody, Source, text};
+use millstream_kernel::repeat::{COUNT, RepeatParts, type_of};
+use millstream_kernel::{Instance, Kernel, Registry, repeat};
+use rustc_hash::FxHashMap;
+
+use crate::analyses::needs;
+use crate::expansion::Expansion;
+use crate::lower::{State, lowered_body};
+use crate::passes::{PASSES, PassContext};
+use crate::schedule::{schedule, too_many};
+use crate::{assert_sound, order};
+
+/// Why a group cannot be repeated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+pub enum RepeatError {
+    /// It reads along an axis around the repeat.
+    #[error("a repeat runs this group, and it needs the {need} around that")]
+    #[diagnostic(
+        code(repeat::extent),
+        help("compute it outside the group, and give it to the repeat by an input")
+    )]
+    Extent {
+        /// The extent.
+        need: String,
+    },
+}
+
+/// A compiled repeat.
+#[derive(Debug)]
+pub struct Made {
+    /// What its rounds run.
+    pub body: Arc<RepeatBody>,
+    /// What the node calls; the captures of the body are its last inputs.
+    pub instance: Arc<Instance>,
+}
+
+/// How a graph is run round by round.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    /// Which input of the node says how many: one of the graph's, or the one behind them.
+    pub count: usize,
+    /// For each output of the graph the input that receives it in the next round; all but the one
+    /// that says whether to go on have one, of the same type.
+    pub carries: Vec<Option<usize>>,
+    /// The output that says whether to go on, a bool.
+    pub go: Option<usize>,
+    /// Whether it ends when a round changes no carried value.
+    pub until_stable: bool,
+}
+
+/// The repeats of a document.
+#[derive(Debug, Default)]
+pub(crate) struct Repeats(FxHashMap<CheckedRepeat, Made>);
+
+impl Repeats {
+    /// Compiles what the repeats of all bodies run.
+    ///
+    /// # Errors
+    /// As [`compile_repeat`].
+    pub(crate) fn compile(
+        checked: &Checked,
+        registry: &Registry,
+        limits: &Limits,
+        expansion: &Expansion,
+    ) -> Result<Self, Diagnostics> {
+        let mut repeats = Self::default();
+        for id in &expansion.inside_out {
+            for node in &checked.bodies[*id].nodes {
+                let CheckedKind::Repeat(repeat) = &node.kind else { continue };
+                if repeats.0.contains_key(&**repeat) {
+                    continue;
+                }
+                let size = expansion.sizes[repeat.body];
+                let state = State::TakenApart;
+                let graph = lowered_body(checked, repeat.body, registry, &repeats, size, state);
+                let carries = repeat.carries.iter().map(|input| input.map(|input| input as usize));
+                let rounds = Rounds {
+                    count: repeat.count as usize,
+                    carries: carries.collect(),
+                    go: repeat.go.map(|go| go as usize),
+                    until_stable: repeat.until_stable,
+                };
+                let cx = PassContext { registry, limits };
+                let group = &checked.bodies[repeat.body].name;
+                let made = compile_repeat(group, graph, rounds, &cx)?;
+                repeats.0.insert((**repeat).clone(), made);
+            }
+        }
+        Ok(repeats)
+    }
+
+    /// A repeat of the document.
+    pub(crate) fn of(&self, repeat: &CheckedRepeat) -> &Made {
+        self.0.get(repeat).expect("the repeats of a document are compiled before it is lowered")
+    }
+}
+
+/// The repeat of a lowered graph, called so.
+///
+/// # Errors
+/// If the graph reads along an axis outside, or uses too many features and levels.
+pub fn compile_repeat(
+    group: &Arc<str>,
+    mut graph: Graph,
+    rounds: Rounds,
+    cx: &PassContext<'_>,
+) -> Result<Made, Diagnostics> {
+    run_passes(&mut graph, cx)?;
+    let authored = graph.clone();
+    let captures = captured(&mut graph, group)?;
+    run_passes(&mut graph, cx)?;
+    let Rounds { count, carries, go, until_stable } = rounds;
+    let inputs = authored.inputs().as_slice().iter();
+    let mut inputs: Vec<(Arc<str>, Type)> =
+        inputs.map(|input| (Arc::clone(&input.name), input.ty)).collect();
+    let n_inputs = inputs.len();
+    if count == n_inputs {
+        inputs.push((COUNT.into(), Type::I32));
+    }
+    let outputs = authored.outputs.iter().map(|output| (Arc::clone(&output.name), output.ty));
+    let instance = |function| {
+        let parts = RepeatParts {
+            group,
+            digest: &digest(&authored),
+            go: go.map_or("", |go| &authored.outputs[go].name),
+            until_stable,
+            inputs,
+            captures: &captures,
+            outputs: outputs.collect(),
+        };
+        Arc::new(repeat::instance(parts, function))
+    };
+    let body = Arc::new(RepeatBody {
+        group: Arc::clone(group),
+        plan: schedule(graph, 1.0)?,
+        graph: authored.clone(),
+        captures: captures.clone(),
+        n_inputs,
+        count,
+        carries,
+        go,
+        until_stable,
+    });
+    let instance = instance(Arc::new(Repeat::new(Arc::clone(&body))));
+    Ok(Made { body, instance })
+}
+
+fn run_passes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<(), Diagnostics> {
+    for pass in PASSES {
+        (pass.run)(graph, cx)?;
+        assert_sound(graph, Stage::Converted, pass.phase);
+    }
+    Ok(())
+}
+
+/// What tells the content of a group from that of others, also of another state of the document.
+fn digest(graph: &Graph) -> String {
+    let text = text::print(graph);
+    let half = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        (salt, &text).hash(&mut hasher);
+        hasher.finish()
+    };
+    format!("{:016x}{:016x}", half(0), half(1))
+}
+
+/// Turns what the graph needs of the context into inputs behind its own: those that are given back,
+/// which are seen from outside the repeat, and the number of the round.
+fn captured(graph: &mut Graph, group: &str) -> Result<Vec<Need>, Diagnostics> {
+    let order = order(graph)?;
+    let needs = needs(graph, &order).map_err(too_many)?;
+    let mut all = millstream_base::FeatureSet::NONE;
+    for output in &graph.outputs {
+        all = all.union(needs.of[output.source.node]);
+    }
+    let needs: Vec<Need> = needs.flow.table.of(all).cloned().collect();
+    let is_round = |need: &Need| {
+        need.feature == Feature::Iteration && need.level == 0 && need.aspect == Aspect::Value
+    };
+    let has_scopes =
+        order.iter().filter_map(|id| graph.instance_of(*id)).any(|known| known.has_scopes());
+    let mut captures = Vec::new();
+    let mut inputs: Vec<(Need, NodeId)> = Vec::new();
+    for need in needs.iter().filter(|need| !is_round(need)) {
+        let of_rounds = need.feature == Feature::Iteration && need.level == 0;
+        if need.aspect == Aspect::Extent && (has_scopes || of_rounds) {
+            let mut problems = Diagnostics::new();
+            let error = RepeatError::Extent { need: need.to_string() };
+            problems.report(Place::at(NodePath::new(group)), &error);
+            return Err(problems);
+        }
+        // The repeat is the nearest injector of the number of the round.
+        let level = need.level - u32::from(need.feature == Feature::Iteration);
+        let outside = Need { level, ..need.clone() };
+        let input =
+            GraphInput { name: format!("/{outside}").into(), ty: type_of(need), default: None };
+        inputs.push((need.clone(), graph.add_input(input)));
+        captures.push(outside);
+    }
+    let round = GraphInput { name: "/round".into(), ty: Type::I32, default: None };
+    let round = graph.add_input(round);
+    let first = Need { feature: Feature::Iteration, level: 0, aspect: Aspect::Value };
+    inputs.push((first, round));
+    if has_scopes {
+        provide(graph, &inputs);
+    } else {
+        replace(graph, &order, &inputs);
+    }
+    Ok(captures)
+}
+
+/// Puts inputs in the place of the nodes that read them; there are no scopes.
+fn replace(graph: &mut Graph, order: &[NodeId], inputs: &[(Need, NodeId)]) {
+    let mut instead: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+    for id in order {
+        let Some(instance) = graph.instance_of(*id) else { continue };
+        let Kernel::Read { feature, level, aspect } = &instance.kernel else { continue };
+        let known = inputs.iter().find(|(need, _)| {
+            need.feature == *feature && need.level == *level && need.aspect == *aspect
+        });
+        instead.extend(known.map(|(_, input)| (*id, *input)));
+    }
+    let follow = |source: &mut Source| {
+        if let Some(input) = instead.get(&source.node) {
+            *source = Source::first(*input);
+        }
+    };
+    for id in order {
+        graph.inputs_of_mut(*id).iter_mut().for_each(follow);
+    }
+    for output in &mut graph.outputs {
+        follow(&mut output.source);
+    }
+}
+
+/// Evaluates the outputs with these features provided, the nearest level first.
+fn provide(graph: &mut Graph, inputs: &[(Need, NodeId)]) {
+    let mut features: Vec<&Feature> = Vec::new();
+    for (need, _) in inputs {
+        if !features.contains(&&need.feature) {
+            features.push(&need.feature);
+        }
+    }
+    for k in 0..graph.outputs.len() {
+        let mut source = graph.outputs[k].source;
+        let ty = graph.type_of(source).expect("outputs are linked to nodes");
+        for feature in &features {
+            let levels = inputs.iter().filter(|(need, _)| need.feature == **feature);
+            let instance = Arc::new(repeat::provider(feature, ty));
+            let instance = graph.intern_instance(&instance);
+            for level in 0..=levels.clone().map(|(need, _)| need.level).max().unwrap_or(0) {
+                let given = levels.clone().find(|(need, _)| need.level == level);
+                let given = given.map(|(_, input)| *input);
+                let given = given.unwrap_or_else(|| graph.add_const(feature.ty().default_value()));
+                let links = [source, Source::first(given)];
+                let path = graph.node(source.node).path;
+                source = Source::first(graph.add_call(instance, &links, path));
+            }
+        }
+        graph.outputs[k].source = source;
+    }
+}

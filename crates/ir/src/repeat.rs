@@ -1,0 +1,103 @@
+//! The body of a node that runs a group round by round, compiled as a plan of its own.
+//!
+//! The plan reads nothing of the context: its inputs are those of the group, then what the group
+//! needs of the context around the node (*captures*), then the number of the round. The node has the
+//! inputs of the group, the count if that is none of them, and the captures. So the node is a function
+//! of columns, whoever runs it, and one element's rounds do not depend on those of another.
+
+use std::sync::Arc;
+
+use millstream_base::Need;
+use millstream_base::id::Id;
+use millstream_kernel::{Instance, Kernel};
+
+use crate::graph::Graph;
+use crate::plan::{Plan, StepOp};
+
+/// The body of a repeat.
+///
+/// A round computes the outputs from the carried values, which become the outputs of the same name.
+/// An element runs while its output `go` is true, its number of rounds is below its count, and, with
+/// `until_stable`, the last round changed one of its carried values. Without any round the outputs
+/// are what the node was given, and `go` is true unless it is carried too.
+#[derive(Debug)]
+pub struct RepeatBody {
+    /// Name of the group.
+    pub group: Arc<str>,
+    /// The group as it was written, without captures.
+    pub graph: Graph,
+    /// What runs in each round.
+    pub plan: Plan,
+    /// Number of inputs of the group.
+    pub n_inputs: usize,
+    /// Which input of the node says how many rounds: one of the group's, or the one behind them.
+    pub count: usize,
+    /// What the group needs of the context, but for the number of the round.
+    pub captures: Vec<Need>,
+    /// For each output of the plan the input of the group that receives it in the next round.
+    pub carries: Vec<Option<usize>>,
+    /// The output that says whether to go on.
+    pub go: Option<usize>,
+    /// Whether it ends when a round changes no carried value.
+    pub until_stable: bool,
+}
+
+impl RepeatBody {
+    /// What an instance runs round by round, if it is a repeat.
+    pub fn of(instance: &Instance) -> Option<&Self> {
+        match &instance.kernel {
+            Kernel::Function(function) => function.body()?.downcast_ref(),
+            Kernel::Form(_)
+            | Kernel::Read { .. }
+            | Kernel::Pass
+            | Kernel::Choose
+            | Kernel::Kept(_) => None,
+        }
+    }
+
+    /// The input of the node that an input of the plan is at first; `None` for the number of the
+    /// round.
+    pub fn given_by(&self, input: usize) -> Option<usize> {
+        let n_own = usize::from(self.count == self.n_inputs);
+        if input < self.n_inputs {
+            Some(input)
+        } else if input < self.n_inputs + self.captures.len() {
+            Some(input + n_own)
+        } else {
+            None
+        }
+    }
+
+    /// The input of the plan that is the number of the round.
+    pub fn round(&self) -> usize {
+        self.n_inputs + self.captures.len()
+    }
+
+    /// Whether elements may end before their count.
+    pub fn ends_early(&self) -> bool {
+        self.go.is_some() || self.until_stable
+    }
+
+    /// The outputs to compute in each round if these are wanted in the end, ascending.
+    pub fn outputs_for(&self, wanted: &[usize]) -> Vec<usize> {
+        let mut is_in = vec![false; self.carries.len()];
+        let mut ahead: Vec<usize> = wanted.to_vec();
+        ahead.extend(self.go);
+        if self.until_stable {
+            ahead.extend((0..self.carries.len()).filter(|k| self.carries[*k].is_some()));
+        }
+        while let Some(output) = ahead.pop() {
+            if std::mem::replace(&mut is_in[output], true) {
+                continue;
+            }
+            let behind = self.plan.steps_behind(&[output]);
+            for (_, step) in self.plan.steps.iter().filter(|(id, _)| behind[*id]) {
+                if let StepOp::Input(input) = step.op {
+                    let input = input.index();
+                    ahead.extend((0..is_in.len()).filter(|k| self.carries[*k] == Some(input)));
+                }
+            }
+        }
+        (0..is_in.len()).filter(|k| is_in[*k]).collect()
+    }
+}
