@@ -222,6 +222,9 @@ impl<'a> Evaluation<'a> {
         if plan.keepers.is_empty() {
             return Ok(calls);
         }
+        // A node is called in a context for each scope at most, unless what it keeps reads itself
+        // through one: then there is another context each time, without end.
+        let most = FEW_CALLS + plan.keepers.len().saturating_mul(plan.steps.len());
         let mut has_new = true;
         while std::mem::take(&mut has_new) {
             let mut at = 0;
@@ -229,6 +232,12 @@ impl<'a> Evaluation<'a> {
                 if let Some((mask, _, demand)) = self.called(slot).map_err(ended)?
                     && mask.len() > n_kept
                 {
+                    if self.calls.len() > most {
+                        let message = "what it keeps is read in ever more contexts in one tick";
+                        self.fail_keeper(&plan.keepers[keeper], message.into());
+                        calls.has_failed = true;
+                        return Ok(calls);
+                    }
                     has_new = true;
                     self.calls[at].n_kept = mask.len();
                     for value in &plan.keepers[keeper].values {
@@ -454,6 +463,9 @@ impl<'a> Evaluation<'a> {
         }
     }
 }
+
+/// Nodes may be called in so many contexts in any plan.
+const FEW_CALLS: usize = 256;
 
 /// No row of a table.
 const NOT_KEPT: u32 = u32::MAX;

@@ -175,7 +175,8 @@ fn auto_agrees_on_generated_graphs() {
 #[test]
 fn all_agree_on_ticks_of_generated_documents() {
     let n = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
-    ticks_suite(&Lazy, 0..n);
+    // Document 690 has a state that reads itself through a shift, in ever more contexts.
+    ticks_suite(&Lazy, 0..n.max(700));
     // With keepers these go the same way.
     ticks_suite(&List::new(), 0..n / 4);
     ticks_suite(&Parallel::new().threads(size(2)), 0..n / 4);

@@ -35,6 +35,9 @@ pub struct Kept {
     pub reach: BTreeMap<Vec<i32>, i32>,
 }
 
+/// So many readers, each in its context, are looked at together at most.
+const MOST_ASSUMED: usize = 256;
+
 impl Kept {
     /// What is kept behind a tick in which this was, if the node was called at all.
     pub fn committed(&self, called: &Self) -> Self {
@@ -333,6 +336,10 @@ impl Model<'_> {
                     let known = self.assumed_axes.entry((reader, at)).or_default();
                     known.extend(more.iter());
                 }
+            }
+            // What reads itself through a scope is reached in another context each time.
+            if self.assumed_axes.len() > MOST_ASSUMED {
+                return Err(Refusal::TooLong(MOST_ASSUMED));
             }
             let grew = assumed != self.assumed_axes;
             self.axes_of.clone_from(&before);
