@@ -196,9 +196,9 @@ pub(crate) struct Memo {
     next_stamp: Stamp,
     numbers: FxHashMap<(Type, [u64; 2]), Stamp>,
     /// The last values of each input, with their stamps, the newest in front.
-    inputs: FxHashMap<Arc<str>, Vec<(Data, LayoutId, Stamp)>>,
+    inputs: FxHashMap<Arc<str>, Vec<Remembered>>,
     /// The last values of features that are no numbers.
-    features: Vec<(Data, LayoutId, Stamp)>,
+    features: Vec<Remembered>,
     /// The stamps of constants, and of those that are no numbers by a hash of their bits.
     constants: Vec<Stamp>,
     of_constants: FxHashMap<u64, Vec<(Data, Stamp)>>,
@@ -213,13 +213,24 @@ pub(crate) struct Memo {
     budget: usize,
 }
 
-/// So many values of an input, or of features, keep their stamps.
+/// A value of an input or a feature.
+#[derive(Debug)]
+struct Remembered {
+    data: Data,
+    layout: LayoutId,
+    stamp: Stamp,
+    /// The evaluation that read it last.
+    used: u64,
+}
+
+/// So many values of an input, or of features, keep their stamps, besides those that this evaluation and the
+/// one before have read.
 const REMEMBERED: usize = 8;
 
 /// A step that ran for less is not worth an entry that nobody uses.
 const CHEAP: Duration = Duration::from_micros(2);
 
-/// At most so many entries of a step that was used in one evaluation are kept.
+/// At most so many entries of a step, and values of an input, that were used in one evaluation are kept.
 const MOST: usize = 64;
 
 impl Memo {
@@ -397,7 +408,7 @@ impl Memo {
         }
         self.next_stamp += 1;
         let known = self.inputs.entry(Arc::clone(input)).or_default();
-        remembered(known, data, layout, self.next_stamp)
+        remembered(known, data, layout, self.next_stamp, self.epoch)
     }
 
     /// The stamp of the value of a feature.
@@ -408,7 +419,7 @@ impl Memo {
             return stamp;
         }
         self.next_stamp += 1;
-        remembered(&mut self.features, data, layout, self.next_stamp)
+        remembered(&mut self.features, data, layout, self.next_stamp, self.epoch)
     }
 
     /// The entry of a step that was made of `read` and may be used in a slot: one that another slot
@@ -498,19 +509,21 @@ fn canonical(ty: Type, bits: u64) -> u64 {
 
 /// The stamp of a value among the last ones, or `new` for one that is not among them.
 fn remembered(
-    known: &mut Vec<(Data, LayoutId, Stamp)>,
+    known: &mut Vec<Remembered>,
     data: &Data,
     layout: LayoutId,
     new: Stamp,
+    epoch: u64,
 ) -> Stamp {
-    let at = known.iter().position(|(old, of, _)| *of == layout && same(old, data));
+    let at = known.iter().position(|old| old.layout == layout && same(&old.data, data));
     let entry = match at {
-        Some(at) => known.remove(at),
-        None => (data.clone(), layout, new),
+        Some(at) => Remembered { used: epoch, ..known.remove(at) },
+        None => Remembered { data: data.clone(), layout, stamp: new, used: epoch },
     };
-    let stamp = entry.2;
+    let stamp = entry.stamp;
     known.insert(0, entry);
-    known.truncate(REMEMBERED);
+    let in_use = known.iter().take(MOST).take_while(|old| old.used + 1 >= epoch).count();
+    known.truncate(in_use.max(REMEMBERED));
     stamp
 }
 

@@ -117,6 +117,30 @@ fn ask(evaluator: &Incremental, plan: &Plan, request: Request) -> (Vec<(String, 
     (fates, runs(plan, &answer))
 }
 
+/// `time` differs by element in each of more contexts than values of it are remembered across requests.
+#[test]
+fn all_contexts_of_a_request_are_known_when_it_is_asked_again() {
+    let mut text = "n0 = context.index
+        n1 = context.time
+        n2 = convert{\"to\": \"f64\"} n0
+        n3 = math.multiply n1 n1\n"
+        .to_owned();
+    let (mut sum, mut shift) = (3, 2);
+    for _ in 0..20 {
+        let next = shift.max(sum) + 1;
+        text += &format!("n{next} = math.add n{shift} n2\n");
+        text += &format!("n{} = time.shift n3 n{next}\n", next + 1);
+        text += &format!("n{} = math.add n{sum} n{}\n", next + 2, next + 1);
+        (shift, sum) = (next, next + 2);
+    }
+    let plan = plan(&format!("{text}output n{sum}"));
+    let evaluator = Incremental::new();
+    let request = || Request::new().count(5).time(0.5);
+    let (_, n_runs) = ask(&evaluator, &plan, request());
+    assert!(n_runs > 20, "{n_runs}");
+    assert_eq!(ask(&evaluator, &plan, request()).1, 0);
+}
+
 const SHIFTED: &str = "n0 = input x: f64 = 1.0
     n1 = context.time
     n2 = math.floor n1

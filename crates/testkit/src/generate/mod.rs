@@ -129,7 +129,7 @@ pub fn cases_with_more(
     max_nodes: usize,
     n: usize,
 ) -> impl Strategy<Value = (Case, Vec<RequestSketch>)> {
-    (cases(max_nodes), vec(request_plans(), n)).prop_map(|(case, more)| {
+    (cases_with_repeats(max_nodes), vec(request_plans(), n)).prop_map(|(case, more)| {
         let more = more.iter().map(|request| sketch(request, &case.graph)).collect();
         (case, more)
     })
