@@ -158,7 +158,9 @@ impl<'d, 'c> Checker<'d, 'c> {
         }
         let inputs = def.inputs.iter().zip(&face.inputs).zip(&links.used_inputs);
         for (((name, input), typed), used) in inputs {
-            if !used && typed.is_some() {
+            // What a repeat carries from round to round needs an input, whether the rounds read it or not.
+            let may_be_carried = def.is_group && def.outputs.contains_key(name);
+            if !used && typed.is_some() && !may_be_carried {
                 let warning = CheckError::UnusedInput { name: name.to_string() };
                 self.problems.report(|| def.at().path(), input.spot.span(), &warning);
             }

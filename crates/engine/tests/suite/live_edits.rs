@@ -240,16 +240,21 @@ fn compare_faulty(session: &mut Session, engine: &Engine) {
     FAULTY.set(false);
 }
 
+/// A session of a document, which keeps results or not.
+fn opened(engine: &Engine, text: &str, keeps: bool) -> Session {
+    let (document, _) = millstream_document::load(text.as_bytes(), engine.limits());
+    let document = document.expect("it loads");
+    if keeps {
+        Session::new(engine, document)
+    } else {
+        Session::with_evaluator(engine, document, Lazy)
+    }
+}
+
 /// Plays a script of edits with faults between them: behind the next edit all is as it should be.
 fn play_faulty(script: &[Sketch], faults: u16, keeps: bool) {
     let engine = engine();
-    let (document, _) = millstream_document::load(START.as_bytes(), engine.limits());
-    let document = document.expect("it loads");
-    let mut session = if keeps {
-        Session::new(&engine, document)
-    } else {
-        Session::with_evaluator(&engine, document, Lazy)
-    };
+    let mut session = opened(&engine, START, keeps);
     let before = millstream_document::save(session.document());
     let mut n_edits = 0;
     for (i, sketch) in script.iter().enumerate() {
@@ -274,13 +279,7 @@ fn play_faulty(script: &[Sketch], faults: u16, keeps: bool) {
 /// Plays a script of edits, and takes them back.
 fn play(start: &str, picky: &str, script: &[Sketch], settle: u16, keeps: bool) {
     let engine = engine();
-    let (document, _) = millstream_document::load(start.as_bytes(), engine.limits());
-    let document = document.expect("it loads");
-    let mut session = if keeps {
-        Session::new(&engine, document)
-    } else {
-        Session::with_evaluator(&engine, document, Lazy)
-    };
+    let mut session = opened(&engine, start, keeps);
     let before = millstream_document::save(session.document());
     let mut n_edits = 0;
     for (i, sketch) in script.iter().enumerate() {
