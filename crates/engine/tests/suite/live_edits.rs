@@ -231,7 +231,9 @@ fn compare_faulty(session: &mut Session, engine: &Engine) {
         let ask = Ask::output(&name);
         let evaluated = session.eval(&ask).ok();
         let mine = told(evaluated.as_ref().and_then(|it| it.answer.output(&name)));
-        assert!(mine == right || mine == wrong, "{mine}, not {right} or {wrong}: {name} of {text}");
+        // The fresh one may have been optimised meanwhile, on a thread without faults.
+        let is_known = mine == right || mine == wrong || mine == "failed";
+        assert!(is_known, "{mine}, not {right} or {wrong}: {name} of {text}");
         if let Some(evaluated) = evaluated.filter(|_| mine == "failed" && right != "failed") {
             let failures = &evaluated.answer.failures;
             assert!(failures.iter().any(|f| f.message.contains("a fault")), "{failures:?}");
