@@ -175,3 +175,71 @@ pub(super) fn check_states(bodies: &Arena<BodyId, Body>, problems: &mut Problems
         problems.report(|| at.path(), node.span, &error);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::check::tests::check_problems;
+
+    #[test]
+    fn repeats_are_told_what_does_not_go_round() {
+        let repeat = |inputs: &str, outputs: &str, set: &str| {
+            format!(
+                r#""inputs": {{"a": {{"type": "f32", "default": 1}}}}, "outputs": {{"r": {{"type": "f32", "from": "n.x"}}}},
+                   "nodes": {{"n": {{"type": "repeat", "group": "g", "set": {{{set}}}, "in": {{"x": {{"input": "a"}}, "count": 3}}}}}},
+                   "groups": {{"g": {{"inputs": {{"x": {{"type": "f32"}}{inputs}}},
+                     "outputs": {{"x": {{"type": "f32", "from": "s.value"}}{outputs}}},
+                     "nodes": {{"s": {{"type": "math.sqrt", "in": {{"x": {{"input": "x"}}}}}}}}}}}}"#
+            )
+        };
+        // Carried, though the rounds do not read it.
+        let last = r#", "last": {"type": "f32", "from": "s.value"}"#;
+        check_problems(
+            &repeat(r#", "last": {"type": "f32", "default": 0}"#, last, ""),
+            &expect![[r#""#]],
+        );
+        check_problems(
+            &repeat(r#", "idle": {"type": "f32", "default": 0}"#, "", ""),
+            &expect![[r#"
+                warning check::unused_input at "idle": {"type": "f32", "default": 0}
+                    g: input `idle` is not used (link it or remove it)
+            "#]],
+        );
+        check_problems(
+            &repeat("", last, ""),
+            &expect![[r#"
+            error check::not_carried at "n": {"type": "repeat", "group": "g", "set": {}, "in": {"x": {"input": "a"}, "count": 3}}
+                n: output `last` of group `g` is given to no input of the next round (add an input called `last` to the group, or, if it says whether to go on, name it with "set": { "while": "last" })
+        "#]],
+        );
+        check_problems(
+            &repeat(r#", "last": {"type": "vec3", "default": [0, 0, 0]}"#, last, ""),
+            &expect![[r#"
+                error check::carried_type at "n": {"type": "repeat", "group": "g", "set": {}, "in": {"x": {"input": "a"}, "count": 3}}
+                    n: output `last` of group `g` is f32, the input that it is carried to is vec3 (give both one type)
+            "#]],
+        );
+        check_problems(
+            &repeat("", last, r#""while": "last""#),
+            &expect![[r#"
+            error check::repeat_type at "n": {"type": "repeat", "group": "g", "set": {"while": "last"}, "in": {"x": {"input": "a"}, "count": 3}}
+                n: output `last` of group `g` is f32, a repeat needs bool (change its type, or its name)
+        "#]],
+        );
+        check_problems(
+            &repeat("", "", r#""while": "gone""#),
+            &expect![[r#"
+            error settings::refused at "while": "gone"
+                n: setting `while`: the group has no output called `gone`; outputs: `x`
+        "#]],
+        );
+        check_problems(
+            &repeat("", "", r#""until": "later""#),
+            &expect![[r#"
+            error settings::wrong_value at "until": "later"
+                n: setting `until` is "later" (it takes one of `count`, `stable`)
+        "#]],
+        );
+    }
+}
