@@ -14,7 +14,6 @@ use millstream_kernel::form::LaneSliceMut;
 
 use super::single::Single;
 use super::{Chunked, Workspace, extents, given};
-use crate::fuse::width;
 use crate::stages::{Axes, Origin, Stages, full_axes};
 
 /// A plan of forms with the data of a request.
@@ -59,7 +58,7 @@ impl Chunked {
         }
         let (extents, all) = (extents(&bound), full_axes(&bound));
         let single = (extents == [1, 1]).then(|| {
-            let mut single = Single::new(plan, &stages);
+            let mut single = Single::new(plan, &stages, &inputs);
             let columns = workspace.given.iter().enumerate();
             columns.for_each(|(k, column)| single.give(k, column));
             single
@@ -130,23 +129,13 @@ impl Prepared {
     /// the plan one behind the other, `outputs` those of the outputs asked for.
     ///
     /// # Panics
-    /// If there is more than one cell, or there are too few lanes.
+    /// If there is more than one cell, there are too few lanes of inputs, or the outputs have more or
+    /// fewer.
     pub fn run_lanes(&mut self, inputs: &[u64], outputs: &mut [u64]) {
         let single = self.single.as_mut().expect("all data is single values");
         self.single_is_stale = true;
-        let mut rest = inputs;
-        for (input, k) in self.plan.inputs.as_slice().iter().zip(&self.inputs) {
-            let (own, others) = rest.split_at(width(input.ty));
-            rest = others;
-            if let Some(k) = k {
-                single.give_lanes(*k as usize, own);
-            }
-        }
+        single.give_lanes(inputs);
         single.run();
-        let mut results = single.results();
-        for output in outputs {
-            *output = results.next().expect("there is room for the lanes of the outputs alone");
-        }
-        assert!(results.next().is_none(), "there is room for the lanes of all outputs");
+        single.write_lanes(outputs);
     }
 }

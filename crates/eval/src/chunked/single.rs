@@ -6,7 +6,10 @@
 use millstream_base::id::Id;
 use millstream_base::{Column, Lane};
 use millstream_ir::plan::Plan;
-use millstream_kernel::form::{LaneSlice, LaneSliceMut, LaneValue, Line, Op, run_lines};
+use millstream_kernel::form::{
+    LaneSlice, LaneSliceMut, LaneValue, Line, Op, ReadyLine, ready_lines, run_lines,
+};
+use rustc_hash::FxHashSet;
 
 use crate::fuse::width;
 use crate::lanes::lane_slice;
@@ -15,16 +18,29 @@ use crate::stages::{At, Stages, column_of};
 /// The stages of a plan for one cell.
 #[derive(Debug)]
 pub(super) struct Single {
-    lines: Vec<Line>,
+    lines: Vec<ReadyLine>,
     registers: Vec<u64>,
     /// For what is given its first register.
     given: Vec<usize>,
-    /// For each output the registers of its lanes.
-    outputs: Vec<Vec<usize>>,
+    /// The registers of the lanes of all outputs, one behind the other.
+    outputs: Vec<u32>,
+    /// For each output where its own begin.
+    first_outputs: Vec<usize>,
+    /// Runs of lanes that go from a row of all inputs into registers.
+    copies: Vec<Copy>,
+}
+
+/// Lanes that stand side by side in a row of inputs and in the registers.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    from: usize,
+    to: usize,
+    n: usize,
 }
 
 impl Single {
-    pub(super) fn new(plan: &Plan, stages: &Stages) -> Self {
+    /// The program of stages; `inputs` says of each input of the plan which of what is given it is.
+    pub(super) fn new(plan: &Plan, stages: &Stages, inputs: &[Option<u32>]) -> Self {
         let mut registers = Vec::new();
         let mut given = Vec::with_capacity(stages.given.len());
         for (_, item) in &stages.given {
@@ -73,22 +89,27 @@ impl Single {
             };
             values.extend((0..stage.fused.outputs.len()).map(|k| results(k).collect()));
         }
-        let mut outputs = Vec::with_capacity(stages.outputs.len());
+        let (mut outputs, mut first_outputs) = (Vec::new(), Vec::new());
         for (at, item) in &stages.outputs {
-            outputs.push(match at {
-                At::Value(k) => values[*k as usize].clone(),
+            first_outputs.push(outputs.len());
+            match at {
+                At::Value(k) => outputs.extend(values[*k as usize].iter().map(|reg| *reg as u32)),
                 At::Given(k) => {
                     let first = given[*k as usize];
-                    (first..first + width(item.ty)).collect()
+                    outputs.extend((first..first + width(item.ty)).map(|reg| reg as u32));
                 }
                 At::Const(id) => {
                     let first = registers.len();
                     registers.extend(lanes_of(&column_of(&plan.constants[*id])));
-                    (first..registers.len()).collect()
+                    outputs.extend((first..registers.len()).map(|reg| reg as u32));
                 }
-            });
+            }
         }
-        Self { lines, registers, given, outputs }
+        let read: FxHashSet<u32> = outputs.iter().copied().collect();
+        let mut ready = Vec::new();
+        ready_lines(&lines, |reg| read.contains(&reg), &mut ready);
+        let copies = copies(plan, inputs, &given);
+        Self { lines: ready, registers, given, outputs, first_outputs, copies }
     }
 
     /// Sets what is given from the first entry of a column.
@@ -98,19 +119,29 @@ impl Single {
         }
     }
 
-    /// Sets what is given.
-    pub(super) fn give_lanes(&mut self, k: usize, lanes: &[u64]) {
-        let first = self.given[k];
-        self.registers[first..first + lanes.len()].copy_from_slice(lanes);
+    /// Sets what is given from the lanes of all inputs of the plan.
+    ///
+    /// # Panics
+    /// If there are too few.
+    pub(super) fn give_lanes(&mut self, lanes: &[u64]) {
+        for Copy { from, to, n } in &self.copies {
+            self.registers[*to..][..*n].copy_from_slice(&lanes[*from..][..*n]);
+        }
     }
 
     pub(super) fn run(&mut self) {
         run_lines(&self.lines, &mut self.registers);
     }
 
-    /// The bits of the lanes of all outputs, one behind the other.
-    pub(super) fn results(&self) -> impl Iterator<Item = u64> {
-        self.outputs.iter().flatten().map(|register| self.registers[*register])
+    /// Writes the lanes of all outputs, one behind the other.
+    ///
+    /// # Panics
+    /// If there is not room for exactly these.
+    pub(super) fn write_lanes(&self, to: &mut [u64]) {
+        assert_eq!(to.len(), self.outputs.len(), "there is room for the lanes of all outputs");
+        for (to, register) in to.iter_mut().zip(&self.outputs) {
+            *to = self.registers[*register as usize];
+        }
     }
 
     /// Writes output number `k`.
@@ -119,12 +150,14 @@ impl Single {
     /// If the slice is shorter, or of another lane.
     pub(super) fn write(&self, k: usize, lane: Lane, to: &mut LaneSliceMut<'_>) {
         assert_eq!(to.lane(), lane, "an output is written as what it is");
-        let bits = self.outputs[k].iter().map(|register| self.registers[*register]);
+        let last = self.first_outputs.get(k + 1).copied().unwrap_or(self.outputs.len());
+        let outputs = &self.outputs[self.first_outputs[k]..last];
+        let bits = outputs.iter().map(|register| self.registers[*register as usize]);
         macro_rules! write {
             ($($name:ident),*) => {
                 match to {
                     $(LaneSliceMut::$name(to) => {
-                        let to = &mut to[..self.outputs[k].len()];
+                        let to = &mut to[..outputs.len()];
                         to.iter_mut().zip(bits).for_each(|(to, bits)| *to = LaneValue::from_bits(bits));
                     })*
                 }
@@ -132,6 +165,24 @@ impl Single {
         }
         write!(Bool, I32, I64, F32, F64);
     }
+}
+
+/// Where the lanes of all inputs of a plan go: those that are given, into the registers from there on.
+fn copies(plan: &Plan, inputs: &[Option<u32>], given: &[usize]) -> Vec<Copy> {
+    let mut copies: Vec<Copy> = Vec::new();
+    let mut from = 0;
+    for (input, k) in plan.inputs.as_slice().iter().zip(inputs) {
+        let n = width(input.ty);
+        if let Some(k) = k {
+            let to = given[*k as usize];
+            match copies.last_mut() {
+                Some(last) if (last.from + last.n, last.to + last.n) == (from, to) => last.n += n,
+                _ => copies.push(Copy { from, to, n }),
+            }
+        }
+        from += n;
+    }
+    copies
 }
 
 /// The bits of the lanes of a column's first entry.

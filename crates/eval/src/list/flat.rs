@@ -24,7 +24,7 @@ use millstream_ir::keeping::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_kernel::Data;
-use millstream_kernel::form::{Line, run_lines};
+use millstream_kernel::form::{ReadyLine, run_lines};
 
 use super::blocks::Blocks;
 use crate::fuse::width;
@@ -72,7 +72,7 @@ struct Start {
 /// A list over registers.
 #[derive(Debug)]
 pub(crate) struct Flat {
-    lines: Vec<Line>,
+    lines: Vec<ReadyLine>,
     pieces: Vec<Piece>,
     arms: Vec<Arm>,
     /// The registers of parameters of called forms.

@@ -157,6 +157,27 @@ fn prepared_programs_run_on_lanes() {
     assert_eq!(area, [3.0]);
 }
 
+/// What is read in another order than it is given, beside what nobody reads.
+#[test]
+fn lanes_of_inputs_find_their_places() {
+    let plan = Arc::new(plan(
+        "n0 = input x: f32 = 1.0
+         n1 = input unread: vec2 = [8.0, 9.0]
+         n2 = input v: vec3 = [1.0, 2.0, 3.0]
+         n3 = input w: vec3 = [0.0, 0.0, 0.0]
+         n4 = vector.dot n3 n2
+         n5 = math.subtract n4 n0
+         output v n2
+         output value n5",
+    ));
+    let prepared = Chunked::new().prepare(&plan, &Request::new()).expect("the request fits");
+    let mut prepared = prepared.expect("the plan is made of forms");
+    let given = [0.5_f32, 8.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let mut outputs = [0; 4];
+    prepared.run_lanes(&given.map(|x| u64::from(x.to_bits())), &mut outputs);
+    assert_eq!(outputs.map(|bits| f32::from_bits(bits as u32)), [1.0, 2.0, 3.0, 31.5]);
+}
+
 #[test]
 fn prepared_programs_on_one_element_are_a_straight_line() {
     let plan = Arc::new(plan(

@@ -15,7 +15,7 @@ mod execute;
 mod few;
 mod fuse;
 mod jobs;
-mod loops;
+pub(super) mod loops;
 mod plan;
 mod prefetch;
 mod recognize;

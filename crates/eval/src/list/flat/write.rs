@@ -5,7 +5,7 @@ use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, Lane, Need, Type, Value};
 use millstream_ir::graph::{ConstId, InputId, InstanceId};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
-use millstream_kernel::form::{Form, Line, Op};
+use millstream_kernel::form::{Form, Line, Op, ready_lines};
 use millstream_kernel::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -210,7 +210,8 @@ impl<'a> Writer<'a> {
     /// A copy: what a true condition selects.
     fn copy(&mut self, from: u32, to: u32, lane: Lane) {
         let yes = self.constant(1);
-        self.flat.lines.push(Line::new(Op::Select, lane, lane, to, [yes, from, from]));
+        let copy = Line::new(Op::Select, lane, lane, to, [yes, from, from]);
+        self.flat.lines.push(copy.ready());
     }
 
     /// Writes the call of the block of a source that is not in the block of its reader.
@@ -303,6 +304,7 @@ impl<'a> Writer<'a> {
     /// The instructions of a form as lines.
     fn write_out(&mut self, form: &Form, params: &[u32], out: u32) {
         let mut at: SmallVec<[u32; 64]> = SmallVec::new();
+        let mut lines: SmallVec<[Line; 8]> = SmallVec::new();
         let mut n_temporary = 0;
         for (reg, inst) in form.insts.iter() {
             let to = match inst.op {
@@ -320,12 +322,15 @@ impl<'a> Writer<'a> {
                     for (arg, reg) in args.iter_mut().zip(inst.args()) {
                         *arg = at[reg.index()];
                     }
-                    self.flat.lines.push(Line::new(op, inst.of, inst.lane, to, args));
+                    lines.push(Line::new(op, inst.of, inst.lane, to, args));
                     to
                 }
             };
             at.push(to);
         }
+        // Behind the form only its results are read.
+        let results = out..out + form.results.len() as u32;
+        ready_lines(&lines, |reg| results.contains(&reg), &mut self.flat.lines);
         // Results that are parameters or constants, or stand twice.
         for (k, result) in form.results.iter().enumerate() {
             let (from, to) = (at[result.index()], out + k as u32);

@@ -63,7 +63,7 @@ pub(super) fn strided<A: Copy, const N: usize>(out: &mut [A], lanes: &[A]) {
 
 /// The distance of two points or its square, each operation rounded as in a form.
 #[inline(always)]
-pub(super) fn distance<A: Float>(a: [A; 3], b: [A; 3], root: bool) -> A {
+pub(in crate::form) fn distance<A: Float>(a: [A; 3], b: [A; 3], root: bool) -> A {
     length([a[0] - b[0], a[1] - b[1], a[2] - b[2]], root)
 }
 
