@@ -63,6 +63,84 @@ fn open(document: Document) -> Session {
     session
 }
 
+/// Parts of the mixed document, of five nodes each.
+const PARTS: usize = 16_667;
+
+/// A document of 100,001 nodes: parts that measure a vector, write and read the number as text, and
+/// scale the vector, below a tree that adds vectors.
+fn mixed() -> Document {
+    let mut document = Document::new("mixed");
+    let mut add = |name: String, ty: &str, inputs: [(&str, InputValue); 2]| -> Arc<str> {
+        let name: Arc<str> = name.into();
+        let mut node = Node::new(NodeKind::Type(ty.into()));
+        let [first, second] = inputs;
+        for (socket, value) in [first, second] {
+            if !socket.is_empty() {
+                node.inputs.insert(socket, value.into());
+            }
+        }
+        document.nodes.insert(Arc::clone(&name), node);
+        name
+    };
+    let none = || ("", InputValue::Literal(0.into()));
+    let vector = |x: usize| InputValue::Literal(vec![x as f64 / 64.0, 1.0, -2.0].into());
+    let mut level: Vec<Arc<str>> = Vec::with_capacity(PARTS);
+    for i in 0..PARTS {
+        let v = add(format!("v {i}"), "math.add", [("a", vector(i)), ("b", vector(7))]);
+        let l = add(format!("l {i}"), "vector.length", [("vector", link(&v)), none()]);
+        let s = add(format!("s {i}"), "string.from_number", [("number", link(&l)), none()]);
+        let n = add(format!("n {i}"), "string.length", [("text", link(&s)), none()]);
+        level.push(add(format!("w {i}"), "math.multiply", [("a", link(&v)), ("b", link(&n))]));
+    }
+    let mut n = 0;
+    while level.len() > 1 {
+        let pairs = level.chunks(2);
+        level = pairs
+            .map(|pair| match pair {
+                [a, b] => {
+                    n += 1;
+                    add(format!("sum {n}"), "math.add", [("a", link(a)), ("b", link(b))])
+                }
+                alone => Arc::clone(&alone[0]),
+            })
+            .collect();
+    }
+    add("root".into(), "vector.length", [("vector", link(&level[0])), none()]);
+    let from = OutputFrom::Link(Link::new("root", "value"));
+    document.outputs.insert("root".into(), OutputDef::new("f32", from));
+    document
+}
+
+/// A part of the mixed document, as if picked at random.
+fn pick_part(turn: &Cell<usize>) -> usize {
+    turn.set(turn.get() + 1);
+    turn.get().wrapping_mul(0x9e37_79b9_7f4a_7c15) % PARTS
+}
+
+#[divan::bench(sample_count = 500)]
+fn relink_in_a_mixed_document_and_read(bencher: Bencher) {
+    let mut session = open(mixed());
+    let turn = Cell::new(0);
+    bencher.bench_local(|| {
+        let (reader, read) = (pick_part(&turn), pick_part(&turn));
+        let from = Link::new(format!("v {read}"), "value");
+        session.edit(&Edit::link(format!("w {reader}"), "a", from)).expect("it closes no circle");
+        black_box(root(&mut session))
+    });
+}
+
+#[divan::bench(sample_count = 500)]
+fn literal_in_a_mixed_document_and_read(bencher: Bencher) {
+    let mut session = open(mixed());
+    let turn = Cell::new(0);
+    bencher.bench_local(|| {
+        let (part, x) = (pick_part(&turn), turn.get() % 100);
+        let to = serde_json::json!([x, 0.5, 3]);
+        session.edit(&Edit::literal(format!("v {part}"), "b", to)).expect("it fits");
+        black_box(root(&mut session))
+    });
+}
+
 fn root(session: &mut Session) -> f32 {
     session.value::<f32>("root").expect("it runs").expect("a number")
 }

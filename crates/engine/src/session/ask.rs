@@ -1,12 +1,14 @@
 //! Asking a session: outputs, what-ifs, budgets, and what ran.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use millstream_base::{Feature, Limits, ValueType};
+use millstream_eval::live::Within;
 use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::keeping::Calls;
+use millstream_ir::progress::Done;
 use millstream_ir::request::{Given, LogDetail};
 use millstream_ir::states::is_state;
 use millstream_ir::{EvalError, Plan, Progress, Request};
@@ -147,6 +149,7 @@ impl Session {
             return Some(Err(error.into()));
         }
         let moment = self.moment(ask);
+        let within = self.within(ask);
         // Plans are swapped between evaluations, also where they are not needed.
         if self.plans.poll()
             && let Some(plan) = self.plans.running()
@@ -161,19 +164,60 @@ impl Session {
         let outputs = if ask.outputs.is_empty() {
             let names: Vec<String> =
                 mirror.right_outputs(&self.editor).map(str::to_owned).collect();
-            mirror.answer(names.iter().map(String::as_str), &moment)
+            mirror.answer(names.iter().map(String::as_str), &moment, within)
         } else {
-            mirror.answer(ask.outputs.iter().map(String::as_str), &moment)
+            mirror.answer(ask.outputs.iter().map(String::as_str), &moment, within)
         };
-        let runs = new.map(|new| mirror.end_log(&self.editor, &new)).unwrap_or_default();
-        mirror.evaluated();
+        let is_timed = ask.log == LogDetail::Times;
+        let runs = new.map(|new| mirror.end_log(&self.editor, &new, is_timed)).unwrap_or_default();
+        let failures = mirror.failures(&self.editor);
         for (name, _) in &ask.what_if {
             mirror.set(name, self.settings.inputs.get(name).and_then(one));
         }
-        let (log, failures) = (millstream_ir::answer::RunLog::default(), Vec::new());
+        let outputs = match outputs {
+            Ok(outputs) => outputs,
+            // A plan needs no more values at a time than those that are still read.
+            Err(EvalError::Bytes { .. }) => {
+                self.without_mirror();
+                return None;
+            }
+            Err(error) => return Some(Err(error.into())),
+        };
+        mirror.evaluated();
+        let log = millstream_ir::answer::RunLog::default();
         let answer =
             Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None };
         Some(Ok(Evaluated { answer, log: Log::OfNodes(runs) }))
+    }
+
+    /// What an evaluation by the mirror may use, if that matters.
+    fn within(&self, ask: &Ask) -> Option<Within> {
+        let mirror = self.mirror.as_ref()?;
+        let (n_calls, n_before) = (mirror.n_calls()? as u64, mirror.n_runs());
+        let limits = ask.limits.clone();
+        if ask.cancel.is_none() && ask.deadline.is_none() && ask.progress.is_none() {
+            return Some(Within { limits, watch: None });
+        }
+        let (cancel, deadline) = (ask.cancel.clone(), ask.deadline);
+        let (progress, started) = (ask.progress.clone(), Instant::now());
+        let told = AtomicU64::new(0);
+        let watch = move |n_runs: u64| {
+            if let Some(error) = EvalError::ended(cancel.as_deref(), deadline) {
+                return Some(error);
+            }
+            let progress = progress.as_ref()?;
+            let now = started.elapsed();
+            let last = Duration::from_nanos(told.load(Ordering::Relaxed));
+            if now.saturating_sub(last) < progress.interval() {
+                return None;
+            }
+            told.store(now.as_nanos() as u64, Ordering::Relaxed);
+            let mut done = Done::default();
+            done.runs = n_runs - n_before;
+            (done.steps, done.elements, done.ticks) = (n_calls, done.runs, 1);
+            progress.tell(&done).is_break().then_some(EvalError::Cancelled)
+        };
+        Some(Within { limits, watch: Some(Arc::new(watch)) })
     }
 
     /// Whether there is a mirror that can answer: everything is one value at one moment.

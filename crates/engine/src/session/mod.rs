@@ -1,8 +1,8 @@
 //! A session: a live document, which is edited, set and asked.
 //!
-//! An edit changes the document at once, or is refused and changes nothing. Where all is single
-//! numbers, a live graph follows the edits and answers, at a cost that follows what they touch (see
-//! `mirror`). Otherwise, and for columns of elements, a plain plan answers behind an edit; a thread
+//! An edit changes the document at once, or is refused and changes nothing. Where all is one value
+//! at one moment, a live graph follows the edits and answers, at a cost that follows what they touch
+//! (see `mirror`). For columns of elements, and where contexts change or state is kept, a plain plan answers behind an edit; a thread
 //! compiles the optimised one, which takes its place before an evaluation once it is ready (see
 //! `swap`). Answers are the same bits, whichever answers. Where the document is wrong, what does not
 //! depend on that has values all the same, and [`Session::problems`] tells.
@@ -79,7 +79,7 @@ pub struct Session {
     whole: OnceCell<Whole>,
     plans: Plans,
     live: Box<dyn Live>,
-    /// Answers where all is single numbers.
+    /// Answers where all is one value at one moment.
     mirror: Option<Box<Mirror>>,
     /// Whether there may be a mirror.
     is_mirrored: bool,
@@ -325,6 +325,13 @@ impl Session {
         }
         let made = self.plans.edited(checked.as_ref());
         self.plan_made(made);
+    }
+
+    /// Values need more bytes than they may, all kept at once: plans answer from now on.
+    fn without_mirror(&mut self) {
+        self.mirror = None;
+        self.is_mirrored = false;
+        self.compile();
     }
 
     /// The plain plan of the document as it is now was made, or could not be.

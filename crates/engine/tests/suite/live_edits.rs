@@ -1,35 +1,22 @@
 //! Scripts of random edits: a session has the problems and the values of a fresh compile of the
 //! document that results, at once and when the optimised plan has come in, also where nodes fail.
 
+mod worlds;
+
 use std::cell::Cell;
 
 use millstream::session::{Ask, Session};
-use millstream::{Call, Edit, Engine, Failure, Lazy, NodeDef, Request, Type};
+use millstream::{Call, Edit, Engine, Failure, Lazy, NodeDef, NodeFailure, Request, Type};
 use millstream_base::same::Same;
+use millstream_document::NodeKind;
 use millstream_kernel::Data;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value as Json, json};
 
-const START: &str = r#"{ "millstream": 1,
-    "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
-    "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f32", "from": "use.v" },
-        "w": { "type": "f32", "from": "picky.value" } },
-    "nodes": {
-        "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
-        "neg": { "type": "math.negate", "in": { "x": { "from": "a.value" } } },
-        "use": { "type": "group", "group": "twice", "in": { "x": { "from": "a.value" } } },
-        "picky": { "type": "test.picky", "in": { "x": { "from": "use.v" } } },
-        "less": { "type": "compare.less", "in": { "a": { "from": "neg.value" }, "b": { "input": "n" } } },
-        "which": { "type": "control.switch", "in": { "condition": { "from": "less.value" },
-            "false": { "from": "picky.value" }, "true": { "from": "neg.value" } } },
-        "sum": { "type": "math.multiply", "in": { "a": { "from": "which.value" }, "b": { "from": "a.value" } } }
-    },
-    "groups": { "twice": {
-        "inputs": { "x": { "type": "f32" } },
-        "outputs": { "v": { "type": "f32", "from": "s.value" } },
-        "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } } } } }"#;
+use worlds::World;
 
 thread_local! {
     /// Whether nodes fail now that would not. Evaluations run on the thread of the test.
@@ -55,6 +42,24 @@ fn picky(call: &mut Call<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The first and the last number of a list; fails without any, if these are wanted.
+fn ends(call: &mut Call<'_>) -> Result<(), Failure> {
+    let mut ends: [Vec<f32>; 2] = [call.buffer(0), call.buffer(1)];
+    let [first, last] = &mut ends;
+    for (i, (first, last)) in first.iter_mut().zip(last).enumerate() {
+        match call.lists(0).slice::<f32>(i).expect("it takes numbers") {
+            [] => return Err(Failure::at(i, "there is no end").with_help("append an item")),
+            items => (*first, *last) = (items[0], items[items.len() - 1]),
+        }
+    }
+    for (k, end) in ends.into_iter().enumerate() {
+        if call.wants(k) {
+            call.set(k, end);
+        }
+    }
+    Ok(())
+}
+
 fn engine() -> Engine {
     let mut engine = Engine::new();
     engine.register(
@@ -62,6 +67,13 @@ fn engine() -> Engine {
             .input("x", Type::F32, "")
             .output("value", Type::F32, "")
             .function(picky),
+    );
+    engine.register(
+        NodeDef::new("test.ends", "Looks at both ends")
+            .input("list", Type::F32.list().expect("one level"), "")
+            .output("x", Type::F32, "")
+            .output("z", Type::F32, "")
+            .function(ends),
     );
     engine
 }
@@ -82,18 +94,7 @@ fn sketch() -> impl Strategy<Value = Sketch> {
 }
 
 impl Sketch {
-    /// `picky` is the type of nodes that may fail.
-    fn edit(&self, session: &Session, picky: &str) -> Edit {
-        let types = [
-            "math.add",
-            "math.negate",
-            picky,
-            "control.switch",
-            "compare.less",
-            "math.floor",
-            "context.time",
-        ];
-        let known = ["a", "b", "x", "condition", "false", "true", "v"];
+    fn edit(&self, session: &Session, world: &World) -> Edit {
         let document = session.document();
         let names: Vec<String> = document.nodes.keys().map(ToString::to_string).collect();
         if names.is_empty() {
@@ -108,23 +109,17 @@ impl Sketch {
             Some(node) if !node.inputs.is_empty() && self.number % 5 != 0 => {
                 node.inputs.iter().map(|(name, _)| name.to_string()).collect()
             }
-            _ => known.map(str::to_owned).to_vec(),
+            _ => world.sockets.iter().map(ToString::to_string).collect(),
         };
         let socket = r.get(&sockets);
-        let ty = types[r.index(types.len())];
-        let output = match &document.nodes[other.as_str()].kind {
-            millstream_document::NodeKind::Group(_) | millstream_document::NodeKind::Repeat(_) => {
-                "v"
-            }
-            millstream_document::NodeKind::Type(_) => "value",
-        };
+        let ty = world.types[r.index(world.types.len())];
+        let literal = (world.literal)(self.number);
+        let output = self.output_of(&document.nodes[other.as_str()].kind);
         let link = json!({ "from": format!("{other}.{output}") });
         let fresh = format!("n{}", self.number.rem_euclid(4));
         let json: Json = match self.kind {
             0..=4 => json!({ "edit": "set_input", "node": node, "input": socket, "to": link }),
-            5..=7 => {
-                json!({ "edit": "set_input", "node": node, "input": socket, "to": self.number })
-            }
+            5..=7 => json!({ "edit": "set_input", "node": node, "input": socket, "to": literal }),
             8 => json!({ "edit": "set_input", "node": node, "input": socket, "to": "text" }),
             9 => json!({ "edit": "set_input", "node": node, "input": socket }),
             10 => json!({ "edit": "remove_nodes", "nodes": [node] }),
@@ -137,11 +132,13 @@ impl Sketch {
                 json!({ "edit": "group", "nodes": [node, other], "name": format!("g{}", fresh) })
             }
             17 => json!({ "edit": "ungroup", "node": node }),
-            18 => json!({ "edit": "change_output", "name": "z",
-                "def": { "type": "f32", "from": format!("{other}.{output}") } }),
+            18 => {
+                let ty = world.outputs[r.index(world.outputs.len())];
+                json!({ "edit": "change_output", "name": "z",
+                    "def": { "type": ty, "from": format!("{other}.{output}") } })
+            }
             19 => {
-                let ty = ["f32", "i32", "f64", "bool"][r.index(4)];
-                let default = if ty == "bool" { json!(true) } else { json!(self.number) };
+                let (ty, default) = (world.inputs)(r.index(20), self.number);
                 json!({ "edit": "change_input", "name": "x",
                     "def": { "type": ty, "default": default } })
             }
@@ -152,10 +149,25 @@ impl Sketch {
             22 => json!({ "edit": "add_nodes", "within": "twice", "nodes": [{ "name": fresh,
                 "node": { "type": ty, "in": { socket.as_str(): { "from": "s.value" } } } }] }),
             _ => {
-                json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "b", "to": self.number })
+                json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "b", "to": literal })
             }
         };
         serde_json::from_value(json).expect("an edit")
+    }
+
+    /// An output that nodes of this kind have.
+    fn output_of(&self, kind: &NodeKind) -> &'static str {
+        let pick =
+            |names: &[&'static str]| names[self.number.unsigned_abs() as usize % names.len()];
+        match kind {
+            NodeKind::Group(_) | NodeKind::Repeat(_) => "v",
+            NodeKind::Type(ty) => match &**ty {
+                "vector.separate_vec3" => pick(&["x", "y", "z"]),
+                "test.ends" => pick(&["x", "z"]),
+                "color.separate" => pick(&["red", "green", "alpha"]),
+                _ => "value",
+            },
+        }
     }
 }
 
@@ -177,7 +189,22 @@ fn problems(of: &millstream::Diagnostics) -> Vec<String> {
     all
 }
 
-fn compare(session: &mut Session, engine: &Engine) {
+/// Evaluations of sessions that keep results, and how many of them live graphs answered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Answered {
+    n: usize,
+    n_live: usize,
+}
+
+impl std::ops::AddAssign for Answered {
+    fn add_assign(&mut self, other: Self) {
+        self.n += other.n;
+        self.n_live += other.n_live;
+    }
+}
+
+fn compare(session: &mut Session, engine: &Engine) -> Answered {
+    let mut answered = Answered::default();
     let text = millstream_document::save(session.document());
     let names: Vec<String> = session.document().outputs.keys().map(ToString::to_string).collect();
     let mut fresh = Session::open(engine, text.as_bytes()).expect("what is saved loads");
@@ -185,33 +212,84 @@ fn compare(session: &mut Session, engine: &Engine) {
     let program = engine.load(text.as_bytes());
     assert_eq!(program.is_ok(), !session.problems().has_errors());
     for name in names {
-        let mine = told(session.get(&name).ok());
+        let evaluated = session.eval(&Ask::output(&name)).ok();
+        let mine = told(evaluated.as_ref().and_then(|it| it.answer.output(&name)));
+        assert_eq!(mine, told(session.get(&name).ok()), "{name} of {text}");
         assert_eq!(mine, told(fresh.get(&name).ok()), "{name} of {text}");
+        if let Some(evaluated) = &evaluated {
+            answered.n += 1;
+            answered.n_live += usize::from(evaluated.plan().is_none());
+        }
         if let Ok(program) = &program {
             let answer = program.run(&Request::new().output(&name).frame(0)).expect("it runs");
             assert_eq!(mine, told(answer.output(&name)), "{name} of {text}");
+            let failures = evaluated.map(|it| it.answer.failures).unwrap_or_default();
+            assert_eq!(failed(&failures), failed(&answer.failures), "{name} of {text}");
         }
     }
+    answered
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+/// Why nodes failed. Of nodes that do the same an optimised plan has one, by whichever path.
+fn failed(failures: &[NodeFailure]) -> Vec<String> {
+    let told = |failure: &NodeFailure| format!("{} {:?}", failure.message, failure.cell);
+    let mut all: Vec<String> = failures.iter().map(told).collect();
+    all.sort();
+    all.dedup();
+    all
+}
 
-    #[test]
-    fn a_session_has_the_values_of_a_fresh_compile(script in vec(sketch(), 1..12), settle in any::<u16>(), keeps: bool) {
-        play(START, "test.picky", &script, settle, keeps);
-    }
+/// Plays random scripts, and says who answered.
+fn play_many<S: Strategy>(script: &S, mut play: impl FnMut(S::Value) -> Answered) -> Answered {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let answered = Cell::new(Answered::default());
+    let play = std::cell::RefCell::new(&mut play);
+    let result = TestRunner::new(config).run(script, |script| {
+        let mut all = answered.get();
+        all += (play.borrow_mut())(script);
+        answered.set(all);
+        Ok(())
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+    answered.get()
+}
 
-    #[test]
-    fn so_has_one_with_faults_injected_into_nodes(script in vec(sketch(), 1..12), faults in any::<u16>(), keeps: bool) {
-        play_faulty(&script, faults, keeps);
-    }
+fn scripts() -> impl Strategy<Value = (Vec<Sketch>, u16, bool)> {
+    (vec(sketch(), 1..12), any::<u16>(), any::<bool>())
+}
 
-    #[test]
-    fn so_has_one_of_single_numbers(script in vec(sketch(), 1..12), settle in any::<u16>()) {
-        let numbers = START.replace("test.picky", "math.sqrt");
-        play(&numbers, "math.sqrt", &script, settle, true);
-    }
+#[test]
+fn a_session_has_the_values_of_a_fresh_compile() {
+    let world = World::of_numbers("test.picky");
+    play_many(&scripts(), |(script, settle, keeps)| play(&world, &script, settle, keeps));
+}
+
+#[test]
+fn so_has_one_with_faults_injected_into_nodes() {
+    let world = World::of_numbers("test.picky");
+    play_many(&scripts(), |(script, faults, keeps)| play_faulty(&world, &script, faults, keeps));
+}
+
+#[test]
+fn so_has_one_of_single_numbers_and_a_live_graph_answers() {
+    let world = World::of_numbers("math.sqrt");
+    let answered = play_many(&scripts(), |(script, settle, _)| play(&world, &script, settle, true));
+    assert!(answered.n_live * 20 >= answered.n * 19, "{answered:?}");
+}
+
+#[test]
+fn so_has_one_of_vectors_texts_and_lists_and_a_live_graph_answers() {
+    let world = World::of_values();
+    let answered = play_many(&scripts(), |(script, settle, _)| play(&world, &script, settle, true));
+    assert!(answered.n_live * 20 >= answered.n * 19, "{answered:?}");
+}
+
+#[test]
+fn so_has_one_of_values_with_faults_injected_into_nodes() {
+    let world = World::of_values();
+    let answered =
+        play_many(&scripts(), |(script, faults, _)| play_faulty(&world, &script, faults, true));
+    assert!(answered.n_live * 20 >= answered.n * 19, "{answered:?}");
 }
 
 /// With faults every output is what it would be, or fails because something that it reads does.
@@ -254,13 +332,14 @@ fn opened(engine: &Engine, text: &str, keeps: bool) -> Session {
 }
 
 /// Plays a script of edits with faults between them: behind the next edit all is as it should be.
-fn play_faulty(script: &[Sketch], faults: u16, keeps: bool) {
+fn play_faulty(world: &World, script: &[Sketch], faults: u16, keeps: bool) -> Answered {
     let engine = engine();
-    let mut session = opened(&engine, START, keeps);
+    let mut session = opened(&engine, &world.start, keeps);
     let before = millstream_document::save(session.document());
+    let mut answered = Answered::default();
     let mut n_edits = 0;
     for (i, sketch) in script.iter().enumerate() {
-        n_edits += usize::from(session.edit(&sketch.edit(&session, "test.picky")).is_ok());
+        n_edits += usize::from(session.edit(&sketch.edit(&session, world)).is_ok());
         if faults >> i & 1 != 0 {
             compare_faulty(&mut session, &engine);
             // What failed is tried again behind an edit, whichever.
@@ -269,43 +348,48 @@ fn play_faulty(script: &[Sketch], faults: u16, keeps: bool) {
             session.edit(&serde_json::from_value(head).expect("an edit")).expect("it fits");
             n_edits += 1;
         }
-        compare(&mut session, &engine);
+        answered += compare(&mut session, &engine);
     }
-    for _ in 0..n_edits {
-        assert!(session.undo());
-    }
-    assert_eq!(millstream_document::save(session.document()), before);
-    compare(&mut session, &engine);
+    take_back(&mut session, n_edits, &before);
+    answered += compare(&mut session, &engine);
+    answered
 }
 
 /// Plays a script of edits, and takes them back.
-fn play(start: &str, picky: &str, script: &[Sketch], settle: u16, keeps: bool) {
+fn play(world: &World, script: &[Sketch], settle: u16, keeps: bool) -> Answered {
     let engine = engine();
-    let mut session = opened(&engine, start, keeps);
+    let mut session = opened(&engine, &world.start, keeps);
     let before = millstream_document::save(session.document());
+    let mut answered = Answered::default();
     let mut n_edits = 0;
     for (i, sketch) in script.iter().enumerate() {
-        let edit = sketch.edit(&session, picky);
+        let edit = sketch.edit(&session, world);
         // Refused edits leave everything as it was, which is compared too.
         n_edits += usize::from(session.edit(&edit).is_ok());
         if settle >> i & 1 != 0 {
             session.settle();
         }
-        compare(&mut session, &engine);
+        answered += compare(&mut session, &engine);
     }
     session.settle();
-    compare(&mut session, &engine);
+    answered += compare(&mut session, &engine);
+    take_back(&mut session, n_edits, &before);
+    answered += compare(&mut session, &engine);
+    answered
+}
+
+fn take_back(session: &mut Session, n_edits: usize, before: &str) {
     for _ in 0..n_edits {
         assert!(session.undo());
     }
     assert_eq!(millstream_document::save(session.document()), before);
-    compare(&mut session, &engine);
 }
 
 #[test]
 fn a_node_that_failed_is_mended_by_the_same_edit() {
     let engine = engine();
-    let mut session = Session::open(&engine, START.as_bytes()).expect("it opens");
+    let mut session =
+        Session::open(&engine, World::of_numbers("test.picky").start.as_bytes()).expect("it opens");
     assert_eq!(told(session.get("w").ok()), "f32(2.828427)");
     let bad = Edit::literal("picky", "x", -1);
     session.edit(&bad).expect("fits");
@@ -339,7 +423,8 @@ fn what_failed_runs_again_after_an_edit_but_not_before() {
     let mut engine = engine();
     let def = NodeDef::new("test.picky", "Is off at first").input("x", Type::F32, "");
     engine.register(def.output("value", Type::F32, "").function(device));
-    let mut session = Session::open(&engine, START.as_bytes()).expect("it opens");
+    let mut session =
+        Session::open(&engine, World::of_numbers("test.picky").start.as_bytes()).expect("it opens");
     session.settle();
     let ask = |session: &mut Session| {
         let answer = session.eval(&Ask::output("w")).expect("it runs").answer;

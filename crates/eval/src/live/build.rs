@@ -216,6 +216,9 @@ impl LiveGraph {
                 self.users.add(&mut self.nodes[input as usize], at);
             }
         }
+        if !self.failed.is_empty() && self.reads_any_failed(at) {
+            self.nodes[at as usize].flags.set(Flags::CAREFUL);
+        }
         at
     }
 

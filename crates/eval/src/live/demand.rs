@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 
 use super::LiveGraph;
 use super::node::{Flags, NONE};
-use super::special::Special;
+use super::special::{Choice, Special};
 
 millstream_base::define_id!(BlockId, "b", "Nodes that are demanded under the same condition.");
 
@@ -193,23 +193,37 @@ impl LiveGraph {
         }
     }
 
-    fn is_choice(&self, at: u32) -> bool {
-        let node = &self.nodes[at as usize];
-        node.flags.has(Flags::SPECIAL)
-            && !node.is_source()
-            && matches!(self.specials[node.inputs[0] as usize], Special::Choice(_))
-    }
-
     fn guard_of(&self, choice: u32) -> u32 {
         self.specials[self.nodes[choice as usize].inputs[0] as usize].inputs()[0]
     }
 
     /// Whether a choice whose guard has the value `taken` takes an arm.
-    fn takes(&self, choice: u32, taken: u64, arm: u32) -> bool {
+    pub(super) fn takes(&self, choice: u32, taken: u64, arm: u32) -> bool {
         let guard = self.guard_of(choice);
         match &self.specials[self.nodes[guard as usize].inputs[0] as usize] {
             Special::Guard(guard) => guard.arms.takes(taken, arm as usize),
-            Special::Choice(_) | Special::Form(_) => false,
+            Special::Choice(_) | Special::Form(_) | Special::Call(_) | Special::Output(_) => false,
+        }
+    }
+
+    /// The choice that a node is, if it is one.
+    pub(super) fn choice_at(&self, at: u32) -> Option<&Choice> {
+        let node = &self.nodes[at as usize];
+        if !node.flags.has(Flags::SPECIAL) || node.is_source() {
+            return None;
+        }
+        match &self.specials[node.inputs[0] as usize] {
+            Special::Choice(choice) => Some(choice),
+            Special::Guard(_) | Special::Form(_) | Special::Call(_) | Special::Output(_) => None,
+        }
+    }
+
+    /// Whether somebody demands a node, where all guards are settled.
+    pub(super) fn is_demanded(&mut self, at: u32) -> bool {
+        match self.asked(at) {
+            Asked::Always => true,
+            Asked::Never => false,
+            Asked::If(block) => self.verdict(block) == Verdict::Open,
         }
     }
 
@@ -475,7 +489,7 @@ impl LiveGraph {
                 self.demands.of[at as usize] = block;
             }
         }
-        if old != Asked::Never && self.is_choice(at) {
+        if old != Asked::Never && self.choice_at(at).is_some() {
             // What stands below is parked at arms that are not on its way any more.
             for block in std::mem::take(&mut self.demands.with_parked) {
                 let block = &mut self.demands.blocks[block];

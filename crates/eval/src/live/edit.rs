@@ -96,6 +96,9 @@ impl LiveGraph {
             if !self.nodes[reader as usize].flags.has(Flags::LIVE) {
                 self.nodes[source as usize].flags.set(Flags::MIXED);
             }
+            if self.has_failed(NodeNumber(source)) {
+                self.nodes[reader as usize].flags.set(Flags::CAREFUL);
+            }
             self.mark(reader);
         }
         self.refresh_demand(old);
@@ -112,20 +115,31 @@ impl LiveGraph {
         Some(NodeNumber(self.inputs_of(reader)[slot]))
     }
 
-    /// Takes a node out that nobody reads or observes; false, and nothing changes, if somebody does.
-    /// Its number is not given to another node.
+    /// Takes a node out that nobody reads or observes, with those for its outputs; false, and nothing
+    /// changes, if somebody does. Its number is not given to another node.
     pub fn remove(&mut self, NodeNumber(node): NodeNumber) -> bool {
         self.take_back();
+        // Of what reads the call only the nodes of its outputs go with it.
+        let outputs = self.outputs_of(node);
         let it = self.nodes[node as usize];
-        if it.flags.has(Flags::OBSERVED) || !self.users.of(&it).is_empty() {
+        if it.flags.has(Flags::OBSERVED)
+            || self.users.of(&it).len() > outputs.len()
+            || outputs.iter().any(|output| self.is_read(*output))
+        {
             return false;
         }
+        for output in outputs {
+            self.remove(NodeNumber(output));
+        }
+        let it = self.nodes[node as usize];
         let position = self.order.position(node);
         if self.dirty.has(position) {
             self.dirty.unmark(position);
         }
-        self.held.remove(&node);
-        self.nodes[node as usize].flags.clear(Flags::HELD | Flags::PARKED);
+        self.forget_held(node);
+        self.failed.remove(&node);
+        self.empty_box(node);
+        self.nodes[node as usize].flags.clear(Flags::CAREFUL | Flags::PARKED);
         if it.is_source() {
             self.pending.retain(|(source, _)| *source != node);
             self.nodes[node as usize].inputs[1] = 0;
@@ -146,6 +160,8 @@ impl LiveGraph {
                     choice.inputs = choice.inputs[..choice.first_arm].into();
                 }
                 Special::Guard(guard) => guard.selector = [0],
+                Special::Call(call) => (call.inputs, call.outputs) = (Box::default(), None),
+                Special::Output(output) => output.of = [0],
             }
         } else {
             it.flags.clear(Flags::FOLD | Flags::CONSTANT);

@@ -18,17 +18,25 @@ impl LiveGraph {
     /// Holds what a node read at its last run. `changed` is the node that just changed, with its
     /// value before.
     pub(super) fn hold(&mut self, at: u32, changed: Option<(u32, u64)>) {
-        // Choices keep what they read, and guards do not count.
         let node = &self.nodes[at as usize];
-        let is_form = || matches!(self.specials[node.inputs[0] as usize], Special::Form(_));
-        if node.flags.has(Flags::NEW | Flags::HELD) || node.flags.has(Flags::SPECIAL) && !is_form()
-        {
+        let is_held = || self.held.contains_key(&at) || self.has_lost_reading(at);
+        if node.flags.has(Flags::NEW) || node.flags.has(Flags::CAREFUL) && is_held() {
             return;
+        }
+        if node.flags.has(Flags::SPECIAL) {
+            // Choices and outputs of calls compare what they give, and guards do not count.
+            match self.specials[node.inputs[0] as usize] {
+                Special::Form(_) | Special::Call(_) => {}
+                Special::Guard(_) | Special::Choice(_) | Special::Output(_) => return,
+            }
+            if let Some(values) = self.values_read(at, changed.map(|(node, _)| node)) {
+                self.held_values.insert(at, values);
+            }
         }
         let held =
             self.inputs_of(at).iter().map(|input| self.last_value(*input, changed)).collect();
         self.held.insert(at, held);
-        self.nodes[at as usize].flags.set(Flags::HELD);
+        self.nodes[at as usize].flags.set(Flags::CAREFUL);
     }
 
     /// The value that the users of a node saw.
@@ -59,9 +67,18 @@ impl LiveGraph {
 
     /// Forgets what a node read; answers whether that differs from what it would read now.
     pub(super) fn let_go(&mut self, at: u32) -> bool {
-        self.nodes[at as usize].flags.clear(Flags::HELD);
-        let held = self.held.remove(&at).unwrap_or_default();
+        self.nodes[at as usize].flags.clear(Flags::CAREFUL);
+        let Some(held) = self.held.remove(&at) else { return true };
+        let values = self.held_values.remove(&at);
         let now = self.inputs_of(at).iter().map(|input| self.nodes[*input as usize].value);
-        !now.eq(held.iter().copied())
+        let is_same = now.eq(held.iter().copied())
+            || values.is_some_and(|values| self.reads_again(at, &held, &values));
+        !is_same
+    }
+
+    /// Forgets what a node read; it runs again when it is demanded.
+    pub(super) fn forget_held(&mut self, at: u32) {
+        self.held.remove(&at);
+        self.held_values.remove(&at);
     }
 }

@@ -1,4 +1,5 @@
-//! The live graph: single values that are kept, and changes that travel along links.
+//! The live graph: single values that are kept, and changes that travel along links. Numbers lie in
+//! the nodes; other values lie beside them, see `boxed`, and nodes may fail, see `failed`.
 //!
 //! *Order.* Nodes stand at positions such that each comes behind what it reads. A change marks the
 //! positions of the node's users; a wave takes the lowest marked position until none is left. So a
@@ -18,10 +19,15 @@
 //! *Editing.* A link may be changed at any time; positions change only where the order is hurt. See
 //! `order`.
 
+mod boxed;
 mod build;
+mod call;
 mod demand;
 mod dirty;
 mod edit;
+mod failed;
+#[cfg(test)]
+mod failed_tests;
 mod held;
 mod node;
 mod order;
@@ -32,16 +38,23 @@ mod special;
 mod tests;
 mod untyped;
 mod users;
+#[cfg(test)]
+mod values_tests;
 mod wave;
+mod within;
 
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use millstream_base::Lane;
+use millstream_ir::answer::EvalError;
 use millstream_kernel::form::{FoldFunction, LaneValue, Op, OpFunction};
 use rustc_hash::FxHashMap;
 
+use boxed::{Boxes, HeldValues};
 use demand::{Demand, Demands};
 use dirty::Dirty;
+use failed::AllFailed;
 use held::Held;
 use node::{Flags, Node};
 use order::Order;
@@ -53,7 +66,8 @@ pub use build::Selector;
 pub use edit::LiveError;
 pub use program::{LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
-pub use untyped::{NodeNumber, inputs_needed, is_of_numbers, lane_of_number, number_bits};
+pub use untyped::{NodeNumber, can_be_live, inputs_needed, lane_of_number, number_bits};
+pub use within::Within;
 
 /// A graph of single values that are kept up to date.
 ///
@@ -85,6 +99,7 @@ pub struct LiveGraph {
     pending: Vec<(u32, u64)>,
     /// What nodes read at their last run, if that may be asked for.
     held: FxHashMap<u32, Held>,
+    held_values: FxHashMap<u32, HeldValues>,
     dirty: Dirty,
     order: Order,
     specials: Vec<Special>,
@@ -104,6 +119,17 @@ pub struct LiveGraph {
     retracted: Dirty,
     has_retracted: bool,
     pushed: Pushed,
+    /// Values that are no numbers.
+    boxes: Boxes,
+    /// Nodes that have no value.
+    failed: AllFailed,
+    /// There were nodes that are more than operations on numbers.
+    has_calls: bool,
+    within: Within,
+    /// Why the last wave was ended.
+    stopped: Option<EvalError>,
+    /// How long calls ran since the journal was started.
+    times: FxHashMap<u32, Duration>,
 }
 
 /// An operation, the lane of its operands and that of its result.
@@ -200,6 +226,12 @@ impl LiveGraph {
     /// Starts, or starts again, to write down which nodes run.
     pub fn start_journal(&mut self) {
         self.journal = Some(Vec::new());
+        self.times.clear();
+    }
+
+    /// How long a call of functions ran since the journal was started.
+    pub fn time_of(&self, node: NodeNumber) -> Duration {
+        self.times.get(&node.0).copied().unwrap_or_default()
     }
 
     /// The numbers of the nodes that ran since the journal was started, in order.

@@ -12,7 +12,8 @@ pub(super) struct Node {
     /// The bits of the value, or the handle of one that does not fit; equal bits are equal values.
     pub(super) value: u64,
     /// What it reads. Unused ones are node 0. With [`Flags::CONSTANT`] the last two are the bits of
-    /// the second operand; with [`Flags::SPECIAL`] the first says which, [`NONE`] for a source.
+    /// the second operand; with [`Flags::SPECIAL`] the first says which, [`NONE`] for a source, and
+    /// the last where the value lies if it is no number, see `boxed`.
     pub(super) inputs: [u32; 3],
     /// Who reads it: up to two nodes, or with [`Flags::LISTED`] start and length of a list.
     pub(super) users: [u32; 2],
@@ -46,8 +47,9 @@ impl Flags {
     pub(super) const MIXED: u16 = 1 << 9;
     /// Somebody outside reads it.
     pub(super) const OBSERVED: u16 = 1 << 10;
-    /// What it read at its last run is held, see `held`.
-    pub(super) const HELD: u16 = 1 << 11;
+    /// Before it runs it is looked at what it read at its last run, see `held`, and whether what it
+    /// reads has failed, see `failed`.
+    pub(super) const CAREFUL: u16 = 1 << 11;
     /// Folds many inputs with its function: the first two say where they are, see `LiveGraph::wide`.
     pub(super) const FOLD: u16 = 1 << 12;
     /// Where the lane stands.
@@ -97,13 +99,13 @@ impl Flags {
     /// A plain function that is surely demanded.
     #[inline(always)]
     pub(super) fn is_plain(self) -> bool {
-        self.0 & (Self::LIVE | Self::SPECIAL | Self::HELD) == Self::LIVE
+        self.0 & (Self::LIVE | Self::SPECIAL | Self::CAREFUL) == Self::LIVE
     }
 
     /// A plain function that some switch demands.
     #[inline(always)]
     pub(super) fn is_guarded_and_plain(self) -> bool {
-        self.0 & (Self::GUARDED | Self::SPECIAL | Self::HELD) == Self::GUARDED
+        self.0 & (Self::GUARDED | Self::SPECIAL | Self::CAREFUL) == Self::GUARDED
     }
 }
 

@@ -143,7 +143,7 @@ impl LiveProgram {
         let inputs = inputs_needed(instance);
         let inputs = inputs.iter().map(|i| self.nodes[links[*i as usize].step]);
         let inputs: Option<SmallVec<[NodeNumber; 4]>> = inputs.collect();
-        self.graph.call(instance, &inputs.ok_or(NOT_A_NUMBER)?)
+        self.graph.call_of_numbers(instance, &inputs.ok_or(NOT_A_NUMBER)?)
     }
 
     /// The graph, to set, read, observe and subscribe.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use millstream_kernel::form::Form;
 
+use super::call::{Call, OneOutput};
+
 /// What such a node does.
 pub(super) enum Special {
     /// Decides which inputs of a choice are demanded.
@@ -12,6 +14,10 @@ pub(super) enum Special {
     Choice(Choice),
     /// Runs a form of several operations.
     Form(Whole),
+    /// Does what an instance does with values of any type.
+    Call(Call),
+    /// Gives an output of a call on.
+    Output(OneOutput),
 }
 
 /// Stands before a choice and behind what it decides by. Its value says what is taken, so that the
@@ -103,6 +109,8 @@ impl Special {
             Self::Guard(guard) => &guard.selector,
             Self::Choice(choice) => &choice.inputs,
             Self::Form(form) => &form.inputs,
+            Self::Call(call) => &call.inputs,
+            Self::Output(output) => &output.of,
         }
     }
 
@@ -111,6 +119,8 @@ impl Special {
             Self::Guard(guard) => &mut guard.selector,
             Self::Choice(choice) => &mut choice.inputs,
             Self::Form(form) => &mut form.inputs,
+            Self::Call(call) => &mut call.inputs,
+            Self::Output(output) => &mut output.of,
         }
     }
 }

@@ -44,12 +44,42 @@ pub fn inputs_needed(instance: &Instance) -> SmallVec<[u16; 4]> {
 }
 
 impl LiveGraph {
-    /// A node that does what an instance of a node type does with single numbers; `inputs` has what
-    /// goes into each input that is [needed](inputs_needed).
+    /// A node that does what an instance of a node type does; `inputs` has what goes into each input
+    /// that is [needed](inputs_needed). With several outputs each has a node, see
+    /// [`output`](Self::output).
     ///
     /// # Errors
     /// What the instance has that a live graph has not.
     pub fn call(
+        &mut self,
+        instance: &Arc<Instance>,
+        inputs: &[NodeNumber],
+    ) -> Result<NodeNumber, &'static str> {
+        if is_of_numbers(instance) {
+            return self.call_of_numbers(instance, inputs);
+        }
+        is_plain(instance)?;
+        match &instance.kernel {
+            Kernel::Choose => {
+                let inputs: SmallVec<[u32; 4]> = inputs.iter().map(|input| input.0).collect();
+                let arms = inputs[1..].iter().copied();
+                let node = self.choice_of(inputs[0], picks(instance), arms, Lane::I64);
+                self.put_in_box(node.0, None);
+                Ok(node)
+            }
+            Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass => {
+                Ok(self.call_of_values(instance, inputs))
+            }
+            Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
+            Kernel::Kept(_) => Err("it gives what is kept for each element"),
+        }
+    }
+
+    /// A node that does what an instance does with single numbers.
+    ///
+    /// # Errors
+    /// What the instance has that graphs of numbers have not.
+    pub(super) fn call_of_numbers(
         &mut self,
         instance: &Instance,
         inputs: &[NodeNumber],
@@ -63,10 +93,8 @@ impl LiveGraph {
                 None => self.form(form, inputs, to),
             }),
             Kernel::Choose => {
-                let by_number = instance.inputs[0].ty == Type::I32;
-                let pick = if by_number { <i32 as Selector>::arm } else { <bool as Selector>::arm };
                 let arms = inputs[1..].iter().map(|arm| arm.0);
-                Ok(self.choice_of(inputs[0].0, pick, arms, to))
+                Ok(self.choice_of(inputs[0].0, picks(instance), arms, to))
             }
             Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
             Kernel::Function(_) => Err("it is a function over columns"),
@@ -176,30 +204,51 @@ impl LiveGraph {
     }
 }
 
-/// The lane of what an instance of a node type gives, if it may be a node of a live graph as far as
-/// that can be told without its kernel.
-pub(super) fn result_lane(instance: &Instance) -> Result<Lane, &'static str> {
-    let [output] = &instance.outputs[..] else { return Err("it has several outputs") };
+/// How the first input of a choice picks an arm.
+fn picks(choice: &Instance) -> fn(u64, usize) -> usize {
+    let by_number = choice.inputs[0].ty == Type::I32;
+    if by_number { <i32 as Selector>::arm } else { <bool as Selector>::arm }
+}
+
+/// Whether an instance reads its inputs where it stands, and keeps nothing.
+fn is_plain(instance: &Instance) -> Result<(), &'static str> {
     if instance.has_scopes() {
         return Err("it changes the context of an input");
     }
     if instance.class >= Class::Stateful {
         return Err("it keeps state or reads a device");
     }
+    Ok(())
+}
+
+/// The lane of what an instance of a node type gives, if it may be a node of numbers as far as that
+/// can be told without its kernel.
+pub(super) fn result_lane(instance: &Instance) -> Result<Lane, &'static str> {
+    let [output] = &instance.outputs[..] else { return Err("it has several outputs") };
+    is_plain(instance)?;
     lane_of_number(output.ty).ok_or(NOT_A_NUMBER)
 }
 
-/// Whether what an instance takes and gives are single numbers, and it does nothing else; whether a
-/// feature that it reads is at hand is another matter.
-pub fn is_of_numbers(instance: &Instance) -> bool {
+/// Whether what an instance takes and gives are single numbers, and it does nothing else.
+fn is_of_numbers(instance: &Instance) -> bool {
     let kernel = match &instance.kernel {
         Kernel::Form(_) | Kernel::Choose | Kernel::Pass => true,
-        Kernel::Read { level, aspect, .. } => *level == 0 && *aspect == Aspect::Value,
-        Kernel::Function(_) | Kernel::Kept(_) => false,
+        Kernel::Read { .. } | Kernel::Function(_) | Kernel::Kept(_) => false,
     };
     kernel
         && result_lane(instance).is_ok()
         && instance.inputs.iter().all(|input| lane_of_number(input.ty).is_some())
+}
+
+/// Whether an instance can be a node of a live graph; whether a feature that it reads is at hand is
+/// another matter.
+pub fn can_be_live(instance: &Instance) -> bool {
+    let kernel = match &instance.kernel {
+        Kernel::Form(_) | Kernel::Choose | Kernel::Pass | Kernel::Function(_) => true,
+        Kernel::Read { level, aspect, .. } => *level == 0 && *aspect == Aspect::Value,
+        Kernel::Kept(_) => false,
+    };
+    kernel && is_plain(instance).is_ok()
 }
 
 pub(super) const NOT_A_NUMBER: &str = "its value is not a single number";

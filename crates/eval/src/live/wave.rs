@@ -1,5 +1,6 @@
 //! Waves: changes travel from what was set to what is observed.
 
+use millstream_base::same::Same;
 use smallvec::SmallVec;
 
 use super::node::{Flags, Node, canonical};
@@ -38,6 +39,9 @@ impl LiveGraph {
             }
         }
         self.pending.clear();
+        if !self.boxes.before.is_empty() {
+            self.boxes.before.clear();
+        }
     }
 
     /// Brings everything that is observed up to date.
@@ -54,16 +58,23 @@ impl LiveGraph {
     pub(super) fn run_wave(&mut self) {
         self.mark_pending();
         if self.order.is_plain() {
-            while let Some(word) = self.dirty.lowest_word() {
+            while self.stopped.is_none()
+                && let Some(word) = self.dirty.lowest_word()
+            {
                 self.run_word::<true>(word);
             }
         } else {
-            while let Some(word) = self.dirty.lowest_word() {
+            while self.stopped.is_none()
+                && let Some(word) = self.dirty.lowest_word()
+            {
                 self.run_word::<false>(word);
             }
         }
         self.cursor = 0;
         self.wave += 1;
+        if self.stopped.is_some() {
+            self.run_dirty_anew();
+        }
         if self.has_retracted {
             self.assert_all();
         }
@@ -136,7 +147,7 @@ impl LiveGraph {
     }
 
     /// Gives a node the value it computed.
-    fn change(&mut self, at: usize, value: u64) {
+    pub(super) fn change(&mut self, at: usize, value: u64) {
         let node = &mut self.nodes[at];
         let value = canonical(node.flags, value);
         if node.value != value || node.flags.has(Flags::NEW) {
@@ -148,7 +159,7 @@ impl LiveGraph {
 
     /// Marks the users of a node whose value changed.
     #[inline]
-    fn mark_users(&mut self, at: u32, old: u64) {
+    pub(super) fn mark_users(&mut self, at: u32, old: u64) {
         if self.nodes[at as usize].flags.has(Flags::MIXED) {
             self.hold_users(at, old);
         }
@@ -176,21 +187,23 @@ impl LiveGraph {
                 Demand::NotNow => return,
             }
         }
-        if flags.has(Flags::HELD) && !self.let_go(at as u32) {
+        if flags.has(Flags::CAREFUL) && !self.has_to_run(at) {
             return;
         }
-        if flags.has(Flags::SPECIAL) {
-            self.run_special(at);
-        } else {
-            let value = self.computed(&self.nodes[at]);
-            self.ran(at);
-            self.change(at, value);
-        }
+        self.run_telling(at, |graph| {
+            if flags.has(Flags::SPECIAL) {
+                graph.run_special(at);
+            } else {
+                let value = graph.computed(&graph.nodes[at]);
+                graph.ran(at);
+                graph.change(at, value);
+            }
+        });
     }
 
     /// Notes that a node ran.
     #[inline]
-    fn ran(&mut self, at: usize) {
+    pub(super) fn ran(&mut self, at: usize) {
         self.n_runs += 1;
         if let Some(journal) = &mut self.journal {
             journal.push(at as u32);
@@ -207,6 +220,8 @@ impl LiveGraph {
                 let waiting = std::mem::take(&mut guard.waiting);
                 self.settle_guard(at, taken, waiting);
             }
+            Special::Call(_) => self.run_call(at, index),
+            Special::Output(_) => self.give_output(at, index),
             Special::Form(whole) => {
                 let params: SmallVec<[u64; 8]> =
                     whole.inputs.iter().map(|input| nodes[*input as usize].value).collect();
@@ -222,8 +237,18 @@ impl LiveGraph {
                 let result = match &mut choice.kind {
                     ChoiceKind::Given => {
                         let arm = choice.inputs[choice.first_arm + taken as usize];
-                        let value = nodes[arm as usize].value;
+                        let arm = &nodes[arm as usize];
                         let toggled = std::mem::replace(&mut choice.seen_taken, taken) != taken;
+                        if let Some(value) = self.boxes.of(arm) {
+                            let now = self.boxes.of(&nodes[at]);
+                            if toggled || is_new || now.is_none_or(|now| !now.same(value)) {
+                                let value = value.clone();
+                                self.ran(at);
+                                self.change_value(at, value);
+                            }
+                            return;
+                        }
+                        let value = arm.value;
                         (toggled || is_new || value != nodes[at].value).then_some(value)
                     }
                     ChoiceKind::Computed { compute, seen } => {

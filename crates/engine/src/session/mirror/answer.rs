@@ -6,8 +6,9 @@ use std::time::Duration;
 use millstream_base::{Feature, NodePath, Value};
 use millstream_document::Editor;
 use millstream_document::edit::ROOT;
-use millstream_eval::live::NodeNumber;
+use millstream_eval::live::{NodeNumber, Within};
 use millstream_ir::answer::{Fate, LogEntry, OutputAnswer, RunReason, Series, SkipReason};
+use millstream_ir::{EvalError, NodeFailure};
 use millstream_kernel::Data;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -41,11 +42,15 @@ impl Mirror {
     }
 
     /// Brings outputs up to date at a moment, and gives them; what is not right is left out.
+    ///
+    /// # Errors
+    /// If the evaluation was ended, or values need too many bytes.
     pub(in crate::session) fn answer<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,
         moment: &Moment,
-    ) -> Vec<OutputAnswer> {
+        within: Option<Within>,
+    ) -> Result<Vec<OutputAnswer>, EvalError> {
         self.set_moment(moment);
         let mut asked: smallvec::SmallVec<[(Arc<str>, NodeNumber, millstream_base::Type); 4]> =
             smallvec::SmallVec::new();
@@ -57,13 +62,55 @@ impl Mirror {
             }
         }
         self.observe(asked.iter().map(|(_, node, _)| *node));
-        self.graph.settle();
+        match within {
+            Some(within) => self.graph.settle_within(within)?,
+            None => self.graph.settle(),
+        }
         let answer = asked.into_iter().map(|(name, node, ty)| {
-            let value = Value::from_lanes(ty, &[self.graph.number(node)]);
-            let data = Data::One(value.expect("outputs of mirrors are numbers"));
-            OutputAnswer { name, ty, value: Some(Series { data, axes: Vec::new() }) }
+            let value = self.graph.value(node, ty);
+            let value = value.map(|value| Series { data: Data::One(value), axes: Vec::new() });
+            OutputAnswer { name, ty, value }
         });
-        answer.collect()
+        Ok(answer.collect())
+    }
+
+    /// How many nodes call node types, if some are more than operations on numbers, so that it
+    /// matters what an evaluation may use.
+    pub(in crate::session) fn n_calls(&self) -> Option<usize> {
+        self.graph.has_calls().then_some(self.n_calls)
+    }
+
+    /// Nodes that ran, over all evaluations.
+    pub(in crate::session) fn n_runs(&self) -> u64 {
+        self.graph.n_runs()
+    }
+
+    /// The nodes that failed in the last evaluation, in the order of their paths.
+    pub(in crate::session) fn failures(&mut self, editor: &Editor) -> Vec<NodeFailure> {
+        let failed = self.graph.failures();
+        let failure = |(node, why): (NodeNumber, Arc<millstream_kernel::Failure>)| NodeFailure {
+            path: self.path_of(editor, node),
+            message: why.message.clone(),
+            help: why.help.clone(),
+            // There is one cell, which no axis tells from others.
+            cell: Vec::new(),
+        };
+        let mut failures: Vec<NodeFailure> = failed.into_iter().map(failure).collect();
+        failures.sort_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
+        failures
+    }
+
+    /// The path of a call that may fail.
+    fn path_of(&self, editor: &Editor, node: NodeNumber) -> NodePath {
+        let mut names: Vec<&str> = Vec::new();
+        let mut place = self.places.get(&node).copied();
+        while let Some((use_id, slot)) = place {
+            let it = self.use_of(use_id);
+            names.extend(editor.nodes_of_body(it.body).at(slot).map(|(name, _)| &**name));
+            place = it.outer;
+        }
+        names.reverse();
+        NodePath::from(names.join("/").as_str())
     }
 
     fn set_moment(&mut self, moment: &Moment) {
@@ -108,6 +155,7 @@ impl Mirror {
         &mut self,
         editor: &Editor,
         new: &FxHashSet<NodeNumber>,
+        is_timed: bool,
     ) -> Vec<NodeRun> {
         let mut runs: FxHashMap<NodeNumber, u32> = FxHashMap::default();
         for node in self.graph.journal_numbers() {
@@ -139,7 +187,9 @@ impl Mirror {
             let (Some(node), Some(Kind::Call(instance))) = (node, kind) else { continue };
             let n = runs.get(&node).copied().unwrap_or_default();
             let (fate, elements) = (self.fate(node, n, new, &runs), u64::from(n));
-            let entry = LogEntry { fate, runs: n, elements, bytes: 0, time: Duration::ZERO };
+            let time = if is_timed { self.graph.time_of(node) } else { Duration::ZERO };
+            let bytes = if n > 0 { self.graph.bytes_of(node) as u64 } else { 0 };
+            let entry = LogEntry { fate, runs: n, elements, bytes, time };
             let node_type = instance.name().to_owned();
             log.push(NodeRun { path: NodePath::from(path.as_str()), node_type, entry });
         }
@@ -166,11 +216,15 @@ impl Mirror {
             } else {
                 RunReason::InputChanged
             })
-        } else if self.graph.is_new(node) || !self.graph.is_asked_for(node) {
+        } else if !self.graph.is_asked_for(node) {
+            Fate::Skipped(SkipReason::NotNeeded)
+        } else if self.graph.lacks_input(node) {
+            Fate::Skipped(SkipReason::InputFailed)
+        } else if self.graph.is_new(node) {
             Fate::Skipped(SkipReason::NotNeeded)
         } else {
             let mut inputs = (0..).map_while(|at| self.graph.input_of(node, at));
-            let is_cut_off = inputs.any(|input| runs.contains_key(&input));
+            let is_cut_off = inputs.any(|input| runs.contains_key(&self.graph.call_behind(input)));
             Fate::Skipped(if is_cut_off { SkipReason::CutOff } else { SkipReason::Cached })
         }
     }
@@ -209,21 +263,24 @@ impl Mirror {
         }
     }
 
-    /// The value at a node, computed if it is not at hand.
+    /// The value at a node, computed if it is not at hand; `None` if it failed.
+    ///
+    /// # Errors
+    /// If values need too many bytes.
     pub(in crate::session) fn look(
         &mut self,
         node: NodeNumber,
         ty: millstream_base::Type,
         moment: &Moment,
-    ) -> Option<Value> {
+    ) -> Result<Option<Value>, EvalError> {
         self.set_moment(moment);
         let was = self.observed.contains(&node);
         self.graph.observe_number(node, true);
-        self.graph.settle();
-        let value = Value::from_lanes(ty, &[self.graph.number(node)]);
+        let done = self.graph.settle_within(Within::default());
+        let value = self.graph.value(node, ty);
         if !was {
             self.graph.observe_number(node, false);
         }
-        value
+        done.map(|()| value)
     }
 }

@@ -7,7 +7,7 @@ use millstream_base::Limits;
 use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode, Editor, InputDef, Source};
-use millstream_eval::live::{LiveGraph, NodeNumber, lane_of_number};
+use millstream_eval::live::{self, LiveGraph, NodeNumber};
 use millstream_kernel::Registry;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -35,14 +35,14 @@ impl Mirror {
     /// The mirror of a document without errors.
     ///
     /// # Errors
-    /// If it has more than numbers.
+    /// If something in it changes contexts or keeps state.
     pub(in crate::session) fn new(
         editor: &Editor,
         checked: &Checked,
         registry: &Arc<Registry>,
         limits: &Limits,
     ) -> Result<Self, Lost> {
-        if !is_of_numbers(checked) {
+        if !can_be_live(checked) {
             return Err(Lost);
         }
         let mut mirror = Self {
@@ -56,6 +56,7 @@ impl Mirror {
             outputs: HashMap::new(),
             features: FxHashMap::default(),
             conversions: FxHashMap::default(),
+            places: FxHashMap::default(),
             known_alone: KnownAlone::default(),
             args: Bits::default(),
             ports: FxHashMap::default(),
@@ -101,12 +102,10 @@ impl Mirror {
         ty: millstream_base::Type,
         default: Option<millstream_base::Value>,
     ) {
-        let mut input = RootInput { ty, default, given: None, node: None };
-        if let Some(lane) = lane_of_number(ty) {
-            let bits = input.bits().unwrap_or_default();
-            input.node = Some(self.graph.source_of(lane, bits));
-        }
-        self.inputs.insert(Arc::clone(name), input);
+        // Nothing is evaluated while an input has no value.
+        let value = default.clone().unwrap_or_else(|| ty.default_value());
+        let node = self.graph.source_of_value(&value);
+        self.inputs.insert(Arc::clone(name), RootInput { ty, default, given: None, node });
     }
 
     /// Makes the nodes of all uses, from the document inwards.
@@ -133,7 +132,7 @@ impl Mirror {
             match &node.kind {
                 CheckedKind::Call(instance) => {
                     let made = self.call(None, instance, &wants)?;
-                    self.use_mut(use_id).outs[slot as usize] = Some(made);
+                    self.put(made, (use_id, slot), instance);
                 }
                 CheckedKind::Muted(muted) => {
                     let outs = self.passed((use_id, Side::Out(slot)), &[], muted, &wants)?;
@@ -229,14 +228,14 @@ impl Mirror {
     }
 }
 
-/// Whether all nodes give numbers.
-fn is_of_numbers(checked: &Checked) -> bool {
+/// Whether all nodes can be live.
+fn can_be_live(checked: &Checked) -> bool {
     let mut last: *const millstream_kernel::Instance = std::ptr::null();
     checked.bodies.as_slice().iter().flat_map(|body| &body.nodes).all(|node| match &node.kind {
         CheckedKind::Call(instance) => {
             let is_known = std::ptr::eq(Arc::as_ptr(instance), last);
             last = Arc::as_ptr(instance);
-            is_known || millstream_eval::live::is_of_numbers(instance)
+            is_known || live::can_be_live(instance)
         }
         CheckedKind::Group(_) | CheckedKind::Muted(_) => true,
         CheckedKind::Repeat(_) => false,

@@ -77,6 +77,7 @@ impl Mirror {
             }
         }
         self.remove_doomed()?;
+        self.graph.try_failed_again();
         if self.n_removed > MANY_REMOVED.max(2 * self.n_calls) {
             return Err(Lost);
         }
@@ -91,7 +92,7 @@ impl Mirror {
             self.inputs.keys().filter(|name| !inputs.contains_key(name)).cloned().collect();
         for name in gone {
             let input = self.inputs.remove(&name);
-            self.doomed.extend(input.and_then(|input| input.node));
+            self.doomed.extend(input.map(|input| input.node));
         }
         for (name, def) in inputs {
             let (ty, default) = declared(&self.registry, def).ok_or(Lost)?;
@@ -102,7 +103,7 @@ impl Mirror {
                 }
                 Some(known) => {
                     let given = known.given.take();
-                    self.doomed.extend(known.node);
+                    self.doomed.insert(known.node);
                     (given, true)
                 }
                 None => (None, true),

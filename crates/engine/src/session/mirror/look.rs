@@ -5,6 +5,7 @@ use millstream_document::check::{Alone, AloneSource};
 use millstream_document::edit::{BodyKey, Reference, references};
 use millstream_document::{Editor, Node};
 use millstream_eval::live::NodeNumber;
+use millstream_kernel::{Instance, Kernel};
 
 use super::{Kind, Lost, Mirror, Use, Want};
 
@@ -68,7 +69,7 @@ impl Mirror {
     /// What a node or output reads in one use of its body; `None` if that is wrong.
     ///
     /// # Errors
-    /// If it is right, but no number.
+    /// If it is right, but has no live node.
     pub(super) fn want_in(
         &self,
         editor: &Editor,
@@ -127,10 +128,18 @@ impl Mirror {
         self.uses[use_id as usize].as_mut().expect("uses that are known are there")
     }
 
+    /// Notes the live node of the call in a slot.
+    pub(super) fn put(&mut self, node: NodeNumber, place: (u32, u32), instance: &Instance) {
+        self.use_mut(place.0).outs[place.1 as usize] = Some(node);
+        if let Kernel::Function(_) = instance.kernel {
+            self.places.insert(node, place);
+        }
+    }
+
     /// An input of the body in one of its uses.
     pub(super) fn input_in(&self, use_id: u32, name: &str) -> Option<NodeNumber> {
         match self.use_of(use_id).outer {
-            None => self.inputs.get(name)?.node,
+            None => Some(self.inputs.get(name)?.node),
             Some(_) => self.use_of(use_id).inputs.get(name).copied(),
         }
     }
@@ -139,7 +148,7 @@ impl Mirror {
     pub(super) fn output_in(&self, use_id: u32, slot: u32, output: usize) -> Option<NodeNumber> {
         let it = self.use_of(use_id);
         match it.outs.get(slot as usize).copied().flatten() {
-            Some(node) => (output == 0).then_some(node),
+            Some(node) => self.graph.output(node, output),
             None => it.many.get(&slot)?.outs.get(output).copied().flatten(),
         }
     }

@@ -1,14 +1,15 @@
-//! The document as a live graph: what a session asks where everything is a single number.
+//! The document as a live graph: what a session asks for one value at one moment.
 //!
-//! Each node that computes a number has a node in a [`LiveGraph`], in each use of the group around
+//! Each node that computes something has a node in a [`LiveGraph`], in each use of the group around
 //! it; so has each literal, and each conversion where types differ. An edit touches what it changes
 //! and what reads that, not the document: see `follow`. So a session of a million nodes answers
 //! behind an edit as fast as behind a setting, no plan is made for that, and values that are still
 //! right stay.
 //!
 //! A node that is wrong has no value, like all that reads it; a group in which a node is wrong is
-//! wrong wherever it is used. Documents that have more than numbers, or that change contexts, keep
-//! state or fail, have no mirror: they are evaluated with plans.
+//! wrong wherever it is used. A node that fails has no value until it reads something else or
+//! something is edited. Documents in which contexts change or state is kept have no mirror: they are
+//! evaluated with plans.
 
 mod answer;
 mod build;
@@ -20,6 +21,8 @@ mod queue;
 mod renew;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod value_tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,6 +53,8 @@ pub(super) struct Mirror {
     outputs: HashMap<Arc<str>, RootOutput>,
     features: FxHashMap<Feature, NodeNumber>,
     conversions: FxHashMap<(Type, Type), Arc<Instance>>,
+    /// Where calls that may fail are: the use of the body, and the slot.
+    places: FxHashMap<NodeNumber, (u32, u32)>,
     known_alone: KnownAlone,
     /// Literals, defaults and conversions that one call reads and nobody else.
     args: Bits,
@@ -99,7 +104,7 @@ struct Use {
     outer: Option<(u32, u32)>,
     /// What comes in, converted to what the body states; for the document itself see `inputs`.
     inputs: HashMap<Arc<str>, NodeNumber>,
-    /// What the node in each slot gives, if that is one number.
+    /// The live node of the call in each slot.
     outs: Vec<Option<NodeNumber>>,
     /// What nodes give that have their outputs from others.
     many: FxHashMap<u32, Many>,
@@ -117,8 +122,7 @@ struct RootInput {
     ty: Type,
     default: Option<Value>,
     given: Option<Value>,
-    /// Not for types that are no numbers.
-    node: Option<NodeNumber>,
+    node: NodeNumber,
 }
 
 /// An output of the document.
@@ -185,17 +189,16 @@ impl Mirror {
     pub(super) fn set(&mut self, name: &str, value: Option<&Value>) {
         let Some(input) = self.inputs.get_mut(name) else { return };
         input.given = value.and_then(|value| convert_value(value, input.ty));
-        let node = input.node;
-        if let (Some(node), Some(bits)) = (node, input.bits()) {
-            self.graph.set_number(node, bits);
+        if let Some(value) = input.value() {
+            self.graph.set_value(input.node, value);
         }
     }
 }
 
 impl RootInput {
-    /// The bits of what it is now.
-    fn bits(&self) -> Option<u64> {
-        self.given.as_ref().or(self.default.as_ref())?.lane(0)
+    /// What it is now.
+    fn value(&self) -> Option<&Value> {
+        self.given.as_ref().or(self.default.as_ref())
     }
 
     /// Nothing was given, and there is no default.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Type};
 use millstream_document::{Muted, Passes};
-use millstream_eval::live::{NodeNumber, inputs_needed, lane_of_number, number_bits};
+use millstream_eval::live::{NodeNumber, inputs_needed, lane_of_number};
 use millstream_kernel::convert;
 use millstream_kernel::{Instance, Kernel};
+use smallvec::SmallVec;
 
 use super::{Lost, Mirror, Owner, Port, Want};
 
@@ -20,18 +21,15 @@ impl Mirror {
         want: &Want,
         to: Type,
     ) -> Result<NodeNumber, Lost> {
-        let lane = lane_of_number(to).ok_or(Lost)?;
-        let is_usable =
-            |node: &NodeNumber| self.owns(owner, *node) && self.graph.lane(*node) == lane;
+        let is_usable = |node: &NodeNumber| self.owns(owner, *node) && self.graph.gives(*node, to);
         let before = before.filter(is_usable);
         match want {
             Want::Literal(value) => {
-                let bits = number_bits(value).ok_or(Lost)?;
                 if let Some(before) = before.filter(|node| self.graph.is_source(*node)) {
-                    self.graph.set_number(before, bits);
+                    self.graph.set_value(before, value);
                     return Ok(before);
                 }
-                let made = self.graph.source_of(lane, bits);
+                let made = self.graph.source_of_value(value);
                 Ok(self.own(owner, made))
             }
             Want::Node(node, from) if *from == to => Ok(*node),
@@ -80,7 +78,7 @@ impl Mirror {
     pub(super) fn call(
         &mut self,
         before: Option<NodeNumber>,
-        instance: &Instance,
+        instance: &Arc<Instance>,
         wants: &[Want],
     ) -> Result<NodeNumber, Lost> {
         if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel {
@@ -99,7 +97,7 @@ impl Mirror {
             }
             return Ok(node);
         }
-        let mut inputs: smallvec::SmallVec<[NodeNumber; 4]> = smallvec::SmallVec::new();
+        let mut inputs: SmallVec<[NodeNumber; 4]> = SmallVec::new();
         for input in &needed {
             let (want, to) = (&wants[*input as usize], instance.inputs[*input as usize].ty);
             inputs.push(self.fitted(Owner::Call, None, want, to)?);
@@ -184,15 +182,21 @@ impl Mirror {
             if !self.doomed.contains(&node) {
                 continue;
             }
-            if let Some(at) = self.observed.iter().position(|known| *known == node) {
-                self.observed.swap_remove(at);
-                self.graph.observe_number(node, false);
+            let outputs: SmallVec<[NodeNumber; 4]> =
+                (0..).map_while(|at| self.graph.output(node, at)).collect();
+            for output in outputs {
+                if let Some(at) = self.observed.iter().position(|known| *known == output) {
+                    self.observed.swap_remove(at);
+                    self.graph.observe_number(output, false);
+                }
             }
+            let inputs = (0..).map_while(|at| self.graph.input_of(node, at));
             let inputs: Vec<NodeNumber> =
-                (0..).map_while(|at| self.graph.input_of(node, at)).collect();
+                inputs.map(|input| self.graph.call_behind(input)).collect();
             if self.graph.remove(node) {
                 self.doomed.remove(&node);
                 self.edited.remove(&node);
+                self.places.remove(&node);
                 self.args.set(node.index(), false);
                 self.ports.remove(&node);
                 self.n_removed += 1;

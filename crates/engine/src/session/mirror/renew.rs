@@ -136,7 +136,7 @@ impl Mirror {
                 if queue.edited.contains(&(self.use_of(use_id).body, slot)) {
                     self.edited.insert(made);
                 }
-                self.use_mut(use_id).outs[slot as usize] = Some(made);
+                self.put(made, (use_id, slot), instance);
                 Ok(out != Some(made))
             }
             Kind::Muted(muted) => {

@@ -27,18 +27,18 @@ const GRAPH: &str = r#"{ "millstream": 1,
         "outputs": { "v": { "type": "f32", "from": "s.value" } },
         "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } } } } }"#;
 
-fn edit(json: Json) -> Edit {
+pub(super) fn edit(json: Json) -> Edit {
     serde_json::from_value(json).expect("an edit")
 }
 
 /// Makes an edit, and says which nodes run for all outputs then.
-fn followed(session: &mut Session, json: Json) -> Vec<String> {
+pub(super) fn followed(session: &mut Session, json: Json) -> Vec<String> {
     let text = json.to_string();
     session.edit(&edit(json)).unwrap_or_else(|error| panic!("{text}: {error}"));
     runs(session, &text)
 }
 
-fn runs(session: &mut Session, text: &str) -> Vec<String> {
+pub(super) fn runs(session: &mut Session, text: &str) -> Vec<String> {
     assert!(session.mirror.is_some() && session.whole.get().is_none(), "{text}: not followed");
     let ask = Ask::all().with_log(LogDetail::Counts);
     let evaluated = session.eval(&ask).expect("it runs");

@@ -1,0 +1,160 @@
+//! Edits of documents of vectors, texts and lists: which nodes run for them.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use millstream_base::{Limits, Vec3};
+use millstream_ir::answer::{Fate, SkipReason};
+use millstream_ir::request::LogDetail;
+use serde_json::json;
+
+use super::tests::{edit, followed, runs};
+use crate::engine::Engine;
+use crate::session::{Ask, Session};
+
+const GRAPH: &str = r#"{ "millstream": 1,
+    "inputs": { "x": { "type": "vec3", "default": [3, 4, 0] }, "near": { "type": "bool", "default": true } },
+    "outputs": { "v": { "type": "vec3", "from": "which.value" }, "n": { "type": "f64", "from": "read.value" } },
+    "nodes": {
+        "sum": { "type": "math.add", "in": { "a": { "input": "x" }, "b": [0, 0, 0] } },
+        "far": { "type": "math.multiply", "in": { "a": { "from": "sum.value" }, "b": [100, 100, 100] } },
+        "farther": { "type": "math.multiply", "in": { "a": { "from": "far.value" }, "b": { "from": "far.value" } } },
+        "which": { "type": "control.switch", "in": { "condition": { "input": "near" },
+            "false": { "from": "farther.value" }, "true": { "from": "sum.value" } } },
+        "apart": { "type": "vector.separate_vec3", "in": { "vector": { "from": "sum.value" } } },
+        "text": { "type": "string.from_number", "in": { "number": { "from": "apart.y" } } },
+        "both": { "type": "string.concat", "in": { "texts": [{ "from": "text.value" }, { "value": "0" }] } },
+        "read": { "type": "string.to_number", "in": { "text": { "from": "both.value" } } }
+    } }"#;
+
+fn open() -> Session {
+    let mut session = Session::open(&Engine::new(), GRAPH.as_bytes()).expect("it opens");
+    assert!(!session.problems().has_errors(), "{:?}", session.problems());
+    session.forget_whole();
+    let all = ["sum first", "which first", "apart first", "text first", "both first", "read first"];
+    assert_eq!(runs(&mut session, "opened"), all);
+    session
+}
+
+#[test]
+fn values_stop_waves_and_arms_stay_lazy() {
+    let s = &mut open();
+    let literal = |to| json!({ "edit": "set_input", "node": "sum", "input": "b", "to": to });
+    assert_eq!(
+        followed(s, literal(json!([1, 0, 0]))),
+        ["sum edited", "which input", "apart input"],
+        "the second component is what it was"
+    );
+    assert_eq!(followed(s, literal(json!([1.0, 0, 0.0]))), Vec::<String>::new());
+    s.set("near", false).expect("it fits");
+    assert_eq!(runs(s, "switched"), ["far first", "farther first", "which input"]);
+    s.set("near", true).expect("it fits");
+    assert_eq!(runs(s, "switched back"), ["which input"]);
+    assert_eq!(
+        followed(s, literal(json!([2, 0, 0]))),
+        ["sum edited", "which input", "apart input"]
+    );
+    assert!(s.undo());
+    runs(s, "undo");
+    s.set("near", false).expect("it fits");
+    assert_eq!(runs(s, "the arm has what it read"), ["which input"]);
+    assert_eq!(s.value::<Vec3>("v").expect("it runs"), Some(Vec3([160_000.0, 160_000.0, 0.0])));
+}
+
+#[test]
+fn links_conversions_and_groups_are_followed() {
+    let s = &mut open();
+    let link = json!({ "edit": "set_input", "node": "sum", "input": "b", "to": [7, 7, 7] });
+    assert_eq!(
+        followed(s, link),
+        ["sum edited", "which input", "apart input", "text input", "both input", "read input"]
+    );
+    let added = json!({ "edit": "add_nodes", "nodes": [{ "name": "length", "node":
+        { "type": "vector.length", "in": { "vector": { "input": "x" } } } }] });
+    assert_eq!(followed(s, added), Vec::<String>::new());
+    // A number where there was a vector: the conversion is no run of a node.
+    let number = json!({ "edit": "set_input", "node": "sum", "input": "b", "to": { "from": "length.value" } });
+    assert_eq!(
+        followed(s, number),
+        [
+            "sum edited",
+            "which input",
+            "apart input",
+            "text input",
+            "both input",
+            "read input",
+            "length first"
+        ]
+    );
+    let output = json!({ "edit": "set_input", "node": "text", "input": "number", "to": { "from": "apart.x" } });
+    assert_eq!(followed(s, output), ["text edited", "both input", "read input"]);
+    let group = json!({ "edit": "group", "nodes": ["apart", "text"], "name": "inner" });
+    assert_eq!(followed(s, group), Vec::<String>::new(), "what moves does not run again");
+    let rename = json!({ "edit": "rename_node", "node": "inner", "to": "in" });
+    assert_eq!(followed(s, rename), Vec::<String>::new());
+    let ungroup = json!({ "edit": "ungroup", "node": "in" });
+    assert_eq!(followed(s, ungroup), Vec::<String>::new());
+    let mut n = 0;
+    while s.undo() {
+        runs(s, "undo");
+        n += 1;
+    }
+    assert_eq!(n, 7);
+    while s.redo() {
+        runs(s, "redo");
+    }
+}
+
+#[test]
+fn what_fails_has_a_path_and_all_else_its_value() {
+    let s = &mut open();
+    let bad = edit(json!({ "edit": "set_input", "node": "both", "input": "texts",
+        "to": [{ "from": "text.value" }, { "value": "x" }] }));
+    s.edit(&bad).expect("it fits");
+    let group = json!({ "edit": "group", "nodes": ["both", "read"], "name": "in" });
+    s.edit(&edit(group)).expect("it fits");
+    let last = json!({ "edit": "add_nodes", "nodes": [{ "name": "last", "node":
+        { "type": "math.add", "in": { "a": { "from": "in.value" }, "b": 1 } } }] });
+    s.edit(&edit(last)).expect("it fits");
+    let out = json!({ "edit": "change_output", "name": "n", "def": { "type": "f64", "from": "last.value" } });
+    s.edit(&edit(out)).expect("it fits");
+    let ask = Ask::all().with_log(LogDetail::Times);
+    let evaluated = s.eval(&ask).expect("it runs");
+    assert!(evaluated.plan().is_none(), "the mirror answers");
+    let answer = &evaluated.answer;
+    let failures: Vec<String> = answer.failures.iter().map(ToString::to_string).collect();
+    assert_eq!(failures, ["in/read: \"4x\" is no number"]);
+    assert_eq!(answer.failures[0].help.as_deref(), Some("the setting `otherwise` can make it NaN"));
+    assert!(answer.output("n").expect("asked").value.is_none());
+    assert!(answer.output("v").expect("asked").value.is_some());
+    let log = evaluated.runs();
+    let last = log.iter().find(|run| run.path.as_str() == "last").expect("it is there");
+    assert_eq!(last.entry.fate, Fate::Skipped(SkipReason::InputFailed));
+    let probed = s.probe("in/read.value").expect("it is there");
+    assert!(probed.value.is_none());
+    while s.undo() {}
+    assert_eq!(s.value::<f64>("n").expect("it runs"), Some(40.0));
+}
+
+#[test]
+fn an_evaluation_can_be_ended_and_goes_on_later() {
+    let s = &mut open();
+    s.set("x", Vec3([1.0, 2.0, 3.0])).expect("it fits");
+    let flag = Arc::new(AtomicBool::new(true));
+    let ask = Ask { cancel: Some(flag), ..Ask::output("n") };
+    s.eval(&ask).expect_err("somebody cancelled it");
+    let deadline = Some(std::time::Instant::now());
+    s.eval(&Ask { deadline, ..Ask::output("n") }).expect_err("it is late");
+    assert_eq!(s.value::<f64>("n").expect("it runs"), Some(20.0));
+}
+
+#[test]
+fn with_too_many_bytes_a_plan_answers() {
+    let s = &mut open();
+    s.set("x", Vec3([1.0, 2.0, 3.0])).expect("it fits");
+    let ask = Ask { limits: Limits { bytes: 1, ..Limits::default() }, ..Ask::output("v") };
+    let evaluated = s.eval(&ask).expect("a vector needs none");
+    assert!(evaluated.plan().is_some(), "a plan answers");
+    assert!(s.mirror.is_none());
+    assert_eq!(s.value::<f64>("n").expect("it runs"), Some(20.0));
+}

@@ -1,0 +1,160 @@
+//! What random edits start from, and what they are made of.
+
+use serde_json::{Value as Json, json};
+
+/// A document to edit, and the types and values that edits put into it.
+pub(super) struct World {
+    pub(super) start: String,
+    /// The types of nodes that are added, or that take the place of others.
+    pub(super) types: &'static [&'static str],
+    /// Sockets that such nodes may have.
+    pub(super) sockets: &'static [&'static str],
+    /// A literal for any number.
+    pub(super) literal: fn(i16) -> Json,
+    /// Types for an output.
+    pub(super) outputs: &'static [&'static str],
+    /// Types for an input, with a default.
+    pub(super) inputs: fn(usize, i16) -> (&'static str, Json),
+}
+
+impl World {
+    /// A document of numbers; `picky` is the type of nodes that may fail.
+    pub(super) fn of_numbers(picky: &'static str) -> Self {
+        let types: &[&str] = match picky {
+            "test.picky" => &[
+                "math.add",
+                "math.negate",
+                "test.picky",
+                "control.switch",
+                "compare.less",
+                "math.floor",
+                "context.time",
+            ],
+            _ => &[
+                "math.add",
+                "math.negate",
+                "math.sqrt",
+                "control.switch",
+                "compare.less",
+                "math.floor",
+                "context.time",
+            ],
+        };
+        Self {
+            start: NUMBERS.replace("test.picky", picky),
+            types,
+            sockets: &["a", "b", "x", "condition", "false", "true", "v"],
+            literal: |number| json!(number),
+            outputs: &["f32"],
+            inputs: |i, number| match ["f32", "i32", "f64", "bool"][i % 4] {
+                "bool" => ("bool", json!(true)),
+                ty => (ty, json!(number)),
+            },
+        }
+    }
+
+    /// A document of vectors, texts and lists, of which some nodes may fail and some give several
+    /// outputs.
+    pub(super) fn of_values() -> Self {
+        Self {
+            start: VALUES.into(),
+            types: &[
+                "math.add",
+                "math.negate",
+                "test.picky",
+                "control.switch",
+                "vector.length",
+                "vector.separate_vec3",
+                "vector.combine_vec3",
+                "test.ends",
+                "list.get",
+                "list.append",
+                "string.from_number",
+                "string.to_number",
+                "string.concat",
+                "compare.less",
+                "context.time",
+                "color.separate",
+            ],
+            sockets: &[
+                "a",
+                "b",
+                "x",
+                "y",
+                "condition",
+                "false",
+                "true",
+                "v",
+                "vector",
+                "list",
+                "index",
+                "item",
+                "texts",
+                "text",
+                "number",
+                "color",
+            ],
+            literal: |number| match number.rem_euclid(7) {
+                0 => json!([number, 1, -2]),
+                1 => json!(number.to_string()),
+                2 => json!([number, 0]),
+                3 => json!("no number"),
+                4 => json!(number % 3),
+                _ => json!(number),
+            },
+            outputs: &["f32", "vec3", "string", "list<f32>", "color", "list<vec3>"],
+            inputs: |i, number| match ["f32", "vec3", "string", "list<f32>", "i32"][i % 5] {
+                "vec3" => ("vec3", json!([number, 2, 0])),
+                "string" => ("string", json!("12")),
+                "list<f32>" => ("list<f32>", json!([number, 4])),
+                ty => (ty, json!(number)),
+            },
+        }
+    }
+}
+
+const NUMBERS: &str = r#"{ "millstream": 1,
+    "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
+    "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f32", "from": "use.v" },
+        "w": { "type": "f32", "from": "picky.value" } },
+    "nodes": {
+        "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
+        "neg": { "type": "math.negate", "in": { "x": { "from": "a.value" } } },
+        "use": { "type": "group", "group": "twice", "in": { "x": { "from": "a.value" } } },
+        "picky": { "type": "test.picky", "in": { "x": { "from": "use.v" } } },
+        "less": { "type": "compare.less", "in": { "a": { "from": "neg.value" }, "b": { "input": "n" } } },
+        "which": { "type": "control.switch", "in": { "condition": { "from": "less.value" },
+            "false": { "from": "picky.value" }, "true": { "from": "neg.value" } } },
+        "sum": { "type": "math.multiply", "in": { "a": { "from": "which.value" }, "b": { "from": "a.value" } } }
+    },
+    "groups": { "twice": {
+        "inputs": { "x": { "type": "f32" } },
+        "outputs": { "v": { "type": "f32", "from": "s.value" } },
+        "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } } } } }"#;
+
+const VALUES: &str = r#"{ "millstream": 1,
+    "inputs": { "x": { "type": "vec3", "default": [3, 0, -1] }, "n": { "type": "f32", "default": 2 },
+        "t": { "type": "string", "default": "7" } },
+    "outputs": { "y": { "type": "vec3", "from": "which.value" }, "z": { "type": "vec3", "from": "use.v" },
+        "w": { "type": "list<f32>", "from": "items.value" }, "s": { "type": "string", "from": "text.value" },
+        "c": { "type": "color", "from": "use.v" } },
+    "nodes": {
+        "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": [1, 2, 0.5] } },
+        "apart": { "type": "vector.separate_vec3", "in": { "vector": { "from": "a.value" } } },
+        "use": { "type": "group", "group": "twice", "in": { "x": { "from": "a.value" } } },
+        "picky": { "type": "test.picky", "in": { "x": { "from": "apart.y" } } },
+        "less": { "type": "compare.less", "in": { "a": { "from": "apart.x" }, "b": { "input": "n" } } },
+        "which": { "type": "control.switch", "in": { "condition": { "from": "less.value" },
+            "false": { "from": "use.v" }, "true": { "from": "joined.value" } } },
+        "joined": { "type": "vector.combine_vec3", "in": { "x": { "from": "picky.value" },
+            "y": { "from": "read.value" }, "z": { "input": "n" } } },
+        "text": { "type": "string.from_number", "in": { "number": { "from": "picky.value" } } },
+        "both": { "type": "string.concat", "in": { "texts": [{ "input": "t" }, { "from": "text.value" }] } },
+        "read": { "type": "string.to_number", "in": { "text": { "from": "both.value" } } },
+        "items": { "type": "list.append", "in": { "list": { "from": "apart.z" }, "item": { "from": "picky.value" } } },
+        "ends": { "type": "test.ends", "in": { "list": { "from": "items.value" } } }
+    },
+    "groups": { "twice": {
+        "inputs": { "x": { "type": "vec3" } },
+        "outputs": { "v": { "type": "vec3", "from": "s.value" } },
+        "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } } } } }"#;

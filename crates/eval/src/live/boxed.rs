@@ -1,0 +1,218 @@
+//! Nodes whose values are no numbers.
+//!
+//! Such a value lies beside the nodes. What the node has in its place is a stamp: a number that it
+//! gets anew whenever its value changes, so that waves compare, hold and pass on numbers only. A
+//! value with the bits of the one before keeps the stamp. Where a value may come back after several
+//! changes, for nodes that did not run meanwhile, values are held beside their stamps.
+
+use millstream_base::same::Same;
+use millstream_base::{Lane, Type, Value};
+use rustc_hash::FxHashMap;
+
+use super::node::{Flags, Node};
+use super::special::Special;
+use super::{LiveGraph, NodeNumber, lane_of_number, number_bits};
+
+/// The values of a graph that are no numbers.
+#[derive(Default)]
+pub(super) struct Boxes {
+    /// `None` for those that were never computed.
+    values: Vec<Option<Value>>,
+    free: Vec<u32>,
+    last_stamp: u64,
+    /// Stamps and values that sources had before they were set, since the last wave.
+    pub(super) before: FxHashMap<u32, (u64, Value)>,
+    /// What the node whose users are being marked had.
+    replaced: Option<Value>,
+    bytes: usize,
+    /// What forms work in.
+    pub(super) registers: Vec<u64>,
+}
+
+/// The boxed values that a node read at its last run, in the order of its inputs.
+pub(super) type HeldValues = Box<[Option<Value>]>;
+
+impl Boxes {
+    /// The value of a node; `None` if it is a number, or was never computed.
+    #[inline]
+    pub(super) fn of(&self, node: &Node) -> Option<&Value> {
+        self.values[place(node)?].as_ref()
+    }
+
+    /// Bytes of all values, those that share a buffer counted each.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn stamp(&mut self) -> u64 {
+        self.last_stamp += 1;
+        self.last_stamp
+    }
+
+    /// A place for a value.
+    fn make(&mut self, value: Option<Value>) -> u32 {
+        self.bytes += value.as_ref().map_or(0, Value::bytes);
+        match self.free.pop() {
+            Some(at) => {
+                self.values[at as usize] = value;
+                at
+            }
+            None => {
+                self.values.push(value);
+                self.values.len() as u32 - 1
+            }
+        }
+    }
+
+    fn replace(&mut self, place: usize, value: Value) -> Option<Value> {
+        self.bytes += value.bytes();
+        let old = self.values[place].replace(value);
+        self.bytes -= old.as_ref().map_or(0, Value::bytes);
+        old
+    }
+}
+
+/// Where the value of a node lies if it is no number.
+#[inline]
+fn place(node: &Node) -> Option<usize> {
+    match node.inputs[2] {
+        0 => None,
+        at if node.flags.has(Flags::SPECIAL) => Some(at as usize - 1),
+        _ => None,
+    }
+}
+
+impl LiveGraph {
+    /// A node that is set from outside, at first to this value.
+    pub fn source_of_value(&mut self, value: &Value) -> NodeNumber {
+        if let (Some(lane), Some(bits)) = (lane_of_number(value.ty()), number_bits(value)) {
+            return self.source_of(lane, bits);
+        }
+        let stamp = self.boxes.stamp();
+        let node = self.source_of(Lane::I64, stamp);
+        self.put_in_box(node.0, Some(value.clone()));
+        node
+    }
+
+    /// Gives a new node a place for a value that is no number.
+    pub(super) fn put_in_box(&mut self, node: u32, value: Option<Value>) {
+        self.nodes[node as usize].inputs[2] = self.boxes.make(value) + 1;
+    }
+
+    /// The value of a node that goes is not needed any more.
+    pub(super) fn empty_box(&mut self, node: u32) {
+        if let Some(place) = place(&self.nodes[node as usize]) {
+            self.nodes[node as usize].inputs[2] = 0;
+            let old = self.boxes.values[place].take();
+            self.boxes.bytes -= old.as_ref().map_or(0, Value::bytes);
+            self.boxes.free.push(place as u32);
+            self.boxes.before.remove(&node);
+        }
+    }
+
+    /// Bytes that the value of a node keeps alive besides the node.
+    pub fn bytes_of(&self, node: NodeNumber) -> usize {
+        self.boxes.of(&self.nodes[node.index()]).map_or(0, Value::bytes)
+    }
+
+    /// Sets a source to a value of its type.
+    ///
+    /// # Panics
+    /// If the node is not a source.
+    pub fn set_value(&mut self, NodeNumber(source): NodeNumber, value: &Value) {
+        let node = &self.nodes[source as usize];
+        let Some(place) = place(node) else {
+            let bits = number_bits(value).expect("the value has the type of the source");
+            return self.set_bits(source, bits);
+        };
+        let (is_pending, stamp) = (node.inputs[1] != 0, node.value);
+        if self.boxes.of(node).is_some_and(|now| now.same(value)) {
+            return;
+        }
+        let before = self.boxes.before.get(&source).filter(|_| is_pending);
+        let back = before.filter(|(_, before)| before.same(value)).map(|(stamp, _)| *stamp);
+        let now = back.unwrap_or_else(|| self.boxes.stamp());
+        let old = self.boxes.replace(place, value.clone());
+        if let (false, Some(old)) = (is_pending, old) {
+            self.boxes.before.insert(source, (stamp, old));
+        }
+        self.set_bits(source, now);
+    }
+
+    /// The value of a node that is observed and settled; `None` if it failed.
+    ///
+    /// # Panics
+    /// If the node is a number, and `ty` has another lane.
+    pub fn value(&self, of: NodeNumber, ty: Type) -> Option<Value> {
+        let node = &self.nodes[of.index()];
+        if self.failed.contains_key(&of.0) {
+            None
+        } else if place(node).is_some() {
+            self.boxes.of(node).cloned()
+        } else {
+            assert_eq!(lane_of_number(ty), Some(node.flags.lane()), "numbers are read as they are");
+            Value::from_lanes(ty, &[node.value])
+        }
+    }
+
+    /// Whether a source or a call gives values of a type.
+    pub fn gives(&self, of: NodeNumber, ty: Type) -> bool {
+        let node = &self.nodes[of.index()];
+        if place(node).is_none() {
+            return lane_of_number(ty) == Some(node.flags.lane());
+        }
+        if node.is_source() {
+            return self.boxes.of(node).is_some_and(|value| value.ty() == ty);
+        }
+        match &self.specials[node.inputs[0] as usize] {
+            Special::Call(call) => call.instance.outputs.first().is_some_and(|out| out.ty == ty),
+            Special::Guard(_) | Special::Choice(_) | Special::Form(_) | Special::Output(_) => false,
+        }
+    }
+
+    /// Gives a node the value it computed, a number or not.
+    pub(super) fn change_value(&mut self, at: usize, value: Value) {
+        let node = &self.nodes[at];
+        let Some(place) = place(node) else {
+            let bits = number_bits(&value).expect("what has no box is a number");
+            return self.change(at, bits);
+        };
+        let is_new = node.flags.has(Flags::NEW);
+        if !is_new && self.boxes.of(node).is_some_and(|now| now.same(&value)) {
+            return;
+        }
+        self.boxes.replaced = self.boxes.replace(place, value);
+        let stamp = self.boxes.stamp();
+        self.change(at, stamp);
+        self.boxes.replaced = None;
+    }
+
+    /// The boxed values that a node saw at its last run. `changed` is the node that just changed.
+    pub(super) fn values_read(&self, at: u32, changed: Option<u32>) -> Option<HeldValues> {
+        let inputs = self.inputs_of(at);
+        if inputs.iter().all(|input| place(&self.nodes[*input as usize]).is_none()) {
+            return None;
+        }
+        let last = |input: &u32| {
+            let node = &self.nodes[*input as usize];
+            let is_changed = changed == Some(*input);
+            let before = || self.boxes.before.get(input).map(|(_, value)| value.clone());
+            match node.is_source() {
+                true if is_changed || node.inputs[1] != 0 => before(),
+                false if is_changed && place(node).is_some() => self.boxes.replaced.clone(),
+                true | false => None,
+            }
+            .or_else(|| self.boxes.of(node).cloned())
+        };
+        Some(inputs.iter().map(last).collect())
+    }
+
+    /// Whether what a node reads now is what it read; numbers were compared.
+    pub(super) fn reads_again(&self, at: u32, bits: &[u64], values: &[Option<Value>]) -> bool {
+        self.inputs_of(at).iter().zip(bits).zip(values).all(|((input, bits), held)| {
+            let node = &self.nodes[*input as usize];
+            let is_same = |now: &Value| held.as_ref().is_some_and(|held| held.same(now));
+            node.value == *bits || self.boxes.of(node).is_some_and(is_same)
+        })
+    }
+}

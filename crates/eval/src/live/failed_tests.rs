@@ -1,0 +1,100 @@
+//! Nodes that fail, waves that are ended, and budgets.
+
+use std::sync::Arc;
+
+use millstream_base::{Limits, Type, Value};
+use millstream_ir::EvalError;
+
+use super::values_tests::types;
+use super::{LiveGraph, NodeNumber, Within};
+
+/// A graph with a text that fails for 2, and what reads it.
+struct Failing {
+    graph: LiveGraph,
+    x: NodeNumber,
+    which: NodeNumber,
+    text: NodeNumber,
+    out: NodeNumber,
+}
+
+fn failing() -> Failing {
+    let types = types();
+    let mut graph = LiveGraph::new();
+    let (x, which) = (graph.source_of_value(&1.0_f32.into()), graph.source_of_value(&true.into()));
+    let safe = graph.source_of_value(&Value::from("safe"));
+    let text = graph.call(&types.0["text"], &[x]).expect("live");
+    let list = graph.call(&types.0["list"], &[text, text]).expect("live");
+    let n = graph.call(&types.0["count"], &[list]).expect("live");
+    let plain = graph.call(&types.0["plain"], &[n, x]).expect("live");
+    let again = graph.call(&types.0["text"], &[plain]).expect("live");
+    let out = graph.call(&types.0["choose string"], &[which, safe, again]).expect("live");
+    graph.observe_number(out, true);
+    Failing { graph, x, which, text, out }
+}
+
+impl Failing {
+    /// The value of the output, and how many nodes ran for it.
+    fn look(&mut self) -> (Option<String>, u64) {
+        let before = self.graph.n_runs();
+        self.graph.settle();
+        let value = self.graph.value(self.out, Type::STRING);
+        (value.map(|value| value.to_string()), self.graph.n_runs() - before)
+    }
+}
+
+#[test]
+fn a_failure_passes_numbers_and_is_kept_until_it_is_tried_again() {
+    let mut failing = failing();
+    let (x, which) = (failing.x, failing.which);
+    // The number of items is 2, which the second text dislikes.
+    assert_eq!(failing.look(), (None, 5));
+    let failed = failing.graph.failures();
+    assert_eq!(failed.len(), 1);
+    assert!(failed[0].0 != failing.text && failed[0].1.message == "it is disliked");
+    assert_eq!(failing.look(), (None, 0));
+    failing.graph.set_value(x, &3.0_f32.into());
+    assert_eq!(failing.look(), (Some("\"3\"".into()), 6));
+    failing.graph.set_value(x, &2.0_f32.into());
+    // What reads the text has no value; the list does not run.
+    assert_eq!(failing.look(), (None, 1));
+    assert_eq!(failing.graph.failures()[0].0, failing.text);
+    failing.graph.set_value(which, &false.into());
+    assert_eq!(failing.look(), (Some("\"safe\"".into()), 1));
+    assert!(failing.graph.failures().is_empty(), "nobody asks for what failed");
+    failing.graph.set_value(x, &3.0_f32.into());
+    assert_eq!(failing.look().1, 0);
+    failing.graph.set_value(which, &true.into());
+    // The list is what it was, so only the text and the choice run.
+    assert_eq!(failing.look(), (Some("\"3\"".into()), 2));
+    failing.graph.set_value(x, &2.0_f32.into());
+    assert_eq!(failing.look(), (None, 1));
+    failing.graph.try_failed_again();
+    assert_eq!(failing.look(), (None, 1));
+    let liked = Within { limits: Limits { image_pixels: 1, ..Limits::default() }, watch: None };
+    failing.graph.settle_within(liked).expect("nobody ends it");
+    assert_eq!(failing.look(), (Some("\"2\"".into()), 0));
+}
+
+#[test]
+fn a_wave_that_was_ended_goes_on_later() {
+    for n_runs in 0..8 {
+        let mut failing = failing();
+        failing.graph.set_value(failing.x, &3.0_f32.into());
+        let watch = move |n: u64| (n >= n_runs).then_some(EvalError::Cancelled);
+        let within = Within { limits: Limits::default(), watch: Some(Arc::new(watch)) };
+        let ended = failing.graph.settle_within(within);
+        assert_eq!(ended.is_err(), n_runs <= 4, "{n_runs}");
+        failing.graph.set_value(failing.x, &5.0_f32.into());
+        assert_eq!(failing.look().0, Some("\"5\"".into()));
+    }
+}
+
+#[test]
+fn values_have_a_budget() {
+    let mut failing = failing();
+    let within = Within { limits: Limits { bytes: 8, ..Limits::default() }, watch: None };
+    failing.graph.set_value(failing.x, &3.0_f32.into());
+    assert_eq!(failing.graph.settle_within(within), Err(EvalError::Bytes { limit: 8 }));
+    failing.graph.settle_within(Within::default()).expect("there is room");
+    assert_eq!(failing.look().0, Some("\"3\"".into()));
+}
