@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 
 use millstream_base::id::{Arena, Id};
 use millstream_base::same::Same;
-use millstream_base::{Column, FeatureSet, Type, define_id};
+use millstream_base::{Column, FeatureSet, Mask, Type, define_id};
 use millstream_ir::plan::{NeedClassId, Plan};
 use millstream_kernel::Data;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -43,6 +43,8 @@ pub(crate) struct Frames {
     by_entries: FxHashMap<Entries, FrameId>,
     restricted: FxHashMap<(FrameId, NeedClassId), FrameId>,
     positions: FxHashMap<AxisId, Column>,
+    /// The cells of columns that are known, where not all are; noted if results are kept.
+    known: FxHashMap<FeatId, Mask>,
 }
 
 impl Frames {
@@ -55,6 +57,7 @@ impl Frames {
             by_entries: FxHashMap::default(),
             restricted: FxHashMap::default(),
             positions: FxHashMap::default(),
+            known: FxHashMap::default(),
         };
         frames.frame(Entries::new());
         frames
@@ -83,6 +86,36 @@ impl Frames {
         let id = self.feats.push(feat);
         known.push(id);
         id
+    }
+
+    /// The same for a column of which these cells are known, if not all, and the others are blank.
+    pub(crate) fn feat_in_part(
+        &mut self,
+        feat: Feat,
+        known: Option<Mask>,
+        shapes: &mut Shapes,
+    ) -> FeatId {
+        let n_before = self.feats.len();
+        let id = self.feat(feat, shapes);
+        match known {
+            Some(cells) if id.index() == n_before => {
+                self.known.insert(id, cells);
+            }
+            Some(cells) => {
+                if let Some(known) = self.known.get_mut(&id) {
+                    *known = known.union(&cells);
+                }
+            }
+            None => {
+                self.known.remove(&id);
+            }
+        }
+        id
+    }
+
+    /// The cells of a column that are known, if not all.
+    pub(crate) fn known(&self, feat: FeatId) -> Option<&Mask> {
+        self.known.get(&feat)
     }
 
     fn canonical(&mut self, feat: Feat, shapes: &mut Shapes) -> Feat {

@@ -155,9 +155,10 @@ impl Shapes {
         union
     }
 
-    /// The shape without one axis.
+    /// The shape without one axis, and without those whose extent depends on it.
     pub(crate) fn without(&mut self, shape: ShapeId, axis: AxisId) -> ShapeId {
-        let axes = self.shapes[shape].axes.iter().copied().filter(|a| *a != axis).collect();
+        let stays = |a: &AxisId| *a != axis && !self.contains(self.parents(*a), axis);
+        let axes = self.shapes[shape].axes.iter().copied().filter(stays).collect();
         self.intern(axes)
     }
 

@@ -25,6 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
 use super::names::{MOST_NAMED, StepName, step_names, with_paths};
+use super::remembered::{REMEMBERED, Remembered, agree};
 
 millstream_base::define_id!(LayoutId, "l", "Axes as they are told apart across evaluations.");
 
@@ -58,9 +59,10 @@ pub(crate) struct Entry {
     /// The outputs, one bit each, of which the stamp is that of a later entry too, with equal values
     /// in these cells. What either lacks may differ, so only the later one goes on under it.
     pub(crate) lent: u64,
-    /// The evaluation that used it last, and where.
+    /// The evaluation that used it last.
     pub(crate) used: u64,
-    pub(crate) slot: usize,
+    /// The evaluation that made it, or the last part of it, and where.
+    pub(crate) made: (u64, usize),
     /// How long it took to compute.
     pub(crate) cost: Duration,
 }
@@ -196,9 +198,11 @@ pub(crate) struct Memo {
     next_stamp: Stamp,
     numbers: FxHashMap<(Type, [u64; 2]), Stamp>,
     /// The last values of each input, with their stamps, the newest in front.
-    inputs: FxHashMap<Arc<str>, Vec<Remembered>>,
+    inputs: FxHashMap<Arc<str>, Remembered>,
     /// The last values of features that are no numbers.
-    features: Vec<Remembered>,
+    features: Remembered,
+    /// Cells of results that were made in parts.
+    cells: Remembered,
     /// The stamps of constants, and of those that are no numbers by a hash of their bits.
     constants: Vec<Stamp>,
     of_constants: FxHashMap<u64, Vec<(Data, Stamp)>>,
@@ -212,20 +216,6 @@ pub(crate) struct Memo {
     bytes: usize,
     budget: usize,
 }
-
-/// A value of an input or a feature.
-#[derive(Debug)]
-struct Remembered {
-    data: Data,
-    layout: LayoutId,
-    stamp: Stamp,
-    /// The evaluation that read it last.
-    used: u64,
-}
-
-/// So many values of an input, or of features, keep their stamps, besides those that this evaluation and the
-/// one before have read.
-const REMEMBERED: usize = 8;
 
 /// A step that ran for less is not worth an entry that nobody uses.
 const CHEAP: Duration = Duration::from_micros(2);
@@ -242,7 +232,8 @@ impl Memo {
             next_stamp: 1,
             numbers: FxHashMap::default(),
             inputs: FxHashMap::default(),
-            features: Vec::new(),
+            features: Remembered::default(),
+            cells: Remembered::default(),
             constants: Vec::new(),
             of_constants: FxHashMap::default(),
             names: step_names(plan),
@@ -324,7 +315,7 @@ impl Memo {
                     Data::Many(column) => column.feed(&mut state),
                 }
                 let known = known.entry(state.finish()).or_default();
-                if let Some((_, stamp)) = known.iter().find(|(known, _)| same(known, data)) {
+                if let Some((_, stamp)) = known.iter().find(|(known, _)| agree(known, data, None)) {
                     return *stamp;
                 }
                 self.next_stamp += 1;
@@ -408,26 +399,46 @@ impl Memo {
         }
         self.next_stamp += 1;
         let known = self.inputs.entry(Arc::clone(input)).or_default();
-        remembered(known, data, layout, self.next_stamp, self.epoch)
+        known.stamp((data, None), layout, self.next_stamp, self.epoch)
     }
 
-    /// The stamp of the value of a feature.
-    pub(crate) fn stamp_of_feature(&mut self, data: &Data, layout: LayoutId) -> Stamp {
+    /// The stamp of the value of a feature, of which these cells are known, if not all.
+    pub(crate) fn stamp_of_feature(
+        &mut self,
+        data: &Data,
+        known: Option<&Mask>,
+        layout: LayoutId,
+    ) -> Stamp {
         if let Data::One(value) = data
             && let Some(stamp) = self.stamp_of_number(value)
         {
             return stamp;
         }
         self.next_stamp += 1;
-        remembered(&mut self.features, data, layout, self.next_stamp, self.epoch)
+        self.features.stamp((data, known), layout, self.next_stamp, self.epoch)
     }
 
-    /// The entry of a step that was made of `read` and may be used in a slot: one that another slot
-    /// of this evaluation made or used belongs to that one.
-    pub(crate) fn find(&self, step: StepId, read: &[Stamp], slot: usize) -> Option<usize> {
-        self.shelves[step.index()].entries.iter().position(|entry| {
-            *entry.read == *read && (entry.used != self.epoch || entry.slot == slot)
-        })
+    /// The stamp of cells of a shape, to tell parts of results apart.
+    pub(crate) fn stamp_of_cells(&mut self, cells: &Mask, layout: LayoutId) -> Stamp {
+        let data = Data::Many(cells.iter().map(|cell| cell as i32).collect());
+        self.next_stamp += 1;
+        self.cells.stamp((&data, None), layout, self.next_stamp, self.epoch)
+    }
+
+    /// The entries of a step that were made of `read` and may be used in a slot: what another slot
+    /// of this evaluation has made belongs to that one.
+    pub(crate) fn find(
+        &self,
+        step: StepId,
+        read: &[Stamp],
+        slot: usize,
+    ) -> impl Iterator<Item = usize> {
+        let entries = self.shelves[step.index()].entries.iter().enumerate();
+        let found = entries.filter(move |(_, entry)| {
+            let (made, by) = entry.made;
+            *entry.read == *read && (made != self.epoch || by == slot)
+        });
+        found.map(|(i, _)| i)
     }
 
     /// Keeps an entry in front of the others of its step, in place of `old`.
@@ -505,33 +516,4 @@ impl Memo {
 /// The bits of a lane with one pattern for all NaNs.
 fn canonical(ty: Type, bits: u64) -> u64 {
     ty.lanes().map_or(bits, |(lane, _)| millstream_kernel::form::canonical_bits(lane, bits))
-}
-
-/// The stamp of a value among the last ones, or `new` for one that is not among them.
-fn remembered(
-    known: &mut Vec<Remembered>,
-    data: &Data,
-    layout: LayoutId,
-    new: Stamp,
-    epoch: u64,
-) -> Stamp {
-    let at = known.iter().position(|old| old.layout == layout && same(&old.data, data));
-    let entry = match at {
-        Some(at) => Remembered { used: epoch, ..known.remove(at) },
-        None => Remembered { data: data.clone(), layout, stamp: new, used: epoch },
-    };
-    let stamp = entry.stamp;
-    known.insert(0, entry);
-    let in_use = known.iter().take(MOST).take_while(|old| old.used + 1 >= epoch).count();
-    known.truncate(in_use.max(REMEMBERED));
-    stamp
-}
-
-/// Whether data is the same, bit for bit.
-fn same(a: &Data, b: &Data) -> bool {
-    match (a, b) {
-        (Data::One(a), Data::One(b)) => a.same(b),
-        (Data::Many(a), Data::Many(b)) => a.same(b),
-        (Data::One(_), Data::Many(_)) | (Data::Many(_), Data::One(_)) => false,
-    }
 }

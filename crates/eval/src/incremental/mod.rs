@@ -14,6 +14,7 @@
 pub(crate) mod memo;
 mod names;
 mod numbers;
+pub(crate) mod remembered;
 
 use std::sync::{Mutex, PoisonError};
 

@@ -134,10 +134,14 @@ impl Evaluation<'_> {
         let places: Vec<(usize, super::Place)> =
             taken.iter().map(|(k, place, ..)| (*k, *place)).collect();
         let selector = self.place(sources[0], frame);
-        if self.recall_choice(top, selector, &places)? {
+        let part = self.stack[top].demand.is_part();
+        let of_result = match (&taken[..], part) {
+            ([(_, _, arm_shape, _)], false) => *arm_shape,
+            (_, _) => shape,
+        };
+        if self.recall_choice(top, selector, &places, of_result)? {
             return Ok(());
         }
-        let part = matches!(self.stack[top].demand, Demand::Part(..));
         if let ([(_, place, arm_shape, _)], false) = (&taken[..], part) {
             let data = self.read(*place).0.clone();
             self.finish_choice(top, data, *arm_shape)?;

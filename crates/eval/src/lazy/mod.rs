@@ -173,6 +173,13 @@ impl Demand {
     fn part(shape: ShapeId, mask: Mask) -> Self {
         Self::Part(Rc::new(Cells { shape, mask }))
     }
+
+    fn is_part(&self) -> bool {
+        match self {
+            Self::Full => false,
+            Self::Part(_) => true,
+        }
+    }
 }
 
 /// A step that is asked for.

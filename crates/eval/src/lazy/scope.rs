@@ -141,8 +141,8 @@ impl<'a> Evaluation<'a> {
                 Fate::Same => self.feat_of(frame, bit),
                 Fate::Outer(outer) => self.feat_of(frame, outer),
                 Fate::Provided(rule) => {
-                    let feat = self.provide(top, &rules[rule as usize], bit, gather);
-                    self.frames.feat(feat, &mut self.shapes)
+                    let (feat, known) = self.provide(top, &rules[rule as usize], bit, gather);
+                    self.frames.feat_in_part(feat, known, &mut self.shapes)
                 }
                 Fate::Modified(rule, outer) => {
                     let old = self.feat_of(frame, outer);
@@ -244,21 +244,27 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// What a rule puts into the inner context for a need.
-    fn provide(&mut self, top: usize, rule: &ScopeRule, bit: u32, gather: Option<Gather>) -> Feat {
+    /// What a rule puts into the inner context for a need, and which cells of it are known, if not all.
+    fn provide(
+        &mut self,
+        top: usize,
+        rule: &ScopeRule,
+        bit: u32,
+        gather: Option<Gather>,
+    ) -> (Feat, Option<Mask>) {
         let aspect = self.plan.needs.need(bit).aspect;
         let axis = match gather {
             Some(Gather::Along(axis)) => Some(axis),
             Some(Gather::One | Gather::Nothing) | None => None,
         };
-        match (rule, aspect) {
+        let feat = match (rule, aspect) {
             (ScopeRule::Inject { value, .. }, Aspect::Value) => {
                 let plan = self.plan;
                 let Task { step, frame, .. } = self.stack[top];
                 let source = plan.inputs_of(&plan.steps[step])[*value as usize];
                 let place = self.place(source, frame);
-                let (data, shape) = self.argument(place);
-                Feat::Value(data, shape)
+                let (data, shape, known) = self.argument(place);
+                return (Feat::Value(data, shape), known);
             }
             (ScopeRule::Inject { .. }, Aspect::Extent) => Feat::Axis(None),
             (ScopeRule::Each { .. } | ScopeRule::Along { .. }, Aspect::Value) => match axis {
@@ -267,7 +273,8 @@ impl<'a> Evaluation<'a> {
             },
             (ScopeRule::Each { .. } | ScopeRule::Along { .. }, Aspect::Extent) => Feat::Axis(axis),
             (ScopeRule::Modify { .. }, _) => panic!("a modified feature is not provided"),
-        }
+        };
+        (feat, None)
     }
 
     /// The new value of a feature under a modify rule.
@@ -278,20 +285,32 @@ impl<'a> Evaluation<'a> {
         let plan = self.plan;
         let Task { step, frame, .. } = self.stack[top];
         let sources = plan.inputs_of(&plan.steps[step]);
-        let mut operands = vec![self.feat_data(old)];
+        let (data, of) = self.feat_data(old);
+        let mut in_part = SmallVec::<[(ShapeId, Mask); 2]>::new();
+        in_part.extend(self.frames.known(old).map(|known| (of, known.clone())));
+        let mut operands = vec![(data, of)];
         for arg in args {
             let place = self.place(sources[*arg as usize], frame);
-            operands.push(self.argument(place));
+            let (data, of, known) = self.argument(place);
+            in_part.extend(known.map(|known| (of, known)));
+            operands.push((data, of));
         }
-        let feat = self.changed(form, feature, &operands)?;
-        Ok(self.frames.feat(feat, &mut self.shapes))
+        let (data, shape) = self.changed(form, feature, &operands)?;
+        let mut known: Option<Mask> = None;
+        for (of, cells) in in_part {
+            let cells = self.shapes.project(of, &cells, shape)?;
+            known = Some(known.map_or(cells.clone(), |known| known.intersect(&cells)));
+        }
+        Ok(self.frames.feat_in_part(Feat::Value(data, shape), known, &mut self.shapes))
     }
 
     /// Data and shape of what goes into a context. Contexts are told apart by their bits, so cells
-    /// that are not computed, whose contents are arbitrary, are made alike.
-    fn argument(&self, place: Place) -> (Data, ShapeId) {
+    /// that are not computed, whose contents are arbitrary, are made alike; if results are kept the
+    /// others are told.
+    fn argument(&self, place: Place) -> (Data, ShapeId, Option<Mask>) {
         let (data, shape) = self.read(place);
         let mut data = data.clone();
+        let mut known = None;
         if let (Place::Slot(slot, _), Data::Many(column)) = (place, &mut data)
             && self.store.state(slot) == State::Partial
         {
@@ -300,8 +319,9 @@ impl<'a> Evaluation<'a> {
             let rest = done.map_or_else(|| all.clone(), |done| all.difference(done));
             let blank = Column::filled(&column.ty().default_value(), 1);
             column.overwrite(&rest, &blank, |_| 0);
+            known = done.filter(|_| self.keeping.is_some()).cloned();
         }
-        (data, shape)
+        (data, shape, known)
     }
 
     fn changed(
@@ -309,7 +329,7 @@ impl<'a> Evaluation<'a> {
         form: &Form,
         feature: &Feature,
         operands: &[(Data, ShapeId)],
-    ) -> Result<Feat, Stop> {
+    ) -> Result<(Data, ShapeId), Stop> {
         let shape = operands
             .iter()
             .fold(Shapes::scalar(), |shape, (_, other)| self.shapes.union(shape, *other));
@@ -324,7 +344,7 @@ impl<'a> Evaluation<'a> {
         self.scratch.form(form, &with_maps, &types, &mut [Some(&mut column)], &all);
         let data =
             if shape == Shapes::scalar() { Data::One(column.get(0)) } else { Data::Many(column) };
-        Ok(Feat::Value(data, shape))
+        Ok((data, shape))
     }
 
     /// The data of a feature.
@@ -435,7 +455,7 @@ impl<'a> Evaluation<'a> {
             Aspect::Extent => self.extent_data(feat),
         };
         self.stack[top].demand = Demand::Full;
-        if self.recall_feature(top, &data, shape)? {
+        if self.recall_feature(top, feat, &data, shape)? {
             return Ok(());
         }
         self.store_result(top, vec![Some(data)], shape)

@@ -190,6 +190,7 @@ impl<'a> Evaluation<'a> {
                 Some((_, body, axis)) => {
                     let mut of = self.shape_in(*source, *body);
                     if let Some(axis) = axis {
+                        // Where it does vary along an axis that depends on this one, the step fails.
                         of = self.shapes.without(of, *axis);
                         of = self.shapes.union(of, self.shapes.parents(*axis));
                     }

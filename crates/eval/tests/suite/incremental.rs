@@ -10,7 +10,8 @@ use millstream_ir::request::Given;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request, StepId, StepOp};
 use millstream_kernel::Kernel;
 use millstream_testkit::agreement::difference;
-use millstream_testkit::generate::cases_with_more;
+use millstream_testkit::generate::request::RequestSketch;
+use millstream_testkit::generate::{Case, REGISTRY, cases_with_more};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -67,36 +68,71 @@ fn answers_do_not_depend_on_what_was_asked_before() {
         TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
     };
     let outcome = runner.run(&cases_with_more(14, 4), |(case, more)| {
-        for evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
-            let first = case.request.request();
-            let mut requests = vec![first.clone()];
-            for request in &more {
-                requests.extend([request.request(), request.request()]);
-            }
-            requests.push(first);
-            for (i, request) in requests.iter().enumerate() {
-                let found = compare(&evaluator, &case.plain, request);
-                let [lazy, kept] = match found {
-                    Ok(runs) => runs,
-                    Err(problem) if problem.contains("list_length") => continue,
-                    Err(problem) => {
-                        return Err(TestCaseError::fail(format!("request {i}: {problem}")));
-                    }
-                };
-                prop_assert!(kept <= lazy, "request {i}: {kept} runs, {lazy} without memory");
-                if i > 0 && i % 2 == 0 && i < requests.len() - 1 {
-                    let answer = Lazy.evaluate(&case.plain, request);
-                    if answer.is_ok_and(|answer| answer.failures.is_empty()) {
-                        prop_assert_eq!(kept, 0, "request {} was just asked", i);
-                    }
-                }
-            }
+        let mut requests = vec![case.request.clone()];
+        for request in more {
+            requests.extend([request.clone(), request]);
         }
-        Ok(())
+        requests.push(case.request.clone());
+        in_order(&case, &requests).map_err(|problem| {
+            let mut text = String::new();
+            for request in &requests[1..] {
+                text += &format!("# request: {request}\n");
+            }
+            TestCaseError::fail(format!("{problem}\n{text}{case}"))
+        })
     });
     if let Err(error) = outcome {
         panic!("{error}");
     }
+}
+
+/// Requests one after the other: each is answered as without memory, with no more runs, and with none if
+/// it was just asked.
+fn in_order(case: &Case, requests: &[RequestSketch]) -> Result<(), String> {
+    for evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
+        let mut last = String::new();
+        for (i, sketch) in requests.iter().enumerate() {
+            let request = sketch.request();
+            let was_just_asked = std::mem::replace(&mut last, sketch.to_string()) == last;
+            let [lazy, kept] = match compare(&evaluator, &case.plain, &request) {
+                Ok(runs) => runs,
+                Err(problem) if problem.contains("list_length") => continue,
+                Err(problem) => return Err(format!("request {i}: {problem}")),
+            };
+            if kept > lazy {
+                return Err(format!("request {i}: {kept} runs, {lazy} without memory"));
+            }
+            if was_just_asked && kept > 0 {
+                let answer = Lazy.evaluate(&case.plain, &request);
+                if answer.is_ok_and(|answer| answer.failures.is_empty()) {
+                    let name = evaluator.name();
+                    return Err(format!("{name}: request {i} was just asked, and {kept} run"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sequences of requests that once went wrong: the first line has the last request, those before it
+/// stand in front of the graph.
+#[test]
+fn what_once_went_wrong_stays_right() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sequences");
+    let mut n_read = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        let text = std::fs::read_to_string(&path).expect("it is text");
+        let case = Case::parse(&text, &REGISTRY).expect("it is a case");
+        let others = text.lines().filter_map(|line| line.strip_prefix("# request:"));
+        let requests: Result<Vec<_>, _> =
+            others.map(|line| RequestSketch::parse(line, &case.graph)).collect();
+        let requests = requests.expect("these are requests");
+        in_order(&case, &requests)
+            .unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+        n_read += 1;
+    }
+    assert!(n_read > 0);
 }
 
 fn plan(text: &str) -> Plan {

@@ -4,6 +4,11 @@
 //! have stamps, when a step is about to run. If the step keeps a result that was made of the same
 //! stamps, that is taken; if it covers a part of what is demanded, the rest is computed and the
 //! result keeps its stamp. See `incremental::memo`.
+//!
+//! What is asked for in parts may have been made of other things for each, such as the same body in
+//! several contexts. The parts are told by what the first was made of, its cells, and so on.
+
+mod results;
 
 use std::time::Instant;
 
@@ -18,6 +23,7 @@ use smallvec::SmallVec;
 
 use super::scope::LoopKey;
 use super::{Demand, Evaluation, Gather, Place, Stop};
+use crate::frame::FeatId;
 use crate::incremental::memo::{AxisKey, Entry, Equality, LayoutId, Memo, Stamp, Stamps};
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::{Outputs, SlotId, State};
@@ -34,7 +40,7 @@ pub(super) struct Keeping<'m> {
     layouts: FxHashMap<ShapeId, LayoutId>,
     /// What the step that runs reads.
     reading: Option<Reading>,
-    /// What choices that are computed in part have read, for all parts.
+    /// What slots that are computed in part were made of, for all parts.
     parts: FxHashMap<SlotId, Stamps>,
 }
 
@@ -50,6 +56,7 @@ struct Reading {
 /// Marks what is no result of a step, so that no stamp of one is mistaken for it.
 const OF_ARM: Stamp = 1 << 62;
 const OF_NO_LIST: Stamp = 1 << 61;
+const OF_PART: Stamp = 1 << 60;
 
 impl<'m> Keeping<'m> {
     pub(super) fn new(memo: &'m mut Memo) -> Self {
@@ -214,7 +221,7 @@ impl<'a> Evaluation<'a> {
         let layout = self.layout_of(self.store.rest(slot).shape);
         let memo = &mut *self.keeping().memo;
         let stamps = outputs.iter().map(|output| match output {
-            Some(data) => memo.stamp_of_feature(data, layout),
+            Some(data) => memo.stamp_of_feature(data, None, layout),
             None => memo.new_stamp(),
         });
         *self.keeping().slot(slot) = stamps.collect();
@@ -231,52 +238,74 @@ impl<'a> Evaluation<'a> {
             self.stamps_of(*place, &mut read);
         }
         let gathers = places.iter().any(|place| matches!(place, Place::Gathered(_)));
-        self.recall_read(top, read, !gathers)
+        let instance = &self.plan.instances[self.instance_id(self.stack[top].step)];
+        let passes = matches!(instance.kernel, Kernel::Pass);
+        let mut shape = Shapes::scalar();
+        for place in &places[..if passes { 1 } else { places.len() }] {
+            let (_, of) = self.read(*place);
+            shape = self.shapes.union(shape, of);
+        }
+        self.recall_read(top, read, shape, !gathers)
     }
 
-    /// As [`Evaluation::recall`] for a choice that takes these arms.
+    /// As [`Evaluation::recall`] for a choice that takes these arms, which together have this shape.
     pub(super) fn recall_choice(
         &mut self,
         top: usize,
         selector: Place,
         arms: &[(usize, Place)],
+        shape: ShapeId,
     ) -> Result<bool, Stop> {
         if self.keeping.is_none() {
             return Ok(false);
         }
-        let slot = self.stack[top].slot;
-        // What was computed of it before, for other cells, came of the arms that those take.
-        let is_rest = self.store.state(slot) == State::Partial;
-        let before = self.keeping().parts.remove(&slot).filter(|_| is_rest);
-        let mut read = before.unwrap_or_default();
+        let mut read = Stamps::new();
         self.stamps_of(selector, &mut read);
         for (k, arm) in arms {
             read.push(OF_ARM | *k as u64);
             self.stamps_of(*arm, &mut read);
         }
-        if !matches!(self.stack[top].demand, Demand::Full) {
-            self.keeping().parts.insert(slot, read.clone());
-        }
-        self.recall_read(top, read, false)
+        self.recall_read(top, read, shape, false)
     }
 
-    /// As [`Evaluation::recall`] for a step that reads a feature.
+    /// As [`Evaluation::recall`] for a step that reads a feature. Unless a tolerance is wanted the stamp
+    /// is that of the feature, whose other cells may become known later.
     pub(super) fn recall_feature(
         &mut self,
         top: usize,
+        feat: FeatId,
         data: &Data,
         shape: ShapeId,
     ) -> Result<bool, Stop> {
         if self.keeping.is_none() {
             return Ok(false);
         }
+        let (step, slot) = (self.stack[top].step, self.stack[top].slot);
         let layout = self.layout_of(shape);
-        let stamp = self.keeping().memo.stamp_of_feature(data, layout);
-        self.recall_read(top, Stamps::from_slice(&[stamp]), false)
+        let known = self.frames.known(feat).cloned();
+        let memo = &mut *self.keeping().memo;
+        let (epoch, equality) = (memo.epoch, memo.equality_of(data.ty()));
+        let stamp = memo.stamp_of_feature(data, known.as_ref(), layout);
+        let found = memo.find(step, &[stamp], slot.index()).next();
+        let Some(i) = found.filter(|_| equality == Equality::Exact) else {
+            return self.recall_read(top, Stamps::from_slice(&[stamp]), shape, false);
+        };
+        memo.shelves[step.index()].entries[i].used = epoch;
+        self.take_up(slot, shape, [Some(data.clone())].into(), None);
+        *self.keeping().slot(slot) = [stamp].into();
+        self.log_recalled(step);
+        Ok(true)
     }
 
-    /// `may_extend` if a part of the demand can be computed alone, whatever was asked of the inputs.
-    fn recall_read(&mut self, top: usize, read: Stamps, may_extend: bool) -> Result<bool, Stop> {
+    /// `shape` is that of the result if it is asked for in full; `may_extend` if a part of the demand can be
+    /// computed alone, whatever was asked of the inputs.
+    fn recall_read(
+        &mut self,
+        top: usize,
+        read: Stamps,
+        shape: ShapeId,
+        may_extend: bool,
+    ) -> Result<bool, Stop> {
         let (step, slot) = (self.stack[top].step, self.stack[top].slot);
         let instance = &self.plan.instances[self.instance_id(step)];
         self.keeping().reading = None;
@@ -285,7 +314,7 @@ impl<'a> Evaluation<'a> {
         if instance.class >= Class::Stateful && !reads {
             return Ok(false);
         }
-        let found = self.keeping().memo.find(step, &read, slot.index());
+        let read = self.with_parts(top, read);
         let epoch = self.keeping().memo.epoch;
         let shelf = &self.keeping().memo.shelves[step.index()];
         let reason = if shelf.has_evicted(&read) {
@@ -306,49 +335,85 @@ impl<'a> Evaluation<'a> {
             let mut outputs = entry.outputs.iter().enumerate();
             outputs.all(|(k, output)| output.is_some() || used & 1 << k.min(63) == 0)
         };
-        let shelf = &self.keeping().memo.shelves[step.index()];
-        let found = found.filter(|i| is_whole(&shelf.entries[*i]));
-        if let Some(i) = found {
-            let entry = &shelf.entries[i];
+        let memo = &*self.keeping().memo;
+        let shelf = &memo.shelves[step.index()];
+        let all = memo.find(step, &read, slot.index());
+        let all: SmallVec<[usize; 2]> = all.filter(|i| is_whole(&shelf.entries[*i])).collect();
+        for i in all {
+            let entry = &self.keeping().memo.shelves[step.index()].entries[i];
             let (layout, stamps, done) = (entry.layout, entry.stamps.clone(), entry.done.clone());
             let outputs = entry.outputs.clone();
-            if let Some(shape) = self.shape_of_layout(layout) {
-                let rest = match (&self.stack[top].demand, &done) {
-                    (_, None) => Some(Mask::empty()),
-                    (Demand::Full, Some(done)) => {
-                        Some(Mask::full(self.shapes.n_cells(shape)?).difference(done))
-                    }
-                    (Demand::Part(cells), Some(done)) if cells.shape == shape => {
-                        Some(cells.mask.difference(done))
-                    }
-                    // Made along other axes than it is asked for now.
-                    (Demand::Part(_), Some(_)) => None,
-                };
-                // What this evaluation has computed must not get lost.
-                let lacks = match (&done, self.store.state(slot)) {
-                    (Some(done), State::Partial) => {
-                        let computed = self.store.rest(slot).done.as_deref();
-                        computed.is_some_and(|computed| !done.covers(computed))
-                    }
-                    (_, _) => false,
-                };
-                let rest = rest.filter(|_| !lacks);
-                let Some(rest) = rest.filter(|rest| may_extend || rest.is_empty()) else {
-                    return self.read_anew(top, read, None, reason);
-                };
-                let entry = &mut self.keeping().memo.shelves[step.index()].entries[i];
-                (entry.used, entry.slot) = (epoch, slot.index());
-                self.take_up(slot, shape, outputs, done);
-                *self.keeping().slot(slot) = stamps;
-                if rest.is_empty() {
-                    self.log_recalled(step);
-                    return Ok(true);
-                }
-                self.stack[top].demand = Demand::part(shape, rest);
-                extends = Some(i);
+            let of = self.shape_of_layout(layout);
+            let Some((shape, wanted)) = self.wanted_of(top, of, shape)? else { continue };
+            let rest = done.as_ref().map_or_else(Mask::empty, |done| wanted.difference(done));
+            if !rest.is_empty() && !may_extend {
+                return self.read_anew(top, read, None, reason);
             }
+            self.keeping().memo.shelves[step.index()].entries[i].used = epoch;
+            // No more than was asked for: what the inputs are elsewhere is not known.
+            let known = wanted.difference(&rest);
+            let is_whole = known.len() == self.shapes.n_cells(shape)?;
+            self.take_up(slot, shape, outputs, (!is_whole).then_some(known));
+            *self.keeping().slot(slot) = stamps;
+            if rest.is_empty() {
+                self.log_recalled(step);
+                return Ok(true);
+            }
+            self.stack[top].demand = Demand::part(shape, rest);
+            extends = Some(i);
+            break;
         }
         self.read_anew(top, read, extends, reason)
+    }
+
+    /// The cells of a task's step that are asked for or computed already, over the shape of something that
+    /// was kept; nothing if that was made along other axes than those of what is asked for in full.
+    fn wanted_of(
+        &mut self,
+        top: usize,
+        shape: Option<ShapeId>,
+        full: ShapeId,
+    ) -> Result<Option<(ShapeId, Mask)>, Stop> {
+        let Some(shape) = shape else { return Ok(None) };
+        let asked = match self.stack[top].demand.clone() {
+            Demand::Full if shape != full => return Ok(None),
+            Demand::Full => Mask::full(self.shapes.n_cells(shape)?),
+            Demand::Part(cells) if self.shapes.union(shape, cells.shape) == cells.shape => {
+                self.shapes.project(cells.shape, &cells.mask, shape)?
+            }
+            Demand::Part(_) => return Ok(None),
+        };
+        let slot = self.stack[top].slot;
+        let rest = self.store.rest(slot);
+        Ok(match (self.store.state(slot), rest.done.as_deref()) {
+            (State::Partial, Some(done)) if rest.shape == shape => Some((shape, asked.union(done))),
+            (State::Partial, _) => None,
+            (_, _) => Some((shape, asked)),
+        })
+    }
+
+    /// What is read for this part of a slot, behind that for the parts before if it is not the same.
+    fn with_parts(&mut self, top: usize, read: Stamps) -> Stamps {
+        let (slot, is_part) = (self.stack[top].slot, self.stack[top].demand.is_part());
+        let is_rest = self.store.state(slot) == State::Partial;
+        let before = self.keeping().parts.remove(&slot).filter(|_| is_rest);
+        let all = match before {
+            Some(mut before) if !before.ends_with(&read) => {
+                let rest = self.store.rest(slot);
+                let (shape, done) = (rest.shape, rest.done.as_deref().cloned());
+                let layout = self.layout_of(shape);
+                before.push(OF_PART);
+                before.extend(done.map(|done| self.keeping().memo.stamp_of_cells(&done, layout)));
+                before.extend(read);
+                before
+            }
+            Some(before) => before,
+            None => read,
+        };
+        if is_part {
+            self.keeping().parts.insert(slot, all.clone());
+        }
+        all
     }
 
     /// Notes what the step of a task reads, which it has to unless it is known to fail with that;
@@ -409,112 +474,4 @@ impl<'a> Evaluation<'a> {
             entry.fate = Fate::Skipped(reason);
         }
     }
-
-    /// Keeps what the step of a task gave, which lies in its slot.
-    pub(super) fn keep(&mut self, top: usize) {
-        if self.keeping.is_none() {
-            return;
-        }
-        let (step, slot) = (self.stack[top].step, self.stack[top].slot);
-        let outputs = self.all_outputs(slot);
-        let rest = self.store.rest(slot);
-        let (shape, done) = (rest.shape, rest.done.as_deref().cloned());
-        let layout = self.layout_of(shape);
-        let keeping = self.keeping();
-        let Some(Reading { read, extends, reason, started }) = keeping.reading.take() else {
-            let stamps = outputs.iter().map(|_| keeping.memo.new_stamp()).collect();
-            *keeping.slot(slot) = stamps;
-            return;
-        };
-        let memo = &mut *keeping.memo;
-        let (epoch, cost) = (memo.epoch, started.elapsed());
-        let old =
-            extends.or(if memo.shelves[step.index()].entries.is_empty() { None } else { Some(0) });
-        let (mut outputs, mut lent) = (outputs, 0_u64);
-        let mut stamps: SmallVec<[Stamp; 1]> = SmallVec::with_capacity(outputs.len());
-        for (k, output) in outputs.iter_mut().enumerate() {
-            let equality =
-                output.as_ref().map_or(Equality::Exact, |data| memo.equality_of(data.ty()));
-            let number = match (&*output, equality) {
-                (Some(Data::One(value)), Equality::Exact) => memo.stamp_of_number(value),
-                (Some(_) | None, _) => None,
-            };
-            if let Some(stamp) = number {
-                stamps.push(stamp);
-                continue;
-            }
-            let old = old.map(|old| &mut memo.shelves[step.index()].entries[old]);
-            let kept = old.filter(|old| match extends {
-                // Another entry may have gone on under the stamp, to other values.
-                Some(_) => !old.has_lent(k),
-                None => {
-                    old.layout == layout && agrees(equality, old, k, output.as_ref(), done.as_ref())
-                }
-            });
-            let kept = kept.map(|old| {
-                lent |= old.lend(k, extends.is_some());
-                (old.stamps[k], old.outputs[k].clone())
-            });
-            stamps.push(match kept {
-                Some((stamp, passed_on)) => {
-                    // What depends on it goes on seeing what it saw, or tolerances would add up.
-                    if let (Equality::Within(_), None, Some(_)) = (equality, extends, &passed_on) {
-                        *output = passed_on;
-                    }
-                    stamp
-                }
-                None => memo.new_stamp(),
-            });
-        }
-        let cost = cost
-            + extends.map_or(std::time::Duration::ZERO, |old| {
-                memo.shelves[step.index()].entries[old].cost
-            });
-        let entry = Entry {
-            read,
-            layout,
-            outputs,
-            stamps: stamps.clone(),
-            done,
-            lent,
-            used: epoch,
-            slot: slot.index(),
-            cost,
-        };
-        let passed_on = entry.outputs.clone();
-        let has_tolerance = memo.has_tolerance();
-        memo.keep(step, entry, extends);
-        *keeping.slot(slot) = stamps;
-        if has_tolerance {
-            self.show(slot, passed_on);
-        }
-        if let Some(entry) = self.log_entry(step)
-            && entry.runs <= 1
-        {
-            entry.fate = Fate::Ran(reason);
-        }
-    }
-}
-
-/// Whether what is computed now covers what was computed before, with equal values there; where others
-/// may go on under the stamp, with the same cells.
-fn agrees(
-    equality: Equality,
-    old: &Entry,
-    k: usize,
-    new: Option<&Data>,
-    new_done: Option<&Mask>,
-) -> bool {
-    let (Some(before), Some(new)) = (&old.outputs[k], new) else {
-        return old.outputs[k].is_none() && new.is_none();
-    };
-    let covers = match (&old.done, new_done) {
-        (None, None) => true,
-        (Some(_), None) => !old.has_lent(k),
-        (None, Some(_)) => false,
-        (Some(old_done), Some(new_done)) => {
-            new_done.covers(old_done) && (!old.has_lent(k) || old_done.covers(new_done))
-        }
-    };
-    covers && equality.of_data(before, new, old.done.as_ref())
 }
