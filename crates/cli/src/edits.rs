@@ -147,8 +147,8 @@ struct Player {
     /// Names of nodes of the document's own, those that were added since last.
     nodes: Vec<Arc<str>>,
     n_added: usize,
-    /// The knob: an input of numbers.
-    knob: Option<Arc<str>>,
+    /// The knob: an input of numbers or vectors, with its type.
+    knob: Option<(Arc<str>, String)>,
     frame: i64,
     times: Vec<f64>,
     n_refused: usize,
@@ -157,13 +157,13 @@ struct Player {
 impl Player {
     fn new(session: &Session) -> Self {
         let document = session.document();
-        let is_knob = |ty: &str| matches!(ty, "f32" | "f64");
+        let is_knob = |ty: &str| matches!(ty, "f32" | "f64" | "vec3");
         let knob = document.inputs.iter().find(|(_, def)| is_knob(&def.ty));
         Self {
             random: Random(0x2545_f491_4f6c_dd1d),
             nodes: document.nodes.keys().cloned().collect(),
             n_added: 0,
-            knob: knob.map(|(name, _)| Arc::clone(name)),
+            knob: knob.map(|(name, def)| (Arc::clone(name), def.ty.to_string())),
             frame: session.frame(),
             times: Vec::new(),
             n_refused: 0,
@@ -174,10 +174,13 @@ impl Player {
     fn turn(&mut self, session: &mut Session) {
         self.frame += 1;
         match &self.knob {
-            Some(knob) => {
+            Some((knob, ty)) => {
                 let value = (self.frame as f32 * 0.37).sin().mul_add(0.5, 0.5);
-                let given = [(&**knob, Given::One(Value::F32(value)))];
-                session.set_all(given).expect("numbers fit into inputs of numbers");
+                let value = match ty.as_str() {
+                    "vec3" => Value::Vec3([value, 0.5, -value].into()),
+                    _ => Value::F32(value),
+                };
+                session.set_all([(&**knob, Given::One(value))]).expect("it has the input's type");
             }
             None => session.set_time(self.frame as f64 / RATE),
         }
@@ -232,22 +235,33 @@ impl Player {
         })
     }
 
-    /// Writes another number.
+    /// Writes another number, or another vector.
     fn literal(&mut self, document: &Document) -> Option<Edit> {
         let (name, node) = self.any(document)?;
-        let (socket, number) =
+        let (socket, literal) =
             node.inputs.iter().find_map(|(socket, input)| match &input.value {
-                InputValue::Literal(Json::Number(number)) => Some((socket, number)),
-                InputValue::Literal(_)
-                | InputValue::Link(_)
-                | InputValue::Input(_)
-                | InputValue::Several(_) => None,
+                InputValue::Literal(literal) => Some((socket, literal)),
+                InputValue::Link(_) | InputValue::Input(_) | InputValue::Several(_) => None,
             })?;
-        let value = match number.as_i64() {
-            Some(whole) => json!(whole ^ 1),
-            None => json!(self.random.below(1000) as f64 / 1000.0),
+        let value = match literal {
+            Json::Number(number) => self.other_number(number),
+            Json::Array(items) => match &items[..] {
+                [Json::Number(first), rest @ ..] => {
+                    let first = self.other_number(first);
+                    Json::Array(std::iter::once(first).chain(rest.iter().cloned()).collect())
+                }
+                _ => return None,
+            },
+            _ => return None,
         };
         Some(Edit::literal(name, Arc::clone(socket), value))
+    }
+
+    fn other_number(&mut self, number: &serde_json::Number) -> Json {
+        match number.as_i64() {
+            Some(whole) => json!(whole ^ 1),
+            None => json!(self.random.below(1000) as f64 / 1000.0),
+        }
     }
 
     fn mute(&mut self, document: &Document) -> Option<Edit> {

@@ -18,6 +18,9 @@ use super::mirror::Moment;
 use super::{Session, SessionError, fits, one};
 use crate::run_log::{self, NodeRun};
 
+/// Values of a mirror, all of which it keeps, may hold this many bytes.
+const MIRROR_BYTES: usize = 1 << 30;
+
 /// What is asked of a session, for one evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
@@ -195,8 +198,9 @@ impl Session {
         let mirror = self.mirror.as_ref()?;
         let (n_calls, n_before) = (mirror.n_calls()? as u64, mirror.n_runs());
         let limits = ask.limits.clone();
+        let bytes = limits.bytes.min(MIRROR_BYTES);
         if ask.cancel.is_none() && ask.deadline.is_none() && ask.progress.is_none() {
-            return Some(Within { limits, watch: None });
+            return Some(Within { limits, bytes, watch: None });
         }
         let (cancel, deadline) = (ask.cancel.clone(), ask.deadline);
         let (progress, started) = (ask.progress.clone(), Instant::now());
@@ -217,7 +221,7 @@ impl Session {
             (done.steps, done.elements, done.ticks) = (n_calls, done.runs, 1);
             progress.tell(&done).is_break().then_some(EvalError::Cancelled)
         };
-        Some(Within { limits, watch: Some(Arc::new(watch)) })
+        Some(Within { limits, bytes, watch: Some(Arc::new(watch)) })
     }
 
     /// Whether there is a mirror that can answer: everything is one value at one moment.

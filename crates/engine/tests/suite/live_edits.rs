@@ -292,6 +292,20 @@ fn so_has_one_of_values_with_faults_injected_into_nodes() {
     assert!(answered.n_live * 20 >= answered.n * 19, "{answered:?}");
 }
 
+#[test]
+fn so_have_generated_ones_of_values_and_live_graphs_answer() {
+    let scripts = (scripts(), any::<u64>(), 4_usize..60);
+    let answered = play_many(&scripts, |((script, faults, is_faulty), seed, n)| {
+        let world = World { start: worlds::generated(seed, n), ..World::of_values() };
+        if let Err(problems) = engine().load(world.start.as_bytes()) {
+            panic!("{problems}: {}", world.start);
+        }
+        let play = if is_faulty { play_faulty } else { play };
+        play(&world, &script, faults, true)
+    });
+    assert!(answered.n_live * 20 >= answered.n * 19, "{answered:?}");
+}
+
 /// With faults every output is what it would be, or fails because something that it reads does.
 fn compare_faulty(session: &mut Session, engine: &Engine) {
     let text = millstream_document::save(session.document());

@@ -39,7 +39,7 @@ impl Boxes {
         self.values[place(node)?].as_ref()
     }
 
-    /// Bytes of all values, those that share a buffer counted each.
+    /// Bytes of all values but those that choices give on.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -51,7 +51,6 @@ impl Boxes {
 
     /// A place for a value.
     fn make(&mut self, value: Option<Value>) -> u32 {
-        self.bytes += value.as_ref().map_or(0, Value::bytes);
         match self.free.pop() {
             Some(at) => {
                 self.values[at as usize] = value;
@@ -64,10 +63,14 @@ impl Boxes {
         }
     }
 
-    fn replace(&mut self, place: usize, value: Value) -> Option<Value> {
-        self.bytes += value.bytes();
-        let old = self.values[place].replace(value);
-        self.bytes -= old.as_ref().map_or(0, Value::bytes);
+    fn replace(&mut self, place: usize, value: Option<Value>, counts: bool) -> Option<Value> {
+        let bytes = |value: &Option<Value>| match value {
+            Some(value) if counts => value.bytes(),
+            Some(_) | None => 0,
+        };
+        self.bytes += bytes(&value);
+        let old = std::mem::replace(&mut self.values[place], value);
+        self.bytes -= bytes(&old);
         old
     }
 }
@@ -96,15 +99,17 @@ impl LiveGraph {
 
     /// Gives a new node a place for a value that is no number.
     pub(super) fn put_in_box(&mut self, node: u32, value: Option<Value>) {
-        self.nodes[node as usize].inputs[2] = self.boxes.make(value) + 1;
+        let place = self.boxes.make(None);
+        self.nodes[node as usize].inputs[2] = place + 1;
+        self.boxes.replace(place as usize, value, true);
     }
 
     /// The value of a node that goes is not needed any more.
     pub(super) fn empty_box(&mut self, node: u32) {
         if let Some(place) = place(&self.nodes[node as usize]) {
+            let counts = self.choice_at(node).is_none();
+            self.boxes.replace(place, None, counts);
             self.nodes[node as usize].inputs[2] = 0;
-            let old = self.boxes.values[place].take();
-            self.boxes.bytes -= old.as_ref().map_or(0, Value::bytes);
             self.boxes.free.push(place as u32);
             self.boxes.before.remove(&node);
         }
@@ -132,7 +137,7 @@ impl LiveGraph {
         let before = self.boxes.before.get(&source).filter(|_| is_pending);
         let back = before.filter(|(_, before)| before.same(value)).map(|(stamp, _)| *stamp);
         let now = back.unwrap_or_else(|| self.boxes.stamp());
-        let old = self.boxes.replace(place, value.clone());
+        let old = self.boxes.replace(place, Some(value.clone()), true);
         if let (false, Some(old)) = (is_pending, old) {
             self.boxes.before.insert(source, (stamp, old));
         }
@@ -181,7 +186,8 @@ impl LiveGraph {
         if !is_new && self.boxes.of(node).is_some_and(|now| now.same(&value)) {
             return;
         }
-        self.boxes.replaced = self.boxes.replace(place, value);
+        let counts = self.choice_at(at as u32).is_none();
+        self.boxes.replaced = self.boxes.replace(place, Some(value), counts);
         let stamp = self.boxes.stamp();
         self.change(at, stamp);
         self.boxes.replaced = None;

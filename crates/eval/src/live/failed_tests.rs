@@ -70,7 +70,8 @@ fn a_failure_passes_numbers_and_is_kept_until_it_is_tried_again() {
     assert_eq!(failing.look(), (None, 1));
     failing.graph.try_failed_again();
     assert_eq!(failing.look(), (None, 1));
-    let liked = Within { limits: Limits { image_pixels: 1, ..Limits::default() }, watch: None };
+    let limits = Limits { image_pixels: 1, ..Limits::default() };
+    let liked = Within { limits, ..Within::default() };
     failing.graph.settle_within(liked).expect("nobody ends it");
     assert_eq!(failing.look(), (Some("\"2\"".into()), 0));
 }
@@ -81,7 +82,7 @@ fn a_wave_that_was_ended_goes_on_later() {
         let mut failing = failing();
         failing.graph.set_value(failing.x, &3.0_f32.into());
         let watch = move |n: u64| (n >= n_runs).then_some(EvalError::Cancelled);
-        let within = Within { limits: Limits::default(), watch: Some(Arc::new(watch)) };
+        let within = Within { watch: Some(Arc::new(watch)), ..Within::default() };
         let ended = failing.graph.settle_within(within);
         assert_eq!(ended.is_err(), n_runs <= 4, "{n_runs}");
         failing.graph.set_value(failing.x, &5.0_f32.into());
@@ -92,7 +93,7 @@ fn a_wave_that_was_ended_goes_on_later() {
 #[test]
 fn values_have_a_budget() {
     let mut failing = failing();
-    let within = Within { limits: Limits { bytes: 8, ..Limits::default() }, watch: None };
+    let within = Within { bytes: 8, ..Within::default() };
     failing.graph.set_value(failing.x, &3.0_f32.into());
     assert_eq!(failing.graph.settle_within(within), Err(EvalError::Bytes { limit: 8 }));
     failing.graph.settle_within(Within::default()).expect("there is room");

@@ -203,7 +203,7 @@ impl Model {
     fn within(&self) -> Within {
         // The limit tells the function what it may do.
         let image_pixels = if self.may_fail { 2 } else { 1 };
-        Within { limits: Limits { image_pixels, ..Limits::default() }, watch: None }
+        Within { limits: Limits { image_pixels, ..Limits::default() }, ..Within::default() }
     }
 
     fn push(&mut self, kind: Kind, ty: Type, inputs: Vec<usize>, number: NodeNumber) {

@@ -13,12 +13,21 @@ use super::node::Flags;
 type Watch = Arc<dyn Fn(u64) -> Option<EvalError> + Send + Sync>;
 
 /// What a wave may use. Waves of numbers alone take so little that nobody asks.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Within {
-    /// Limits of what functions make. `bytes` is the limit of all values together.
+    /// Limits of what functions make.
     pub limits: Limits,
+    /// Bytes that all values together may hold; those that switches give on count once.
+    pub bytes: usize,
     /// Is asked before each node that is more than numbers, and by functions that take long.
     pub watch: Option<Watch>,
+}
+
+impl Default for Within {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Self { bytes: limits.bytes, limits, watch: None }
+    }
 }
 
 impl Within {
@@ -57,7 +66,7 @@ impl LiveGraph {
 
     /// Whether the wave ends before a node runs.
     pub(super) fn is_stopped_at(&mut self, at: usize) -> bool {
-        let limit = self.within.limits.bytes;
+        let limit = self.within.bytes;
         let is_full = self.boxes.bytes() > limit;
         self.stopped =
             if is_full { Some(EvalError::Bytes { limit }) } else { self.within.over(self.n_runs) };

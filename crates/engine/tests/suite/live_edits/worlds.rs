@@ -113,6 +113,125 @@ impl World {
     }
 }
 
+/// A type of node in generated documents: its sockets and outputs, each with a type.
+type Shape = (&'static str, &'static [(&'static str, &'static str)], Outputs);
+
+type Outputs = &'static [(&'static str, &'static str)];
+
+const SHAPES: &[Shape] = &[
+    ("math.add", &[("a", "vec3"), ("b", "vec3")], &[("value", "vec3")]),
+    ("math.multiply", &[("a", "f32"), ("b", "f32")], &[("value", "f32")]),
+    ("vector.length", &[("vector", "vec3")], &[("value", "f32")]),
+    ("vector.separate_vec3", &[("vector", "vec3")], &[("x", "f32"), ("y", "f32"), ("z", "f32")]),
+    ("vector.combine_vec3", &[("x", "f32"), ("y", "f32"), ("z", "f32")], &[("value", "vec3")]),
+    ("test.picky", &[("x", "f32")], &[("value", "f32")]),
+    ("test.ends", &[("list", "list<f32>")], &[("x", "f32"), ("z", "f32")]),
+    ("list.append", &[("list", "list<f32>"), ("item", "f32")], &[("value", "list<f32>")]),
+    ("list.get", &[("list", "list<f32>"), ("index", "i32")], &[("value", "f32")]),
+    ("list.length", &[("list", "list<f32>")], &[("value", "i32")]),
+    ("string.from_number", &[("number", "f32")], &[("value", "string")]),
+    ("string.to_number", &[("text", "string")], &[("value", "f64")]),
+    ("string.length", &[("text", "string")], &[("value", "i32")]),
+    ("compare.less", &[("a", "f32"), ("b", "f32")], &[("value", "bool")]),
+    ("twice", &[("x", "vec3")], &[("v", "vec3")]),
+    (SWITCH, &[("condition", "bool"), ("false", "f32"), ("true", "f32")], &[("value", "f32")]),
+    (SWITCH, &[("condition", "bool"), ("false", "vec3"), ("true", "vec3")], &[("value", "vec3")]),
+    (
+        SWITCH,
+        &[("condition", "bool"), ("false", "string"), ("true", "string")],
+        &[("value", "string")],
+    ),
+    (
+        SWITCH,
+        &[("condition", "bool"), ("false", "list<f32>"), ("true", "list<f32>")],
+        &[("value", "list<f32>")],
+    ),
+];
+
+const SWITCH: &str = "control.switch";
+
+/// Whether something of one type converts to another where that is wanted and no other.
+fn converts(from: &str, to: &str) -> bool {
+    matches!(
+        (from, to),
+        ("f32", "vec3" | "list<f32>") | ("i32" | "f64", "f32") | ("bool", "f32" | "i32")
+    )
+}
+
+/// Whether nodes of a type take what is linked as it is.
+fn is_generic(ty: &str) -> bool {
+    ["math.", "list.", "compare.", "control.", "vector.length", "string.from_number"]
+        .iter()
+        .any(|start| ty.starts_with(start))
+}
+
+/// A well-typed document of so many nodes, whose last nodes are outputs.
+pub(super) fn generated(mut seed: u64, n: usize) -> String {
+    let mut below = |n: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % n
+    };
+    let inputs = json!({ "x": { "type": "vec3", "default": [3, 0, -1] },
+        "n": { "type": "f32", "default": 2 }, "t": { "type": "string", "default": "7" },
+        "l": { "type": "list<f32>", "default": [1, 0] }, "i": { "type": "i32", "default": 1 },
+        "b": { "type": "bool", "default": true } });
+    let of_inputs = [
+        ("x", "vec3"),
+        ("n", "f32"),
+        ("t", "string"),
+        ("l", "list<f32>"),
+        ("i", "i32"),
+        ("b", "bool"),
+    ];
+    let mut given: Vec<(Json, &str)> =
+        of_inputs.iter().map(|(name, ty)| (json!({ "input": name }), *ty)).collect();
+    let mut nodes = serde_json::Map::new();
+    for i in 0..n {
+        let (ty, sockets, outputs) = SHAPES[below(SHAPES.len())];
+        let mut links = serde_json::Map::new();
+        let mut may_be_literal = !is_generic(ty);
+        for (socket, wanted) in sockets {
+            let fits = |from: &str| from == *wanted || !is_generic(ty) && converts(from, wanted);
+            let all: Vec<&Json> =
+                given.iter().filter(|(_, from)| fits(from)).map(|(link, _)| link).collect();
+            let number = below(5);
+            let source = if may_be_literal && below(6) == 0 {
+                match *wanted {
+                    "vec3" => json!([number, 1, -2]),
+                    "string" => json!(number.to_string()),
+                    "list<f32>" => json!([number, 4]),
+                    "bool" => json!(number > 2),
+                    _ => json!(number),
+                }
+            } else {
+                // Rather the last ones.
+                all[all.len() - 1 - below(all.len().min(8))].clone()
+            };
+            links.insert((*socket).into(), source);
+            may_be_literal |= *wanted != "bool";
+        }
+        let node = match ty {
+            "twice" => json!({ "type": "group", "group": "twice", "in": links }),
+            ty => json!({ "type": ty, "in": links }),
+        };
+        nodes.insert(format!("k{i}"), node);
+        for (output, ty) in outputs {
+            given.push((json!({ "from": format!("k{i}.{output}") }), *ty));
+        }
+    }
+    let last = given.iter().rev().filter(|(link, _)| link.get("from").is_some());
+    let outputs = ["y", "z", "w", "s"].into_iter().zip(last);
+    let outputs: serde_json::Map<String, Json> = outputs
+        .map(|(name, (link, ty))| (name.into(), json!({ "type": ty, "from": link["from"] })))
+        .collect();
+    let twice = json!({ "inputs": { "x": { "type": "vec3" } },
+        "outputs": { "v": { "type": "vec3", "from": "s.value" } },
+        "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } } });
+    let document = json!({ "millstream": 1, "inputs": inputs, "outputs": outputs, "nodes": nodes,
+        "groups": { "twice": twice } });
+    document.to_string()
+}
+
 const NUMBERS: &str = r#"{ "millstream": 1,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
     "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f32", "from": "use.v" },
