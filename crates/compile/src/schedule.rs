@@ -13,11 +13,13 @@ use millstream_base::{FeatureSet, NodePath};
 use millstream_ir::graph::{ConstId, InstanceId};
 use millstream_ir::plan::{NeedClassId, Notes, PlanOutput, link_kinds};
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, Keeper, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk};
+use millstream_ir::{
+    Graph, Keeper, Loop, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk,
+};
 use millstream_kernel::{Class, Data, Instance, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analyses::{Needs, classes, needs};
+use crate::analyses::{LoopParts, Needs, classes, folded_loops, needs};
 
 /// The plan of a graph whose types are equal along links.
 ///
@@ -33,6 +35,9 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     }
     let has_regions = order.iter().any(|id| graph.region_of(*id).is_some());
     let regions = order.iter().filter(|_| has_regions).map(|id| graph.region_of(*id)).collect();
+    let loops = folded_loops(&graph, &order, &needs);
+    let mut loops: Vec<Loop> = loops.iter().map(|parts| schedule.folded(parts)).collect();
+    loops.sort_unstable_by_key(|folded| folded.fold);
     drop((order, classes));
     let outputs = graph.outputs.iter().map(|output| PlanOutput {
         name: Arc::clone(&output.name),
@@ -54,6 +59,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         steps: schedule.steps,
         link_kinds,
         regions: SideTable::from_vec(regions),
+        loops,
         links: schedule.links,
         instances: schedule.instances,
         need_maps,
@@ -134,6 +140,22 @@ impl Schedule {
     fn source(&self, source: millstream_ir::Source) -> StepSource {
         let step = self.step_of[source.node.index()];
         StepSource { step: StepId::from_index(step as usize), output: source.output }
+    }
+
+    fn folded(&self, parts: &LoopParts) -> Loop {
+        let step = |node: &NodeId| StepId::from_index(self.step_of[node.index()] as usize);
+        let mut members: Vec<StepId> = parts.members.iter().map(step).collect();
+        members.sort_unstable();
+        Loop {
+            fold: step(&parts.fold),
+            list: step(&parts.list),
+            count: self.source(parts.count),
+            item: self.source(parts.item),
+            members,
+            rounds: parts.rounds.iter().map(step).collect(),
+            outside: parts.outside.iter().map(|source| self.source(*source)).collect(),
+            n_instructions: parts.n_instructions,
+        }
     }
 
     /// The nodes that keep something for elements. What they keep from now on are no outputs: it is

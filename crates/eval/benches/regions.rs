@@ -37,7 +37,7 @@ fn main() {
 
 /// Name, text, and whether what is compared is a loop with and without its list, or else switches in
 /// and out of their region. A number that a function gives keeps the plans from being forms alone.
-const GRAPHS: [(&str, &str, bool); 6] = [
+const GRAPHS: [(&str, &str, bool); 8] = [
     (
         "switch by element",
         "n0 = input x: f32 = 0.5
@@ -92,6 +92,41 @@ const GRAPHS: [(&str, &str, bool); 6] = [
          n6 = list.generate n4 n5
          n7 = list.maximum n6
          output y n7",
+        true,
+    ),
+    (
+        "sum of 16 rounds with a switch in each",
+        "n0 = input x: f32 = 0.5
+         n1 = context.index
+         n2 = convert{\"to\": \"f32\"} n1
+         n3 = math.multiply n0 n2
+         n4 = const 1.5
+         n5 = compare.less n3 n4
+         n6 = math.square n3
+         n7 = math.sqrt n3
+         n8 = control.switch n5 n6 n7
+         n9 = const 16
+         n10 = list.generate n8 n9
+         n11 = list.sum n10
+         output y n11",
+        true,
+    ),
+    (
+        "sum and maximum of 16 rounds with common items",
+        "n0 = input x: f32 = 0.5
+         n1 = context.index
+         n2 = convert{\"to\": \"f32\"} n1
+         n3 = math.multiply n0 n2
+         n4 = math.square n3
+         n5 = math.sqrt n4
+         n6 = math.subtract n5 n0
+         n7 = const 16
+         n8 = list.generate n5 n7
+         n9 = list.sum n8
+         n10 = list.generate n6 n7
+         n11 = list.maximum n10
+         n12 = math.add n9 n11
+         output y n12",
         true,
     ),
 ];

@@ -8,13 +8,12 @@
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 use millstream_base::{Type, Value};
+use millstream_ir::Loop;
 use millstream_ir::plan::{LinkKind, Plan, StepId, StepOp, StepSource};
 use millstream_kernel::form::{Form, FormBuilder, Val};
-use millstream_kernel::{Data, Instance};
+use millstream_kernel::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-
-use crate::loops::{Loop, function_of};
 
 /// Several steps as one form.
 #[derive(Debug)]
@@ -135,7 +134,7 @@ pub(crate) fn fuse_outputs(
 ///
 /// # Panics
 /// If the step does not fold lists.
-pub(crate) fn unroll(plan: &Plan, folded: &Loop, fold: StepId, n_rounds: usize) -> Fused {
+pub(crate) fn unroll(plan: &Plan, folded: &Loop, n_rounds: usize) -> Fused {
     let b = FormBuilder::new();
     let mut fusion = Fusion { plan, b: &b, known: FxHashMap::default(), inputs: Vec::new() };
     let mut items = Vec::with_capacity(n_rounds);
@@ -150,7 +149,8 @@ pub(crate) fn unroll(plan: &Plan, folded: &Loop, fold: StepId, n_rounds: usize) 
         }
         items.push(fusion.known[&(folded.item.step.index() as u32, folded.item.output)].to_vec());
     }
-    let (instance, function) = function_of(plan, fold).expect("a function folds");
+    let instance = fusion.instance(folded.fold);
+    let Kernel::Function(function) = &instance.kernel else { panic!("a function folds") };
     let results = function.unrolled(&items).expect("lists of such items are folded");
     let ty = instance.outputs[0].ty;
     Fused {

@@ -12,7 +12,6 @@ mod lanes;
 pub mod lazy;
 pub mod list;
 pub mod live;
-mod loops;
 mod pages;
 pub mod parallel;
 pub mod repeat;

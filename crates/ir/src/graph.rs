@@ -15,6 +15,7 @@ use millstream_base::{Type, Value, define_id};
 use millstream_kernel::Instance;
 use rustc_hash::{FxHashMap, FxHasher};
 
+use crate::loops::LoopMark;
 use crate::paths::{PathId, Paths};
 use crate::region::InRegion;
 
@@ -139,6 +140,8 @@ pub struct Graph {
     inputs: Arena<InputId, GraphInput>,
     /// For each node its region; shorter if later nodes have none.
     regions: Vec<Option<InRegion>>,
+    /// What becomes of loops, by the nodes that give their lists.
+    loops: FxHashMap<NodeId, LoopMark>,
     /// What the graph gives.
     pub outputs: Vec<GraphOutput>,
     /// Where the nodes stand in the document.
@@ -232,6 +235,20 @@ impl Graph {
     /// Says of each node, in order of the ids, which region it is part of.
     pub fn set_regions(&mut self, regions: Vec<Option<InRegion>>) {
         self.regions = regions;
+    }
+
+    /// What becomes of the loop that a call is, if it is one and loops were looked at.
+    #[inline]
+    pub fn loop_of(&self, id: NodeId) -> Option<LoopMark> {
+        match self.nodes[id].op {
+            Op::Call(_) => self.loops.get(&id).copied(),
+            Op::Gone | Op::Const(_) | Op::Input(_) => None,
+        }
+    }
+
+    /// Says what becomes of loops, by the nodes that give their lists.
+    pub fn set_loops(&mut self, loops: FxHashMap<NodeId, LoopMark>) {
+        self.loops = loops;
     }
 
     /// The value of a constant node.

@@ -4,6 +4,7 @@
 pub mod answer;
 pub mod graph;
 pub mod keeping;
+pub mod loops;
 pub mod need_map;
 pub mod paths;
 pub mod plan;
@@ -21,6 +22,7 @@ pub mod walk;
 
 pub use answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
+pub use loops::{Loop, LoopMark};
 pub use paths::{PathId, Paths};
 pub use plan::{Keeper, Plan, Step, StepId, StepOp, StepSource};
 pub use progress::{Done, Progress};

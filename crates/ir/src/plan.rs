@@ -12,6 +12,7 @@ use millstream_base::{FeatureSet, NeedTable, Type, define_id};
 use millstream_kernel::{Class, Data, Instance};
 
 use crate::graph::{ConstId, GraphInput, InputId, InstanceId};
+use crate::loops::Loop;
 use crate::need_map::NeedMap;
 use crate::paths::{PathId, Paths};
 use crate::region::InRegion;
@@ -110,6 +111,8 @@ pub struct Plan {
     pub link_kinds: Vec<LinkKind>,
     /// The region of each step; empty if regions were not looked for.
     pub regions: SideTable<StepId, Option<InRegion>>,
+    /// The loops that run as one with the steps that fold their lists, in order of the latter.
+    pub loops: Vec<Loop>,
     /// The instances that steps call.
     pub instances: Arena<InstanceId, Arc<Instance>>,
     /// For each instance how needs cross its inputs: `None` for an input without a scope, and no
@@ -179,6 +182,13 @@ impl Plan {
     #[inline]
     pub fn region_of(&self, step: StepId) -> Option<InRegion> {
         self.regions.as_slice().get(step.index()).copied().flatten()
+    }
+
+    /// The loop whose list a step folds, if both run as one.
+    #[inline]
+    pub fn loop_of(&self, fold: StepId) -> Option<&Loop> {
+        let at = self.loops.binary_search_by_key(&fold, |folded| folded.fold).ok()?;
+        Some(&self.loops[at])
     }
 
     /// The links of a step, in order of its instance's inputs.

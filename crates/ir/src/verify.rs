@@ -10,6 +10,7 @@ use millstream_kernel::convert::convertible;
 use rustc_hash::FxHashMap;
 
 use crate::graph::{ConstId, Graph, InputId, InstanceId, NodeId, Op, Source};
+use crate::loops::is_loop;
 use crate::region::{InRegion, RegionId};
 use crate::walk::{self, Cycle};
 
@@ -133,6 +134,12 @@ pub enum VerifyError {
         /// The type of the socket.
         to: Type,
     },
+    /// A node that is no loop carries the mark of one.
+    #[error("{node} is marked as a loop and is none")]
+    NotALoop {
+        /// The node.
+        node: NodeId,
+    },
     /// A node is part of a region and does not work element by element in its own context.
     #[error("{node} is in {region} and is neither a form nor a choice among lanes")]
     NotElementWise {
@@ -202,7 +209,10 @@ pub fn verify(graph: &Graph, stage: Stage) -> Result<(), Vec<VerifyError>> {
     if verifier.is_linked_well {
         match walk::order(graph) {
             Err(Cycle(nodes)) => verifier.errors.push(VerifyError::Cycle { nodes }),
-            Ok(order) => verifier.regions(&order),
+            Ok(order) => {
+                verifier.regions(&order);
+                verifier.loops();
+            }
         }
     }
     if verifier.errors.is_empty() { Ok(()) } else { Err(verifier.errors) }
@@ -218,6 +228,15 @@ struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
+    /// Marks of loops stand at loops.
+    fn loops(&mut self) {
+        for node in self.graph.ids().filter(|id| self.graph.loop_of(*id).is_some()) {
+            if !self.graph.instance_of(node).is_some_and(|call| is_loop(call)) {
+                self.errors.push(VerifyError::NotALoop { node });
+            }
+        }
+    }
+
     /// Regions hold what they may, and can run one after the other as a whole.
     fn regions(&mut self, order: &[NodeId]) {
         let graph = self.graph;

@@ -9,7 +9,7 @@ use millstream_kernel::Registry;
 /// Frames per second of the plans made here.
 pub const FPS: f64 = 24.0;
 
-/// The plan of a graph as it is, with its regions.
+/// The plan of a graph as it is, with its regions and folded loops.
 ///
 /// # Errors
 /// If the graph uses more than 64 needs.
@@ -20,6 +20,8 @@ pub fn plain_plan(graph: &Graph) -> Result<Plan, Diagnostics> {
     if let Ok(needs) = analyses::needs(&graph, &order) {
         let regions = analyses::regions(&graph, &order, &needs);
         graph.set_regions(regions);
+        let loops = analyses::loops(&graph, &order, &needs);
+        graph.set_loops(loops);
     }
     schedule::schedule(graph, FPS)
 }

@@ -6,12 +6,14 @@
 mod arms;
 mod axes;
 mod classes;
+mod loops;
 mod needs;
 mod regions;
 mod users;
 
 pub use axes::{Axes, AxesOf, axes};
 pub use classes::{classes, own_class};
+pub use loops::{LoopParts, folded_loops, loops};
 pub use needs::{NeedFlow, Needs, needs};
 pub use regions::regions;
 pub use users::{Users, depths, users};

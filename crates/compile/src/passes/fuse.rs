@@ -1,18 +1,20 @@
-//! Find the element-wise regions, which evaluators may run chunk by chunk as one.
+//! Find the element-wise regions, which evaluators may run chunk by chunk as one, and the loops that run
+//! as one with what folds their lists.
 //!
 //! Requires: types equal along links, every node reachable. Establishes: each form and each choice
-//! among lanes carries the mark of its region, see [`regions`]; nodes and links stay as they were.
+//! among lanes carries the mark of its region, see [`regions`], and each loop says whether it is folded, see
+//! [`loops`]; nodes and links stay as they were.
 //! Cost: the analysis of needs and a few walks over nodes and links.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::Id;
-use millstream_ir::Graph;
+use millstream_ir::{Graph, NodeId};
 
 use super::{Changed, PassContext};
-use crate::analyses::{needs, regions};
+use crate::analyses::{loops, needs, regions};
 use crate::schedule::too_many;
 
-/// Mark the members of each region.
+/// Mark the members of each region, and loops.
 ///
 /// # Errors
 /// If the graph has a cycle or more than 64 different needs.
@@ -24,5 +26,11 @@ pub fn fuse(graph: &mut Graph, _cx: &PassContext<'_>) -> Result<Changed, Diagnos
     if is_new {
         graph.set_regions(regions);
     }
-    Ok(Changed::when(is_new))
+    let loops = loops(graph, &order, &needs);
+    let is_known = |id: &NodeId| graph.loop_of(*id) == loops.get(id).copied();
+    let has_new_loops = !order.iter().all(is_known);
+    if has_new_loops {
+        graph.set_loops(loops);
+    }
+    Ok(Changed::when(is_new || has_new_loops))
 }

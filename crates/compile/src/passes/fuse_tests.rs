@@ -100,7 +100,7 @@ fn what_needs_less_of_the_context_joins_only_outside_of_scopes() {
             n5 = math.negate n0 @r2
             n6 = math.multiply n2 n5 @r0
             n7 = const 4
-            n8 = list.generate n6 n7
+            n8 = list.generate n6 n7 @folded
             n9 = list.sum n8
             n10 = math.add n4 n9 @r1
             output y n10

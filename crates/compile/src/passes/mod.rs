@@ -10,6 +10,8 @@ mod fuse;
 #[cfg(test)]
 mod fuse_tests;
 #[cfg(test)]
+mod loop_tests;
+#[cfg(test)]
 mod meaning;
 mod merge_duplicates;
 mod nullify;

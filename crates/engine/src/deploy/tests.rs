@@ -185,8 +185,14 @@ fn generated_documents_answer_alike() {
         let binary = engine.load_binary(&deployed.to_bytes()).map_err(|e| fail(e.to_string()))?;
         let c = binary.run(&request).map_err(|e| fail(e.to_string()))?;
         for (y, z) in b.outputs.iter().zip(&c.outputs) {
-            let [y, z] = [y, z].map(|output| output.value.as_ref().map(|series| &series.data));
-            if format!("{y:?}") != format!("{z:?}") {
+            // One of the two may know by then that all elements have the same value.
+            let y = y.value.as_ref().map(|series| b.full_column(series));
+            let z = z.value.as_ref().map(|series| c.full_column(series));
+            let is_same = match (&y, &z) {
+                (Some(y), Some(z)) => y.same(z),
+                (y, z) => y.is_none() && z.is_none(),
+            };
+            if !is_same {
                 return Err(fail(format!("the binary form gives {z:?}, not {y:?}\n{saved}")));
             }
         }

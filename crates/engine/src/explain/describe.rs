@@ -13,6 +13,7 @@ use millstream_kernel::{Class, Instance, ScopeRule};
 
 use super::fate::{Fates, is_same_call};
 use super::region::{Part, regions};
+use super::rounds::rounds;
 use super::{Explanation, Fate, From, Node, Output, Scope, Socket};
 
 /// Features that vary along axes of a request.
@@ -121,6 +122,11 @@ pub(super) fn describe(
             (true, true) => Part::Uniform,
         };
         node.region = Some((known[&mark.region], part));
+    }
+    let order = millstream_compile::order(last)?;
+    let positions = &describing.listed.position;
+    for (at, found) in rounds(last, &describing.at_last.needs, &order, positions) {
+        nodes[at].rounds = Some(found);
     }
     // What nodes keep goes out as outputs, which nobody asked for by name.
     let outputs = first.outputs.iter().filter(|output| !is_state(&output.name));
@@ -240,6 +246,7 @@ impl Describing<'_> {
             runs: if is_kept { "kept from the tick before" } else { "set by the request" }.into(),
             step: self.steps[id],
             region: None,
+            rounds: None,
             run: None,
         }
     }
@@ -276,6 +283,7 @@ impl Describing<'_> {
             runs,
             step: self.steps[id],
             region: None,
+            rounds: None,
             run: None,
         }
     }

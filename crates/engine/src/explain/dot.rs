@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::text::{counted, run_text, short, shortened, source};
-use super::{Explanation, Fate, From, Node, Output, Region, svg::color_of};
+use super::{Explanation, Fate, From, Node, Output, Region, Rounds, svg::color_of};
 
 /// The explanation as a directed graph.
 pub fn dot(explanation: &Explanation) -> String {
@@ -139,6 +139,9 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
             format_args!("\n{}, {}", counted(entry.runs.into(), "run"), short(entry.time)),
         );
     }
+    if let Some(Rounds::Folded { into, .. }) = &node.rounds {
+        push(&mut label, format_args!("\nfolded into {}", explanation.nodes[*into].label()));
+    }
     let fate = match &node.fate {
         Fate::Kept if node.stood_still() => {
             label.push_str("\ndid not run");
@@ -165,6 +168,9 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
     let shape = if node.is_input { ", shape=cds" } else { "" };
     let color = color_of(node);
     let mut tooltip = node.runs.clone();
+    if let Some(rounds) = &node.rounds {
+        push(&mut tooltip, format_args!("; {}", rounds.text(explanation)));
+    }
     if let Some(entry) = &node.run {
         push(&mut tooltip, format_args!("; {}", run_text(entry)));
     }

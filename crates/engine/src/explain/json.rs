@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use millstream_ir::answer::LogEntry;
 use serde_json::{Value as Json, json};
 
-use super::{Explanation, Fate, From, Node, Part, Region, Socket};
+use super::{Explanation, Fate, From, Node, Part, Region, Rounds, Socket};
 
 /// Writes the explanation as JSON, a node a line.
 ///
@@ -83,6 +83,17 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
             Part::Uniform => "uniform",
         };
         json["region"] = json!({ "name": Region::name(region), "part": part });
+    }
+    match &node.rounds {
+        Some(Rounds::Folded { into, nodes }) => {
+            let label = |node: &usize| explanation.nodes[*node].label();
+            let nodes: Vec<String> = nodes.iter().map(label).collect();
+            json["rounds"] = json!({ "folded_into": label(into), "nodes": nodes });
+        }
+        Some(apart @ Rounds::Apart(why, _)) => {
+            json["rounds"] = json!({ "apart": why.name(), "why": apart.why(explanation) });
+        }
+        None => {}
     }
     if let Some(run) = run {
         json["run"] = run;

@@ -10,6 +10,7 @@ mod fate;
 mod json;
 mod layout;
 mod region;
+mod rounds;
 mod svg;
 mod text;
 
@@ -28,6 +29,7 @@ use crate::error::Error;
 pub use dot::dot;
 pub use json::{run_json, write_json};
 pub use region::{Part, Region};
+pub use rounds::Rounds;
 pub use svg::{TooLarge, svg};
 pub use text::{short, text};
 
@@ -85,6 +87,8 @@ pub struct Node {
     pub step: Option<StepId>,
     /// The position of its region in [`Explanation::regions`], if it is in one, and its part there.
     pub region: Option<(usize, Part)>,
+    /// Of a loop what becomes of its rounds.
+    pub rounds: Option<Rounds>,
     /// What became of it in the evaluation that is explained, if one is and it is in the plan.
     pub run: Option<LogEntry>,
 }

@@ -292,3 +292,62 @@ fn what_is_kept_is_told_of_a_second_run() {
         assert_eq!(root.expect("it is there").entry.fate.why(), expected);
     }
 }
+
+const LOOPS: &str = r#"{
+  "millstream": 1,
+  "inputs": { "x": { "type": "f32", "default": 1 } },
+  "outputs": {
+    "y": { "type": "f32", "from": "sum.value" },
+    "z": { "type": "i32", "from": "length.value" }
+  },
+  "nodes": {
+    "round": { "type": "context.index" },
+    "is_low": { "type": "compare.less", "in": { "a": { "input": "x" }, "b": { "from": "round.value" } } },
+    "up": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": { "from": "round.value" } } },
+    "item": {
+      "type": "control.switch",
+      "in": { "condition": { "from": "is_low.value" }, "false": { "from": "up.value" }, "true": 1.5 }
+    },
+    "list": { "type": "list.generate", "in": { "count": 8, "item": { "from": "item.value" } } },
+    "sum": { "type": "list.sum", "in": { "list": { "from": "list.value" } } },
+    "down": { "type": "math.subtract", "in": { "a": { "input": "x" }, "b": { "from": "round.value" } } },
+    "other": { "type": "list.generate", "in": { "count": 8, "item": { "from": "down.value" } } },
+    "length": { "type": "list.length", "in": { "list": { "from": "other.value" } } }
+  }
+}"#;
+
+#[test]
+fn loops_say_whether_they_are_folded_and_why_not() {
+    let explanation = explained(LOOPS, Some(&["x"]));
+    let lines = text(&explanation);
+    let lines: Vec<&str> =
+        lines.lines().filter(|line| line.contains("folded")).map(str::trim).collect();
+    expect![[r#"
+            runs once per element; again when `x` changes; folded into sum, all rounds of is_low as f32, is_low, up, item as one
+            runs once per element; again when `x` changes; not folded: length does not fold such a list"#]].assert_eq(&lines.join("\n"));
+    let mut json = Vec::new();
+    write_json(&explanation, &mut json).expect("memory takes all");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("it is JSON");
+    let nodes = json["nodes"].as_array().expect("there are nodes");
+    let rounds: Vec<String> = nodes
+        .iter()
+        .filter(|node| !node["rounds"].is_null())
+        .map(|node| format!("{}: {}", node["path"], node["rounds"]))
+        .collect();
+    expect![[r#"
+        "list": {"folded_into":"sum","nodes":["is_low as f32","is_low","up","item"]}
+        "other": {"apart":"no-fold","why":"length does not fold such a list"}"#]]
+    .assert_eq(&rounds.join("\n"));
+    for picture in [dot(&explanation), svg(&explanation).expect("it is small")] {
+        assert!(picture.contains("folded into sum"));
+        assert!(picture.contains("length does not fold such a list"));
+    }
+    let engine = Engine::new();
+    let program = engine.load(LOOPS.as_bytes()).expect("the document is right");
+    let graph = graph_after(&engine, program.document(), Phase::Fuse).expect("it compiles");
+    let marked: Vec<&str> = graph.lines().filter(|line| line.contains("list.generate")).collect();
+    expect![[r#"
+        n7 = list.generate n6 n2 @folded  # list
+        n10 = list.generate n9 n2 @apart(no-fold n11)  # other"#]]
+    .assert_eq(&marked.join("\n"));
+}

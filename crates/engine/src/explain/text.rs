@@ -79,7 +79,9 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
     match &node.fate {
         Fate::Kept => {
             let region = explanation.region_of(node).map(region_text).unwrap_or_default();
-            line(out, format_args!("    runs {}{region}", node.runs));
+            let rounds = node.rounds.as_ref().map(|rounds| rounds.text(explanation));
+            let rounds = rounds.map(|text| format!("; {text}")).unwrap_or_default();
+            line(out, format_args!("    runs {}{region}{rounds}", node.runs));
             if let Some(entry) = &node.run {
                 line(out, format_args!("    {}", run_text(entry)));
             }

@@ -33,7 +33,6 @@ use crate::buffers::Buffers;
 use crate::fuse::{Fused, Member};
 use crate::kept::Kept;
 use crate::lazy::evaluate_with_regions;
-use crate::loops::{Loop, loops};
 use crate::spread::Crew;
 use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
 use crate::watch::{Ran, Watch};
@@ -69,7 +68,6 @@ pub(crate) struct Regions {
     by_members: Mutex<FxHashMap<Box<[Member]>, Arc<Fused>>>,
     by_key: Mutex<FxHashMap<Vec<u8>, Option<Arc<Stages>>>>,
     total: OnceLock<Vec<bool>>,
-    loops: OnceLock<FxHashMap<StepId, Loop>>,
     by_loop: Mutex<FxHashMap<(StepId, usize), Arc<Fused>>>,
 }
 
@@ -80,11 +78,6 @@ impl Regions {
     /// The form of these members.
     pub(crate) fn fused(&self, members: &[Member], make: impl FnOnce() -> Fused) -> Arc<Fused> {
         known_or_made(&self.by_members, members, || Arc::new(make()))
-    }
-
-    /// The loops of the plan by the steps that fold their lists.
-    pub(crate) fn loops(&self, plan: &Plan) -> &FxHashMap<StepId, Loop> {
-        self.loops.get_or_init(|| loops(plan))
     }
 
     /// The form of a loop of so many rounds and the step that folds its list.

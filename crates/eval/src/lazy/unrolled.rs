@@ -1,17 +1,17 @@
-//! Loops that are written out as one form over the cells around them, see `loops`.
+//! Loops that are written out as one form over the cells around them, see `ir::loops`.
 //!
 //! Used by the chunked evaluator. The step that folds the list asks for the number of rounds, then for
 //! what the items read from outside the loop; when that is there it runs over its own cells, and the list
 //! and the items are never asked for. Where anything is not as it must be the loop runs as ever.
 
 use millstream_base::{Column, Mask};
+use millstream_ir::Loop;
 use millstream_ir::plan::{StepOp, StepSource};
 use millstream_kernel::Data;
 
 use super::task::Progress;
 use super::{Demand, Evaluation, Place, Stop, Task};
 use crate::fuse::unroll;
-use crate::loops::Loop;
 use crate::shape::{ShapeId, Shapes};
 
 /// The phases of a step whose loop is looked at: the count was asked for, then what items read.
@@ -27,11 +27,10 @@ impl Evaluation<'_> {
         if phase != 0 && phase != COUNT && phase != OUTSIDE {
             return Ok(None);
         }
-        let Some(fusing) = self.fusing.as_ref().filter(|fusing| fusing.unrolls) else {
+        if !self.fusing.as_ref().is_some_and(|fusing| fusing.unrolls) {
             return Ok(None);
-        };
-        let regions = fusing.regions;
-        let Some(folded) = regions.loops(self.plan).get(&step) else { return Ok(None) };
+        }
+        let Some(folded) = self.plan.loop_of(step) else { return Ok(None) };
         if phase > 0 && self.store.is_done(slot) {
             return Ok(Some(Progress::Done));
         }
@@ -106,7 +105,7 @@ impl Evaluation<'_> {
         }
         let mask = full.unwrap_or_else(|| Mask::full(n_cells));
         let regions = self.fusing.as_ref().expect("only evaluations with regions look").regions;
-        let fused = regions.unrolled(step, n_rounds, || unroll(plan, folded, step, n_rounds));
+        let fused = regions.unrolled(step, n_rounds, || unroll(plan, folded, n_rounds));
         let ty = fused.outputs[0].ty;
         let mut columns: Vec<Column> = vec![self.output_column(top, 0, ty, n_cells)];
         let n_steps = folded.members.len() * n_rounds + 2;

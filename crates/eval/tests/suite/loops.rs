@@ -105,26 +105,36 @@ fn the_number_of_rounds_may_be_an_input_and_differ_between_elements() {
     assert_same(&plan, &request, &Chunked::new());
 }
 
-#[test]
-fn items_that_something_else_reads_are_computed_once() {
-    let plan = plan(
+/// The loops of two folds have items in common.
+fn loops_in_common(item: &str) -> Plan {
+    plan(&format!(
         "n0 = input x: f32 = 1.0
          n1 = context.index
-         n2 = convert{\"to\": \"f32\"} n1
-         n3 = math.multiply n0 n2
+         n2 = convert{{\"to\": \"f32\"}} n1
+         n3 = {item}
          n4 = const 4
          n5 = list.generate n3 n4
          n6 = list.sum n5
-         n7 = list.generate n3 n4
-         n8 = list.maximum n7
-         n9 = math.add n6 n8
-         output y n9",
-    );
+         n7 = math.sqrt n3
+         n8 = list.generate n7 n4
+         n9 = list.maximum n8
+         n10 = math.add n6 n9
+         output y n10"
+    ))
+}
+
+#[test]
+fn items_that_something_else_reads_are_computed_again_where_they_are_cheap() {
     let x: Column = (0..10).map(|i| i as f32).collect();
     let request = Request::new().column("x", x);
-    assert_same(&plan, &request, &Chunked::new());
-    let [lazy, chunked] = [log(&plan, &request, &Lazy), log(&plan, &request, &Chunked::new())];
-    assert_eq!(lazy[3].0, chunked[3].0);
+    for (item, n_folded) in [("math.multiply n0 n2", 2), ("math.power n0 n2", 0)] {
+        let plan = loops_in_common(item);
+        assert_eq!(plan.loops.len(), n_folded, "{item}");
+        assert_same(&plan, &request, &Chunked::new());
+        let [lazy, chunked] = [log(&plan, &request, &Lazy), log(&plan, &request, &Chunked::new())];
+        assert_eq!(lazy[3].0, 40);
+        assert_eq!(chunked[3].0, 40 * n_folded.max(1) as u64);
+    }
 }
 
 #[test]
@@ -149,4 +159,51 @@ fn a_loop_below_a_switch_folds_the_elements_that_take_it() {
     assert_eq!(chunked[3].0, 32);
     assert_eq!(lazy[3].0, chunked[3].0);
     assert_eq!(lazy[6].0, chunked[6].0);
+}
+
+/// In each round each element takes one of two arms, one of which reads a list.
+fn rounds_with_arms(condition: &str, fold: &str) -> Plan {
+    plan(&format!(
+        "n0 = input x: f32 = 1.0
+         n1 = input side: bool = true
+         n2 = context.index
+         n3 = convert{{\"to\": \"f32\"}} n2
+         n4 = {condition}
+         n5 = math.sqrt n0
+         n6 = math.multiply n5 n3
+         n7 = math.subtract n3 n0
+         n8 = control.switch n4 n6 n7
+         n9 = math.add n8 n0
+         n10 = const 12
+         n11 = list.generate n9 n10
+         n12 = {fold} n11
+         output y n12"
+    ))
+}
+
+#[test]
+fn rounds_with_switches_have_the_bits_of_lists() {
+    let x: Column = (0..300).map(|i| (i as f32 - 20.0) / 7.0).collect();
+    for condition in ["compare.less n0 n3", "compare.less n3 n5", "control.pass n1"] {
+        for fold in FOLDS.iter().filter(|fold| !["list.any", "list.all"].contains(fold)) {
+            let plan = rounds_with_arms(condition, fold);
+            assert_eq!(plan.loops.len(), 1, "{condition}");
+            for side in [true, false] {
+                let request = Request::new().column("x", x.clone()).set("side", side);
+                assert_same(&plan, &request, &Chunked::new());
+            }
+        }
+    }
+    // All arms are computed for all elements; neither items nor lists become columns.
+    let plan = rounds_with_arms("compare.less n0 n3", "list.sum");
+    let request = Request::new().column("x", x);
+    let [lazy, chunked] = [log(&plan, &request, &Lazy), log(&plan, &request, &Chunked::new())];
+    // The steps behind `x`: index, convert, compare, square root, and the arms.
+    let all: u64 = 12 * 300;
+    assert!(lazy[5].0 < all && lazy[6].0 < all && lazy[5].0 + lazy[6].0 == all);
+    assert_eq!((chunked[5].0, chunked[6].0), (all, all));
+    assert_eq!((chunked[8].0, lazy[8].0), (all, all));
+    let bytes = |log: &[(u64, u64)]| log.iter().map(|(_, bytes)| bytes).sum::<u64>();
+    assert_eq!(bytes(&chunked), 2 * 300 * 4);
+    assert!(bytes(&lazy) > 3 * 300 * 12 * 4);
 }

@@ -290,8 +290,19 @@ impl<'a> Builder<'a> {
             graph.add_unread_input(input);
         }
         self.set_regions(&mut graph);
+        self.set_loops(&mut graph);
         self.add_outputs(&mut graph);
         graph
+    }
+
+    fn set_loops(&self, graph: &mut Graph) {
+        let marks = (0..self.statements.len()).filter_map(|at| match &self.statements[at].what {
+            What::Node(id, Some(Making::Call(call))) => {
+                Some((NodeId::from_index(*id as usize), call.as_loop?))
+            }
+            What::Node(..) | What::UnreadInput(_) | What::Output(_) => None,
+        });
+        graph.set_loops(marks.collect());
     }
 
     fn set_regions(&self, graph: &mut Graph) {

@@ -10,6 +10,8 @@ use serde_json::Value as Json;
 use super::cursor::Cursor;
 use super::error::{Problems, TextError};
 use crate::graph::GraphInput;
+use crate::graph::NodeId;
+use crate::loops::{Apart, LoopMark};
 use crate::region::{InRegion, RegionId};
 
 /// What a line says.
@@ -45,6 +47,7 @@ pub(super) struct CallLine {
     pub(super) settings_text: String,
     pub(super) arguments: Vec<ArgumentText>,
     pub(super) region: Option<InRegion>,
+    pub(super) as_loop: Option<LoopMark>,
 }
 
 pub(super) struct ArgumentText {
@@ -247,18 +250,59 @@ impl Reader<'_, '_> {
             arguments.push(self.argument()?);
             self.cursor.skip_blanks();
         }
-        let region = if self.cursor.eat('@') { Some(self.region()?) } else { None };
-        Some(CallLine { def, generics, settings, settings_text, arguments, region })
+        let mut call = CallLine {
+            def,
+            generics,
+            settings,
+            settings_text,
+            arguments,
+            region: None,
+            as_loop: None,
+        };
+        while self.cursor.eat('@') {
+            self.mark(&mut call)?;
+            self.cursor.skip_blanks();
+        }
+        Some(call)
     }
 
-    fn region(&mut self) -> Option<InRegion> {
-        let Some(id) = self.cursor.region_id() else {
-            let error = self.cursor.unexpected("a region like `r0`");
+    /// What stands behind `@`: a region or what becomes of a loop.
+    fn mark(&mut self, call: &mut CallLine) -> Option<()> {
+        const EXPECTED: &str = "a region like `r0`, `folded` or `apart(...)`";
+        if call.region.is_none()
+            && let Some(id) = self.cursor.region_id()
+        {
+            let region = RegionId::from_index(id as usize);
+            call.region = Some(InRegion { region, only_uniform: self.cursor.eat('?') });
+            return Some(());
+        }
+        let start = self.cursor.position();
+        let word = self.cursor.word();
+        if call.as_loop.is_none() && word == "folded" {
+            call.as_loop = Some(LoopMark::Folded);
+            return Some(());
+        }
+        if call.as_loop.is_some() || word != "apart" || !self.cursor.eat('(') {
+            self.cursor.rewind(start);
+            let error = self.cursor.unexpected(EXPECTED);
+            let span = self.cursor.next_span();
+            return self.fail(span, error);
+        }
+        self.cursor.skip_blanks();
+        let start = self.cursor.position();
+        let word = self.cursor.run(|c| c.is_ascii_lowercase() || c == '-');
+        let Some(why) = Apart::ALL.iter().find(|why| why.name() == word) else {
+            self.cursor.rewind(start);
+            let error = self.cursor.unexpected("why a loop is apart, like `shared n1`");
             let span = self.cursor.next_span();
             return self.fail(span, error);
         };
-        let region = RegionId::from_index(id as usize);
-        Some(InRegion { region, only_uniform: self.cursor.eat('?') })
+        self.cursor.skip_blanks();
+        let node = self.cursor.node_id().map(|id| NodeId::from_index(id as usize));
+        let close = self.cursor.expect(')', "`)` behind the reason");
+        self.check(close)?;
+        call.as_loop = Some(LoopMark::Apart(*why, node));
+        Some(())
     }
 
     fn generics(&mut self) -> Option<Vec<Type>> {

@@ -94,8 +94,11 @@ impl<'a> Printer<'a> {
             Op::Input(input) => self.input(&self.graph.inputs()[input]),
             Op::Call(instance) => {
                 self.call(id, &self.graph.instances()[instance])?;
-                match self.graph.region_of(id) {
-                    Some(region) => write!(self.out, " {region}"),
+                if let Some(region) = self.graph.region_of(id) {
+                    write!(self.out, " {region}")?;
+                }
+                match self.graph.loop_of(id) {
+                    Some(mark) => write!(self.out, " {mark}"),
                     None => Ok(()),
                 }
             }

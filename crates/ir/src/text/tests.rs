@@ -1,6 +1,7 @@
 //! The text form: what is printed, what parses, what is refused.
 
 use super::*;
+use crate::loops::Apart;
 use crate::testing::registry;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -72,8 +73,42 @@ fn marks_of_regions_read_back() {
     check_errors(
         "n0 = math.add n0 n0 @7",
         &expect![[r#"
-        line 1: expected a region like `r0`, found `7` at "7"
+        line 1: expected a region like `r0`, `folded` or `apart(...)`, found `7` at "7"
     "#]],
+    );
+}
+
+#[test]
+fn marks_of_loops_read_back() {
+    check(
+        "n0 = input a: f32 = 1.0
+         n1 = math.add n0 n0 @r7 @folded # p
+         n2 = math.add n1 n0 @apart(shared n1)
+         n3 = math.add n1 n2 @apart( large )
+         output n3",
+        &expect![[r"
+            n0 = input a: f32 = 1.0
+            n1 = math.add n0 n0 @r7 @folded  # p
+            n2 = math.add n1 n0 @apart(shared n1)
+            n3 = math.add n1 n2 @apart(large)
+            output n3
+        "]],
+    );
+    for why in Apart::ALL {
+        let text = format!("n0 = input a: f32 = 1.0\nn1 = math.add n0 n0 @apart({})\n", why.name());
+        assert_eq!(print(&parse(&text, &registry()).expect("it reads")), text);
+    }
+    check_errors(
+        "n0 = math.add n0 n0 @folded @folded
+         n1 = math.add n0 n0 @apart(bored)
+         n2 = math.add n0 n0 @apart(large n1
+         n3 = math.add n0 n0 @apart",
+        &expect![[r#"
+            line 1: expected a region like `r0`, `folded` or `apart(...)`, found `folded` at "folded"
+            line 2: expected why a loop is apart, like `shared n1`, found `bored)` at "bored)"
+            line 3: expected `)` behind the reason, found the end of the line at ""
+            line 4: expected a region like `r0`, `folded` or `apart(...)`, found `apart` at "apart"
+        "#]],
     );
 }
 

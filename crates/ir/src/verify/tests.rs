@@ -203,6 +203,19 @@ fn regions_wait_for_each_other_in_no_circle() {
 }
 
 #[test]
+fn marks_of_loops_stand_at_loops() {
+    check(
+        "n0 = input a: f32 = 1.0
+         n1 = math.add n0 n0 @folded
+         output n1",
+        Stage::Converted,
+        &expect![[r"
+            n1 is marked as a loop and is none
+        "]],
+    );
+}
+
+#[test]
 fn outputs_are_links_too() {
     let mut graph = Graph::new();
     let source = Source::first(NodeId::from_index(0));

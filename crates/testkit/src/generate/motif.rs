@@ -9,7 +9,7 @@ use super::values::value;
 use crate::sketch::Sketch;
 
 /// How many there are.
-pub(super) const N_MOTIFS: usize = 8;
+pub(super) const N_MOTIFS: usize = 9;
 
 /// Adds the nodes of a motif; gives those that others may read.
 pub(super) fn add(
@@ -28,7 +28,8 @@ pub(super) fn add(
         4 => motif.shifted_by_element(x),
         5 => motif.at_other_times(x),
         6 => motif.against_the_mean(x),
-        _ => motif.rounds_by_element(x),
+        7 => motif.rounds_by_element(x),
+        _ => motif.folded_rounds(x),
     }
 }
 
@@ -166,5 +167,28 @@ impl Motif<'_, '_> {
         let condition = self.low_elements(1);
         let switch = self.switch(condition, x, length);
         vec![list, switch]
+    }
+
+    /// Rounds of which each takes one of two sides, by round or by element, folded at once. What they
+    /// compute may be read by others too.
+    fn folded_rounds(&mut self, x: Source) -> Vec<Source> {
+        let (round, y) = (self.index(0), self.number(1));
+        let condition = match self.pick(2) % 3 {
+            0 => self.low_elements(3),
+            1 => self.math("compare.less", x, round),
+            _ => self.math("compare.less", x, y),
+        };
+        let (no, yes) =
+            (self.math("math.multiply", y, round), self.math("math.subtract", x, round));
+        let item = self.switch(condition, no, yes);
+        let count = self.small(4);
+        let list = self.sketch.node("list.generate", &[("count", count), ("item", item)]);
+        let fold = ["list.sum", "list.maximum", "list.product"][self.pick(3) % 3];
+        let total = self.sketch.node(fold, &[("list", list)]);
+        match self.pick(3) / 3 % 4 {
+            0 => vec![item, total],
+            1 => vec![list, total],
+            _ => vec![total],
+        }
     }
 }

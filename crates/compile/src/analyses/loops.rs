@@ -1,0 +1,303 @@
+//! Which loops can be folded: all rounds and the step that folds their list as one form.
+//!
+//! That is so where one node alone reads the list and folds it, and the items are made of forms and
+//! choices among lanes. What others read as well is computed again for them, in another context, and evaluators
+//! that keep items may share it; so that must be cheaper than keeping it. Of choices all arms are computed in all rounds, so they must be
+//! cheap (see `arms`), and what only arms read from outside the loop must not be able to fail.
+
+use millstream_base::feature::Aspect;
+use millstream_base::id::SideTable;
+use millstream_base::{FeatureSet, Value};
+use millstream_ir::graph::InstanceId;
+use millstream_ir::loops::{Apart, LoopMark, MAX_INSTRUCTIONS, is_loop, takes};
+use millstream_ir::need_map::Fate;
+use millstream_ir::{Graph, NodeId, Op, Source, walk};
+use millstream_kernel::form::{Form, FormBuilder};
+use millstream_kernel::{Function, Instance, Kernel, ScopeRule};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::needs::Needs;
+use super::regions::select_size;
+
+/// What others read as well is computed again up to so much work a round, see `Form::cost`: writing a
+/// column of items and reading it takes as long.
+const CHEAP: usize = 16;
+
+/// The parts of a loop in a graph, see [`millstream_ir::loops::Loop`].
+#[derive(Clone, Debug)]
+pub struct LoopParts {
+    /// The node that folds the list.
+    pub fold: NodeId,
+    /// The node that gives the list.
+    pub list: NodeId,
+    /// The number of rounds.
+    pub count: Source,
+    /// What is computed for each round.
+    pub item: Source,
+    /// The forms and choices that differ between rounds, each behind what it reads from.
+    pub members: Vec<NodeId>,
+    /// The nodes that read the number of the round.
+    pub rounds: Vec<NodeId>,
+    /// Calls that members read and that are the same for all rounds.
+    pub outside: Vec<Source>,
+    /// Instructions of one round.
+    pub n_instructions: usize,
+}
+
+/// What becomes of each loop, by the node that gives the list. The graph has its regions; `order` holds
+/// all nodes, each behind what it reads from. Cost: a few walks over nodes and links, and for each loop
+/// one over at most 4096 nodes.
+pub fn loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> FxHashMap<NodeId, LoopMark> {
+    let lists: Vec<NodeId> = order
+        .iter()
+        .copied()
+        .filter(|id| graph.instance_of(*id).is_some_and(|call| is_loop(call)))
+        .collect();
+    if lists.is_empty() {
+        return FxHashMap::default();
+    }
+    let finder = Finder::new(graph, order, needs);
+    let mark = |list: NodeId| match finder.find(list) {
+        Ok(_) => LoopMark::Folded,
+        Err((why, node)) => LoopMark::Apart(why, node),
+    };
+    lists.into_iter().map(|list| (list, mark(list))).collect()
+}
+
+/// The parts of the loops that are marked as folded, in `order`.
+pub fn folded_loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<LoopParts> {
+    let is_folded = |id: &NodeId| graph.loop_of(*id) == Some(LoopMark::Folded);
+    let lists: Vec<NodeId> = order.iter().copied().filter(is_folded).collect();
+    if lists.is_empty() {
+        return Vec::new();
+    }
+    let finder = Finder::new(graph, order, needs);
+    lists.into_iter().filter_map(|list| finder.find(list).ok()).collect()
+}
+
+/// Why a loop is not folded, and because of which node.
+type Why = (Apart, Option<NodeId>);
+
+struct Finder<'a> {
+    graph: &'a Graph,
+    needs: &'a Needs,
+    /// Where nodes stand in the order.
+    position: SideTable<NodeId, u32>,
+    /// Links and outputs that read each node, of what outputs reach.
+    n_users: SideTable<NodeId, u32>,
+    /// One of the nodes that read each.
+    reader: SideTable<NodeId, Option<NodeId>>,
+    /// Whether nothing that a node is made of can fail.
+    total: SideTable<NodeId, bool>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(graph: &'a Graph, order: &[NodeId], needs: &'a Needs) -> Self {
+        let mut position = SideTable::new(graph.n_ids(), 0);
+        order.iter().enumerate().for_each(|(at, id)| position[*id] = at as u32);
+        let mut n_users = SideTable::new(graph.n_ids(), 0);
+        let mut reader = SideTable::new(graph.n_ids(), None);
+        let mut total = SideTable::new(graph.n_ids(), false);
+        for output in &graph.outputs {
+            n_users[output.source.node] += 1;
+        }
+        let reached = walk::reachable_from_outputs(graph);
+        for id in order.iter().filter(|id| reached[**id]) {
+            let is_total = match graph.instance_of(*id) {
+                None => true,
+                Some(instance) => {
+                    matches!(instance.kernel, Kernel::Read { .. }) || size_of(instance).is_some()
+                }
+            };
+            total[*id] = is_total && graph.inputs_of(*id).iter().all(|link| total[link.node]);
+            for link in graph.inputs_of(*id) {
+                n_users[link.node] += 1;
+                reader[link.node] = Some(*id);
+            }
+        }
+        Self { graph, needs, position, n_users, reader, total }
+    }
+
+    /// The parts of the loop that gives this list, or why it is not folded.
+    fn find(&self, list: NodeId) -> Result<LoopParts, Why> {
+        let graph = self.graph;
+        let &[item, count] = graph.inputs_of(list) else { return Err((Apart::Context, None)) };
+        let (1, Some(fold)) = (self.n_users[list], self.reader[list]) else {
+            return Err((Apart::Readers, None));
+        };
+        let (Op::Call(id), Some(generating)) = (graph.op(list), graph.instance_of(list)) else {
+            return Err((Apart::Context, None));
+        };
+        let folds = |folding: &Instance| {
+            folding.inputs.len() == 1
+                && !folding.has_scopes()
+                && matches!(&folding.kernel, Kernel::Function(function)
+                    if folds(&**function, generating.inputs[0].ty))
+        };
+        if !graph.instance_of(fold).is_some_and(|folding| folds(folding)) {
+            return Err((Apart::NoFold, Some(fold)));
+        }
+        let provided = self.provided(id, item)?;
+        let mut made = LoopParts {
+            fold,
+            list,
+            count,
+            item,
+            members: Vec::new(),
+            rounds: Vec::new(),
+            outside: Vec::new(),
+            n_instructions: 0,
+        };
+        let met = self.collect(&mut made, generating, provided)?;
+        // The numbers of the rounds alone are the same for all cells.
+        if made.members.is_empty() {
+            return Err((Apart::Numbers, None));
+        }
+        self.check_shared(&made, &met)?;
+        if let Some(n) = graph.constant_of(count.node).and_then(Value::get::<i32>)
+            && !takes(made.n_instructions, n)
+        {
+            return Err((if n > 0 { Apart::Large } else { Apart::Empty }, None));
+        }
+        Ok(made)
+    }
+
+    /// What the loop provides of what its item needs; the rest must cross it as it is.
+    fn provided(&self, list: InstanceId, item: Source) -> Result<FeatureSet, Why> {
+        let Some(map) = self.needs.flow.map(list, 0) else { return Err((Apart::Context, None)) };
+        let mut provided = FeatureSet::NONE;
+        for bit in self.needs.of[item.node].bits() {
+            match map.fate(bit) {
+                Fate::Same => {}
+                Fate::Provided(_) => provided = provided.union(FeatureSet::bit(bit)),
+                Fate::Outer(_) | Fate::Modified(..) => return Err((Apart::Context, None)),
+            }
+        }
+        if provided.is_empty() { Err((Apart::Equal, None)) } else { Ok(provided) }
+    }
+
+    /// Collects what differs between rounds, and what that reads. First what is needed in any case,
+    /// then what only arms need. Gives for each node that differs how many of its users were met.
+    fn collect(
+        &self,
+        made: &mut LoopParts,
+        generating: &Instance,
+        provided: FeatureSet,
+    ) -> Result<FxHashMap<NodeId, u32>, Why> {
+        let differs = |id: NodeId| !self.needs.of[id].intersect(provided).is_empty();
+        let mut met: FxHashMap<NodeId, u32> = FxHashMap::default();
+        let mut known: FxHashSet<(NodeId, u32)> = FxHashSet::default();
+        let (mut links, mut arms) = (vec![made.item], Vec::new());
+        let mut is_sure = true;
+        loop {
+            let Some(link) = links.pop() else {
+                is_sure = false;
+                links.append(&mut arms);
+                if links.is_empty() {
+                    break;
+                }
+                continue;
+            };
+            if !differs(link.node) {
+                let is_call = matches!(self.graph.op(link.node), Op::Call(_));
+                if is_call && known.insert((link.node, link.output)) {
+                    if !is_sure && !self.total[link.node] {
+                        return Err((Apart::Fails, Some(link.node)));
+                    }
+                    made.outside.push(link);
+                }
+                continue;
+            }
+            let n_met = met.entry(link.node).or_insert(0);
+            *n_met += 1;
+            if *n_met == 1 {
+                let own = self.add(made, generating, link.node)?;
+                let inputs = self.graph.inputs_of(link.node);
+                let n_sure = own.unwrap_or(inputs.len());
+                links.extend(&inputs[..n_sure]);
+                arms.extend(&inputs[n_sure..]);
+            }
+        }
+        made.members.sort_unstable_by_key(|id| self.position[*id]);
+        Ok(met)
+    }
+
+    /// Looks whether what others read as well is cheap. What depends on the number of the round alone
+    /// is a constant of each round.
+    fn check_shared(&self, made: &LoopParts, met: &FxHashMap<NodeId, u32>) -> Result<(), Why> {
+        let mut varies: FxHashSet<NodeId> = FxHashSet::default();
+        for id in &made.members {
+            let by_link = |link: &Source| match self.graph.op(link.node) {
+                Op::Const(_) | Op::Gone => false,
+                Op::Input(_) => true,
+                Op::Call(_) => varies.contains(&link.node) || !met.contains_key(&link.node),
+            };
+            if self.graph.inputs_of(*id).iter().any(by_link) {
+                varies.insert(*id);
+            }
+        }
+        let mut shared: FxHashSet<NodeId> = FxHashSet::default();
+        let (mut work, mut first) = (0, None);
+        for id in made.members.iter().rev().filter(|id| varies.contains(id)) {
+            if self.n_users[*id] == met[id] && !shared.contains(id) {
+                continue;
+            }
+            first.get_or_insert(*id);
+            shared.extend(self.graph.inputs_of(*id).iter().map(|link| link.node));
+            work += self.graph.instance_of(*id).map_or(0, |call| work_of(call));
+        }
+        if work > CHEAP { Err((Apart::Shared, first)) } else { Ok(()) }
+    }
+
+    /// Adds a node that differs between rounds; says how many of its links are needed in any case if
+    /// these are not all.
+    fn add(
+        &self,
+        made: &mut LoopParts,
+        generating: &Instance,
+        id: NodeId,
+    ) -> Result<Option<usize>, Why> {
+        let [ScopeRule::Each { feature: counted, .. }] = &generating.inputs[0].scope[..] else {
+            return Err((Apart::Context, None));
+        };
+        let instance = self.graph.instance_of(id).ok_or((Apart::NoForm, Some(id)))?;
+        if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel
+            && feature == counted
+        {
+            made.rounds.push(id);
+            return Ok(None);
+        }
+        let size = size_of(instance).ok_or((Apart::NoForm, Some(id)))?;
+        let is_choice = instance.is_lane_choice();
+        if is_choice && self.graph.region_of(id).is_none_or(|mark| mark.only_uniform) {
+            return Err((Apart::Dear, Some(id)));
+        }
+        made.n_instructions += size;
+        if made.n_instructions > MAX_INSTRUCTIONS {
+            return Err((Apart::Large, None));
+        }
+        made.members.push(id);
+        Ok(is_choice.then_some(1))
+    }
+}
+
+/// The number of instructions of what can be a member of a loop.
+fn size_of(instance: &Instance) -> Option<usize> {
+    match instance.plain_form() {
+        Some(form) => Some(form.insts.len()),
+        None => instance.is_lane_choice().then(|| select_size(instance)),
+    }
+}
+
+/// The work of a member of a loop.
+fn work_of(instance: &Instance) -> usize {
+    instance.plain_form().map_or_else(|| select_size(instance), Form::cost)
+}
+
+/// Whether a function can fold lists of such items.
+fn folds(function: &dyn Function, item: millstream_base::Type) -> bool {
+    let Some((lane, n)) = item.lanes() else { return false };
+    let b = FormBuilder::new();
+    let items = [(0..n).map(|_| b.param(lane)).collect()];
+    function.unrolled(&items).is_some()
+}
