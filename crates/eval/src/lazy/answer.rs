@@ -84,6 +84,7 @@ impl<'a> Evaluation<'a> {
             loop_axes: FxHashMap::default(),
             known_shapes: FxHashMap::default(),
             assumed_shapes: None,
+            is_endless: false,
             calls: Vec::new(),
             idle_loops: Vec::new(),
             placeholders: FxHashMap::default(),
@@ -145,7 +146,7 @@ impl<'a> Evaluation<'a> {
                     let axes = self.axes(shape);
                     return Ok(Some(Series { data: Data::Many(Column::empty(ty)), axes }));
                 }
-                Ok(_) | Err(Stop::Cells) => {}
+                Ok(_) | Err(Stop::Cells | Stop::Endless) => {}
                 Err(Stop::All(error)) => return Err(error),
             }
         }

@@ -211,14 +211,20 @@ impl Evaluation<'_> {
         Ok(true)
     }
 
-    /// Marks the step of a task as failed because it has too many cells.
-    pub(super) fn fail_for_cells(&mut self, top: usize) {
+    /// Marks the step of a task as failed because its cells are too many, or not known.
+    pub(super) fn fail_for(&mut self, top: usize, why: &Stop) {
         let limit = self.limits.list_length;
-        let help = Some("raise `list_length` in the limits if this is meant".into());
+        let (message, help) = match why {
+            Stop::Endless => ("what it reads is kept in ever more contexts".into(), None),
+            Stop::Cells | Stop::All(_) => {
+                let help = "raise `list_length` in the limits if this is meant";
+                (format!("more than {limit} cells"), Some(help.into()))
+            }
+        };
         let slot = self.stack[top].slot;
         self.pending.remove(&slot);
         self.gathered.clear();
-        let failed = self.fail(top, format!("more than {limit} cells"), help, None);
+        let failed = self.fail(top, message, help, None);
         debug_assert!(failed.is_ok(), "a failure without cells needs no shapes");
     }
 

@@ -222,9 +222,7 @@ impl<'a> Evaluation<'a> {
         if plan.keepers.is_empty() {
             return Ok(calls);
         }
-        // A node is called in a context for each scope at most, unless what it keeps reads itself
-        // through one: then there is another context each time, without end.
-        let most = FEW_CALLS + plan.keepers.len().saturating_mul(plan.steps.len());
+        let most = self.most_calls();
         let mut has_new = true;
         while std::mem::take(&mut has_new) {
             let mut at = 0;
@@ -233,8 +231,7 @@ impl<'a> Evaluation<'a> {
                     && mask.len() > n_kept
                 {
                     if self.calls.len() > most {
-                        let message = "what it keeps is read in ever more contexts in one tick";
-                        self.fail_keeper(&plan.keepers[keeper], message.into());
+                        self.fail_keeper(&plan.keepers[keeper], ENDLESS.into());
                         calls.has_failed = true;
                         return Ok(calls);
                     }
@@ -248,14 +245,21 @@ impl<'a> Evaluation<'a> {
                 at += 1;
             }
         }
+        calls.has_failed |= self.is_endless;
         for (i, keeper) in plan.keepers.iter().enumerate() {
             match self.called_of(i, keeper) {
                 Ok(Some(called)) => calls.all.push(called),
-                Ok(None) | Err(Stop::Cells) => calls.has_failed = true,
+                Ok(None) | Err(Stop::Cells | Stop::Endless) => calls.has_failed = true,
                 Err(Stop::All(error)) => return Err(error),
             }
         }
         Ok(calls)
+    }
+
+    /// A node is called in a context for each scope at most, unless what it keeps reads itself through one:
+    /// then there is another context each time, without end.
+    pub(super) fn most_calls(&self) -> usize {
+        FEW_CALLS + self.plan.keepers.len().saturating_mul(self.plan.steps.len())
     }
 
     /// For which elements a node was called, with what it keeps; nothing if some of that failed.
@@ -453,7 +457,7 @@ impl<'a> Evaluation<'a> {
         others.nth(k).map_or(String::new(), Need::to_string)
     }
 
-    fn fail_keeper(&mut self, keeper: &Keeper, message: String) {
+    pub(super) fn fail_keeper(&mut self, keeper: &Keeper, message: String) {
         let path = self.plan.paths.get(self.plan.steps[keeper.reader].path);
         let help =
             "keep state where each element has one context, or let what keeps it read `index`";
@@ -463,6 +467,9 @@ impl<'a> Evaluation<'a> {
         }
     }
 }
+
+/// Why a node fails whose reader is met in ever more contexts.
+pub(super) const ENDLESS: &str = "what it keeps is read in ever more contexts in one tick";
 
 /// Nodes may be called in so many contexts in any plan.
 const FEW_CALLS: usize = 256;
@@ -503,6 +510,6 @@ fn is_coordinate(need: &Need) -> bool {
 fn ended(stop: Stop) -> EvalError {
     match stop {
         Stop::All(error) => error,
-        Stop::Cells => panic!("cells of results that are there were counted"),
+        Stop::Cells | Stop::Endless => panic!("shapes of results that are there are known"),
     }
 }

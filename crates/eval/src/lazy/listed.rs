@@ -51,7 +51,7 @@ impl Evaluation<'_> {
         loop {
             let next = self.next_of(&mut members, self.root).map_err(|stop| match stop {
                 Stop::All(error) => error,
-                Stop::Cells => panic!("cells are counted before a job is made"),
+                Stop::Cells | Stop::Endless => panic!("shapes are known before a job is made"),
             })?;
             let Some(next) = next else { return Ok(()) };
             let step = blocks.steps[next];
@@ -146,7 +146,7 @@ impl Evaluation<'_> {
                 }
                 Ok(false) => demands[i] = None,
                 // It fails by itself when its turn comes.
-                Err(Stop::Cells) => {}
+                Err(Stop::Cells | Stop::Endless) => {}
                 Err(stop) => return Err(stop),
             }
         }

@@ -241,6 +241,8 @@ enum Stop {
     All(EvalError),
     /// A step asks for more cells than allowed.
     Cells,
+    /// What a node keeps is read in ever more contexts, so it is not known along which axes a step varies.
+    Endless,
 }
 
 impl From<TooManyCells> for Stop {
@@ -276,6 +278,8 @@ struct Evaluation<'a> {
     known_shapes: FxHashMap<(StepId, FrameId), ShapeId>,
     /// The shapes that readers of what is kept are taken to have, while these are found.
     assumed_shapes: Option<shape_of::Assumed>,
+    /// Whether readers were met in ever more contexts.
+    is_endless: bool,
     /// The contexts in which what is kept was read.
     calls: Vec<keepers::Call>,
     idle_loops: Vec<idle_loops::IdleLoop>,
@@ -350,9 +354,9 @@ impl Evaluation<'_> {
                 }
                 Ok(task::Progress::Waiting) => {}
                 Err(Stop::All(error)) => return Err(error),
-                Err(Stop::Cells) => {
+                Err(stop) => {
                     self.stack.truncate(top + 1);
-                    self.fail_for_cells(top);
+                    self.fail_for(top, &stop);
                     self.stack.pop();
                     self.close_block(top);
                 }

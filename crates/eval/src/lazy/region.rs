@@ -304,8 +304,8 @@ impl Evaluation<'_> {
                 let instance = &plan.instances[self.instance_id(member.step)];
                 match self.run_strict(at, instance) {
                     Ok(()) => {}
-                    Err(Stop::Cells) => self.fail_for_cells(at),
                     Err(Stop::All(error)) => return Err(Stop::All(error)),
+                    Err(stop) => self.fail_for(at, &stop),
                 }
             }
             self.stack.truncate(at);

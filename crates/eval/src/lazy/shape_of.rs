@@ -14,6 +14,7 @@ use millstream_kernel::{Data, Instance, Kernel, ScopeRule};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::keepers::ENDLESS;
 use super::scope::need_map;
 use super::{Evaluation, Stop};
 use crate::frame::{Feat, FeatId, FrameId};
@@ -69,6 +70,9 @@ impl<'a> Evaluation<'a> {
             let of = self.shapes.along(axis);
             shape = self.shapes.union(shape, of);
         }
+        if self.is_endless {
+            return Err(Stop::Endless);
+        }
         if let Some(assumed) = &mut self.assumed_shapes {
             return Ok(*assumed.shapes.entry((step, frame)).or_insert_with(|| {
                 assumed.order.push((step, frame));
@@ -93,6 +97,9 @@ impl<'a> Evaluation<'a> {
             grows = self.grow_assumed();
         }
         let assumed = self.assumed_shapes.take().expect("shapes are being found");
+        if grows.is_err() {
+            self.known_shapes = known;
+        }
         grows.map(|_| assumed.shapes[&(step, frame)])
     }
 
@@ -109,6 +116,13 @@ impl<'a> Evaluation<'a> {
             let before = self.assumed().shapes[&(reader, frame)];
             let mut all = before;
             let keeper = plan.keepers.iter().find(|keeper| keeper.reader == reader);
+            if n_seen > self.most_calls()
+                && let Some(keeper) = keeper
+            {
+                self.fail_keeper(keeper, ENDLESS.into());
+                self.is_endless = true;
+                return Err(Stop::Endless);
+            }
             for value in keeper.iter().flat_map(|keeper| &keeper.values) {
                 let home = self.home(value.source.step, frame);
                 let of = self.shape_of(value.source.step, home)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel};
 use millstream_ir::{Answer, EvalError, Evaluator, Plan, Request};
-use millstream_testkit::agreement::{cases_by_hand, fixtures, generated, ticks_suite};
+use millstream_testkit::agreement::{cases_by_hand, fixtures, generated, reuse_suite, ticks_suite};
 
 #[test]
 fn lazy_agrees_by_hand() {
@@ -185,4 +185,19 @@ fn all_agree_on_ticks_of_generated_documents() {
     }
     ticks_suite(&Auto::new(), 0..n / 4);
     ticks_suite(&Incremental::new(), 0..n);
+}
+
+#[test]
+fn what_is_kept_of_other_documents_and_requests_does_not_show() {
+    let n = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
+    reuse_suite(&Incremental::new(), &Lazy, 0..n);
+    reuse_suite(&Incremental::new().without_live_graph(), &Lazy, 0..n / 4);
+    for list in list_ways() {
+        reuse_suite(&list, &Lazy, 0..n / 4);
+    }
+    for chunked in chunked_ways() {
+        reuse_suite(&chunked, &Lazy, 0..n / 4);
+    }
+    reuse_suite(&Parallel::new().threads(size(2)).jobs_from(Duration::ZERO), &Lazy, 0..n / 4);
+    reuse_suite(&Auto::new().threads(size(2)), &Lazy, 0..n / 4);
 }

@@ -7,6 +7,7 @@
 mod by_hand;
 mod check;
 mod compare;
+mod reuse;
 mod ticks;
 
 use std::fs;
@@ -19,6 +20,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 
 pub use check::{Verdict, check, expect};
 pub use compare::difference;
+pub use reuse::reuse_suite;
 pub use ticks::ticks_suite;
 
 use crate::generate::{Case, REGISTRY, cases, cases_with_repeats};

@@ -23,10 +23,19 @@ use crate::naive::{Expected, Kept, Model, Program, Refusal, World};
 const FRAMES: i64 = 6;
 
 /// Numbers that look random, the same for the same seed.
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, n: usize) -> usize {
+    /// As if thrown for the first time.
+    pub(super) fn new(seed: u64) -> Self {
+        let mut dice = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        for _ in 0..8 {
+            dice.below(2);
+        }
+        dice
+    }
+
+    pub(super) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -42,10 +51,7 @@ pub fn ticks_suite(evaluator: &dyn Evaluator, seeds: std::ops::Range<u64>) {
     let n = seeds.end - seeds.start;
     let (mut n_played, mut n_keeping) = (0, 0);
     for seed in seeds {
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        for _ in 0..8 {
-            dice.below(2);
-        }
+        let mut dice = Dice::new(seed);
         let document = document(&mut dice);
         match played(evaluator, &document, &mut dice) {
             Ok(Some(keeps)) => {
@@ -63,7 +69,7 @@ pub fn ticks_suite(evaluator: &dyn Evaluator, seeds: std::ops::Range<u64>) {
 }
 
 /// A document of some nodes that read each other.
-fn document(dice: &mut Dice) -> Json {
+pub(super) fn document(dice: &mut Dice) -> Json {
     let n = 4 + dice.below(9);
     let mut nodes = serde_json::Map::new();
     let mut numbers: Vec<Json> = vec![json!({ "input": "x" }), json!({ "from": "i.value" })];
@@ -248,7 +254,7 @@ fn agrees(
     Ok(())
 }
 
-fn shown(table: &Table) -> String {
+pub(super) fn shown(table: &Table) -> String {
     let mut text = String::new();
     for row in 0..table.n_rows() {
         let values: Vec<Value> = table.values.iter().map(|(_, column)| column.get(row)).collect();
