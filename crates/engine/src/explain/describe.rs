@@ -6,11 +6,11 @@ use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, FeatureSet, NodePath, Place, Type};
 use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
 use millstream_compile::schedule::steps_of;
-use millstream_document::Document;
 use millstream_ir::states::is_state;
 use millstream_ir::{Graph, InputId, NodeId, Op, RepeatBody, Source, StepId};
 use millstream_kernel::{Class, Instance, ScopeRule};
 
+use super::body::Told;
 use super::fate::{Fates, is_same_call};
 use super::region::{Part, regions};
 use super::rounds::rounds;
@@ -91,11 +91,13 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Describes every node of the first stage; `columns` are the inputs that vary by element.
+/// Describes every node of the first stage; `columns` are the inputs that vary by element. Bodies that
+/// were `told` are not told again.
 pub(super) fn describe(
-    document: &Document,
+    name: &str,
     stages: &[Graph],
     columns: &[InputId],
+    told: &mut Told,
 ) -> Result<Explanation, Diagnostics> {
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
         unreachable!("the list of passes is not empty")
@@ -128,6 +130,19 @@ pub(super) fn describe(
     for (at, found) in rounds(last, &describing.at_last.needs, &order, positions) {
         nodes[at].rounds = Some(found);
     }
+    let axes = &describing.at_last.axes;
+    for id in &order {
+        let Some(body) = last.instance_of(*id).and_then(|call| RepeatBody::of(call)) else {
+            continue;
+        };
+        let links = last.inputs_of(*id).iter();
+        let varies: Vec<bool> = links.map(|link| axes[link.node].elements).collect();
+        let Some(node) = positions.as_slice().get(id.index()).and_then(|at| nodes.get_mut(*at))
+        else {
+            continue;
+        };
+        node.body = Some(told.tell(&node.label(), body, &varies, axes[*id].elements)?);
+    }
     // What nodes keep goes out as outputs, which nobody asked for by name.
     let outputs = first.outputs.iter().filter(|output| !is_state(&output.name));
     let outputs = outputs.map(|output| Output {
@@ -146,7 +161,7 @@ pub(super) fn describe(
     }
     let name_of = |id: &InputId| first.inputs()[*id].name.to_string();
     Ok(Explanation {
-        name: document.name.to_string(),
+        name: name.to_owned(),
         columns: columns.iter().map(name_of).filter(|name| !is_state(name)).collect(),
         outputs,
         nodes,
@@ -246,6 +261,7 @@ impl Describing<'_> {
             runs: if is_kept { "kept from the tick before" } else { "set by the request" }.into(),
             step: self.steps[id],
             region: None,
+            body: None,
             rounds: None,
             run: None,
         }
@@ -283,6 +299,7 @@ impl Describing<'_> {
             runs,
             step: self.steps[id],
             region: None,
+            body: None,
             rounds: None,
             run: None,
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::text::{counted, run_text, short, shortened, source};
-use super::{Explanation, Fate, From, Node, Output, Region, Rounds, svg::color_of};
+use super::{Body, Explanation, Fate, From, Node, Output, Region, Rounds, svg::color_of};
 
 /// The explanation as a directed graph.
 pub fn dot(explanation: &Explanation) -> String {
@@ -13,6 +13,14 @@ pub fn dot(explanation: &Explanation) -> String {
         "digraph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"filled,rounded\", \
          fontname=\"Helvetica\", fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=9, color=\"#6b7280\"];\n",
     );
+    write_nodes(&mut out, explanation, "");
+    out.push_str("}\n");
+    out
+}
+
+/// Nodes, links and outputs; the ids of nodes begin with `prefix`. What runs in the rounds of a repeat is a
+/// cluster below. Groups nest no deeper than the limit on documents, so recursion is bounded.
+fn write_nodes(out: &mut String, explanation: &Explanation, prefix: &str) {
     let mut clusters = Cluster::default();
     for (i, node) in explanation.nodes.iter().enumerate() {
         match explanation.region_of(node) {
@@ -20,7 +28,7 @@ pub fn dot(explanation: &Explanation) -> String {
             None => clusters.at(&node.path, i),
         }
     }
-    clusters.write(&mut out, explanation, "", 1);
+    clusters.write(out, explanation, (prefix, prefix), 1);
     for (i, node) in explanation.nodes.iter().enumerate() {
         for socket in &node.inputs {
             if let From::Node { node: from, .. } = socket.from {
@@ -30,24 +38,42 @@ pub fn dot(explanation: &Explanation) -> String {
                     ", style=dashed"
                 };
                 push(
-                    &mut out,
-                    format_args!("  n{from} -> n{i} [label={}{style}];\n", quoted(&socket.name)),
+                    out,
+                    format_args!(
+                        "  {prefix}n{from} -> {prefix}n{i} [label={}{style}];\n",
+                        quoted(&socket.name)
+                    ),
                 );
             }
         }
     }
     for (i, output) in explanation.outputs.iter().enumerate() {
-        write_output(&mut out, explanation, i, output);
+        write_output(out, explanation, (prefix, i), output);
     }
-    out.push_str("}\n");
-    out
+    for (i, node) in explanation.nodes.iter().enumerate() {
+        if let Some(Body::Here(body)) = &node.body {
+            let label = quoted(&format!("each round of {}", node.label()));
+            let name = quoted(&format!("cluster {prefix}n{i}"));
+            push(
+                out,
+                format_args!("  subgraph {name} {{\n  label={label}; style=\"rounded,dashed\";\n"),
+            );
+            write_nodes(out, body, &format!("{prefix}n{i}_"));
+            out.push_str("  }\n");
+        }
+    }
 }
 
 fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("strings take all text");
 }
 
-fn write_output(out: &mut String, explanation: &Explanation, i: usize, output: &Output) {
+fn write_output(
+    out: &mut String,
+    explanation: &Explanation,
+    (prefix, i): (&str, usize),
+    output: &Output,
+) {
     let label = match &output.from {
         From::Node { .. } => format!("{}\n{}", output.name, output.ty),
         From::Constant(_) => {
@@ -56,10 +82,13 @@ fn write_output(out: &mut String, explanation: &Explanation, i: usize, output: &
     };
     push(
         out,
-        format_args!("  o{i} [label={}, shape=cds, fillcolor=\"#ffffff\"];\n", quoted(&label)),
+        format_args!(
+            "  {prefix}o{i} [label={}, shape=cds, fillcolor=\"#ffffff\"];\n",
+            quoted(&label)
+        ),
     );
     if let From::Node { node, .. } = output.from {
-        push(out, format_args!("  n{node} -> o{i};\n"));
+        push(out, format_args!("  {prefix}n{node} -> {prefix}o{i};\n"));
     }
 }
 
@@ -88,13 +117,19 @@ impl Cluster {
     }
 
     /// Groups nest no deeper than the limit on documents, so recursion is bounded.
-    fn write(&self, out: &mut String, explanation: &Explanation, path: &str, depth: usize) {
+    fn write(
+        &self,
+        out: &mut String,
+        explanation: &Explanation,
+        (prefix, path): (&str, &str),
+        depth: usize,
+    ) {
         let indent = "  ".repeat(depth);
         for i in &self.nodes {
             push(
                 out,
                 format_args!(
-                    "{indent}n{i} [{}];\n",
+                    "{indent}{prefix}n{i} [{}];\n",
                     attributes(explanation, &explanation.nodes[*i])
                 ),
             );
@@ -118,7 +153,7 @@ impl Cluster {
                     quoted(&label)
                 ),
             );
-            cluster.write(out, explanation, &path, depth + 1);
+            cluster.write(out, explanation, (prefix, &path), depth + 1);
             push(out, format_args!("{indent}}}\n"));
         }
     }

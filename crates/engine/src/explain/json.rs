@@ -5,20 +5,14 @@ use std::io::{self, Write};
 use millstream_ir::answer::LogEntry;
 use serde_json::{Value as Json, json};
 
-use super::{Explanation, Fate, From, Node, Part, Region, Rounds, Socket};
+use super::{Body, Explanation, Fate, From, Node, Output, Part, Region, Rounds, Socket};
 
 /// Writes the explanation as JSON, a node a line.
 ///
 /// # Errors
 /// If writing fails.
 pub fn write_json(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
-    let outputs = explanation.outputs.iter().map(|output| {
-        json!({
-            "name": output.name,
-            "type": output.ty.name(),
-            "from": source(explanation, &output.from),
-        })
-    });
+    let outputs = explanation.outputs.iter().map(|output| output_json(explanation, output));
     let nodes = explanation.nodes.iter().map(|node| node_json(explanation, node));
     writeln!(out, "{{\"name\": {},", json!(explanation.name))?;
     writeln!(out, "\"columns\": {},", json!(explanation.columns))?;
@@ -30,6 +24,30 @@ pub fn write_json(explanation: &Explanation, out: &mut impl Write) -> io::Result
     let regions = explanation.regions.iter().enumerate();
     write_lines(regions.map(|(i, region)| region_json(explanation, i, region)), out)?;
     writeln!(out, "]}}")
+}
+
+/// What runs in the rounds of a repeat. Groups nest no deeper than the limit on documents, so
+/// recursion is bounded.
+fn explanation_json(explanation: &Explanation) -> Json {
+    let nodes = explanation.nodes.iter().map(|node| node_json(explanation, node));
+    let outputs = explanation.outputs.iter().map(|output| output_json(explanation, output));
+    let regions = explanation.regions.iter().enumerate();
+    let regions = regions.map(|(i, region)| region_json(explanation, i, region));
+    json!({
+        "name": explanation.name,
+        "columns": explanation.columns,
+        "nodes": nodes.collect::<Vec<_>>(),
+        "outputs": outputs.collect::<Vec<_>>(),
+        "regions": regions.collect::<Vec<_>>(),
+    })
+}
+
+fn output_json(explanation: &Explanation, output: &Output) -> Json {
+    json!({
+        "name": output.name,
+        "type": output.ty.name(),
+        "from": source(explanation, &output.from),
+    })
 }
 
 fn region_json(explanation: &Explanation, position: usize, region: &Region) -> Json {
@@ -83,6 +101,11 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
             Part::Uniform => "uniform",
         };
         json["region"] = json!({ "name": Region::name(region), "part": part });
+    }
+    match &node.body {
+        Some(Body::Here(body)) => json["body"] = explanation_json(body),
+        Some(Body::As(other)) => json["body"] = json!({ "as": other }),
+        None => {}
     }
     match &node.rounds {
         Some(Rounds::Folded { into, nodes }) => {

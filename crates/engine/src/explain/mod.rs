@@ -4,6 +4,7 @@
 //! about those that are left. The [`Explanation`] is plain data; [`text`], [`write_json`], [`dot`] and
 //! [`svg`] show it.
 
+mod body;
 mod describe;
 mod dot;
 mod fate;
@@ -26,6 +27,7 @@ use millstream_kernel::Class;
 use crate::engine::Engine;
 use crate::error::Error;
 
+pub use body::Body;
 pub use dot::dot;
 pub use json::{run_json, write_json};
 pub use region::{Part, Region};
@@ -87,6 +89,8 @@ pub struct Node {
     pub step: Option<StepId>,
     /// The position of its region in [`Explanation::regions`], if it is in one, and its part there.
     pub region: Option<(usize, Part)>,
+    /// Of a repeat what runs in its rounds.
+    pub body: Option<Body>,
     /// Of a loop what becomes of its rounds.
     pub rounds: Option<Rounds>,
     /// What became of it in the evaluation that is explained, if one is and it is in the plan.
@@ -197,7 +201,8 @@ pub fn explain(
         None if graph.inputs().as_slice().iter().all(|input| is_state(&input.name)) => Vec::new(),
         None => graph.inputs().iter().map(|(id, _)| id).collect(),
     };
-    describe::describe(document, &stages, &columns).map_err(Error::Document)
+    let told = &mut body::Told::default();
+    describe::describe(&document.name, &stages, &columns, told).map_err(Error::Document)
 }
 
 /// Explains one evaluation: what became of each node, besides what [`explain`] tells for the inputs

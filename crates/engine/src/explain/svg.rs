@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::layout::{Box, Layout, Link, layout};
 use super::text::{counted, run_text, short, shortened, source, summary};
-use super::{Explanation, Fate, From, Node, Region, Rounds};
+use super::{Body, Explanation, Fate, From, Node, Region, Rounds};
 use millstream_kernel::Class;
 
 /// Width of a character of the running text, in pixels.
@@ -188,6 +188,12 @@ impl Card {
             Fate::Unread => "not read".into(),
         };
         let mut tooltip = format!("{}: {}; runs {}", node.label(), node.class, node.runs);
+        if let Some(Body::Here(body)) = &node.body {
+            let inside: Vec<String> =
+                body.nodes.iter().filter(|node| !node.is_input).map(Node::label).collect();
+            write!(tooltip, "; each round runs {}", clipped(&inside.join(", "), 200))
+                .expect("strings take all text");
+        }
         if let Some(rounds) = &node.rounds {
             write!(tooltip, "; {}", rounds.text(explanation)).expect("strings take all text");
             if matches!(rounds, Rounds::Folded { .. }) {

@@ -351,3 +351,94 @@ fn loops_say_whether_they_are_folded_and_why_not() {
         n10 = list.generate n9 n2 @apart(no-fold n11)  # other"#]]
     .assert_eq(&marked.join("\n"));
 }
+
+/// Two repeats of one group, in which another is repeated.
+const REPEATS: &str = r#"{
+  "millstream": 1,
+  "inputs": { "x": { "type": "f32", "default": 1 } },
+  "outputs": { "y": { "type": "f32", "from": "one.x" }, "z": { "type": "f32", "from": "two.x" } },
+  "nodes": {
+    "one": { "type": "repeat", "group": "step", "in": { "x": { "input": "x" }, "by": 2.0, "count": 3 } },
+    "two": { "type": "repeat", "group": "step", "in": { "x": { "input": "x" }, "by": 3.0, "count": 4 } }
+  },
+  "groups": {
+    "step": {
+      "inputs": { "x": { "type": "f32" }, "by": { "type": "f32" } },
+      "outputs": { "x": { "type": "f32", "from": "sum.value" } },
+      "nodes": {
+        "half": { "type": "repeat", "group": "half", "in": { "x": { "input": "x" }, "count": 2 } },
+        "scaled": { "type": "math.multiply", "in": { "a": { "from": "half.x" }, "b": { "input": "by" } } },
+        "sum": { "type": "math.add", "in": { "a": { "from": "scaled.value" }, "b": { "input": "by" } } }
+      }
+    },
+    "half": {
+      "inputs": { "x": { "type": "f32" } },
+      "outputs": { "x": { "type": "f32", "from": "less.value" } },
+      "nodes": { "less": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 0.5 } } }
+    }
+  }
+}"#;
+
+#[test]
+fn what_runs_in_the_rounds_of_a_repeat_is_told_once() {
+    check(
+        REPEATS,
+        Some(&["x"]),
+        expect![[r#"
+        explained for requests that give columns for: `x`
+
+        input x: f32, along index
+        one = repeat{group: "step", nodes: 3}(x: input x, by: 2.0, count: 3)
+            user-input, along index
+            runs once per element; again when `x` changes
+            each round:
+                input x: f32, along index
+                input by: f32
+                half = repeat{group: "half", nodes: 1}(x: input x, count: 2)
+                    user-input, along index
+                    runs once per element; again when `x` changes
+                    each round:
+                        input x: f32, along index
+                        less = math.multiply(a: input x, b: 0.5)
+                            user-input, along index
+                            runs once per element; again when `x` changes
+                        output x: f32 = less
+                scaled = math.multiply(a: half, b: input by)
+                    user-input, along index
+                    runs once per element; again when `x` or `by` changes; in region r0
+                sum = math.add(a: scaled, b: input by)
+                    user-input, along index
+                    runs once per element; again when `x` or `by` changes; in region r0
+                output x: f32 = sum
+                region r0 runs as one: scaled, sum; leaving it: sum
+        two = repeat{group: "step", nodes: 3}(x: input x, by: 3.0, count: 4)
+            user-input, along index
+            runs once per element; again when `x` changes
+            each round is that of one
+
+        output y: f32 = one
+        output z: f32 = two
+        2 nodes: 2 in the plan
+    "#]],
+    );
+    let mut json = Vec::new();
+    write_json(&explained(REPEATS, Some(&["x"])), &mut json).expect("memory takes all");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("it is JSON");
+    let nodes = json["nodes"].as_array().expect("there are nodes");
+    let of = |path: &str| nodes.iter().find(|node| node["path"] == path).expect("it is there");
+    assert_eq!(of("two")["body"], serde_json::json!({ "as": "one" }));
+    let body = &of("one")["body"];
+    assert_eq!(body["name"], "step");
+    assert_eq!(body["columns"], serde_json::json!(["x"]));
+    assert_eq!(body["nodes"][2]["body"]["nodes"][1]["path"], "less");
+    assert_eq!(body["regions"][0]["nodes"], serde_json::json!(["scaled", "sum"]));
+    let picture = dot(&explained(REPEATS, Some(&["x"])));
+    for part in
+        ["each round of one", "each round of half", "n1_n2_n1 [label=\"less", "n1_n1 -> n1_n3"]
+    {
+        assert!(picture.contains(part), "{picture}");
+    }
+    assert!(!picture.contains("each round of two"));
+    let picture = svg(&explained(REPEATS, Some(&["x"]))).expect("it is small");
+    assert!(picture.contains("each round runs half, scaled, sum"));
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use millstream_ir::answer::LogEntry;
 
-use super::{Explanation, Fate, From, Node, Part, Region, Socket};
+use super::{Body, Explanation, Fate, From, Node, Part, Region, Socket};
 
 /// The explanation for a terminal, ending in a line break.
 pub fn text(explanation: &Explanation) -> String {
@@ -23,23 +23,25 @@ pub fn text(explanation: &Explanation) -> String {
         describe(&mut out, explanation, node);
     }
     line(&mut out, format_args!(""));
+    write_outputs(&mut out, explanation);
+    line(&mut out, format_args!("{}", summary(explanation)));
+    out
+}
+
+/// The outputs, and the regions of several nodes.
+fn write_outputs(out: &mut String, explanation: &Explanation) {
     for output in &explanation.outputs {
         let from = source(explanation, &output.from);
-        line(&mut out, format_args!("output {}: {} = {from}", output.name, output.ty));
+        line(out, format_args!("output {}: {} = {from}", output.name, output.ty));
     }
     for (i, region) in explanation.regions.iter().enumerate() {
         if region.nodes.len() > 1 {
             let name = Region::name(i);
             let names = |nodes: &[usize]| some(explanation, nodes);
             let (nodes, leaves) = (names(&region.nodes), names(&region.leaves));
-            line(
-                &mut out,
-                format_args!("region {name} runs as one: {nodes}; leaving it: {leaves}"),
-            );
+            line(out, format_args!("region {name} runs as one: {nodes}; leaving it: {leaves}"));
         }
     }
-    line(&mut out, format_args!("{}", summary(explanation)));
-    out
 }
 
 /// The labels of some nodes; of many the first ones.
@@ -85,6 +87,9 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
             if let Some(entry) = &node.run {
                 line(out, format_args!("    {}", run_text(entry)));
             }
+            if let Some(body) = &node.body {
+                write_body(out, body);
+            }
         }
         Fate::Constant(values) => {
             let values: Vec<String> = values.iter().map(|value| shortened(value)).collect();
@@ -98,6 +103,24 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
             line(out, format_args!("    is replaced by {}", source(explanation, from)));
         }
         Fate::Unread => line(out, format_args!("    is dropped: nothing that is left reads it")),
+    }
+}
+
+/// What runs in the rounds of a repeat, indented. Groups nest no deeper than the limit on documents, so
+/// recursion is bounded.
+fn write_body(out: &mut String, body: &Body) {
+    let explanation = match body {
+        Body::As(other) => return line(out, format_args!("    each round is that of {other}")),
+        Body::Here(explanation) => explanation,
+    };
+    let mut inside = String::new();
+    for node in &explanation.nodes {
+        describe(&mut inside, explanation, node);
+    }
+    write_outputs(&mut inside, explanation);
+    line(out, format_args!("    each round:"));
+    for text in inside.lines() {
+        line(out, format_args!("        {text}"));
     }
 }
 

@@ -1,0 +1,49 @@
+//! What runs in the rounds of a repeat, as an explanation of its own below the node.
+
+use millstream_base::diagnostics::Diagnostics;
+use millstream_base::id::Id;
+use millstream_ir::{InputId, RepeatBody};
+use rustc_hash::FxHashMap;
+
+use super::Explanation;
+use super::describe::describe;
+
+/// The body of a repeat.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// What runs in each round.
+    Here(Box<Explanation>),
+    /// The body of another node, which is told there.
+    As(String),
+}
+
+/// The bodies that were told, by address, with the nodes where that is.
+#[derive(Debug, Default)]
+pub(super) struct Told(FxHashMap<usize, String>);
+
+impl Told {
+    /// Tells a body at a node, unless it was told before; `varies` says of each input of the node whether
+    /// it varies by element, `is_many` whether the node does. Groups nest no deeper than the limit on
+    /// documents, so recursion is bounded.
+    pub(super) fn tell(
+        &mut self,
+        label: &str,
+        body: &RepeatBody,
+        varies: &[bool],
+        is_many: bool,
+    ) -> Result<Body, Diagnostics> {
+        let address = std::ptr::from_ref(body) as usize;
+        if let Some(other) = self.0.get(&address) {
+            return Ok(Body::As(other.clone()));
+        }
+        self.0.insert(address, label.to_owned());
+        let is_column = |input: &InputId| {
+            let i = input.index();
+            let given = body.given_by(i).and_then(|given| varies.get(given)) == Some(&true);
+            given || is_many && body.carries.contains(&Some(i))
+        };
+        let columns: Vec<InputId> = body.graph.inputs().ids().filter(is_column).collect();
+        let stages = std::slice::from_ref(&body.graph);
+        Ok(Body::Here(Box::new(describe(&body.group, stages, &columns, self)?)))
+    }
+}
