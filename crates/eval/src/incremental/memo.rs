@@ -263,9 +263,7 @@ impl Memo {
                 shelves[*to] = shelf;
             } else {
                 paths.insert(name.0.clone());
-                // What has axes is made again: these are of a plan that may mean others by them.
-                let is_single = |entry: &Entry| entry.layout == Self::no_axes();
-                if !shelf.entries.is_empty() && shelf.entries.iter().all(is_single) {
+                if !shelf.entries.is_empty() {
                     self.parked.insert(name, shelf);
                 }
             }

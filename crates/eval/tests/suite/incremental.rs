@@ -365,6 +365,21 @@ const SORTED_WITH_PATHS: &str = "n0 = input x: list<f32>
     n2 = list.sum n1  # total
     ";
 
+/// A step that is not in a plan for a while has its column when it is there again.
+#[test]
+fn columns_wait_for_a_plan_that_has_their_step_again() {
+    let with = "n0 = input x: f64 = 1.0
+        n1 = context.index
+        n2 = convert.to_f64 n1
+        n3 = math.sin n2  # sine
+        output n3";
+    let without = "n0 = input x: f64 = 1.0
+        output n0";
+    let evaluator = Incremental::new();
+    let n_runs = |text: &str| ask(&evaluator, &plan(text), Request::new().count(5)).1;
+    assert_eq!([n_runs(with), n_runs(without), n_runs(with)], [2, 0, 0]);
+}
+
 /// Two results with the same cells and equal values there have one stamp. What each of them gets
 /// besides later on is not the same, and what reads one must not find what was made of the other.
 #[test]
