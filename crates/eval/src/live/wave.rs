@@ -39,7 +39,7 @@ impl LiveGraph {
             }
         }
         self.pending.clear();
-        if !self.boxes.before.is_empty() {
+        if next > 0 && !self.boxes.before.is_empty() {
             self.boxes.before.clear();
         }
     }
@@ -210,6 +210,18 @@ impl LiveGraph {
         }
     }
 
+    /// Gives on an arm whose value is no number.
+    #[inline(never)]
+    fn give_arm(&mut self, at: usize, arm: u32, is_other: bool) {
+        let Some(value) = self.boxes.of(&self.nodes[arm as usize]) else { return };
+        let now = self.boxes.of(&self.nodes[at]);
+        if is_other || now.is_none_or(|now| !now.same(value)) {
+            let value = value.clone();
+            self.ran(at);
+            self.change_value(at, value);
+        }
+    }
+
     fn run_special(&mut self, at: usize) {
         let index = self.nodes[at].inputs[0] as usize;
         let nodes = &self.nodes;
@@ -237,18 +249,11 @@ impl LiveGraph {
                 let result = match &mut choice.kind {
                     ChoiceKind::Given => {
                         let arm = choice.inputs[choice.first_arm + taken as usize];
-                        let arm = &nodes[arm as usize];
                         let toggled = std::mem::replace(&mut choice.seen_taken, taken) != taken;
-                        if let Some(value) = self.boxes.of(arm) {
-                            let now = self.boxes.of(&nodes[at]);
-                            if toggled || is_new || now.is_none_or(|now| !now.same(value)) {
-                                let value = value.clone();
-                                self.ran(at);
-                                self.change_value(at, value);
-                            }
-                            return;
+                        if nodes[at].inputs[2] != 0 {
+                            return self.give_arm(at, arm, toggled || is_new);
                         }
-                        let value = arm.value;
+                        let value = nodes[arm as usize].value;
                         (toggled || is_new || value != nodes[at].value).then_some(value)
                     }
                     ChoiceKind::Computed { compute, seen } => {
