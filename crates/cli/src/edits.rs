@@ -182,7 +182,8 @@ impl Player {
                 };
                 session.set_all([(&**knob, Given::One(value))]).expect("it has the input's type");
             }
-            None => session.set_time(self.frame as f64 / RATE),
+            // A frame at which something fails is gone to again with the next one.
+            None => drop(session.seek(self.frame)),
         }
     }
 

@@ -115,6 +115,20 @@ impl States {
         Self { values: values.collect(), tables, count: self.count, n_ticks: self.n_ticks }
     }
 
+    /// Takes over what others keep, but for what is kept here already.
+    pub fn extend(&mut self, others: Self) {
+        for (name, data) in others.values {
+            self.values.entry(name).or_insert(data);
+        }
+        if !others.tables.is_empty() {
+            let tables = Arc::make_mut(&mut self.tables);
+            for (node, table) in others.tables.iter() {
+                tables.entry(Arc::clone(node)).or_insert_with(|| Arc::clone(table));
+            }
+        }
+        self.count = self.count.or(others.count);
+    }
+
     /// The nodes that keep something, by path, each with the names of what it keeps, sorted.
     pub fn nodes(&self) -> BTreeMap<&str, Vec<&str>> {
         let of_tables = self

@@ -9,13 +9,14 @@ use millstream_eval::live::Within;
 use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::keeping::Calls;
 use millstream_ir::progress::Done;
-use millstream_ir::request::{Given, LogDetail};
+use millstream_ir::request::{Given, LogDetail, RequestError};
 use millstream_ir::states::is_state;
 use millstream_ir::{EvalError, Plan, Progress, Request};
 use millstream_kernel::Data;
 
 use super::mirror::Moment;
-use super::{Session, SessionError, fits, one};
+use super::settings::{fits, one};
+use super::{Session, SessionError};
 use crate::run_log::{self, NodeRun};
 
 /// Values of a mirror, all of which it keeps, may hold this many bytes.
@@ -128,9 +129,27 @@ impl Session {
         for (name, given) in &ask.what_if {
             self.check_given(name, given)?;
         }
-        let request = self.request(&plan, ask);
-        let answer = self.live.answer(&plan, &request)?;
+        let (answer, plan) = self.answer(plan, |it, plan| it.request(plan, ask))?;
         Ok(Evaluated::by_plan(answer, plan))
+    }
+
+    /// The answer to a request for a plan, and the plan that gave it. A plain plan also needs what
+    /// only those arms of choices need that are never taken; where that is not provided the
+    /// optimised one is waited for, which knows.
+    pub(super) fn answer(
+        &mut self,
+        plan: Arc<Plan>,
+        request: impl Fn(&Self, &Plan) -> Result<Request, SessionError>,
+    ) -> Result<(Answer, Arc<Plan>), SessionError> {
+        let asked = request(self, &plan)?;
+        let answered = self.live.answer(&plan, &asked);
+        if self.is_optimised() || !answered.as_ref().is_err_and(lacks_feature) {
+            return Ok((answered?, plan));
+        }
+        self.settle();
+        let newest = self.plans.running().map_or(plan, Arc::clone);
+        let asked = request(self, &newest)?;
+        Ok((self.live.answer(&newest, &asked)?, newest))
     }
 
     /// The answer of the mirror; `None` if a plan has to give it.
@@ -303,7 +322,10 @@ impl Session {
     }
 
     /// The request for what is asked, with all that is set.
-    pub(super) fn request(&self, plan: &Plan, ask: &Ask) -> Request {
+    ///
+    /// # Errors
+    /// If a moment is asked for that is no frame, and nodes keep state from frame to frame.
+    pub(super) fn request(&self, plan: &Plan, ask: &Ask) -> Result<Request, SessionError> {
         let mut request = Request::new().with_limits(ask.limits.clone()).with_log(ask.log);
         request.cancel.clone_from(&ask.cancel);
         request.deadline = ask.deadline;
@@ -334,6 +356,17 @@ impl Session {
             let tick = Given::One(millstream_base::Value::I64(moment.tick));
             request.time(moment.seconds).feature(Feature::Tick, tick)
         };
-        self.states.given_to(plan, request)
+        if plan.has_states() && request.has_own_times() {
+            let what = "a time is asked for that is no frame".into();
+            let hint = "ask for frames; `seek` goes to one";
+            return Err(EvalError::Request(vec![RequestError::Ticks { what, hint }]).into());
+        }
+        Ok(self.states.given_to(plan, request))
     }
+}
+
+/// Whether what a plan needs is not provided.
+pub(super) fn lacks_feature(error: &EvalError) -> bool {
+    let lacks = |error: &RequestError| matches!(error, RequestError::MissingFeature { .. });
+    matches!(error, EvalError::Request(errors) if errors.iter().any(lacks))
 }

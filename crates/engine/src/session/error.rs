@@ -50,6 +50,15 @@ pub enum SessionError {
         /// The next step.
         hint: String,
     },
+    /// A tick evaluates the session's frame with what is set, and keeps what comes of it.
+    #[error("there is no tick: {what}")]
+    #[diagnostic(code(session::no_tick), help("{hint}"))]
+    NoTick {
+        /// What does not go together with that.
+        what: String,
+        /// The next step.
+        hint: &'static str,
+    },
     /// Nodes failed whose state a tick would commit.
     #[error("the tick was not committed: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     #[diagnostic(code(session::tick), help("what nodes keep is as it was before the tick"))]

@@ -19,6 +19,10 @@ pub(super) trait Live: Send {
     /// Nodes have other paths in the plans that come.
     fn moved(&mut self, moves: &Moves);
 
+    /// The plan of the last [`replaced`](Self::replaced) is evaluated again, after another one of the
+    /// same document.
+    fn returned(&mut self, plan: &Arc<Plan>);
+
     /// Answers a request to the plan of the last [`replaced`](Self::replaced), or to another one
     /// for which nothing is to be kept.
     ///
@@ -38,6 +42,8 @@ impl<E: Evaluator + Send> Live for Afresh<E> {
     }
 
     fn moved(&mut self, _: &Moves) {}
+
+    fn returned(&mut self, _: &Arc<Plan>) {}
 
     fn answer(&mut self, plan: &Arc<Plan>, request: &Request) -> Result<Answer, EvalError> {
         self.0.evaluate(plan, request)
@@ -62,6 +68,10 @@ impl Live for Keeping {
 
     fn moved(&mut self, moves: &Moves) {
         self.0.rename_paths(|path| moves.get(path).map(String::as_str));
+    }
+
+    fn returned(&mut self, plan: &Arc<Plan>) {
+        self.0.return_to(plan);
     }
 
     fn answer(&mut self, plan: &Arc<Plan>, request: &Request) -> Result<Answer, EvalError> {

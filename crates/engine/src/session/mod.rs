@@ -37,23 +37,23 @@ mod moves;
 mod observe;
 mod plans;
 mod probe;
+mod settings;
 mod sound;
 mod swap;
 mod ticks;
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::diagnostics::{Diagnostics, did_you_mean};
-use millstream_base::{Feature, Type, Value};
+use millstream_base::{Feature, Value};
 use millstream_document::edit::{Applied, Change, ROOT};
 use millstream_document::{Checked, Document, Edit, Editor};
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
 use millstream_ir::states::States;
 use millstream_ir::{Evaluator, Plan};
-use millstream_kernel::convert::convertible;
 
 use crate::engine::Engine;
 use crate::error::Error;
@@ -67,14 +67,15 @@ use mirror::Mirror;
 use moves::{Moves, Places, may_move};
 use observe::Observers;
 use plans::{Old, Plans};
+use settings::{Settings, fits, one, type_of};
 
 /// A live document.
 pub struct Session {
     engine: Engine,
     editor: Editor,
     /// What takes the last edits back, the last one last.
-    undo: Vec<Edit>,
-    redo: Vec<Edit>,
+    undo: Vec<Step>,
+    redo: Vec<Step>,
     /// What checking the document gave, once somebody wants to know.
     whole: OnceCell<Whole>,
     plans: Plans,
@@ -85,6 +86,8 @@ pub struct Session {
     is_mirrored: bool,
     settings: Settings,
     states: States,
+    /// What nodes of the document kept that do not work now: muted ones, and wrong ones.
+    aside: States,
     observers: Observers,
     /// Raised whenever a value may have changed.
     stamp: u64,
@@ -92,21 +95,26 @@ pub struct Session {
     kept: HashMap<String, (u64, OutputAnswer)>,
 }
 
+/// What takes an edit back.
+struct Step {
+    inverse: Edit,
+    removed: Removed,
+}
+
+/// What an edit took out of a session, to be brought back with what it belongs to.
+#[derive(Debug, Default)]
+struct Removed {
+    /// What was set for inputs, each with the name that it had then, in the order in which they went.
+    inputs: Vec<(String, Given)>,
+    /// What nodes kept.
+    states: States,
+}
+
 /// What checking a document gives.
 struct Whole {
     problems: Diagnostics,
     /// The right part of the document; `None` if there is none.
     checked: Option<Arc<Checked>>,
-}
-
-/// What was set from outside.
-#[derive(Clone, Debug, Default)]
-struct Settings {
-    inputs: BTreeMap<String, Given>,
-    features: Vec<(Feature, Given)>,
-    count: Option<usize>,
-    time: Option<f64>,
-    frame: Option<i64>,
 }
 
 /// Values do not follow the nodes of larger documents to other paths.
@@ -154,6 +162,7 @@ impl Session {
             is_mirrored,
             settings: Settings::default(),
             states: States::new(),
+            aside: States::new(),
             observers: Observers::default(),
             stamp: 0,
             kept: HashMap::new(),
@@ -217,54 +226,65 @@ impl Session {
     pub fn edit(&mut self, edit: &Edit) -> Result<(), SessionError> {
         let places = self.places(edit);
         let done = self.editor.apply(edit).map_err(SessionError::Edit)?;
-        self.edited(edit, &done, false, places);
-        self.undo.push(done.inverse);
+        let removed = self.edited(edit, &done, None, places);
+        self.undo.push(Step { inverse: done.inverse, removed });
         self.redo.clear();
         Ok(())
     }
 
     /// Takes the last edit back; false if there is none.
     pub fn undo(&mut self) -> bool {
-        let Some(inverse) = self.undo.pop() else { return false };
-        let again = self.revert(&inverse);
+        let Some(step) = self.undo.pop() else { return false };
+        let again = self.revert(step);
         self.redo.push(again);
         true
     }
 
     /// Makes the edit that was taken back last again; false if there is none.
     pub fn redo(&mut self) -> bool {
-        let Some(inverse) = self.redo.pop() else { return false };
-        let again = self.revert(&inverse);
+        let Some(step) = self.redo.pop() else { return false };
+        let again = self.revert(step);
         self.undo.push(again);
         true
     }
 
-    fn revert(&mut self, inverse: &Edit) -> Edit {
-        let places = self.places(inverse);
-        let done = self.editor.revert(inverse).expect("the edits since then were taken back");
-        self.edited(inverse, &done, true, places);
-        done.inverse
+    fn revert(&mut self, step: Step) -> Step {
+        let Step { inverse, removed } = step;
+        let places = self.places(&inverse);
+        let done = self.editor.revert(&inverse).expect("the edits since then were taken back");
+        let removed = self.edited(&inverse, &done, Some(removed), places);
+        Step { inverse: done.inverse, removed }
     }
 
     /// The places of all nodes before an edit that may move some, if something is kept by path.
     fn places(&self, edit: &Edit) -> Option<Places> {
-        let is_kept = !self.states.is_empty() || self.live.keeps();
+        let is_kept = self.has_states() || self.live.keeps();
         if is_kept && may_move(edit) { self.places_now() } else { None }
     }
 
     fn places_now(&self) -> Option<Places> {
         // Values can be computed again, and that may take less than looking at all nodes.
-        let most = if self.states.is_empty() { MOST_FOLLOWED } else { usize::MAX };
+        let all = self.engine.limits().expanded_nodes;
+        let most = if self.has_states() { all } else { MOST_FOLLOWED };
         Places::of(&self.editor, most)
     }
 
     /// Brings everything that follows the document up to date. `places` are those of nodes before.
-    fn edited(&mut self, edit: &Edit, done: &Applied, is_back: bool, places: Option<Places>) {
+    /// An edit that takes another one `back` brings what that removed. Gives what this one does.
+    fn edited(
+        &mut self,
+        edit: &Edit,
+        done: &Applied,
+        back: Option<Removed>,
+        places: Option<Places>,
+    ) -> Removed {
+        let is_back = back.is_some();
         if let Edit::SetView { .. } | Edit::SetViewEntry { .. } = edit {
             self.plans.noted(edit, is_back);
-            return;
+            return Removed::default();
         }
-        self.rename_settings(edit);
+        let back = back.unwrap_or_default();
+        let inputs = self.settings.follow(edit, back.inputs);
         let moves: Option<Moves> =
             places.and_then(|before| Some(before.moves_to(&self.places_now()?)));
         if let Some(moves) = &moves {
@@ -281,21 +301,9 @@ impl Session {
         } else {
             self.compile();
         }
-        self.move_states(moves.as_ref());
+        let states = self.move_states(moves.as_ref(), back.states);
         self.changed();
-    }
-
-    /// What was set for an input stays with it under its new name.
-    fn rename_settings(&mut self, edit: &Edit) {
-        match edit {
-            Edit::RenameInput { within: None, name, to } => {
-                if let Some(given) = self.settings.inputs.remove(&**name) {
-                    self.settings.inputs.insert(to.to_string(), given);
-                }
-            }
-            Edit::Batch { edits } => edits.iter().for_each(|edit| self.rename_settings(edit)),
-            _ => {}
-        }
+        Removed { inputs, states }
     }
 
     fn forget_whole(&mut self) {
@@ -347,8 +355,8 @@ impl Session {
     /// Sets the inputs of the mirror to what is set.
     fn set_mirror(&mut self) {
         let Some(mirror) = &mut self.mirror else { return };
-        for (name, given) in &self.settings.inputs {
-            mirror.set(name, one(given));
+        for name in self.editor.document().inputs.keys() {
+            mirror.set(name, self.settings.inputs.get(&**name).and_then(one));
         }
     }
 
@@ -427,10 +435,10 @@ impl Session {
         self.changed();
     }
 
-    /// Evaluates at this time, in seconds, which is no frame.
+    /// Evaluates at this time, in seconds, until the next tick or [`seek`](Self::seek); the frame
+    /// stays as it is. Where nodes keep state from frame to frame, evaluations are refused until then.
     pub fn set_time(&mut self, seconds: f64) {
         self.settings.time = Some(seconds);
-        self.settings.frame = None;
         self.changed();
     }
 
@@ -445,29 +453,6 @@ impl Session {
     fn changed(&mut self) {
         self.stamp += 1;
         self.push();
-    }
-}
-
-/// The one value that is given, if it is one.
-fn one(given: &Given) -> Option<&Value> {
-    match given {
-        Given::One(value) => Some(value),
-        Given::PerIndex(_) | Given::PerTime(_) => None,
-    }
-}
-
-fn type_of(given: &Given) -> Type {
-    match given {
-        Given::One(value) => value.ty(),
-        Given::PerIndex(column) | Given::PerTime(column) => column.ty(),
-    }
-}
-
-/// Whether a value may go into an input of a type.
-fn fits(given: &Given, wanted: Type) -> bool {
-    match given {
-        Given::One(value) => convertible(value.ty(), wanted),
-        Given::PerIndex(column) | Given::PerTime(column) => column.ty() == wanted,
     }
 }
 

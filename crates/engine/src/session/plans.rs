@@ -219,6 +219,14 @@ impl Plans {
         swapped
     }
 
+    /// The optimised plan of a document, made at once.
+    ///
+    /// # Errors
+    /// Why there is no plan.
+    pub(super) fn optimised(&self, checked: &Checked) -> Result<Plan, Diagnostics> {
+        plan(checked, &self.registry, &self.limits, None)
+    }
+
     /// The plain plan of a document.
     ///
     /// # Errors

@@ -5,11 +5,14 @@
 
 use std::sync::Arc;
 
+use millstream_base::diagnostics::Diagnostics;
 use millstream_document::{Body, Checked, Edit, Link, OutputDef, OutputFrom, Source, check};
-use millstream_ir::answer::{OutputAnswer, Series};
+use millstream_ir::Plan;
+use millstream_ir::answer::{Answer, OutputAnswer, Series};
 use millstream_kernel::Data;
 use millstream_kernel::repeat::COUNT;
 
+use super::ask::lacks_feature;
 use super::{Ask, Session, SessionError};
 
 /// Where a socket gets its value, and of which type it is.
@@ -121,18 +124,35 @@ impl Session {
         });
         self.editor.revert(&done.inverse).expect("the last edit can be taken back");
         let Some(checked) = checked else { return Err(self.broken("the socket")) };
-        let plan = self.plans.plain(&checked);
-        let plan =
-            Arc::new(plan.map_err(|problems| SessionError::Broken {
-                what: "the socket".into(),
-                problems,
-            })?);
-        if plan.output_named(&name).is_none() {
+        let answer = match self.probe_with(self.plans.plain(&checked), &name) {
+            // What only arms need that are never taken is not needed behind all passes.
+            Err(SessionError::Eval(error)) if lacks_feature(&error) => {
+                self.probe_with(self.plans.optimised(&checked), &name)
+            }
+            done => done,
+        };
+        // What the plan had goes on being kept for it.
+        if let Some(plan) = self.plans.running() {
+            self.live.returned(plan);
+        }
+        Ok(answer?.outputs.into_iter().next().expect("an answer has what was asked"))
+    }
+}
+
+impl Session {
+    /// Evaluates one output of a plan that was made for it.
+    fn probe_with(
+        &mut self,
+        plan: Result<Plan, Diagnostics>,
+        output: &str,
+    ) -> Result<Answer, SessionError> {
+        let broken = |problems| SessionError::Broken { what: "the socket".into(), problems };
+        let plan = Arc::new(plan.map_err(broken)?);
+        if plan.output_named(output).is_none() {
             return Err(self.broken("the socket"));
         }
-        let request = self.request(&plan, &Ask::output(&*name));
-        let answer = self.live.answer(&plan, &request)?;
-        Ok(answer.outputs.into_iter().next().expect("an answer has what was asked"))
+        let request = self.request(&plan, &Ask::output(output))?;
+        Ok(self.live.answer(&plan, &request)?)
     }
 }
 

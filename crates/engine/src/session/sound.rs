@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use millstream_base::Limits;
 use millstream_base::diagnostics::{Diagnostics, Severity};
+use millstream_base::literal::from_json;
 use millstream_document::{
-    Checked, Document, Input, InputValue, Named, Node, OutputDef, OutputFrom, check,
+    Checked, Document, Input, InputDef, InputValue, Named, Node, OutputDef, OutputFrom, check,
 };
 use millstream_kernel::Registry;
 
@@ -24,6 +25,7 @@ pub(super) fn sound_part(
     limits: &Limits,
 ) -> Option<Checked> {
     let mut part = document.clone();
+    take_inputs_out(&mut part, registry);
     let mut problems = problems.clone();
     for _ in 0..MAX_ROUNDS {
         take_out(&mut part, &problems);
@@ -55,6 +57,30 @@ fn right_outputs(document: &Document, registry: &Registry, limits: &Limits) -> N
         }
     }
     right
+}
+
+/// Takes inputs out whose type or default is wrong, and what reads them.
+fn take_inputs_out(document: &mut Document, registry: &Registry) {
+    let wrong = |def: &InputDef| {
+        let ty = registry.type_named(&def.ty);
+        ty.is_none_or(|ty| def.default.as_ref().is_some_and(|json| from_json(ty, json).is_err()))
+    };
+    let (wrong, right): (Vec<_>, Vec<_>) = document.inputs.iter().partition(|(_, def)| wrong(def));
+    if wrong.is_empty() {
+        return;
+    }
+    let wrong: HashSet<String> = wrong.into_iter().map(|(name, _)| name.to_string()).collect();
+    let right = right.into_iter().map(|(name, def)| (Arc::clone(name), def.clone())).collect();
+    let reads = |node: &Node| {
+        let mut read = node.inputs.iter().flat_map(|(_, input)| sources(input));
+        read.any(
+            |source| matches!(&source.value, InputValue::Input(name) if wrong.contains(&**name)),
+        )
+    };
+    let readers = document.nodes.iter().filter(|(_, node)| reads(node));
+    let readers = readers.map(|(name, _)| name.to_string()).collect();
+    document.inputs = right;
+    take_nodes_out(document, readers);
 }
 
 /// Takes nodes with problems out, and what reads them.
@@ -89,12 +115,17 @@ fn take_out(document: &mut Document, problems: &Diagnostics) {
     }
     let using = document.nodes.iter().filter(|(_, node)| uses(node, &groups));
     nodes.extend(using.map(|(name, _)| name.to_string()));
+    for group in &groups {
+        document.groups.remove(group);
+    }
+    take_nodes_out(document, nodes);
+}
+
+/// Takes nodes out, what reads them, and outputs that have no source then.
+fn take_nodes_out(document: &mut Document, nodes: HashSet<String>) {
     let gone = downstream(&document.nodes, nodes);
     for name in &gone {
         document.nodes.remove(name);
-    }
-    for group in &groups {
-        document.groups.remove(group);
     }
     let lost = |output: &OutputDef| match &output.from {
         OutputFrom::Link(link) => !document.nodes.contains_key(&link.node),

@@ -1,7 +1,8 @@
 //! Ticks of a session, and what its nodes keep.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
+use millstream_ir::Plan;
 use millstream_ir::states::{States, nodes_of};
 
 use super::moves::Moves;
@@ -17,17 +18,30 @@ impl Session {
     /// frame. Gives what is asked, at the frame that was evaluated.
     ///
     /// # Errors
-    /// If a node failed whose state would be committed, and as [`eval`](Self::eval); the session is
-    /// as it was then.
+    /// If a node failed whose state would be committed, if what-ifs, a time or another frame are
+    /// asked for, at the last frame there is, and as [`eval`](Self::eval); the session is as it was
+    /// then.
     pub fn tick(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
         let frame = self.frame();
-        let ask = Ask { frame: Some(frame), time: None, what_if: Vec::new(), ..ask.clone() };
+        let refused = |what: String, hint| Err(SessionError::NoTick { what, hint });
+        if let Some((name, _)) = ask.what_if.first() {
+            let what = format!("input `{name}` is to have another value in one evaluation only");
+            return refused(what, "set the input, or ask `eval`, which keeps nothing");
+        }
+        if ask.time.is_some() || ask.frame.is_some_and(|asked| asked != frame) {
+            let what = format!("another moment than frame {frame} is asked for");
+            return refused(what, "go there with `seek`, or ask `eval`, which keeps nothing");
+        }
+        let Some(next) = frame.checked_add(1) else {
+            return refused(format!("frame {frame} is the last one"), "go to another with `seek`");
+        };
+        let ask = Ask { frame: Some(frame), ..ask.clone() };
         // What has a mirror keeps nothing.
         let evaluated = match self.mirror {
             Some(_) => self.eval(&ask)?,
             None => self.eval_and_commit(&ask)?,
         };
-        self.settings.frame = Some(frame + 1);
+        self.settings.frame = Some(next);
         self.settings.time = None;
         self.changed();
         Ok(evaluated)
@@ -36,8 +50,8 @@ impl Session {
     /// Evaluates, and commits what nodes keep.
     fn eval_and_commit(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
         let plan = self.newest_plan("the document")?;
-        let request = self.request(&plan, ask).with_states(&plan);
-        let mut answer = self.live.answer(&plan, &request)?;
+        let request = |it: &Self, plan: &Plan| Ok(it.request(plan, ask)?.with_states(plan));
+        let (mut answer, plan) = self.answer(plan, request)?;
         let mut states = self.states.clone();
         if !states.commit(&mut answer) {
             return Err(SessionError::Tick(answer.failures));
@@ -54,6 +68,10 @@ impl Session {
     /// where nodes keep something.
     pub fn seek(&mut self, frame: i64) -> Result<(), SessionError> {
         let keeps = self.mirror.is_none() && self.plan().is_some_and(|plan| plan.has_states());
+        let is_back = frame < self.frame();
+        if !keeps && is_back {
+            self.forget_aside();
+        }
         if !keeps || frame == self.frame() {
             self.settings.frame = Some(frame);
             self.settings.time = None;
@@ -69,16 +87,19 @@ impl Session {
             return Err(millstream_ir::EvalError::Request(vec![error]).into());
         }
         let before = (self.states.clone(), self.settings.clone());
-        let (mut states, first) = if frame > self.frame() {
-            (self.states.clone(), self.frame())
-        } else {
-            (States::new(), start)
-        };
+        let (mut states, first) =
+            if is_back { (States::new(), start) } else { (self.states.clone(), self.frame()) };
         let plan = self.newest_plan("the document")?;
         for at in first..frame {
             self.states = states;
             let ask = Ask { frame: Some(at), ..Ask::default() };
-            let request = self.request(&plan, &ask);
+            let request = match self.request(&plan, &ask) {
+                Ok(request) => request,
+                Err(error) => {
+                    (self.states, self.settings) = before;
+                    return Err(error);
+                }
+            };
             // Nodes inside scopes keep on only where something asks for them.
             let request = if plan.keepers.is_empty() {
                 request.only_states(&plan)
@@ -100,6 +121,9 @@ impl Session {
             }
         }
         self.states = states;
+        if is_back {
+            self.forget_aside();
+        }
         self.settings.frame = Some(frame);
         self.settings.time = None;
         self.changed();
@@ -109,23 +133,49 @@ impl Session {
     /// Lets what nodes keep start anew, at the document's start frame.
     pub fn restart(&mut self) {
         self.states = States::new();
+        self.forget_aside();
         self.settings.frame = None;
         self.settings.time = None;
         self.changed();
     }
 
-    /// Lets what nodes keep follow them to their new paths. A node that keeps something else now
-    /// starts anew.
-    pub(super) fn move_states(&mut self, moves: Option<&Moves>) {
-        let Some(plan) = self.plans.running().filter(|_| !self.states.is_empty()) else { return };
-        let now = nodes_of(plan);
-        let moved: HashMap<String, String> = (self.states.nodes().into_iter())
-            .filter_map(|(path, variables)| {
-                let to = moves.map_or(Some(path), |moves| moves.get(path).map(String::as_str))?;
-                let keeps_same = now.get(to).is_some_and(|now| *now == variables);
-                keeps_same.then(|| (path.to_owned(), to.to_owned()))
-            })
+    /// Whether nodes keep something, or did before they stopped to work.
+    pub(super) fn has_states(&self) -> bool {
+        !self.states.is_empty() || !self.aside.is_empty()
+    }
+
+    /// What nodes kept that are gone, or do not work, is of another time.
+    fn forget_aside(&mut self) {
+        self.aside = States::new();
+        for step in self.undo.iter_mut().chain(&mut self.redo) {
+            step.removed.states = States::new();
+        }
+    }
+
+    /// Lets what nodes keep follow them to their new paths. What those kept that come `back` comes
+    /// with them. Of nodes that are there and do not work it is put aside, as long as they would
+    /// keep the same when they work again. Gives that of nodes that went.
+    pub(super) fn move_states(&mut self, moves: Option<&Moves>, back: States) -> States {
+        if !self.has_states() && back.is_empty() {
+            return States::new();
+        }
+        let place = |path: &str| -> Option<String> {
+            let to = moves.map_or(Some(path), |moves| moves.get(path).map(String::as_str))?;
+            self.editor.ids_of(to).map(|_| to.to_owned())
+        };
+        let gone = |path: &str| place(path).is_none().then(|| path.to_owned());
+        let (mut removed, mut there) = (self.states.renamed(gone), self.states.renamed(place));
+        removed.extend(self.aside.renamed(gone));
+        there.extend(self.aside.renamed(place));
+        there.extend(back);
+        // No plan runs where nothing keeps state.
+        let now = self.plans.running().map(|plan| nodes_of(plan)).unwrap_or_default();
+        let works: HashSet<String> = (there.nodes().into_iter())
+            .filter(|(path, variables)| now.get(path).is_some_and(|now| now == variables))
+            .map(|(path, _)| path.to_owned())
             .collect();
-        self.states = self.states.renamed(|path| moved.get(path).cloned());
+        self.states = there.renamed(|path| works.contains(path).then(|| path.to_owned()));
+        self.aside = there.renamed(|path| (!works.contains(path)).then(|| path.to_owned()));
+        removed
     }
 }

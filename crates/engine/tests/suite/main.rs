@@ -4,6 +4,8 @@ mod groups;
 mod live_edits;
 mod repeats;
 mod session;
+mod session_interfaces;
+mod session_states;
 mod stateful;
 mod stateful_scopes;
 mod untouched;

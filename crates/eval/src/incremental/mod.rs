@@ -153,6 +153,20 @@ impl Incremental {
         }
     }
 
+    /// Results go back to a plan that was evaluated before: those since then were plans of the same
+    /// document, and went on with them.
+    pub fn return_to(&self, plan: &Plan) {
+        let token = Kept::of(plan).token;
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(at) = plans.iter().position(|(known, _)| *known == token) else { return };
+        if plans[at].1.memo.is_none()
+            && let Some(memo) = plans[0].1.memo.take()
+        {
+            plans[at].1.memo = Some(memo.moved_to(plan));
+            plans[..=at].rotate_right(1);
+        }
+    }
+
     /// Bytes of the results that are kept for memory's sake alone.
     pub fn bytes(&self) -> usize {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);

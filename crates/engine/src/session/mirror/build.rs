@@ -16,6 +16,10 @@ use super::{
     Bits, Kind, Known, Lost, Many, Mirror, OUTPUTS, Owner, RootInput, RootOutput, Side, Use, Want,
 };
 
+/// So many uses of groups are made, and so many more for each call in them.
+const MANY_USES: usize = 1 << 16;
+const USES_PER_CALL: usize = 64;
+
 /// A use of a body that is being made.
 struct Frame {
     use_id: u32,
@@ -148,6 +152,10 @@ impl Mirror {
                         inputs.insert(Arc::clone(&input.name), node);
                     }
                     let outer = Some((use_id, slot));
+                    // Groups without calls count for nothing in a check, however many their uses are.
+                    if self.uses.len() > MANY_USES + USES_PER_CALL * self.n_calls {
+                        return Err(Lost);
+                    }
                     let child = self.enter(editor, places, *inner, outer, inputs);
                     stack.push(Frame { use_id: child, body: *inner, at: 0 });
                 }

@@ -28,6 +28,7 @@ impl Mirror {
         changes: &[Change],
     ) -> Result<(), Lost> {
         let mut queue = Queue::new(editor);
+        queue.n_planned = self.n_calls;
         let depth = queue.heights.values().copied().max().unwrap_or_default();
         if depth as usize > self.max_depth {
             return Err(Lost);
@@ -84,7 +85,8 @@ impl Mirror {
         Ok(())
     }
 
-    /// Inputs of the document changed.
+    /// Inputs of the document changed. What each of them is now has to be [set](Self::set) behind
+    /// that: one that has the name of another may be a new one.
     pub(super) fn follow_inputs(&mut self, queue: &mut Queue<'_>) -> Result<(), Lost> {
         let editor = queue.editor;
         let inputs = editor.inputs_of_body(ROOT);
@@ -96,17 +98,16 @@ impl Mirror {
         }
         for (name, def) in inputs {
             let (ty, default) = declared(&self.registry, def).ok_or(Lost)?;
-            let (given, is_new) = match self.inputs.get_mut(name) {
+            let is_new = match self.inputs.get_mut(name) {
                 Some(known) if known.ty == ty => {
                     known.default.clone_from(&default);
-                    (known.given.clone(), false)
+                    false
                 }
                 Some(known) => {
-                    let given = known.given.take();
                     self.doomed.insert(known.node);
-                    (given, true)
+                    true
                 }
-                None => (None, true),
+                None => true,
             };
             if is_new {
                 self.add_input(name, ty, default);
@@ -119,7 +120,6 @@ impl Mirror {
                     }
                 }
             }
-            self.set(name, given.as_ref());
         }
         Ok(())
     }
@@ -215,7 +215,10 @@ impl Mirror {
                     queue.outputs.insert(slot);
                 }
                 (User::Output(_), Some((outer, slot))) => {
-                    queue.push((self.use_of(outer).body, slot, Some(outer)));
+                    // Where the use around it went, whoever takes this one looks at what it gives.
+                    if let Some(around) = &self.uses[outer as usize] {
+                        queue.push((around.body, slot, Some(outer)));
+                    }
                 }
             }
         }

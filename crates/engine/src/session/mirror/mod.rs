@@ -207,24 +207,32 @@ impl RootInput {
     }
 }
 
-/// The heights of groups: how many groups are inside each other below them. Empty without groups.
+/// The heights of groups: how many groups are inside each other below them, and of the document.
+/// Empty without groups.
 fn heights(editor: &Editor) -> FxHashMap<BodyKey, u32> {
-    let mut heights = FxHashMap::default();
-    let groups: Vec<BodyKey> =
-        editor.document().groups.iter_slots().map(|(slot, ..)| slot).collect();
-    // Documents that are edited hold no group that contains itself, so this ends.
-    let mut queue: Vec<(BodyKey, u32)> = groups.iter().map(|group| (*group, 0)).collect();
-    while let Some((body, height)) = queue.pop() {
-        let known = heights.entry(body).or_insert(0);
-        if height < *known {
+    // Each is looked at once all groups inside it are known; a document that was edited holds no
+    // group that contains itself.
+    let groups = || editor.document().groups.iter_slots().map(|(slot, ..)| slot);
+    let mut n_inside: FxHashMap<BodyKey, u32> = FxHashMap::default();
+    for group in groups() {
+        for (user, _) in editor.users_of_group(group) {
+            *n_inside.entry(user).or_default() += 1;
+        }
+    }
+    let mut heights: FxHashMap<BodyKey, u32> = groups().map(|group| (group, 0)).collect();
+    let mut ready: Vec<BodyKey> = groups().filter(|group| !n_inside.contains_key(group)).collect();
+    while let Some(body) = ready.pop() {
+        if body == ROOT {
             continue;
         }
-        *known = height;
-        if body != ROOT {
-            for (user, _) in editor.users_of_group(body) {
-                if heights.get(&user).is_none_or(|known| *known < height + 1) {
-                    queue.push((user, height + 1));
-                }
+        let height = heights[&body] + 1;
+        for (user, _) in editor.users_of_group(body) {
+            let known = heights.entry(user).or_default();
+            *known = height.max(*known);
+            let left = n_inside.get_mut(&user).expect("it was counted");
+            *left -= 1;
+            if *left == 0 {
+                ready.push(user);
             }
         }
     }

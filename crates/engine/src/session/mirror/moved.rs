@@ -67,6 +67,7 @@ impl Mirror {
             }
             let Some(mut opened) = self.uses[child as usize].take() else { return Err(Lost) };
             self.n_removed += 1;
+            queue.opened.extend(opened.outer.map(|(outer, _)| (child, outer)));
             for node in opened.inputs.into_values() {
                 self.doom_owned(Owner::Port((child, Side::In)), node);
             }
@@ -126,7 +127,11 @@ impl Mirror {
             if queue.left.get(&(at, id)).is_some_and(&fits) {
                 return queue.left.remove(&(at, id));
             }
-            anchor = self.use_of(at).outer.map(|(outer, _)| outer);
+            // What is left of a use that went may be looked at before it is taken.
+            anchor = match &self.uses[at as usize] {
+                Some(it) => it.outer.map(|(outer, _)| outer),
+                None => queue.opened.get(&at).copied(),
+            };
         }
         None
     }

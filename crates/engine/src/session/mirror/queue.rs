@@ -26,6 +26,12 @@ pub(super) struct Queue<'e> {
     pub(super) outputs: BTreeSet<u32>,
     /// What went with its node, which may have moved.
     pub(super) left: FxHashMap<(u32, u64), Left>,
+    /// Uses that went while what was in them is left, each with the use around it.
+    pub(super) opened: FxHashMap<u32, u32>,
+    /// Calls there were before, and nodes in uses of groups that come.
+    pub(super) n_planned: usize,
+    /// How many nodes uses of groups hold, with those in groups inside.
+    sizes: FxHashMap<BodyKey, usize>,
 }
 
 impl<'e> Queue<'e> {
@@ -40,6 +46,9 @@ impl<'e> Queue<'e> {
             edited: FxHashSet::default(),
             outputs: BTreeSet::new(),
             left: FxHashMap::default(),
+            opened: FxHashMap::default(),
+            n_planned: 0,
+            sizes: FxHashMap::default(),
         }
     }
 
@@ -58,6 +67,34 @@ impl<'e> Queue<'e> {
         let Reverse((.., place)) = self.heap.pop()?;
         self.waiting.remove(&place);
         Some(place)
+    }
+
+    /// How many nodes a use of a group holds, with those in groups inside and the nodes that use
+    /// them.
+    pub(super) fn size_of(&mut self, group: BodyKey) -> usize {
+        let mut stack = vec![group];
+        while let Some(&body) = stack.last() {
+            if self.sizes.contains_key(&body) {
+                stack.pop();
+                continue;
+            }
+            let nodes = self.editor.nodes_of_body(body);
+            let (mut size, n_waiting) = (nodes.len(), stack.len());
+            for node in nodes.values() {
+                let inner = node.kind.group().and_then(|name| self.editor.body_of(name));
+                let Some(inner) = inner else { continue };
+                match self.sizes.get(&inner) {
+                    Some(known) => size = size.saturating_add(*known),
+                    None if stack.last() == Some(&inner) => {}
+                    None => stack.push(inner),
+                }
+            }
+            if stack.len() == n_waiting {
+                self.sizes.insert(body, size);
+                stack.pop();
+            }
+        }
+        self.sizes[&group]
     }
 
     /// A node is to be looked at in all uses of its body.

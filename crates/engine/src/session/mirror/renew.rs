@@ -175,7 +175,7 @@ impl Mirror {
             Some(child) => (child, false),
             None => {
                 self.clear(use_id, slot)?;
-                (self.new_child(queue, use_id, slot, group), true)
+                (self.new_child(queue, use_id, slot, group)?, true)
             }
         };
         // What comes in.
@@ -229,14 +229,22 @@ impl Mirror {
     }
 
     /// A new use of a group, whose nodes wait to be made.
+    ///
+    /// # Errors
+    /// If it holds more nodes than there may be.
     pub(super) fn new_child(
         &mut self,
         queue: &mut Queue<'_>,
         outer: u32,
         slot: u32,
         group: BodyKey,
-    ) -> u32 {
+    ) -> Result<u32, Lost> {
         let nodes = queue.editor.nodes_of_body(group);
+        // Groups grow with the number of their uses inside each other: they are counted first.
+        if queue.size_of(group).saturating_add(queue.n_planned) > self.max_calls {
+            return Err(Lost);
+        }
+        queue.n_planned += nodes.len();
         let child = self.uses.len() as u32;
         let n_slots = nodes.n_slots();
         let known = self.bodies.entry(group).or_default();
@@ -251,7 +259,7 @@ impl Mirror {
         for (inner, ..) in nodes.iter_slots() {
             queue.push((group, inner, Some(child)));
         }
-        child
+        Ok(child)
     }
 
     /// Brings outputs of the document up to date.

@@ -1,0 +1,75 @@
+//! What is set from outside, and what becomes of it when the inputs of the document change.
+
+use std::collections::BTreeMap;
+
+use millstream_base::{Feature, Type, Value};
+use millstream_document::Edit;
+use millstream_ir::request::Given;
+use millstream_kernel::convert::convertible;
+
+/// What was set from outside.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settings {
+    pub(super) inputs: BTreeMap<String, Given>,
+    pub(super) features: Vec<(Feature, Given)>,
+    pub(super) count: Option<usize>,
+    pub(super) time: Option<f64>,
+    pub(super) frame: Option<i64>,
+}
+
+impl Settings {
+    /// What was set for an input stays with it under its new name, and goes with it. `back` is what
+    /// was set for inputs that come back. Gives what was set for those that go.
+    pub(super) fn follow(
+        &mut self,
+        edit: &Edit,
+        mut back: Vec<(String, Given)>,
+    ) -> Vec<(String, Given)> {
+        let mut removed = Vec::new();
+        let mut left = vec![edit];
+        while let Some(edit) = left.pop() {
+            match edit {
+                Edit::RenameInput { within: None, name, to } => {
+                    if let Some(given) = self.inputs.remove(&**name) {
+                        self.inputs.insert(to.to_string(), given);
+                    }
+                }
+                Edit::RemoveInput { within: None, name } => {
+                    removed.extend(self.inputs.remove_entry(&**name));
+                }
+                // What went last comes back first.
+                Edit::AddInput { within: None, name, .. } => {
+                    if let Some(at) = back.iter().rposition(|(known, _)| **known == **name) {
+                        self.inputs.extend([back.remove(at)]);
+                    }
+                }
+                Edit::Batch { edits } => left.extend(edits.iter().rev()),
+                _ => {}
+            }
+        }
+        removed
+    }
+}
+
+/// The one value that is given, if it is one.
+pub(super) fn one(given: &Given) -> Option<&Value> {
+    match given {
+        Given::One(value) => Some(value),
+        Given::PerIndex(_) | Given::PerTime(_) => None,
+    }
+}
+
+pub(super) fn type_of(given: &Given) -> Type {
+    match given {
+        Given::One(value) => value.ty(),
+        Given::PerIndex(column) | Given::PerTime(column) => column.ty(),
+    }
+}
+
+/// Whether a value may go into an input of a type.
+pub(super) fn fits(given: &Given, wanted: Type) -> bool {
+    match given {
+        Given::One(value) => convertible(value.ty(), wanted),
+        Given::PerIndex(column) | Given::PerTime(column) => column.ty() == wanted,
+    }
+}

@@ -1,0 +1,286 @@
+//! Sessions whose documents get other inputs, other groups and other needs: what was set stays with
+//! its input, what is wrong stays alone, and answers do not depend on which plan is ready.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use millstream::session::{Ask, Session, SessionError};
+use millstream::{Edit, Engine, Given, Lazy, Limits, NodeDef};
+use serde_json::{Value as Json, json};
+
+fn open(document: &Json) -> Session {
+    Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens")
+}
+
+fn edit(session: &mut Session, json: Json) {
+    let edit: Edit = serde_json::from_value(json).expect("an edit");
+    session.edit(&edit).expect("it fits");
+}
+
+fn number(session: &mut Session, output: &str) -> Option<f64> {
+    session.value::<f64>(output).expect("it runs")
+}
+
+#[test]
+fn what_was_set_stays_with_its_input_and_goes_with_it() {
+    let document = json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f64", "default": 1 } },
+        "outputs": { "y": { "type": "f64", "from": "a.value" } },
+        "nodes": { "a": { "type": "math.negate", "in": { "x": { "input": "x" } } } } });
+    let text = document.to_string();
+    let (loaded, _) = millstream_document::load(text.as_bytes(), &Limits::default());
+    let loaded = loaded.expect("it loads");
+    for mut session in [open(&document), Session::with_evaluator(&Engine::new(), loaded, Lazy)] {
+        session.set("x", 5.0).expect("it fits");
+        let new = json!({ "type": "f64", "default": 100 });
+        edit(
+            &mut session,
+            json!({ "edit": "batch", "edits": [
+            { "edit": "rename_input", "name": "x", "to": "t" },
+            { "edit": "add_input", "name": "x", "def": new },
+            { "edit": "add_output", "name": "new", "def": { "type": "f64", "input": "x" } } ] }),
+        );
+        let values = |session: &mut Session| (number(session, "y"), number(session, "new"));
+        assert_eq!(values(&mut session), (Some(-5.0), Some(100.0)));
+        assert!(!session.unset("x"));
+        session.set("x", 7.0).expect("it fits");
+        assert_eq!(values(&mut session), (Some(-5.0), Some(7.0)));
+        // One that went takes what was set along, and brings it back.
+        edit(
+            &mut session,
+            json!({ "edit": "batch", "edits": [
+            { "edit": "remove_output", "name": "new" },
+            { "edit": "remove_input", "name": "x" } ] }),
+        );
+        edit(
+            &mut session,
+            json!({ "edit": "batch", "edits": [
+            { "edit": "add_input", "name": "x", "def": new },
+            { "edit": "add_output", "name": "new", "def": { "type": "f64", "input": "x" } } ] }),
+        );
+        assert_eq!(values(&mut session), (Some(-5.0), Some(100.0)));
+        assert!(session.undo() && session.undo());
+        assert_eq!(values(&mut session), (Some(-5.0), Some(7.0)));
+        assert!(session.redo() && session.redo());
+        assert_eq!(values(&mut session), (Some(-5.0), Some(100.0)));
+        assert!(session.undo() && session.undo() && session.undo());
+        assert_eq!(number(&mut session, "y"), Some(-5.0));
+        assert!(session.redo());
+        assert_eq!(values(&mut session), (Some(-5.0), Some(7.0)));
+    }
+}
+
+#[test]
+fn names_that_inputs_swap_are_swapped_back() {
+    let mut session = open(&json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f64", "default": 1 }, "y": { "type": "f64", "default": 2 } },
+        "outputs": { "o": { "type": "f64", "from": "a.value" } },
+        "nodes": { "a": { "type": "math.subtract",
+            "in": { "a": { "input": "x" }, "b": { "input": "y" } } } } }));
+    session.set("x", 3.0).expect("it fits");
+    session.set("y", 7.0).expect("it fits");
+    assert_eq!(number(&mut session, "o"), Some(-4.0));
+    edit(
+        &mut session,
+        json!({ "edit": "batch", "edits": [
+        { "edit": "set_input", "node": "a", "input": "b", "to": 0 },
+        { "edit": "remove_input", "name": "y" },
+        { "edit": "rename_input", "name": "x", "to": "y" } ] }),
+    );
+    assert_eq!(number(&mut session, "o"), Some(3.0));
+    assert!(session.undo());
+    assert_eq!(number(&mut session, "o"), Some(-4.0));
+    assert!(session.redo());
+    assert_eq!(number(&mut session, "o"), Some(3.0));
+}
+
+#[test]
+fn a_group_in_a_group_that_went_is_looked_at() {
+    let mut session = open(&json!({ "millstream": 1, "fps": 10,
+        "inputs": { "c": { "type": "bool", "default": false } },
+        "outputs": {},
+        "nodes": {
+            "n0": { "type": "context.time" },
+            "n1": { "type": "group", "group": "inner",
+                "in": { "a": { "from": "n0.value" }, "w": { "input": "c" } } },
+            "n2": { "type": "math.expression", "set": { "text": "a*b+1" },
+                "in": { "a": { "from": "n0.value" }, "b": { "from": "n0.value" } } } },
+        "groups": { "inner": {
+            "inputs": { "a": { "type": "f64" }, "w": { "type": "bool", "default": true } },
+            "outputs": { "o": { "type": "f64", "from": "s.value" } },
+            "nodes": {
+                "p": { "type": "math.multiply", "in": { "a": { "input": "a" }, "b": 2 } },
+                "s": { "type": "control.switch", "in": { "condition": { "input": "w" },
+                    "false": { "from": "p.value" }, "true": { "input": "a" } } } } } } }));
+    edit(&mut session, json!({ "edit": "group", "nodes": ["n0", "n1", "n2"], "name": "outer" }));
+    edit(
+        &mut session,
+        json!({ "edit": "batch", "edits": [
+        { "edit": "group", "nodes": ["outer"], "name": "around" },
+        { "edit": "mute", "node": "n1", "muted": true, "within": "outer" } ] }),
+    );
+    assert!(session.undo() && session.undo());
+    session.seek(3).expect("nothing keeps state");
+    let looked = session.probe("n1.o").expect("it runs").value.expect("a value");
+    assert_eq!(looked.data.get(0).get::<f64>(), Some(0.6));
+    assert!(session.redo() && session.redo());
+    let looked = session.probe("around/outer/n1.o").expect("it runs").value.expect("a value");
+    assert_eq!(looked.data.get(0).get::<f64>(), Some(0.3));
+}
+
+/// Groups, each of which uses the one before twice.
+fn doubled(n: usize, innermost: Json) -> Json {
+    let face = |from: &str| {
+        json!({ "inputs": { "x": { "type": "f64" } },
+            "outputs": { "y": { "type": "f64", "from": from } } })
+    };
+    let mut first = face("a.value");
+    first["nodes"] = innermost;
+    let mut groups = json!({ "g0": first });
+    for i in 1..n {
+        let mut group = face("b.y");
+        let inner = format!("g{}", i - 1);
+        group["nodes"] = json!({
+            "a": { "type": "group", "group": inner, "in": { "x": { "input": "x" } } },
+            "b": { "type": "group", "group": inner, "in": { "x": { "from": "a.y" } } } });
+        groups[format!("g{i}")] = group;
+    }
+    json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f64", "default": 2 } },
+        "outputs": { "y": { "type": "f64", "from": "u.y" }, "z": { "type": "f64", "input": "x" } },
+        "nodes": { "u": { "type": "group", "group": "g3", "in": { "x": { "input": "x" } } } },
+        "groups": groups })
+}
+
+#[test]
+fn groups_that_expand_too_far_are_counted_before_they_are_made() {
+    let node = json!({ "a": { "type": "math.negate", "in": { "x": { "input": "x" } } } });
+    let mut session = open(&doubled(40, node));
+    assert_eq!(number(&mut session, "y"), Some(2.0));
+    edit(
+        &mut session,
+        json!({ "edit": "replace_type", "node": "u",
+        "kind": { "type": "group", "group": "g39" } }),
+    );
+    assert!(session.problems().to_string().contains("16000000"), "{}", session.problems());
+    assert!(session.value::<f64>("y").is_err());
+    assert!(session.undo());
+    assert_eq!(number(&mut session, "y"), Some(2.0));
+    // Groups without any node are used as often.
+    let mut empty = doubled(40, json!({}));
+    empty["groups"]["g0"]["outputs"]["y"] = json!({ "type": "f64", "input": "x" });
+    empty["nodes"]["u"]["group"] = json!("g39");
+    let mut session = open(&empty);
+    assert!(session.value::<f64>("y").is_err());
+    assert!(session.problems().to_string().contains("16000000"), "{}", session.problems());
+}
+
+#[test]
+fn a_wrong_input_is_wrong_alone() {
+    let mut session = open(&json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f64", "default": 3 }, "y": { "type": "f64", "default": 1 } },
+        "outputs": {
+            "double": { "type": "f64", "from": "double.value" },
+            "less": { "type": "f64", "from": "less.value" },
+            "same": { "type": "f64", "input": "y" } },
+        "nodes": {
+            "double": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } },
+            "negated": { "type": "math.negate", "in": { "x": { "input": "y" } } },
+            "less": { "type": "math.subtract",
+                "in": { "a": { "from": "negated.value" }, "b": { "input": "x" } } } } }));
+    edit(
+        &mut session,
+        json!({ "edit": "add_input", "name": "k",
+        "def": { "type": "f64", "default": "text" } }),
+    );
+    assert!(session.problems().has_errors());
+    for (output, value) in [("double", 6.0), ("less", -4.0), ("same", 1.0)] {
+        assert_eq!(number(&mut session, output), Some(value), "{output}");
+    }
+    for def in [json!({ "type": "f64", "default": "text" }), json!({ "type": "number" })] {
+        edit(&mut session, json!({ "edit": "change_input", "name": "y", "def": def }));
+        assert_eq!(number(&mut session, "double"), Some(6.0));
+        for output in ["less", "same"] {
+            assert!(session.value::<f64>(output).is_err(), "{output} reads it");
+        }
+    }
+    assert!(session.undo() && session.undo() && session.undo());
+    assert_eq!(number(&mut session, "less"), Some(-4.0));
+}
+
+#[test]
+fn what_is_needed_does_not_depend_on_which_plan_is_ready() {
+    let switch = |condition: Json| {
+        json!({ "millstream": 1,
+            "inputs": { "x": { "type": "i32", "default": 1 }, "c": { "type": "bool", "default": true } },
+            "outputs": { "y": { "type": "i32", "from": "which.value" } },
+            "nodes": {
+                "i": { "type": "context.index" },
+                "f": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 2 } },
+                "which": { "type": "control.switch", "in": { "condition": condition,
+                    "false": { "from": "i.value" }, "true": { "from": "f.value" } } } } })
+    };
+    let unrelated = json!({ "edit": "add_nodes", "nodes": [
+        { "name": "z", "node": { "type": "math.negate", "in": { "x": 1 } } }] });
+    let mut session = open(&switch(json!(true)));
+    assert_eq!(session.value::<i32>("y"), Ok(Some(3)));
+    edit(&mut session, unrelated.clone());
+    assert_eq!(session.value::<i32>("y"), Ok(Some(3)));
+    let looked = session.probe("which.value").expect("it runs").value.expect("a value");
+    assert_eq!(looked.data.get(0).get::<i32>(), Some(3));
+    session.settle();
+    assert_eq!(session.value::<i32>("y"), Ok(Some(3)));
+    // An arm that may be taken is needed, whichever plan is asked.
+    let mut session = open(&switch(json!({ "input": "c" })));
+    for _ in 0..2 {
+        let error = session.value::<i32>("y").expect_err("it needs the index");
+        assert!(matches!(&error, SessionError::Eval(_)), "{error}");
+        edit(
+            &mut session,
+            json!({ "edit": "set_head", "name": "other", "fps": 24, "start_frame": 0 }),
+        );
+    }
+}
+
+#[test]
+fn looking_at_sockets_leaves_what_is_kept() {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let mut engine = Engine::new();
+    engine.register(NodeDef::from_closure("test.slow", "Takes a while", &["x"], |x: f64| {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        let started = std::time::Instant::now();
+        while started.elapsed().as_micros() < 100 {}
+        x * 2.0 + 1.0
+    }));
+    let document = json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f64", "default": 1 } },
+        "outputs": { "y": { "type": "f64", "from": "b.value" } },
+        "nodes": {
+            "a": { "type": "test.slow", "in": { "x": { "input": "x" } } },
+            "b": { "type": "test.slow", "in": { "x": { "from": "a.value" } } } } });
+    for is_settled in [false, true] {
+        let text = document.to_string();
+        let mut session = Session::open(&engine, text.as_bytes()).expect("it opens");
+        session
+            .set_all([("x", Given::PerIndex([1.0, 2.0].into_iter().collect()))])
+            .expect("it fits");
+        if is_settled {
+            session.settle();
+        }
+        let all = |session: &mut Session| {
+            let answer = session.eval(&Ask::all()).expect("it runs").answer;
+            (answer.column::<f64>("y").expect("a column"), CALLS.swap(0, Ordering::Relaxed))
+        };
+        assert_eq!(all(&mut session), (vec![7.0, 11.0], 4));
+        for path in ["b.value", "a.value", "b.value", "b.x"] {
+            session.probe(path).expect("it runs");
+            assert_eq!(all(&mut session), (vec![7.0, 11.0], 0), "{path}, settled: {is_settled}");
+        }
+        let other = Given::PerIndex([5.0, 2.0].into_iter().collect());
+        session.set_all([("x", other)]).expect("it fits");
+        assert_eq!(all(&mut session), (vec![23.0, 11.0], 4));
+        session.probe("a.value").expect("it runs");
+        let before = Given::PerIndex([1.0, 2.0].into_iter().collect());
+        session.set_all([("x", before)]).expect("it fits");
+        assert_eq!(all(&mut session), (vec![7.0, 11.0], 0), "it was computed before");
+    }
+}

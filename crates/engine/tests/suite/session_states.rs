@@ -1,0 +1,148 @@
+//! Sessions whose nodes keep state: moments, ticks, and edits that are taken back.
+
+use millstream::session::{Ask, Session, SessionError};
+use millstream::{Edit, Engine, Feature, Given, Value};
+use serde_json::{Value as Json, json};
+
+fn integrating() -> Session {
+    let document = json!({ "millstream": 1, "fps": 10,
+        "inputs": { "x": { "type": "f64", "default": 1 } },
+        "outputs": { "y": { "type": "f64", "from": "sum.value" }, "n": { "type": "i32", "from": "n.value" } },
+        "nodes": {
+            "sum": { "type": "state.integrate", "in": { "rate": { "input": "x" } } },
+            "n": { "type": "state.counter" } } });
+    Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens")
+}
+
+fn ticked() -> Session {
+    let mut session = integrating();
+    for _ in 0..5 {
+        session.tick(&Ask::all()).expect("it runs");
+    }
+    assert_eq!(y(&mut session), Ok(Some(0.5)));
+    session
+}
+
+fn y(session: &mut Session) -> Result<Option<f64>, SessionError> {
+    session.value::<f64>("y")
+}
+
+fn edit(session: &mut Session, json: Json) {
+    let edit: Edit = serde_json::from_value(json).expect("an edit");
+    session.edit(&edit).expect("it fits");
+}
+
+#[test]
+fn a_time_that_is_no_frame_is_refused_and_leaves_the_frame() {
+    for seconds in [0.2, 0.5, f64::NAN] {
+        let mut session = ticked();
+        session.set_time(seconds);
+        let error = y(&mut session).expect_err("it is no frame");
+        assert_eq!(
+            error.to_string(),
+            "the document keeps state from tick to tick, and a time is asked for that is no frame"
+        );
+        assert!(session.probe("sum.value").is_err());
+        assert_eq!(session.frame(), 5);
+        // The frame itself is played, and what follows goes on from there.
+        let answer = session.tick(&Ask::all()).expect("it runs").answer;
+        assert_eq!(answer.value::<f64>("y"), Some(0.5));
+        assert_eq!((session.frame(), y(&mut session)), (6, Ok(Some(0.6))));
+        session.set_time(seconds);
+        session.seek(5).expect("it runs");
+        assert_eq!(y(&mut session), Ok(Some(0.5)));
+        session.set_time(seconds);
+        session.seek(0).expect("it runs");
+        assert_eq!(y(&mut session), Ok(Some(0.0)));
+        assert!(session.eval(&Ask { time: Some(seconds), ..Ask::all() }).is_err());
+    }
+    let mut session = ticked();
+    session.set_feature(Feature::Time, Given::One(Value::F64(0.2)));
+    assert!(session.tick(&Ask::all()).is_err());
+    assert!(session.seek(7).is_err());
+    assert_eq!(session.frame(), 5);
+}
+
+#[test]
+fn a_tick_of_something_else_is_refused() {
+    let mut session = ticked();
+    let other_frame = Ask { frame: Some(7), ..Ask::all() };
+    let other_time = Ask { time: Some(0.5), ..Ask::all() };
+    for ask in [Ask::all().what_if("x", 3.0), other_frame, other_time] {
+        let error = session.tick(&ask).expect_err("it would be dropped");
+        assert!(matches!(error, SessionError::NoTick { .. }), "{error}");
+        assert_eq!((session.frame(), y(&mut session)), (5, Ok(Some(0.5))));
+    }
+    session.tick(&Ask { frame: Some(5), ..Ask::all() }).expect("it is the frame");
+}
+
+#[test]
+fn there_is_no_frame_behind_the_last() {
+    let document = json!({ "millstream": 1,
+        "outputs": { "y": { "type": "f64", "from": "t.value" } },
+        "nodes": { "t": { "type": "context.time" } } });
+    let mut session =
+        Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens");
+    session.seek(i64::MAX).expect("nothing keeps state");
+    let error = session.tick(&Ask::all()).expect_err("there is no frame behind it");
+    assert_eq!(error.to_string(), "there is no tick: frame 9223372036854775807 is the last one");
+    assert_eq!(session.frame(), i64::MAX);
+    session.seek(i64::MIN).expect("nothing keeps state");
+    session.tick(&Ask::all()).expect("it runs");
+}
+
+#[test]
+fn what_nodes_kept_comes_back_with_them() {
+    let edits = [
+        json!({ "edit": "mute", "node": "sum", "muted": true }),
+        json!({ "edit": "batch", "edits": [
+            { "edit": "remove_output", "name": "y" },
+            { "edit": "remove_nodes", "nodes": ["sum"] } ] }),
+        json!({ "edit": "replace_type", "node": "sum", "kind": { "type": "state.counter" } }),
+        json!({ "edit": "set_input", "node": "sum", "input": "rate", "to": "text" }),
+        json!({ "edit": "batch", "edits": [
+            { "edit": "group", "nodes": ["sum", "n"], "name": "both" },
+            { "edit": "mute", "within": "both", "node": "sum", "muted": true } ] }),
+    ];
+    for json in edits {
+        let text = json.to_string();
+        let mut session = ticked();
+        edit(&mut session, json);
+        assert!(session.undo());
+        assert_eq!(y(&mut session), Ok(Some(0.5)), "{text}");
+        assert_eq!(session.value::<i32>("n"), Ok(Some(6)), "{text}");
+        assert!(session.redo() && session.undo());
+        assert_eq!(y(&mut session), Ok(Some(0.5)), "{text}, again");
+        session.tick(&Ask::all()).expect("it runs");
+        assert_eq!(y(&mut session), Ok(Some(0.6)), "{text}, a tick later");
+    }
+    // What is wrong and mended by hand goes on as well, wherever it went meanwhile.
+    let mut session = ticked();
+    edit(
+        &mut session,
+        json!({ "edit": "set_input", "node": "sum", "input": "rate", "to": "text" }),
+    );
+    edit(&mut session, json!({ "edit": "rename_node", "node": "sum", "to": "all" }));
+    edit(
+        &mut session,
+        json!({ "edit": "set_input", "node": "all", "input": "rate", "to": { "input": "x" } }),
+    );
+    assert_eq!(y(&mut session), Ok(Some(0.5)));
+    // Another node of the same name starts anew, and so does everything at the start.
+    let mut session = ticked();
+    let gone = json!({ "edit": "batch", "edits": [
+        { "edit": "remove_output", "name": "y" }, { "edit": "remove_nodes", "nodes": ["sum"] } ] });
+    let new = json!({ "edit": "batch", "edits": [
+        { "edit": "add_nodes", "nodes": [{ "name": "sum",
+            "node": { "type": "state.integrate", "in": { "rate": 1 } } }] },
+        { "edit": "add_output", "name": "y", "def": { "type": "f64", "from": "sum.value" } } ] });
+    edit(&mut session, gone.clone());
+    edit(&mut session, new);
+    assert_eq!(y(&mut session), Ok(Some(0.0)));
+    assert!(session.undo() && session.undo());
+    assert_eq!(y(&mut session), Ok(Some(0.5)));
+    edit(&mut session, gone);
+    session.restart();
+    assert!(session.undo());
+    assert_eq!(y(&mut session), Ok(Some(0.0)));
+}
