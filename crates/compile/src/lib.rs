@@ -31,6 +31,8 @@ pub mod repeats;
 pub mod schedule;
 mod state_scopes;
 
+use std::sync::Arc;
+
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Feature, Limits, NodePath};
 use millstream_document::Checked;
@@ -39,7 +41,7 @@ use millstream_ir::walk::Cycle;
 use millstream_ir::{Graph, NodeId, Plan, walk};
 use millstream_kernel::Registry;
 
-pub use passes::{Changed, PASSES, Pass, PassContext, Phase};
+pub use passes::{Changed, Folded, PASSES, Pass, PassContext, Phase};
 
 /// How to compile.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +53,9 @@ pub struct Options {
     /// What requests will provide: a document that needs anything else is refused. `None` accepts
     /// all, and leaves it to requests.
     pub available: Option<Vec<Feature>>,
+    /// What functions gave for constants in earlier compilations, so that they do not run again. It
+    /// is to be used with one set of limits and one registry.
+    pub folded: Option<Arc<Folded>>,
 }
 
 /// The plan of a document.
@@ -64,7 +69,7 @@ pub fn compile(
     options: &Options,
 ) -> Result<Plan, Diagnostics> {
     let after = options.after.map(|phase| phase.max(Phase::Conversions));
-    let graph = run_passes(checked, registry, &options.limits, after)?;
+    let graph = run_passes(checked, registry, options, after)?;
     let mut plan = schedule::schedule(graph, checked.fps)?;
     plan.start_frame = checked.start_frame;
     if let Some(available) = &options.available {
@@ -85,18 +90,19 @@ pub fn compile_graph(
     registry: &Registry,
     options: &Options,
 ) -> Result<Graph, Diagnostics> {
-    run_passes(checked, registry, &options.limits, options.after)
+    run_passes(checked, registry, options, options.after)
 }
 
 fn run_passes(
     checked: &Checked,
     registry: &Registry,
-    limits: &Limits,
+    options: &Options,
     after: Option<Phase>,
 ) -> Result<Graph, Diagnostics> {
+    let limits = &options.limits;
     let mut graph = lower::lower(checked, registry, limits)?;
     assert_sound(&graph, Stage::Lowered, Phase::Lower);
-    let cx = PassContext { registry, limits };
+    let cx = PassContext { registry, limits, folded: options.folded.as_deref() };
     for pass in PASSES {
         if after.is_some_and(|last| pass.phase > last) {
             break;

@@ -98,7 +98,7 @@ impl Repeats {
                     go: repeat.go.map(|go| go as usize),
                     until_stable: repeat.until_stable,
                 };
-                let cx = PassContext { registry, limits };
+                let cx = PassContext { registry, limits, folded: None };
                 let group = &checked.bodies[repeat.body].name;
                 let made = compile_repeat(group, graph, rounds, &cx)?;
                 repeats.0.insert((**repeat).clone(), made);

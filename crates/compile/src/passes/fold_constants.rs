@@ -15,6 +15,7 @@ use millstream_kernel::form::Form;
 use millstream_kernel::function::{Output, SharedFunction};
 use millstream_kernel::{Argument, Call, Class, Data, Instance, Kernel, Map};
 
+use super::folded::Folded;
 use super::sweep::{Rule, sweep};
 use super::{Changed, PassContext};
 use crate::analyses::own_class;
@@ -31,15 +32,16 @@ pub fn fold_constants(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed
 }
 
 /// Runs kernels on constants.
-pub(super) struct Folder {
+pub(super) struct Folder<'a> {
     limits: Limits,
+    folded: Option<&'a Folded>,
     params: Vec<u64>,
     results: Vec<u64>,
     scratch: Vec<u64>,
 }
 
-impl Folder {
-    pub(super) fn new(limits: &Limits) -> Self {
+impl<'a> Folder<'a> {
+    pub(super) fn new(limits: &Limits, folded: Option<&'a Folded>) -> Self {
         let limits = Limits {
             list_length: limits.list_length.min(1 << 14),
             repeat_count: limits.repeat_count.min(1 << 14),
@@ -47,7 +49,7 @@ impl Folder {
             bytes: limits.bytes.min(1 << 20),
             ..limits.clone()
         };
-        Self { limits, params: Vec::new(), results: Vec::new(), scratch: Vec::new() }
+        Self { limits, folded, params: Vec::new(), results: Vec::new(), scratch: Vec::new() }
     }
 
     /// The outputs of a node, if all it reads is constant and it can be computed.
@@ -65,7 +67,15 @@ impl Folder {
         let values = match &instance.kernel {
             Kernel::Form(form) => self.run_form(form, instance, inputs),
             Kernel::Function(_) if !is_worth_folding(instance) => None,
-            Kernel::Function(function) => self.run_function(function, instance, inputs),
+            Kernel::Function(function) => match self.folded {
+                Some(folded) => {
+                    let inputs: Vec<Value> = inputs.cloned().collect();
+                    folded.or_run(instance, &inputs, || {
+                        self.run_function(function, instance, inputs.iter())
+                    })
+                }
+                None => self.run_function(function, instance, inputs),
+            },
             // Reads are no constants; the others are simplified, whatever they read.
             Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => None,
         }?;
@@ -76,11 +86,11 @@ impl Folder {
         fit.then_some(values)
     }
 
-    fn run_form<'a>(
+    fn run_form<'v>(
         &mut self,
         form: &Form,
         instance: &Instance,
-        inputs: impl Iterator<Item = &'a Value>,
+        inputs: impl Iterator<Item = &'v Value>,
     ) -> Option<Vec<Value>> {
         self.params.clear();
         for value in inputs {
@@ -104,11 +114,11 @@ impl Folder {
         Some(values)
     }
 
-    fn run_function<'a>(
+    fn run_function<'v>(
         &self,
         function: &SharedFunction,
         instance: &Instance,
-        inputs: impl Iterator<Item = &'a Value>,
+        inputs: impl Iterator<Item = &'v Value>,
     ) -> Option<Vec<Value>> {
         let inputs: Vec<Data> = inputs.map(|value| Data::One(value.clone())).collect();
         let mut arguments: Vec<Argument<'_>> =

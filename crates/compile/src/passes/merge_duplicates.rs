@@ -1,7 +1,7 @@
 //! Merge nodes that do the same to the same inputs, also across expanded groups.
 //!
-//! Requires: nothing. Establishes: no two static or contextual nodes have equal instances and equal
-//! inputs; no two constants are equal. Nodes that keep state or read devices stay apart. What is
+//! Requires: nothing. Establishes: of what outputs read, no two static or contextual nodes have equal
+//! instances and equal inputs; no two constants are equal. Nodes that keep state or read devices stay apart. What is
 //! left stands at the path of the first. Cost: one sweep with a hash table.
 
 use std::hash::{Hash, Hasher};

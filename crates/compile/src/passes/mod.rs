@@ -6,6 +6,7 @@
 mod canonical;
 mod conversions;
 mod fold_constants;
+mod folded;
 mod fuse;
 #[cfg(test)]
 mod fuse_tests;
@@ -30,6 +31,7 @@ use millstream_kernel::Registry;
 
 pub use conversions::conversions;
 pub use fold_constants::fold_constants;
+pub use folded::Folded;
 pub use fuse::fuse;
 pub use merge_duplicates::merge_duplicates;
 pub use nullify::nullify;
@@ -43,6 +45,8 @@ pub struct PassContext<'a> {
     pub registry: &'a Registry,
     /// What may be used.
     pub limits: &'a Limits,
+    /// What functions gave for constants in earlier compilations.
+    pub folded: Option<&'a Folded>,
 }
 
 /// Whether a pass did anything.

@@ -6,7 +6,8 @@
 
 use millstream_base::Value;
 use millstream_base::diagnostics::Diagnostics;
-use millstream_ir::{Graph, NodeId, Op};
+use millstream_base::id::SideTable;
+use millstream_ir::{Graph, NodeId, Op, walk};
 
 use super::canonical::Canonical;
 use super::fold_constants::Folder;
@@ -33,8 +34,10 @@ struct Sweep<'g> {
     graph: &'g mut Graph,
     canonical: Canonical,
     replaced: Replaced,
-    folder: Folder,
+    folder: Folder<'g>,
     seen: Option<Seen>,
+    /// What outputs read, where nodes are merged.
+    reached: Option<SideTable<NodeId, bool>>,
     needs: Option<NeedsSoFar>,
     simplifies: bool,
     folds: bool,
@@ -42,9 +45,9 @@ struct Sweep<'g> {
 }
 
 /// Sweeps once.
-pub(super) fn sweep(
-    graph: &mut Graph,
-    cx: &PassContext<'_>,
+pub(super) fn sweep<'g>(
+    graph: &'g mut Graph,
+    cx: &PassContext<'g>,
     rules: &[Rule],
 ) -> Result<Changed, Diagnostics> {
     let order = crate::order(graph)?;
@@ -52,8 +55,9 @@ pub(super) fn sweep(
     let mut sweep = Sweep {
         canonical: Canonical::new(graph.instances()),
         replaced: Replaced::new(),
-        folder: Folder::new(cx.limits),
+        folder: Folder::new(cx.limits, cx.folded),
         seen: has(Rule::Merge).then(|| Seen::new(graph)),
+        reached: has(Rule::Merge).then(|| walk::reachable_from_outputs(graph)),
         needs: has(Rule::Collapse).then(|| NeedsSoFar::new(graph)),
         simplifies: has(Rule::Simplify),
         folds: has(Rule::Fold),
@@ -91,7 +95,11 @@ impl Sweep<'_> {
                 return Ok(());
             }
         }
-        if let Some(other) = self.earlier(id) {
+        // What nobody reads must not stand for what somebody does: evaluators find results of nodes
+        // again by their paths.
+        if self.reached.as_ref().is_some_and(|reached| reached[id])
+            && let Some(other) = self.earlier(id)
+        {
             self.replaced.by_node(self.graph, id, other);
         }
         Ok(())

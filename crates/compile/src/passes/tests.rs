@@ -25,7 +25,7 @@ pub(super) fn check(pass: Run, before: &str, expected: &Expect) {
 }
 
 fn run_twice(pass: Run, graph: &mut Graph, registry: &Registry) {
-    let cx = PassContext { registry, limits: &Limits::default() };
+    let cx = PassContext { registry, limits: &Limits::default(), folded: None };
     assert_eq!(verify(graph, stage_before(pass)), Ok(()), "before the pass");
     let before = text::print_with_paths(graph);
     let changed = pass(graph, &cx).unwrap_or_else(|errors| panic!("{errors}"));
@@ -170,6 +170,26 @@ fn equal_nodes_merge_also_after_their_inputs_merged() {
 }
 
 #[test]
+fn what_nobody_reads_stands_for_nothing() {
+    check(
+        merge_duplicates,
+        "n0 = input x: f32 = 0.0
+         n1 = math.sin n0 # unused
+         n2 = math.sin n0 # used
+         n3 = math.sin n0 # again
+         n4 = math.add n2 n3
+         output n4",
+        &expect![[r#"
+            n0 = input x: f32 = 0.0
+            n1 = math.sin n0  # unused
+            n2 = math.sin n0  # used
+            n4 = math.add n2 n2
+            output n4
+        "#]],
+    );
+}
+
+#[test]
 fn outputs_of_merged_nodes_keep_their_place() {
     check(
         merge_duplicates,
@@ -181,7 +201,8 @@ fn outputs_of_merged_nodes_keep_their_place() {
          n5 = math.add n2.y n4
          output a n5
          output b n2.z
-         output c n3",
+         output c n3
+         output d n1.x",
         &expect![[r"
             n0 = input v: vec3 = [0.0, 0.0, 0.0]
             n1 = vector.separate_vec3 n0
@@ -190,6 +211,7 @@ fn outputs_of_merged_nodes_keep_their_place() {
             output a n5
             output b n1.z
             output c n3
+            output d n1.x
         "]],
     );
 }
@@ -496,7 +518,7 @@ proptest! {
             run_twice(pass.run, &mut graph, &registry);
         }
         // Behind the last pass none finds anything.
-        let cx = PassContext { registry: &registry, limits: &Limits::default() };
+        let cx = PassContext { registry: &registry, limits: &Limits::default(), folded: None };
         for pass in PASSES {
             prop_assert_eq!((pass.run)(&mut graph, &cx), Ok(Changed::No), "{:?}", pass.phase);
         }
@@ -508,7 +530,7 @@ proptest! {
         let mut graph = text::parse(&text, &registry).map_err(|errors| {
             TestCaseError::fail(errors.to_string())
         })?;
-        let cx = PassContext { registry: &registry, limits: &Limits::default() };
+        let cx = PassContext { registry: &registry, limits: &Limits::default(), folded: None };
         conversions(&mut graph, &cx).expect("the types convert");
         let inputs = |id: InputId| match id.index() {
             0 => Value::F32(f32::from_bits(x)),

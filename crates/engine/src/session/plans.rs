@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
-use millstream_compile::{Options, Phase, compile};
+use millstream_compile::{Folded, Options, Phase, compile};
 use millstream_document::{Checked, Document, Edit, Editor, check};
 use millstream_ir::Plan;
 use millstream_kernel::Registry;
@@ -44,6 +44,7 @@ type Made = Option<Arc<Plan>>;
 struct Compiler {
     registry: Arc<Registry>,
     limits: Limits,
+    folded: Arc<Folded>,
     copy: Option<Editor>,
 }
 
@@ -79,7 +80,8 @@ impl Work<News, Source, Made> for Compiler {
             }
         };
         // Problems were told when the plain plan was made; both have the same.
-        plan(&checked, &self.registry, &self.limits, None).ok().map(Arc::new)
+        let options = options(&self.limits, &self.folded, None);
+        compile(&checked, &self.registry, &options).ok().map(Arc::new)
     }
 
     fn calm(&self, source: &Source, last: Duration) -> Duration {
@@ -102,6 +104,8 @@ const LONGEST_CALM: Duration = Duration::from_millis(250);
 pub(super) struct Plans {
     registry: Arc<Registry>,
     limits: Limits,
+    /// What functions gave for constants; the thread has it too.
+    folded: Arc<Folded>,
     current: Current<Made>,
     /// Whether a plan of the document as it is now was made, or tried.
     is_made: bool,
@@ -111,10 +115,15 @@ pub(super) struct Plans {
 impl Plans {
     pub(super) fn new(engine: &Engine) -> Self {
         let (registry, limits) = (engine.shared_registry(), engine.limits().clone());
-        let compiler =
-            Compiler { registry: Arc::clone(&registry), limits: limits.clone(), copy: None };
+        let folded = Arc::new(Folded::default());
+        let compiler = Compiler {
+            registry: Arc::clone(&registry),
+            limits: limits.clone(),
+            folded: Arc::clone(&folded),
+            copy: None,
+        };
         let (current, background) = (Current::new(None), Background::new(compiler));
-        Self { registry, limits, current, is_made: false, background }
+        Self { registry, limits, folded, current, is_made: false, background }
     }
 
     pub(super) fn running(&self) -> Option<&Arc<Plan>> {
@@ -224,7 +233,7 @@ impl Plans {
     /// # Errors
     /// Why there is no plan.
     pub(super) fn optimised(&self, checked: &Checked) -> Result<Plan, Diagnostics> {
-        plan(checked, &self.registry, &self.limits, None)
+        self.plan(checked, None)
     }
 
     /// The plain plan of a document.
@@ -232,15 +241,15 @@ impl Plans {
     /// # Errors
     /// Why there is no plan.
     pub(super) fn plain(&self, checked: &Checked) -> Result<Plan, Diagnostics> {
-        plan(checked, &self.registry, &self.limits, Some(Phase::Conversions))
+        self.plan(checked, Some(Phase::Conversions))
+    }
+
+    fn plan(&self, checked: &Checked, after: Option<Phase>) -> Result<Plan, Diagnostics> {
+        compile(checked, &self.registry, &options(&self.limits, &self.folded, after))
     }
 }
 
-fn plan(
-    checked: &Checked,
-    registry: &Registry,
-    limits: &Limits,
-    after: Option<Phase>,
-) -> Result<Plan, Diagnostics> {
-    compile(checked, registry, &Options { limits: limits.clone(), after, available: None })
+fn options(limits: &Limits, folded: &Arc<Folded>, after: Option<Phase>) -> Options {
+    let folded = Some(Arc::clone(folded));
+    Options { limits: limits.clone(), after, available: None, folded }
 }

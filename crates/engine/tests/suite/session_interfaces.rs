@@ -284,3 +284,44 @@ fn looking_at_sockets_leaves_what_is_kept() {
         assert_eq!(all(&mut session), (vec![7.0, 11.0], 0), "it was computed before");
     }
 }
+
+#[test]
+fn what_nobody_reads_and_what_is_constant_runs_nothing_again() {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let mut engine = Engine::new();
+    engine.register(NodeDef::from_closure("test.counted", "Counts its calls", &["x"], |x: f64| {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        x * 2.0 + 1.0
+    }));
+    // Of two that do the same the first is read by nobody; it must not stand for the other.
+    let counted = |input: Json| json!({ "type": "test.counted", "in": { "x": input } });
+    let document = json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f64", "default": 1 } },
+        "outputs": { "y": { "type": "f64", "from": "used.value" } },
+        "nodes": { "unused": counted(json!({ "input": "x" })), "used": counted(json!({ "input": "x" })) } });
+    let mut session = Session::open(&engine, document.to_string().as_bytes()).expect("it opens");
+    session.set_count(Some(1));
+    let run = |session: &mut Session| {
+        session.eval(&Ask::all()).expect("it runs");
+        CALLS.swap(0, Ordering::Relaxed)
+    };
+    assert_eq!(run(&mut session), 1);
+    session.settle();
+    assert_eq!(run(&mut session), 0);
+    // What is constant is found once, however often the rest is edited.
+    let document = json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f64", "default": 1 } },
+        "outputs": { "y": { "type": "f64", "from": "sum.value" } },
+        "nodes": {
+            "fixed": counted(json!(7)),
+            "sum": { "type": "math.add", "in": { "a": { "from": "fixed.value" }, "b": { "input": "x" } } } } });
+    let mut session = Session::open(&engine, document.to_string().as_bytes()).expect("it opens");
+    session.settle();
+    assert_eq!(run(&mut session), 2, "by the live graph, and by the passes");
+    for i in 0..4 {
+        edit(&mut session, json!({ "edit": "set_input", "node": "sum", "input": "b", "to": i }));
+        session.settle();
+        assert!(session.is_optimised());
+        assert_eq!(run(&mut session), 0);
+    }
+}
