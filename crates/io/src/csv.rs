@@ -94,6 +94,16 @@ fn builder_for(file: &str, name: &str, ty: Type) -> Result<Builder, IoError> {
     })
 }
 
+/// Where in a cell a byte stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    Start,
+    Plain,
+    Quoted,
+    /// Behind a quote that closes, unless another one follows.
+    Closed,
+}
+
 /// The records of a text, one at a time.
 struct Rows<'a> {
     file: &'a str,
@@ -128,7 +138,41 @@ impl<'a> Rows<'a> {
     /// The names of the columns, from the first line.
     fn names(&mut self) -> Result<Vec<String>, IoError> {
         let line = self.advance()?.unwrap_or(1);
+        self.check_closed(line)?;
         self.names_at(line)
+    }
+
+    /// Refuses a last record that ends within a quoted cell: the text was cut off, or a quote is
+    /// missing and the cell has swallowed all that follows.
+    fn check_closed(&self, line: u64) -> Result<(), IoError> {
+        if self.end() < self.bytes.len() {
+            return Ok(());
+        }
+        let start = self.record.position().map_or(0, |start| start.byte() as usize);
+        let text = self.bytes.get(start..).unwrap_or(&[]);
+        let mut cell = Cell::Start;
+        let mut last_quoted = line;
+        let mut here = line;
+        for byte in text.iter().skip_while(|byte| matches!(byte, b'\r' | b'\n')) {
+            here += u64::from(*byte == b'\n');
+            cell = match (cell, byte) {
+                (Cell::Quoted, b'"') => Cell::Closed,
+                (Cell::Quoted, _) => Cell::Quoted,
+                (Cell::Start | Cell::Closed, b'"') => {
+                    // Two quotes within a quoted cell stand for one.
+                    last_quoted = if cell == Cell::Start { here } else { last_quoted };
+                    Cell::Quoted
+                }
+                (_, b',' | b'\r' | b'\n') => Cell::Start,
+                _ => Cell::Plain,
+            };
+        }
+        if cell != Cell::Quoted {
+            return Ok(());
+        }
+        let spot = Spot::line(self.file, last_quoted);
+        let reason = "a cell that begins with a quote is not closed with one".into();
+        Err(IoError::Syntax { spot, format: Format::Csv, reason })
     }
 
     /// The names in the current record.
@@ -172,6 +216,7 @@ impl<'a> Rows<'a> {
     fn next(&mut self, n_names: usize) -> Result<Option<u64>, IoError> {
         let line = self.advance()?;
         if let Some(line) = line {
+            self.check_closed(line)?;
             self.check_length(n_names, line)?;
         }
         Ok(line)

@@ -3,7 +3,9 @@
 //! The vertices of all primitives of all meshes stand one after the other, in the order of the
 //! file: `position` (vec3) and, if all primitives have them, `normal` (vec3), `tangent` (vec4, the
 //! fourth component is the handedness), `texcoord` (vec2), `color` (color, linear), `weights` (vec4)
-//! and `joints` (`list<i32>` of four); further sets are called `texcoord_1` and so on. `mesh` and
+//! and `joints` (`list<i32>` of four); further sets are called `texcoord_1` and so on. Attributes of
+//! an application are called as in the file, `_TEMPERATURE`: whole numbers i32, others f32, vectors
+//! of two to four vec2 to vec4. `mesh` and
 //! `primitive` (i32, from 0) say where a vertex belongs. `indices` (i32) has a row per corner of
 //! the primitives, counted over all vertices, and is read when it is asked for. Transforms of
 //! nodes, skins and morph targets are not applied.
@@ -116,13 +118,13 @@ struct Mesh<'a> {
     budget: Budget,
 }
 
-/// The attributes that are columns, and what they are called.
-fn name_of(semantic: &Semantic) -> Option<Cow<'static, str>> {
+/// What the column of an attribute is called.
+fn name_of(semantic: &Semantic) -> Cow<'static, str> {
     let numbered = |name: &'static str, set: u32| match set {
         0 => Cow::Borrowed(name),
         set => Cow::Owned(format!("{name}_{set}")),
     };
-    Some(match semantic {
+    match semantic {
         Semantic::Positions => Cow::Borrowed("position"),
         Semantic::Normals => Cow::Borrowed("normal"),
         Semantic::Tangents => Cow::Borrowed("tangent"),
@@ -130,9 +132,8 @@ fn name_of(semantic: &Semantic) -> Option<Cow<'static, str>> {
         Semantic::Colors(set) => numbered("color", *set),
         Semantic::Joints(set) => numbered("joints", *set),
         Semantic::Weights(set) => numbered("weights", *set),
-        #[allow(unreachable_patterns, reason = "a feature of the crate adds variants")]
-        _ => return None,
-    })
+        Semantic::Extras(name) => Cow::Owned(format!("_{name}")),
+    }
 }
 
 impl Mesh<'_> {
@@ -142,10 +143,12 @@ impl Mesh<'_> {
         if let Some(first) = self.primitives.first() {
             let mut semantics: Vec<Semantic> =
                 first.primitive.attributes().map(|(semantic, _)| semantic).collect();
-            semantics.sort_by_key(order);
+            semantics.sort_by_cached_key(|semantic| (order(semantic), name_of(semantic)));
             for semantic in semantics {
                 let all = self.primitives.iter().all(|p| p.primitive.get(&semantic).is_some());
-                names.extend(name_of(&semantic).filter(|_| all).map(Cow::into_owned));
+                if all {
+                    names.push(name_of(&semantic).into_owned());
+                }
             }
             names.extend(["mesh", "primitive", INDICES].map(str::to_owned));
         }
@@ -177,11 +180,11 @@ impl Mesh<'_> {
     fn attribute(&self, name: &str) -> Result<Column, IoError> {
         let spot = || Spot::file(self.file).column(name);
         let mut floats: Vec<f32> = Vec::new();
-        let mut joints: Vec<i32> = Vec::new();
-        let mut ty = Type::VEC3;
+        let mut whole: Vec<i32> = Vec::new();
+        let mut kind = None;
         for placed in &self.primitives {
             let semantic = placed.primitive.attributes().map(|(semantic, _)| semantic);
-            let semantic = semantic.into_iter().find(|s| name_of(s).as_deref() == Some(name));
+            let semantic = semantic.into_iter().find(|semantic| name_of(semantic) == name);
             let accessor = semantic.as_ref().and_then(|semantic| placed.primitive.get(semantic));
             let (Some(semantic), Some(accessor)) = (semantic, accessor) else {
                 return Err(syntax(self.file, format!("a primitive has no `{name}`")));
@@ -193,42 +196,40 @@ impl Mesh<'_> {
                     found: accessor.count().to_string(),
                 });
             }
-            let n = accessor.dimensions().multiplicity();
-            let (wanted, fits) = match semantic {
-                Semantic::Positions | Semantic::Normals => (Type::VEC3, n == 3),
-                Semantic::TexCoords(_) => (Type::VEC2, n == 2),
-                Semantic::Colors(_) => (Type::COLOR, n == 3 || n == 4),
-                _ => (Type::VEC4, n == 4),
-            };
-            let is_vector = matches!(
-                accessor.dimensions(),
-                Dimensions::Vec2 | Dimensions::Vec3 | Dimensions::Vec4
-            );
-            if !fits || !is_vector {
+            let this = Attribute::of(&semantic, &accessor);
+            // What the first primitive has, the others have too.
+            let Some(this) = this.filter(|this| kind.is_none_or(|kind| kind == *this)) else {
+                let n = accessor.dimensions().multiplicity();
                 return Err(IoError::Unsupported {
                     spot: spot(),
                     what: format!("{n} numbers per vertex"),
                     hint: "export the mesh again".into(),
                 });
-            }
-            ty = wanted;
-            if matches!(semantic, Semantic::Joints(_)) {
-                self.accessors.integers(name, &accessor, &mut joints)?;
-                ty = Type::I32;
-            } else if wanted == Type::COLOR && n == 3 {
-                let mut rgb = Vec::new();
-                self.accessors.floats(name, &accessor, &mut rgb)?;
-                floats.extend(rgb.chunks_exact(3).flat_map(|c| [c[0], c[1], c[2], 1.0]));
-            } else {
-                self.accessors.floats(name, &accessor, &mut floats)?;
+            };
+            kind = Some(this);
+            match this {
+                Attribute::Joints | Attribute::Whole => {
+                    self.accessors.integers(name, &accessor, &mut whole)?;
+                }
+                Attribute::Rgb => {
+                    let mut rgb = Vec::new();
+                    self.accessors.floats(name, &accessor, &mut rgb)?;
+                    floats.extend(rgb.chunks_exact(3).flat_map(|c| [c[0], c[1], c[2], 1.0]));
+                }
+                Attribute::Floats(_) => self.accessors.floats(name, &accessor, &mut floats)?,
             }
         }
-        if ty == Type::I32 {
-            let n_lists = joints.len() / 4;
-            let lists = Ragged::even(n_lists, Column::from_vec(joints));
-            return Ok(Column::from_ragged(lists.expect("each vertex has four joints")));
-        }
-        Ok(column_of_lanes(ty, floats))
+        Ok(match kind {
+            Some(Attribute::Joints) => {
+                let n_lists = whole.len() / 4;
+                let lists = Ragged::even(n_lists, Column::from_vec(whole));
+                Column::from_ragged(lists.expect("each vertex has four joints"))
+            }
+            Some(Attribute::Whole) => Column::from_vec(whole),
+            Some(Attribute::Rgb) => column_of_lanes(Type::COLOR, floats),
+            Some(Attribute::Floats(ty)) => column_of_lanes(ty, floats),
+            None => column_of_lanes(Type::VEC3, floats),
+        })
     }
 
     fn indices(&self) -> Result<Column, IoError> {
@@ -280,8 +281,48 @@ fn order(semantic: &Semantic) -> (u32, u32) {
         Semantic::Colors(set) => (4, *set),
         Semantic::Joints(set) => (5, *set),
         Semantic::Weights(set) => (6, *set),
-        #[allow(unreachable_patterns, reason = "a feature of the crate adds variants")]
-        _ => (7, 0),
+        Semantic::Extras(_) => (7, 0),
+    }
+}
+
+/// What the numbers of an attribute are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attribute {
+    Floats(Type),
+    /// A color without alpha.
+    Rgb,
+    /// Four numbers of joints.
+    Joints,
+    /// One whole number of an application.
+    Whole,
+}
+
+impl Attribute {
+    /// `None` if the attribute cannot have such numbers.
+    fn of(semantic: &Semantic, accessor: &Accessor<'_>) -> Option<Self> {
+        let vector = match accessor.dimensions() {
+            Dimensions::Scalar => Type::F32,
+            Dimensions::Vec2 => Type::VEC2,
+            Dimensions::Vec3 => Type::VEC3,
+            Dimensions::Vec4 => Type::VEC4,
+            Dimensions::Mat2 | Dimensions::Mat3 | Dimensions::Mat4 => return None,
+        };
+        let is_whole = accessor.data_type() != DataType::F32 && !accessor.normalized();
+        let (fits, kind) = match semantic {
+            Semantic::Positions | Semantic::Normals => {
+                (vector == Type::VEC3, Self::Floats(Type::VEC3))
+            }
+            Semantic::TexCoords(_) => (vector == Type::VEC2, Self::Floats(Type::VEC2)),
+            Semantic::Colors(_) if vector == Type::VEC3 => (true, Self::Rgb),
+            Semantic::Colors(_) => (vector == Type::VEC4, Self::Floats(Type::COLOR)),
+            Semantic::Joints(_) => (vector == Type::VEC4, Self::Joints),
+            Semantic::Tangents | Semantic::Weights(_) => {
+                (vector == Type::VEC4, Self::Floats(Type::VEC4))
+            }
+            Semantic::Extras(_) if vector == Type::F32 && is_whole => (true, Self::Whole),
+            Semantic::Extras(_) => (true, Self::Floats(vector)),
+        };
+        fits.then_some(kind)
     }
 }
 

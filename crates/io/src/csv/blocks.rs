@@ -76,6 +76,7 @@ impl Pieces {
                 if end >= self.buffer.len() && !self.at_end {
                     break;
                 }
+                rows.check_closed(line)?;
                 on_record(&rows, line)?;
                 n_taken = end;
                 n_done += 1;

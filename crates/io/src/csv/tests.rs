@@ -82,6 +82,38 @@ fn lines_are_counted_over_blank_ones_and_those_inside_quotes() {
 }
 
 #[test]
+fn a_quote_that_is_not_closed_is_refused() {
+    let any = ReadOptions::default();
+    let refused = |line: u32| {
+        format!(
+            "`t.csv` line {line} is not valid csv: a cell that begins with a quote is not closed with one"
+        )
+    };
+    for (text, line) in [
+        ("x\n\"ab\n2\n3\n", 2),
+        ("x,y\n1,\"5", 2),
+        ("x,y\n1,\"a\"\"", 2),
+        ("\n\n\"x\n1\n", 3),
+        ("x,y\n\"a\nb\",\"c\nd\n", 3),
+        ("x\n1\n\"", 3),
+    ] {
+        assert_eq!(message(text, &any), refused(line), "{text:?}");
+    }
+    let right = [
+        "x\n\"a\"",
+        "x\n\"a\"\"\"",
+        "x\na\"b",
+        "x\na\"\"b\n",
+        "x\n \"a\n",
+        "x,y\n\"\",\"\"",
+        "x\n\"a\"b\"\n",
+    ];
+    for text in right {
+        assert_eq!(read_text(text, &any).expect("reads").n_rows(), 1, "{text:?}");
+    }
+}
+
+#[test]
 fn bad_tables_have_named_errors() {
     let any = ReadOptions::default();
     assert!(matches!(read_text("", &any), Err(IoError::Syntax { .. })));

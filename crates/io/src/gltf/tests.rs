@@ -69,6 +69,28 @@ fn vertices_of_all_meshes_stand_one_after_the_other() {
 }
 
 #[test]
+fn attributes_of_applications_are_columns() {
+    let mut buffer = positions();
+    buffer.extend([20.5_f32, 21.5, 1.0, 2.0, 3.0, 4.0].iter().flat_map(|x| x.to_le_bytes()));
+    buffer.extend([7_u16, 9].iter().flat_map(|x| x.to_le_bytes()));
+    let views = r#", {"buffer": 0, "byteOffset": 24, "byteLength": 8},
+                     {"buffer": 0, "byteOffset": 32, "byteLength": 16},
+                     {"buffer": 0, "byteOffset": 48, "byteLength": 4}"#;
+    let accessors = r#", {"bufferView": 1, "componentType": 5126, "count": 2, "type": "SCALAR"},
+                         {"bufferView": 2, "componentType": 5126, "count": 2, "type": "VEC2"},
+                         {"bufferView": 3, "componentType": 5123, "count": 2, "type": "SCALAR"}"#;
+    let more = r#", "_TEMPERATURE": 1, "_flow": 2, "_ID": 3"#;
+    let text = document(&buffer, None, views, accessors, more);
+    let all = columns(&text, &ReadOptions::default()).expect("reads");
+    let expected = [
+        r#"_ID i32["7", "9", "7", "9"]"#,
+        r#"_TEMPERATURE f32["20.5", "21.5", "20.5", "21.5"]"#,
+        r#"_flow vec2["[1.0, 2.0]", "[3.0, 4.0]", "[1.0, 2.0]", "[3.0, 4.0]"]"#,
+    ];
+    assert_eq!(all[1..4], expected);
+}
+
+#[test]
 fn a_sparse_accessor_replaces_some_elements() {
     let mut buffer = positions();
     buffer.extend([1, 0, 0, 0]);

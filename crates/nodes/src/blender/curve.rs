@@ -116,15 +116,32 @@ impl Table {
         let beyond = settings.flag("extend").then(|| ends(&knots));
         let mut table = Self { start, end, values: Vec::new(), beyond, clip: pair("clip")? };
         let walked = walked(&knots);
+        let mut next = 0;
         table.values = (0..=N_INTERVALS)
             .map(|i| {
                 let x = start + (end - start) / N_INTERVALS as f32 * i as f32;
-                between(&walked, x).unwrap_or_else(|| {
-                    table.extended(x, walked[0], *walked.last().expect("curves have points"))
-                })
+                table.on(&walked, x, &mut next)
             })
             .collect();
         Ok(table)
+    }
+
+    /// The height of the curve through points at `x`; `next` is the first point that may lie behind
+    /// it, and goes on from call to call. Points that go back are passed over as those before them.
+    fn on(&self, points: &[Point], x: f32, next: &mut usize) -> f32 {
+        let last = points.len() - 1;
+        while *next < last && points[*next][0] <= x {
+            *next += 1;
+        }
+        if *next > 0 && (*next < last || x < points[last][0]) {
+            return between(points[*next - 1], points[*next], x);
+        }
+        // At an end itself nothing goes on, however steep it would.
+        let ends = [points[0], points[last]];
+        match ends.iter().find(|end| (x - end[0]).abs() <= 1e-6) {
+            Some(end) => end[1],
+            None => self.extended(x, ends[0], ends[1]),
+        }
     }
 
     /// The curve outside of two points.
@@ -320,16 +337,9 @@ fn steps(q: [f32; 4]) -> [f32; N_STEPS] {
     })
 }
 
-/// The height of a line through points; none outside of them.
-fn between(points: &[Point], x: f32) -> Option<f32> {
-    let last = points.len() - 1;
-    let at = points[..last].partition_point(|point| point[0] <= x);
-    let next = points[at];
-    if at == 0 || (at == last && x >= next[0]) {
-        return None;
-    }
-    let before = points[at - 1];
+/// The height of the line from one point to the next.
+fn between(before: Point, next: Point, x: f32) -> f32 {
     let length = next[0] - before[0];
     let part = if length > f32::EPSILON { (next[0] - x) / length } else { 0.0 };
-    Some(part * before[1] + (1.0 - part) * next[1])
+    part * before[1] + (1.0 - part) * next[1]
 }

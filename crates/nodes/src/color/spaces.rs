@@ -94,9 +94,9 @@ impl Space {
             Self::SrgbHsl => to_hsl(c.map(encoded)),
             Self::Xyz => times(&rgb_to_xyz(), c),
             Self::Lab => to_lab(times(&rgb_to_xyz(), c)),
-            Self::Lch => to_polar(Self::Lab.of_linear(c)),
+            Self::Lch => to_polar(Self::Lab.of_linear(c), 0.0015),
             Self::Oklab => times(&CONES_TO_OKLAB, times(&RGB_TO_CONES, c).map(Val::cbrt)),
-            Self::Oklch => to_polar(Self::Oklab.of_linear(c)),
+            Self::Oklch => to_polar(Self::Oklab.of_linear(c), 4e-6),
             Self::Xyy => to_xyy(times(&rgb_to_xyz(), c)),
             Self::Luv => to_luv(times(&rgb_to_xyz(), c)),
             Self::DisplayP3 => {
@@ -192,8 +192,11 @@ fn from_hsl([h, s, l]: Three<'_>) -> Three<'_> {
     })
 }
 
-fn to_polar([l, a, b]: Three<'_>) -> Three<'_> {
-    [l, a.hypot(b), (b.atan2(a) * (0.5 / std::f64::consts::PI)).fract()]
+/// Lightness, chroma and hue; what has no more chroma than `grey` has no hue, as in CSS.
+fn to_polar([l, a, b]: Three<'_>, grey: f64) -> Three<'_> {
+    let chroma = a.hypot(b);
+    let hue = (b.atan2(a) * (0.5 / std::f64::consts::PI)).fract();
+    [l, chroma, chroma.le(grey).select(0.0, hue)]
 }
 
 fn from_polar([l, c, h]: Three<'_>) -> Three<'_> {

@@ -96,17 +96,24 @@ fn correlation() -> NodeDef {
 
 fn likeness<T: Real>(a: &[T], b: &[T]) -> f64 {
     let n = a.len().min(b.len());
-    let mean = |x: &[T]| x[..n].iter().map(|x| x.wide()).sum::<f64>() / n as f64;
-    let (of_a, of_b) = (mean(a), mean(b));
-    let (mut squares_a, mut squares_b, mut products) = (0.0, 0.0, 0.0);
-    for (x, y) in a.iter().zip(b) {
-        let (x, y) = (x.wide() - of_a, y.wide() - of_b);
-        squares_a += x * x;
-        squares_b += y * y;
-        products += x * y;
+    let (Some(a), Some(b)) = (around_mean(&a[..n]), around_mean(&b[..n])) else { return f64::NAN };
+    let sum = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+    (sum(&a, &b) / (sum(&a, &a) * sum(&b, &b)).sqrt()).clamp(-1.0, 1.0)
+}
+
+/// How far numbers are from their mean, in parts of the farthest, so that squares neither overflow
+/// nor vanish; none if they are all the same.
+fn around_mean<T: Real>(numbers: &[T]) -> Option<Vec<f64>> {
+    let wide = || numbers.iter().map(|x| x.wide());
+    let largest = wide().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let first = wide().next()?;
+    if wide().all(|x| x == first) {
+        return None;
     }
-    // Not the root of the product, which may overflow.
-    products / squares_a.sqrt() / squares_b.sqrt()
+    let scaled: Vec<f64> = wide().map(|x| x / largest).collect();
+    let mean = scaled.iter().sum::<f64>() / scaled.len() as f64;
+    let farthest = scaled.iter().fold(0.0, |most: f64, x| most.max((x - mean).abs()));
+    Some(scaled.iter().map(|x| (x - mean) / farthest).collect())
 }
 
 const PARTS: &[(&str, &str)] = &[

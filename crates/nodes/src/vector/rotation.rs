@@ -196,6 +196,12 @@ pub(super) fn sideways<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     normalized(&each(&of_x, &others, |a, b| least.select(a, b)))
 }
 
+/// What of a vector is at right angles to a direction, of length 1.
+fn upright<'b>(v: &[Val<'b>], direction: &[Val<'b>]) -> Vec<Val<'b>> {
+    let part = dot(v, direction);
+    normalized(&each(v, direction, |v, along| v - part * along))
+}
+
 fn between() -> NodeDef {
     NodeDef::new("quat.between", "The rotation from one direction to another")
         .details(
@@ -209,16 +215,25 @@ fn between() -> NodeDef {
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
             let (a, b) = (normalized(&inputs[0]), normalized(&inputs[1]));
-            // Halfway between them, whichever of the two ways of measuring it is not near zero.
             let middle: Vec<Val<'_>> = each(&a, &b, |a, b| a + b);
-            let opposite = length(&middle).lt(1e-6);
             let half = normalized(&middle);
             let mut turn = vec![dot(&a, &half)];
             turn.extend(cross(&a, &half));
-            let side = sideways(&a);
-            let mut half_turn = vec![side[0].like(0.0)];
-            half_turn.extend(side);
-            let chosen = each(&half_turn, &normalized(&turn), |a, b| opposite.select(a, b));
+            // Directions that are nearly opposite have a middle of rounding errors. Two reflections
+            // turn one into the other whatever that is: along their difference, then along what is
+            // at right angles to the second.
+            let along = normalized(&each(&a, &b, |a, b| a - b));
+            let side = upright(&upright(&middle, &b), &b);
+            let is_lost = length(&middle).lt(1e-6).or(length(&side).lt(0.5));
+            let side = each(&sideways(&b), &side, |a, b| is_lost.select(a, b));
+            let cosine = -dot(&side, &along);
+            let away = cosine.lt(0.0);
+            let mut far: Vec<Val<'_>> = vec![cosine];
+            far.extend(cross(&side, &along));
+            let far: Vec<Val<'_>> = far.iter().map(|x| away.select(-*x, *x)).collect();
+            let is_far = dot(&a, &b).lt(-0.9);
+            let chosen = each(&far, &turn, |a, b| is_far.select(a, b));
+            let chosen = normalized(&chosen);
             let none = length(&inputs[0]).eq(0.0).or(length(&inputs[1]).eq(0.0));
             let identity = [1.0, 0.0, 0.0, 0.0];
             vec![chosen.iter().zip(identity).map(|(x, i)| none.select(x.like(i), *x)).collect()]

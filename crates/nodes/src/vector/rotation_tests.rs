@@ -140,6 +140,18 @@ proptest! {
     }
 
     #[test]
+    fn so_does_that_between_nearly_opposite_ones(a in vector(), b in vector(), exponent in -9.0_f32..0.0) {
+        let (a, b) = (lanes(&direction(a)), lanes(&direction(b)));
+        let near: Vec<f32> = a.iter().zip(&b).map(|(a, b)| b * 10_f32.powf(exponent) - a).collect();
+        let near: [f32; 3] = near.try_into().expect("three");
+        let a: [f32; 3] = a.try_into().expect("three");
+        let q = run("quat.between", &[v3(a), v3(near)]);
+        let found = rotated(&q, a);
+        prop_assert!(apart(&found, &direction(near)) < 1e-6, "{found} {near:?} by {q}");
+        prop_assert!(lanes(&q)[0] >= 0.0, "{q}");
+    }
+
+    #[test]
     fn looking_turns_forward_to_the_direction_and_up_beside_it(d in vector(), up in vector()) {
         let names = ["x", "y", "z", "-x", "-y", "-z"];
         let unit = |at: usize| {

@@ -71,7 +71,7 @@ pub(super) fn converted(writer: &mut Writer, source: Source, to: Kind) -> Option
 
 /// By our own conversion, written out so that sockets of any type see the right one.
 fn plain(writer: &mut Writer, source: Source, to: Kind) -> Source {
-    let source = if source.kind() == Kind::Value { source } else { writer.linked(source) };
+    let source = writer.linked(source);
     let set = [("to", json!(to.ty().name()))];
     let title = format!("to_{}", to.name());
     let name = writer.node(&title, "convert", &set, vec![("x", vec![source])]);

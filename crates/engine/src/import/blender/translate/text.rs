@@ -135,11 +135,16 @@ fn trim(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     };
     let always = NodeContext::literal(Kind::Boolean, true);
     let source = if start == always && end == always {
-        trimmed(cx, text, "both", &always)
+        trimmed(cx, text.clone(), "both", &always)
     } else {
-        let source = trimmed(cx, text, "start", &start);
+        let source = trimmed(cx, text.clone(), "start", &start);
         trimmed(cx, source, "end", &end)
     };
+    // A text of which nothing would be left stays as it is.
+    let nothing = NodeContext::literal(Kind::String, json!(""));
+    let inputs = vec![("a", source.clone()), ("b", nothing)];
+    let is_gone = cx.write("string.equal", &[], inputs, Kind::Boolean);
+    let source = switched(cx, is_gone, vec![("false", source), ("true", text)], Kind::String);
     cx.give("String", &source);
     Ok(())
 }
