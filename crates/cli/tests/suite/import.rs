@@ -52,7 +52,10 @@ fn every_entry_of_blenders_menus_agrees() {
 
 #[test]
 fn textures_and_numbers_at_the_ends_of_the_range_agree() {
-    for (name, n) in [("blender_extremes", 190), ("blender_textures", 130)] {
+    // Edges: constants into sockets of other types, texts of which nothing is left, equal rotations,
+    // curves with steep ends.
+    for (name, n) in [("blender_extremes", 190), ("blender_textures", 130), ("blender_edges", 220)]
+    {
         let path = format!("crates/cli/tests/data/{name}.json.gz");
         let result = json_of(&["import", &path, "--verify", "--format", "json"]);
         let networks = result["networks"].as_array().expect("a list");

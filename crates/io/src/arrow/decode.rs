@@ -3,6 +3,8 @@
 //! The fields of a file are its columns and, of columns that are structs, their members:
 //! `p.x, p.y, p.z`. What to make of them is decided once; then batches are appended.
 
+use std::collections::HashSet;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::NullBuffer;
@@ -161,8 +163,9 @@ impl Decoder {
     pub(crate) fn new(file: &str, schema: &Schema, wanted: Wanted<'_>) -> Result<Self, IoError> {
         let leaves = leaves(schema);
         let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
-        for (i, name) in names.iter().enumerate() {
-            if names[..i].contains(name) {
+        let mut seen = HashSet::with_capacity(names.len());
+        for name in &names {
+            if !seen.insert(name) {
                 return Err(IoError::DuplicateColumn { spot: Spot::file(file).column(name) });
             }
         }
