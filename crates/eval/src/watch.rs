@@ -4,6 +4,7 @@
 //! stays so, whatever becomes of the flag that ended it, so that nothing half done is given out.
 //! The lock lets one thread at a time tell how far it is; the others do not wait for it.
 
+use std::fmt;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -33,11 +34,12 @@ impl Ran {
 }
 
 /// Looks after one evaluation.
-#[derive(Debug)]
 pub(crate) struct Watch<'r> {
     request: &'r Request,
     /// Steps that may be needed, counted if somebody wants to know.
     n_steps: u64,
+    /// Says whether the call is over that this evaluation is a part of.
+    is_over: Option<&'r (dyn Fn() -> bool + Sync)>,
     started: Instant,
     told: Mutex<Told>,
     over: OnceLock<EvalError>,
@@ -51,21 +53,32 @@ struct Told {
     ran: Ran,
 }
 
+/// The steps that may be needed, if somebody wants to know.
+pub(crate) fn n_steps(plan: &Plan, request: &Request, bound: &Bound) -> u64 {
+    if request.progress.is_none() {
+        return 0;
+    }
+    let behind = plan.steps_behind(&bound.outputs);
+    let steps = plan.steps.iter();
+    let calls = steps.filter(|(_, step)| matches!(step.op, StepOp::Call(_)));
+    calls.filter(|(id, _)| behind[*id]).count() as u64
+}
+
 impl<'r> Watch<'r> {
     pub(crate) fn new(plan: &Plan, request: &'r Request, bound: &Bound) -> Self {
-        let n_steps = request.progress.as_ref().map_or(0, |_| {
-            let behind = plan.steps_behind(&bound.outputs);
-            let steps = plan.steps.iter();
-            let calls = steps.filter(|(_, step)| matches!(step.op, StepOp::Call(_)));
-            calls.filter(|(id, _)| behind[*id]).count() as u64
-        });
         Self {
             request,
-            n_steps,
+            n_steps: n_steps(plan, request, bound),
+            is_over: None,
             started: Instant::now(),
             told: Mutex::default(),
             over: OnceLock::new(),
         }
+    }
+
+    /// The same as a part of a call that may be over sooner.
+    pub(crate) fn within(self, is_over: Option<&'r (dyn Fn() -> bool + Sync)>) -> Self {
+        Self { is_over, ..self }
     }
 
     /// Why nobody waits for the answer any more, if so. May tell how far the evaluation is.
@@ -82,6 +95,9 @@ impl<'r> Watch<'r> {
         if let Some(error) = EvalError::ended(request.cancel.as_deref(), request.deadline) {
             return Some(error);
         }
+        if self.is_over.is_some_and(|is_over| is_over()) {
+            return Some(EvalError::Cancelled);
+        }
         let progress = request.progress.as_ref()?;
         let mut told = self.told.try_lock().ok()?;
         let now = self.started.elapsed();
@@ -95,5 +111,11 @@ impl<'r> Watch<'r> {
         (done.runs, done.steps, done.elements) = (ran.runs, self.n_steps, ran.elements);
         done.ticks = 1;
         progress.tell(&done).is_break().then_some(EvalError::Cancelled)
+    }
+}
+
+impl fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("over", &self.over).finish_non_exhaustive()
     }
 }

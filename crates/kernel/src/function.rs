@@ -13,6 +13,7 @@ use millstream_base::{Column, Limits, Mask, Type, Value, ValueType};
 
 use crate::form::Val;
 use crate::map::Map;
+use crate::pace::Pace;
 
 /// A kernel over columns with a mask.
 pub trait Function: Send + Sync {
@@ -251,6 +252,11 @@ impl<'a> Call<'a> {
     /// if nobody does.
     pub fn is_over(&self) -> Option<&'a (dyn Fn() -> bool + Sync)> {
         self.is_over
+    }
+
+    /// Looks now and then whether anybody still waits for the call, as work goes on.
+    pub fn pace(&self) -> Pace<'a> {
+        Pace::new(self.is_over)
     }
 
     /// The elements to compute.

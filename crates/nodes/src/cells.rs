@@ -6,6 +6,8 @@
 //! at one element. How to write one: make the cells, read the inputs, fill, put.
 
 #[cfg(test)]
+mod pace_tests;
+#[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
@@ -16,6 +18,9 @@ use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Limits, Value, ValueType};
 use millstream_kernel::function::SharedFunction;
 use millstream_kernel::{Call, Data, Failure, Function, Kernel, Map};
+
+/// Units of work that one element counts for, whatever it is: most are short, some are not.
+const PER_ELEMENT: usize = 1 << 6;
 
 /// The kernel that calls a Rust closure.
 pub(crate) fn function(
@@ -85,7 +90,9 @@ impl<T: ValueType> Cells<T> {
             self.values.push(first(call).map_or_else(|| Ok(T::default_value()), element)?);
             return Ok(());
         }
+        let mut pace = call.pace();
         for i in call.mask() {
+            pace.work(PER_ELEMENT)?;
             self.values[i] = element(i)?;
         }
         Ok(())
@@ -136,11 +143,13 @@ impl<T> ListCells<T> {
             return Ok(());
         }
         self.offsets.reserve(call.extent());
+        let mut pace = call.pace();
         for i in call.mask() {
             self.offsets.resize(i + 1, self.items.len());
             let n = n_items(i);
             check_length(n, i, limits)?;
             check_total(self.items.len().saturating_add(n), limits)?;
+            pace.work(n.saturating_add(PER_ELEMENT))?;
             write(i, &mut self.items)?;
         }
         self.offsets.resize(call.extent() + 1, self.items.len());
@@ -189,7 +198,9 @@ pub(crate) fn picked(
     }
     // Elements outside of the mask may hold anything, so they hold what the first does.
     let mut positions = vec![of_first; call.extent()];
+    let mut pace = call.pace();
     for i in call.mask() {
+        pace.work(PER_ELEMENT)?;
         positions[i] = position(i)?;
     }
     Ok(Data::Many(source.gather(positions.into_iter())))
@@ -218,7 +229,7 @@ pub(crate) fn check_length(n: usize, i: usize, limits: &Limits) -> Result<(), Fa
 }
 
 /// Checks the items of all lists of a column together.
-fn check_total(n: usize, limits: &Limits) -> Result<(), Failure> {
+pub(crate) fn check_total(n: usize, limits: &Limits) -> Result<(), Failure> {
     if n <= limits.list_length {
         return Ok(());
     }
@@ -347,7 +358,9 @@ fn edit_column<T: ValueType>(
         }
     };
     let items = values.make_mut::<T>().expect(IS_LIST);
+    let mut pace = call.pace();
     for i in call.mask() {
+        pace.work((offsets[i + 1] - offsets[i]).saturating_add(PER_ELEMENT))?;
         write(i, &mut items[offsets[i]..offsets[i + 1]])?;
     }
     let lists = Ragged::new(offsets, values).ok_or_else(too_deep)?;

@@ -19,6 +19,7 @@ mod pattern_tests;
 mod read;
 mod sample;
 mod search;
+mod seen;
 mod sets;
 mod signal;
 mod spectrum;

@@ -1,14 +1,13 @@
 //! Asking a session: outputs, what-ifs, budgets, and what ran.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use millstream_base::{Feature, Limits, ValueType};
 use millstream_eval::live::Within;
 use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::keeping::Calls;
-use millstream_ir::progress::Done;
 use millstream_ir::request::{Given, LogDetail, RequestError};
 use millstream_ir::states::is_state;
 use millstream_ir::{EvalError, Plan, Progress, Request};
@@ -215,32 +214,11 @@ impl Session {
     /// What an evaluation by the mirror may use, if that matters.
     fn within(&self, ask: &Ask) -> Option<Within> {
         let mirror = self.mirror.as_ref()?;
-        let (n_calls, n_before) = (mirror.n_calls()? as u64, mirror.n_runs());
-        let limits = ask.limits.clone();
-        let bytes = limits.bytes.min(MIRROR_BYTES);
-        if ask.cancel.is_none() && ask.deadline.is_none() && ask.progress.is_none() {
-            return Some(Within { limits, bytes, watch: None });
-        }
-        let (cancel, deadline) = (ask.cancel.clone(), ask.deadline);
-        let (progress, started) = (ask.progress.clone(), Instant::now());
-        let told = AtomicU64::new(0);
-        let watch = move |n_runs: u64| {
-            if let Some(error) = EvalError::ended(cancel.as_deref(), deadline) {
-                return Some(error);
-            }
-            let progress = progress.as_ref()?;
-            let now = started.elapsed();
-            let last = Duration::from_nanos(told.load(Ordering::Relaxed));
-            if now.saturating_sub(last) < progress.interval() {
-                return None;
-            }
-            told.store(now.as_nanos() as u64, Ordering::Relaxed);
-            let mut done = Done::default();
-            done.runs = n_runs - n_before;
-            (done.steps, done.elements, done.ticks) = (n_calls, done.runs, 1);
-            progress.tell(&done).is_break().then_some(EvalError::Cancelled)
-        };
-        Some(Within { limits, bytes, watch: Some(Arc::new(watch)) })
+        let counts = (mirror.n_calls() as u64, mirror.n_runs());
+        let bytes = ask.limits.bytes.min(MIRROR_BYTES);
+        let within = Within { limits: ask.limits.clone(), bytes, watch: None };
+        let within = within.until(ask.cancel.as_ref(), ask.deadline, ask.progress.as_ref(), counts);
+        (mirror.has_calls() || within.watch.is_some()).then_some(within)
     }
 
     /// Whether there is a mirror that can answer: everything is one value at one moment.

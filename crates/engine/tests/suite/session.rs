@@ -1,12 +1,13 @@
 //! Sessions: edits and values, what is wrong and what is right all the same, observers, probes,
 //! what-ifs, ticks.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use millstream::session::{Ask, Session, SessionError};
-use millstream::{Edit, Engine, EvalError, Given, LogDetail, Value};
+use millstream::{Done, Edit, Engine, EvalError, Given, LogDetail, Progress, Value};
 use serde_json::{Value as Json, json};
 
 const SUMS: &str = r#"{ "millstream": 1,
@@ -186,6 +187,41 @@ fn a_what_if_is_for_one_evaluation() {
     let error = session.eval(&Ask { deadline, ..Ask::all() }).expect_err("too late");
     assert_eq!(error, SessionError::Eval(EvalError::Deadline));
     assert_eq!(y(&mut session), Some(60.0));
+}
+
+#[test]
+fn an_evaluation_of_many_numbers_is_followed_and_ended() {
+    const N: usize = 20_000;
+    let node = |i: usize| {
+        let from = match i.checked_sub(1) {
+            Some(before) => json!({ "from": format!("n{before}.value") }),
+            None => json!({ "input": "x" }),
+        };
+        (format!("n{i}"), json!({ "type": "math.add", "in": { "a": from, "b": 1 } }))
+    };
+    let nodes: serde_json::Map<String, Json> = (0..N).map(node).collect();
+    let document = json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f32", "default": 2 } },
+        "outputs": { "y": { "type": "f32", "from": format!("n{}.value", N - 1) } },
+        "nodes": nodes });
+    let mut session = session(&document.to_string());
+    for x in [3.0_f32, 4.0] {
+        session.set("x", x).expect("it fits");
+        let told: Arc<Mutex<Vec<u64>>> = Arc::default();
+        let to = Arc::clone(&told);
+        let tell = move |done: &Done| {
+            assert_eq!(done.steps, N as u64);
+            to.lock().expect("nobody panics").push(done.runs);
+            if done.runs < 4000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let progress = Some(Progress::new(tell).every(Duration::ZERO));
+        let error = session.eval(&Ask { progress, ..Ask::all() }).expect_err("it is ended");
+        assert_eq!(error, SessionError::Eval(EvalError::Cancelled));
+        let told = told.lock().expect("nobody panicked");
+        assert!(told.len() > 1 && told.is_sorted(), "{told:?}");
+        assert!((4000..8000).contains(told.last().expect("there are several")), "{told:?}");
+        assert_eq!(y(&mut session), Some(x + N as f32));
+    }
 }
 
 const COUNTS: &str = r#"{ "millstream": 1, "fps": 10, "start_frame": 1,

@@ -12,8 +12,8 @@ use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_kernel::Data;
 
-use crate::live::{LiveProgram, NodeNumber, NotNumbers, Propagation};
-use crate::watch::{Ran, Watch};
+use crate::live::{LiveProgram, NodeNumber, NotNumbers, Propagation, Within};
+use crate::watch::n_steps;
 
 /// A live graph that answers requests.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Numbers {
         request: &Request,
         bound: &Bound,
     ) -> Result<(), EvalError> {
-        if let Some(error) = Watch::new(plan, request, bound).over(Ran::default()) {
+        if let Some(error) = EvalError::ended(request.cancel.as_deref(), request.deadline) {
             return Err(error);
         }
         let features = bound.features.iter().map(|data| data.as_ref().map(|data| &data.data));
@@ -64,8 +64,16 @@ impl Numbers {
         if request.log != LogDetail::Off && !std::mem::replace(&mut self.is_logging, true) {
             self.live.graph().start_journal();
         }
-        self.live.graph().commit().expect("nobody is called back");
-        Ok(())
+        let within = self.within(plan, request, bound);
+        self.live.graph().commit_within(within)
+    }
+
+    /// What the request allows a wave.
+    fn within(&mut self, plan: &Plan, request: &Request, bound: &Bound) -> Within {
+        let counts = (n_steps(plan, request, bound), self.live.graph().n_runs());
+        let within = Within { limits: request.limits.clone(), ..Within::default() };
+        let Request { cancel, deadline, progress, .. } = request;
+        within.until(cancel.as_ref(), *deadline, progress.as_ref(), counts)
     }
 
     /// Brings the outputs asked for up to date.
@@ -76,7 +84,8 @@ impl Numbers {
         bound: &Bound,
     ) -> Result<Answer, EvalError> {
         self.commit(plan, request, bound)?;
-        self.live.graph().settle();
+        let within = self.within(plan, request, bound);
+        self.live.graph().settle_within(within)?;
         let mut outputs = Vec::with_capacity(bound.outputs.len());
         for position in &bound.outputs {
             let output = &plan.outputs[*position];

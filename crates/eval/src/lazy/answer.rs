@@ -119,6 +119,7 @@ impl<'a> Evaluation<'a> {
             });
         }
         let calls = self.keep_on()?;
+        self.check_clock()?;
         Ok(Answer {
             outputs,
             calls,

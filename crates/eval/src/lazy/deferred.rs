@@ -145,6 +145,7 @@ impl<'a> Evaluation<'a> {
         let job = Job { slot, instance, inputs, kind, mask, n_cells, limits, ends };
         let Company { pool, n_others, .. } = deferral.company;
         deferral.jobs.get_or_insert_with(Jobs::new).push(job, pool, n_others);
+        self.look_next();
         Ok(())
     }
 

@@ -87,12 +87,20 @@ impl Evaluator for Lazy {
 }
 
 /// Evaluates a request that was bound to the plan.
-pub(crate) fn evaluate_bound(
+fn evaluate_bound(plan: &Plan, request: &Request, bound: &Bound) -> Result<Answer, EvalError> {
+    Evaluation::new(plan, request, bound).answer(bound)
+}
+
+/// Evaluates a part of a call; `is_over` says whether anybody still waits for that.
+pub(crate) fn evaluate_within(
     plan: &Plan,
     request: &Request,
     bound: &Bound,
+    is_over: Option<&(dyn Fn() -> bool + Sync)>,
 ) -> Result<Answer, EvalError> {
-    Evaluation::new(plan, request, bound).answer(bound)
+    let mut evaluation = Evaluation::new(plan, request, bound);
+    evaluation.watch = Watch::new(plan, request, bound).within(is_over);
+    evaluation.answer(bound)
 }
 
 /// Evaluates block by block of a list, see `listed`; with company, long runs become jobs.
@@ -306,7 +314,7 @@ struct Evaluation<'a> {
 }
 
 /// So many elements are computed between two looks at the clock.
-const ELEMENTS: u64 = 1 << 16;
+const ELEMENTS: u64 = 1 << 12;
 
 impl Evaluation<'_> {
     /// The context in which a source is evaluated, if it is asked for in `frame`.
@@ -393,6 +401,11 @@ impl Evaluation<'_> {
             self.check_clock()?;
         }
         Ok(())
+    }
+
+    /// The clock is looked at before the next task: what ran may have taken long.
+    fn look_next(&mut self) {
+        self.look_at = 0;
     }
 
     fn check_clock(&self) -> Result<(), EvalError> {

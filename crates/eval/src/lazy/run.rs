@@ -289,6 +289,7 @@ impl<'a> Evaluation<'a> {
             // What was ended in the middle did not fail.
             self.check_clock().map_err(Stop::All)?;
         }
+        self.look_next();
         self.finish_function(top, (result, outputs), &taken, &mask, n_cells, shape)
     }
 

@@ -195,7 +195,7 @@ impl Flat {
                     }
                 }
                 Piece::End => {
-                    let Some((to, at)) = back.pop() else { return Ok(()) };
+                    let Some((to, at)) = back.pop() else { return over(watch.over(lines_ran)) };
                     (piece, line) = (to as usize, at);
                     continue;
                 }

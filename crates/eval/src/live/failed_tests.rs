@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::{Limits, Type, Value};
 use millstream_ir::EvalError;
+use millstream_kernel::form::Op;
 
 use super::values_tests::types;
 use super::{LiveGraph, NodeNumber, Within};
@@ -98,4 +99,31 @@ fn values_have_a_budget() {
     assert_eq!(failing.graph.settle_within(within), Err(EvalError::Bytes { limit: 8 }));
     failing.graph.settle_within(Within::default()).expect("there is room");
     assert_eq!(failing.look().0, Some("\"3\"".into()));
+}
+
+#[test]
+fn waves_of_numbers_can_be_ended_and_go_on_later() {
+    const N: u64 = 20_000;
+    let mut graph = LiveGraph::new();
+    let x = graph.source(0.0_f64);
+    let end = (0..N).fold(x, |last, _| graph.binary_with(Op::Add, last, 1.0));
+    graph.observe(end);
+    for (round, n_runs) in [0, 1, 5_000, N, N + 1].into_iter().enumerate() {
+        let value = round as f64 + 0.5;
+        graph.set(x, value);
+        let before = graph.n_runs();
+        let watch = move |n: u64| (n - before >= n_runs).then_some(EvalError::Cancelled);
+        let within = Within { watch: Some(Arc::new(watch)), ..Within::default() };
+        let ended = graph.settle_within(within);
+        let n_ran = graph.n_runs() - before;
+        if n_runs > N {
+            assert_eq!((ended, n_ran), (Ok(()), N));
+        } else {
+            assert_eq!(ended, Err(EvalError::Cancelled));
+            assert!(n_ran < n_runs + 3000, "{n_ran} runs, {n_runs} were wanted");
+        }
+        assert_eq!(graph.get(end), value + N as f64);
+        // What ran before the end does not run again.
+        assert_eq!(graph.n_runs() - before, N);
+    }
 }

@@ -58,25 +58,32 @@ impl LiveGraph {
     pub(super) fn run_wave(&mut self) {
         self.mark_pending();
         if self.order.is_plain() {
-            while self.stopped.is_none()
-                && let Some(word) = self.dirty.lowest_word()
-            {
-                self.run_word::<true>(word);
-            }
+            self.run_words::<true>();
         } else {
-            while self.stopped.is_none()
-                && let Some(word) = self.dirty.lowest_word()
-            {
-                self.run_word::<false>(word);
-            }
+            self.run_words::<false>();
         }
         self.cursor = 0;
         self.wave += 1;
         if self.stopped.is_some() {
             self.run_dirty_anew();
         }
-        if self.has_retracted {
+        if self.has_retracted && self.stopped.is_none() {
             self.assert_all();
+        }
+    }
+
+    /// Runs what is dirty until nothing is, or nobody waits any more.
+    #[inline(always)]
+    fn run_words<const PLAIN: bool>(&mut self) {
+        let Some(mut word) = self.dirty.lowest_word() else { return };
+        let mut next_look = self.within.next_look(self.n_runs);
+        while self.stopped.is_none() {
+            if self.n_runs >= next_look && self.is_stopped_between(&mut next_look) {
+                return;
+            }
+            self.run_word::<PLAIN>(word);
+            let Some(next) = self.dirty.lowest_word() else { return };
+            word = next;
         }
     }
 

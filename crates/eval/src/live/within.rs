@@ -2,9 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use millstream_base::Limits;
 use millstream_ir::answer::EvalError;
+use millstream_ir::progress::{Done, Progress};
 
 use super::LiveGraph;
 use super::node::Flags;
@@ -12,14 +15,15 @@ use super::node::Flags;
 /// Says why nobody waits for a wave any more, if so; is told how many nodes ran, over all waves.
 type Watch = Arc<dyn Fn(u64) -> Option<EvalError> + Send + Sync>;
 
-/// What a wave may use. Waves of numbers alone take so little that nobody asks.
+/// What a wave may use.
 #[derive(Clone)]
 pub struct Within {
     /// Limits of what functions make.
     pub limits: Limits,
     /// Bytes that all values together may hold; those that switches give on count once.
     pub bytes: usize,
-    /// Is asked before each node that is more than numbers, and by functions that take long.
+    /// Is asked before each node that is more than numbers, every few thousand of those that are
+    /// numbers, by functions that take long, and in the end.
     pub watch: Option<Watch>,
 }
 
@@ -30,7 +34,49 @@ impl Default for Within {
     }
 }
 
+/// So many nodes of numbers run between two looks at the clock.
+const RUNS: u64 = 1 << 11;
+
 impl Within {
+    /// The same until somebody raises the flag, the time is past, or who follows the progress ends
+    /// it. Progress is counted from `n_before`, the runs of waves before, out of `n_steps`.
+    #[must_use]
+    pub fn until(
+        self,
+        cancel: Option<&Arc<AtomicBool>>,
+        deadline: Option<Instant>,
+        progress: Option<&Progress>,
+        (n_steps, n_before): (u64, u64),
+    ) -> Self {
+        if cancel.is_none() && deadline.is_none() && progress.is_none() {
+            return self;
+        }
+        let (cancel, progress) = (cancel.cloned(), progress.cloned());
+        let (started, told) = (Instant::now(), AtomicU64::new(0));
+        let watch = move |n_runs: u64| {
+            if let Some(error) = EvalError::ended(cancel.as_deref(), deadline) {
+                return Some(error);
+            }
+            let progress = progress.as_ref()?;
+            let now = started.elapsed();
+            let last = Duration::from_nanos(told.load(Ordering::Relaxed));
+            if now.saturating_sub(last) < progress.interval() {
+                return None;
+            }
+            told.store(now.as_nanos() as u64, Ordering::Relaxed);
+            let mut done = Done::default();
+            done.runs = n_runs - n_before;
+            (done.steps, done.elements, done.ticks) = (n_steps, done.runs, 1);
+            progress.tell(&done).is_break().then_some(EvalError::Cancelled)
+        };
+        Self { watch: Some(Arc::new(watch)), ..self }
+    }
+
+    /// How many nodes may have run when somebody is asked, if `n_runs` have.
+    pub(super) fn next_look(&self, n_runs: u64) -> u64 {
+        self.watch.as_ref().map_or(u64::MAX, |_| n_runs + RUNS)
+    }
+
     pub(super) fn over(&self, n_runs: u64) -> Option<EvalError> {
         self.watch.as_ref()?(n_runs)
     }
@@ -55,13 +101,39 @@ impl LiveGraph {
         }
         self.within = within;
         self.settle();
+        self.end_within()
+    }
+
+    /// [`commit`](Self::commit) within bounds.
+    ///
+    /// # Errors
+    /// As [`settle_within`](Self::settle_within).
+    ///
+    /// # Panics
+    /// If a callback does.
+    pub(crate) fn commit_within(&mut self, within: Within) -> Result<(), EvalError> {
+        self.within = within;
+        self.commit().expect("nobody is called back");
+        self.end_within()
+    }
+
+    fn end_within(&mut self) -> Result<(), EvalError> {
+        let over = self.stopped.take().or_else(|| self.within.over(self.n_runs));
         self.within.watch = None;
-        self.stopped.take().map_or(Ok(()), Err)
+        over.map_or(Ok(()), Err)
     }
 
     /// Whether some node is more than operations on numbers, so that it matters what a wave may use.
     pub fn has_calls(&self) -> bool {
         self.has_calls
+    }
+
+    /// Whether the wave ends between nodes; `next` is how many ran when that is asked again.
+    #[cold]
+    pub(super) fn is_stopped_between(&mut self, next: &mut u64) -> bool {
+        self.stopped = self.stopped.take().or_else(|| self.within.over(self.n_runs));
+        *next = self.n_runs + RUNS;
+        self.stopped.is_some()
     }
 
     /// Whether the wave ends before a node runs.

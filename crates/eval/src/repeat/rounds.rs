@@ -237,7 +237,7 @@ fn evaluate(
         count: (!is_one).then_some(n),
     };
     let request = Request::new().with_limits(Limits::clone(call.limits()));
-    let answer = lazy::evaluate_bound(&body.plan, &request, &bound);
+    let answer = lazy::evaluate_within(&body.plan, &request, &bound, call.is_over());
     let Answer { outputs: values, failures, .. } = answer.map_err(|error| failed(&error))?;
     let lowest = failures.iter().map(|failure| {
         let axis = RequestAxis::Index.name();

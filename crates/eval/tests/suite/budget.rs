@@ -1,12 +1,14 @@
 //! Evaluations end when they may not go on, and refuse what exceeds the limits.
 
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream_base::Limits;
-use millstream_eval::Lazy;
-use millstream_ir::{EvalError, Evaluator, Request};
+use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel};
+use millstream_ir::{EvalError, Evaluator, Plan, Progress, Request};
 use millstream_kernel::{NodeDef, Registry};
 
 use crate::lazy::{plan, plan_with};
@@ -71,4 +73,100 @@ fn a_node_that_panics_fails_alone() {
     assert_eq!(answer.value::<f32>("bad"), None);
     assert_eq!(answer.value::<f32>("good"), Some(-1.0));
     assert_eq!(answer.failures[0].message, "the node type panicked: x is 1");
+}
+
+fn evaluators() -> Vec<Box<dyn Evaluator>> {
+    vec![
+        Box::new(Lazy),
+        Box::new(List::new()),
+        Box::new(List::new().without_registers()),
+        Box::new(Chunked::new()),
+        Box::new(Incremental::new()),
+        Box::new(Incremental::new().without_live_graph()),
+        Box::new(Parallel::new()),
+        Box::new(Auto::new()),
+    ]
+}
+
+/// A chain of 20 nodes that each do something besides, and give their input on.
+fn chain_of(each: impl Fn() + Send + Sync + 'static) -> Plan {
+    let mut registry: Registry = millstream_nodes::registry();
+    registry.register(NodeDef::from_closure("my.slow", "Slow", &["x"], move |x: f32| {
+        each();
+        x
+    }));
+    let mut text = String::from("n0 = input x: f32 = 1.0\n");
+    for i in 0..20 {
+        writeln!(text, "n{} = my.slow n{i}", i + 1).expect("strings take all text");
+    }
+    plan_with(&registry, &(text + "output end n20"))
+}
+
+#[test]
+fn between_two_nodes_that_may_be_slow_an_evaluation_ends() {
+    let (flag, n_ran) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (raised, counted) = (Arc::clone(&flag), Arc::clone(&n_ran));
+    let plan = chain_of(move || {
+        if counted.fetch_add(1, Ordering::Relaxed) == 4 {
+            raised.store(true, Ordering::Relaxed);
+        }
+    });
+    for evaluator in evaluators() {
+        let mut request = Request::new();
+        request.cancel = Some(Arc::clone(&flag));
+        let ended = evaluator.evaluate(&plan, &request).err();
+        assert_eq!(ended, Some(EvalError::Cancelled), "{}", evaluator.name());
+        assert_eq!(n_ran.swap(0, Ordering::Relaxed), 5, "{}", evaluator.name());
+        flag.store(false, Ordering::Relaxed);
+        request.cancel = None;
+        request.progress = Some(
+            Progress::new(|done| match done.runs {
+                0..5 => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            })
+            .every(Duration::ZERO),
+        );
+        let ended = evaluator.evaluate(&plan, &request).err();
+        assert_eq!(ended, Some(EvalError::Cancelled), "{}", evaluator.name());
+        // The fifth run raises the flag, which nobody looks at now.
+        let n_ran = n_ran.swap(0, Ordering::Relaxed);
+        assert!(n_ran <= 6, "{}: {n_ran} runs", evaluator.name());
+        flag.store(false, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn what_is_done_too_late_is_no_answer() {
+    let plan = chain_of(|| std::thread::sleep(Duration::from_millis(1)));
+    for after in [1, 12, 19] {
+        for evaluator in evaluators() {
+            let mut request = Request::new();
+            request.deadline = Some(Instant::now() + Duration::from_millis(after));
+            let ended = evaluator.evaluate(&plan, &request).err();
+            assert_eq!(ended, Some(EvalError::Deadline), "{}", evaluator.name());
+        }
+    }
+}
+
+#[test]
+fn what_is_done_when_nobody_waits_any_more_is_no_answer() {
+    let text = "n0 = input x: i32 = 3\nn1 = my.raise n0\noutput end n1";
+    let (flag, n_ran) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (raised, counted) = (Arc::clone(&flag), Arc::clone(&n_ran));
+    let mut registry: Registry = millstream_nodes::registry();
+    registry.register(NodeDef::from_closure("my.raise", "Raises", &["x"], move |x: i32| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        raised.store(true, Ordering::Relaxed);
+        x
+    }));
+    // The last node that runs raises the flag: what was computed is not given out.
+    let plan = plan_with(&registry, text);
+    for evaluator in evaluators() {
+        let mut request = Request::new();
+        request.cancel = Some(Arc::clone(&flag));
+        let ended = evaluator.evaluate(&plan, &request).err();
+        assert_eq!(ended, Some(EvalError::Cancelled), "{}", evaluator.name());
+        assert_eq!(n_ran.swap(0, Ordering::Relaxed), 1);
+        flag.store(false, Ordering::Relaxed);
+    }
 }

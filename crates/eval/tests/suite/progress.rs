@@ -33,6 +33,7 @@ fn evaluators() -> Vec<Box<dyn Evaluator>> {
         Box::new(Chunked::new().pieces(pieces)),
         Box::new(Chunked::new().pieces(pieces).without_stages()),
         Box::new(Incremental::new().without_live_graph()),
+        Box::new(Incremental::new()),
         Box::new(Parallel::new()),
         Box::new(Auto::new()),
     ]

@@ -1,6 +1,7 @@
 //! Calling functions over columns in tests: with single values, columns, maps and masks.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use millstream_base::{Column, Limits, Mask, Type, Value};
 use millstream_kernel::function::Output;
@@ -129,4 +130,26 @@ pub(crate) fn value_of(
 /// What a node gives for single values, as text; the message where it fails.
 pub(crate) fn text(name: &str, set: &Json, args: Vec<Value>) -> String {
     value(name, set, args).map_or_else(|failure| failure.message, |value| value.to_string())
+}
+
+/// How often a node that is given single values looks whether anybody still waits, and how it ends
+/// if from the `n`th look on nobody does.
+pub(crate) fn ended_at(
+    n: usize,
+    instance: &Instance,
+    args: Vec<Value>,
+) -> (usize, Result<(), Failure>) {
+    let Kernel::Function(function) = &instance.kernel else {
+        panic!("{} is a function", instance.name())
+    };
+    let looks = AtomicUsize::new(0);
+    let is_over = || looks.fetch_add(1, Ordering::Relaxed) + 1 >= n;
+    let args = args.into_iter().map(|value| Argument::owned(Data::One(value), Map::Each));
+    let mut args: Vec<Argument<'_>> = args.collect();
+    let mut outputs: Vec<Output> = instance.outputs.iter().map(|_| Output::Wanted(None)).collect();
+    let (mask, limits) = (Mask::full(1), Limits::default());
+    let mut call = Call::new(&mask, 1, &limits, &mut args, &mut outputs).with_crew(1, &is_over);
+    let done = function.call(&mut call);
+    drop(call);
+    (looks.into_inner(), done)
 }

@@ -6,7 +6,7 @@ use millstream_kernel::settings::SettingError;
 use millstream_kernel::{Call, Data, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Sources, on_lists, parts};
-use crate::cells::{ListCells, function, is_uniform, items, put};
+use crate::cells::{ListCells, check_total, function, is_uniform, items, put};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(flatten());
@@ -69,11 +69,14 @@ fn chunked(call: &mut Call<'_>) -> Result<(), Failure> {
     let mut offsets = vec![0];
     let mut ends = vec![0];
     let mut positions: Vec<usize> = Vec::new();
+    let mut pace = call.pace();
     for i in call.mask() {
         if !uniform {
             ends.resize(i + 1, offsets.len() - 1);
         }
         let (range, length) = (lists.parts(i).1, lengths.get(i).max(1) as usize);
+        check_total(positions.len().saturating_add(range.len()), call.limits())?;
+        pace.work(range.len())?;
         for start in range.clone().step_by(length) {
             positions.extend(start..range.end.min(start + length));
             offsets.push(positions.len());

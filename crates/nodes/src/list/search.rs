@@ -1,13 +1,9 @@
 //! Finding items. Items are compared bit by bit: any NaN is the same as any other, +0 and -0 differ.
 
-use std::collections::HashMap;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
-use std::ops::Range;
-
-use millstream_base::{Column, Type, ValueType};
+use millstream_base::{Type, ValueType};
 use millstream_kernel::{Call, Failure, NodeDef, Registry};
 
+use super::seen::{HASHED, Seen};
 use super::{ITEM, LIST, entries, entry, on_lists};
 use crate::cells::{Cells, ListCells, function, items};
 
@@ -17,6 +13,9 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(unique());
     registry.register(count());
 }
+
+/// Items that are compared between two looks.
+const AT_ONCE: usize = 1 << 12;
 
 const SAME: &str = "Items are compared bit by bit: NaN is found, +0 and -0 differ.";
 
@@ -49,12 +48,18 @@ fn found<R: ValueType>(
 ) -> Result<(), Failure> {
     let mut cells = Cells::new(call);
     let (lists, wanted) = (call.lists(0), entries(call, 1));
+    let mut pace = call.pace();
     cells.fill(call, |i| {
         let (column, range) = lists.parts(i);
         let wanted_at = entry(call, 1, i);
-        let mut range = range;
-        let place = range.position(|at| column.same_at(at, &wanted, wanted_at));
-        Ok(answer(place))
+        for start in range.clone().step_by(AT_ONCE) {
+            let mut part = start..range.end.min(start + AT_ONCE);
+            pace.work(part.len())?;
+            if let Some(at) = part.find(|at| column.same_at(*at, &wanted, wanted_at)) {
+                return Ok(answer(Some(at - range.start)));
+            }
+        }
+        Ok(answer(None))
     })?;
     cells.put(call);
     Ok(())
@@ -70,8 +75,10 @@ fn count() -> NodeDef {
             Ok(function(|call| {
                 let mut cells = Cells::<i32>::new(call);
                 let (lists, wanted) = (call.lists(0), entries(call, 1));
+                let mut pace = call.pace();
                 cells.fill(call, |i| {
                     let (column, range) = lists.parts(i);
+                    pace.work(range.len())?;
                     let wanted_at = entry(call, 1, i);
                     let n = range.filter(|at| column.same_at(*at, &wanted, wanted_at)).count();
                     Ok(i32::try_from(n).unwrap_or(i32::MAX))
@@ -94,32 +101,17 @@ fn without_repeats(call: &mut Call<'_>) -> Result<(), Failure> {
     let source = items(call, 0);
     let mut cells = ListCells::new(call);
     let lists = call.lists(0);
-    // Keyed at random, so that nobody can write a list whose items all collide; the result does
-    // not depend on it.
-    let keys = RandomState::new();
+    let (mut seen, mut pace) = (Seen::new(&source), call.pace());
     cells.fill(
         call,
         |i| lists.n_items(i),
         |i, positions| {
-            positions.extend(firsts(&source, lists.parts(i).1, &keys));
-            Ok(())
+            seen.clear();
+            pace.over(lists.parts(i).1, HASHED, |at| {
+                positions.extend(seen.mark(at).1.then_some(at));
+                Ok(())
+            })
         },
     )?;
     cells.put_from(call, &source)
-}
-
-/// The positions in the range that hold something not seen before.
-fn firsts(column: &Column, range: Range<usize>, keys: &RandomState) -> Vec<usize> {
-    let mut seen: HashMap<u64, Vec<usize>> = HashMap::with_capacity(range.len());
-    let mut firsts = Vec::new();
-    for at in range {
-        let mut hasher = keys.build_hasher();
-        column.feed_at(at, &mut hasher);
-        let alike = seen.entry(hasher.finish()).or_default();
-        if !alike.iter().any(|other| column.same_at(at, column, *other)) {
-            alike.push(at);
-            firsts.push(at);
-        }
-    }
-    firsts
 }

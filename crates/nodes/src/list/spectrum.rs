@@ -6,7 +6,9 @@
 use std::f64::consts::TAU;
 
 use millstream_base::{Type, Vec2, num};
-use millstream_kernel::{Call, Default, Failure, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_kernel::{
+    Call, Default, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue,
+};
 
 use super::slice;
 use crate::cells::{ListCells, function};
@@ -56,9 +58,9 @@ fn turned(call: &mut Call<'_>, back: bool) -> Result<(), Failure> {
         |i| lists.n_items(i),
         |i, out| {
             let items = slice::<Vec2>(&lists, i);
-            let mut waves: Vec<Complex> =
-                items.iter().map(|v| Complex { re: v.0[0].into(), im: v.0[1].into() }).collect();
-            transform(&mut waves, if back { 1.0 } else { -1.0 });
+            let mut waves = room(items.len())?;
+            waves.extend(items.iter().map(|v| Complex { re: v.0[0].into(), im: v.0[1].into() }));
+            transform(call, i, &mut waves, if back { 1.0 } else { -1.0 })?;
             let factor = if back { 1.0 / items.len().max(1) as f64 } else { 1.0 };
             out.extend(
                 waves.iter().map(|w| Vec2([(w.re * factor) as f32, (w.im * factor) as f32])),
@@ -90,9 +92,9 @@ fn strengths() -> NodeDef {
                 };
                 cells.fill(call, count, |i, out| {
                     let items = slice::<f32>(&lists, i);
-                    let mut waves: Vec<Complex> =
-                        items.iter().map(|x| Complex { re: (*x).into(), im: 0.0 }).collect();
-                    transform(&mut waves, -1.0);
+                    let mut waves = room(items.len())?;
+                    waves.extend(items.iter().map(|x| Complex { re: (*x).into(), im: 0.0 }));
+                    transform(call, i, &mut waves, -1.0)?;
                     let n = items.len();
                     out.extend(waves.iter().take(count(i)).enumerate().map(|(k, wave)| {
                         // All but the mean and the fastest wave have a twin in the other half.
@@ -105,6 +107,9 @@ fn strengths() -> NodeDef {
             }))
         })
 }
+
+/// Units of work of a point of the circle.
+const TURN: usize = 1 << 3;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Complex {
@@ -130,73 +135,143 @@ impl Complex {
     }
 }
 
-/// The transform in place; `sign` is that of the exponent.
-fn transform(values: &mut [Complex], sign: f64) {
+/// The transform in place, for element `i`; `sign` is that of the exponent.
+fn transform(call: &Call<'_>, i: usize, values: &mut [Complex], sign: f64) -> Result<(), Failure> {
     let n = values.len();
     if n < 2 {
-        return;
+        return Ok(());
     }
-    if n.is_power_of_two() {
-        halved(values, sign);
-    } else {
-        convolved(values, sign);
+    // The values, the circle, and what a convolution needs besides.
+    let is_halved = n.is_power_of_two();
+    let numbers = if is_halved { n + n / 2 } else { 2 * n + long(n) * 5 / 2 };
+    let (bytes, limit) = (numbers.saturating_mul(size_of::<Complex>()), call.limits().bytes);
+    if bytes > limit {
+        let failure = Failure::limit("bytes to transform one list", bytes, limit, "bytes");
+        return Err(Failure { element: Some(i), ..failure });
     }
+    let mut pace = call.pace();
+    if is_halved { halved(values, sign, &mut pace) } else { convolved(values, sign, &mut pace) }
 }
 
+/// The length of the transforms that a list of `n` is convolved by.
+fn long(n: usize) -> usize {
+    (2 * n - 1).next_power_of_two()
+}
+
+/// Memory for so many numbers, which may be more than the machine gives.
+fn room(n: usize) -> Result<Vec<Complex>, Failure> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(n).map_err(|_| {
+        let bytes = n.saturating_mul(size_of::<Complex>());
+        Failure::whole(format!("there is no memory for {bytes} bytes to transform a list"))
+    })?;
+    Ok(room)
+}
+
+/// Numbers that are worked on between two looks.
+const AT_ONCE: usize = 1 << 12;
+
 /// The transform of a power of two.
-fn halved(values: &mut [Complex], sign: f64) {
+fn halved(values: &mut [Complex], sign: f64, pace: &mut Pace<'_>) -> Result<(), Failure> {
     let n = values.len();
     let bits = n.trailing_zeros();
-    for i in 0..n {
+    pace.over(0..n, 4, |i| {
         let mirrored = i.reverse_bits() >> (usize::BITS - bits);
         if i < mirrored {
             values.swap(i, mirrored);
         }
+        Ok(())
+    })?;
+    let mut circle = room(n / 2)?;
+    pace.over(0..n / 2, TURN, |k| {
+        circle.push(Complex::turn(sign * k as f64 / n as f64));
+        Ok(())
+    })?;
+    // Parts that fit into the cache go through all their steps before the next part does.
+    let part = n.min(AT_ONCE);
+    let of_part: Vec<Complex> = circle.iter().step_by(n / part).copied().collect();
+    for values in values.chunks_exact_mut(part) {
+        let mut half = 1;
+        while half < part {
+            pace.work(part)?;
+            joined(values, half, &of_part);
+            half *= 2;
+        }
     }
-    let circle: Vec<Complex> =
-        (0..n / 2).map(|k| Complex::turn(sign * k as f64 / n as f64)).collect();
-    let mut half = 1;
+    let mut half = part;
     while half < n {
-        let step = n / (2 * half);
         for block in values.chunks_exact_mut(2 * half) {
             let (low, high) = block.split_at_mut(half);
-            for (k, (a, b)) in low.iter_mut().zip(high).enumerate() {
-                let turned = b.times(circle[k * step]);
-                (*a, *b) = (
-                    Complex { re: a.re + turned.re, im: a.im + turned.im },
-                    Complex { re: a.re - turned.re, im: a.im - turned.im },
-                );
+            let step = n / (2 * half);
+            let pieces = low.chunks_mut(AT_ONCE).zip(high.chunks_mut(AT_ONCE));
+            for (piece, (low, high)) in pieces.enumerate() {
+                pace.work(2 * AT_ONCE)?;
+                turned_on(low, high, circle[piece * AT_ONCE * step..].iter().step_by(step));
             }
         }
         half *= 2;
     }
+    Ok(())
+}
+
+/// One step: blocks of `half` become blocks of twice that. The turns are half of the circle, with as
+/// many points as there are values.
+fn joined(values: &mut [Complex], half: usize, circle: &[Complex]) {
+    let n = values.len();
+    for block in values.chunks_exact_mut(2 * half) {
+        let (low, high) = block.split_at_mut(half);
+        turned_on(low, high, circle.iter().step_by(n / (2 * half)));
+    }
+}
+
+/// Sums and differences of numbers with others, turned.
+fn turned_on<'c>(
+    low: &mut [Complex],
+    high: &mut [Complex],
+    turns: impl Iterator<Item = &'c Complex>,
+) {
+    for ((a, b), turn) in low.iter_mut().zip(high).zip(turns) {
+        let turned = b.times(*turn);
+        (*a, *b) = (
+            Complex { re: a.re + turned.re, im: a.im + turned.im },
+            Complex { re: a.re - turned.re, im: a.im - turned.im },
+        );
+    }
 }
 
 /// The transform of any length: k m = (k^2 + m^2 - (k - m)^2) / 2.
-fn convolved(values: &mut [Complex], sign: f64) {
+fn convolved(values: &mut [Complex], sign: f64, pace: &mut Pace<'_>) -> Result<(), Failure> {
     let n = values.len();
-    let long = (2 * n - 1).next_power_of_two();
+    let long = long(n);
     // The square modulo 2n, so that angles stay exact.
     let square = |k: usize| (k as u128 * k as u128 % (2 * n) as u128) as f64;
-    let chirp: Vec<Complex> =
-        (0..n).map(|k| Complex::turn(sign * square(k) / (2 * n) as f64)).collect();
-    let mut signal = vec![Complex::default(); long];
+    let mut chirp = room(n)?;
+    pace.over(0..n, TURN, |k| {
+        chirp.push(Complex::turn(sign * square(k) / (2 * n) as f64));
+        Ok(())
+    })?;
+    let mut signal = room(long)?;
+    signal.resize(long, Complex::default());
     for (k, (value, turn)) in values.iter().zip(&chirp).enumerate() {
         signal[k] = value.times(*turn);
     }
-    let mut kernel = vec![Complex::default(); long];
+    let mut kernel = room(long)?;
+    kernel.resize(long, Complex::default());
     for (k, turn) in chirp.iter().enumerate() {
         kernel[k] = turn.conjugate();
         kernel[(long - k) % long] = turn.conjugate();
     }
-    halved(&mut signal, -1.0);
-    halved(&mut kernel, -1.0);
+    pace.look()?;
+    halved(&mut signal, -1.0, pace)?;
+    halved(&mut kernel, -1.0, pace)?;
     for (a, b) in signal.iter_mut().zip(&kernel) {
         *a = a.times(*b);
     }
-    halved(&mut signal, 1.0);
+    drop(kernel);
+    halved(&mut signal, 1.0, pace)?;
     for (k, value) in values.iter_mut().enumerate() {
         let whole = signal[k].times(chirp[k]);
         *value = Complex { re: whole.re / long as f64, im: whole.im / long as f64 };
     }
+    Ok(())
 }

@@ -32,6 +32,9 @@ fn split() -> NodeDef {
     .kernel(|_| Ok(function(parts)))
 }
 
+/// Units of work of one part.
+const PART: usize = 1 << 4;
+
 fn parts(call: &mut Call<'_>) -> Result<(), Failure> {
     let mut cells = ListCells::<Arc<str>>::new(call);
     let (texts, separators) = (call.input::<Arc<str>>(0), call.input::<Arc<str>>(1));
@@ -43,14 +46,20 @@ fn parts(call: &mut Call<'_>) -> Result<(), Failure> {
             })
         })
     };
+    let mut pace = call.pace();
     cells.fill(call, n_parts, |i, parts| {
         texts.with(i, |text| {
             separators.with(i, |separator| match &**separator {
-                "" => parts.extend(text.chars().map(|c| Arc::from(&*c.encode_utf8(&mut [0; 4])))),
-                separator => parts.extend(text.split(separator).map(Arc::from)),
-            });
-        });
-        Ok(())
+                "" => pace.over(text.chars(), PART, |c| {
+                    parts.push(Arc::from(&*c.encode_utf8(&mut [0; 4])));
+                    Ok(())
+                }),
+                separator => pace.over(text.split(separator), PART, |part| {
+                    parts.push(Arc::from(part));
+                    Ok(())
+                }),
+            })
+        })
     })?;
     cells.put(call)
 }

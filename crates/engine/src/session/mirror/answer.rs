@@ -74,10 +74,14 @@ impl Mirror {
         Ok(answer.collect())
     }
 
-    /// How many nodes call node types, if some are more than operations on numbers, so that it
-    /// matters what an evaluation may use.
-    pub(in crate::session) fn n_calls(&self) -> Option<usize> {
-        self.graph.has_calls().then_some(self.n_calls)
+    /// How many nodes call node types.
+    pub(in crate::session) fn n_calls(&self) -> usize {
+        self.n_calls
+    }
+
+    /// Whether some nodes are more than operations on numbers, so that limits matter.
+    pub(in crate::session) fn has_calls(&self) -> bool {
+        self.graph.has_calls()
     }
 
     /// Nodes that ran, over all evaluations.

@@ -1,0 +1,104 @@
+//! Looking now and then, while a function works, whether anybody still waits for it.
+
+use std::fmt;
+
+use crate::function::Failure;
+
+/// Units of work, of some nanoseconds each, between two looks.
+const UNITS: usize = 1 << 13;
+
+/// Looks now and then whether a call is still wanted; see [`Call::pace`](crate::Call::pace).
+#[derive(Clone)]
+pub struct Pace<'a> {
+    is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+    left: usize,
+}
+
+impl<'a> Pace<'a> {
+    pub(crate) fn new(is_over: Option<&'a (dyn Fn() -> bool + Sync)>) -> Self {
+        Self { is_over, left: UNITS }
+    }
+
+    /// Is told that so much was done, or is about to be, in units of some nanoseconds: items moved,
+    /// bytes read. Looks if it is time to.
+    ///
+    /// # Errors
+    /// If nobody waits any more; the evaluator knows why, and tells that instead.
+    #[inline]
+    pub fn work(&mut self, units: usize) -> Result<(), Failure> {
+        match self.left.checked_sub(units) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => self.look(),
+        }
+    }
+
+    /// Looks.
+    ///
+    /// # Errors
+    /// As [`work`](Self::work).
+    #[cold]
+    pub fn look(&mut self) -> Result<(), Failure> {
+        self.left = UNITS;
+        if self.is_over.is_some_and(|is_over| is_over()) {
+            return Err(Failure::whole("the evaluation was ended"));
+        }
+        Ok(())
+    }
+
+    /// Goes over items with some units of work at each; ends if nobody waits any more.
+    ///
+    /// # Errors
+    /// As [`work`](Self::work), or what `each` fails with.
+    #[inline]
+    pub fn over<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        units: usize,
+        mut each: impl FnMut(T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for item in items {
+            self.work(units)?;
+            each(item)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Pace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pace").field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::{Pace, UNITS};
+
+    #[test]
+    fn looks_are_as_far_apart_as_the_work_is_long() {
+        let looks = AtomicUsize::new(0);
+        let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 2;
+        let mut pace = Pace::new(Some(&is_over));
+        let done = Cell::new(0);
+        let ended = pace.over(0..10 * UNITS, 1, |_| {
+            done.set(done.get() + 1);
+            Ok(())
+        });
+        assert!(ended.is_err());
+        assert_eq!(looks.load(Ordering::Relaxed), 3);
+        assert!((3 * UNITS..3 * UNITS + 3).contains(&done.get()), "{}", done.get());
+        assert!(pace.work(UNITS + 1).is_err(), "what is long is looked at before it begins");
+    }
+
+    #[test]
+    fn without_anybody_who_ends_it_work_goes_on() {
+        let mut pace = Pace::new(None);
+        pace.over(0..10 * UNITS, UNITS, |_| Ok(())).expect("nobody ends it");
+    }
+}

@@ -1,0 +1,70 @@
+//! Nodes that work long on one element look now and then whether anybody still waits.
+
+use millstream_base::{Type, Value, Vec2};
+use serde_json::json;
+
+use super::testing::{call, ended_at, instance, list, many, one};
+
+#[test]
+fn long_work_on_one_element_can_be_ended() {
+    let numbers = |n: i32| list((0..n).collect::<Vec<i32>>());
+    let floats = |n: usize| list((0..n).map(|i| i as f32).collect::<Vec<f32>>());
+    let waves = |n: usize| list((0..n).map(|i| Vec2([i as f32, 1.0])).collect::<Vec<Vec2>>());
+    let text = |n: usize| Value::from("ab,".repeat(n).as_str());
+    let of = |name: &str, generic: Type| instance(name, &json!({}), &[generic], &[]);
+    let cases = [
+        (of("list.union", Type::I32), vec![numbers(5000), numbers(9000)]),
+        (of("list.intersection", Type::I32), vec![numbers(9000), numbers(5000)]),
+        (of("list.difference", Type::I32), vec![numbers(9000), numbers(5000)]),
+        (of("list.unique", Type::I32), vec![numbers(9000)]),
+        (of("list.index_of", Type::I32), vec![numbers(100_000), (-1).into()]),
+        (of("list.contains", Type::I32), vec![numbers(100_000), (-1).into()]),
+        (of("list.spectrum", Type::F32), vec![floats(1 << 14)]),
+        (of("list.spectrum", Type::F32), vec![floats(10_007)]),
+        (of("list.fourier", Type::VEC2), vec![waves(10_007)]),
+        (of("string.split", Type::STRING), vec![text(9000), ",".into()]),
+        (of("string.split", Type::STRING), vec![text(9000), "".into()]),
+    ];
+    for (node, args) in cases {
+        let name = node.name().to_owned();
+        let (looks, done) = ended_at(usize::MAX, &node, args.clone());
+        assert_eq!(done, Ok(()), "{name}");
+        assert!(looks > 2, "{name} looks {looks} times");
+        let (looks, done) = ended_at(2, &node, args);
+        assert!(done.is_err(), "{name} is done though nobody waits");
+        assert_eq!(looks, 2, "{name} goes on though nobody waits");
+    }
+}
+
+#[test]
+fn transforms_that_need_too_much_memory_are_refused_before() {
+    use millstream_base::{Limits, Mask};
+    let node = instance("list.spectrum", &json!({}), &[Type::F32], &[]);
+    let floats = || list(vec![1.0_f32; 1009]);
+    let spectrum = |bytes: usize| {
+        let limits = Limits { bytes, ..Limits::default() };
+        call(&node, vec![one(floats())], &Mask::full(1), 1, &limits).map(drop)
+    };
+    assert_eq!(spectrum(1 << 20), Ok(()));
+    let refused = spectrum(1 << 16).expect_err("it needs more");
+    assert!(
+        refused.message.ends_with("bytes to transform one list, the limit is 65536"),
+        "{refused}"
+    );
+    assert_eq!(refused.element, Some(0));
+}
+
+#[test]
+fn parts_of_a_list_that_many_elements_share_are_within_the_limits() {
+    use millstream_base::{Limits, Mask};
+    let ints = Type::I32.list().expect("lists of numbers exist");
+    let node = instance("list.chunks", &json!({}), &[ints], &[]);
+    let limits = Limits { list_length: 100, ..Limits::default() };
+    let chunks = |n: usize| {
+        let args = vec![one(list((0..10).collect::<Vec<i32>>())), many(vec![3_i32; n])];
+        call(&node, args, &Mask::full(n), n, &limits).map(drop)
+    };
+    assert_eq!(chunks(10), Ok(()));
+    let refused = chunks(11).expect_err("these are too many");
+    assert_eq!(refused.message, "110 items in the lists of one column, the limit is 100");
+}
