@@ -66,6 +66,15 @@ fn within(n_rows: usize, limits: &Limits) -> Result<(), Failure> {
     Err(Failure::limit("rows in one table", n_rows, limits.list_length, "list_length"))
 }
 
+/// Checks the cells of a table that is about to be made: rows times columns.
+fn cells_within(n_rows: usize, n_columns: usize, limits: &Limits) -> Result<(), String> {
+    let (cells, most) = (n_rows.saturating_mul(n_columns), limits.list_length);
+    if cells <= most {
+        return Ok(());
+    }
+    Err(format!("{cells} cells in one table, the limit is {most} (`list_length`)"))
+}
+
 fn table_at(call: &Call<'_>, input: usize, i: usize) -> Table {
     call.input::<Table>(input).get(i)
 }

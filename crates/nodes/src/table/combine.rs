@@ -5,9 +5,10 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use millstream_base::{Column, Table, Type};
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_kernel::{Default, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
-use super::{column, made, table, table_at, tables, text_at, within};
+use super::group::groups;
+use super::{cells_within, column, made, table, table_at, tables, text_at, within};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(append());
@@ -31,6 +32,7 @@ fn append() -> NodeDef {
                 let n_rows = all.iter().map(|table| table.n_rows()).sum();
                 within(n_rows, call.limits()).map_err(|failure| failure.message)?;
                 let Some(first) = all.first() else { return Ok(Table::default()) };
+                cells_within(n_rows, first.columns().len(), call.limits())?;
                 if let Some(other) = all.iter().find(|t| t.columns().len() != first.columns().len()) {
                     let (n, m) = (first.columns().len(), other.columns().len());
                     return Err(format!("a table of {m} columns cannot stand below one of {n}"));
@@ -87,7 +89,14 @@ fn join() -> NodeDef {
             Ok(tables(move |call, i| {
                 let (left, right) = (table_at(call, 0, i), table_at(call, 1, i));
                 let key = text_at(call, 2, i);
-                let pairs = pairs(&left, &right, &key, &kind, call.limits().list_length)?;
+                let partners = Partners::of(&left, &right, &key)?;
+                let n_rows = partners.n_rows(&kind);
+                within(n_rows, call.limits()).map_err(|failure| failure.message)?;
+                let of_right = if kind == "without" { 1 } else { right.columns().len() };
+                let n_columns = left.columns().len() + of_right - 1;
+                cells_within(n_rows, n_columns, call.limits())?;
+                let pairs = partners.pairs(&kind, n_rows, &mut call.pace());
+                let pairs = pairs.map_err(|failure| failure.message)?;
                 beside(&left, &right, &key, &pairs, kind == "without")
             }))
         })
@@ -103,55 +112,75 @@ pub(super) fn hash(column: &Column, row: usize) -> u64 {
 /// A row of the left and one of the right; one of them may be missing.
 type Pair = (Option<usize>, Option<usize>);
 
-/// Rows that stand beside each other.
-fn pairs(
-    left: &Table,
-    right: &Table,
-    key: &str,
-    kind: &str,
-    most: usize,
-) -> Result<Vec<Pair>, String> {
-    let (of_left, of_right) = (column(left, key)?, column(right, key)?);
-    if of_left.ty() != of_right.ty() {
-        return Err(format!("the column `{key}` holds {} and {}", of_left.ty(), of_right.ty()));
-    }
-    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
-    for row in 0..of_right.len() {
-        known.entry(hash(of_right, row)).or_default().push(row);
-    }
-    let mut pairs: Vec<Pair> = Vec::new();
-    let mut has_left = vec![false; of_right.len()];
-    for row in 0..of_left.len() {
-        let candidates = known.get(&hash(of_left, row)).map_or(&[][..], Vec::as_slice);
-        let before = pairs.len();
-        for other in candidates {
-            if of_left.same_at(row, of_right, *other) {
-                pairs.push((Some(row), Some(*other)));
-                has_left[*other] = true;
-            }
-        }
-        let has_partner = pairs.len() > before;
-        match kind {
-            "without" if has_partner => pairs.truncate(before),
-            "without" | "left" | "all" if !has_partner => pairs.push((Some(row), None)),
-            _ => {}
-        }
-        if pairs.len() > most {
-            return Err(too_long(most));
-        }
-    }
-    if kind == "all" {
-        let alone = (0..of_right.len()).filter(|row| !has_left[*row]);
-        pairs.extend(alone.map(|row| (None, Some(row))));
-        if pairs.len() > most {
-            return Err(too_long(most));
-        }
-    }
-    Ok(pairs)
+/// Rows of a right table by their key, and which of them each row of a left table has the key of.
+struct Partners {
+    right: Vec<Vec<usize>>,
+    left: Vec<Option<usize>>,
 }
 
-fn too_long(most: usize) -> String {
-    format!("the joined table has more than {most} rows; `list_length` is the limit")
+impl Partners {
+    fn of(left: &Table, right: &Table, key: &str) -> Result<Self, String> {
+        let (of_left, of_right) = (column(left, key)?, column(right, key)?);
+        if of_left.ty() != of_right.ty() {
+            return Err(format!("the column `{key}` holds {} and {}", of_left.ty(), of_right.ty()));
+        }
+        let right = groups(of_right);
+        let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (group, rows) in right.iter().enumerate() {
+            known.entry(hash(of_right, rows[0])).or_default().push(group);
+        }
+        let partner = |row: usize| {
+            let alike = known.get(&hash(of_left, row))?;
+            let is_same = |group: &&usize| of_left.same_at(row, of_right, right[**group][0]);
+            alike.iter().find(is_same).copied()
+        };
+        let left = (0..of_left.len()).map(partner).collect();
+        Ok(Self { right, left })
+    }
+
+    /// The rows of the right that no row of the left has the key of, ascending.
+    fn alone(&self) -> Vec<usize> {
+        let mut has_left = vec![false; self.right.len()];
+        for group in self.left.iter().flatten() {
+            has_left[*group] = true;
+        }
+        let groups = self.right.iter().zip(has_left).filter(|(_, has_left)| !has_left);
+        let mut alone: Vec<usize> = groups.flat_map(|(rows, _)| rows).copied().collect();
+        alone.sort_unstable();
+        alone
+    }
+
+    /// How many rows stand beside each other.
+    fn n_rows(&self, kind: &str) -> usize {
+        let of = |group: &Option<usize>| match (group, kind) {
+            (Some(_), "without") | (None, "inner") => 0,
+            (Some(group), _) => self.right[*group].len(),
+            (None, _) => 1,
+        };
+        let of_left = self.left.iter().fold(0_usize, |n, group| n.saturating_add(of(group)));
+        let alone = if kind == "all" { self.alone().len() } else { 0 };
+        of_left.saturating_add(alone)
+    }
+
+    /// The rows that stand beside each other, `n_rows` of them.
+    fn pairs(&self, kind: &str, n_rows: usize, pace: &mut Pace<'_>) -> Result<Vec<Pair>, Failure> {
+        let mut pairs: Vec<Pair> = Vec::with_capacity(n_rows);
+        for (row, group) in self.left.iter().enumerate() {
+            match (group, kind) {
+                (Some(_), "without") | (None, "inner") => {}
+                (Some(group), _) => {
+                    let others = &self.right[*group];
+                    pace.work(others.len())?;
+                    pairs.extend(others.iter().map(|other| (Some(row), Some(*other))));
+                }
+                (None, _) => pairs.push((Some(row), None)),
+            }
+        }
+        if kind == "all" {
+            pairs.extend(self.alone().into_iter().map(|row| (None, Some(row))));
+        }
+        Ok(pairs)
+    }
 }
 
 /// A column with a row of zeros behind it.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Column, Table, Type, num};
+use millstream_base::{Column, Limits, Table, Type, num};
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind};
 
 use super::group::groups;
 use super::rows::number;
-use super::{column, made, on_table, table, table_at, tables, text_at, within};
+use super::{cells_within, column, made, on_table, table, table_at, tables, text_at, within};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(beside());
@@ -75,6 +75,8 @@ fn melt() -> NodeDef {
                 let (table, names, values) = (table_at(call, 0, i), text_at(call, 1, i), text_at(call, 2, i));
                 let long = table.n_rows().saturating_mul(chosen.len());
                 within(long, call.limits()).map_err(|failure| failure.message)?;
+                let others = table.columns().iter().filter(|(name, _)| !chosen.contains(name)).count();
+                cells_within(long, others + 2, call.limits())?;
                 melted(&table, &chosen, names, values)
             }))
         })
@@ -125,7 +127,7 @@ fn pivot() -> NodeDef {
             Ok(tables(|call, i| {
                 let table = table_at(call, 0, i);
                 let [by, names, values] = [1, 2, 3].map(|input| text_at(call, input, i));
-                pivoted(&table, by, &names, &values, call.limits().list_length)
+                pivoted(&table, by, &names, &values, call.limits())
             }))
         })
 }
@@ -135,7 +137,7 @@ fn pivoted(
     by: Arc<str>,
     names: &str,
     values: &str,
-    most: usize,
+    limits: &Limits,
 ) -> Result<Table, String> {
     let (keys, labels, values) =
         (column(table, &by)?, column(table, names)?, column(table, values)?);
@@ -143,10 +145,7 @@ fn pivoted(
         return Err(format!("the column `{names}` holds {}, not string", labels.ty()));
     };
     let (rows, columns) = (groups(keys), groups(labels));
-    let cells = rows.len().saturating_mul(columns.len());
-    if cells > most {
-        return Err(format!("{cells} cells in one table, the limit is {most} (`list_length`)"));
-    }
+    cells_within(rows.len(), columns.len(), limits)?;
     let mut row_of = vec![0; table.n_rows()];
     for (number, group) in rows.iter().enumerate() {
         for row in group {

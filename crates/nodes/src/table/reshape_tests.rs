@@ -112,3 +112,43 @@ proptest! {
         prop_assert_eq!(on("table.pivot", &json!({}), args), wide);
     }
 }
+
+#[test]
+fn tables_that_would_get_too_many_cells_are_refused_before() {
+    let limits = Limits { list_length: 100, ..Limits::default() };
+    let rows = |n: usize| json!({"k": vec![1; n], "v": vec![2; n]});
+    let join = |n: usize, kind: &str| {
+        let args = vec![table(&rows(n)), table(&rows(n)), "k".into()];
+        given("table.join", &json!({ "rows": kind }), &[], args, &limits)
+    };
+    for kind in ["inner", "left", "all"] {
+        let joined = join(5, kind);
+        assert_eq!(joined["v_2"].as_array().map(Vec::len), Some(25), "{joined}");
+        let refused = "108 cells in one table, the limit is 100 (`list_length`)";
+        assert_eq!(join(6, kind), refused, "{kind}");
+        assert_eq!(join(11, kind), "121 rows in one table, the limit is 100", "{kind}");
+    }
+    assert_eq!(join(11, "without"), json!({"k": [], "v": []}));
+    let wide: serde_json::Map<String, Json> =
+        (0..12).map(|i| (format!("c{i:02}"), json!([1]))).collect();
+    let melt = |n: usize| {
+        let columns: Vec<String> = (0..n).map(|i| format!("c{i:02}")).collect();
+        let args = vec![table(&json!(wide)), "name".into(), "value".into()];
+        given("table.melt", &json!({ "columns": columns }), &[], args, &limits)
+    };
+    assert!(melt(12)["value"].is_array());
+    assert_eq!(melt(10)["value"].as_array().map(Vec::len), Some(10));
+    // Four rows would be 4 * (8 + 2) cells; nine are 9 * (3 + 2).
+    assert!(melt(4)["value"].is_array());
+    let tight = Limits { list_length: 39, ..Limits::default() };
+    let args = vec![table(&json!(wide)), "name".into(), "value".into()];
+    let set = json!({ "columns": ["c00", "c01", "c02", "c03"] });
+    let refused = given("table.melt", &set, &[], args, &tight);
+    assert_eq!(refused, "40 cells in one table, the limit is 39 (`list_length`)");
+    let append = |n: usize| {
+        let args = vec![table(&rows(n)), table(&rows(n))];
+        given("table.append", &json!({}), &[2], args, &limits)
+    };
+    assert!(append(25)["k"].is_array());
+    assert_eq!(append(26), "104 cells in one table, the limit is 100 (`list_length`)");
+}
