@@ -23,7 +23,7 @@ use crate::graph::{GraphInput, InputId};
 use crate::keeping::Tables;
 use crate::plan::{Plan, StepOp};
 use crate::progress::Progress;
-use crate::states::is_state;
+use crate::states::{asker, is_state};
 use crate::trace::trace_need;
 
 /// Something given for an input or a feature.
@@ -141,7 +141,7 @@ pub enum RequestError {
         name: String,
     },
     /// The graph needs a feature that the request does not provide.
-    #[error("output `{output}` needs {need}, which the request does not provide (read by {path})")]
+    #[error("{} needs {need}, which the request does not provide (read by {path})", asker(output))]
     #[diagnostic(code(request::missing_feature), help("{hint}"))]
     MissingFeature {
         /// The output.
@@ -312,7 +312,7 @@ impl Request {
         let inputs = binding.inputs(&self.inputs);
         let given = binding.given_features(features);
         let outputs = binding.outputs(self.outputs.as_deref());
-        let inputs = binding.with_defaults(inputs, &outputs);
+        let inputs = binding.with_defaults(inputs, &self.inputs, &outputs);
         let features = binding.needs(&outputs, &given);
         let [times, count] = binding.extents.map(|extent| extent.map(|(n, _)| n));
         if times.is_some() && plan.has_states() {
@@ -378,10 +378,11 @@ impl Binding<'_> {
     }
 
     /// Fills in defaults. An input that has none and was not given is an error if an output that
-    /// is asked for reads it.
+    /// is asked for reads it. What was given and is wrong was told before.
     fn with_defaults(
         &mut self,
         given: Vec<Option<BoundData>>,
+        named: &[(String, Given)],
         outputs: &[usize],
     ) -> Vec<BoundData> {
         let plan = self.plan;
@@ -391,7 +392,8 @@ impl Binding<'_> {
         if plan.inputs.as_slice().iter().zip(&given).any(lacking) {
             let read = inputs_read(plan, outputs);
             for ((id, input), data) in plan.inputs.iter().zip(&given) {
-                if lacking((input, data)) && read[id] {
+                let is_named = || named.iter().any(|(name, _)| **name == *input.name);
+                if lacking((input, data)) && read[id] && !is_named() {
                     let (name, ty) = (input.name.to_string(), input.ty);
                     self.errors.push(RequestError::MissingInput { name, ty });
                 }
@@ -531,7 +533,8 @@ fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestEr
         .into_iter()
         .map(|step| plan.paths.get(plan.steps[step].path).to_string())
         .collect();
-    // A conversion has the path of the node that it is for.
+    // A conversion has the path of the node that it is for, or none.
+    path.retain(|node| !node.is_empty());
     path.dedup();
     let hint = if need.level > 0 {
         format!("there are fewer than {} injectors of {} around it", need.level + 1, need.feature)

@@ -21,6 +21,14 @@ pub fn is_state(name: &str) -> bool {
     name.contains('.')
 }
 
+/// An output in words: of one that carries what a node keeps, the node.
+pub fn asker(output: &str) -> String {
+    match output.rsplit_once('.') {
+        Some((node, _)) => format!("what `{node}` keeps"),
+        None => format!("output `{output}`"),
+    }
+}
+
 /// What the nodes of a plan keep between ticks.
 #[derive(Clone, Debug, Default)]
 pub struct States {

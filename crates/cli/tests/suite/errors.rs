@@ -194,6 +194,34 @@ fn columns_of_other_lengths_are_wrong_data() {
 }
 
 #[test]
+fn inputs_of_other_lengths_were_given_all_the_same() {
+    let sum = r#"{ "millstream": 1, "inputs": { "x": { "type": "f64" }, "y": { "type": "f64" } },
+        "outputs": { "o": { "type": "f64", "from": "n.value" } },
+        "nodes": { "n": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "y" } } } } }"#;
+    let path = file("lengths.mill.json", sum);
+    let (long, short) = (file("long.csv", "x\n1\n2\n3\n"), file("shorter.csv", "y\n1\n2\n"));
+    let (x, y) = (format!("x=@{long}"), format!("y=@{short}"));
+    expect_seen(
+        &["run", &path, "--in", &x, "--in", &y],
+        expect![[r#"
+            exit code 1
+            stderr:
+            error: `y` has 2 elements along index, `x` has 3
+              help: all data along one axis must have one length
+        "#]],
+    );
+    expect_seen(
+        &["run", &path, "--in", &x, "--in", "y=1", "--count", "5"],
+        expect![[r#"
+            exit code 1
+            stderr:
+            error: `x` has 3 elements along index, the count has 5
+              help: all data along one axis must have one length
+        "#]],
+    );
+}
+
+#[test]
 fn limits_are_told_and_can_be_changed() {
     let wave = "examples/square_wave.mill.json";
     assert_eq!(code(&["run", wave, "--in", "samples=1000", "--limit", "list_length=100"]), Some(3));
