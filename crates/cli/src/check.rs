@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use millstream::parts::base::literal::to_json;
 use millstream::parts::compile::available::missing;
-use millstream::twice::{Liar, liars};
+use millstream::parts::ir::states::{asker, is_state};
+use millstream::twice::{Twice, twice};
 use millstream::{Diagnostics, Engine, Error, Place, Program};
 use serde_json::{Value as Json, json};
 
@@ -85,9 +86,13 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
             Ok(program) => {
                 let mut problems = program.warnings().clone();
                 if args.twice {
-                    for liar in liars_of(args, &engine, &text, &program)? {
+                    let Twice { liars, failed } = run_twice(args, &engine, &text, &program)?;
+                    for liar in liars {
                         exit = Exit::Wrong;
                         problems.report(Place::at(liar.path.clone()), &liar);
+                    }
+                    for failed in failed {
+                        problems.report(Place::at(failed.path.clone()), &failed);
                     }
                 }
                 (Some(program), problems)
@@ -112,15 +117,10 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
-/// The nodes whose annotation lies, with what the flags give.
-fn liars_of(
-    args: &Args,
-    engine: &Engine,
-    text: &Text,
-    program: &Program,
-) -> Result<Vec<Liar>, Stop> {
+/// What running every node twice tells, with what the flags give.
+fn run_twice(args: &Args, engine: &Engine, text: &Text, program: &Program) -> Result<Twice, Stop> {
     let request = args.given.request(program, &[], engine.limits().clone(), Files::Now)?;
-    liars(engine, program.document(), &request).map_err(|error| match error {
+    twice(engine, program.document(), &request).map_err(|error| match error {
         Error::Eval(error) => refused(&error),
         Error::Document(_) => shown(text, error),
     })
@@ -182,7 +182,8 @@ fn interface(out: &mut String, program: &Program) {
         line(out, format_args!("{}", visible(&text)));
     }
     for (need, output, way) in needs(program) {
-        let text = format!("  needs {need} for output {output}: {}", way.join(" <- "));
+        let asker = if is_state(&output) { asker(&output) } else { format!("output {output}") };
+        let text = format!("  needs {need} for {asker}: {}", way.join(" <- "));
         line(out, format_args!("{}", visible(&text)));
     }
 }
@@ -215,6 +216,7 @@ fn needs(program: &Program) -> Vec<(String, String, Vec<String>)> {
         let output = plan.outputs[way.output].name.to_string();
         // A conversion stands at the path of the node that it was inserted for.
         let mut steps: Vec<String> = way.steps.iter().map(path).collect();
+        steps.retain(|node| !node.is_empty());
         steps.dedup();
         (way.need.to_string(), output, steps)
     });

@@ -10,9 +10,11 @@ use crate::document::{compile, read, shown};
 use crate::format::Format;
 use crate::given::{assignment, given};
 use crate::limits::limits;
+use crate::number;
 use crate::outcome::{Exit, Stop};
+use crate::request::unknown;
 use crate::save::{write_complete, write_document};
-use crate::terminal::{tell, visible_lines};
+use crate::terminal::{self, tell, visible_lines};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +42,8 @@ pub(crate) struct Args {
     #[arg(long = "in", value_name = "NAME=VALUE")]
     inputs: Vec<String>,
     /// Store results of at most so many bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    #[arg(long, value_name = "BYTES", default_value = "1048576", value_parser = number::count,
+          allow_negative_numbers = true)]
     store_limit: usize,
     /// Write the compact form, as for a FILE that ends in .bin
     #[arg(long)]
@@ -66,15 +69,19 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         return Err(Stop::new(Exit::Usage, "the output is the document itself", help));
     }
     let mut values = Vec::new();
+    let input_called = |name: &str| {
+        let input = program.inputs().iter().find(|input| &*input.name == name);
+        input.ok_or_else(|| {
+            let known = program.inputs().iter().map(|input| &*input.name);
+            Stop::all(Exit::Usage, vec![unknown("there is no input", name, known)])
+        })
+    };
+    for name in &args.keep {
+        input_called(name)?;
+    }
     for text in &args.inputs {
         let at = assignment("--in", text)?;
-        let input = program.inputs().iter().find(|input| &*input.name == at.name);
-        let Some(input) = input else {
-            let known: Vec<&str> = program.inputs().iter().map(|input| &*input.name).collect();
-            let help = Some(format!("inputs: {}", known.join(", ")));
-            let message = format!("there is no input called `{}`", at.name);
-            return Err(Stop::new(Exit::Usage, message, help));
-        };
+        let input = input_called(at.name)?;
         match given(at, input.ty, &limits)? {
             Given::One(value) => values.push((at.name.to_owned(), value)),
             Given::PerIndex(_) | Given::PerTime(_) => {
@@ -93,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         write_document(&args.output, &deployed.document)?;
     }
     match args.format {
-        Format::Json => println!("{}", as_json(args, &deployed)),
+        Format::Json => terminal::print(&as_json(args, &deployed).to_string())?,
         Format::Text => tell(&as_text(args, &deployed)),
     }
     Ok(Exit::Done)
@@ -102,6 +109,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
 fn as_text(args: &Args, deployed: &Deployed) -> String {
     let mut out = String::new();
     for Settled { path, ty, bytes, fate } in &deployed.results {
+        // What the compiler made has no path.
+        let path =
+            if path.as_str().is_empty() { "what is made for other nodes" } else { path.as_str() };
         out += &format!("{path}: {ty}, {bytes} bytes, {}\n", fate.name());
     }
     let (before, after) = deployed.n_nodes;

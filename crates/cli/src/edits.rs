@@ -16,6 +16,7 @@ use serde_json::{Value as Json, json};
 use crate::outcome::{Exit, Stop};
 use crate::percentiles::Percentiles;
 use crate::random::Random;
+use crate::terminal::{print, tell, visible};
 
 /// Frames a second.
 const RATE: f64 = 60.0;
@@ -64,8 +65,11 @@ pub(crate) fn random_graph(n: usize) -> Document {
 pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<Exit, Stop> {
     let mut player = Player::new(&session);
     session.settle();
-    evaluate(&mut session)?;
+    if let Some(failure) = evaluate(&mut session)? {
+        tell(&format!("note: {}\n", visible(&failure)));
+    }
     let (mut quiet, mut edited) = (Vec::new(), Vec::new());
+    let mut n_failed = 0;
     let blocks = (seconds / 2.0).ceil().max(1.0) as usize;
     for block in 0..2 * blocks {
         let with_edits = block % 2 == 1;
@@ -77,7 +81,8 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
                 player.make(&mut session, &planned);
             }
             player.turn(&mut session);
-            evaluate(&mut session)?;
+            // Edits may let nodes fail, or outputs lose their meaning: that is told, and goes on.
+            n_failed += usize::from(!matches!(evaluate(&mut session), Ok(None)));
             let times = if with_edits { &mut edited } else { &mut quiet };
             times.push(begin.elapsed().as_secs_f64());
             let due = start + Duration::from_secs_f64(f64::from(frame + 1) / RATE);
@@ -90,6 +95,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
     let begin = Instant::now();
     session.settle();
     let settled = begin.elapsed().as_secs_f64();
+    let n_frames = quiet.len() + edited.len();
     let (quiet, edited) = (Percentiles::of(quiet), Percentiles::of(edited));
     let edits = Percentiles::of(std::mem::take(&mut player.times));
     let ratio = edited.p99 / quiet.p99;
@@ -101,23 +107,27 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
             "frames_with_edits": edited.json(),
             "edits": edits.json(),
             "edits_refused": player.n_refused,
+            "frames_with_failures": n_failed,
             "p99_ratio": ratio,
             "optimised_after_s": settled,
         });
-        println!("{told}");
+        print(&told.to_string())?;
     } else {
-        println!("{} nodes, {RATE} frames a second", session.document().n_nodes());
-        println!(
-            "                      number       p50 ms       p90 ms       p99 ms       max ms"
-        );
-        quiet.print("frames without edits");
-        edited.print("frames with an edit");
-        edits.print("the edits alone");
-        println!("99 of 100 frames with an edit take at most {ratio:.2} times as long as without");
-        println!(
+        print(&format!("{} nodes, {RATE} frames a second", session.document().n_nodes()))?;
+        print("                      number       p50 ms       p90 ms       p99 ms       max ms")?;
+        print(&quiet.row("frames without edits"))?;
+        print(&edited.row("frames with an edit"))?;
+        print(&edits.row("the edits alone"))?;
+        print(&format!(
+            "99 of 100 frames with an edit take at most {ratio:.2} times as long as without"
+        ))?;
+        print(&format!(
             "{} edits were refused; the last optimised plan ran after {settled:.3} s",
             player.n_refused
-        );
+        ))?;
+        if n_failed > 0 {
+            print(&format!("in {n_failed} of {n_frames} frames some output had no value"))?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -127,12 +137,10 @@ pub(crate) fn refused(error: &dyn std::error::Error) -> Stop {
     Stop::new(Exit::Wrong, error.to_string(), None)
 }
 
-fn evaluate(session: &mut Session) -> Result<(), Stop> {
+/// Evaluates all outputs; what failed first, if a node did.
+fn evaluate(session: &mut Session) -> Result<Option<String>, Stop> {
     let evaluated = session.eval(&Ask::all()).map_err(|error| refused(&error))?;
-    match evaluated.answer.failures.first() {
-        Some(failure) => Err(Stop::new(Exit::Failed, failure.to_string(), None)),
-        None => Ok(()),
-    }
+    Ok(evaluated.answer.failures.first().map(ToString::to_string))
 }
 
 /// What is done next.

@@ -4,6 +4,8 @@
 //! all was done, 1 if a document or data is wrong, 2 for wrong usage, 3 if an evaluation failed or
 //! exceeded its budget.
 
+#![deny(clippy::print_stdout, reason = "`terminal::print` minds readers that went away")]
+
 mod bench;
 mod check;
 mod deploy;
@@ -18,6 +20,7 @@ mod interrupt;
 mod limits;
 mod moments;
 mod nodes;
+mod number;
 mod outcome;
 mod percentiles;
 mod plot;

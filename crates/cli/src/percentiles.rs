@@ -32,9 +32,10 @@ impl Percentiles {
         })
     }
 
-    pub(crate) fn print(&self, what: &str) {
+    /// A line of a table.
+    pub(crate) fn row(&self, what: &str) -> String {
         let [p50, p90, p99, max] = [self.p50, self.p90, self.p99, self.max].map(|s| s * 1e3);
-        println!("{what:20} {:7} {p50:12.4} {p90:12.4} {p99:12.4} {max:12.4}", self.n);
+        format!("{what:20} {:7} {p50:12.4} {p90:12.4} {p99:12.4} {max:12.4}", self.n)
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct RequestArgs {
 }
 
 /// The view of a size such as `640x480`.
-fn size(text: &str) -> Result<Footprint, String> {
+pub(crate) fn size(text: &str) -> Result<Footprint, String> {
     let number = |text: &str| text.parse::<i32>().ok().filter(|n| *n > 0);
     let size = text.split_once('x').and_then(|(w, h)| Some((number(w)?, number(h)?)));
     let (width, height) = size.ok_or("write the width and the height in pixels: 640x480")?;
@@ -134,7 +134,9 @@ impl RequestArgs {
                 Given::PerTime(column) => request.per_time(at.name, column),
             };
         }
-        request = self.with_features(program, request, &limits)?;
+        for (feature, given) in features(program, &self.features, self.size.as_ref(), &limits)? {
+            request = request.feature(feature, given);
+        }
         if let Some(n) = self.count {
             request = request.count(n);
         }
@@ -148,56 +150,59 @@ impl RequestArgs {
         request.cancel = Some(interrupt::flag());
         Ok(request.with_limits(limits))
     }
-
-    fn with_features(
-        &self,
-        program: &Program,
-        mut request: Request,
-        limits: &Limits,
-    ) -> Result<Request, Stop> {
-        let needs = &program.plan().needs;
-        for text in &self.features {
-            let at = assignment("--feature", text)?;
-            let flag = match at.name {
-                "time" => Some("--time"),
-                "tick" => Some("--frame"),
-                "index" => Some("--count"),
-                "footprint" if self.size.is_some() => Some("--size alone"),
-                _ => None,
-            };
-            if let Some(flag) = flag {
-                let help = Some(format!("give {flag}"));
-                return Err(Stop::new(
-                    Exit::Usage,
-                    format!("`{}` has a flag of its own", at.name),
-                    help,
-                ));
-            }
-            let named = needs.iter().map(|need| &need.feature).find(|f| f.name() == at.name);
-            let Some(feature) = named else {
-                let known = needs.iter().map(|need| need.feature.name());
-                let message = unknown("the graph reads no feature", at.name, known);
-                return Err(Stop::all(Exit::Usage, vec![message]));
-            };
-            request = request.feature(feature.clone(), given(at, feature.ty(), limits)?);
-        }
-        if let Some(view) = &self.size {
-            if needs.iter().all(|need| need.feature != Feature::Footprint) {
-                let text = "--size is of no use: nothing in the graph reads the footprint";
-                return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
-            }
-            request = request.feature(Feature::Footprint, Given::One(view.clone().into()));
-        }
-        let is_given = self.features.iter().any(|text| text.starts_with("real_time="));
-        if !is_given && needs.iter().any(|need| need.feature == Feature::RealTime) {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());
-            request = request.feature(Feature::RealTime, Given::One(Value::F64(now)));
-        }
-        Ok(request)
-    }
 }
 
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Message {
+/// What the context features are that flags give, and those that the command line knows itself.
+pub(crate) fn features(
+    program: &Program,
+    flags: &[String],
+    size: Option<&Footprint>,
+    limits: &Limits,
+) -> Result<Vec<(Feature, Given)>, Stop> {
+    let needs = &program.plan().needs;
+    let mut features = Vec::new();
+    for text in flags {
+        let at = assignment("--feature", text)?;
+        let flag = match at.name {
+            "time" => Some("--time"),
+            "tick" => Some("--frame"),
+            "index" => Some("--count"),
+            "footprint" if size.is_some() => Some("--size alone"),
+            _ => None,
+        };
+        if let Some(flag) = flag {
+            let text = format!("`{}` has a flag of its own", at.name);
+            return Err(Stop::new(Exit::Usage, text, Some(format!("give {flag}"))));
+        }
+        let named = needs.iter().map(|need| &need.feature).find(|f| f.name() == at.name);
+        let Some(feature) = named else {
+            let known = needs.iter().map(|need| need.feature.name());
+            let message = unknown("the graph reads no feature", at.name, known);
+            return Err(Stop::all(Exit::Usage, vec![message]));
+        };
+        features.push((feature.clone(), given(at, feature.ty(), limits)?));
+    }
+    if let Some(view) = size {
+        if needs.iter().all(|need| need.feature != Feature::Footprint) {
+            let text = "--size is of no use: nothing in the graph reads the footprint";
+            return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
+        }
+        features.push((Feature::Footprint, Given::One(view.clone().into())));
+    }
+    let is_given = features.iter().any(|(feature, _)| *feature == Feature::RealTime);
+    if !is_given && needs.iter().any(|need| need.feature == Feature::RealTime) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());
+        features.push((Feature::RealTime, Given::One(Value::F64(now))));
+    }
+    Ok(features)
+}
+
+/// That there is nothing of this name, and what there is.
+pub(crate) fn unknown<'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Message {
     let help = match did_you_mean(name, known.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::stream::{self, Source, Stream};
 use crate::terminal::{self, tell, visible};
-use crate::{save, show, stats};
+use crate::{number, save, show, stats};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto")]
     evaluator: EvaluatorName,
     /// How many threads the evaluator may use [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
     /// Show what ran, how often, on how many elements, and why
     #[arg(long)]

@@ -54,6 +54,14 @@ pub(crate) fn of_stderr() -> Style {
     Style::of(std::io::stderr().is_terminal())
 }
 
+/// Writes a line to the standard output.
+///
+/// # Errors
+/// If that cannot be written to; of a reader that went away nothing is told.
+pub(crate) fn print(line: &str) -> std::io::Result<()> {
+    writeln!(std::io::stdout().lock(), "{line}")
+}
+
 /// Writes to the standard error.
 pub(crate) fn tell(text: &str) {
     // If the standard error is gone there is nobody to tell.

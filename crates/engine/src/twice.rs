@@ -14,7 +14,7 @@ use millstream_eval::Lazy;
 use millstream_ir::answer::{Answer, EvalError};
 use millstream_ir::graph::GraphOutput;
 use millstream_ir::request::Given;
-use millstream_ir::{Evaluator, Graph, NodeId, Plan, Request, Source};
+use millstream_ir::{Evaluator, Graph, NodeFailure, NodeId, Plan, Request, Source};
 use millstream_kernel::{Class, Data};
 use rustc_hash::FxHashSet;
 
@@ -37,6 +37,30 @@ pub struct Liar {
     pub class: String,
 }
 
+/// A node that failed gave nothing to compare.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("`{path}` failed, so nothing is known of its results: {why}")]
+#[diagnostic(
+    severity(warning),
+    code(twice::failed),
+    help("give the document what the node works with")
+)]
+pub struct NotCompared {
+    /// The node.
+    pub path: NodePath,
+    /// What its failure said.
+    pub why: String,
+}
+
+/// What running every node twice told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Twice {
+    /// The nodes whose annotation lies, in the order of the document.
+    pub liars: Vec<Liar>,
+    /// The nodes that failed, so that their results could not be compared.
+    pub failed: Vec<NotCompared>,
+}
+
 /// How many elements nodes are run on that need to know which they are.
 const ELEMENTS: usize = 4;
 
@@ -48,7 +72,7 @@ const ELEMENTS: usize = 4;
 /// # Errors
 /// Everything that is wrong with the document, a request that does not fit, or an evaluation that
 /// exceeds its limits.
-pub fn liars(engine: &Engine, document: &Document, request: &Request) -> Result<Vec<Liar>, Error> {
+pub fn twice(engine: &Engine, document: &Document, request: &Request) -> Result<Twice, Error> {
     let (checked, problems) = check(document, engine.registry(), engine.limits());
     let checked = checked.ok_or(Error::Document(problems))?;
     let limits = engine.limits().clone();
@@ -79,7 +103,12 @@ pub fn liars(engine: &Engine, document: &Document, request: &Request) -> Result<
             liars.push(Liar { path, node_type, class });
         }
     }
-    Ok(liars)
+    let [answer, _] = answers;
+    let failed = answer
+        .failures
+        .into_iter()
+        .map(|NodeFailure { path, message, .. }| NotCompared { path, why: message });
+    Ok(Twice { liars, failed: failed.collect() })
 }
 
 /// The plan that gives every output of every call, and which they are.
@@ -152,7 +181,7 @@ mod tests {
         engine.register(counting(class));
         let (document, problems) = load(TEXT.as_bytes(), &Limits::default());
         let document = document.unwrap_or_else(|| panic!("the document loads: {problems}"));
-        let liars = liars(&engine, &document, request).expect("it runs");
+        let liars = twice(&engine, &document, request).expect("it runs").liars;
         liars.iter().map(ToString::to_string).collect()
     }
 
@@ -180,12 +209,13 @@ mod tests {
         engine.register(def.class(Class::Static));
         let (document, _) = load(TEXT.as_bytes(), &Limits::default());
         let document = document.expect("the document loads");
-        let n_liars = |request: &Request| liars(&engine, &document, request).expect("fits").len();
+        let n_liars =
+            |request: &Request| twice(&engine, &document, request).expect("fits").liars.len();
         assert_eq!(n_liars(&Request::new().set("x", 2.0_f32)), 0);
         assert_eq!(n_liars(&Request::new().set("x", 20.0_f32)), 1);
         let column = Request::new().column("x", vec![1.0_f32, 11.0]).frame(4);
         assert_eq!(n_liars(&column), 1);
-        let wrong = liars(&engine, &document, &Request::new().set("y", 1.0_f32));
+        let wrong = twice(&engine, &document, &Request::new().set("y", 1.0_f32));
         assert!(matches!(wrong, Err(Error::Eval(EvalError::Request(_)))), "{wrong:?}");
     }
 }

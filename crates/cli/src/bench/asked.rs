@@ -8,6 +8,7 @@ use crate::given::{assignment, given};
 use crate::moments::{FrameNumbers, Times};
 use crate::outcome::Stop;
 use crate::random::Random;
+use crate::request::features;
 
 /// Elements if neither a count nor a column says how many.
 const DEFAULT_COUNT: usize = 1_000_000;
@@ -58,6 +59,9 @@ impl Asked {
                     inputs[k] = column.map(Given::PerIndex);
                 }
             }
+        }
+        for (feature, given) in features(program, &args.features, args.size.as_ref(), &limits)? {
+            base = base.feature(feature, given);
         }
         let (time, frame) = (args.time.clone(), args.frame.clone());
         Ok(Self { base: base.with_limits(limits), inputs, time, frame, count })

@@ -12,8 +12,9 @@ mod still;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use millstream::parts::base::Need;
 use millstream::session::Session;
-use millstream::{Engine, Limits, Type};
+use millstream::{Engine, Feature, Footprint, Given, Limits, Type};
 
 use crate::document::{compile, read};
 use crate::edits;
@@ -22,7 +23,9 @@ use crate::format::Format;
 use crate::given::{assignment, given};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
+use crate::number;
 use crate::outcome::{Exit, Stop};
+use crate::request::{features, size};
 use crate::run::NAME_OUTPUTS;
 use asked::Asked;
 use changes::{Changes, Kind};
@@ -43,6 +46,9 @@ Inputs of numbers that are not given become columns of arbitrary values, the sam
 floats from 0 to 1, integers from 0 to 99. Changes are the same every time and for every evaluator;
 their results are compared, and what keeps results shows what it is good for.";
 
+/// Elements that a document is edited with if nobody says how many and something needs it.
+const DEFAULT_EDITED: usize = 1000;
+
 /// Nodes of the graph that is edited if nobody says how many.
 const DEFAULT_NODES: usize = 100_000;
 
@@ -62,16 +68,19 @@ pub(crate) struct Args {
           default_missing_value = "all")]
     changes: Option<Kind>,
     /// With --changes: how many changes there are from one evaluation to the next
-    #[arg(long, value_name = "N", default_value = "1", requires = "changes")]
+    #[arg(long, value_name = "N", default_value = "1", requires = "changes",
+          value_parser = number::positive, allow_negative_numbers = true)]
     per_read: NonZeroUsize,
     /// Nodes of the random graph that is edited [default: 100000]
-    #[arg(long, value_name = "N", requires = "edits", conflicts_with = "graph")]
-    nodes: Option<usize>,
+    #[arg(long, value_name = "N", requires = "edits", conflicts_with = "graph",
+          value_parser = number::positive, allow_negative_numbers = true)]
+    nodes: Option<NonZeroUsize>,
     /// What an input is, or a column of a file with a value per element
     #[arg(long = "in", value_name = "NAME=VALUE")]
     inputs: Vec<String>,
-    /// Evaluate for this many elements [default: 1000000, or as many as columns have]
-    #[arg(long, value_name = "N")]
+    /// Evaluate for this many elements [default: 1000000, or as many as columns have; with --edits
+    /// 1000 if something needs to know its element]
+    #[arg(long, value_name = "N", value_parser = number::count, allow_negative_numbers = true)]
     count: Option<usize>,
     /// Evaluate for single values, without columns
     #[arg(long, conflicts_with = "count")]
@@ -86,6 +95,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
           conflicts_with = "time")]
     frame: Option<FrameNumbers>,
+    /// Evaluate for a view of this many pixels
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    size: Option<Footprint>,
+    /// What a context feature of the document's own is
+    #[arg(long = "feature", value_name = "NAME=VALUE")]
+    features: Vec<String>,
     /// Compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
@@ -93,10 +108,11 @@ pub(crate) struct Args {
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
     /// How many threads evaluators may use [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
-    /// Go on measuring for about this time
-    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    /// Go on measuring for about this time; 0 for the fewest rounds that tell something
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = number::seconds,
+          allow_negative_numbers = true)]
     seconds: f64,
     /// How results are written
     #[arg(long, value_enum, default_value = "text")]
@@ -133,22 +149,41 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
 
 /// Plays live editing.
 fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
-    let document = match &args.graph {
+    let mut count = args.count;
+    let mut session = match &args.graph {
         Some(graph) => {
             let text = read(graph, limits.document_bytes)?;
-            compile(engine, &text)?.document().clone()
+            let program = compile(engine, &text)?;
+            let mut session = Session::new(engine, program.document().clone());
+            let given = features(&program, &args.features, args.size.as_ref(), limits)?;
+            for (feature, given) in given {
+                session.set_feature(feature, given);
+            }
+            let is_index = |need: &Need| need.level == 0 && need.feature == Feature::Index;
+            if count.is_none() && program.needs().any(is_index) {
+                count = Some(DEFAULT_EDITED);
+            }
+            session
         }
-        None => edits::random_graph(args.nodes.unwrap_or(DEFAULT_NODES)),
+        None => {
+            let n = args.nodes.map_or(DEFAULT_NODES, NonZeroUsize::get);
+            Session::new(engine, edits::random_graph(n))
+        }
     };
-    let mut session = Session::new(engine, document);
     for text in &args.inputs {
         let at = assignment("--in", text)?;
         let def = session.document().inputs.get(at.name);
         let ty = def.and_then(|def| engine.registry().type_named(&def.ty));
         // What is no input is refused below, with the names there are.
         let given = given(at, ty.unwrap_or(Type::F32), limits)?;
+        if let Given::PerIndex(_) = given
+            && args.count.is_none()
+        {
+            // The column says how many.
+            count = None;
+        }
         session.set_all([(at.name, given)]).map_err(|error| edits::refused(&error))?;
     }
-    session.set_count(args.count);
+    session.set_count(count);
     edits::play(session, args.seconds, args.format.is_json())
 }

@@ -18,6 +18,7 @@ use crate::format::Format;
 use crate::outcome::{Exit, Stop};
 use crate::percentiles::Percentiles;
 use crate::request::refused;
+use crate::terminal::print;
 
 /// Reads that are counted, of single values and of columns.
 const COUNTED: [usize; 2] = [24, 6];
@@ -87,16 +88,20 @@ pub(super) fn play(
                 "results": rows,
                 "left_out": field.left_out_json(),
             });
-            println!("{told}");
+            print(&told.to_string())?;
         }
         Format::Text => {
             let reads = if per_read == 1 { "a read".into() } else { format!("{per_read} a read") };
-            println!("{n_cells} elements; changes ({}), {reads}", kinds.join(", "));
-            println!("all evaluators gave the same bits for the {n_counted} changes counted");
-            println!(
-                "evaluator            threads     p50 us       p99 us       max us  runs/change  most runs"
-            );
-            rows.iter().for_each(Row::print);
+            print(&format!("{n_cells} elements; changes ({}), {reads}", kinds.join(", ")))?;
+            let same =
+                format!("all evaluators gave the same bits for the {n_counted} changes counted");
+            print(&same)?;
+            print(
+                "evaluator            threads     p50 us       p99 us       max us  runs/change  most runs",
+            )?;
+            for row in &rows {
+                print(&row.row())?;
+            }
             field.tell_left_out();
         }
     }
@@ -184,11 +189,11 @@ impl Row {
         })
     }
 
-    fn print(&self) {
+    fn row(&self) -> String {
         let Self { evaluator, threads, seconds, runs_per_change, most_runs } = self;
         let [p50, p99, max] = [seconds.p50, seconds.p99, seconds.max].map(|s| s * 1e6);
-        println!(
+        format!(
             "{evaluator:20} {threads:7} {p50:10.3} {p99:12.3} {max:12.3} {runs_per_change:12.1} {most_runs:10}"
-        );
+        )
     }
 }

@@ -15,6 +15,7 @@ use super::contender::{Contender, Field, whole};
 use crate::format::Format;
 use crate::outcome::{Exit, Stop};
 use crate::request::refused;
+use crate::terminal::print;
 
 /// Every evaluator runs at least so often.
 const MIN_ROUNDS: usize = 5;
@@ -74,14 +75,17 @@ pub(super) fn time(
     match format {
         Format::Json => {
             let rows: Vec<Json> = rows.iter().map(Row::json).collect();
-            println!("{}", json!({ "results": rows, "left_out": field.left_out_json() }));
+            let told = json!({ "results": rows, "left_out": field.left_out_json() });
+            print(&told.to_string())?;
         }
         Format::Text => {
-            println!("{elements} elements, {bytes} bytes of columns read and written");
-            println!(
-                "evaluator            threads    median ms       min ms  ns/element   times bound       runs"
-            );
-            rows.iter().for_each(Row::print);
+            print(&format!("{elements} elements, {bytes} bytes of columns read and written"))?;
+            print(
+                "evaluator            threads    median ms       min ms  ns/element   times bound       runs",
+            )?;
+            for row in &rows {
+                print(&row.row())?;
+            }
             field.tell_left_out();
         }
     }
@@ -179,14 +183,14 @@ impl Row {
         })
     }
 
-    fn print(&self) {
+    fn row(&self) -> String {
         let Self { evaluator, threads, median_s, min_s, bound_s, runs, .. } = self;
         let (median, min) = (median_s * 1e3, min_s * 1e3);
         let each = self.ns_per_element();
         // Single values are no memory to move.
         let times = if *bound_s > 0.0 { format!("{:.2}", median_s / bound_s) } else { "-".into() };
-        println!(
+        format!(
             "{evaluator:20} {threads:7} {median:12.4} {min:12.4} {each:11.3} {times:>13} {runs:10}"
-        );
+        )
     }
 }

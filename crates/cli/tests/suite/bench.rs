@@ -1,6 +1,8 @@
 //! `millstream bench`: a row for each evaluator.
 
-use crate::{code, file, json, millstream};
+use std::process::Stdio;
+
+use crate::{code, command, file, json, millstream};
 
 const TRIANGLE: &str = "examples/triangle_area.mill.json";
 
@@ -194,4 +196,76 @@ fn live_editing_is_played_and_told() {
     assert_eq!(code(&["bench"]), Some(2));
     assert_eq!(code(&["bench", TRIANGLE, "--nodes", "3"]), Some(2));
     assert_eq!(code(&["bench", "--edits", "--one"]), Some(2));
+}
+
+#[test]
+fn edits_are_played_on_what_needs_elements_clocks_and_views() {
+    let tone = ["bench", "--edits", "examples/tone_curve.mill.json", "--seconds", "0", "--format"];
+    let told = json(&[&tone[..], &["json"]].concat());
+    assert_eq!(told["frames_with_failures"], 0, "{told}");
+    let clock = r#"{ "millstream": 1, "inputs": { "x": { "type": "f64", "default": 1 } },
+        "outputs": { "y": { "type": "f64", "from": "sum.value" } },
+        "nodes": { "now": { "type": "context.real_time" },
+            "sum": { "type": "math.add", "in": { "a": { "from": "now.value" }, "b": { "input": "x" } } } } }"#;
+    let path = file("bench_clock.mill.json", clock);
+    for args in [
+        &["bench", &path, "--one", "--seconds", "0"][..],
+        &["bench", &path, "--one", "--seconds", "0", "--feature", "real_time=5"],
+        &["bench", "--edits", &path, "--seconds", "0"],
+    ] {
+        assert_eq!(code(args), Some(0), "{args:?}");
+    }
+    assert_eq!(code(&["bench", &path, "--size", "4x4"]), Some(2), "nothing reads the view");
+}
+
+#[test]
+fn frames_in_which_nodes_fail_are_counted() {
+    let fails = r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 1 } },
+        "outputs": { "y": { "type": "f32", "from": "m.value" } },
+        "nodes": { "m": { "type": "list.get", "in": { "list": { "value": [1.5] }, "index": { "from": "i.value" } } },
+            "i": { "type": "convert", "set": { "to": "i32" }, "in": { "x": { "from": "far.value" } } },
+            "far": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 7 } } } }"#;
+    let path = file("bench_fails.mill.json", fails);
+    let told = json(&["bench", "--edits", &path, "--seconds", "0", "--format", "json"]);
+    let n = told["frames_with_failures"].as_u64().expect("a number");
+    assert!((60..=120).contains(&n), "{told}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    for args in [
+        &["bench", TRIANGLE, "--count", "10", "--seconds", "0", "--format", "json"][..],
+        &["bench", TRIANGLE, "--count", "10", "--seconds", "0"],
+        &["bench", "--edits", "--nodes", "50", "--seconds", "0"],
+    ] {
+        let mut child = command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary was built");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), told.contains("panicked")), (Some(0), false), "{told}");
+    }
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused_by_what_is_wanted() {
+    for (args, wanted) in [
+        (&["bench", TRIANGLE, "--seconds", "nan"][..], "a number of seconds from 0"),
+        (&["bench", TRIANGLE, "--seconds", "inf"], "a number of seconds from 0"),
+        (&["bench", TRIANGLE, "--seconds", "-1"], "a number of seconds from 0"),
+        (&["bench", TRIANGLE, "--threads", "-1"], "a whole number from 1"),
+        (&["run", TRIANGLE, "--threads", "-1"], "a whole number from 1"),
+        (&["bench", TRIANGLE, "--count", "-1"], "a whole number from 0"),
+        (&["bench", "--edits", "--nodes", "0"], "a whole number from 1"),
+        (&["bench", "--edits", "--nodes", "-5"], "a whole number from 1"),
+        (&["deploy", TRIANGLE, "-o", "x.json", "--store-limit", "-1"], "a whole number from 0"),
+    ] {
+        let output = millstream(args);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+        assert!(told.contains(wanted), "{args:?}: {told}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{code, expect_seen, file, json, seen};
+use crate::{code, expect_seen, file, json, millstream, seen};
 
 const BROKEN: &str = r#"{
   "millstream": 1,
@@ -153,6 +153,22 @@ fn the_library_keeps_its_word() {
     for example in ["examples/triangle_area.mill.json", "examples/echo.mill.json"] {
         assert_eq!(code(&["check", example, "--twice"]), Some(0), "{example}");
     }
+}
+
+#[test]
+fn nodes_that_fail_twice_are_named() {
+    let path = file(
+        "fails_twice.mill.json",
+        r#"{ "millstream": 1, "inputs": { "x": { "type": "list<f32>", "default": [] } },
+            "outputs": { "y": { "type": "f32", "from": "most.value" } },
+            "nodes": { "most": { "type": "list.get", "in": { "list": { "input": "x" }, "index": 3 } } } }"#,
+    );
+    let output = millstream(&["check", &path, "--twice"]);
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let said = "`most` failed, so nothing is known of its results: index 3 of an empty list";
+    assert!(told.contains(said) && told.contains("1 warning"), "{told}");
+    assert_eq!(code(&["check", &path, "--twice", "--in", "x=[1,2,3,4]"]), Some(0));
 }
 
 #[test]

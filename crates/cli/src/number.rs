@@ -1,0 +1,28 @@
+//! Numbers in flags, with what is wanted where they are something else.
+
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+
+/// What a flag says, or what is wanted there.
+fn number<T: FromStr>(text: &str, wanted: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{wanted} is wanted"))
+}
+
+/// A number of things.
+pub(crate) fn count(text: &str) -> Result<usize, String> {
+    number(text, "a whole number from 0")
+}
+
+/// A number of things, at least one.
+pub(crate) fn positive(text: &str) -> Result<NonZeroUsize, String> {
+    number(text, "a whole number from 1")
+}
+
+/// A length of time in seconds.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    const WANTED: &str = "a number of seconds from 0";
+    let seconds: f64 = number(text, WANTED)?;
+    // A thousand years are enough.
+    let is_time = (0.0..=4e10).contains(&seconds);
+    if is_time { Ok(seconds) } else { Err(format!("{WANTED} is wanted")) }
+}
