@@ -28,7 +28,7 @@ fn all_examples_are_right() {
     assert!(files.len() >= 7);
     let args: Vec<&str> =
         std::iter::once("check").chain(files.iter().map(String::as_str)).collect();
-    let output = crate::millstream(&args);
+    let output = millstream(&args);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(!text.contains("warning"), "{text}");

@@ -148,8 +148,7 @@ pub(crate) fn ended_at(
     let mut args: Vec<Argument<'_>> = args.collect();
     let mut outputs: Vec<Output> = instance.outputs.iter().map(|_| Output::Wanted(None)).collect();
     let (mask, limits) = (Mask::full(1), Limits::default());
-    let mut call = Call::new(&mask, 1, &limits, &mut args, &mut outputs).with_crew(1, &is_over);
-    let done = function.call(&mut call);
-    drop(call);
+    let done = function
+        .call(&mut Call::new(&mask, 1, &limits, &mut args, &mut outputs).with_crew(1, &is_over));
     (looks.into_inner(), done)
 }
