@@ -223,7 +223,7 @@ fn frames_in_which_nodes_fail_are_counted() {
     let fails = r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 1 } },
         "outputs": { "y": { "type": "f32", "from": "m.value" } },
         "nodes": { "m": { "type": "list.get", "in": { "list": { "value": [1.5] }, "index": { "from": "i.value" } } },
-            "i": { "type": "convert", "set": { "to": "i32" }, "in": { "x": { "from": "far.value" } } },
+            "i": { "type": "convert.to_i32", "in": { "x": { "from": "far.value" } } },
             "far": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 7 } } } }"#;
     let path = file("bench_fails.mill.json", fails);
     let told = json(&["bench", "--edits", &path, "--seconds", "0", "--format", "json"]);
