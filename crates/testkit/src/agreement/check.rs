@@ -1,6 +1,6 @@
 //! One case: does an evaluator agree with the model?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use millstream_base::id::Id;
@@ -206,6 +206,26 @@ fn forms_behind_arms(plan: &Plan) -> Vec<bool> {
     forms
 }
 
+/// How often loops that are folded were called, for each step of their rounds: each call computes
+/// its rounds, also those of steps that are the same for all elements.
+fn calls_of_loops(
+    plan: &Plan,
+    answer: &Answer,
+    evaluator: &dyn Evaluator,
+) -> BTreeMap<StepId, usize> {
+    let mut calls = BTreeMap::new();
+    if !selects(evaluator) {
+        return calls;
+    }
+    for folded in &plan.loops {
+        let runs = answer.log.entry(folded.fold).map_or(0, |entry| entry.runs as usize);
+        for step in folded.members.iter().chain(&folded.rounds) {
+            *calls.entry(*step).or_default() += runs;
+        }
+    }
+    calls
+}
+
 pub(super) fn elements(
     expected: &Expected,
     (plan, request): (&Plan, &Request),
@@ -221,6 +241,7 @@ pub(super) fn elements(
         behind_arms = forms_behind_arms(plan);
         with_all_arms = most_with_all_arms(plan, request);
     }
+    let calls = calls_of_loops(plan, answer, evaluator);
     let mut text = String::new();
     for (id, step) in plan.steps.iter().filter(|(id, _)| is_counted(plan, *id)) {
         let bounds = expected.elements[id.index()];
@@ -229,6 +250,7 @@ pub(super) fn elements(
         let too_few = found < bounds.least && !expected.has_idle_loop;
         let may_be_more = behind_arms.get(id.index()) == Some(&true);
         let most = if may_be_more { with_all_arms[id.index()] } else { bounds.most };
+        let most = most * calls.get(&id).copied().unwrap_or(1).max(1);
         let too_many = found > most;
         if too_few || too_many {
             let (path, least) = (plan.paths.get(step.path), bounds.least);
