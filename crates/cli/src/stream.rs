@@ -59,6 +59,7 @@ impl Stream<'_> {
         let mut writer = TableWriter::create(path, None, WriteOptions::default(), specs)
             .map_err(|e| stop(&e))?;
         let progress = Progress::start(self.sources[0].reader.n_rows());
+        let mut evaluate = self.program.in_blocks(self.evaluator);
         let mut n_done = 0_usize;
         loop {
             interrupt::go_on(self.request.deadline)?;
@@ -66,7 +67,8 @@ impl Stream<'_> {
             if n_rows == 0 && n_done > 0 {
                 break;
             }
-            let mut answer = self.evaluate(n_done, n_rows, columns)?;
+            let request = self.request_for(n_done, n_rows, columns)?;
+            let mut answer = evaluate(&request).map_err(|error| refused(&error))?;
             let failed = answer.outputs.iter().any(|output| output.value.is_none());
             if failed || !answer.failures.is_empty() {
                 drop(progress);
@@ -130,12 +132,13 @@ impl Stream<'_> {
         Err(Stop::all(Exit::Wrong, vec![Message::of(&error)]))
     }
 
-    fn evaluate(
+    /// The request for a block.
+    fn request_for(
         &self,
         n_done: usize,
         n_rows: usize,
         columns: Vec<(String, Column)>,
-    ) -> Result<Answer, Stop> {
+    ) -> Result<Request, Stop> {
         let mut request = self.request.clone();
         for (name, column) in columns {
             request = request.column(name, column);
@@ -149,7 +152,7 @@ impl Stream<'_> {
             let index: Column = (0..n_rows as i32).map(|i| start + i).collect();
             request = request.feature(Feature::Index, Given::PerIndex(index));
         }
-        self.program.run_with(self.evaluator, &request).map_err(|error| refused(&error))
+        Ok(request)
     }
 }
 

@@ -143,19 +143,10 @@ impl Schedule {
     }
 
     fn folded(&self, parts: &LoopParts) -> Loop {
-        let step = |node: &NodeId| StepId::from_index(self.step_of[node.index()] as usize);
-        let mut members: Vec<StepId> = parts.members.iter().map(step).collect();
-        members.sort_unstable();
-        Loop {
-            fold: step(&parts.fold),
-            list: step(&parts.list),
-            count: self.source(parts.count),
-            item: self.source(parts.item),
-            members,
-            rounds: parts.rounds.iter().map(step).collect(),
-            outside: parts.outside.iter().map(|source| self.source(*source)).collect(),
-            n_instructions: parts.n_instructions,
-        }
+        let step = |node: NodeId| StepId::from_index(self.step_of[node.index()] as usize);
+        let mut folded = parts.map(step, |source| self.source(source));
+        folded.members.sort_unstable();
+        folded
     }
 
     /// The nodes that keep something for elements. What they keep from now on are no outputs: it is

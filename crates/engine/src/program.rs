@@ -6,10 +6,10 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
 use millstream_document::Document;
 use millstream_eval::live::{LiveProgram, NotNumbers};
-use millstream_eval::{Lazy, ticks};
+use millstream_eval::{Lazy, Parts, ticks};
 use millstream_ir::plan::PlanOutput;
 use millstream_ir::states::is_state;
-use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request};
+use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request, RequestAxis};
 
 use crate::run_log::{self, NodeRun};
 
@@ -51,6 +51,22 @@ impl Program {
             return ticks::evaluate(evaluator, &self.plan, request);
         }
         evaluator.evaluate(&self.plan, request)
+    }
+
+    /// Evaluates requests for one block of elements after the other, which have columns for the same
+    /// inputs and are otherwise the same: what does not depend on elements is computed in one of them.
+    pub fn in_blocks<'a>(
+        &'a self,
+        evaluator: &'a dyn Evaluator,
+    ) -> impl FnMut(&Request) -> Result<Answer, EvalError> + 'a {
+        let mut parts = None;
+        move |request| {
+            if self.plan.has_states() {
+                return self.run_with(evaluator, request);
+            }
+            let new = || Parts::new(evaluator, &self.plan, request, RequestAxis::Index);
+            parts.get_or_insert_with(new).evaluate(request.clone())
+        }
     }
 
     /// What became of each node in an evaluation of this program, if its request asked for a log; see

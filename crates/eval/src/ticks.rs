@@ -1,7 +1,8 @@
 //! Ticks, one after the other: how a plan that keeps state is evaluated.
 //!
 //! A tick is an evaluation for one frame. It starts from what was committed; what its nodes keep is
-//! committed when it is over, all or nothing. So every evaluator can do it.
+//! committed when it is over, all or nothing. So every evaluator can do it. What is the same in all
+//! ticks of a request is computed in one of them.
 
 use millstream_base::Column;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
@@ -10,6 +11,8 @@ use millstream_ir::plan::Plan;
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::states::States;
 use millstream_kernel::Data;
+
+use crate::parts::Parts;
 
 /// Evaluates one tick on what was kept before it; also gives what is kept behind it, or nothing if
 /// a node failed whose state that would be.
@@ -22,8 +25,16 @@ pub fn tick(
     request: Request,
     states: &States,
 ) -> Result<(Answer, Option<States>), EvalError> {
-    let request = states.given_to(plan, request.with_states(plan));
-    let mut answer = evaluator.evaluate(plan, &request)?;
+    tick_of(&mut Parts::apart(evaluator, plan), plan, request, states)
+}
+
+fn tick_of(
+    parts: &mut Parts<'_>,
+    plan: &Plan,
+    request: Request,
+    states: &States,
+) -> Result<(Answer, Option<States>), EvalError> {
+    let mut answer = parts.evaluate(states.given_to(plan, request.with_states(plan)))?;
     let mut next = states.clone();
     let is_whole = next.commit(&mut answer);
     Ok((answer, is_whole.then_some(next)))
@@ -45,6 +56,10 @@ pub fn evaluate(
     let mut answers: Vec<Option<Answer>> = frames.iter().map(|_| None).collect();
     let last = frames.iter().copied().max().unwrap_or(plan.start_frame - 1);
     let n_ticks = last.abs_diff(plan.start_frame) + 1;
+    let mut parts = match n_ticks {
+        1 => Parts::apart(evaluator, plan),
+        _ => Parts::new(evaluator, plan, request, RequestAxis::Time),
+    };
     for frame in plan.start_frame..=last {
         let n_done = frame.abs_diff(plan.start_frame);
         let mut request = request.clone();
@@ -55,11 +70,12 @@ pub fn evaluate(
             let warm_up = request.at_frame(frame, usize::MAX);
             // Nodes inside scopes keep on only where something asks for them.
             let warm_up = if plan.keepers.is_empty() { warm_up.only_states(plan) } else { warm_up };
-            states = tick(evaluator, plan, warm_up, &states)?.1.unwrap_or(states);
+            states = tick_of(&mut parts, plan, warm_up, &states)?.1.unwrap_or(states);
         }
         let before = states.clone();
         for place in places {
-            let (answer, next) = tick(evaluator, plan, request.at_frame(frame, place), &before)?;
+            let (answer, next) =
+                tick_of(&mut parts, plan, request.at_frame(frame, place), &before)?;
             answers[place] = Some(answer);
             states = next.unwrap_or_else(|| before.clone());
         }

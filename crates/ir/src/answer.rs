@@ -124,6 +124,11 @@ pub trait Evaluator {
     /// # Errors
     /// If the request does not fit the plan, or the evaluation was ended.
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError>;
+
+    /// Whether it goes on with results of earlier evaluations of the plan.
+    fn keeps_results(&self) -> bool {
+        false
+    }
 }
 
 /// Why a step ran.

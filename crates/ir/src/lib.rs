@@ -12,6 +12,7 @@ pub mod progress;
 pub mod region;
 pub mod repeat;
 pub mod request;
+mod splice;
 pub mod states;
 #[cfg(test)]
 mod testing;

@@ -99,25 +99,45 @@ pub fn is_loop(instance: &Instance) -> bool {
         && count.scope.is_empty()
 }
 
-/// The parts of a folded loop in a plan.
+/// The parts of a folded loop, made of nodes or steps `N` that read from sources `S`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loop {
-    /// The step that folds the list.
-    pub fold: StepId,
-    /// The step that gives the list.
-    pub list: StepId,
+pub struct LoopOf<N, S> {
+    /// What folds the list.
+    pub fold: N,
+    /// What gives the list.
+    pub list: N,
     /// The number of rounds.
-    pub count: StepSource,
+    pub count: S,
     /// What is computed for each round.
-    pub item: StepSource,
-    /// The steps that differ between rounds, forms and choices among lanes, in order of the plan.
-    pub members: Vec<StepId>,
-    /// The steps that read the number of the round.
-    pub rounds: Vec<StepId>,
+    pub item: S,
+    /// What differs between rounds, forms and choices among lanes, each behind what it reads from.
+    pub members: Vec<N>,
+    /// What reads the number of the round.
+    pub rounds: Vec<N>,
     /// Calls that members read and that are the same for all rounds.
-    pub outside: Vec<StepSource>,
+    pub outside: Vec<S>,
     /// Instructions of one round.
     pub n_instructions: usize,
+}
+
+/// The parts of a folded loop in a plan; members stand in order of the plan.
+pub type Loop = LoopOf<StepId, StepSource>;
+
+impl<N: Copy, S: Copy> LoopOf<N, S> {
+    /// The loop made of what these functions give for its nodes and sources.
+    pub fn map<M, T>(&self, node: impl Fn(N) -> M, source: impl Fn(S) -> T) -> LoopOf<M, T> {
+        let nodes = |all: &[N]| all.iter().map(|id| node(*id)).collect();
+        LoopOf {
+            fold: node(self.fold),
+            list: node(self.list),
+            count: source(self.count),
+            item: source(self.item),
+            members: nodes(&self.members),
+            rounds: nodes(&self.rounds),
+            outside: self.outside.iter().map(|of| source(*of)).collect(),
+            n_instructions: self.n_instructions,
+        }
+    }
 }
 
 impl Loop {

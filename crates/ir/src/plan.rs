@@ -33,7 +33,7 @@ pub enum StepOp {
 }
 
 /// One output of one step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StepSource {
     /// The step.
     pub step: StepId,

@@ -6,6 +6,7 @@
 //! of it against a plan before anything runs.
 
 mod given;
+mod named;
 mod ticks;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use crate::plan::{Plan, StepOp};
 use crate::progress::Progress;
 use crate::states::{asker, is_state};
 use crate::trace::trace_need;
+use named::Named;
 
 /// Something given for an input or a feature.
 #[derive(Clone, Debug)]
@@ -53,6 +55,7 @@ pub enum LogDetail {
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     outputs: Option<Vec<String>>,
+    in_passing: Vec<String>,
     inputs: Vec<(String, Given)>,
     features: Vec<(Feature, Given)>,
     count: Option<usize>,
@@ -206,6 +209,8 @@ pub struct BoundData {
 pub struct Bound {
     /// Positions of the outputs asked for, in order of asking.
     pub outputs: Vec<usize>,
+    /// Positions of the outputs that are wanted if the others make them be computed.
+    pub in_passing: Vec<usize>,
     /// For each input of the plan its data.
     pub inputs: Vec<BoundData>,
     /// For each need of the plan its data if it is a value of level 0 that the request provides.
@@ -225,6 +230,13 @@ impl Request {
     /// Asks for this output; without any such call all outputs are asked for.
     pub fn output(mut self, name: impl Into<String>) -> Self {
         self.outputs.get_or_insert_default().push(name.into());
+        self
+    }
+
+    /// Wants this output too if it is computed for those asked for; an evaluator need not give it. It
+    /// stands behind them in the answer.
+    pub fn output_in_passing(mut self, name: impl Into<String>) -> Self {
+        self.in_passing.push(name.into());
         self
     }
 
@@ -312,6 +324,7 @@ impl Request {
         let inputs = binding.inputs(&self.inputs);
         let given = binding.given_features(features);
         let outputs = binding.outputs(self.outputs.as_deref());
+        let in_passing = binding.outputs(Some(&self.in_passing));
         let inputs = binding.with_defaults(inputs, &self.inputs, &outputs);
         let features = binding.needs(&outputs, &given);
         let [times, count] = binding.extents.map(|extent| extent.map(|(n, _)| n));
@@ -327,7 +340,7 @@ impl Request {
             binding.errors.push(RequestError::TooManyCells { cells, limit });
         }
         if binding.errors.is_empty() {
-            Ok(Bound { outputs, inputs, features, times, count })
+            Ok(Bound { outputs, in_passing, inputs, features, times, count })
         } else {
             Err(binding.errors)
         }
@@ -360,19 +373,20 @@ impl Binding<'_> {
     fn inputs(&mut self, given: &[(String, Given)]) -> Vec<Option<BoundData>> {
         let plan = self.plan;
         let mut bound: Vec<Option<BoundData>> = vec![None; plan.inputs.len()];
+        let named =
+            Named::new(plan.inputs.as_slice().iter().map(|input| &*input.name), given.len());
         for (name, given) in given {
-            let Some(id) = plan.input_named(name) else {
+            let Some(position) = named.position(name) else {
                 let names = plan.inputs.as_slice().iter().map(|input| &*input.name);
                 let hint = hint(name, names, "the graph has no inputs", "inputs");
                 self.errors.push(RequestError::UnknownInput { name: name.clone(), hint });
                 continue;
             };
-            let position = millstream_base::id::Id::index(id);
             if bound[position].is_some() {
                 self.errors.push(RequestError::Twice { name: name.clone() });
                 continue;
             }
-            bound[position] = self.data(name, plan.inputs[id].ty, given);
+            bound[position] = self.data(name, plan.inputs.as_slice()[position].ty, given);
         }
         bound
     }
@@ -465,8 +479,9 @@ impl Binding<'_> {
             return outputs.filter(|(_, o)| !is_state(&o.name)).map(|(i, _)| i).collect();
         };
         let mut outputs = Vec::new();
+        let named = Named::new(self.plan.outputs.iter().map(|output| &*output.name), names.len());
         for name in names {
-            match self.plan.output_named(name) {
+            match named.position(name) {
                 Some(output) => outputs.push(output),
                 None => {
                     let known = self.plan.outputs.iter().map(|output| &*output.name);

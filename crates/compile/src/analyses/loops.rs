@@ -9,7 +9,7 @@ use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
 use millstream_base::{FeatureSet, Value};
 use millstream_ir::graph::InstanceId;
-use millstream_ir::loops::{Apart, LoopMark, MAX_INSTRUCTIONS, is_loop, takes};
+use millstream_ir::loops::{Apart, LoopMark, LoopOf, MAX_INSTRUCTIONS, is_loop, takes};
 use millstream_ir::need_map::Fate;
 use millstream_ir::{Graph, NodeId, Op, Source, walk};
 use millstream_kernel::form::{Form, FormBuilder};
@@ -23,26 +23,8 @@ use super::regions::select_size;
 /// column of items and reading it takes as long.
 const CHEAP: usize = 16;
 
-/// The parts of a loop in a graph, see [`millstream_ir::loops::Loop`].
-#[derive(Clone, Debug)]
-pub struct LoopParts {
-    /// The node that folds the list.
-    pub fold: NodeId,
-    /// The node that gives the list.
-    pub list: NodeId,
-    /// The number of rounds.
-    pub count: Source,
-    /// What is computed for each round.
-    pub item: Source,
-    /// The forms and choices that differ between rounds, each behind what it reads from.
-    pub members: Vec<NodeId>,
-    /// The nodes that read the number of the round.
-    pub rounds: Vec<NodeId>,
-    /// Calls that members read and that are the same for all rounds.
-    pub outside: Vec<Source>,
-    /// Instructions of one round.
-    pub n_instructions: usize,
-}
+/// The parts of a folded loop in a graph.
+pub type LoopParts = LoopOf<NodeId, Source>;
 
 /// What becomes of each loop, by the node that gives the list. The graph has its regions; `order` holds
 /// all nodes, each behind what it reads from. Cost: a few walks over nodes and links, and for each loop

@@ -196,6 +196,10 @@ impl Evaluator for Incremental {
             evaluate_keeping(plan, request, bound, memo)
         })
     }
+
+    fn keeps_results(&self) -> bool {
+        true
+    }
 }
 
 impl Incremental {

@@ -17,7 +17,7 @@ use super::{Demand, Evaluation, Place, Stop, run, scalar};
 use crate::buffers::Buffers;
 use crate::frame::{Feat, Frames};
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
-use crate::store::Store;
+use crate::store::{State, Store};
 use crate::watch::{Ran, Watch};
 
 impl<'a> Evaluation<'a> {
@@ -120,6 +120,14 @@ impl<'a> Evaluation<'a> {
         }
         let calls = self.keep_on()?;
         self.check_clock()?;
+        for position in &bound.in_passing {
+            let output = &self.plan.outputs[*position];
+            outputs.push(OutputAnswer {
+                name: std::sync::Arc::clone(&output.name),
+                ty: output.ty,
+                value: self.computed(output.source),
+            });
+        }
         Ok(Answer {
             outputs,
             calls,
@@ -167,6 +175,19 @@ impl<'a> Evaluation<'a> {
         }
         let axes = if matches!(data, Data::One(_)) { Vec::new() } else { self.axes(shape) };
         Ok(Some(Series { data, axes }))
+    }
+
+    /// What was computed as a whole in the context of the request, though nobody may have asked for it.
+    fn computed(&mut self, source: StepSource) -> Option<Series> {
+        let home = self.home(source.step, self.root);
+        let slot = self.store.find(source.step, home)?;
+        if self.store.state(slot) != State::Full {
+            return None;
+        }
+        let (data, shape) = self.store.output(slot, source.output);
+        let data = data.clone();
+        let axes = if matches!(data, Data::One(_)) { Vec::new() } else { self.axes(shape) };
+        Some(Series { data, axes })
     }
 
     fn axes(&self, shape: ShapeId) -> Vec<RequestAxis> {

@@ -10,5 +10,6 @@ mod large;
 mod lazy;
 mod list;
 mod loops;
+mod parts;
 mod progress;
 mod repeat;

@@ -3,12 +3,32 @@
 use millstream_base::Feature;
 
 use super::{Given, Request};
+use crate::plan::Plan;
+use crate::states::is_state;
 
 impl Request {
     /// Asks for all outputs, whatever was asked for before.
     pub fn all_outputs(mut self) -> Self {
         self.outputs = None;
         self
+    }
+
+    /// Asks for this output besides those of a plan that are asked for.
+    pub fn output_besides(mut self, plan: &Plan, name: impl Into<String>) -> Self {
+        let all = plan.outputs.iter().map(|output| output.name.to_string());
+        let all = all.filter(|name| !is_state(name));
+        self.outputs.get_or_insert_with(|| all.collect()).push(name.into());
+        self
+    }
+
+    /// What is given for an input.
+    pub fn of_input(&self, name: &str) -> Option<&Given> {
+        self.inputs.iter().find(|(known, _)| known == name).map(|(_, given)| given)
+    }
+
+    /// What is given for a feature, apart from frames.
+    pub fn of_feature(&self, feature: &Feature) -> Option<&Given> {
+        self.features.iter().find(|(known, _)| known == feature).map(|(_, given)| given)
     }
 
     /// Whether an input is given.

@@ -21,7 +21,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 pub use check::{Verdict, check, expect};
 pub use compare::difference;
 pub use reuse::reuse_suite;
-pub use ticks::ticks_suite;
+pub use ticks::{ticking_plans, ticks_suite};
 
 use crate::generate::{Case, REGISTRY, cases, cases_with_repeats};
 

@@ -200,6 +200,22 @@ fn played(
     Ok(Some(keeps))
 }
 
+/// The plans of a generated document whose nodes keep state, plain and optimised; none if it is wrong.
+///
+/// # Panics
+/// If the document does not compile though nothing is wrong with it.
+pub fn ticking_plans(seed: u64) -> Vec<Plan> {
+    let text = document(&mut Dice::new(seed)).to_string();
+    let (opened, _) =
+        millstream_document::open(text.as_bytes(), &REGISTRY, &[], &Limits::default());
+    let Some((_, checked)) = opened else { return Vec::new() };
+    let plans = [Some(Phase::Conversions), None].map(|after| {
+        let options = Options { after, ..Options::default() };
+        compile(&checked, &REGISTRY, &options).expect("a document without problems compiles")
+    });
+    plans.into()
+}
+
 fn request(frame: i64, dice: &mut Dice) -> Request {
     let request = Request::new().count(2).frame(frame);
     let request = request.set("k", dice.below(4) as i32).set("on", dice.below(3) > 0);
