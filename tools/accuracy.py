@@ -3,7 +3,8 @@
 
     cargo run --release -p millstream-base --example accuracy -- --dump | python3 tools/accuracy.py
 
-Prints the largest error of each in ULP, and where. Infinite and NaN results are compared with what
+Prints the largest error of each in ULP, and where; the arguments are those where `libm` gives another
+result. Infinite and NaN results are compared with what
 the limits of the function are only if the exact value is finite and fits; the rest is up to the
 tests of the crate.
 """

@@ -70,7 +70,7 @@ FOR_EXTREMES = tuple("ShaderNode" + name for name in (
     "Math", "VectorMath", "MapRange", "Clamp", "Mix FLOAT", "Mix VECTOR", "Mix RGBA A", "Mix RGBA B", "Mix RGBA D",
     "Mix RGBA M", "Mix RGBA L", "ValToRGB", "CombineXYZ", "SeparateXYZ")) + tuple("FunctionNode" + name for name in (
     "IntegerMath", "BooleanMath", "BitMath", "Compare FLOAT", "Compare INT", "Compare VECTOR", "FloatToInt", "RotateVector",
-    "InvertRotation", "CombineColor", "TransformPoint", "TransformDirection", "HashValue"))
+    "InvertRotation", "CombineColor", "SeparateColor", "TransformPoint", "TransformDirection", "HashValue"))
 # Textures: the settings that are tried, and how many octaves follow the first, if not linked.
 TEXTURES = [
     ("ShaderNodeTexWhiteNoise", {"noise_dimensions": None}, (None,)),

@@ -353,9 +353,12 @@ fn hint_of(error: &io::Error) -> &'static str {
 
 /// Text for a message, shortened and in quotes.
 pub(crate) fn quoted(text: &str) -> String {
-    if text.chars().count() > 40 {
-        format!("`{}...`", text.chars().take(37).collect::<String>().escape_debug())
-    } else {
-        format!("`{}`", text.escape_debug())
-    }
+    let is_long = text.chars().count() > 40;
+    let shown = text.chars().take(if is_long { 37 } else { 40 });
+    // Quotes stay as they are: those around are others.
+    let shown = shown.map(|c| match c {
+        '\'' | '"' => c.to_string(),
+        c => c.escape_debug().to_string(),
+    });
+    format!("`{}{}`", shown.collect::<String>(), if is_long { "..." } else { "" })
 }

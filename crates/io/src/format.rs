@@ -127,7 +127,11 @@ impl Format {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.and_then(Self::from_name).ok_or_else(|| IoError::UnknownFormat {
             file: path.display().to_string(),
-            known: Self::ALL.map(Self::name).join(", "),
+            known: Self::ALL
+                .iter()
+                .flat_map(|format| std::iter::once(format.name()).chain(format.aliases().to_vec()))
+                .collect::<Vec<_>>()
+                .join(", "),
         })
     }
 }

@@ -157,6 +157,8 @@ pub enum SkipReason {
     CutOff,
     /// A step that it reads failed.
     InputFailed,
+    /// It failed with what it reads before.
+    Failed,
 }
 
 /// What became of a step.
@@ -186,6 +188,7 @@ impl Fate {
             Self::Skipped(SkipReason::Cached) => "cached",
             Self::Skipped(SkipReason::CutOff) => "cut off",
             Self::Skipped(SkipReason::InputFailed) => "an input failed",
+            Self::Skipped(SkipReason::Failed) => "failed before",
         }
     }
 }

@@ -34,6 +34,16 @@ pub struct Editor {
     pub(super) n_nodes: usize,
 }
 
+/// The ids of an editor's nodes.
+#[derive(Clone, Debug)]
+pub struct Ids {
+    root: Vec<u64>,
+    /// By slot of the group.
+    groups: Vec<Option<Vec<u64>>>,
+    /// The next new one.
+    next: u64,
+}
+
 /// An edit that was applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
@@ -78,6 +88,45 @@ const MAX_DEPTH: usize = 32;
 impl Editor {
     /// An editor for a document. Costs one walk over it.
     pub fn new(document: Document, registry: Arc<Registry>) -> Self {
+        let mut editor = Self::without_ids(document, registry);
+        for (body, slot) in editor.places() {
+            let id = editor.next_id;
+            editor.next_id += 1;
+            editor.know(body, slot, id);
+        }
+        editor
+    }
+
+    /// An editor for a copy of the document of another one, with [the ids](Self::ids) that its nodes
+    /// have there: edits and their inverses mean the same for both. Costs one walk over it.
+    ///
+    /// # Panics
+    /// If the ids are not those of the document.
+    pub fn with_ids(document: Document, registry: Arc<Registry>, ids: &Ids) -> Self {
+        let mut editor = Self::without_ids(document, registry);
+        for (body, slot) in editor.places() {
+            let of_body = match body {
+                ROOT => &ids.root,
+                group => ids.groups[group as usize].as_ref().expect("the ids are of this document"),
+            };
+            editor.know(body, slot, of_body[slot as usize]);
+        }
+        editor.next_id = ids.next;
+        editor
+    }
+
+    /// The ids of all nodes, for an editor of a copy of the document.
+    pub fn ids(&self) -> Ids {
+        let of_group = |group: &Option<BodyIndex>| group.as_ref().map(|body| body.ids.clone());
+        Ids {
+            root: self.root.ids.clone(),
+            groups: self.groups.iter().map(of_group).collect(),
+            next: self.next_id,
+        }
+    }
+
+    /// An editor that knows no node by its id.
+    fn without_ids(document: Document, registry: Arc<Registry>) -> Self {
         let mut editor = Self {
             n_nodes: document.n_nodes(),
             document: Document::default(),
@@ -91,21 +140,20 @@ impl Editor {
         };
         (editor.root, _) = BodyView::root(&document).index(&editor.registry);
         editor.groups.resize_with(document.groups.n_slots(), || None);
-        let groups: Vec<u32> = document.groups.iter_slots().map(|(slot, _, _)| slot).collect();
-        for slot in groups.iter().copied() {
-            let group = document.groups.at(slot).map(|(_, group)| BodyView::group(group));
-            editor.groups[slot as usize] = group.map(|body| body.index(&editor.registry).0);
+        for (slot, _, group) in document.groups.iter_slots() {
+            let (index, _) = BodyView::group(group).index(&editor.registry);
+            editor.groups[slot as usize] = Some(index);
         }
         editor.document = document;
-        for body in std::iter::once(ROOT).chain(groups) {
-            let slots: Vec<u32> = editor.nodes(body).iter_slots().map(|(slot, ..)| slot).collect();
-            for slot in slots {
-                let id = editor.next_id;
-                editor.next_id += 1;
-                editor.know(body, slot, id);
-            }
-        }
         editor
+    }
+
+    /// Where all nodes are.
+    fn places(&self) -> Vec<(BodyKey, u32)> {
+        let groups = self.document.groups.iter_slots().map(|(slot, ..)| slot);
+        let bodies = std::iter::once(ROOT).chain(groups);
+        let of_body = |body| self.nodes(body).iter_slots().map(move |(slot, ..)| (body, slot));
+        bodies.flat_map(of_body).collect()
     }
 
     /// Replaces the limits, of which the number of nodes counts here.
@@ -182,6 +230,7 @@ impl Editor {
 
     fn run_all(&mut self, edit: &Edit, trusted: bool) -> Result<Applied, Diagnostic> {
         let mut done = Done::new(trusted);
+        let next_id = self.next_id;
         let result = self.run(edit, &mut done, 0);
         let result = result.and_then(|()| if trusted { Ok(()) } else { self.check_whole(&done) });
         match result {
@@ -196,6 +245,7 @@ impl Editor {
             }
             Err(Refusal { path, error }) => {
                 self.take_back(&done.inverses);
+                self.next_id = next_id;
                 Err(Diagnostic::new(Place::at(path.as_str()), &error))
             }
         }

@@ -347,10 +347,9 @@ impl Editor {
             new_ids.push(id);
         }
         let before = before.map(|before| &**before);
-        // The index counts slots, so the nodes get those of a fresh map.
-        let def = GroupDef { nodes: fresh(&def.nodes), ..def.clone() };
-        let (index, circle) = BodyView::group(&def).index(&self.registry);
-        let added = self.document.groups.insert_before(Arc::clone(name), def, before);
+        // Where an edit is refused that took the group out, its nodes have the slots that they had.
+        let (index, circle) = BodyView::group(def).index(&self.registry);
+        let added = self.document.groups.insert_before(Arc::clone(name), def.clone(), before);
         let Some(slot) = added else {
             return Err(self.no_neighbor(super::index::ROOT, before, "group"));
         };
@@ -506,9 +505,4 @@ impl Editor {
         done.inverses.push(inverse);
         Ok(())
     }
-}
-
-/// The same things in a map without gaps.
-fn fresh<T: Clone>(named: &crate::model::Named<T>) -> crate::model::Named<T> {
-    named.iter().map(|(name, thing)| (Arc::clone(name), thing.clone())).collect()
 }

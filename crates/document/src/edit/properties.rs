@@ -254,13 +254,20 @@ fn play(start: Document, script: &[Sketch]) {
     let mut editor = Editor::new(start, Arc::new(registry()));
     let first = seen(&editor);
     let mut inverses = Vec::new();
-    for sketch in script {
-        let before = seen(&editor);
+    // Is told all edits from the middle on.
+    let mut twin = None;
+    for (i, sketch) in script.iter().enumerate() {
+        if i == script.len() / 2 {
+            let (copy, ids) = (editor.document().clone(), editor.ids());
+            twin = Some(Editor::with_ids(copy, Arc::new(registry()), &ids));
+        }
+        let (before, slots) = (seen(&editor), editor.by_id.clone());
         let edit = sketch.edit(editor.document());
         match editor.apply(&edit) {
             Err(refused) => {
                 assert!(!refused.message.is_empty());
                 assert_eq!(seen(&editor), before, "{edit:?}");
+                assert_eq!(editor.by_id, slots, "whoever follows is not told of {edit:?}");
             }
             Ok(done) => {
                 let after = seen(&editor);
@@ -273,6 +280,10 @@ fn play(start: Document, script: &[Sketch]) {
                 let read: Edit = serde_json::from_str(&text).expect("edits read what they write");
                 assert_eq!(read, done.inverse);
                 inverses.push(read);
+                if let Some(twin) = &mut twin {
+                    twin.apply(&edit).expect("a twin takes the same edits");
+                    assert_eq!(seen(twin), after, "{edit:?}");
+                }
             }
         }
         assert_sound(&editor);
@@ -286,6 +297,10 @@ fn play(start: Document, script: &[Sketch]) {
     }
     while let Some(inverse) = inverses.pop() {
         editor.revert(&inverse).expect("inverses apply");
+        if let Some(twin) = &mut twin {
+            twin.revert(&inverse).expect("inverses are those of a twin");
+            assert_eq!(seen(twin), seen(&editor));
+        }
     }
     assert_eq!(seen(&editor), first);
 }

@@ -172,7 +172,7 @@ impl Session {
         let moment = self.moment(ask);
         let within = self.within(ask);
         // Plans are swapped between evaluations, also where they are not needed.
-        if self.plans.poll()
+        if self.plans.poll(&self.editor)
             && let Some(plan) = self.plans.running()
         {
             self.live.replaced(plan);
@@ -276,7 +276,7 @@ impl Session {
 
     /// The plan to evaluate: the optimised one as soon as it is there.
     pub(super) fn newest_plan(&mut self, what: &str) -> Result<Arc<Plan>, SessionError> {
-        let swapped = self.plans.poll();
+        let swapped = self.plans.poll(&self.editor);
         if !self.plans.is_made() {
             let checked = self.whole().checked.clone();
             let made = self.plans.make_plain(checked.as_ref());

@@ -212,7 +212,7 @@ impl Session {
 
     /// Waits until the optimised plan of the document runs.
     pub fn settle(&mut self) {
-        if self.plans.wait()
+        if self.plans.wait(&self.editor)
             && let Some(plan) = self.plans.running()
         {
             self.live.replaced(plan);
@@ -316,7 +316,7 @@ impl Session {
     /// the optimised plan is made meanwhile.
     fn compile(&mut self) {
         self.forget_whole();
-        self.mirror = None;
+        let mut before = self.mirror.take();
         let Whole { problems, checked } = self.whole();
         let checked = checked.clone();
         if let Some(checked) =
@@ -325,9 +325,12 @@ impl Session {
             let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
             let mirror = Mirror::new(&self.editor, checked, &registry, limits);
             self.mirror = mirror.ok().map(Box::new);
-            if self.mirror.is_some() {
+            if let Some(mirror) = &mut self.mirror {
+                if let Some(before) = &mut before {
+                    mirror.go_on_with_results_of(before);
+                }
                 self.set_mirror();
-                self.plans.opened(self.document().clone(), checked);
+                self.plans.opened(&self.editor, checked);
                 return;
             }
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_compile::{Folded, Options, Phase, compile};
+use millstream_document::edit::Ids;
 use millstream_document::{Checked, Document, Edit, Editor, check};
 use millstream_ir::Plan;
 use millstream_kernel::Registry;
@@ -25,8 +26,10 @@ enum Source {
 /// What the thread takes note of.
 enum News {
     Dropped(#[expect(dead_code, reason = "it is only dropped")] Old),
-    /// The document, as it is now.
-    Document(Box<Document>),
+    /// The document, as it is now, with the ids of its nodes.
+    Document(Box<(Document, Ids)>),
+    /// What it is edited to is not told any more.
+    Leave,
     /// It was edited; whether the edit was taken back or made again.
     Edited(Edit, bool),
 }
@@ -37,8 +40,11 @@ pub(super) enum Old {
     Checked(#[expect(dead_code, reason = "it is only dropped")] Arc<Checked>),
 }
 
-/// What it gives back, and gets to drop.
+/// What it gives back, and gets to drop; nothing if the document has no plan.
 type Made = Option<Arc<Plan>>;
+
+/// The copy of the document that the thread has did not follow an edit.
+struct Lost;
 
 /// The thread's side.
 struct Compiler {
@@ -48,40 +54,41 @@ struct Compiler {
     copy: Option<Editor>,
 }
 
-impl Work<News, Source, Made> for Compiler {
+impl Work<News, Source, Result<Made, Lost>> for Compiler {
     fn feed(&mut self, news: News) {
         match news {
             News::Dropped(_) => {}
-            News::Document(document) => {
-                let editor = Editor::new(*document, Arc::clone(&self.registry));
+            News::Document(copy) => {
+                let (document, ids) = *copy;
+                let editor = Editor::with_ids(document, Arc::clone(&self.registry), &ids);
                 self.copy = Some(editor.with_limits(self.limits.clone()));
             }
+            News::Leave => self.copy = None,
             News::Edited(edit, is_back) => {
                 let Some(copy) = &mut self.copy else { return };
                 let result = if is_back { copy.revert(&edit) } else { copy.apply(&edit) };
                 if result.is_err() {
-                    debug_assert!(false, "the copy takes the edits that the document took");
                     self.copy = None;
                 }
             }
         }
     }
 
-    fn make(&mut self, source: Source) -> Made {
+    fn make(&mut self, source: Source) -> Result<Made, Lost> {
         let checked = match source {
-            Source::Nothing => return None,
-            Source::Checked(checked) => checked,
+            Source::Nothing => None,
+            Source::Checked(checked) => Some(checked),
             Source::Copy => {
-                let document = self.copy.as_ref()?.document();
+                let document = self.copy.as_ref().ok_or(Lost)?.document();
                 let (checked, problems) = check(document, &self.registry, &self.limits);
-                let checked = checked
-                    .or_else(|| sound_part(document, &problems, &self.registry, &self.limits))?;
-                Arc::new(checked)
+                let sound = || sound_part(document, &problems, &self.registry, &self.limits);
+                checked.or_else(sound).map(Arc::new)
             }
         };
         // Problems were told when the plain plan was made; both have the same.
         let options = options(&self.limits, &self.folded, None);
-        compile(&checked, &self.registry, &options).ok().map(Arc::new)
+        let compiled = |checked: Arc<Checked>| compile(&checked, &self.registry, &options).ok();
+        Ok(checked.and_then(compiled).map(Arc::new))
     }
 
     fn calm(&self, source: &Source, last: Duration) -> Duration {
@@ -109,7 +116,9 @@ pub(super) struct Plans {
     current: Current<Made>,
     /// Whether a plan of the document as it is now was made, or tried.
     is_made: bool,
-    background: Background<News, Source, Made>,
+    /// The thread has a copy of the document, and is told its edits.
+    is_told: bool,
+    background: Background<News, Source, Result<Made, Lost>>,
 }
 
 impl Plans {
@@ -123,7 +132,7 @@ impl Plans {
             copy: None,
         };
         let (current, background) = (Current::new(None), Background::new(compiler));
-        Self { registry, limits, folded, current, is_made: false, background }
+        Self { registry, limits, folded, current, is_made: false, is_told: false, background }
     }
 
     pub(super) fn running(&self) -> Option<&Arc<Plan>> {
@@ -145,6 +154,9 @@ impl Plans {
     /// Why there is no plan; nothing runs then.
     pub(super) fn edited(&mut self, checked: Option<&Arc<Checked>>) -> Result<(), Diagnostics> {
         self.outdated();
+        if std::mem::take(&mut self.is_told) {
+            self.background.send(Job::Feed(News::Leave));
+        }
         let result = self.make_plain(checked);
         let source = match (&result, checked) {
             (Ok(()), Some(checked)) => Source::Checked(Arc::clone(checked)),
@@ -155,11 +167,17 @@ impl Plans {
     }
 
     /// Has the optimised plan made of a document whose edits will be told.
-    pub(super) fn opened(&mut self, document: Document, checked: &Arc<Checked>) {
+    pub(super) fn opened(&mut self, editor: &Editor, checked: &Arc<Checked>) {
         self.outdated();
-        self.background.send(Job::Feed(News::Document(Box::new(document))));
+        self.hand_over(editor);
         let source = Source::Checked(Arc::clone(checked));
         self.background.send_now(Job::Make(self.current.edit(), source));
+    }
+
+    fn hand_over(&mut self, editor: &Editor) {
+        let copy = Box::new((editor.document().clone(), editor.ids()));
+        self.background.send(Job::Feed(News::Document(copy)));
+        self.is_told = true;
     }
 
     /// Has the optimised plan made behind an edit of a document that was [opened](Self::opened).
@@ -171,6 +189,9 @@ impl Plans {
 
     /// The document was edited in what no plan depends on.
     pub(super) fn noted(&self, edit: &Edit, is_back: bool) {
+        if !self.is_told {
+            return;
+        }
         self.background.send(Job::Feed(News::Edited(edit.clone(), is_back)));
     }
 
@@ -200,26 +221,34 @@ impl Plans {
     }
 
     /// Takes the optimised plan over if it is ready; says whether it did.
-    pub(super) fn poll(&mut self) -> bool {
+    pub(super) fn poll(&mut self, editor: &Editor) -> bool {
         let mut swapped = false;
         while let Some((edit, made)) = self.background.take() {
-            swapped |= self.offer(edit, made);
+            swapped |= self.offer(edit, made, editor);
         }
         swapped
     }
 
     /// Waits for the optimised plan and takes it over; says whether it did.
-    pub(super) fn wait(&mut self) -> bool {
+    pub(super) fn wait(&mut self, editor: &Editor) -> bool {
         let mut swapped = false;
-        self.background.hurry();
         while !self.current.is_optimised() {
+            self.background.hurry();
             let Some((edit, made)) = self.background.wait() else { break };
-            swapped |= self.offer(edit, made);
+            swapped |= self.offer(edit, made, editor);
         }
         swapped
     }
 
-    fn offer(&mut self, edit: u64, made: Made) -> bool {
+    fn offer(&mut self, edit: u64, made: Result<Made, Lost>, editor: &Editor) -> bool {
+        let Ok(made) = made else {
+            // What is made for a later edit is lost too.
+            if edit == self.current.edit() {
+                self.hand_over(editor);
+                self.background.send(Job::Make(edit, Source::Copy));
+            }
+            return false;
+        };
         let was_optimised = self.current.is_optimised();
         let old = self.current.offer(edit, made);
         self.dropped(Old::Plan(old));
@@ -252,4 +281,37 @@ impl Plans {
 fn options(limits: &Limits, folded: &Arc<Folded>, after: Option<Phase>) -> Options {
     let folded = Some(Arc::clone(folded));
     Options { limits: limits.clone(), after, available: None, folded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_does_not_follow_is_replaced() {
+        let engine = Engine::new();
+        let text = r#"{ "millstream": 1, "outputs": { "y": { "type": "f64", "from": "a.value" } },
+            "nodes": { "a": { "type": "math.sin", "in": { "x": 1.0 } } } }"#;
+        let (document, _) = millstream_document::load(text.as_bytes(), engine.limits());
+        let mut editor = Editor::new(document.expect("it loads"), engine.shared_registry());
+        let mut plans = Plans::new(&engine);
+        let (checked, _) = check(editor.document(), engine.registry(), engine.limits());
+        plans.opened(&editor, &Arc::new(checked.expect("it is right")));
+        let rename = |from: &str, to: &str| Edit::RenameNode {
+            within: None,
+            node: from.into(),
+            to: to.into(),
+        };
+        editor.apply(&rename("a", "b")).expect("it fits");
+        // The thread was not told of that.
+        let edit = rename("b", "c");
+        editor.apply(&edit).expect("it fits");
+        plans.told(&edit, false);
+        assert!(plans.wait(&editor) && plans.is_optimised());
+        assert!(plans.running().is_some());
+        let edit = rename("c", "d");
+        editor.apply(&edit).expect("it fits");
+        plans.told(&edit, false);
+        assert!(plans.wait(&editor), "the new copy follows");
+    }
 }

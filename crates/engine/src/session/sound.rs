@@ -3,11 +3,12 @@
 //! Nodes with problems go, and all that reads them, and the outputs that read those. The rest means
 //! what it means in the whole.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use millstream_base::Limits;
-use millstream_base::diagnostics::{Diagnostics, Severity};
+use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity};
 use millstream_base::literal::from_json;
 use millstream_document::{
     Checked, Document, Input, InputDef, InputValue, Named, Node, OutputDef, OutputFrom, check,
@@ -28,7 +29,7 @@ pub(super) fn sound_part(
     take_inputs_out(&mut part, registry);
     let mut problems = problems.clone();
     for _ in 0..MAX_ROUNDS {
-        take_out(&mut part, &problems);
+        take_out(&mut part, &problems, registry, limits);
         let (checked, left) = check(&part, registry, limits);
         if checked.is_some() {
             return checked;
@@ -84,23 +85,24 @@ fn take_inputs_out(document: &mut Document, registry: &Registry) {
 }
 
 /// Takes nodes with problems out, and what reads them.
-fn take_out(document: &mut Document, problems: &Diagnostics) {
+fn take_out(document: &mut Document, problems: &Diagnostics, registry: &Registry, limits: &Limits) {
     let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
     let mut nodes: HashSet<String> = HashSet::new();
     let mut groups: HashSet<String> = HashSet::new();
+    let of_groups = OnceCell::new();
+    // A problem of a group as a whole has its name for a path; a node may have that too.
+    let is_of_group = |problem: &Diagnostic, path: &str| {
+        let of_groups = || of_groups.get_or_init(|| problems_of_groups(document, registry, limits));
+        document.groups.contains_key(path)
+            && (!document.nodes.contains_key(path) || of_groups().iter().any(|it| it == problem))
+    };
     for problem in errors {
         let path = problem.place.path.as_str();
         match path.split_once('/') {
-            Some((group, _)) => {
-                groups.insert(group.into());
-            }
-            None => {
-                let node = path.split('.').next().unwrap_or_default();
-                nodes.insert(node.into());
-                // A problem of a group as a whole has its name for a path.
-                groups.extend(document.groups.contains_key(node).then(|| node.to_owned()));
-            }
-        }
+            Some((group, _)) => groups.insert(group.into()),
+            None if is_of_group(problem, path) => groups.insert(path.into()),
+            None => nodes.insert(path.split('.').next().unwrap_or_default().into()),
+        };
     }
     // Groups that use wrong ones are wrong too.
     loop {
@@ -119,6 +121,12 @@ fn take_out(document: &mut Document, problems: &Diagnostics) {
         document.groups.remove(group);
     }
     take_nodes_out(document, nodes);
+}
+
+/// What is wrong with groups, whoever uses them.
+fn problems_of_groups(document: &Document, registry: &Registry, limits: &Limits) -> Diagnostics {
+    let groups = Document { nodes: Named::new(), outputs: Named::new(), ..document.clone() };
+    check(&groups, registry, limits).1
 }
 
 /// Takes nodes out, what reads them, and outputs that have no source then.

@@ -64,6 +64,35 @@ fn edits_change_values_and_are_taken_back() {
 }
 
 #[test]
+fn the_optimised_plan_is_that_of_the_document_however_often_edits_are_taken_back() {
+    let counter = json!({ "edit": "add_nodes", "nodes": [
+        { "name": "n", "node": { "type": "state.counter" } }] });
+    let group = json!({ "edit": "group", "nodes": ["a", "d"], "name": "new" });
+    let refused = json!({ "edit": "batch", "edits": [
+        { "edit": "add_nodes", "nodes": [{ "name": "m", "node": { "type": "state.counter" } }] },
+        { "edit": "ungroup", "node": "none" } ] });
+    let mut session = session(SUMS);
+    session.edit(&edit(refused)).expect_err("there is no such group");
+    session.edit(&edit(group)).expect("fits");
+    // No live graph can answer, and then one can again.
+    session.edit(&edit(counter)).expect("fits");
+    assert!(session.undo() && session.undo());
+    session.settle();
+    assert!(session.is_optimised() && session.plan().is_some());
+    let column = || Given::PerIndex([2.0_f32, 3.0].into_iter().collect());
+    session.set_all([("x", column())]).expect("fits");
+    let last = |session: &mut Session| {
+        let series = session.get("y").expect("it runs").value.clone().expect("a value");
+        series.data.get(1).get::<f32>()
+    };
+    assert_eq!(last(&mut session), Some(80.0));
+    assert!(session.redo() && session.redo() && session.undo());
+    session.settle();
+    assert!(session.is_optimised());
+    assert_eq!(last(&mut session), Some(80.0));
+}
+
+#[test]
 fn what_is_right_has_values_where_something_is_wrong() {
     let mut session = session(SUMS);
     session.edit(&Edit::literal("a", "b", "one")).expect("it is well formed");

@@ -127,6 +127,71 @@ fn a_group_in_a_group_that_went_is_looked_at() {
     assert_eq!(looked.data.get(0).get::<f64>(), Some(0.3));
 }
 
+/// A group that is used once.
+fn with_group() -> Session {
+    open(&json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": { "y": { "type": "f32", "from": "g.v" } },
+        "nodes": { "g": { "type": "group", "group": "half", "in": { "x": { "input": "x" } } } },
+        "groups": { "half": {
+            "inputs": { "x": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "h.value" } },
+            "nodes": { "h": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 0.5 } } } } } }))
+}
+
+#[test]
+fn a_group_may_be_changed_and_go_in_one_edit() {
+    let ty = json!({ "type": "f32", "default": 2 });
+    let out = json!({ "type": "f64", "from": "h.value" });
+    for change in [
+        json!({ "edit": "change_input", "within": "half", "name": "x", "def": ty }),
+        json!({ "edit": "add_input", "within": "half", "name": "more", "def": ty }),
+        json!({ "edit": "rename_input", "within": "half", "name": "x", "to": "more" }),
+        json!({ "edit": "change_output", "within": "half", "name": "v", "def": out }),
+        json!({ "edit": "add_output", "within": "half", "name": "w", "def": out }),
+        json!({ "edit": "rename_output", "within": "half", "name": "v", "to": "w" }),
+    ] {
+        let mut session = with_group();
+        assert_eq!(session.value::<f32>("y"), Ok(Some(1.5)));
+        let ungroup = json!({ "edit": "ungroup", "node": "g" });
+        edit(&mut session, json!({ "edit": "batch", "edits": [change, ungroup] }));
+        assert!(session.document().groups.is_empty(), "{change}");
+        for _ in 0..2 {
+            session.set("x", 5.0_f32).expect("it fits");
+            assert_eq!(session.value::<f32>("y"), Ok(Some(2.5)), "{change}");
+            assert!(session.undo() && session.document().nodes.contains_key("g"), "{change}");
+            session.set("x", 4.0_f32).expect("it fits");
+            assert_eq!(session.value::<f32>("y"), Ok(Some(2.0)), "{change}");
+            assert!(session.redo(), "{change}");
+        }
+    }
+}
+
+#[test]
+fn an_edit_that_is_refused_leaves_groups_as_they_are() {
+    let mut session = with_group();
+    for (name, b) in [("s", 1), ("t", 100)] {
+        let node = json!({ "type": "math.add", "in": { "a": { "input": "x" }, "b": b } });
+        let nodes = json!([{ "name": name, "node": node }]);
+        edit(&mut session, json!({ "edit": "add_nodes", "within": "half", "nodes": nodes }));
+    }
+    let def = json!({ "type": "f32", "from": "s.value" });
+    let out = json!({ "edit": "change_output", "within": "half", "name": "v", "def": def });
+    edit(&mut session, out);
+    edit(&mut session, json!({ "edit": "remove_nodes", "within": "half", "nodes": ["h"] }));
+    assert_eq!(session.value::<f32>("y"), Ok(Some(4.0)));
+    let ungroup = |node: &str| json!({ "edit": "ungroup", "node": node });
+    let refused = json!({ "edit": "batch", "edits": [ungroup("g"), ungroup("none")] });
+    let refused = serde_json::from_value(refused).expect("an edit");
+    session.edit(&refused).expect_err("there is no such node");
+    edit(
+        &mut session,
+        json!({ "edit": "set_input", "within": "half", "node": "s", "input": "b",
+            "to": { "from": "t.value" } }),
+    );
+    assert_eq!(session.value::<f32>("y"), Ok(Some(106.0)));
+}
+
 /// Groups, each of which uses the one before twice.
 fn doubled(n: usize, innermost: Json) -> Json {
     let face = |from: &str| {
@@ -205,6 +270,48 @@ fn a_wrong_input_is_wrong_alone() {
     }
     assert!(session.undo() && session.undo() && session.undo());
     assert_eq!(number(&mut session, "less"), Some(-4.0));
+}
+
+#[test]
+fn a_group_is_not_wrong_because_of_a_node_of_its_name() {
+    let mut session = open(&json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": {
+            "y": { "type": "f32", "from": "use.v" },
+            "t": { "type": "f32", "from": "shifted.value" } },
+        "nodes": {
+            "use": { "type": "group", "group": "same", "in": { "x": { "input": "x" } } },
+            "same": { "type": "math.cos", "in": { "x": 1 } },
+            "shifted": { "type": "time.shift", "in": { "value": { "input": "x" }, "by": 1 } } },
+        "groups": { "same": {
+            "inputs": { "x": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "n.value" } },
+            "nodes": { "n": { "type": "math.negate", "in": { "x": { "input": "x" } } } } } } }));
+    let wrong_socket = json!({ "edit": "set_input", "node": "same", "input": "x", "to": "text" });
+    // Two types that have no common one: a problem of the node as a whole.
+    let wrong_node = json!({ "edit": "batch", "edits": [
+        { "edit": "replace_type", "node": "same", "kind": { "type": "list.sum" } },
+        { "edit": "rename_node", "node": "same", "to": "other" },
+        { "edit": "add_nodes", "nodes": [{ "name": "same", "node": { "type": "math.expression",
+            "set": { "text": "a +" } } }] } ] });
+    for wrong in [wrong_socket, wrong_node] {
+        edit(&mut session, wrong);
+        assert!(session.problems().has_errors());
+        for output in ["y", "t"] {
+            assert!(session.value::<f32>(output).expect("it is right").is_some(), "{output}");
+        }
+        assert!(session.undo());
+    }
+    let def = json!({ "type": "number" });
+    edit(
+        &mut session,
+        json!({ "edit": "change_input", "within": "same", "name": "x", "def": def }),
+    );
+    assert!(session.value::<f32>("y").is_err(), "the group is wrong");
+    assert_eq!(session.value::<f32>("t"), Ok(Some(3.0)));
+    let out = json!({ "edit": "change_output", "name": "t", "def": { "type": "f32", "from": "same.value" } });
+    edit(&mut session, out);
+    assert_eq!(session.value::<f32>("t"), Ok(Some(0.540_302_34)), "the node is right");
 }
 
 #[test]
@@ -324,4 +431,49 @@ fn what_nobody_reads_and_what_is_constant_runs_nothing_again() {
         assert!(session.is_optimised());
         assert_eq!(run(&mut session), 0);
     }
+}
+
+#[test]
+fn what_takes_long_is_at_hand_when_values_come_back() {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let mut engine = Engine::new();
+    engine.register(NodeDef::from_closure("test.long", "Takes a while", &["x"], |x: f64| {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        let started = std::time::Instant::now();
+        while started.elapsed().as_micros() < 1000 {}
+        x * 2.0
+    }));
+    let document = json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f64", "default": 1 } },
+        "outputs": { "y": { "type": "f64", "from": "sum.value" } },
+        "nodes": {
+            "long": { "type": "test.long", "in": { "x": { "input": "x" } } },
+            "sum": { "type": "math.add", "in": { "a": { "from": "long.value" }, "b": 1 } } } });
+    let mut session = Session::open(&engine, document.to_string().as_bytes()).expect("it opens");
+    let y = |session: &mut Session, ask: &Ask| {
+        let answer = session.eval(ask).expect("it runs").answer;
+        (answer.value::<f64>("y"), CALLS.swap(0, Ordering::Relaxed))
+    };
+    // From 1 to 2, back and forth.
+    for (x, n_calls) in [(1.0, 1), (2.0, 1), (1.0, 0), (3.0, 1), (2.0, 0), (1.0, 0)] {
+        session.set("x", x).expect("it fits");
+        assert_eq!(y(&mut session, &Ask::all()), (Some(x * 2.0 + 1.0), n_calls), "{x}");
+    }
+    // A what-if, and what is so.
+    assert_eq!(y(&mut session, &Ask::all().what_if("x", 9.0_f64)), (Some(19.0), 1));
+    assert_eq!(y(&mut session, &Ask::all()), (Some(3.0), 0));
+    // An edit, undone and done again.
+    edit(&mut session, json!({ "edit": "set_input", "node": "long", "input": "x", "to": 7 }));
+    assert_eq!(y(&mut session, &Ask::all()), (Some(15.0), 1));
+    assert!(session.undo());
+    assert_eq!(y(&mut session, &Ask::all()), (Some(3.0), 0));
+    assert!(session.redo());
+    assert_eq!(y(&mut session, &Ask::all()), (Some(15.0), 0));
+    // The node removed, and put back.
+    assert!(session.undo());
+    edit(&mut session, json!({ "edit": "set_input", "node": "sum", "input": "a", "to": 0 }));
+    edit(&mut session, json!({ "edit": "remove_nodes", "nodes": ["long"] }));
+    assert_eq!(y(&mut session, &Ask::all()), (Some(1.0), 0));
+    assert!(session.undo() && session.undo());
+    assert_eq!(y(&mut session, &Ask::all()), (Some(3.0), 0));
 }

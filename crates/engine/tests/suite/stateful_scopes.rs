@@ -205,6 +205,29 @@ fn one_state_in_two_contexts_of_a_tick_is_an_error_that_keeps_nothing() {
 }
 
 #[test]
+fn a_state_that_reads_itself_through_a_shift_fails_and_comes_to_an_end() {
+    let nodes = json!({
+        "now": { "type": "context.time" },
+        "f": { "type": "convert.to_f32", "in": { "x": { "from": "now.value" } } },
+        "sum": { "type": "math.add", "in": { "a": { "from": "y.value" }, "b": { "input": "x" } } },
+        "earlier": { "type": "time.shift", "in": { "value": { "from": "sum.value" }, "by": -1 } },
+        "y": { "type": "state.feedback", "in": { "value": { "from": "earlier.value" },
+            "initial": { "from": "f.value" } } },
+        "items": { "type": "list.generate", "in": { "item": { "from": "y.value" }, "count": 2 } },
+        "total": { "type": "list.sum", "in": { "list": { "from": "items.value" } } },
+        "last": { "type": "state.delay", "set": { "ticks": 1 }, "in": { "value": { "from": "total.value" } } },
+    });
+    let program = program(&nodes, "f32");
+    for request in [frames(2), frames(2).column("x", vec![1.0_f32, 2.0])] {
+        for evaluator in [&millstream_eval::Lazy as &dyn Evaluator, &Incremental::new()] {
+            let answer = program.run_with(evaluator, &request).expect("it comes to an end");
+            let failures: Vec<String> = answer.failures.iter().map(ToString::to_string).collect();
+            assert!(failures[0].contains("in ever more contexts"), "{failures:?}");
+        }
+    }
+}
+
+#[test]
 fn a_long_row_of_states_in_a_loop_is_no_recursion() {
     let n = 3000;
     let mut nodes = json!({

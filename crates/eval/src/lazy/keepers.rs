@@ -206,7 +206,13 @@ impl<'a> Evaluation<'a> {
         let shape = self.store.rest(slot).shape;
         Ok(match self.store.state(slot) {
             State::Empty | State::Failed | State::Released => None,
-            State::Full => Some((Mask::full(self.shapes.n_cells(shape)?), shape, Demand::Full)),
+            State::Full => {
+                let all = Mask::full(self.shapes.n_cells(shape)?);
+                // Where a loop has no rounds nothing was called.
+                let is_even = self.shapes.is_even(shape);
+                let demand = if is_even { Demand::Full } else { Demand::part(shape, all.clone()) };
+                Some((all, shape, demand))
+            }
             State::Partial => {
                 let done = self.store.rest(slot).done.as_deref();
                 let done = done.expect("a slot in part knows its cells").clone();

@@ -61,8 +61,11 @@ impl<'a> Evaluation<'a> {
     /// first, until they fit.
     fn shape_of_kept(&mut self, step: StepId, frame: FrameId) -> Result<ShapeId, Stop> {
         let feats: Vec<FeatId> = self.frames.feats_of(frame).collect();
-        let mut shape = Shapes::scalar();
+        let (mut shape, mut is_even) = (Shapes::scalar(), true);
         for feat in feats {
+            if let Feat::Axis(Some(axis)) = *self.frames.value(feat) {
+                is_even &= self.shapes.parents(axis) == Shapes::scalar();
+            }
             let of = self.feat_shape(feat);
             shape = self.shapes.union(shape, of);
         }
@@ -79,10 +82,11 @@ impl<'a> Evaluation<'a> {
                 shape
             }));
         }
-        // Without columns there is nothing else along which it may vary.
+        // Without columns and uneven extents there is nothing else along which it may vary.
         let is_single = |(_, of): &(Data, ShapeId)| *of == Shapes::scalar();
         let mut readers = self.plan.keepers.iter().map(|keeper| keeper.reader);
-        if self.inputs.as_slice().iter().all(is_single)
+        if is_even
+            && self.inputs.as_slice().iter().all(is_single)
             && !readers.any(|reader| self.axis_of_kept(reader).is_some())
         {
             return Ok(shape);

@@ -43,7 +43,7 @@ pub(super) struct OneOutput {
 }
 
 /// The results of a call.
-type Results = SmallVec<[Option<Value>; 4]>;
+pub(super) type Results = SmallVec<[Option<Value>; 4]>;
 
 impl LiveGraph {
     /// A node that runs an instance, with those for its outputs if there are several.
@@ -161,8 +161,21 @@ impl LiveGraph {
             }
             Kernel::Function(function) => {
                 let read = self.read(call);
-                let wanted = (0..call.instance.outputs.len()).map(wanted).collect();
-                run_function(&**function, &read, wanted, &self.within, self.n_runs)
+                let wanted: SmallVec<[bool; 4]> =
+                    (0..call.instance.outputs.len()).map(wanted).collect();
+                let (instance, limits) = (&call.instance, &self.within.limits);
+                if !self.recall.is_empty()
+                    && let Some(results) = self.recall.find(instance, &read, &wanted, limits)
+                {
+                    return self.give(at, index, results);
+                }
+                let started = Instant::now();
+                let result = run_function(&**function, &read, wanted, &self.within, self.n_runs);
+                let cost = started.elapsed();
+                if let Ok(results) = &result {
+                    self.recall.note(instance, read, results, limits, cost);
+                }
+                result
             }
             Kernel::Pass => {
                 Ok(self.read(call).into_iter().take(1).map(|x| Some(x.get(0))).collect())

@@ -33,6 +33,7 @@ mod node;
 mod order;
 mod program;
 mod push;
+mod recall;
 mod special;
 #[cfg(test)]
 mod tests;
@@ -66,6 +67,7 @@ pub use build::Selector;
 pub use edit::LiveError;
 pub use program::{LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
+pub use recall::Recall;
 pub use untyped::{NodeNumber, can_be_live, inputs_needed, lane_of_number, number_bits};
 pub use within::Within;
 
@@ -128,6 +130,8 @@ pub struct LiveGraph {
     within: Within,
     /// Why the last wave was ended.
     stopped: Option<EvalError>,
+    /// Results of calls besides the last.
+    recall: Recall,
     /// How long calls ran since the journal was started.
     times: FxHashMap<u32, Duration>,
 }

@@ -42,11 +42,11 @@ fn ask(evaluator: &Incremental, plan: &Plan, request: Request) -> Fate {
 fn what_failed_runs_again_when_its_inputs_change() {
     let (plan, evaluator) = (plan(GET), Incremental::new());
     assert_eq!(ask(&evaluator, &plan, at(7)), Fate::Ran(RunReason::First));
-    assert_eq!(ask(&evaluator, &plan, at(7)), Fate::Skipped(SkipReason::Cached));
+    assert_eq!(ask(&evaluator, &plan, at(7)), Fate::Skipped(SkipReason::Failed));
     assert_eq!(ask(&evaluator, &plan, at(8)), Fate::Ran(RunReason::InputChanged));
-    assert_eq!(ask(&evaluator, &plan, at(7)), Fate::Skipped(SkipReason::Cached));
+    assert_eq!(ask(&evaluator, &plan, at(7)), Fate::Skipped(SkipReason::Failed));
     assert_eq!(ask(&evaluator, &plan, at(1)), Fate::Ran(RunReason::InputChanged));
-    assert_eq!(ask(&evaluator, &plan, at(8)), Fate::Skipped(SkipReason::Cached));
+    assert_eq!(ask(&evaluator, &plan, at(8)), Fate::Skipped(SkipReason::Failed));
     assert_eq!(ask(&evaluator, &plan, at(1)), Fate::Skipped(SkipReason::Cached));
 }
 
@@ -59,7 +59,7 @@ fn the_element_that_failed_is_told_again() {
     };
     let bad = || some(&[0, 1, 5, 9]);
     assert_eq!(ask(&evaluator, &plan, bad()), Fate::Ran(RunReason::First));
-    assert_eq!(ask(&evaluator, &plan, bad()), Fate::Skipped(SkipReason::Cached));
+    assert_eq!(ask(&evaluator, &plan, bad()), Fate::Skipped(SkipReason::Failed));
     let answer = evaluator.evaluate(&plan, &bad()).expect("it fits");
     assert_eq!(answer.failures[0].cell, [("index", 2)]);
     assert_eq!(ask(&evaluator, &plan, some(&[0, 1, 1, 0])), Fate::Ran(RunReason::InputChanged));
@@ -77,7 +77,7 @@ fn what_failed_for_a_limit_runs_when_the_limit_is_raised() {
         ask(&evaluator, &plan, request)
     };
     assert_eq!(ask(50), Fate::Ran(RunReason::First));
-    assert_eq!(ask(50), Fate::Skipped(SkipReason::Cached));
+    assert_eq!(ask(50), Fate::Skipped(SkipReason::Failed));
     assert_eq!(ask(200), Fate::Ran(RunReason::InputChanged));
 }
 

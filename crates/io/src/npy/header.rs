@@ -37,6 +37,7 @@ pub(super) enum Element {
     U16,
     U32,
     U64,
+    F16,
     F32,
     F64,
 }
@@ -53,6 +54,7 @@ impl Element {
             (TypeChar::Uint, 2) => Self::U16,
             (TypeChar::Uint, 4) => Self::U32,
             (TypeChar::Uint, 8) => Self::U64,
+            (TypeChar::Float, 2) => Self::F16,
             (TypeChar::Float, 4) => Self::F32,
             (TypeChar::Float, 8) => Self::F64,
             _ => return None,
@@ -76,7 +78,7 @@ impl Element {
             Self::Bool => Lane::Bool,
             Self::I8 | Self::I16 | Self::I32 | Self::U8 | Self::U16 => Lane::I32,
             Self::I64 | Self::U32 | Self::U64 => Lane::I64,
-            Self::F32 => Lane::F32,
+            Self::F16 | Self::F32 => Lane::F32,
             Self::F64 => Lane::F64,
         }
     }
@@ -85,7 +87,7 @@ impl Element {
     pub(super) fn size(self) -> usize {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
+            Self::I16 | Self::U16 | Self::F16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::F64 => 8,
         }
@@ -106,10 +108,23 @@ impl Element {
             Self::I32 => Scalar::Int(i64::from(raw as i32)),
             Self::I64 | Self::U8 | Self::U16 | Self::U32 => Scalar::Int(raw as i64),
             Self::U64 => i64::try_from(raw).map_or(Scalar::Big(raw), Scalar::Int),
+            Self::F16 => Scalar::F32(half(raw as u16)),
             Self::F32 => Scalar::F32(f32::from_bits(raw as u32)),
             Self::F64 => Scalar::F64(f64::from_bits(raw)),
         }
     }
+}
+
+/// The number that 16 bits stand for: a sign, 5 bits of exponent, 10 of digits.
+fn half(bits: u16) -> f32 {
+    let (digits, exponent) = (f32::from(bits & 0x3ff), i32::from(bits >> 10 & 0x1f));
+    let magnitude = match exponent {
+        0 => digits * 2_f32.powi(-24),
+        31 if digits == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (digits + 1024.0) * 2_f32.powi(exponent - 25),
+    };
+    if bits >> 15 == 0 { magnitude } else { -magnitude }
 }
 
 impl Header {

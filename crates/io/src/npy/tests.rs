@@ -66,11 +66,30 @@ fn both_byte_orders_and_both_memory_orders_are_read() {
 }
 
 #[test]
+fn numbers_of_16_bits_become_f32() {
+    let data: Vec<u8> =
+        [0x3c00_u16, 0xc000, 0x3555, 0x7bff, 0x0400, 0x0001, 0x8000, 0xfc00, 0x7e01]
+            .iter()
+            .flat_map(|bits| bits.to_be_bytes())
+            .collect();
+    let bytes = npy("{'descr': '>f2', 'fortran_order': False, 'shape': (9,), }", &data);
+    assert_eq!(
+        text(&bytes, None),
+        r#"f32["1.0", "-2.0", "0.33325195", "65504.0", "0.000061035156", "5.9604645e-8", "-0.0", "\"-inf\"", "\"nan\""]"#
+    );
+    let column = read_as(&bytes, Some(Type::F64)).expect("reads");
+    assert_eq!(column.get(8).lane(0), Some(f64::NAN.to_bits()));
+}
+
+#[test]
 fn what_columns_cannot_hold_is_named() {
     let unsupported = |dictionary: &str| {
         matches!(read_as(&npy(dictionary, &[]), None), Err(IoError::Unsupported { .. }))
     };
     assert!(unsupported("{'descr': '<c8', 'fortran_order': False, 'shape': (0,), }"));
+    let complex = npy("{'descr': '<c8', 'fortran_order': False, 'shape': (0,), }", &[]);
+    let error = read_as(&complex, None).expect_err("complex").to_string();
+    assert_eq!(error, "`t.npy` holds elements of type `'<c8'`, which cannot be read");
     assert!(unsupported("{'descr': '|O', 'fortran_order': False, 'shape': (0,), }"));
     assert!(unsupported("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (0,), }"));
     assert!(unsupported("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2, 2), }"));

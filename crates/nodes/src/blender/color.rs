@@ -26,7 +26,7 @@ pub(super) fn rgb_to_hsv<'b>(rgb: &[Val<'b>]) -> [Val<'b>; 3] {
     let top = red_is_less.select(high, r);
     let middle = red_is_less.select(r, high);
     let k = red_is_less.select(-2.0 / 6.0 - k, k);
-    let least = red_is_less.select(middle.min(low), low);
+    let least = red_is_less.select(middle.lt(low).select(middle, low), low);
     let chroma = top - least;
     let hue = (k + (middle - low) / (chroma * 6.0 + 1e-20)).abs();
     [hue, chroma / (top + 1e-20), top]
@@ -45,8 +45,9 @@ pub(super) fn hsv_to_rgb<'b>(hue: Val<'b>, saturation: Val<'b>, value: Val<'b>) 
 /// Hue, saturation and lightness.
 pub(super) fn rgb_to_hsl<'b>(rgb: &[Val<'b>]) -> [Val<'b>; 3] {
     let (r, g, b) = (rgb[0], rgb[1], rgb[2]);
-    let (greater, lesser) = (r.gt(g).select(r, g), r.lt(g).select(r, g));
-    let (most, least) = (greater.gt(b).select(greater, b), lesser.lt(b).select(lesser, b));
+    // Of two of which one is NaN the first is taken.
+    let (greater, lesser) = (r.lt(g).select(g, r), g.lt(r).select(g, r));
+    let (most, least) = (greater.lt(b).select(b, greater), b.lt(lesser).select(b, lesser));
     let middle = (most + least) / 2.0;
     let lightness = middle.gt(1.0).select(1.0, middle);
     let (gray, d) = (most.eq(least), most - least);

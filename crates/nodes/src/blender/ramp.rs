@@ -37,8 +37,11 @@ fn color_ramp() -> NodeDef {
     let setting = |value: &str| Some(SettingValue::Text(value.into()));
     NodeDef::new("blender.color_ramp", "A color on the way through many")
         .details(
-            "The stops are in order. Outside them the color is that of the nearest stop. Between hues \
-             only linear mixing is known; other interpolations mix channels.",
+            "The color is that on the way to the first stop, as they are listed, that lies behind the \
+             factor, from the one listed before; with none behind it that of the last. Up to the place of \
+             the first it is the color of the first. The curves count a copy of the first stop at 0 and \
+             one of the last at 1. Between hues only linear mixing is known; other interpolations mix \
+             channels. With one stop the color is its color.",
         )
         .setting(
             "positions",
@@ -102,36 +105,36 @@ impl Ramp {
     fn color<'b>(&self, x: Val<'b>) -> Vec<Val<'b>> {
         let b = x.builder();
         let n = self.stops.len();
-        let mixes_channels = self.model == "rgb";
-        let is_curve = matches!(&*self.interpolation, "cardinal" | "b_spline") && mixes_channels;
-        let mut result =
-            if is_curve { self.spline(x.like(0.0), 0) } else { constants(b, &self.stops[0].1) };
-        for i in 0..n {
-            let (at, color) = self.stops[i];
-            // NaN passes all stops.
-            let passed = if i == 0 { !x.le(at) } else { !x.lt(at) };
-            let here = match self.stops.get(i + 1) {
-                None if is_curve => self.spline(x, i),
-                None => constants(b, &color),
-                Some((next, to)) => {
-                    let width = next - at;
-                    let t = if width == 0.0 { x.like(0.0) } else { (x - at) / width };
-                    if is_curve { self.spline(t, i) } else { self.between(t, &color, to) }
-                }
-            };
-            result = result.iter().zip(here).map(|(old, new)| passed.select(new, *old)).collect();
+        let (first, first_color) = self.stops[0];
+        if n == 1 {
+            return constants(b, &first_color);
         }
-        result
+        let is_curve =
+            matches!(&*self.interpolation, "cardinal" | "b_spline") && self.model == "rgb";
+        let choose = |holds: Val<'b>, new: Vec<Val<'b>>, old: Vec<Val<'b>>| -> Vec<Val<'b>> {
+            new.iter().zip(old).map(|(new, old)| holds.select(*new, old)).collect()
+        };
+        let mut result =
+            if is_curve { self.curve(x, n) } else { constants(b, &self.stops[n - 1].1) };
+        // What stands first decides, so it is asked last.
+        for a in (usize::from(!is_curve)..n).rev() {
+            let here = if is_curve { self.curve(x, a) } else { self.between(x, a) };
+            result = choose(x.lt(self.stops[a].0), here, result);
+        }
+        if is_curve { result } else { choose(x.le(first), constants(b, &first_color), result) }
     }
 
-    fn between<'b>(&self, t: Val<'b>, from: &[f32; 4], to: &[f32; 4]) -> Vec<Val<'b>> {
-        let b = t.builder();
+    /// The color between stop `a - 1` and stop `a`.
+    fn between<'b>(&self, x: Val<'b>, a: usize) -> Vec<Val<'b>> {
+        let b = x.builder();
+        let ((left, from), (right, to)) = (self.stops[a - 1], self.stops[a]);
+        let t = share(x, left, right);
         let t = match &*self.interpolation {
             "constant" if self.model == "rgb" => t.like(0.0),
             "ease" if self.model == "rgb" => t * t * (3.0 - t * 2.0),
             _ => t,
         };
-        let (a, c) = (constants(b, from), constants(b, to));
+        let (a, c) = (constants(b, &from), constants(b, &to));
         let line = |a: Val<'b>, c: Val<'b>| a * (1.0 - t) + c * t;
         let alpha = line(a[3], c[3]);
         let solid = |to_solid: fn(&[Val<'b>]) -> [Val<'b>; 3],
@@ -165,14 +168,20 @@ impl Ramp {
         hue - hue.floor()
     }
 
-    /// The curve behind stop `i`, at `t` of the way to the next.
-    fn spline<'b>(&self, t: Val<'b>, i: usize) -> Vec<Val<'b>> {
-        let b = t.builder();
+    /// The curve between stop `a - 1` and stop `a`; before the first there is a copy of it at 0,
+    /// behind the last one at 1.
+    fn curve<'b>(&self, x: Val<'b>, a: usize) -> Vec<Val<'b>> {
         let last = self.stops.len() - 1;
-        let stop = |i: isize| constants(b, &self.stops[i.clamp(0, last as isize) as usize].1);
-        let i = i as isize;
-        let colors = [stop(i - 1), stop(i), stop(i + 1), stop(i + 2)];
-        let t = if i == last as isize { t.like(0.0) } else { t };
+        let stop = |i: isize| &self.stops[i.clamp(0, last as isize) as usize];
+        let i = a as isize;
+        let left = if a == 0 { 0.0 } else { stop(i - 1).0 };
+        let right = if a > last { 1.0 } else { stop(i).0 };
+        let t = if left == right {
+            x.like(if a == 0 { 1.0 } else { 0.0 })
+        } else {
+            share(x, left, right).clamp(0.0, 1.0)
+        };
+        let colors = [i - 2, i - 1, i, i + 1].map(|i| constants(x.builder(), &stop(i).1));
         let weights = if self.interpolation == "cardinal" { cardinal(t) } else { b_spline(t) };
         (0..4)
             .map(|channel| {
@@ -182,6 +191,12 @@ impl Ramp {
             })
             .collect()
     }
+}
+
+/// How far `x` is on the way from one place to another; 0 where they are the same.
+fn share<'b>(x: Val<'b>, from: f32, to: f32) -> Val<'b> {
+    let width = to - from;
+    if width == 0.0 { x.like(0.0) } else { (x - from) / width }
 }
 
 fn constants<'b>(b: &'b FormBuilder, color: &[f32; 4]) -> Vec<Val<'b>> {

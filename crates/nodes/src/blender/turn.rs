@@ -6,7 +6,7 @@ use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::rotation::{rows_of_euler, rows_of_turn};
 use crate::vector::mat4::affine;
-use crate::vector::{dot, form_kernel};
+use crate::vector::{dot, form_kernel, length};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(rotate_vector());
@@ -115,6 +115,13 @@ fn invert_rotation() -> NodeDef {
 fn combine_transform() -> NodeDef {
     NodeDef::new("blender.combine_transform", "A matrix that scales, rotates and moves")
         .details("In this order; the rotation becomes a matrix in double precision.")
+        .setting(
+            "constant",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "translation and rotation are known beforehand: where they change nothing the scale is not \
+             multiplied with zeros, which would make NaN of infinity",
+        )
         .input("translation", Type::VEC3, "what is added last")
         .or_number(0.0)
         .input("rotation", Type::QUAT, "length 1")
@@ -122,11 +129,21 @@ fn combine_transform() -> NodeDef {
         .input("scale", Type::VEC3, "along each axis")
         .or_number(1.0)
         .output("value", Type::MAT4, "")
-        .form(|_, x| {
-            let rows = rows_of_quat(&x[1]).map(|row| {
-                let each: [Val<'_>; 3] = std::array::from_fn(|i| row[i] * x[2][i]);
-                each
-            });
-            vec![affine(&rows, &x[0])]
+        .kernel(|parts| {
+            let constant = parts.settings.flag("constant");
+            Ok(form_kernel(parts, move |x| {
+                let (moved, rotation, scale) = (&x[0], &x[1], &x[2]);
+                let b = moved[0].builder();
+                let is_still = length(&rotation[1..]).lt(0.5e-7) & length(moved).eq(0.0);
+                let is_still = if constant { is_still } else { b.constant_bool(false) };
+                let rows = rows_of_quat(rotation);
+                let rows: Rows<'_> = std::array::from_fn(|r| {
+                    std::array::from_fn(|c| {
+                        let scaled = rows[r][c] * scale[c];
+                        if r == c { scaled } else { is_still.select(0.0, scaled) }
+                    })
+                });
+                vec![affine(&rows, moved)]
+            }))
         })
 }

@@ -15,7 +15,11 @@ pub(super) fn register(registry: &mut Registry) {
                 "1 / (1 + e^-x), the logistic function: 0.5 at 0, where its slope is 1/4. Exactly 0 and 1 \
                  at the infinities.",
             )
-            .lanewise(|_, x| 1 / ((-x[0]).exp() + 1)),
+            .lanewise(|_, x| {
+                // The exponential of a number that is not positive does not overflow.
+                let small = (-x[0].abs()).exp();
+                x[0].lt(0.0).select(small, 1.0) / (small + 1.0)
+            }),
     );
     let three = [("a", 0.0, ""), ("b", 0.5, ""), ("c", 1.0, "")];
     registry.register(

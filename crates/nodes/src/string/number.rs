@@ -1,6 +1,7 @@
 //! Numbers as text.
 
 use std::fmt::{Display, Write};
+use std::num::IntErrorKind;
 use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
@@ -54,12 +55,17 @@ fn numbers(call: &mut Call<'_>, fails: bool) -> Result<(), Failure> {
 }
 
 fn no_number(text: &str, element: usize) -> Failure {
+    Failure::at(element, format!("{} is no number", shown(text)))
+        .with_help("the setting `otherwise` can make it NaN")
+}
+
+/// The text in quotes, cut off if it is long.
+fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(40).collect();
     if shown.len() < text.len() {
         shown.push_str("...");
     }
-    Failure::at(element, format!("{shown:?} is no number"))
-        .with_help("the setting `otherwise` can make it NaN")
+    format!("{shown:?}")
 }
 
 /// More decimals than this are not written.
@@ -191,15 +197,11 @@ fn to_integer() -> NodeDef {
                 let (texts, bases) = (call.input::<Arc<str>>(0), call.input::<i32>(1));
                 cells.fill(call, |i| {
                     let base = bases.get(i);
-                    let read = |text: &str| match u32::try_from(base) {
-                        Ok(base @ 2..=36) => i64::from_str_radix(text.trim(), base).ok(),
-                        _ => None,
-                    };
-                    match texts.with(i, |text| read(text)) {
-                        Some(number) => Ok(number),
-                        None if fails => Err(texts.with(i, |text| no_integer(text, base, i))),
-                        None => Ok(0),
-                    }
+                    texts.with(i, |text| match integer(text, base) {
+                        Ok(number) => Ok(number),
+                        Err(problem) if fails => Err(no_integer(text, &problem, i)),
+                        Err(_) => Ok(0),
+                    })
                 })?;
                 cells.put(call);
                 Ok(())
@@ -207,8 +209,21 @@ fn to_integer() -> NodeDef {
         })
 }
 
-fn no_integer(text: &str, base: i32, element: usize) -> Failure {
-    let failure = no_number(text, element);
-    let message = format!("{} in base {base}", failure.message);
-    Failure { message, ..failure }.with_help("the setting `otherwise` can make it 0")
+/// The number, or what is said of a text that writes none.
+fn integer(text: &str, base: i32) -> Result<i64, String> {
+    let no_number = || format!("is no number in base {base}");
+    let radix = u32::try_from(base).ok().filter(|base| (2..=36).contains(base));
+    i64::from_str_radix(text.trim(), radix.ok_or_else(no_number)?).map_err(|error| {
+        match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+                format!("in base {base} does not fit into an i64")
+            }
+            _ => no_number(),
+        }
+    })
+}
+
+fn no_integer(text: &str, problem: &str, element: usize) -> Failure {
+    Failure::at(element, format!("{} {problem}", shown(text)))
+        .with_help("the setting `otherwise` can make it 0")
 }

@@ -141,6 +141,10 @@ fn whole_numbers_are_read_in_any_base() {
     assert_eq!(read("error", "+Zz", 36), "1295");
     assert_eq!(read("error", "9223372036854775807", 10), "9223372036854775807");
     assert_eq!(read("zero", "9223372036854775808", 10), "0");
+    for (text, base) in [("9223372036854775808", 10), ("-8000000000000001", 16)] {
+        let wanted = format!("\"{text}\" in base {base} does not fit into an i64");
+        assert_eq!(read("error", text, base), wanted);
+    }
     assert_eq!(read("error", "12", 2), "\"12\" is no number in base 2");
     assert_eq!(read("error", "12", 99), "\"12\" is no number in base 99");
     assert_eq!(read("zero", "", -3), "0");

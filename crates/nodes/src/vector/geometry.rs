@@ -90,21 +90,30 @@ fn slerp() -> NodeDef {
     .input("factor", Type::F32, "0 to 1; beyond them it goes on")
     .or_number(0.5)
     .output("value", T, "")
-    .form(|_, inputs| {
-        let (a, b, factor) = (&inputs[0], &inputs[1], inputs[2][0]);
-        let (u, v) = (normalized(a), normalized(b));
-        let apart = length(&each(&u, &v, |u, v| u - v));
-        let angle = apart.atan2(length(&each(&u, &v, |u, v| u + v))) * 2.0;
-        let sine = angle.sin();
-        let rest: Val<'_> = 1.0 - factor;
-        let (of_a, of_b) = ((rest * angle).sin() / sine, (factor * angle).sin() / sine);
-        let long = length(a) * rest + length(b) * factor;
-        let none = length(a).eq(0.0) | length(b).eq(0.0);
-        let straight = sine.lt(1e-4) | none;
-        let along = |i: usize| (u[i] * of_a + v[i] * of_b) * long;
-        let mixed = |i: usize| a[i] * rest + b[i] * factor;
-        vec![(0..a.len()).map(|i| straight.select(mixed(i), along(i))).collect()]
-    })
+    .form(|_, inputs| vec![arc(&inputs[0], &inputs[1], inputs[2][0])])
+}
+
+/// A vector on the arc between two; in double precision, where what is at right angles to the first
+/// is 0 only if the directions are the same or opposite.
+fn arc<'b>(a: &[Val<'b>], b: &[Val<'b>], factor: Val<'b>) -> Vec<Val<'b>> {
+    let wide = |x: &Val<'b>| x.convert(Lane::F64);
+    let (u, v): (Vec<_>, Vec<_>) = (a.iter().map(wide).collect(), b.iter().map(wide).collect());
+    let t = wide(&factor);
+    let rest: Val<'b> = 1.0 - t;
+    // What of b is at right angles to a, times the square of a's length.
+    let aside = |i: usize| {
+        let parts = (0..u.len()).filter(|j| *j != i).map(|j| u[j] * (u[j] * v[i] - u[i] * v[j]));
+        parts.reduce(|sum, part| sum + part).expect("vectors have components")
+    };
+    let aside: Vec<Val<'b>> = (0..u.len()).map(aside).collect();
+    let (long, across) = (length(&u), length(&aside));
+    let angle = (across / long).atan2(dot(&u, &v)) * t;
+    let size = long * rest + length(&v) * t;
+    let (of_u, of_aside) = (size * angle.cos() / long, size * angle.sin() / across);
+    let straight = across.eq(0.0);
+    let turned =
+        |i: usize| straight.select(u[i] * rest + v[i] * t, u[i] * of_u + aside[i] * of_aside);
+    (0..u.len()).map(|i| turned(i).convert(Lane::F32)).collect()
 }
 
 fn tangents() -> NodeDef {

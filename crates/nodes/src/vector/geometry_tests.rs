@@ -102,6 +102,10 @@ fn ends_and_empty_things_have_defined_results() {
     assert_eq!(run("vector.move_towards", &v3, &[0., 0., 0., 3., 0., 4., -5.]), [-3., 0., -4.]);
     assert_eq!(run("vector.slerp", &v3, &[1., 0., 0., -1., 0., 0., 0.5]), [0.; 3]);
     assert_eq!(run("vector.slerp", &v3, &[0., 0., 0., 0., 2., 0., 0.5]), [0., 1., 0.]);
+    assert_eq!(run("vector.slerp", &v3, &[0., 2., 0., 0., 0., 0., 0.5]), [0., 1., 0.]);
+    assert_eq!(run("vector.slerp", &v3, &[3., -6., 9., -1., 2., -3., 0.25]), [2., -4., 6.]);
+    let half_way = run("vector.slerp", &v3, &[1., 0., 0., -1., 1e-20, 0., 0.5]);
+    assert!(near(&half_way, &[0., 1., 0.], 1e-7), "{half_way:?}");
     assert_eq!(
         run("vector.closest_on_plane", &v3, &[1., 2., 3., 0., 0., 0., 0., 0., 0.]),
         [1., 2., 3., 0.]
@@ -242,6 +246,30 @@ proptest! {
         let m = run("vector.slerp", &[Type::VEC3], &[&a[..], &b, &[t]].concat());
         prop_assert!((angle(&a, &m) - all * t).abs() < 1e-4);
         prop_assert!((length(&m) - (length(&a) * (1.0 - t) + length(&b) * t)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn so_do_arcs_between_nearly_opposite_directions(a in three(), b in three(), t in 0.0_f32..1.0, exponent in -9.0_f32..0.0) {
+        prop_assume!(length(&a) > 0.1);
+        let far: Vec<f32> = a.iter().zip(&b).map(|(a, b)| b * 10_f32.powf(exponent) - 2.0 * a).collect();
+        let wide = |v: &[f32]| -> Vec<f64> { v.iter().map(|x| f64::from(*x)).collect() };
+        let (u, v) = (wide(&a), wide(&far));
+        let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+        let cross = |a: &[f64], b: &[f64]| {
+            [(1, 2), (2, 0), (0, 1)].map(|(i, j)| a[i] * b[j] - a[j] * b[i])
+        };
+        let long = |a: &[f64]| dot(a, a).sqrt();
+        let axis = cross(&u, &v);
+        prop_assume!(long(&axis) > 0.0);
+        let side = cross(&axis, &u);
+        let t = f64::from(t);
+        let angle = long(&axis).atan2(dot(&u, &v)) * t;
+        let size = long(&u) * (1.0 - t) + long(&v) * t;
+        let found = run("vector.slerp", &[Type::VEC3], &[&a[..], &far, &[t as f32]].concat());
+        for i in 0..3 {
+            let wanted = u[i] / long(&u) * angle.cos() + side[i] / long(&side) * angle.sin();
+            prop_assert!((f64::from(found[i]) - size * wanted).abs() < 1e-7 * size, "{found:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,6 @@ use millstream_base::{Type, Vec3};
 use millstream_kernel::form::Val;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
 
-use super::mat4::rotation_rows;
 use super::quat::product;
 use super::{cross, dot, each, form_kernel, length, normalized, scaled};
 
@@ -81,20 +80,25 @@ fn to_axis_angle() -> NodeDef {
         })
 }
 
-/// The angles about the axes of an order, of the rotation with these rows.
-fn angles<'b>(m: &[[Val<'b>; 3]; 3], [i, j, k]: [usize; 3]) -> Vec<Val<'b>> {
+/// The angles about the axes of an order, of the rotation by a quaternion of length 1.
+///
+/// The first angle is the difference, the third the sum of the directions of (a, b) and (c, d), taken
+/// by products as of complex numbers. No matrix: of its entries nothing but rounding errors is left
+/// where the second angle is near a quarter turn.
+fn angles<'b>(q: &[Val<'b>], [i, j, k]: [usize; 3]) -> Vec<Val<'b>> {
     let even = (j + 3 - i) % 3 == 1;
-    let signed = |x: Val<'b>| if even { x } else { -x };
-    let flat = m[i][i].hypot(m[j][i]);
-    // Where the second angle is a quarter turn only the sum or difference of the others matters.
-    let locked = flat.lt(1e-6);
-    let first = signed(m[k][j]).atan2(m[k][k]);
-    let first = locked.select(signed(-m[j][k]).atan2(m[j][j]), first);
-    let second = signed(-m[k][i]).atan2(flat);
-    let third = locked.select(0.0, signed(m[j][i]).atan2(m[i][i]));
-    let mut angles = vec![first; 3];
-    angles[j] = second;
-    angles[k] = third;
+    let [w, x, y] = [q[0], q[1 + i], q[1 + j]];
+    let z = if even { q[1 + k] } else { -q[1 + k] };
+    let (a, b, c, d) = (w - y, x + z, w + y, z - x);
+    let first = [b * c - a * d, a * c + b * d];
+    let third = [if even { b * c + a * d } else { -(a * d) - b * c }, a * c - b * d];
+    let flat = first[0].hypot(first[1]);
+    // At a quarter turn, as far as numbers tell, only the sum or difference of the others matters.
+    let locked = flat.lt(3e-7);
+    let only = [(w * x - y * z) * 2.0, w * w + y * y - (x * x + z * z)];
+    let mut angles = vec![locked.select(only[0].atan2(only[1]), first[0].atan2(first[1])); 3];
+    angles[j] = ((w * y - x * z) * 2.0).atan2(locked.select(0.0, flat));
+    angles[k] = locked.select(0.0, third[0].atan2(third[1]));
     angles
 }
 
@@ -105,12 +109,13 @@ fn to_euler() -> NodeDef {
             "About fixed axes, as `quat.from_euler` takes them. The angle about the second axis is from \
              -pi/2 to pi/2, the others from -pi to pi; where the second is at an end the last is 0. \
              The quaternion must have length 1.",
-        );
+        )
+        .source("E. Bernardes and S. Viollet, Quaternion to Euler angles conversion, 2022");
     quat_input(ordered(def), "quat", "length 1")
         .output("value", Type::VEC3, "angles about x, y and z in radians")
         .kernel(|parts| {
             let axes = axes(parts.settings.text("order"));
-            Ok(form_kernel(parts, |inputs| vec![angles(&rotation_rows(&inputs[0]), axes)]))
+            Ok(form_kernel(parts, |inputs| vec![angles(&inputs[0], axes)]))
         })
 }
 

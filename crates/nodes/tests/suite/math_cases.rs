@@ -363,6 +363,10 @@ const WAVES: &str = "
     math.sigmoid f32: 0 = 0.5
     math.sigmoid f32: inf = 1
     math.sigmoid f32: -inf = 0
+    math.sigmoid f32: -90 ~ 8.19401e-40
+    math.sigmoid f32: 90 = 1
+    math.sigmoid f32: nan = nan
+    math.sigmoid f64: -740 = 4.2e-322
     math.sigmoid f64: 1 ~ 0.7310585786300049
     math.middle f32: 3 1 2 = 2
     math.middle f32: 1 1 7 = 1

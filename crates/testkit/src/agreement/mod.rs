@@ -1,8 +1,9 @@
 //! The suite that every evaluator passes: it agrees with the model, bit for bit and in what runs.
 //!
 //! Three parts: cases written by hand, each for one rule of the evaluation; fixtures, which are
-//! cases that once failed (`tests/graphs`); generated cases, by default always the same ones. With
-//! `PROPTEST_CASES` set there are as many, and others each time.
+//! cases that once failed (`tests/graphs`, and `tests/ticks` for documents that keep state); generated
+//! cases, by default always the same ones. With `PROPTEST_CASES` set there are as many, and others each
+//! time.
 
 mod by_hand;
 mod check;
@@ -21,7 +22,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 pub use check::{Verdict, check, expect};
 pub use compare::difference;
 pub use reuse::reuse_suite;
-pub use ticks::{ticking_plans, ticks_suite};
+pub use ticks::{ticking_plans, ticks_fixtures, ticks_suite};
 
 use crate::generate::{Case, REGISTRY, cases, cases_with_repeats};
 

@@ -5,6 +5,8 @@
 //! element; then the tick is committed on both sides.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
 use millstream_base::same::Same;
 use millstream_base::{Limits, Value};
@@ -53,7 +55,8 @@ pub fn ticks_suite(evaluator: &dyn Evaluator, seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let mut dice = Dice::new(seed);
         let document = document(&mut dice);
-        match played(evaluator, &document, &mut dice) {
+        let requests: Vec<Request> = (0..FRAMES).map(|frame| request(frame, &mut dice)).collect();
+        match played(evaluator, &document, &requests) {
             Ok(Some(keeps)) => {
                 n_played += 1;
                 n_keeping += u64::from(keeps);
@@ -66,6 +69,44 @@ pub fn ticks_suite(evaluator: &dyn Evaluator, seeds: std::ops::Range<u64>) {
     }
     assert!(n_played * 2 > n, "the model refuses most: only {n_played} of {n} were played");
     assert!(n_keeping * 8 > n, "few keep anything inside scopes: {n_keeping} of {n}");
+}
+
+/// Plays the documents that once went wrong (`tests/ticks`).
+///
+/// # Panics
+/// If one cannot be read, or the evaluator disagrees.
+pub fn ticks_fixtures(evaluator: &dyn Evaluator) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ticks");
+    let mut n_played = 0;
+    for entry in fs::read_dir(&folder).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        let text = fs::read_to_string(&path).expect("it is text");
+        let fixture: Json = serde_json::from_str(&text).expect("it is JSON");
+        let all = fixture["requests"].as_array().expect("it has requests");
+        let requests: Vec<Request> =
+            all.iter().zip(0..).map(|(json, frame)| read_request(json, frame)).collect();
+        match played(evaluator, &fixture["document"], &requests) {
+            Ok(Some(_)) => n_played += 1,
+            Ok(None) => panic!("{}: it cannot be played", path.display()),
+            Err(problem) => panic!("{}: {} {problem}", path.display(), evaluator.name()),
+        }
+    }
+    assert!(n_played > 0);
+}
+
+/// Reads a request of a fixture: the number of elements if it says one, and a number of type `f32` for
+/// all elements or a list with one for each.
+fn read_request(json: &Json, frame: i64) -> Request {
+    let mut request = Request::new().frame(frame);
+    let number = |json: &Json| json.as_f64().expect("it is a number") as f32;
+    for (name, given) in json.as_object().expect("a request is an object") {
+        request = match given {
+            Json::Array(all) => request.column(name, all.iter().map(number).collect::<Vec<_>>()),
+            count if name == "count" => request.count(count.as_u64().expect("a count") as usize),
+            one => request.set(name, number(one)),
+        };
+    }
+    request
 }
 
 /// A document of some nodes that read each other.
@@ -83,9 +124,10 @@ pub(super) fn document(dice: &mut Dice) -> Json {
         };
         let (a, b) = (pick(dice), pick(dice));
         let later = json!({ "from": format!("n{}.value", k + dice.below(n - k)) });
-        let count = match dice.below(3) {
+        let count = match dice.below(4) {
             0 => json!({ "input": "k" }),
             1 => json!(2),
+            2 => json!({ "from": "i.value" }),
             _ => json!({ "from": "some.value" }),
         };
         let node = match dice.below(17) {
@@ -154,21 +196,20 @@ pub(super) fn document(dice: &mut Dice) -> Json {
 fn played(
     evaluator: &dyn Evaluator,
     document: &Json,
-    dice: &mut Dice,
+    requests: &[Request],
 ) -> Result<Option<bool>, String> {
     let limits = Limits::default();
     let text = document.to_string();
     let (opened, _) = millstream_document::open(text.as_bytes(), &REGISTRY, &[], &limits);
     let Some((_, checked)) = opened else { return Ok(None) };
     let mut keeps = false;
-    let requests: Vec<Request> = (0..FRAMES).map(|frame| request(frame, dice)).collect();
     for after in [Some(Phase::Conversions), None] {
         let options = Options { after, ..Options::default() };
         let plan = compile(&checked, &REGISTRY, &options).map_err(|error| error.to_string())?;
         keeps |= !plan.keepers.is_empty();
         let mut states = States::new();
         let mut kept = vec![Kept::default(); plan.keepers.len()];
-        for request in &requests {
+        for request in requests {
             let request = request.clone().with_log(LogDetail::Counts);
             let request = states.given_to(&plan, request.with_states(&plan));
             let Ok(bound) = request.bind(&plan) else { return Ok(None) };

@@ -244,7 +244,7 @@ impl Model<'_> {
     }
 
     /// The axes along which the extent of an axis differs.
-    fn parents(&mut self, axis: AxisId) -> Result<BTreeSet<AxisId>, Refusal> {
+    pub(super) fn parents(&mut self, axis: AxisId) -> Result<BTreeSet<AxisId>, Refusal> {
         match *self.axes.get(axis.index()) {
             Axis::Time | Axis::Index => Ok(BTreeSet::new()),
             Axis::Loop { .. } => {

@@ -12,10 +12,10 @@ use millstream_base::feature::Aspect;
 use millstream_base::id::Id;
 use millstream_base::same::Same;
 use millstream_base::{Feature, Need, Value};
-use millstream_kernel::{Kernel, ScopeRule};
+use millstream_kernel::{Instance, Kernel, ScopeRule};
 
 use super::bounds::Seen;
-use super::context::{AxisId, Cell, CtxId, Known, KnownId};
+use super::context::{AxisId, Cell, CtxId, Known, KnownId, Stacks};
 use super::evaluate::own_need;
 use super::program::{Link, ProgramOp};
 use super::scope::{Gather, position};
@@ -73,13 +73,20 @@ impl Kept {
     }
 }
 
-/// The inputs that say how many items there are.
-fn rules_of(scope: &[ScopeRule]) -> Vec<usize> {
-    let count = |rule: &ScopeRule| match rule {
-        ScopeRule::Each { count, .. } => Some(*count as usize),
-        ScopeRule::Inject { .. } | ScopeRule::Modify { .. } | ScopeRule::Along { .. } => None,
-    };
-    scope.iter().filter_map(count).collect()
+/// What a context says, and the axes that it has.
+struct Outer {
+    knowns: BTreeSet<KnownId>,
+    axes: BTreeSet<AxisId>,
+}
+
+impl Outer {
+    fn of(stacks: &Stacks) -> Self {
+        let entries = || stacks.iter().flat_map(|(_, levels)| levels);
+        Self {
+            knowns: entries().map(|entry| entry.known).collect(),
+            axes: entries().filter_map(|entry| entry.axis).collect(),
+        }
+    }
 }
 
 /// One coordinate of a cell: its name, value, and axis if it counts along one.
@@ -168,20 +175,13 @@ impl Model<'_> {
             inner.push((need.to_string(), value, axis));
         }
         let mut coordinates = Vec::new();
-        let reads_elements = {
-            let contexts = self.contexts.get(ctx.index());
-            let outer: BTreeSet<KnownId> = contexts
-                .iter()
-                .flat_map(|(_, levels)| levels.iter().map(|entry| entry.known))
-                .collect();
-            self.reads_elements(node, ctx, &outer, &mut BTreeSet::new())?
-        };
+        let outer = Outer::of(&self.contexts.get(ctx.index()));
+        let given = self.given_axes((node, ctx), &outer, &mut BTreeMap::new())?;
         for axis in self.axes_of_kept(node, ctx)?.iter() {
-            let is_of_request = axis.index() <= INDEX;
-            if told.contains(axis) && !(is_of_request && reads_elements) {
+            if told.contains(axis) && !given.contains(axis) {
                 continue;
             }
-            let name = if is_of_request { "element" } else { "item" };
+            let name = if axis.index() <= INDEX { "element" } else { "item" };
             coordinates.push((name.to_owned(), position(cell, *axis) as i32, Some(*axis)));
         }
         coordinates.extend(inner);
@@ -197,91 +197,127 @@ impl Model<'_> {
         is_told && self.world.count.is_some()
     }
 
-    /// Whether a node differs between elements of the request whatever the context `outer` says.
-    fn reads_elements(
+    /// Along what a node varies if the context `outer` says the same everywhere: what inputs vary
+    /// along, and the extents of axes.
+    fn given_axes(
         &mut self,
-        node: usize,
-        ctx: CtxId,
-        outer: &BTreeSet<KnownId>,
-        seen: &mut BTreeSet<(usize, CtxId)>,
-    ) -> Result<bool, Refusal> {
-        if !seen.insert((node, ctx)) {
-            return Ok(false);
+        (node, ctx): (usize, CtxId),
+        outer: &Outer,
+        found: &mut BTreeMap<(usize, CtxId), BTreeSet<AxisId>>,
+    ) -> Result<BTreeSet<AxisId>, Refusal> {
+        if let Some(axes) = found.get(&(node, ctx)) {
+            return Ok(axes.clone());
         }
+        found.insert((node, ctx), BTreeSet::new());
         let program = self.program;
-        let instance = match &program.nodes[node].op {
-            ProgramOp::Gone | ProgramOp::Const(_) => return Ok(false),
+        let mut axes = BTreeSet::new();
+        match &program.nodes[node].op {
+            ProgramOp::Gone | ProgramOp::Const(_) => {}
             ProgramOp::Input(i) => {
-                return Ok(self.world.inputs[*i].axis == Some(millstream_ir::RequestAxis::Index));
+                axes.extend(
+                    self.world.inputs[*i].axis.map(|axis| AxisId::from_index(axis as usize)),
+                );
             }
-            ProgramOp::Call(instance) => instance,
-        };
-        if let Some(need) = own_need(instance) {
-            let entry = self.entry(ctx, &need.feature, need.level);
-            return match (need.aspect, entry) {
-                (Aspect::Value, Some(entry)) => self.known_reads_elements(entry.known, outer, seen),
-                (Aspect::Extent, _) | (_, None) => Ok(false),
-            };
-        }
-        if let Kernel::Kept(needs) = &instance.kernel {
-            let mut reads = self.is_kept_by_element(node);
-            for need in needs.iter().filter(|need| need.aspect == Aspect::Value) {
-                if let Some(entry) = self.entry(ctx, &need.feature, need.level) {
-                    reads |= self.known_reads_elements(entry.known, outer, seen)?;
+            ProgramOp::Call(instance) => {
+                if let Some(need) = own_need(instance) {
+                    let entry = self.entry(ctx, &need.feature, need.level);
+                    axes = match (need.aspect, entry, entry.and_then(|entry| entry.axis)) {
+                        (Aspect::Value, Some(entry), _) => {
+                            self.given_axes_of_known(entry.known, outer, found)?
+                        }
+                        (Aspect::Extent, _, Some(axis)) => {
+                            self.given_parents(axis, outer, found)?
+                        }
+                        (Aspect::Value, None, _) | (Aspect::Extent, _, None) => axes,
+                    };
+                } else if let Kernel::Kept(needs) = &instance.kernel {
+                    axes.extend(self.is_kept_by_element(node).then(|| AxisId::from_index(INDEX)));
+                    for need in needs.iter().filter(|need| need.aspect == Aspect::Value) {
+                        if let Some(entry) = self.entry(ctx, &need.feature, need.level) {
+                            axes.extend(self.given_axes_of_known(entry.known, outer, found)?);
+                        }
+                    }
+                    let values = program.keepers.iter().filter(|(reader, _)| *reader == node);
+                    for value in values.flat_map(|(_, values)| values) {
+                        axes.extend(self.given_axes((value.link.node, ctx), outer, found)?);
+                    }
+                } else {
+                    axes = self.given_axes_of_inputs(instance, (node, ctx), outer, found)?;
                 }
             }
-            let values = program.keepers.iter().filter(|(reader, _)| *reader == node);
-            for value in values.flat_map(|(_, values)| values) {
-                reads |= self.reads_elements(value.link.node, ctx, outer, seen)?;
-            }
-            return Ok(reads);
         }
+        found.insert((node, ctx), axes.clone());
+        Ok(axes)
+    }
+
+    fn given_axes_of_inputs(
+        &mut self,
+        instance: &Instance,
+        (node, ctx): (usize, CtxId),
+        outer: &Outer,
+        found: &mut BTreeMap<(usize, CtxId), BTreeSet<AxisId>>,
+    ) -> Result<BTreeSet<AxisId>, Refusal> {
+        let program = self.program;
         let passes = matches!(instance.kernel, Kernel::Pass);
         let n_slots = if passes { 1 } else { instance.inputs.len() };
-        let mut reads = false;
+        let mut axes = BTreeSet::new();
         for (slot, link) in program.nodes[node].links.iter().enumerate().take(n_slots) {
             if instance.inputs[slot].scope.is_empty() {
-                reads |= self.reads_elements(link.node, ctx, outer, seen)?;
+                axes.extend(self.given_axes((link.node, ctx), outer, found)?);
                 continue;
             }
             let (inner, gather) = self.enter(node, slot, ctx)?;
-            let inside = self.reads_elements(link.node, inner, outer, seen)?;
-            reads |= match gather {
-                Gather::Along(axis) if axis.index() == INDEX => false,
-                Gather::Along(_) => {
-                    let counts = rules_of(&instance.inputs[slot].scope);
-                    let mut counted = inside;
-                    for count in counts {
-                        let count = program.nodes[node].links[count].node;
-                        counted |= self.reads_elements(count, ctx, outer, seen)?;
-                    }
-                    counted
-                }
-                Gather::Nothing | Gather::One => inside,
-            };
+            let mut inside = self.given_axes((link.node, inner), outer, found)?;
+            if let Gather::Along(axis) = gather {
+                inside.remove(&axis);
+                inside.extend(self.given_parents(axis, outer, found)?);
+            }
+            axes.extend(inside);
         }
-        Ok(reads)
+        Ok(axes)
     }
 
-    fn known_reads_elements(
+    /// Along what the extent of an axis varies; of one that the context `outer` has that is known.
+    fn given_parents(
+        &mut self,
+        axis: AxisId,
+        outer: &Outer,
+        found: &mut BTreeMap<(usize, CtxId), BTreeSet<AxisId>>,
+    ) -> Result<BTreeSet<AxisId>, Refusal> {
+        if axis.index() <= INDEX || outer.axes.contains(&axis) {
+            return self.parents(axis);
+        }
+        let (count, ctx) = self.count_of(axis);
+        self.given_axes((count.node, ctx), outer, found)
+    }
+
+    fn given_axes_of_known(
         &mut self,
         known: KnownId,
-        outer: &BTreeSet<KnownId>,
-        seen: &mut BTreeSet<(usize, CtxId)>,
-    ) -> Result<bool, Refusal> {
-        if outer.contains(&known) {
-            return Ok(false);
+        outer: &Outer,
+        found: &mut BTreeMap<(usize, CtxId), BTreeSet<AxisId>>,
+    ) -> Result<BTreeSet<AxisId>, Refusal> {
+        if outer.knowns.contains(&known) {
+            return Ok(BTreeSet::new());
         }
         Ok(match &*self.knowns.get(known.index()) {
-            Known::Same(_) | Known::At(_) | Known::Missing => false,
-            Known::Given(i) => self.world.features[*i].1.axis.is_some(),
-            Known::Linked(link, ctx) => self.reads_elements(link.node, *ctx, outer, seen)?,
+            Known::Same(_) | Known::Missing => BTreeSet::new(),
+            Known::At(axis) => {
+                let mut axes = self.given_parents(*axis, outer, found)?;
+                axes.insert(*axis);
+                axes
+            }
+            Known::Given(i) => {
+                let axis = self.world.features[*i].1.axis;
+                axis.map(|axis| AxisId::from_index(axis as usize)).into_iter().collect()
+            }
+            Known::Linked(link, ctx) => self.given_axes((link.node, *ctx), outer, found)?,
             Known::Changed { old, node, slot, rule, ctx } => {
-                let mut reads = self.known_reads_elements(*old, outer, seen)?;
+                let mut axes = self.given_axes_of_known(*old, outer, found)?;
                 for link in self.rule_args(*node, *slot, *rule) {
-                    reads |= self.reads_elements(link.node, *ctx, outer, seen)?;
+                    axes.extend(self.given_axes((link.node, *ctx), outer, found)?);
                 }
-                reads
+                axes
             }
         })
     }
@@ -326,31 +362,43 @@ impl Model<'_> {
         }
         // What was found with assumptions is forgotten until nothing more has to be assumed.
         let before = self.axes_of.clone();
+        while self.grow_assumed_axes()? {
+            self.axes_of.clone_from(&before);
+        }
+        self.axes_of = before;
+        for (at, axes) in std::mem::take(&mut self.assumed_axes) {
+            self.axes_of.insert(at, Rc::new(axes));
+        }
+        Ok(Rc::clone(&self.axes_of[&(node, ctx)]))
+    }
+
+    /// Lets readers have the axes of what they keep, as far as those follow from what is assumed; says
+    /// whether any got more.
+    fn grow_assumed_axes(&mut self) -> Result<bool, Refusal> {
+        let (mut grew, mut done) = (false, BTreeSet::new());
         loop {
-            let assumed = self.assumed_axes.clone();
-            for (reader, at) in assumed.keys().copied().collect::<Vec<_>>() {
-                let keepers = self.program.keepers.iter();
-                let values = keepers.filter(|(known, _)| *known == reader).flat_map(|(_, all)| all);
-                for link in values.map(|value| value.link).collect::<Vec<_>>() {
-                    let more = self.axes_of(link.node, at)?;
-                    let known = self.assumed_axes.entry((reader, at)).or_default();
-                    known.extend(more.iter());
-                }
+            let met = self.assumed_axes.keys().filter(|at| !done.contains(*at));
+            let met: Vec<(usize, CtxId)> = met.copied().collect();
+            if met.is_empty() {
+                return Ok(grew);
             }
             // What reads itself through a scope is reached in another context each time.
             if self.assumed_axes.len() > MOST_ASSUMED {
                 return Err(Refusal::TooLong(MOST_ASSUMED));
             }
-            let grew = assumed != self.assumed_axes;
-            self.axes_of.clone_from(&before);
-            if !grew {
-                break;
+            for (reader, at) in met {
+                let keepers = self.program.keepers.iter();
+                let values = keepers.filter(|(known, _)| *known == reader).flat_map(|(_, all)| all);
+                let mut axes = self.assumed_axes[&(reader, at)].clone();
+                let n_before = axes.len();
+                for link in values.map(|value| value.link).collect::<Vec<_>>() {
+                    axes.extend(self.axes_of(link.node, at)?.iter());
+                }
+                grew |= axes.len() > n_before;
+                self.assumed_axes.insert((reader, at), axes);
+                done.insert((reader, at));
             }
         }
-        for (at, axes) in std::mem::take(&mut self.assumed_axes) {
-            self.axes_of.insert(at, Rc::new(axes));
-        }
-        Ok(Rc::clone(&self.axes_of[&(node, ctx)]))
     }
 
     /// What the nodes that were called keep from now on.

@@ -210,6 +210,11 @@ impl<'a> NodeContext<'a> {
         Source::Link(kind, Link::new(name, "value"))
     }
 
+    /// Whether this is the same whatever the inputs and the element.
+    pub(super) fn is_constant(&self, source: &Source) -> bool {
+        self.writer.is_constant(source)
+    }
+
     /// A literal as the output of a node that gives it, so that its type is known.
     pub(super) fn linked(&mut self, source: Source) -> Source {
         self.writer.linked(source)

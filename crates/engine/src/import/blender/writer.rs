@@ -1,5 +1,6 @@
 //! Writes the nodes of a document.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_document::{
@@ -68,11 +69,19 @@ pub(super) struct Writer {
     place: Option<([f64; 2], u32)>,
     /// The input that says where elements lie, if some node reads it.
     position: Option<Source>,
+    /// Nodes that give the same whatever the inputs and the element.
+    constant: HashSet<Arc<str>>,
 }
 
 impl Writer {
     pub(super) fn new(name: &str) -> Self {
-        Self { document: Document::new(name), places: Map::new(), place: None, position: None }
+        Self {
+            document: Document::new(name),
+            places: Map::new(),
+            place: None,
+            position: None,
+            constant: HashSet::new(),
+        }
     }
 
     /// Adds an input; one without name is called by its type.
@@ -112,6 +121,8 @@ impl Writer {
         inputs: Vec<(&str, Vec<Source>)>,
     ) -> Arc<str> {
         let mut node = Node::new(NodeKind::Type(ty.into()));
+        let mut sources = inputs.iter().flat_map(|(_, sources)| sources);
+        let is_constant = ty != "context.index" && sources.all(|source| self.is_constant(source));
         for (name, value) in set {
             node.set.insert(*name, value.clone().into());
         }
@@ -133,7 +144,19 @@ impl Writer {
             *n += 1;
         }
         self.document.nodes.insert(Arc::clone(&name), node);
+        if is_constant {
+            self.constant.insert(Arc::clone(&name));
+        }
         name
+    }
+
+    /// Whether this is the same whatever the inputs and the element.
+    pub(super) fn is_constant(&self, source: &Source) -> bool {
+        match source {
+            Source::Literal(..) => true,
+            Source::Input(..) => false,
+            Source::Link(_, link) => self.constant.contains(&link.node),
+        }
     }
 
     /// A literal as the output of a node that gives it; anything else as it is.

@@ -226,6 +226,8 @@ impl Mirror {
             Fate::Skipped(SkipReason::InputFailed)
         } else if self.graph.is_new(node) {
             Fate::Skipped(SkipReason::NotNeeded)
+        } else if self.graph.has_failed(node) {
+            Fate::Skipped(SkipReason::Failed)
         } else {
             let mut inputs = (0..).map_while(|at| self.graph.input_of(node, at));
             let is_cut_off = inputs.any(|input| runs.contains_key(&self.graph.call_behind(input)));

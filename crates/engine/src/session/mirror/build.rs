@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use millstream_base::Limits;
 use millstream_document::check::KnownAlone;
@@ -19,6 +20,10 @@ use super::{
 /// So many uses of groups are made, and so many more for each call in them.
 const MANY_USES: usize = 1 << 16;
 const USES_PER_CALL: usize = 64;
+
+/// Results besides the last of each node are kept if they took so long, and may hold so many bytes.
+const KEPT_FROM: Duration = Duration::from_micros(100);
+const KEPT_BYTES: usize = 1 << 28;
 
 /// A use of a body that is being made.
 struct Frame {
@@ -49,11 +54,13 @@ impl Mirror {
         if !can_be_live(checked) {
             return Err(Lost);
         }
+        let mut graph = LiveGraph::new();
+        graph.keep_results(KEPT_FROM, KEPT_BYTES);
         let mut mirror = Self {
             registry: Arc::clone(registry),
             max_calls: limits.expanded_nodes,
             max_depth: limits.group_depth,
-            graph: LiveGraph::new(),
+            graph,
             bodies: FxHashMap::default(),
             uses: Vec::new(),
             inputs: HashMap::new(),

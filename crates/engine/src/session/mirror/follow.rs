@@ -127,7 +127,8 @@ impl Mirror {
     /// What comes into a group, or goes out of it, changed.
     pub(super) fn follow_face(&self, queue: &mut Queue<'_>, body: BodyKey) {
         let editor = queue.editor;
-        if !self.bodies.contains_key(&body) {
+        // A group that went behind that is not looked at.
+        if !self.bodies.contains_key(&body) || !queue.exists(body) {
             return;
         }
         for (user, slot) in editor.users_of_group(body) {

@@ -185,6 +185,11 @@ impl Bits {
 }
 
 impl Mirror {
+    /// What the mirror before this one kept of results is at hand.
+    pub(super) fn go_on_with_results_of(&mut self, before: &mut Self) {
+        self.graph.put_results(before.graph.take_results());
+    }
+
     /// Sets an input of the document, or lets it have its default.
     pub(super) fn set(&mut self, name: &str, value: Option<&Value>) {
         let Some(input) = self.inputs.get_mut(name) else { return };

@@ -130,6 +130,10 @@ fn what_fails_has_a_path_and_all_else_its_value() {
     let log = evaluated.runs();
     let last = log.iter().find(|run| run.path.as_str() == "last").expect("it is there");
     assert_eq!(last.entry.fate, Fate::Skipped(SkipReason::InputFailed));
+    let log = s.eval(&ask).expect("it runs").runs();
+    let fate = |path: &str| log.iter().find(|run| run.path.as_str() == path).map(|r| r.entry.fate);
+    assert_eq!(fate("in/read"), Some(Fate::Skipped(SkipReason::Failed)));
+    assert_eq!(fate("last"), Some(Fate::Skipped(SkipReason::InputFailed)));
     let probed = s.probe("in/read.value").expect("it is there");
     assert!(probed.value.is_none());
     while s.undo() {}

@@ -427,7 +427,7 @@ impl<'a> Evaluation<'a> {
     ) -> Result<bool, Stop> {
         if self.fails_again(top, &read)? {
             let step = self.stack[top].step;
-            self.log_recalled(step);
+            self.log_skipped(step, SkipReason::Failed);
             return Ok(true);
         }
         let started = Instant::now();
@@ -467,7 +467,10 @@ impl<'a> Evaluation<'a> {
         let is_cut_off = links
             .iter()
             .any(|link| matches!(self.plan.steps[link.step].op, StepOp::Call(_)) && ran(link.step));
-        let reason = if is_cut_off { SkipReason::CutOff } else { SkipReason::Cached };
+        self.log_skipped(step, if is_cut_off { SkipReason::CutOff } else { SkipReason::Cached });
+    }
+
+    fn log_skipped(&mut self, step: StepId, reason: SkipReason) {
         if let Some(entry) = self.log_entry(step)
             && entry.runs == 0
         {

@@ -104,10 +104,8 @@ pub(super) fn vector(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
 }
 
 pub(super) fn color(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
+    // The tone of the mapping is for images: geometry nodes do not look at it.
     let curves = curves(cx, 4)?;
-    if cx.node.props["mapping"]["tone"].as_str().is_some_and(|tone| tone != "STANDARD") {
-        return Err(cx.unknown("mapping"));
-    }
     let color = cx.input("Color", Kind::Color)?;
     let factor = cx.input("Fac", Kind::Value)?;
     let parts = cx.write_many("color.separate", &[], vec![("color", color)]);

@@ -1,5 +1,7 @@
 //! Matrices and transforms.
 
+use serde_json::json;
+
 use super::super::error::ImportError;
 use super::super::kind::Kind;
 use super::super::node::NodeContext;
@@ -11,12 +13,19 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "FunctionNodeCombineMatrix" => combine(cx),
         "FunctionNodeSeparateMatrix" => separate(cx),
         "FunctionNodeCombineTransform" => {
+            let translation = cx.input("Translation", Kind::Vector)?;
+            let rotation = cx.input("Rotation", Kind::Rotation)?;
+            let set = match cx.is_constant(&translation) && cx.is_constant(&rotation) {
+                true => vec![("constant", json!(true))],
+                false => vec![],
+            };
             let inputs = vec![
-                ("translation", cx.input("Translation", Kind::Vector)?),
-                ("rotation", cx.input("Rotation", Kind::Rotation)?),
+                ("translation", translation),
+                ("rotation", rotation),
                 ("scale", cx.input("Scale", Kind::Vector)?),
             ];
-            give(cx, "blender.combine_transform", inputs, "Transform", Kind::Matrix);
+            let source = cx.write("blender.combine_transform", &set, inputs, Kind::Matrix);
+            cx.give("Transform", &source);
             Ok(())
         }
         "FunctionNodeSeparateTransform" => {
