@@ -194,7 +194,7 @@ impl Ramp {
 }
 
 /// How far `x` is on the way from one place to another; 0 where they are the same.
-fn share<'b>(x: Val<'b>, from: f32, to: f32) -> Val<'b> {
+fn share(x: Val<'_>, from: f32, to: f32) -> Val<'_> {
     let width = to - from;
     if width == 0.0 { x.like(0.0) } else { (x - from) / width }
 }

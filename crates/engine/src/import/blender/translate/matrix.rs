@@ -15,10 +15,8 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "FunctionNodeCombineTransform" => {
             let translation = cx.input("Translation", Kind::Vector)?;
             let rotation = cx.input("Rotation", Kind::Rotation)?;
-            let set = match cx.is_constant(&translation) && cx.is_constant(&rotation) {
-                true => vec![("constant", json!(true))],
-                false => vec![],
-            };
+            let is_constant = cx.is_constant(&translation) && cx.is_constant(&rotation);
+            let set = if is_constant { vec![("constant", json!(true))] } else { vec![] };
             let inputs = vec![
                 ("translation", translation),
                 ("rotation", rotation),
