@@ -462,7 +462,7 @@ functions! {
     copysign(x, y);
 }
 
-/// Remainder of Euclidean division: not negative, less than the magnitude of `y` before rounding.
+/// Remainder of Euclidean division: at least +0, less than the magnitude of `y` before rounding.
 ///
 /// A tiny negative `x` rounds up to the magnitude of `y` itself. NaN if `y` is zero or `x`
 /// infinite.
@@ -479,7 +479,7 @@ pub fn rem_euclid_usual<T: Float>(x: T, y: T) -> T {
 
 #[inline(always)]
 fn above_zero<T: Float>(rest: T, y: T) -> T {
-    if rest < T::ZERO { rest + T::abs(y) } else { rest }
+    if rest < T::ZERO { rest + T::abs(y) } else { T::abs(rest) }
 }
 
 /// -1, 0 or 1 as `x` is negative, zero or positive; zeros and NaN are returned as they are.

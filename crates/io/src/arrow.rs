@@ -5,7 +5,12 @@
 //! compressed and dictionary-encoded. A vector is a fixed-size list of numbers, a struct with the
 //! members `x, y, z`, or the columns `p.x, p.y, p.z` (or `p_x`...), as asked for; members of a
 //! struct are columns of their own, `struct.member`. Moments and durations are read as seconds,
-//! dates as days, decimals as `f64`. A null is NaN in a column of floats and an error in any other.
+//! dates as days, decimals as `f64`.
+//!
+//! A null is NaN in a column of floats, the empty text in one of text, and an error in any other that
+//! is asked for. Whole numbers and truths with nulls are `f64` unless a type is asked for, `true` as 1:
+//! those beyond 2^53 are rounded. A column of these that may hold nulls is looked at before it is read,
+//! unless a Parquet file counts them. A list that is null is an error.
 //!
 //! Written are vectors as fixed-size lists, text and lists with 64-bit offsets, uncompressed, in
 //! batches of 65,536 rows. A note at each column says its type, so that a color reads back as one.
@@ -34,6 +39,7 @@ use crate::writer::ArrowFraming;
 mod blocks;
 mod decode;
 mod encode;
+mod nulls;
 mod numbers;
 
 pub(crate) use blocks::ArrowBlocks;

@@ -4,8 +4,9 @@
 //! its own. A vector is several columns named by component, `p.x,p.y,p.z`; written columns always
 //! are, read ones may also be `p_x,p_y,p_z` in any order if a vector is asked for. Numbers are
 //! decimal, `nan`, `inf` or `-inf`; truths are `true` and `false`. An empty cell is the empty text
-//! in a column of text, a NaN in a column of floats (or one of numbers whose type is not asked
-//! for), and an error in any other. Lists have no form.
+//! in a column of text, a NaN in a column of floats (or one of numbers or truths whose type is not
+//! asked for), and an error in any other. A column in which some number has leading zeros, `0012`,
+//! is text unless a type is asked for. Lists have no form.
 
 use std::io::Write;
 

@@ -224,7 +224,9 @@ pub enum IoError {
     #[error("{spot} is empty where {ty} is needed")]
     #[diagnostic(
         code(io::missing_cell),
-        help("empty cells are read as \"\" in text and as nan in floats only")
+        help(
+            "empty cells are read as \"\" in text and as nan in floats; read the column as f64, or fill it"
+        )
     )]
     MissingCell {
         /// The cell.
@@ -234,7 +236,12 @@ pub enum IoError {
     },
     /// A value that its column needs is null.
     #[error("{spot} is null where {ty} is needed")]
-    #[diagnostic(code(io::null), help("nulls are read as nan in columns of floats only"))]
+    #[diagnostic(
+        code(io::null),
+        help(
+            "nulls are read as \"\" in text and as nan in floats; read the column as f64, or fill it"
+        )
+    )]
     Null {
         /// The cell.
         spot: Spot,

@@ -10,6 +10,9 @@
 //! the primitives, counted over all vertices, and is read when it is asked for. Transforms of
 //! nodes, skins and morph targets are not applied.
 //!
+//! Extensions that a document requires are passed over if they say how surfaces look, such as
+//! `KHR_texture_transform`; one that changes vertices (compression) or is not known is refused.
+//!
 //! Buffers beside the document are read from its directory and those below, never from elsewhere.
 //! The format is read only.
 
@@ -25,13 +28,13 @@ use millstream_base::{Color, Column, Type, Vec3};
 use crate::builder::{Budget, column_of_lanes};
 use crate::error::{IoError, Spot};
 use crate::format::Format;
-use crate::guard::guarded;
 use crate::options::Wanted;
 use crate::plan::{Fields, Naming};
 use crate::table::Table;
 
 mod accessor;
 mod buffers;
+mod extensions;
 
 use accessor::Accessors;
 
@@ -47,7 +50,7 @@ pub(crate) fn read(
     budget: Budget,
 ) -> Result<Table, IoError> {
     budget.check_bytes(bytes.len(), || Spot::file(file))?;
-    let Gltf { document, blob } = guarded(file, Format::Gltf, || Gltf::from_slice(bytes))?;
+    let Gltf { document, blob } = extensions::parse(file, bytes)?;
     let buffers = buffers::read(file, path, &document, blob, budget)?;
     let primitives: Vec<Placed<'_>> = document
         .meshes()

@@ -1,7 +1,9 @@
 //! Which type a column has when nobody says: the narrowest that holds all its cells.
 //!
 //! Whole numbers are `i32` where all fit, then `i64`, then `f64`; other numbers are `f64`; `true`
-//! and `false` are `bool`. Arrays of numbers with the same length 2, 3, 4 or 16 in each row are
+//! and `false` are `bool`. In text files numbers with leading zeros, `0012`, are codes: the column is
+//! text, which keeps the zeros. Where cells are empty, numbers are `f64`, and so are `true` and
+//! `false`, as 1 and 0: what is missing is NaN. Arrays of numbers with the same length 2, 3, 4 or 16 in each row are
 //! `vec2`, `vec3`, `vec4` and `mat4`; other arrays are lists.
 
 use millstream_base::Type;
@@ -36,6 +38,8 @@ impl Guess {
             Self::Unknown
         } else if parse_bool(text).is_some() {
             Self::Bool
+        } else if has_leading_zeros(text) {
+            Self::Text
         } else if let Ok(x) = text.parse::<i64>() {
             Self::Int { narrow: i32::try_from(x).is_ok() }
         } else if parse_f64(text).is_ok() {
@@ -107,8 +111,8 @@ impl Guess {
     /// The guess for a column in which some cells are empty: only floats and texts may be.
     pub(crate) fn with_gaps(self) -> Self {
         match self {
-            Self::Int { .. } | Self::Float | Self::Word => Self::Float,
-            Self::Unknown | Self::Bool | Self::Text | Self::Array { .. } => self,
+            Self::Bool | Self::Int { .. } | Self::Float | Self::Word => Self::Float,
+            Self::Unknown | Self::Text | Self::Array { .. } => self,
         }
     }
 
@@ -132,6 +136,12 @@ impl Guess {
             }
         }
     }
+}
+
+/// Whether a number starts with a zero that another digit follows: `007`, `-01.5`, not `0.5`.
+fn has_leading_zeros(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text).as_bytes();
+    matches!(digits, [b'0', next, ..] if next.is_ascii_digit()) && parse_f64(text).is_ok()
 }
 
 #[cfg(test)]
@@ -160,6 +170,25 @@ mod tests {
         assert_eq!(of_texts(&["true", "False"]), Some(Type::BOOL));
         assert_eq!(of_texts(&["true", "1"]), Some(Type::STRING));
         assert_eq!(of_texts(&["1", "one"]), Some(Type::STRING));
+    }
+
+    #[test]
+    fn numbers_with_leading_zeros_are_text() {
+        for code in ["0012", "00", "-01", "+01", "01.5", "00e1"] {
+            assert_eq!(of_texts(&["12", code, "7"]), Some(Type::STRING), "{code}");
+            assert_eq!(of_texts(&[code]), Some(Type::STRING), "{code}");
+        }
+        assert_eq!(of_texts(&["0", "-0", "10", "100"]), Some(Type::I32));
+        assert_eq!(of_texts(&["0.5", "-0.25", "0e3", ".5"]), Some(Type::F64));
+    }
+
+    #[test]
+    fn gaps_among_numbers_and_truths_make_floats() {
+        let guess = |text: &str| Guess::of_text(text).with_gaps().ty();
+        assert_eq!(guess("7"), Some(Type::F64));
+        assert_eq!(guess("true"), Some(Type::F64));
+        assert_eq!(guess("seven"), Some(Type::STRING));
+        assert_eq!(guess("007"), Some(Type::STRING));
     }
 
     #[test]

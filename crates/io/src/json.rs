@@ -4,7 +4,8 @@
 //! arrays has a column per key; the elements of any other array are the column `value`. Values
 //! are written as in documents, so a vector is an array of numbers, and numbers that JSON lacks
 //! are the strings `"nan"`, `"inf"` and `"-inf"`. A key that a row lacks counts as `null`, and
-//! `null` is a NaN in a column of floats and an error in any other. Written are an array of
+//! `null` is the empty text in a column of text, a NaN in a column of floats (or one of numbers or
+//! truths whose type is not asked for), and an error in any other. Written are an array of
 //! objects, one per line, or of values, if the only column is called `value`.
 
 use std::io::Write;
@@ -174,9 +175,19 @@ fn value_of(ty: Type, json: &Json, spot: &dyn Fn() -> Spot) -> Result<Value, IoE
             Ok(Value::F32(f32::NAN))
         } else if ty == Type::F64 {
             Ok(Value::F64(f64::NAN))
+        } else if ty == Type::STRING {
+            Ok(Value::from(""))
         } else {
             Err(IoError::MissingCell { spot: spot(), ty })
         };
+    }
+    // Truths count as 1 and 0 among floats, which columns of truths with gaps are.
+    if let Some(truth) = json.as_bool() {
+        if ty == Type::F32 {
+            return Ok(Value::F32(f32::from(u8::from(truth))));
+        } else if ty == Type::F64 {
+            return Ok(Value::F64(f64::from(u8::from(truth))));
+        }
     }
     from_json(ty, json).map_err(|error| match error {
         LiteralError::Mismatch { ty, found, form } => {

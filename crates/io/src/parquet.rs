@@ -38,6 +38,19 @@ pub(crate) enum Source {
     Bytes(Bytes),
 }
 
+impl Source {
+    /// The same bytes once more.
+    pub(crate) fn again(&self, file: &str) -> Result<Self, IoError> {
+        match self {
+            Self::File(source) => {
+                let failed = |source| IoError::Read { file: file.to_owned(), source };
+                source.try_clone().map(Self::File).map_err(failed)
+            }
+            Self::Bytes(bytes) => Ok(Self::Bytes(bytes.clone())),
+        }
+    }
+}
+
 /// A file whose footer was read.
 pub(crate) struct Opened {
     file: String,
@@ -83,6 +96,19 @@ impl Opened {
     /// Rows that the file promises.
     pub(crate) fn n_rows(&self) -> u64 {
         self.n_rows
+    }
+
+    /// Whether the column of this name holds nulls, if the file counts them.
+    pub(crate) fn has_nulls(&self, name: &str) -> Option<bool> {
+        let metadata = match &self.builder {
+            Builder::File(builder) => builder.metadata(),
+            Builder::Bytes(builder) => builder.metadata(),
+        };
+        metadata.row_groups().iter().try_fold(false, |any, group| {
+            let is_it = |path: &ColumnPath| matches!(path.parts(), [only] if only == name);
+            let column = group.columns().iter().find(|column| is_it(column.column_path()))?;
+            Some(any || column.statistics()?.null_count_opt()? > 0)
+        })
     }
 
     /// Starts reading these columns.

@@ -16,7 +16,31 @@ pub fn register(registry: &mut Registry) {
     kinds(registry);
 }
 
-const COMPARABLE: Among = Among::These(&Type::NUMERIC);
+/// Whatever is made of numbers; those of vectors first, which literals are unless something says else.
+const COMPARABLE: Among = Among::These(&[
+    Type::BOOL,
+    Type::I32,
+    Type::I64,
+    Type::F32,
+    Type::F64,
+    Type::VEC2,
+    Type::VEC3,
+    Type::VEC4,
+    Type::COLOR,
+    Type::QUAT,
+    Type::MAT4,
+]);
+/// Those of them that have fractions.
+const NEARBY: Among = Among::These(&[
+    Type::F32,
+    Type::F64,
+    Type::VEC2,
+    Type::VEC3,
+    Type::VEC4,
+    Type::COLOR,
+    Type::QUAT,
+    Type::MAT4,
+]);
 const AB: [Input; 2] = [("a", 0.0, "the one number"), ("b", 0.0, "the other")];
 
 /// A question that holds if it holds for every lane.
@@ -52,21 +76,24 @@ where
 
 fn equality(registry: &mut Registry) {
     let equal = inputs_of_one_type("compare.equal", "Whether a equals b", COMPARABLE, &AB)
-        .details("Vectors: in every component. -0 equals +0, NaN equals nothing.");
+        .details(
+            "Vectors, colors, quaternions and matrices: in every component, alpha too. -0 equals +0, NaN \
+             equals nothing.",
+        );
     registry.register(for_all(equal, |x| x[0].eq(x[1])));
     let not_equal =
         inputs_of_one_type("compare.not_equal", "Whether a differs from b", COMPARABLE, &AB)
-            .details("The opposite of `compare.equal`. Vectors: in some component.");
+            .details("The opposite of `compare.equal`. Vectors and their kin: in some component.");
     registry.register(for_any(not_equal, |x| x[0].ne(x[1])));
     let near = inputs_of_one_type(
         "compare.near",
         "Whether a and b are at most a tolerance apart",
-        FLOATS,
+        NEARBY,
         &[AB[0], AB[1], ("tolerance", 1e-6, "the greatest distance that counts as near")],
     )
     .details(
-        "|a - b| <= tolerance, or a equals b, so that an infinity is near itself. Vectors: in every \
-         component. NaN is near nothing.",
+        "|a - b| <= tolerance, or a equals b, so that an infinity is near itself. Vectors and their kin: in \
+         every component. NaN is near nothing.",
     );
     registry.register(for_all(near, |x| x[0].eq(x[1]) | (x[0] - x[1]).abs().le(x[2])));
 }

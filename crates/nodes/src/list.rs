@@ -6,16 +6,18 @@
 
 mod change;
 mod convert;
+mod interpolate;
 mod join;
 mod make;
 mod nest;
 #[cfg(test)]
 mod number_tests;
-mod numbers;
+pub(crate) mod numbers;
 mod order;
 mod pattern;
 #[cfg(test)]
 mod pattern_tests;
+mod rank;
 mod read;
 mod sample;
 mod search;
@@ -45,8 +47,10 @@ pub fn register(registry: &mut Registry) {
     convert::register(registry);
     join::register(registry);
     order::register(registry);
+    rank::register(registry);
     search::register(registry);
     sample::register(registry);
+    interpolate::register(registry);
     nest::register(registry);
     numbers::register(registry);
     pattern::register(registry);

@@ -4,6 +4,7 @@
 //! and means are computed in the order of `tree`, which does not depend on chunks or threads.
 
 mod number;
+mod quantile;
 mod scan;
 mod statistics;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub fn register(registry: &mut Registry) {
         registry.register(reduction.over_list());
         registry.register(reduction.along_axis());
     }
+    quantile::register(registry);
     scan::register(registry);
 }
 

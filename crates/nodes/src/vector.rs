@@ -4,18 +4,22 @@
 //! vectors as well.
 
 mod algebra;
+#[cfg(test)]
+mod algebra_tests;
 mod coordinates;
 mod direction;
 mod geometry;
 #[cfg(test)]
 mod geometry_tests;
 pub(crate) mod mat4;
+mod mat4_algebra;
 mod mat4_parts;
 mod parts;
 pub(crate) mod quat;
 mod rotation;
 #[cfg(test)]
 mod rotation_tests;
+mod squad;
 mod svd;
 #[cfg(test)]
 mod tests;
@@ -34,11 +38,13 @@ pub fn register(registry: &mut Registry) {
     direction::register(registry);
     geometry::register(registry);
     mat4::register(registry);
+    mat4_algebra::register(registry);
     mat4_parts::register(registry);
     svd::register(registry);
     parts::register(registry);
     quat::register(registry);
     rotation::register(registry);
+    squad::register(registry);
 }
 
 /// Vectors of any size.

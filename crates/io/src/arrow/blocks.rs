@@ -33,8 +33,16 @@ impl<'a> ArrowBlocks<'a> {
         wanted: Wanted<'_>,
         budget: Budget,
     ) -> Result<Self, IoError> {
+        let again = source.again(file)?;
         let opened = Opened::open(file, source)?;
         let mut decoder = Decoder::new(file, opened.schema(), wanted)?;
+        let mut unsure = decoder.unsure();
+        unsure.ask(|name| opened.has_nulls(name));
+        if unsure.is_open() {
+            let mut batches = Opened::open(file, again)?.read(&unsure.project())?;
+            unsure.look(&mut batches)?;
+        }
+        decoder.widen(&unsure);
         let n_rows = Some(opened.n_rows());
         let batches = Box::new(opened.read(&decoder.project())?);
         Ok(Self { file: file.to_owned(), decoder, batches, rest: None, n_rows, budget })
@@ -53,9 +61,12 @@ impl<'a> ArrowBlocks<'a> {
         source.seek(SeekFrom::Start(length - n_end)).map_err(failed)?;
         let mut end = vec![0; n_end as usize];
         source.read_exact(&mut end).map_err(failed)?;
-        source.rewind().map_err(failed)?;
-        let source = BufReader::with_capacity(1 << 16, source);
-        Self::arrow(file, source, length, &end, wanted, budget)
+        let open = || {
+            let mut again = source.try_clone().map_err(failed)?;
+            again.rewind().map_err(failed)?;
+            Ok(BufReader::with_capacity(1 << 16, again))
+        };
+        Self::arrow(file, open, length, &end, wanted, budget)
     }
 
     /// Opens the bytes of an Arrow file or stream.
@@ -66,19 +77,26 @@ impl<'a> ArrowBlocks<'a> {
         budget: Budget,
     ) -> Result<Self, IoError> {
         let end = &bytes[bytes.len().saturating_sub(10)..];
-        Self::arrow(file, bytes, bytes.len() as u64, end, wanted, budget)
+        Self::arrow(file, || Ok(bytes), bytes.len() as u64, end, wanted, budget)
     }
 
-    fn arrow(
+    /// Reads from what `open` gives; if nulls decide on types, twice.
+    fn arrow<R: Read + Send + 'a>(
         file: &str,
-        source: impl Read + Send + 'a,
+        open: impl Fn() -> Result<R, IoError>,
         length: u64,
         end: &[u8],
         wanted: Wanted<'_>,
         budget: Budget,
     ) -> Result<Self, IoError> {
-        let (messages, schema) = Messages::open(file, source, length, end, budget)?;
-        let decoder = Decoder::new(file, &schema, wanted)?;
+        let (mut messages, schema) = Messages::open(file, open()?, length, end, budget)?;
+        let mut decoder = Decoder::new(file, &schema, wanted)?;
+        let mut unsure = decoder.unsure();
+        if unsure.is_open() {
+            unsure.look(&mut messages)?;
+            decoder.widen(&unsure);
+            messages = Messages::open(file, open()?, length, end, budget)?.0;
+        }
         let batches = Box::new(messages);
         Ok(Self { file: file.to_owned(), decoder, batches, rest: None, n_rows: None, budget })
     }

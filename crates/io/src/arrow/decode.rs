@@ -40,6 +40,8 @@ struct Leaf {
     /// The position among the columns, then among the members of each struct.
     path: Vec<usize>,
     data_type: DataType,
+    /// Whether it or a struct around it may hold nulls.
+    nullable: bool,
     /// The type that a writer of ours noted.
     noted: Option<Type>,
 }
@@ -47,23 +49,30 @@ struct Leaf {
 fn leaves(schema: &Schema) -> Vec<Leaf> {
     let mut leaves = Vec::new();
     for (i, field) in schema.fields().iter().enumerate() {
-        add_leaves(field, field.name().clone(), vec![i], &mut leaves);
+        add_leaves(field, field.name().clone(), vec![i], false, &mut leaves);
     }
     leaves
 }
 
-fn add_leaves(field: &Field, name: String, path: Vec<usize>, leaves: &mut Vec<Leaf>) {
+fn add_leaves(
+    field: &Field,
+    name: String,
+    path: Vec<usize>,
+    nullable: bool,
+    leaves: &mut Vec<Leaf>,
+) {
+    let nullable = nullable || field.is_nullable();
     if let DataType::Struct(members) = field.data_type()
         && path.len() < MAX_DEPTH
     {
         for (i, member) in members.iter().enumerate() {
             let path = path.iter().copied().chain([i]).collect();
-            add_leaves(member, format!("{name}.{}", member.name()), path, leaves);
+            add_leaves(member, format!("{name}.{}", member.name()), path, nullable, leaves);
         }
         return;
     }
     let noted = field.metadata().get(TYPE_KEY).and_then(|noted| type_named(noted));
-    leaves.push(Leaf { name, path, data_type: field.data_type().clone(), noted });
+    leaves.push(Leaf { name, path, data_type: field.data_type().clone(), nullable, noted });
 }
 
 /// The type of this name: `f32`, `list<vec3>`.
@@ -140,21 +149,23 @@ fn fits(ty: Type, data_type: &DataType) -> bool {
 }
 
 /// A column to make.
-struct Source {
+pub(super) struct Source {
     name: String,
-    ty: Type,
-    parts: Vec<Part>,
+    pub(super) ty: Type,
+    pub(super) parts: Vec<Part>,
+    /// Whether the type is up to the values: nobody asks for one, and nulls would be floats.
+    pub(super) is_open: bool,
 }
 
-struct Part {
-    name: String,
-    path: Vec<usize>,
+pub(super) struct Part {
+    pub(super) name: String,
+    pub(super) path: Vec<usize>,
 }
 
 /// What to make of the batches of a file.
 pub(crate) struct Decoder {
     file: String,
-    sources: Vec<Source>,
+    pub(super) sources: Vec<Source>,
     n_rows: u64,
 }
 
@@ -198,7 +209,10 @@ impl Decoder {
             let part =
                 |i: &usize| Part { name: leaves[*i].name.clone(), path: leaves[*i].path.clone() };
             let parts = target.fields.iter().map(part).collect();
-            sources.push(Source { name: target.name, ty, parts });
+            let is_open = target.ty.is_none()
+                && first.nullable
+                && [Type::BOOL, Type::I32, Type::I64].contains(&ty);
+            sources.push(Source { name: target.name, ty, parts, is_open });
         }
         Ok(Self { file: file.to_owned(), sources, n_rows: 0 })
     }
@@ -256,7 +270,7 @@ impl Decoder {
 }
 
 /// The array at the end of a path, with the nulls of the structs around it.
-fn walk(batch: &RecordBatch, path: &[usize]) -> (ArrayRef, Option<NullBuffer>) {
+pub(super) fn walk(batch: &RecordBatch, path: &[usize]) -> (ArrayRef, Option<NullBuffer>) {
     let mut array = std::sync::Arc::clone(batch.column(path[0]));
     let mut nulls = array.logical_nulls();
     for member in &path[1..] {
@@ -332,7 +346,10 @@ impl Cells<'_> {
         match ty.kind() {
             Kind::Lanes(lane, 1) => self.append_scalars(lane, builder),
             Kind::Lanes(lane, n) => self.append_vectors(ty, lane, usize::from(n), builder),
-            Kind::String => self.append_texts(builder),
+            Kind::String => {
+                self.append_texts(builder);
+                Ok(())
+            }
             Kind::List(element) => self.append_lists(ty, element, builder),
             Kind::Opaque => unreachable!("opaque types fit no field"),
         }
@@ -484,26 +501,23 @@ impl Cells<'_> {
         Ok(())
     }
 
-    fn append_texts(&self, builder: &mut Builder) -> Result<(), IoError> {
+    /// Texts; what is null is the empty one.
+    fn append_texts(&self, builder: &mut Builder) {
         let mut push = |i: usize, text: &str| {
-            if self.is_null(i) {
-                return Err(self.null(i, Type::STRING));
-            }
-            builder.push_text(text);
-            Ok(())
+            builder.push_text(if self.is_null(i) { "" } else { text });
         };
         match self.array.data_type() {
             DataType::Utf8 => {
                 let texts = self.array.as_string::<i32>();
-                (0..texts.len()).try_for_each(|i| push(i, texts.value(i)))
+                (0..texts.len()).for_each(|i| push(i, texts.value(i)));
             }
             DataType::LargeUtf8 => {
                 let texts = self.array.as_string::<i64>();
-                (0..texts.len()).try_for_each(|i| push(i, texts.value(i)))
+                (0..texts.len()).for_each(|i| push(i, texts.value(i)));
             }
             DataType::Utf8View => {
                 let texts = self.array.as_string_view();
-                (0..texts.len()).try_for_each(|i| push(i, texts.value(i)))
+                (0..texts.len()).for_each(|i| push(i, texts.value(i)));
             }
             _ => {
                 let dictionary = self.array.as_any_dictionary();
@@ -512,12 +526,12 @@ impl Cells<'_> {
                 let mut texts = Builder::new(Type::STRING).expect("text can be built");
                 // Keys that are null name no text, so texts that are null are never looked up.
                 let (file, column, row_of) = (self.file, self.column, self.row_of);
-                Cells { file, column, array, nulls, row_of }.append_texts(&mut texts)?;
+                Cells { file, column, array, nulls, row_of }.append_texts(&mut texts);
                 let texts = texts.finish();
                 let texts = texts.as_slice::<std::sync::Arc<str>>().expect("a column of text");
                 let keys = if texts.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
                 (0..self.array.len())
-                    .try_for_each(|i| push(i, keys.get(i).map_or("", |key| &*texts[*key])))
+                    .for_each(|i| push(i, keys.get(i).map_or("", |key| &*texts[*key])));
             }
         }
     }

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Float16Array, Float32Array, Float64Array, Int64Array, ListArray,
-    RecordBatch, StringArray, StructArray, TimestampMillisecondArray, UInt8Array, UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float16Array, Float32Array, Float64Array, Int64Array,
+    ListArray, RecordBatch, StringArray, StructArray, TimestampMillisecondArray, UInt8Array,
+    UInt64Array,
 };
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Field};
 use millstream_base::{Limits, Type};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
 use super::*;
 use crate::{ArrowFraming, ReadOptions, Table, TableWriter, WriteOptions, read_bytes};
@@ -132,10 +135,6 @@ fn what_does_not_fit_is_named_by_row_and_column() {
     );
     let texts = batch(vec![("n", Arc::new(StringArray::from(vec![Some("a"), None])))]);
     assert_eq!(
-        message(texts.clone(), &ReadOptions::default()),
-        "`t.arrow` row 2 column `n` is null where string is needed"
-    );
-    assert_eq!(
         message(texts, &want("n", Type::F32)),
         "`t.arrow` column `n` holds Utf8 and cannot be read as f32"
     );
@@ -152,6 +151,52 @@ fn what_does_not_fit_is_named_by_row_and_column() {
         read(&file(&[numbers()], None), &want("m", Type::I64)),
         Err(IoError::MissingColumn { .. })
     ));
+}
+
+#[test]
+fn nulls_are_nan_or_the_empty_text() {
+    let texts: DictionaryArray<Int32Type> = vec![Some("a"), None].into_iter().collect();
+    let truths = BooleanArray::from(vec![None, Some(true)]);
+    let inner = Arc::new(Int64Array::from(vec![Some(7), None])) as ArrayRef;
+    let member = Arc::new(Field::new("id", DataType::Int64, true));
+    let batch = batch(vec![
+        ("n", Arc::new(Int64Array::from(vec![Some(1), None]))),
+        ("whole", Arc::new(Int64Array::from(vec![Some(1), Some(2)]))),
+        ("ok", Arc::new(truths)),
+        ("t", Arc::new(StringArray::from(vec![None, Some("b")]))),
+        ("d", Arc::new(texts)),
+        ("s", Arc::new(StructArray::from(vec![(member, inner)]))),
+    ]);
+    let expected = [
+        r#"n f64["1.0", "\"nan\""]"#,
+        r#"whole i64["1", "2"]"#,
+        r#"ok f64["\"nan\"", "1.0"]"#,
+        r#"t string["\"\"", "\"b\""]"#,
+        r#"d string["\"a\"", "\"\""]"#,
+        r#"s.id f64["7.0", "\"nan\""]"#,
+    ];
+    assert_eq!(columns(&batch), expected);
+    // Also where they come late, and out of parquet, which counts them or does not.
+    let early = batch.slice(0, 1);
+    let bytes = file(&[early, batch.slice(1, 1)], None);
+    let table = read(&bytes, &ReadOptions::default()).expect("reads");
+    assert_eq!(table.column("n").expect("there").ty(), Type::F64);
+    for statistics in [EnabledStatistics::Chunk, EnabledStatistics::None] {
+        let properties = WriterProperties::builder().set_statistics_enabled(statistics).build();
+        let writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties));
+        let mut writer = writer.expect("starts");
+        writer.write(&batch).expect("writes");
+        let bytes = writer.into_inner().expect("finishes");
+        let table = read_bytes("t", &bytes, Format::Parquet, &ReadOptions::default());
+        let table = table.expect("reads");
+        let found: Vec<String> =
+            table.iter().map(|(name, column)| format!("{name} {column:?}")).collect();
+        assert_eq!(found, expected);
+    }
+    assert_eq!(
+        message(batch, &want("ok", Type::BOOL)),
+        "`t.arrow` row 1 column `ok` is null where bool is needed"
+    );
 }
 
 #[test]

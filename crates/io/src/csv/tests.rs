@@ -41,6 +41,21 @@ fn spaces_a_mark_of_bytes_and_line_ends_of_windows_are_accepted() {
 }
 
 #[test]
+fn leading_zeros_are_kept_unless_a_number_is_asked_for() {
+    let text = "zip,x,ok\n0012,0.5,true\n12345,10,\n,-0.25,false\n";
+    assert_eq!(
+        columns(text),
+        [
+            r#"zip string["\"0012\"", "\"12345\"", "\"\""]"#,
+            r#"x f64["0.5", "10.0", "-0.25"]"#,
+            r#"ok f64["1.0", "\"nan\"", "0.0"]"#,
+        ]
+    );
+    let n = read_text(text, &want("zip", Type::F32)).expect("reads");
+    assert_eq!(n.column("zip").expect("wanted").get(0).to_string(), "12.0");
+}
+
+#[test]
 fn a_wanted_type_converts() {
     let p = read_text("p_z,p_x,p_y\n3,1,2\n", &want("p", Type::VEC3)).expect("reads");
     assert_eq!(p.column("p").expect("wanted").get(0).to_string(), "[1.0, 2.0, 3.0]");

@@ -32,14 +32,18 @@ fn the_three_forms_are_read() {
 }
 
 #[test]
-fn a_lacking_key_is_null_and_null_is_a_nan_only_in_floats() {
+fn a_lacking_key_is_null_and_null_is_a_nan_or_the_empty_text() {
     assert_eq!(
         columns(r#"[{"a": 1, "b": 2}, {"b": null}]"#),
         [r#"a f64["1.0", "\"nan\""]"#, r#"b f64["2.0", "\"nan\""]"#]
     );
     assert_eq!(
-        message(r#"[{"a": "x"}, {}]"#, &ReadOptions::default()),
-        "`t.json` row 2 column `a` is empty where string is needed"
+        columns(r#"[{"a": "x", "b": true}, {"b": false}, {}]"#),
+        [r#"a string["\"x\"", "\"\"", "\"\""]"#, r#"b f64["1.0", "0.0", "\"nan\""]"#]
+    );
+    assert_eq!(
+        message(r#"[{"a": 1}, {}]"#, &want("a", Type::I32)),
+        "`t.json` row 2 column `a` is empty where i32 is needed"
     );
 }
 

@@ -62,31 +62,38 @@ fn counted(call: &mut Call<'_>) -> Result<(), Failure> {
     cells.put(call)
 }
 
+/// What a quantile is; `reduce.quantile` gives the same.
+pub(crate) const QUANTILE: &str = "0 gives the least number, 0.5 the median, 1 the greatest; between two numbers in order a straight \
+     line. NaN for an empty list, for a list that holds NaN, and for a part that is NaN.";
+/// Where this kind of quantile is described.
+pub(crate) const QUANTILE_SOURCE: &str =
+    "type 7 of R. Hyndman, Y. Fan, \"Sample Quantiles in Statistical Packages\", 1996";
+
 fn quantile() -> NodeDef {
     NodeDef::new("list.quantile", "The number below which a part of a list lies")
-        .details(
-            "0 gives the least number, 0.5 the median, 1 the greatest; between two numbers in order a straight \
-             line. NaN for an empty list, for a list that holds NaN, and for a part that is NaN.",
-        )
-        .source("type 7 of R. Hyndman, Y. Fan, \"Sample Quantiles in Statistical Packages\", 1996")
+        .details(QUANTILE)
+        .source(QUANTILE_SOURCE)
         .input("list", floats(), "the numbers")
         .input("part", Type::F64, "0 to 1, kept in this range")
         .or_number(0.5)
         .output("value", Type::F64, "")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut sorted: Vec<f64> = Vec::new();
-                let mut cells = Cells::<f64>::new(call);
-                let (lists, parts) = (call.lists(0), call.input::<f64>(1));
-                cells.fill(call, |i| {
-                    sorted.clear();
-                    sorted.extend(slice::<f64>(&lists, i));
-                    Ok(quantile_of(&mut sorted, parts.get(i)))
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+        .kernel(|_| Ok(quantiles()))
+}
+
+/// The kernel from lists of numbers and parts to quantiles.
+pub(crate) fn quantiles() -> Kernel {
+    function(|call| {
+        let mut sorted: Vec<f64> = Vec::new();
+        let mut cells = Cells::<f64>::new(call);
+        let (lists, parts) = (call.lists(0), call.input::<f64>(1));
+        cells.fill(call, |i| {
+            sorted.clear();
+            sorted.extend(slice::<f64>(&lists, i));
+            Ok(quantile_of(&mut sorted, parts.get(i)))
+        })?;
+        cells.put(call);
+        Ok(())
+    })
 }
 
 fn quantile_of(items: &mut [f64], part: f64) -> f64 {

@@ -16,7 +16,6 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(reverse());
     registry.register(sort());
     registry.register(sort_indices());
-    registry.register(rank());
     registry.register(rotate());
     registry.register(shuffle());
 }
@@ -44,11 +43,11 @@ fn reversed(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 /// What can be sorted.
-const ORDERED: Among =
+pub(super) const ORDERED: Among =
     Among::These(&[Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64, Type::STRING]);
 
 /// A value with a place among others.
-trait Ordered: ValueType {
+pub(super) trait Ordered: ValueType {
     /// Ascending; what has no place, a NaN, is `None`.
     fn order(&self, other: &Self) -> Option<Ordering>;
     /// Whether the value has a place.
@@ -69,7 +68,7 @@ macro_rules! ordered {
 ordered!(bool i32 i64 f32 f64 Arc<str>);
 
 /// Which of two items comes first; NaNs last in either direction.
-fn compare<T: Ordered>(a: &T, b: &T, descending: bool) -> Ordering {
+pub(super) fn compare<T: Ordered>(a: &T, b: &T, descending: bool) -> Ordering {
     match a.order(b) {
         Some(order) if descending => order.reverse(),
         Some(order) => order,
@@ -77,19 +76,22 @@ fn compare<T: Ordered>(a: &T, b: &T, descending: bool) -> Ordering {
     }
 }
 
+/// What the order of a list is.
+pub(super) const ORDER: &str = "False comes before true, texts are ordered by the numbers of their characters. Items that \
+     are equal stay in their order, -0 and +0 are; NaNs come last in either direction.";
+
 fn ordering(name: &'static str, summary: &'static str) -> NodeDef {
-    NodeDef::new(name, summary)
-        .details(
-            "False comes before true, texts are ordered by the numbers of their characters. Items that \
-             are equal stay in their order, -0 and +0 are; NaNs come last in either direction.",
-        )
-        .setting(
-            "descending",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "the greatest comes first",
-        )
-        .generic("T", ORDERED)
+    descending(NodeDef::new(name, summary).details(ORDER)).generic("T", ORDERED)
+}
+
+/// Adds the setting that turns an order around.
+pub(super) fn descending(def: NodeDef) -> NodeDef {
+    def.setting(
+        "descending",
+        SettingKind::Flag,
+        Some(SettingValue::Flag(false)),
+        "the greatest comes first",
+    )
 }
 
 /// The kernel for the type of the items.
@@ -106,6 +108,7 @@ macro_rules! for_ordered {
         unreachable!("the socket takes what can be sorted, but {ty} cannot")
     }};
 }
+pub(super) use for_ordered;
 
 fn sort() -> NodeDef {
     ordering("list.sort", "A list in order of its items")
@@ -153,41 +156,6 @@ fn indices_in_order<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result
             indices.extend(0..n);
             let key = |index: &i32| &items[*index as usize];
             indices[start..].sort_by(|a, b| compare(key(a), key(b), descending));
-            Ok(())
-        },
-    )?;
-    cells.put(call)
-}
-
-fn rank() -> NodeDef {
-    let places = Type::I32.list().expect("lists of places exist");
-    ordering("list.rank", "The place of each item in the order of a list")
-        .input("list", LIST, "")
-        .output("value", places, "for each item how many come before it")
-        .kernel(|parts| Ok(ranking(parts.generics[0], parts.settings.flag("descending"))))
-}
-
-fn ranking(ty: Type, descending: bool) -> Kernel {
-    for_ordered!(ty, T => function(move |call| ranks::<T>(call, descending)))
-}
-
-fn ranks<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result<(), Failure> {
-    let mut cells = ListCells::<i32>::new(call);
-    let lists = call.lists(0);
-    cells.fill(
-        call,
-        |i| lists.n_items(i),
-        |i, places| {
-            let items = slice::<T>(&lists, i);
-            let n = i32::try_from(items.len())
-                .map_err(|_| Failure::at(i, "a list too long for its items to be numbered"))?;
-            let mut order: Vec<usize> = (0..items.len()).collect();
-            order.sort_by(|a, b| compare(&items[*a], &items[*b], descending));
-            let start = places.len();
-            places.resize(start + items.len(), 0);
-            for (place, at) in (0..n).zip(order) {
-                places[start + at] = place;
-            }
             Ok(())
         },
     )?;

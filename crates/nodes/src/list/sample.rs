@@ -13,7 +13,8 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// What can be mixed.
-const MIXED: Among = Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
+pub(super) const MIXED: Among =
+    Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
 const INTERPOLATIONS: &[(&str, &str)] = &[
     ("nearest", "the nearest item, of two equally near the later one"),

@@ -133,11 +133,11 @@ fn quotients(registry: &mut Registry) {
     );
 }
 
-/// The remainder that has the sign of `b`.
+/// The remainder that has the sign of `b`; a zero is +0.
 pub(crate) fn floored_modulo<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
     let rest = a % b;
-    let other_side = rest.lt(0).ne(b.lt(0)) & rest.ne(0);
-    other_side.select(rest + b, rest)
+    let other_side = rest.lt(0).ne(b.lt(0));
+    rest.eq(0).select(0, other_side.select(rest + b, rest))
 }
 
 fn remainders(registry: &mut Registry) {
@@ -162,7 +162,7 @@ fn remainders(registry: &mut Registry) {
             &[("a", 0.0, "what is divided"), ("b", 1.0, "the divisor")],
         )
         .details(
-            "Repeats every b also below zero. A float that is slightly on the other side of zero \
+            "Repeats every b also below zero; a zero is +0. A float that is slightly on the other side of zero \
              than b may round to b itself. By zero an integer gives 0 and a float NaN; an infinite \
              a gives NaN, an infinite b gives a or, where the signs differ, b.",
         )
@@ -176,7 +176,7 @@ fn remainders(registry: &mut Registry) {
             &[("a", 0.0, "what is divided"), ("b", 1.0, "the divisor")],
         )
         .details(
-            "At least 0 and less than the magnitude of b, whose sign does not matter. A tiny \
+            "At least +0 and less than the magnitude of b, whose sign does not matter. A tiny \
              negative float may round to the magnitude of b itself. By zero an integer gives 0 and \
              a float NaN.",
         )

@@ -108,6 +108,33 @@ fn reductions_along_an_axis_are_those_over_its_list() {
     assert_eq!(refused.expect_err("too far out"), "setting `level` is 16");
 }
 
+/// Figures by `numpy.quantile`.
+#[test]
+fn quantiles_along_an_axis_lie_on_straight_lines_between_numbers() {
+    let node = instance("reduce.quantile", &json!({"level": 1}), &[], &[]);
+    let [ScopeRule::Along { level: 1, .. }] = &node.inputs[0].scope[..] else {
+        panic!("evaluated along an axis")
+    };
+    assert!(node.inputs[1].scope.is_empty(), "the part is computed once");
+    let at = |items: &[f64], part: f64| {
+        let given = vec![one(list(items.to_vec())), one(part)];
+        let found = call(&node, given, &Mask::full(1), 1, &Limits::default()).expect("a number");
+        found.get(0).get::<f64>().expect("f64")
+    };
+    let items = [3.5, -1.0, 8.0, 2.0, 2.0];
+    for (part, wanted) in [(0.0, -1.0), (0.1, 0.2), (0.25, 2.0), (0.6, 2.6), (0.9, 6.2), (1.0, 8.0)]
+    {
+        assert!((at(&items, part) - wanted).abs() < 1e-14, "{part}");
+    }
+    assert_eq!([at(&items, -1.0), at(&items, 7.0)], [-1.0, 8.0]);
+    assert_eq!(at(&[f64::INFINITY, 1.0], 0.5), f64::INFINITY);
+    assert!(
+        at(&[], 0.5).is_nan()
+            && at(&[1.0, f64::NAN], 0.0).is_nan()
+            && at(&items, f64::NAN).is_nan()
+    );
+}
+
 #[test]
 fn running_sums_are_written_in_place_when_nobody_else_reads() {
     let node = instance("scan.sum", &json!({}), &[Type::I32], &[]);

@@ -132,7 +132,7 @@ fn compose() -> NodeDef {
 }
 
 /// The sum of `a[row][k] * b[k]` over the four columns of a row of `a`.
-fn row_times<'b>(a: &[Val<'b>], row: usize, b: impl Fn(usize) -> Val<'b>) -> Val<'b> {
+pub(super) fn row_times<'b>(a: &[Val<'b>], row: usize, b: impl Fn(usize) -> Val<'b>) -> Val<'b> {
     let at = |k: usize| a[4 * row + k] * b(k);
     at(0) + at(1) + at(2) + at(3)
 }

@@ -13,6 +13,8 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(multiply());
     registry.register(conjugate());
     registry.register(normalize());
+    registry.register(dot_product());
+    registry.register(length_node());
     registry.register(rotate());
     registry.register(slerp());
 }
@@ -108,6 +110,30 @@ fn normalize() -> NodeDef {
         })
 }
 
+fn dot_product() -> NodeDef {
+    NodeDef::new("quat.dot", "The dot product of two quaternions")
+        .details(
+            "The sum of the products of their four parts, added from the real one on. Of quaternions of length 1 \
+             it is the cosine of half the angle between the rotations; negative where the way from one to the \
+             other is the longer one.",
+        )
+        .input("a", Type::QUAT, "")
+        .or(Default::Zero)
+        .input("b", Type::QUAT, "")
+        .or(Default::Zero)
+        .output("value", Type::F32, "the dot product")
+        .form(|_, inputs| vec![vec![dot(&inputs[0], &inputs[1])]])
+}
+
+fn length_node() -> NodeDef {
+    NodeDef::new("quat.length", "The length of a quaternion")
+        .details("1 for those that rotate; `quat.normalize` makes it so.")
+        .input("quat", Type::QUAT, "")
+        .or(Default::Zero)
+        .output("value", Type::F32, "root of the sum of the squares of its parts")
+        .form(|_, inputs| vec![vec![length(&inputs[0])]])
+}
+
 fn rotate() -> NodeDef {
     NodeDef::new("quat.rotate", "A vector turned by a rotation")
         .details("The quaternion must have length 1: another length scales and bends.")
@@ -139,19 +165,29 @@ fn slerp() -> NodeDef {
         .input("factor", Type::F32, "0 to 1")
         .or_number(0.5)
         .output("value", Type::QUAT, "length 1")
-        .form(|_, inputs| {
-            let (a, factor) = (&inputs[0], inputs[2][0]);
-            // Of b and -b, which are the same rotation, the one on the side of a.
-            let other_side = dot(a, &inputs[1]).lt(0.0);
-            let b: Vec<Val<'_>> = inputs[1].iter().map(|b| other_side.select(-*b, *b)).collect();
-            let apart = length(&each(a, &b, |a, b| b - a));
-            let together = length(&each(a, &b, |a, b| b + a));
-            let angle = apart.atan2(together) * 2.0;
-            let sine = angle.sin();
-            let straight = sine.lt(1e-4);
-            let rest: Val<'_> = 1.0 - factor;
-            let of_a = straight.select(rest, (rest * angle).sin() / sine);
-            let of_b = straight.select(factor, (factor * angle).sin() / sine);
-            vec![normalized(&each(a, &b, |a, b| a * of_a + b * of_b))]
-        })
+        .form(|_, inputs| vec![slerped(&inputs[0], &inputs[1], inputs[2][0])])
+}
+
+/// The rotation at even speed along the shorter way; see `quat.slerp`.
+pub(super) fn slerped<'b>(a: &[Val<'b>], b: &[Val<'b>], factor: Val<'b>) -> Vec<Val<'b>> {
+    arc(a, &beside(a, b), factor)
+}
+
+/// Of `b` and `-b`, which are the same rotation, the one on the side of `a`.
+pub(super) fn beside<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    let other_side = dot(a, b).lt(0.0);
+    b.iter().map(|b| other_side.select(-*b, *b)).collect()
+}
+
+/// The quaternion at even speed on the circle from one to the other, whichever way that rotates.
+pub(super) fn arc<'b>(a: &[Val<'b>], b: &[Val<'b>], factor: Val<'b>) -> Vec<Val<'b>> {
+    let apart = length(&each(a, b, |a, b| b - a));
+    let together = length(&each(a, b, |a, b| b + a));
+    let angle = apart.atan2(together) * 2.0;
+    let sine = angle.sin();
+    let straight = sine.lt(1e-4);
+    let rest: Val<'_> = 1.0 - factor;
+    let of_a = straight.select(rest, (rest * angle).sin() / sine);
+    let of_b = straight.select(factor, (factor * angle).sin() / sine);
+    normalized(&each(a, b, |a, b| a * of_a + b * of_b))
 }

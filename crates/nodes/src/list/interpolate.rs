@@ -1,0 +1,348 @@
+//! Values between points at uneven positions.
+
+use std::ops::Range;
+
+use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
+use millstream_kernel::{
+    Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings,
+};
+
+use super::sample::MIXED;
+use super::{ITEM, LIST, slice};
+use crate::cells::{Cells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(interpolate());
+}
+
+const INTERPOLATIONS: &[(&str, &str)] = &[
+    ("nearest", "the nearest point, of two equally near the later one"),
+    ("linear", "a straight line between neighbors"),
+    (
+        "cubic",
+        "a smooth curve, at each point as steep as the parabola through it and its neighbors",
+    ),
+    ("monotone", "a smooth curve that goes up and down only where the points do"),
+];
+
+const BEYOND: &[(&str, &str)] = &[
+    ("clamp", "the value at the end"),
+    ("line", "a straight line, as steep as between the two points at the end"),
+    ("wrap", "the points are repeated in both directions, the last where the first comes again"),
+    ("mirror", "the points are repeated, every other time from back to front"),
+];
+
+fn interpolate() -> NodeDef {
+    let text = |text: &str| Some(SettingValue::Text(text.into()));
+    NodeDef::new("list.interpolate", "A value between points at uneven positions")
+        .details(
+            "At the position of a point it is exactly its value; of several points at one position that of \
+             the last, while what is before it goes to the first. Cubic and monotone are piecewise cubics in each \
+             component; between two points, and where positions are the same, they are as linear. A NaN \
+             position gives NaN. Computed in `f64`. Fails for no points, where there are not as many values as \
+             positions, and where positions are not finite or not in ascending order. For points at 0, 1, 2... see \
+             `list.sample`.",
+        )
+        .source(
+            "monotone: F. Fritsch, J. Butland, \"A method for constructing local monotone piecewise cubic \
+             interpolants\", 1984, with the slopes at the ends of C. Moler, \"Numerical Computing with MATLAB\", \
+             3.6",
+        )
+        .setting(
+            "interpolation",
+            SettingKind::Choice(INTERPOLATIONS),
+            text("linear"),
+            "the way from point to point",
+        )
+        .setting("beyond", SettingKind::Choice(BEYOND), text("clamp"), "what stands beyond the ends")
+        .generic("T", MIXED)
+        .input("positions", Type::F64.list().expect("lists of numbers exist"), "where the points are, ascending")
+        .input("values", LIST, "a value for each position")
+        .input("at", Type::F64, "where a value is wanted, in the unit of the positions")
+        .or_number(0.0)
+        .output("value", ITEM, "")
+        .kernel(|parts| Ok(interpolated(parts.generics[0], Curve::of(parts.settings))))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interpolation {
+    Nearest,
+    Linear,
+    Cubic,
+    Monotone,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beyond {
+    Clamp,
+    Line,
+    Wrap,
+    Mirror,
+}
+
+/// What the settings say.
+#[derive(Clone, Copy, Debug)]
+struct Curve {
+    interpolation: Interpolation,
+    beyond: Beyond,
+}
+
+/// A value made of `f64`, or rounded from them.
+trait Components: ValueType + Copy {
+    fn component(self, i: usize) -> f64;
+    fn of(component: impl Fn(usize) -> f64) -> Self;
+}
+
+macro_rules! numbers {
+    ($($ty:ident)*) => {$(
+        impl Components for $ty {
+            fn component(self, _: usize) -> f64 {
+                self.into()
+            }
+            fn of(component: impl Fn(usize) -> f64) -> Self {
+                component(0) as Self
+            }
+        }
+    )*};
+}
+numbers!(f32 f64);
+
+macro_rules! vectors {
+    ($($ty:ident)*) => {$(
+        impl Components for $ty {
+            fn component(self, i: usize) -> f64 {
+                self.0[i].into()
+            }
+            fn of(component: impl Fn(usize) -> f64) -> Self {
+                Self(std::array::from_fn(|i| component(i) as f32))
+            }
+        }
+    )*};
+}
+vectors!(Vec2 Vec3 Vec4);
+
+impl Curve {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            interpolation: match settings.text("interpolation") {
+                "nearest" => Interpolation::Nearest,
+                "cubic" => Interpolation::Cubic,
+                "monotone" => Interpolation::Monotone,
+                _ => Interpolation::Linear,
+            },
+            beyond: match settings.text("beyond") {
+                "line" => Beyond::Line,
+                "wrap" => Beyond::Wrap,
+                "mirror" => Beyond::Mirror,
+                _ => Beyond::Clamp,
+            },
+        }
+    }
+
+    /// The position between the ends that is meant by one anywhere.
+    fn within(self, x: f64, first: f64, last: f64) -> f64 {
+        // Steps from the first position, in shares of the width so that this may be any number.
+        let steps = |x: f64| {
+            let width = last * 0.5 - first * 0.5;
+            (x * 0.5 - first * 0.5) / width
+        };
+        let at = |share: f64| first * (1.0 - share) + last * share;
+        if first >= last || (first..=last).contains(&x) {
+            return x.clamp(first, last);
+        }
+        match self.beyond {
+            Beyond::Clamp | Beyond::Line => x.clamp(first, last),
+            Beyond::Wrap => at(steps(x).rem_euclid(1.0)).clamp(first, last),
+            Beyond::Mirror => {
+                let share = steps(x).rem_euclid(2.0);
+                at(share.min(2.0 - share)).clamp(first, last)
+            }
+        }
+    }
+
+    /// The value at a position, of points in ascending order, of which there is at least one.
+    fn value<T: Components>(self, positions: &[f64], values: &[T], x: f64) -> T {
+        let (n, first, last) = (positions.len(), positions[0], positions[positions.len() - 1]);
+        if x.is_nan() {
+            return T::of(|_| f64::NAN);
+        }
+        if x < first && (self.beyond == Beyond::Clamp || n == 1) {
+            return values[0];
+        }
+        let within = self.within(x, first, last);
+        if within.is_nan() {
+            return T::of(|_| f64::NAN);
+        }
+        let points = Points { positions, values };
+        // Points up to and including the position.
+        let n_before = positions.partition_point(|position| *position <= within);
+        if self.beyond == Beyond::Line && n > 1 && within != x {
+            let (from, k) = if x < first { (0, 0) } else { (n - 1, n - 2) };
+            let way = x - positions[from];
+            return T::of(|c| match points.slope(k, c) {
+                0.0 => values[from].component(c),
+                slope => values[from].component(c) + slope * way,
+            });
+        }
+        if n_before == 0 || positions[n_before - 1] == within {
+            return values[n_before.saturating_sub(1)];
+        }
+        let k = n_before - 1;
+        let Some(next) = values.get(k + 1) else { return values[k] };
+        // Halves, so that the width of a range does not overflow.
+        let width = positions[k + 1] * 0.5 - positions[k] * 0.5;
+        let t = (within * 0.5 - positions[k] * 0.5) / width;
+        match self.interpolation {
+            Interpolation::Nearest if t < 0.5 => values[k],
+            Interpolation::Nearest => *next,
+            Interpolation::Linear => {
+                T::of(|c| values[k].component(c) * (1.0 - t) + next.component(c) * t)
+            }
+            Interpolation::Cubic | Interpolation::Monotone => T::of(|c| {
+                let (a, b) = (values[k].component(c), next.component(c));
+                let steep = |i: usize| match self.interpolation {
+                    Interpolation::Monotone => points.monotone(i, c),
+                    _ => points.parabola(i, c),
+                };
+                let (from, to) = (steep(k) * width * 2.0, steep(k + 1) * width * 2.0);
+                let rest = 1.0 - t;
+                // Hermite's form, around the straight line.
+                let bend = (from - (b - a)) * rest + ((b - a) - to) * t;
+                a * rest + b * t + bend * (t * rest)
+            }),
+        }
+    }
+}
+
+/// Points in ascending order.
+struct Points<'a, T> {
+    positions: &'a [f64],
+    values: &'a [T],
+}
+
+impl<T: Components> Points<'_, T> {
+    fn width(&self, k: usize) -> f64 {
+        self.positions[k + 1] - self.positions[k]
+    }
+
+    /// How steep component `c` is between points `k` and `k + 1`; 0 where it jumps.
+    fn slope(&self, k: usize, c: usize) -> f64 {
+        let width = self.width(k);
+        let way = self.values[k + 1].component(c) - self.values[k].component(c);
+        if width > 0.0 { way / width } else { 0.0 }
+    }
+
+    /// The stretches before and behind a point that have a width; none of them beyond a jump.
+    fn beside(&self, i: usize) -> (Option<usize>, Option<usize>) {
+        let is_wide = |k: &usize| self.width(*k) > 0.0;
+        let before = i.checked_sub(1).filter(is_wide);
+        let behind = Some(i).filter(|k| k + 1 < self.positions.len()).filter(is_wide);
+        (before, behind)
+    }
+
+    /// The slope at a point of the parabola through it and its neighbors; at an end that of the line.
+    fn parabola(&self, i: usize, c: usize) -> f64 {
+        match self.beside(i) {
+            (Some(a), Some(b)) => {
+                let share = self.width(a) / (self.width(a) + self.width(b));
+                self.slope(a, c) * (1.0 - share) + self.slope(b, c) * share
+            }
+            (Some(k), None) | (None, Some(k)) => self.slope(k, c),
+            (None, None) => 0.0,
+        }
+    }
+
+    /// The slope at a point that lets the curve go up and down only where the points do.
+    fn monotone(&self, i: usize, c: usize) -> f64 {
+        match self.beside(i) {
+            (Some(a), Some(b)) => {
+                let (before, behind) = (self.slope(a, c), self.slope(b, c));
+                let is_turn = (before <= 0.0 && behind >= 0.0) || (before >= 0.0 && behind <= 0.0);
+                if is_turn {
+                    return 0.0;
+                }
+                let share =
+                    (2.0 * self.width(b) + self.width(a)) / (3.0 * (self.width(a) + self.width(b)));
+                1.0 / (share / before + (1.0 - share) / behind)
+            }
+            (None, Some(k)) => self.end(k, self.beside(k + 1).1, c),
+            (Some(k), None) => self.end(k, self.beside(k).0, c),
+            (None, None) => 0.0,
+        }
+    }
+
+    /// The slope at an end, from the last stretch and the one beside it, kept so that nothing swings over.
+    fn end(&self, k: usize, beside: Option<usize>, c: usize) -> f64 {
+        let last = self.slope(k, c);
+        let Some(other) = beside else { return last };
+        let (near, far) = (self.width(k), self.width(other));
+        let next = self.slope(other, c);
+        let share = near / (near + far);
+        let steep = last * (1.0 + share) - next * share;
+        if steep * last <= 0.0 {
+            0.0
+        } else if last * next <= 0.0 && steep.abs() > 3.0 * last.abs() {
+            3.0 * last
+        } else {
+            steep
+        }
+    }
+}
+
+fn interpolated(ty: Type, curve: Curve) -> Kernel {
+    if ty == Type::F32 {
+        function(move |call| on_lists::<f32>(call, curve))
+    } else if ty == Type::F64 {
+        function(move |call| on_lists::<f64>(call, curve))
+    } else if ty == Type::VEC2 {
+        function(move |call| on_lists::<Vec2>(call, curve))
+    } else if ty == Type::VEC3 {
+        function(move |call| on_lists::<Vec3>(call, curve))
+    } else {
+        function(move |call| on_lists::<Vec4>(call, curve))
+    }
+}
+
+fn on_lists<T: Components>(call: &mut Call<'_>, curve: Curve) -> Result<(), Failure> {
+    let mut cells = Cells::<T>::new(call);
+    let (positions, values, wanted) = (call.lists(0), call.lists(1), call.input::<f64>(2));
+    // Elements mostly share one list, which is then looked at once.
+    let mut checked: Option<Range<usize>> = None;
+    let mut pace = call.pace();
+    cells.fill(call, |i| {
+        let (of_x, of_y) = (slice::<f64>(&positions, i), slice::<T>(&values, i));
+        if of_x.len() != of_y.len() {
+            let message = format!("{} values for {} positions", of_y.len(), of_x.len());
+            return Err(Failure::at(i, message));
+        }
+        let range = positions.parts(i).1;
+        if checked.as_ref() != Some(&range) {
+            pace.work(range.len())?;
+            check(of_x).map_err(|message| Failure::at(i, message))?;
+            checked = Some(range);
+        }
+        Ok(curve.value(of_x, of_y, wanted.get(i)))
+    })?;
+    cells.put(call);
+    Ok(())
+}
+
+/// What is wrong with positions, if anything.
+fn check(positions: &[f64]) -> Result<(), String> {
+    if positions.is_empty() {
+        return Err("no points have no values between them".into());
+    }
+    if let Some(at) = positions.iter().position(|x| !x.is_finite()) {
+        return Err(format!("position {at} is {}, which is nowhere", positions[at]));
+    }
+    match positions.windows(2).position(|pair| pair[0] > pair[1]) {
+        Some(at) => {
+            let (a, b) = (positions[at], positions[at + 1]);
+            Err(format!("positions must ascend, but {b} comes behind {a} (item {})", at + 1))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
