@@ -206,6 +206,19 @@ fn switch_toggles_and_its_branch_of_10000_runs(bencher: Bencher) {
     });
 }
 
+/// 1000 switches, each between the one before and a node that reads it; the first input changes.
+#[divan::bench]
+fn switches_in_1000_layers(bencher: Bencher) {
+    let mut graph = LiveGraph::new();
+    let x = graph.source(0.0);
+    let last = (0..1000).fold(x, |last, i| {
+        let which = graph.source(i % 2 == 0);
+        let more = graph.binary_with(Op::Add, last, 1.0);
+        graph.switch(which, &[last, more])
+    });
+    toggle(bencher, graph, x, [1.0, 2.0], last);
+}
+
 /// A clamp behind 1000 nodes and before 100,000.
 fn clamped() -> (LiveGraph, Number, Number) {
     let mut graph = LiveGraph::new();

@@ -5,18 +5,24 @@
 //! block says through which arms, or through which other blocks. All nodes that are demanded under
 //! the same condition share a block, so taking another arm touches no node.
 //!
-//! Within a wave a block is demanded if one of its ways is open and every guard on it is settled:
-//! it stands before the wave, or was looked at in it, and is not dirty. A dirty node whose guard is
-//! not settled waits for that guard; one whose ways are closed is parked at the arms that would
-//! open one.
-
-use std::collections::BinaryHeap;
+//! Within a wave a block is *open* if one of its ways is, and an arm is if its choice is demanded and
+//! the guard, once it is settled, takes it. A dirty node of a block that is not open sleeps in it.
+//! The block then stands at what it lacks: at the guard of its choice, or among the listeners of
+//! the blocks that could open it, which stand somewhere themselves. Whatever opens wakes its nodes
+//! and those who listen. So a block is decided once per wave, however deep choices are nested, and
+//! what sleeps costs nothing until it is needed.
+//!
+//! A block that opened stays open for the wave: guards are settled when all that they read is. That
+//! is so for a guard that was looked at in the wave, since nodes are looked at in order and what
+//! opens wakes all that it needs at once. It is so too for one that the wave has passed and that is
+//! clean, unless something was woken that it may read; then it is looked at once more.
 
 use millstream_base::id::{Arena, Id};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::LiveGraph;
+use super::asked::Asked;
 use super::node::{Flags, NONE};
 use super::special::{Choice, Special};
 
@@ -32,37 +38,29 @@ pub(super) enum Demand {
 
 /// When the nodes of a block are demanded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Condition {
+pub(super) enum Condition {
     /// The choice is demanded and takes this arm.
     Arm { choice: u32, arm: u32 },
     /// One of these blocks is demanded.
     Any(Box<[BlockId]>),
 }
 
-/// What is known of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// It is demanded.
-    Open,
-    /// It is not.
-    Closed,
-    /// A guard on the way is not settled.
-    Unsettled,
-}
-
 #[derive(Debug)]
 struct Block {
     condition: Condition,
-    verdict: Verdict,
-    /// The wave that the verdict is for, if guards were settled.
-    wave: u64,
-    /// The question that the verdict is for, if they were not.
-    question: u64,
-    /// Dirty nodes to look at when the arm is taken; some may have been looked at since.
-    parked: Vec<u32>,
-    /// Length of `parked` at which it is cleaned up.
-    parked_limit: usize,
-    /// It is among [`Demands::with_parked`].
+    /// The last wave in which it was open.
+    open: u64,
+    /// It was found not to be open, and stands where it will be told when that may change.
+    is_asleep: bool,
+    /// Dirty nodes to look at when it opens; some may have been looked at since.
+    sleepers: Vec<u32>,
+    /// Length of `sleepers` at which it is cleaned up.
+    sleepers_limit: usize,
+    /// Who is told when it opens: blocks, and which of their ways it is.
+    listeners: Vec<(BlockId, u32)>,
+    /// For each of its own ways whether it is among the listeners there.
+    listens: SmallVec<[bool; 8]>,
+    /// It is among [`Demands::listed`].
     is_listed: bool,
 }
 
@@ -72,89 +70,91 @@ pub(super) struct Demands {
     blocks: Arena<BlockId, Block>,
     by_condition: FxHashMap<Condition, BlockId>,
     /// The block of each guarded node; as long as the last of them.
-    of: Vec<BlockId>,
-    /// Blocks where nodes are parked; some may be empty again.
-    with_parked: Vec<BlockId>,
-    question: u64,
-}
-
-/// What a node's users make of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
-    /// Nobody does.
-    Never,
-    Always,
-    If(BlockId),
+    pub(super) of: Vec<BlockId>,
+    /// Blocks that were asleep; some may be awake again.
+    listed: Vec<BlockId>,
 }
 
 impl Demands {
-    fn block(&mut self, condition: Condition) -> BlockId {
+    pub(super) fn block(&mut self, condition: Condition) -> BlockId {
         if let Some(known) = self.by_condition.get(&condition) {
             return *known;
         }
+        let n_ways = match &condition {
+            Condition::Arm { .. } => 1,
+            Condition::Any(ways) => ways.len(),
+        };
         let id = self.blocks.push(Block {
             condition: condition.clone(),
-            verdict: Verdict::Closed,
-            wave: 0,
-            question: 0,
-            parked: Vec::new(),
-            parked_limit: 64,
+            open: 0,
+            is_asleep: false,
+            sleepers: Vec::new(),
+            sleepers_limit: 64,
+            listeners: Vec::new(),
+            listens: SmallVec::from_elem(false, n_ways),
             is_listed: false,
         });
         self.by_condition.insert(condition, id);
         id
     }
+
+    /// Puts a block that is not open where it will be told.
+    fn put_to_sleep(&mut self, block: BlockId) {
+        let it = &mut self.blocks[block];
+        it.is_asleep = true;
+        if !std::mem::replace(&mut it.is_listed, true) {
+            self.listed.push(block);
+        }
+    }
+
+    /// Wakes a block, if it sleeps.
+    fn wake(&mut self, block: BlockId) -> bool {
+        std::mem::take(&mut self.blocks[block].is_asleep)
+    }
+
+    /// Puts a block among the listeners of one of its ways.
+    fn listen(&mut self, block: BlockId, way: usize, to: BlockId) {
+        if !std::mem::replace(&mut self.blocks[block].listens[way], true) {
+            self.blocks[to].listeners.push((block, way as u32));
+        }
+    }
 }
 
-type Blocks = SmallVec<[BlockId; 4]>;
+pub(super) type Blocks = SmallVec<[BlockId; 4]>;
 
 impl LiveGraph {
     /// Whether a dirty node that is not live runs now; if not, it is put where it will be found.
     pub(super) fn demand_of(&mut self, at: usize) -> Demand {
-        if !self.nodes[at].flags.has(Flags::GUARDED) {
+        let flags = self.nodes[at].flags;
+        if !flags.has(Flags::GUARDED) {
             self.nodes[at].flags.set(Flags::PARKED);
             return Demand::NotNow;
         }
         let block = self.demands.of[at];
-        match self.verdict(block) {
-            Verdict::Open => return Demand::Now,
-            Verdict::Closed => {
-                for closed in self.ways(block, Verdict::Closed) {
-                    self.park(at as u32, closed);
-                }
-            }
-            Verdict::Unsettled => {
-                for unsettled in self.ways(block, Verdict::Unsettled) {
-                    let Condition::Arm { choice, .. } = self.demands.blocks[unsettled].condition
-                    else {
-                        continue;
-                    };
-                    let guard = self.guard_of(choice);
-                    let index = self.nodes[guard as usize].inputs[0] as usize;
-                    if let Special::Guard(it) = &mut self.specials[index] {
-                        it.waiting.push(at as u32);
-                    }
-                    self.mark(guard);
-                }
-            }
+        if self.is_block_open(block) {
+            self.nodes[at].flags.clear(Flags::PARKED);
+            return Demand::Now;
         }
-        self.nodes[at].flags.set(Flags::PARKED);
+        // One that was parked is among the sleepers.
+        if !flags.has(Flags::PARKED) {
+            self.nodes[at].flags.set(Flags::PARKED);
+            self.add_sleeper(block, at as u32);
+        }
         Demand::NotNow
     }
 
-    fn park(&mut self, at: u32, id: BlockId) {
-        let block = &mut self.demands.blocks[id];
-        if !std::mem::replace(&mut block.is_listed, true) {
-            self.demands.with_parked.push(id);
+    fn add_sleeper(&mut self, block: BlockId, at: u32) {
+        let it = &mut self.demands.blocks[block];
+        if it.sleepers.len() >= it.sleepers_limit {
+            it.sleepers.sort_unstable();
+            it.sleepers.dedup();
+            let (nodes, of) = (&self.nodes, &self.demands.of);
+            it.sleepers.retain(|node| {
+                nodes[*node as usize].flags.has(Flags::PARKED) && of[*node as usize] == block
+            });
+            it.sleepers_limit = (2 * it.sleepers.len()).max(64);
         }
-        if block.parked.len() >= block.parked_limit {
-            block.parked.sort_unstable();
-            block.parked.dedup();
-            let nodes = &self.nodes;
-            block.parked.retain(|node| nodes[*node as usize].flags.has(Flags::PARKED));
-            block.parked_limit = (2 * block.parked.len()).max(64);
-        }
-        block.parked.push(at);
+        it.sleepers.push(at);
     }
 
     /// Looks again at nodes that were put aside.
@@ -168,32 +168,30 @@ impl LiveGraph {
         }
     }
 
-    /// Stores what a guard takes; opens the arms that are new.
-    pub(super) fn settle_guard(&mut self, at: usize, taken: u64, waiting: Vec<u32>) {
-        self.take_up(waiting);
+    /// Stores what a guard takes; wakes the arms that are new and those that waited for it.
+    pub(super) fn settle_guard(&mut self, at: usize, taken: u64, waiting: Vec<BlockId>) {
+        let mut woken = waiting;
         let node = &mut self.nodes[at];
         node.flags.clear(Flags::NEW);
         let before = std::mem::replace(&mut node.value, taken);
-        if before == taken {
-            return;
+        if before != taken {
+            let index = node.inputs[0] as usize;
+            let Special::Guard(guard) = &self.specials[index] else { return };
+            let choice = guard.choice;
+            let is_new =
+                |arm: usize| guard.arms.takes(taken, arm) && !guard.arms.takes(before, arm);
+            let blocks = guard.blocks.iter().enumerate();
+            let opened = blocks.filter(|(arm, block)| **block != NONE && is_new(*arm));
+            woken.extend(opened.map(|(_, block)| BlockId::from_index(*block as usize)));
+            self.mark(choice);
         }
-        let index = node.inputs[0] as usize;
-        let Special::Guard(guard) = &self.specials[index] else { return };
-        let choice = guard.choice;
-        let newly = |arm: &usize| guard.arms.takes(taken, *arm) && !guard.arms.takes(before, *arm);
-        let opened: Blocks = (0..guard.blocks.len())
-            .filter(newly)
-            .filter(|arm| guard.blocks[*arm] != NONE)
-            .map(|arm| BlockId::from_index(guard.blocks[arm] as usize))
-            .collect();
-        self.mark(choice);
-        for block in opened {
-            let parked = std::mem::take(&mut self.demands.blocks[block].parked);
-            self.take_up(parked);
+        woken.retain(|block| self.demands.wake(*block));
+        if !woken.is_empty() {
+            self.decide(woken, false);
         }
     }
 
-    fn guard_of(&self, choice: u32) -> u32 {
+    pub(super) fn guard_of(&self, choice: u32) -> u32 {
         self.specials[self.nodes[choice as usize].inputs[0] as usize].inputs()[0]
     }
 
@@ -223,140 +221,160 @@ impl LiveGraph {
         match self.asked(at) {
             Asked::Always => true,
             Asked::Never => false,
-            Asked::If(block) => self.verdict(block) == Verdict::Open,
+            Asked::If(block) => self.is_block_open(block),
         }
     }
 
-    /// Whether what a guard takes will not change in this wave.
-    fn is_settled(&self, guard: u32) -> bool {
+    /// Whether what a guard takes will not change in this wave. Those that the wave has passed are
+    /// trusted as long as nothing was woken.
+    fn is_settled(&self, guard: u32, is_passed_trusted: bool) -> bool {
         let node = &self.nodes[guard as usize];
         let position = self.order.position(guard);
         if node.flags.has(Flags::PARKED | Flags::NEW) || self.dirty.contains(position) {
             return false;
         }
         let Special::Guard(it) = &self.specials[node.inputs[0] as usize] else { return false };
-        position < self.cursor || it.settled == self.wave + 1
+        it.settled == self.wave + 1
+            || is_passed_trusted && position < self.cursor && !self.is_rewound
     }
 
-    /// Whether a block is demanded.
-    fn verdict(&mut self, block: BlockId) -> Verdict {
+    /// Whether a block is known to be open in this wave, or was found to be now.
+    fn is_block_open(&mut self, block: BlockId) -> bool {
         let wave = self.wave + 1;
-        if self.demands.blocks[block].wave == wave {
-            return self.demands.blocks[block].verdict;
+        let known = &self.demands.blocks[block];
+        if known.open != wave && !known.is_asleep {
+            self.decide(vec![block], true);
         }
-        self.demands.question += 1;
-        let question = self.demands.question;
-        let mut stack: Blocks = SmallVec::from_slice(&[block]);
+        self.demands.blocks[block].open == wave
+    }
+
+    /// Opens blocks, or puts them to sleep, and so all on which that depends.
+    fn decide(&mut self, mut stack: Vec<BlockId>, mut is_passed_trusted: bool) {
+        let wave = self.wave + 1;
         while let Some(top) = stack.last().copied() {
-            if self.known(top, wave, question).is_some() {
+            let block = &self.demands.blocks[top];
+            if block.is_asleep || block.open == wave {
                 stack.pop();
                 continue;
             }
-            let unknown =
-                |graph: &Self, block: &BlockId| graph.known(*block, wave, question).is_none();
-            let verdict = match &self.demands.blocks[top].condition {
+            let n_asked = stack.len();
+            let is_open = match &block.condition {
                 Condition::Any(ways) => {
-                    let asked = stack.len();
-                    stack.extend(ways.iter().copied().filter(|way| unknown(self, way)));
-                    if stack.len() > asked {
-                        continue;
+                    let blocks = &self.demands.blocks;
+                    let is_open = ways.iter().any(|way| blocks[*way].open == wave);
+                    if !is_open {
+                        stack.extend(ways.iter().filter(|way| !blocks[**way].is_asleep));
                     }
-                    let of = |way: &BlockId| self.known(*way, wave, question);
-                    if ways.iter().any(|way| of(way) == Some(Verdict::Open)) {
-                        Verdict::Open
-                    } else if ways.iter().all(|way| of(way) == Some(Verdict::Closed)) {
-                        Verdict::Closed
-                    } else {
-                        Verdict::Unsettled
-                    }
+                    is_open
                 }
                 &Condition::Arm { choice, arm } => {
-                    let outer = match self.asked(choice) {
-                        Asked::Always => Verdict::Open,
-                        Asked::Never => Verdict::Closed,
-                        Asked::If(outer) => match self.known(outer, wave, question) {
-                            Some(verdict) => verdict,
-                            None => {
-                                stack.push(outer);
-                                continue;
-                            }
-                        },
-                    };
-                    let guard = self.guard_of(choice);
-                    match outer {
-                        Verdict::Closed | Verdict::Unsettled => outer,
-                        Verdict::Open if !self.is_settled(guard) => Verdict::Unsettled,
-                        Verdict::Open => {
-                            let taken = self.nodes[guard as usize].value;
-                            let takes = self.takes(choice, taken, arm);
-                            if takes { Verdict::Open } else { Verdict::Closed }
+                    let is_asked = match self.asked(choice) {
+                        Asked::Always => true,
+                        Asked::Never => {
+                            debug_assert!(
+                                false,
+                                "nobody asks through a choice that nobody demands"
+                            );
+                            false
                         }
-                    }
+                        Asked::If(outer) => {
+                            let outer_block = &self.demands.blocks[outer];
+                            if outer_block.open != wave && !outer_block.is_asleep {
+                                stack.push(outer);
+                            }
+                            outer_block.open == wave
+                        }
+                    };
+                    is_asked && self.takes_for_sure(top, choice, arm, is_passed_trusted)
                 }
             };
-            let known = &mut self.demands.blocks[top];
-            known.verdict = verdict;
-            known.question = question;
-            known.wave = if verdict == Verdict::Unsettled { 0 } else { wave };
+            if stack.len() > n_asked {
+                continue;
+            }
             stack.pop();
-        }
-        self.demands.blocks[block].verdict
-    }
-
-    fn known(&self, block: BlockId, wave: u64, question: u64) -> Option<Verdict> {
-        let block = &self.demands.blocks[block];
-        (block.wave == wave || block.question == question).then_some(block.verdict)
-    }
-
-    /// The arms nearest to what is observed that make a block closed, or unsettled.
-    fn ways(&self, block: BlockId, why: Verdict) -> Blocks {
-        let mut found = Blocks::new();
-        let mut seen: SmallVec<[BlockId; 8]> = SmallVec::from_slice(&[block]);
-        let mut next = 0;
-        while let Some(at) = seen.get(next).copied() {
-            next += 1;
-            let further: Blocks = match &self.demands.blocks[at].condition {
-                Condition::Any(ways) => ways.iter().copied().collect(),
-                Condition::Arm { choice, .. } => match self.asked(*choice) {
-                    Asked::If(outer) => SmallVec::from_slice(&[outer]),
-                    Asked::Always | Asked::Never => Blocks::new(),
-                },
-            };
-            let is_any = matches!(self.demands.blocks[at].condition, Condition::Any(_));
-            let mut has_further = false;
-            for way in further {
-                if self.demands.blocks[way].verdict == why {
-                    has_further = true;
-                    if !seen.contains(&way) {
-                        seen.push(way);
-                    }
+            if !is_open {
+                self.listen_to_ways(top);
+                self.demands.put_to_sleep(top);
+                continue;
+            }
+            let block = &mut self.demands.blocks[top];
+            block.open = wave;
+            let sleepers = std::mem::take(&mut block.sleepers);
+            let listeners = std::mem::take(&mut block.listeners);
+            is_passed_trusted &= sleepers.is_empty() && listeners.is_empty();
+            self.take_up(sleepers);
+            for (listener, way) in listeners {
+                self.demands.blocks[listener].listens[way as usize] = false;
+                if self.demands.wake(listener) {
+                    stack.push(listener);
                 }
             }
-            if !is_any && !has_further {
-                found.push(at);
-            }
         }
-        found
     }
 
-    fn block_of_arm(&mut self, choice: u32, arm: u32) -> BlockId {
+    /// Whether a choice that is demanded takes an arm. If that is not settled, the block of the arm
+    /// waits for the guard.
+    fn takes_for_sure(
+        &mut self,
+        block: BlockId,
+        choice: u32,
+        arm: u32,
+        is_passed_trusted: bool,
+    ) -> bool {
         let guard = self.guard_of(choice);
-        let block = self.demands.block(Condition::Arm { choice, arm });
-        let index = self.nodes[guard as usize].inputs[0] as usize;
-        if let Special::Guard(guard) = &mut self.specials[index] {
-            if guard.blocks.len() <= arm as usize {
-                guard.blocks.resize(arm as usize + 1, NONE);
-            }
-            guard.blocks[arm as usize] = block.index() as u32;
+        if self.is_settled(guard, is_passed_trusted) {
+            return self.takes(choice, self.nodes[guard as usize].value, arm);
         }
-        block
+        let index = self.nodes[guard as usize].inputs[0] as usize;
+        if let Special::Guard(it) = &mut self.specials[index] {
+            it.waiting.push(block);
+        }
+        self.mark(guard);
+        false
+    }
+
+    /// Has a block told when one of those opens that could open it. Guards tell the blocks of their
+    /// arms anyway.
+    fn listen_to_ways(&mut self, block: BlockId) {
+        let wave = self.wave + 1;
+        match &self.demands.blocks[block].condition {
+            Condition::Any(ways) => {
+                let ways: Blocks = ways.iter().copied().collect();
+                for (i, way) in ways.into_iter().enumerate() {
+                    self.demands.listen(block, i, way);
+                }
+            }
+            Condition::Arm { choice, .. } => {
+                if let Asked::If(outer) = self.asked(*choice)
+                    && self.demands.blocks[outer].open != wave
+                {
+                    self.demands.listen(block, 0, outer);
+                }
+            }
+        }
+    }
+
+    /// Wakes all blocks and nodes that sleep.
+    pub(super) fn wake_all(&mut self) {
+        let listed = std::mem::take(&mut self.demands.listed);
+        for block in &listed {
+            let block = &mut self.demands.blocks[*block];
+            (block.is_listed, block.is_asleep) = (false, false);
+            block.listens.fill(false);
+        }
+        for block in listed {
+            let block = &mut self.demands.blocks[block];
+            block.listeners.clear();
+            let sleepers = std::mem::take(&mut block.sleepers);
+            self.take_up(sleepers);
+        }
     }
 
     /// Whether a guarded node is known to be demanded in this wave.
     #[inline(always)]
     pub(super) fn is_open(&self, at: usize) -> bool {
         let block = &self.demands.blocks[self.demands.of[at]];
-        block.wave == self.wave + 1 && block.verdict == Verdict::Open
+        block.open == self.wave + 1
     }
 
     /// Whether a node whose value just changed and its user are surely demanded together. A source
@@ -368,166 +386,5 @@ impl LiveGraph {
             && user_flags.has(Flags::GUARDED)
             && !node.is_source()
             && self.demands.of[changed as usize] == self.demands.of[user as usize]
-    }
-
-    /// What is stored of the demand for a node.
-    fn asked(&self, at: u32) -> Asked {
-        let flags = self.nodes[at as usize].flags;
-        if flags.has(Flags::LIVE) {
-            Asked::Always
-        } else if flags.has(Flags::GUARDED) {
-            Asked::If(self.demands.of[at as usize])
-        } else {
-            Asked::Never
-        }
-    }
-
-    /// What the users of a node make of it.
-    fn asked_by_users(&mut self, at: u32) -> Asked {
-        let node = &self.nodes[at as usize];
-        if node.flags.has(Flags::OBSERVED) {
-            return Asked::Always;
-        }
-        let mut ways = Blocks::new();
-        let mut arms: SmallVec<[(u32, u32); 4]> = SmallVec::new();
-        let mut before = NONE;
-        for &user in self.users.of(node) {
-            let asked = self.asked(user);
-            if asked == Asked::Never || user == before {
-                continue;
-            }
-            before = user;
-            let it = &self.nodes[user as usize];
-            if it.flags.has(Flags::SPECIAL)
-                && let Special::Choice(choice) = &self.specials[it.inputs[0] as usize]
-            {
-                let (always, choices) = choice.inputs.split_at(choice.first_arm);
-                if !always.contains(&at) {
-                    let taken = choices.iter().enumerate().filter(|(_, arm)| **arm == at);
-                    arms.extend(taken.map(|(i, _)| (user, i as u32)));
-                    continue;
-                }
-            }
-            match asked {
-                Asked::Always => return Asked::Always,
-                Asked::If(block) => ways.push(block),
-                Asked::Never => {}
-            }
-        }
-        for (choice, arm) in arms {
-            ways.push(self.block_of_arm(choice, arm));
-        }
-        ways.sort_unstable();
-        ways.dedup();
-        match ways[..] {
-            [] => Asked::Never,
-            [way] => Asked::If(way),
-            _ => Asked::If(self.demands.block(Condition::Any(ways.as_slice().into()))),
-        }
-    }
-
-    /// Finds anew who is demanded, beginning with a node whose users changed.
-    pub(super) fn refresh_demand(&mut self, at: u32) {
-        // Users before what they read.
-        let mut queue = BinaryHeap::from([(self.order.position(at), at)]);
-        let mut stack = Vec::new();
-        let mut unsure = Vec::new();
-        while let Some((_, at)) = queue.pop() {
-            let (old, new) = (self.asked(at), self.asked_by_users(at));
-            if old == new {
-                continue;
-            }
-            self.ask(at, old, new);
-            if new != Asked::Always {
-                unsure.push(at);
-                self.for_inputs(at, |graph, input, _| {
-                    queue.push((graph.order.position(input), input));
-                });
-                continue;
-            }
-            // Whatever is always read by what is live is live.
-            stack.push(at);
-            while let Some(at) = stack.pop() {
-                self.for_inputs(at, |graph, input, is_arm| {
-                    if graph.nodes[input as usize].flags.has(Flags::LIVE) {
-                    } else if is_arm {
-                        queue.push((graph.order.position(input), input));
-                    } else {
-                        graph.ask(input, graph.asked(input), Asked::Always);
-                        stack.push(input);
-                    }
-                });
-            }
-        }
-        for at in unsure {
-            self.for_inputs(at, |graph, input, _| {
-                let asked = graph.asked(input);
-                let is_source = graph.nodes[input as usize].is_source();
-                if is_source || asked == Asked::Never || asked != graph.asked(at) {
-                    graph.nodes[input as usize].flags.set(Flags::MIXED);
-                }
-            });
-        }
-    }
-
-    /// Stores the demand for a node.
-    fn ask(&mut self, at: u32, old: Asked, new: Asked) {
-        let flags = &mut self.nodes[at as usize].flags;
-        flags.clear(Flags::LIVE | Flags::GUARDED);
-        if matches!(old, Asked::If(_)) {
-            // Users of the same block are demanded under another condition now.
-            flags.set(Flags::MIXED);
-        }
-        match new {
-            Asked::Never => return,
-            Asked::Always => flags.set(Flags::LIVE),
-            Asked::If(block) => {
-                flags.set(Flags::GUARDED);
-                if self.demands.of.len() <= at as usize {
-                    self.demands.of.resize(self.nodes.len(), block);
-                }
-                self.demands.of[at as usize] = block;
-            }
-        }
-        if old != Asked::Never && self.choice_at(at).is_some() {
-            // What stands below is parked at arms that are not on its way any more.
-            for block in std::mem::take(&mut self.demands.with_parked) {
-                let block = &mut self.demands.blocks[block];
-                block.is_listed = false;
-                let parked = std::mem::take(&mut block.parked);
-                self.take_up(parked);
-            }
-        }
-        let flags = &mut self.nodes[at as usize].flags;
-        if flags.has(Flags::NEW | Flags::PARKED) {
-            flags.clear(Flags::PARKED);
-            self.mark(at);
-        }
-    }
-
-    /// Calls `f` for each input of a node; says whether it is an arm, read only if taken.
-    fn for_inputs(&mut self, at: u32, mut f: impl FnMut(&mut Self, u32, bool)) {
-        let node = self.nodes[at as usize];
-        if !node.flags.has(Flags::SPECIAL | Flags::FOLD) {
-            for input in node.plain_inputs() {
-                f(self, *input, false);
-            }
-            return;
-        }
-        let mut first_arm = usize::MAX;
-        if node.is_source() {
-            return;
-        }
-        if node.flags.has(Flags::SPECIAL)
-            && let Special::Choice(choice) = &self.specials[node.inputs[0] as usize]
-        {
-            first_arm = choice.first_arm;
-        }
-        let mut i = 0;
-        while let Some(&input) = self.inputs_of(at).get(i) {
-            let is_arm = i >= first_arm;
-            f(self, input, is_arm);
-            i += 1;
-        }
     }
 }

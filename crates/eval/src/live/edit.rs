@@ -158,6 +158,7 @@ impl LiveGraph {
                     guard = Some(choice.inputs[0]);
                     // Conditions that were made of its arms still ask for the guard.
                     choice.inputs = choice.inputs[..choice.first_arm].into();
+                    choice.inputs[1..].fill(0);
                 }
                 Special::Guard(guard) => guard.selector = [0],
                 Special::Call(call) => (call.inputs, call.outputs) = (Box::default(), None),

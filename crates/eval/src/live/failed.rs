@@ -167,7 +167,7 @@ impl LiveGraph {
         // Behind the last position everything is settled.
         self.cursor = usize::MAX;
         own.retain(|(node, _)| self.is_demanded(*node));
-        self.cursor = 0;
+        (self.cursor, self.is_rewound) = (0, false);
         self.wave += 1;
         own.into_iter().map(|(node, failure)| (NodeNumber(node), failure)).collect()
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use millstream_kernel::form::Form;
 
 use super::call::{Call, OneOutput};
+use super::demand::BlockId;
 
 /// What such a node does.
 pub(super) enum Special {
@@ -32,8 +33,8 @@ pub(super) struct Guard {
     pub(super) blocks: Vec<u32>,
     /// The wave in which it was last settled.
     pub(super) settled: u64,
-    /// Nodes that wait for it to be settled in this wave.
-    pub(super) waiting: Vec<u32>,
+    /// Blocks of its arms that wait for it to be settled.
+    pub(super) waiting: Vec<BlockId>,
 }
 
 /// How the bits of a selector become the arms that are taken.

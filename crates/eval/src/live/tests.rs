@@ -372,6 +372,66 @@ fn an_untaken_branch_neither_runs_nor_forgets() {
     assert_eq!(runs(&mut graph, 1001.0), 1);
 }
 
+/// Each switch passes on what the one before gives, or one more; read by switches only, all are
+/// guarded by all behind them.
+#[test]
+fn switches_behind_switches_are_decided_once() {
+    const N: usize = 20_000;
+    let mut graph = LiveGraph::new();
+    let first = graph.source(0.0);
+    let selectors: Vec<Handle<bool>> = (0..N).map(|i| graph.source(i % 2 == 0)).collect();
+    let out = selectors.iter().fold(first, |last, selector| {
+        let more = graph.binary_with(Op::Add, last, 1.0);
+        graph.switch(*selector, &[last, more])
+    });
+    graph.observe(out);
+    let runs = |graph: &mut LiveGraph, value: usize| {
+        let before = graph.n_runs();
+        assert_eq!(graph.get(out), value as f64);
+        (graph.n_runs() - before) as usize
+    };
+    // Every switch, and each second sum.
+    assert_eq!(runs(&mut graph, N / 2), N + N / 2);
+    graph.set(selectors[N - 1], true);
+    assert_eq!(runs(&mut graph, N / 2 + 1), 2);
+    graph.set(first, 5.0);
+    assert_eq!(runs(&mut graph, N / 2 + 6), N + N / 2 + 1);
+    for selector in &selectors {
+        graph.set(*selector, false);
+    }
+    assert_eq!(runs(&mut graph, 5), N);
+    graph.set(selectors[0], true);
+    assert_eq!(runs(&mut graph, 6), N);
+}
+
+/// Switches in arms of switches: only those on the way to the arm that is taken run.
+#[test]
+fn switches_within_switches_wait_for_those_outside() {
+    const N: usize = 20_000;
+    let mut graph = LiveGraph::new();
+    let first = graph.source(0.0);
+    let outer: Vec<Handle<bool>> = (0..N).map(|_| graph.source(true)).collect();
+    let out = outer.iter().rev().fold(first, |inner, selector| {
+        let other = graph.binary_with(Op::Add, first, 7.0);
+        graph.switch(*selector, &[other, inner])
+    });
+    graph.observe(out);
+    let runs = |graph: &mut LiveGraph, value: f64| {
+        let before = graph.n_runs();
+        assert_eq!(graph.get(out), value);
+        (graph.n_runs() - before) as usize
+    };
+    assert_eq!(runs(&mut graph, 0.0), N);
+    graph.set(outer[2], false);
+    assert_eq!(runs(&mut graph, 7.0), 4);
+    graph.set(first, 1.0);
+    assert_eq!(runs(&mut graph, 8.0), 4);
+    graph.set(outer[2], true);
+    assert_eq!(runs(&mut graph, 1.0), N);
+    graph.set(outer[2], false);
+    assert_eq!(runs(&mut graph, 8.0), 3);
+}
+
 #[test]
 fn a_nan_is_equal_to_itself_and_zeros_differ() {
     let mut graph = LiveGraph::new();
