@@ -181,7 +181,8 @@ impl Session {
         for (name, given) in &ask.what_if {
             mirror.set(name, one(given));
         }
-        let new = (ask.log != LogDetail::Off).then(|| mirror.start_log());
+        let is_timed = ask.log == LogDetail::Times;
+        let new = (ask.log != LogDetail::Off).then(|| mirror.start_log(is_timed));
         let outputs = if ask.outputs.is_empty() {
             let names: Vec<String> =
                 mirror.right_outputs(&self.editor).map(str::to_owned).collect();
@@ -189,8 +190,7 @@ impl Session {
         } else {
             mirror.answer(ask.outputs.iter().map(String::as_str), &moment, within)
         };
-        let is_timed = ask.log == LogDetail::Times;
-        let runs = new.map(|new| mirror.end_log(&self.editor, &new, is_timed)).unwrap_or_default();
+        let runs = new.map(|new| mirror.end_log(&self.editor, &new)).unwrap_or_default();
         let failures = mirror.failures(&self.editor);
         for (name, _) in &ask.what_if {
             mirror.set(name, self.settings.inputs.get(name).and_then(one));

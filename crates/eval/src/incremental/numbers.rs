@@ -1,7 +1,6 @@
 //! Evaluating plans of single numbers in live graphs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use millstream_base::id::SideTable;
 use millstream_ir::answer::{
@@ -62,7 +61,11 @@ impl Numbers {
         self.live.set_all(bound.inputs.iter().map(|data| &data.data), features);
         self.observe(plan, &bound.outputs);
         if request.log != LogDetail::Off && !std::mem::replace(&mut self.is_logging, true) {
-            self.live.graph().start_journal();
+            if request.log == LogDetail::Times {
+                self.live.graph().start_timed_journal();
+            } else {
+                self.live.graph().start_journal();
+            }
         }
         let within = self.within(plan, request, bound);
         self.live.graph().commit_within(within)
@@ -156,7 +159,7 @@ impl Numbers {
             } else {
                 Fate::Skipped(SkipReason::NotNeeded)
             };
-            let (elements, time) = (u64::from(n), Duration::ZERO);
+            let (elements, time) = (u64::from(n), graph.time_of(node));
             entries.push(LogEntry { fate, runs: n, elements, bytes: 0, time });
         }
         entries

@@ -139,7 +139,6 @@ impl LiveGraph {
         if self.is_stopped_at(at) {
             return;
         }
-        let started = self.journal.is_some().then(Instant::now);
         let Special::Call(call) = &self.specials[index] else { return };
         let wanted = |k: usize| match &call.outputs {
             None => true,
@@ -189,9 +188,6 @@ impl LiveGraph {
             return;
         }
         self.ran(at);
-        if let Some(started) = started {
-            *self.times.entry(at as u32).or_default() += started.elapsed();
-        }
         match result {
             Ok(results) => self.give(at, index, results),
             Err(failure) => self.fail(at, failure),

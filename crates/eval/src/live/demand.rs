@@ -122,6 +122,9 @@ impl Demands {
 
 pub(super) type Blocks = SmallVec<[BlockId; 4]>;
 
+/// Blocks to decide, those that others depend on last.
+type Stack = SmallVec<[BlockId; 16]>;
+
 impl LiveGraph {
     /// Whether a dirty node that is not live runs now; if not, it is put where it will be found.
     pub(super) fn demand_of(&mut self, at: usize) -> Demand {
@@ -170,7 +173,7 @@ impl LiveGraph {
 
     /// Stores what a guard takes; wakes the arms that are new and those that waited for it.
     pub(super) fn settle_guard(&mut self, at: usize, taken: u64, waiting: Vec<BlockId>) {
-        let mut woken = waiting;
+        let mut woken = Stack::from_iter(waiting);
         let node = &mut self.nodes[at];
         node.flags.clear(Flags::NEW);
         let before = std::mem::replace(&mut node.value, taken);
@@ -180,9 +183,14 @@ impl LiveGraph {
             let choice = guard.choice;
             let is_new =
                 |arm: usize| guard.arms.takes(taken, arm) && !guard.arms.takes(before, arm);
-            let blocks = guard.blocks.iter().enumerate();
-            let opened = blocks.filter(|(arm, block)| **block != NONE && is_new(*arm));
-            woken.extend(opened.map(|(_, block)| BlockId::from_index(*block as usize)));
+            for (arm, block) in guard.blocks.iter().enumerate() {
+                if *block != NONE && is_new(arm) {
+                    let block = BlockId::from_index(*block as usize);
+                    if self.demands.blocks[block].is_asleep {
+                        woken.push(block);
+                    }
+                }
+            }
             self.mark(choice);
         }
         woken.retain(|block| self.demands.wake(*block));
@@ -243,13 +251,13 @@ impl LiveGraph {
         let wave = self.wave + 1;
         let known = &self.demands.blocks[block];
         if known.open != wave && !known.is_asleep {
-            self.decide(vec![block], true);
+            self.decide(Stack::from_slice(&[block]), true);
         }
         self.demands.blocks[block].open == wave
     }
 
     /// Opens blocks, or puts them to sleep, and so all on which that depends.
-    fn decide(&mut self, mut stack: Vec<BlockId>, mut is_passed_trusted: bool) {
+    fn decide(&mut self, mut stack: Stack, mut is_passed_trusted: bool) {
         let wave = self.wave + 1;
         while let Some(top) = stack.last().copied() {
             let block = &self.demands.blocks[top];
@@ -263,7 +271,7 @@ impl LiveGraph {
                     let blocks = &self.demands.blocks;
                     let is_open = ways.iter().any(|way| blocks[*way].open == wave);
                     if !is_open {
-                        stack.extend(ways.iter().filter(|way| !blocks[**way].is_asleep));
+                        stack.extend(ways.iter().copied().filter(|way| !blocks[*way].is_asleep));
                     }
                     is_open
                 }

@@ -133,8 +133,8 @@ pub struct LiveGraph {
     stopped: Option<EvalError>,
     /// Results of calls besides the last.
     recall: Recall,
-    /// How long calls ran since the journal was started.
-    times: FxHashMap<u32, Duration>,
+    /// How long nodes ran since the journal was started, if somebody wants to know.
+    times: Option<FxHashMap<u32, Duration>>,
 }
 
 /// An operation, the lane of its operands and that of its result.
@@ -231,12 +231,18 @@ impl LiveGraph {
     /// Starts, or starts again, to write down which nodes run.
     pub fn start_journal(&mut self) {
         self.journal = Some(Vec::new());
-        self.times.clear();
     }
 
-    /// How long a call of functions ran since the journal was started.
+    /// Starts, or starts again, to write down which nodes run, and how long.
+    pub fn start_timed_journal(&mut self) {
+        self.start_journal();
+        self.times = Some(FxHashMap::default());
+    }
+
+    /// How long a node ran since a timed journal was started.
     pub fn time_of(&self, node: NodeNumber) -> Duration {
-        self.times.get(&node.0).copied().unwrap_or_default()
+        let times = self.times.as_ref();
+        times.and_then(|times| times.get(&node.0)).copied().unwrap_or_default()
     }
 
     /// The numbers of the nodes that ran since the journal was started, in order.

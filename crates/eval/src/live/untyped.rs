@@ -200,7 +200,7 @@ impl LiveGraph {
 
     /// Writes nothing down any more.
     pub fn stop_journal(&mut self) {
-        self.journal = None;
+        (self.journal, self.times) = (None, None);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Waves: changes travel from what was set to what is observed.
 
+use std::time::Instant;
+
 use millstream_base::same::Same;
 use smallvec::SmallVec;
 
@@ -197,6 +199,8 @@ impl LiveGraph {
         if flags.has(Flags::CAREFUL) && !self.has_to_run(at) {
             return;
         }
+        let started = self.times.is_some().then(Instant::now);
+        let n_runs = self.n_runs;
         self.run_telling(at, |graph| {
             if flags.has(Flags::SPECIAL) {
                 graph.run_special(at);
@@ -206,6 +210,11 @@ impl LiveGraph {
                 graph.change(at, value);
             }
         });
+        if let (Some(started), Some(times)) = (started, &mut self.times)
+            && self.n_runs > n_runs
+        {
+            *times.entry(at as u32).or_default() += started.elapsed();
+        }
     }
 
     /// Notes that a node ran.

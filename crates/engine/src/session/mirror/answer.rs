@@ -1,7 +1,6 @@
 //! Answers of a mirror.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use millstream_base::{Feature, NodePath, Value};
 use millstream_document::Editor;
@@ -148,8 +147,12 @@ impl Mirror {
     }
 
     /// What has never been computed; what runs from now on is written down.
-    pub(in crate::session) fn start_log(&mut self) -> FxHashSet<NodeNumber> {
-        self.graph.start_journal();
+    pub(in crate::session) fn start_log(&mut self, is_timed: bool) -> FxHashSet<NodeNumber> {
+        if is_timed {
+            self.graph.start_timed_journal();
+        } else {
+            self.graph.start_journal();
+        }
         let calls = self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten());
         calls.copied().filter(|node| self.graph.is_new(*node)).collect()
     }
@@ -159,7 +162,6 @@ impl Mirror {
         &mut self,
         editor: &Editor,
         new: &FxHashSet<NodeNumber>,
-        is_timed: bool,
     ) -> Vec<NodeRun> {
         let mut runs: FxHashMap<NodeNumber, u32> = FxHashMap::default();
         for node in self.graph.journal_numbers() {
@@ -191,7 +193,7 @@ impl Mirror {
             let (Some(node), Some(Kind::Call(instance))) = (node, kind) else { continue };
             let n = runs.get(&node).copied().unwrap_or_default();
             let (fate, elements) = (self.fate(node, n, new, &runs), u64::from(n));
-            let time = if is_timed { self.graph.time_of(node) } else { Duration::ZERO };
+            let time = self.graph.time_of(node);
             let bytes = if n > 0 { self.graph.bytes_of(node) as u64 } else { 0 };
             let entry = LogEntry { fate, runs: n, elements, bytes, time };
             let node_type = instance.name().to_owned();
