@@ -167,7 +167,6 @@ impl Mirror {
         for node in self.graph.journal_numbers() {
             *runs.entry(node).or_default() += 1;
         }
-        self.graph.stop_journal();
         let mut log = Vec::with_capacity(self.n_calls);
         let slots = |body| {
             let slots: Vec<u32> =
@@ -199,6 +198,7 @@ impl Mirror {
             let node_type = instance.name().to_owned();
             log.push(NodeRun { path: NodePath::from(path.as_str()), node_type, entry });
         }
+        self.graph.stop_journal();
         log
     }
 
