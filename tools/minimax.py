@@ -204,6 +204,44 @@ def main():
         "SINH", "(sinh x - x) / x^3 over z = x^2, |x| up to 1",
         rest(lambda z: (mp.sinh(root(z)) / root(z) - 1) / z, one / 6), abs, 0, mpf("1.001"), 7,
     )
+    parts("HALF_LN_TAU", "Half of ln (2 pi) and what it is more than that.", mp.log(2 * pi) / 2, [53, 53])
+    polynomial(
+        "ERF", "(erf x / x - 1) over z = x^2, |x| up to 1",
+        rest(lambda z: mp.erf(root(z)) / root(z) - 1, 2 / root(pi) - 1), lambda z: one, 0, mpf("1.0001"), 13,
+    )
+    middle = mpf("3.75")
+    place = lambda x: (mpf(x) - middle) / (mpf(x) + middle)
+
+    def erfc_flat(t):
+        x = middle * (1 + t) / (1 - t)
+        return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+    polynomial(
+        "ERFC", "(1 + 2 x) e^(x^2) erfc x over t = (x - 3.75) / (x + 3.75), x from 0.65 to 28",
+        erfc_flat, lambda t: one, place("0.6499"), place(28), 22,
+    )
+
+    def ln_gamma_flat(y):
+        x = y + mpf("1.75")
+        if abs(x - 1) < mpf(10) ** -12:
+            return mp.euler
+        if abs(x - 2) < mpf(10) ** -12:
+            return 1 - mp.euler
+        return mp.loggamma(x) / ((x - 1) * (x - 2))
+
+    polynomial(
+        "LN_GAMMA", "ln gamma x / ((x - 1) (x - 2)) over x - 1.75, x from 0.75 to 2.75",
+        ln_gamma_flat, lambda y: one, -1, 1, 32,
+    )
+
+    def stirling(z):
+        x = 1 / root(z)
+        return (mp.loggamma(x) - ((x - one / 2) * mp.log(x) - x + mp.log(2 * pi) / 2)) * x
+
+    polynomial(
+        "STIRLING", "x times what ln gamma x is more than Stirling's formula, over 1 / x^2, x from 2.75",
+        lambda z: stirling(z) if z else one / 12, root, 0, 1 / mpf("2.7499") ** 2, 13,
+    )
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ const N_DUMPED: usize = 40_000;
 /// What results are compared with.
 mod reference {
     pub(crate) use libm::{
-        acos, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, exp, exp2, expm1, hypot, log,
-        log1p, log2, log10, pow, sin, sinh, tan, tanh,
+        acos, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1, hypot,
+        lgamma, log, log1p, log2, log10, pow, sin, sinh, tan, tanh, tgamma,
     };
 
     /// That of `libm` gives numbers for some arguments below 1, where there is no result.
@@ -45,7 +45,7 @@ macro_rules! for_all {
     ($one:ident, $two:ident) => {
         for_each!($one: sin sin, cos cos, tan tan, asin asin, acos acos, atan atan, sinh sinh, cosh cosh, tanh tanh);
         for_each!($one: asinh asinh, acosh acosh, atanh atanh, exp exp, exp2 exp2, exp_m1 expm1, ln log, ln_1p log1p);
-        for_each!($one: log2 log2, log10 log10, cbrt cbrt);
+        for_each!($one: log2 log2, log10 log10, cbrt cbrt, erf erf, erfc erfc, gamma tgamma, ln_gamma lgamma);
         for_each!($two: pow pow, atan2 atan2, hypot hypot);
     };
 }

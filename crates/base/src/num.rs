@@ -35,6 +35,14 @@
 //! | `pow` | 0.501 | 0.86 |
 //! | `cbrt` | 0.5001 | 0.67 |
 //! | `hypot` | 0.5001 | 0.51 |
+//! | `erf` | 0.5001 | 1.2 |
+//! | `erfc` | 0.5001 | 3.9 |
+//! | `gamma` | 0.5001 | 1.4 above zero, 4.3 below |
+//! | `ln_gamma` | 0.5001 above zero | 3.3 above zero |
+//!
+//! Those of the last four rows in `f64` were measured with mpmath for 100,000 arguments or more each. Below zero
+//! `ln_gamma` crosses zero where no float is: there its error is up to 2.8 ULP of 1 or, if that is
+//! greater, of the result.
 //!
 //! Most `f32` functions compute in `f64` and round, those that are 0.5001 by the `f64` function
 //! itself, so that the figure follows from its error. Those of `f64` follow the methods named in the files
@@ -57,6 +65,7 @@ mod inverse;
 mod logarithm;
 mod power;
 mod round;
+mod special;
 #[cfg(test)]
 mod tests;
 mod trigonometric;
@@ -143,6 +152,14 @@ pub trait Float:
     fn pow(x: Self, y: Self) -> Self;
     /// See [`hypot`].
     fn hypot(x: Self, y: Self) -> Self;
+    /// See [`erf`].
+    fn erf(x: Self) -> Self;
+    /// See [`erfc`].
+    fn erfc(x: Self) -> Self;
+    /// See [`gamma`].
+    fn gamma(x: Self) -> Self;
+    /// See [`ln_gamma`].
+    fn ln_gamma(x: Self) -> Self;
     /// See [`rem`].
     fn rem(x: Self, y: Self) -> Self;
     /// See [`fma`].
@@ -305,6 +322,10 @@ float!(f32, {
     widened::exp_m1 as exp_m1(x) -> Self;
     widened::ln_1p as ln_1p(x) -> Self;
     widened::cbrt as cbrt(x) -> Self;
+    widened::erf as erf(x) -> Self;
+    widened::erfc as erfc(x) -> Self;
+    widened::gamma as gamma(x) -> Self;
+    widened::ln_gamma as ln_gamma(x) -> Self;
     trigonometric::is_rare_f32 as angle_is_rare(x) -> bool;
     trigonometric::sin_f32_usual as sin_usual(x) -> Self;
     trigonometric::cos_f32_usual as cos_usual(x) -> Self;
@@ -335,6 +356,10 @@ float!(f64, {
     exponential::exp_m1 as exp_m1(x) -> Self;
     logarithm::ln_1p as ln_1p(x) -> Self;
     power::cbrt as cbrt(x) -> Self;
+    special::erf as erf(x) -> Self;
+    special::erfc as erfc(x) -> Self;
+    special::gamma as gamma(x) -> Self;
+    special::ln_gamma as ln_gamma(x) -> Self;
     trigonometric::is_rare as angle_is_rare(x) -> bool;
     trigonometric::sin_usual as sin_usual(x) -> Self;
     trigonometric::cos_usual as cos_usual(x) -> Self;
@@ -346,7 +371,7 @@ float!(f64, {
 
 /// Functions of `f32` that are those of `f64`, rounded.
 mod widened {
-    use super::{exponential, inverse, logarithm, power};
+    use super::{exponential, inverse, logarithm, power, special};
 
     macro_rules! widened {
         ($($module:ident :: $name:ident ( $($arg:ident),* );)*) => {$(
@@ -371,6 +396,10 @@ mod widened {
         exponential::exp_m1(x);
         logarithm::ln_1p(x);
         power::cbrt(x);
+        special::erf(x);
+        special::erfc(x);
+        special::gamma(x);
+        special::ln_gamma(x);
     }
 }
 
@@ -434,6 +463,15 @@ functions! {
     pow(x, y);
     /// Square root of `x` squared plus `y` squared, without overflow on the way.
     hypot(x, y);
+    /// Error function: the integral of e^(-t^2) from 0 to `x`, times 2 over the root of pi; -1 to 1.
+    erf(x);
+    /// 1 minus [`erf`], accurate where that is near 1; 0 to 2.
+    erfc(x);
+    /// Gamma function: the factorial of `x` - 1, between whole numbers too; infinite at zero with its
+    /// sign, NaN at negative whole numbers.
+    gamma(x);
+    /// Natural logarithm of the magnitude of [`gamma`]; infinite at zero and at negative whole numbers.
+    ln_gamma(x);
     /// Remainder of truncated division, with the sign of `x`; exact; NaN if `y` is zero or `x`
     /// infinite.
     rem(x, y);

@@ -162,6 +162,10 @@ mod operations {
         log2 |x| x.log2();
         pow |x| x.pow(2.3);
         cbrt |x| x.cbrt();
+        erf |x| x.erf();
+        erfc |x| x.erfc();
+        gamma |x| x.gamma();
+        ln_gamma |x| x.ln_gamma();
         hypot |x| x.hypot(0.7);
         rem |x| x % 0.3;
         sin_f64 |x| x.convert(Lane::F64).sin().convert(Lane::F32);

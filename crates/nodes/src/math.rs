@@ -7,6 +7,7 @@ mod arithmetic;
 mod powers;
 mod ranges;
 mod safe;
+mod special;
 mod trigonometry;
 mod wave;
 
@@ -23,5 +24,6 @@ pub fn register(registry: &mut Registry) {
     powers::register(registry);
     trigonometry::register(registry);
     safe::register(registry);
+    special::register(registry);
     wave::register(registry);
 }

@@ -12,6 +12,7 @@ mod more;
 #[cfg(test)]
 mod more_tests;
 mod rejection;
+mod shaped;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ pub fn register(registry: &mut Registry) {
     distributions::register(registry);
     more::register(registry);
     rejection::register(registry);
+    shaped::register(registry);
 }
 
 pub(crate) const SOURCE: &str = "PCG4D: M. Jarzynski, M. Olano, Hash Functions for GPU Rendering, Journal of \
@@ -75,6 +77,10 @@ pub(crate) enum Stream {
     Even = 33,
     Halton = 34,
     Permutation = 35,
+    StudentT = 36,
+    VonMises = 37,
+    NegativeBinomial = 38,
+    TruncatedNormal = 39,
 }
 
 /// Four words hashed into four.

@@ -12,12 +12,17 @@ mod reshape_tests;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod values;
+#[cfg(test)]
+mod values_tests;
 
 use std::sync::Arc;
 
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::{Column, Limits, Table, Type};
-use millstream_kernel::{Call, Default, Failure, Kernel, NodeDef, Registry};
+use millstream_kernel::{
+    Call, Default, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
+};
 
 use crate::cells::{Cells, function};
 
@@ -29,6 +34,7 @@ pub fn register(registry: &mut Registry) {
     combine::register(registry);
     group::register(registry);
     reshape::register(registry);
+    values::register(registry);
 }
 
 fn table() -> Type {
@@ -97,6 +103,22 @@ fn column<'t>(table: &'t Table, name: &str) -> Result<&'t Column, String> {
         };
         format!("the table has no column `{name}`; {hint}")
     })
+}
+
+/// Adds the setting that names further columns of a key.
+fn with_also(def: NodeDef) -> NodeDef {
+    def.setting(
+        "also",
+        SettingKind::Texts,
+        Some(SettingValue::Texts(vec![])),
+        "names of further columns, all of which must be the same",
+    )
+}
+
+/// The columns of a key, or what is wrong: at least the first.
+fn keys<'t>(table: &'t Table, first: &str, also: &[Arc<str>]) -> Result<Vec<&'t Column>, String> {
+    let names = std::iter::once(first).chain(also.iter().map(|name| &**name));
+    names.map(|name| column(table, name)).collect()
 }
 
 /// The table of these columns, or what is wrong with them.

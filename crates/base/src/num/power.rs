@@ -10,7 +10,7 @@ use super::round;
 ///
 /// `atanh s = s + s z / 3 + s z^2 Q(z)`, `z = s^2`: the first two terms are computed in two parts.
 #[inline(always)]
-fn ln_in_parts(x: f64) -> (f64, f64) {
+pub(super) fn ln_in_parts(x: f64) -> (f64, f64) {
     let (e, f) = split(x);
     let (divisor, divisor_low) = ordered_sum(2.0, f);
     let s = f / divisor;

@@ -243,6 +243,28 @@ fn a_reduction_runs_along_the_axis_of_the_request() {
 }
 
 #[test]
+fn a_quantile_of_all_elements_may_be_asked_for_in_each() {
+    check(
+        "n0 = input x: f64 = 1.0
+         n1 = const 0.25
+         n2 = reduce.quantile n0 n1
+         n3 = input part: f64 = 0.5
+         n4 = reduce.quantile n0 n3
+         output quarter n2
+         output each n4",
+        &Request::new()
+            .column("x", Column::from_vec(vec![8.0, 0.0, 4.0]))
+            .column("part", Column::from_vec(vec![0.0, 0.5, 0.75])),
+        &expect![[r#"
+            quarter = 2.0
+            each = [0.0, 4.0, 6.0] index
+            reduce.quantile: 1 runs, 1 elements
+            reduce.quantile: 1 runs, 3 elements
+        "#]],
+    );
+}
+
+#[test]
 fn nothing_runs_for_no_elements() {
     check(
         "n0 = input x: f32 = 1.0

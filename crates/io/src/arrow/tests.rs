@@ -199,6 +199,46 @@ fn nulls_are_nan_or_the_empty_text() {
     );
 }
 
+/// A file that is gone at the end.
+struct Scratch(std::path::PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A test that failed before it wrote has nothing to remove.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn nulls_are_found_before_the_first_block_of_a_file() {
+    let numbers: Vec<Option<i64>> = (0..10).map(|i| (i != 9).then_some(i)).collect();
+    let batch = batch(vec![("n", Arc::new(Int64Array::from(numbers)))]);
+    let parts = [batch.slice(0, 5), batch.slice(5, 5)];
+    let mut parquet = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("starts");
+    for part in &parts {
+        parquet.write(part).expect("writes");
+    }
+    let parquet = parquet.into_inner().expect("finishes");
+    for (extension, bytes) in [("arrow", file(&parts, None)), ("parquet", parquet)] {
+        let name = format!("millstream-nulls-{}.{extension}", std::process::id());
+        let scratch = Scratch(std::env::temp_dir().join(name));
+        std::fs::write(&scratch.0, bytes).expect("writes");
+        let options = ReadOptions::default();
+        let mut reader = crate::TableReader::open(&scratch.0, None, &options).expect("opens");
+        assert_eq!(reader.columns()[0].ty, Type::F64, "{extension}");
+        let mut found = Vec::new();
+        while let Some(block) = reader.next_block(3).expect("reads") {
+            found.extend_from_slice(
+                block.column("n").expect("there").as_slice::<f64>().expect("f64"),
+            );
+        }
+        assert_eq!(found[..9], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], "{extension}");
+        assert!(found.len() == 10 && found[9].is_nan(), "{extension}");
+        let whole = crate::read(&scratch.0, None, &options).expect("reads");
+        assert_eq!(whole.column("n").expect("there").ty(), Type::F64);
+    }
+}
+
 #[test]
 fn compressed_batches_are_read_and_their_promises_checked() {
     let numbers: Vec<f64> = (0..5000).map(f64::from).collect();

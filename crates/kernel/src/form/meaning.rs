@@ -286,6 +286,10 @@ fn elementary<T: FloatLane, V: Visit>(op: Op, v: V) -> V::Output {
         Op::Log10 => always!(v.unary, |a: T| num::log10(a)),
         Op::Pow => always!(v.binary, |a: T, b: T| num::pow(a, b)),
         Op::Cbrt => always!(v.unary, |a: T| num::cbrt(a)),
+        Op::Erf => always!(v.unary, |a: T| num::erf(a)),
+        Op::Erfc => always!(v.unary, |a: T| num::erfc(a)),
+        Op::Gamma => always!(v.unary, |a: T| num::gamma(a)),
+        Op::LnGamma => always!(v.unary, |a: T| num::ln_gamma(a)),
         Op::Hypot => always!(v.binary, |a: T, b: T| num::hypot(a, b)),
         _ => unfit(op, T::LANE),
     }

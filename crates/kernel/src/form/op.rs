@@ -160,6 +160,14 @@ operations! {
     Pow "pow" 2 Float;
     /// Cube root.
     Cbrt "cbrt" 1 Float;
+    /// Error function.
+    Erf "erf" 1 Float;
+    /// 1 minus the error function.
+    Erfc "erfc" 1 Float;
+    /// Gamma function.
+    Gamma "gamma" 1 Float;
+    /// Natural logarithm of the magnitude of the gamma function.
+    LnGamma "ln_gamma" 1 Float;
     /// Square root of `a * a + b * b` without overflow on the way.
     Hypot "hypot" 2 Float;
     /// The magnitude of `a` with the sign of `b`; a NaN in `b` counts as positive.
@@ -242,6 +250,10 @@ impl Op {
             | Self::Log10
             | Self::Pow
             | Self::Cbrt
+            | Self::Erf
+            | Self::Erfc
+            | Self::Gamma
+            | Self::LnGamma
             | Self::Hypot => Self::MAX_COST,
             Self::Add
             | Self::Sub

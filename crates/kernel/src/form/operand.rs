@@ -158,6 +158,10 @@ unary_methods! {
     log2 Log2;
     log10 Log10;
     cbrt Cbrt;
+    erf Erf;
+    erfc Erfc;
+    gamma Gamma;
+    ln_gamma LnGamma;
     count_ones CountOnes;
     leading_zeros LeadingZeros;
     trailing_zeros TrailingZeros;

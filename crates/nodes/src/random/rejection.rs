@@ -18,14 +18,14 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// Numbers drawn one behind the other for an id and a seed.
-struct Draws {
+pub(super) struct Draws {
     words: [u32; 4],
     counter: u32,
     left: Vec<u32>,
 }
 
 impl Draws {
-    fn new(id: i32, seed: i32, stream: Stream) -> Self {
+    pub(super) fn new(id: i32, seed: i32, stream: Stream) -> Self {
         Self { words: [id as u32, seed as u32, stream as u32, 0], counter: 0, left: Vec::new() }
     }
 
@@ -41,13 +41,13 @@ impl Draws {
     }
 
     /// Above 0 and below 1, in steps of 2 to the power of -53.
-    fn unit(&mut self) -> f64 {
+    pub(super) fn unit(&mut self) -> f64 {
         let bits = (u64::from(self.word()) << 32 | u64::from(self.word())) >> 11;
         (bits as f64 + 0.5) / 9_007_199_254_740_992.0
     }
 
     /// Normally distributed around 0 with deviation 1.
-    fn normal(&mut self) -> f64 {
+    pub(super) fn normal(&mut self) -> f64 {
         let (size, angle) = (self.unit(), self.unit());
         num::sqrt(-2.0 * num::ln(size)) * num::cos(angle * std::f64::consts::TAU)
     }
@@ -82,7 +82,7 @@ const MOST: f64 = 1e9;
 
 /// Each try of a rejection succeeds more often than not, so that this many never fail where numbers are
 /// what they should be.
-const MOST_TRIES: usize = 1000;
+pub(super) const MOST_TRIES: usize = 1000;
 
 /// As [`poisson_of`] for means above 10: a hat that is scaled by two uniform numbers.
 fn poisson_by_hat(mean: f64, draws: &mut Draws) -> f64 {
@@ -110,7 +110,7 @@ fn poisson_by_hat(mean: f64, draws: &mut Draws) -> f64 {
     mean.floor()
 }
 
-fn poisson_of(mean: f64, draws: &mut Draws) -> i32 {
+pub(super) fn poisson_of(mean: f64, draws: &mut Draws) -> i32 {
     if mean.is_nan() || mean <= 0.0 {
         return 0;
     }
@@ -181,7 +181,7 @@ fn binomial_of(n: i32, p: f64, draws: &mut Draws) -> i32 {
 }
 
 /// Of scale 1; 0 for a shape that is not above 0.
-fn gamma_of(shape: f64, draws: &mut Draws) -> f64 {
+pub(super) fn gamma_of(shape: f64, draws: &mut Draws) -> f64 {
     if shape.is_nan() || shape <= 0.0 {
         return 0.0;
     }
@@ -206,8 +206,8 @@ fn gamma_of(shape: f64, draws: &mut Draws) -> f64 {
     shape
 }
 
-/// A node that draws a number from two numbers.
-fn of_two<R: millstream_base::ValueType>(
+/// A node that draws a number; its last two inputs are the id and the seed.
+pub(super) fn of_two<R: millstream_base::ValueType>(
     def: NodeDef,
     stream: Stream,
     draw: impl Fn(&Call<'_>, usize, &mut Draws) -> Result<R, Failure> + Clone + Send + Sync + 'static,

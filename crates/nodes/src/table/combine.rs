@@ -8,7 +8,9 @@ use millstream_base::{Column, Table, Type};
 use millstream_kernel::{Default, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
 use super::group::groups;
-use super::{cells_within, column, made, table, table_at, tables, text_at, within};
+use super::{
+    cells_within, column, keys, made, table, table_at, tables, text_at, with_also, within,
+};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(append());
@@ -66,9 +68,9 @@ const KINDS: &[(&str, &str)] = &[
 ];
 
 fn join() -> NodeDef {
-    NodeDef::new("table.join", "Two tables beside each other, by a key that both have")
+    with_also(NodeDef::new("table.join", "Two tables beside each other, by a key that both have"))
         .details(
-            "For each row of the left, in order, each row of the right with the same bits in the key column, \
+            "For each row of the left, in order, each row of the right with the same bits in the key columns, \
              in order. Columns of the right that the left has too get `_2` behind their name.",
         )
         .setting(
@@ -86,27 +88,40 @@ fn join() -> NodeDef {
         .output("value", table(), "")
         .kernel(|parts| {
             let kind = parts.settings.text("rows").to_owned();
+            let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
             Ok(tables(move |call, i| {
                 let (left, right) = (table_at(call, 0, i), table_at(call, 1, i));
-                let key = text_at(call, 2, i);
-                let partners = Partners::of(&left, &right, &key)?;
+                let mut names = vec![text_at(call, 2, i)];
+                for name in &also {
+                    if !names.contains(name) {
+                        names.push(Arc::clone(name));
+                    }
+                }
+                let partners = Partners::of(&left, &right, &names)?;
                 let n_rows = partners.n_rows(&kind);
                 within(n_rows, call.limits()).map_err(|failure| failure.message)?;
-                let of_right = if kind == "without" { 1 } else { right.columns().len() };
-                let n_columns = left.columns().len() + of_right - 1;
+                let of_right = if kind == "without" { 0 } else { right.columns().len() - names.len() };
+                let n_columns = left.columns().len() + of_right;
                 cells_within(n_rows, n_columns, call.limits())?;
                 let pairs = partners.pairs(&kind, n_rows, &mut call.pace());
                 let pairs = pairs.map_err(|failure| failure.message)?;
-                beside(&left, &right, &key, &pairs, kind == "without")
+                beside(&left, &right, &names, &pairs, kind == "without")
             }))
         })
 }
 
-/// A hash of what stands in a row of a column; the same for the same bits.
-pub(super) fn hash(column: &Column, row: usize) -> u64 {
+/// A hash of what stands in a row of some columns; the same for the same bits.
+pub(super) fn hash(columns: &[&Column], row: usize) -> u64 {
     let mut hasher = DefaultHasher::new();
-    column.feed_at(row, &mut hasher);
+    for column in columns {
+        column.feed_at(row, &mut hasher);
+    }
     hasher.finish()
+}
+
+/// Whether the bits in a row of some columns are those in a row of others.
+pub(super) fn is_same(a: &[&Column], row: usize, b: &[&Column], other: usize) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.same_at(row, b, other))
 }
 
 /// A row of the left and one of the right; one of them may be missing.
@@ -119,22 +134,25 @@ struct Partners {
 }
 
 impl Partners {
-    fn of(left: &Table, right: &Table, key: &str) -> Result<Self, String> {
-        let (of_left, of_right) = (column(left, key)?, column(right, key)?);
-        if of_left.ty() != of_right.ty() {
-            return Err(format!("the column `{key}` holds {} and {}", of_left.ty(), of_right.ty()));
+    fn of(left: &Table, right: &Table, names: &[Arc<str>]) -> Result<Self, String> {
+        let of = |table| keys(table, &names[0], &names[1..]);
+        let (of_left, of_right) = (of(left)?, of(right)?);
+        for (key, (a, b)) in names.iter().zip(of_left.iter().zip(&of_right)) {
+            if a.ty() != b.ty() {
+                return Err(format!("the column `{key}` holds {} and {}", a.ty(), b.ty()));
+            }
         }
-        let right = groups(of_right);
+        let right = groups(&of_right);
         let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
         for (group, rows) in right.iter().enumerate() {
-            known.entry(hash(of_right, rows[0])).or_default().push(group);
+            known.entry(hash(&of_right, rows[0])).or_default().push(group);
         }
         let partner = |row: usize| {
-            let alike = known.get(&hash(of_left, row))?;
-            let is_same = |group: &&usize| of_left.same_at(row, of_right, right[**group][0]);
+            let alike = known.get(&hash(&of_left, row))?;
+            let is_same = |group: &&usize| is_same(&of_left, row, &of_right, right[**group][0]);
             alike.iter().find(is_same).copied()
         };
-        let left = (0..of_left.len()).map(partner).collect();
+        let left = (0..of_left[0].len()).map(partner).collect();
         Ok(Self { right, left })
     }
 
@@ -192,17 +210,16 @@ fn with_zero(column: &Column) -> Column {
 fn beside(
     left: &Table,
     right: &Table,
-    key: &str,
+    names: &[Arc<str>],
     pairs: &[Pair],
     only_left: bool,
 ) -> Result<Table, String> {
-    let of_right = column(right, key)?;
     let mut columns = Vec::with_capacity(left.columns().len() + right.columns().len());
     for (name, column) in left.columns() {
         // Keys of rows that only the right has come from there.
-        let is_key = **name == *key;
+        let is_key = names.contains(name);
         let source = if is_key {
-            let both = [column.clone(), of_right.clone()];
+            let both = [column.clone(), super::column(right, name)?.clone()];
             Column::concat(column.ty(), &both).expect("keys are of one type")
         } else {
             with_zero(column)
@@ -217,7 +234,7 @@ fn beside(
     if only_left {
         return made(columns);
     }
-    for (name, column) in right.columns().iter().filter(|(name, _)| **name != *key) {
+    for (name, column) in right.columns().iter().filter(|(name, _)| !names.contains(name)) {
         let source = with_zero(column);
         let rows = pairs.iter().map(|(_, row)| row.unwrap_or(column.len()));
         let taken = columns.iter().any(|(other, _)| other == name);

@@ -8,9 +8,9 @@ use millstream_base::{Column, Type, num};
 use millstream_kernel::settings::SettingError;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
-use super::combine::hash;
+use super::combine::{hash, is_same};
 use super::rows::{number, whole};
-use super::{column, made, on_table, table, table_at, tables, text_at};
+use super::{column, keys, made, on_table, table, table_at, tables, text_at, with_also};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(group());
@@ -49,10 +49,10 @@ impl Summary {
 }
 
 fn group() -> NodeDef {
-    on_table("table.group", "One row for each value that a column holds")
+    with_also(on_table("table.group", "One row for each value that a column holds"))
         .details(
             "In the order in which the values come first; values are the same if their bits are. Behind the \
-             column `by` there is one for each entry of `columns`, called `NAME_HOW`: sums of whole \
+             column `by` and those of `also` there is one for each entry of `columns`, called `NAME_HOW`: sums of whole \
              numbers and of booleans are `i64` and wrap, other sums, means, standard deviations (over n) and \
              medians `f64`, folded from the first row to the last; minimum and maximum pass over NaN and are \
              NaN if there is nothing else, a median is NaN if there is one; count is `i32`.",
@@ -88,12 +88,15 @@ fn group() -> NodeDef {
             };
             let all: Vec<(Arc<str>, Arc<str>, Summary)> =
                 names.into_iter().enumerate().map(summary).collect::<Result<_, SettingError>>()?;
+            let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
             Ok(tables(move |call, i| {
                 let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
-                let keys = column(&table, &by)?;
-                let groups = groups(keys);
-                let first = groups.iter().map(|rows| rows[0]).collect::<Vec<_>>();
-                let mut columns = vec![(by, keys.gather(first.iter().copied()))];
+                let keys = keys(&table, &by, &also)?;
+                let groups = groups(&keys);
+                let names = std::iter::once(by).chain(also.iter().cloned());
+                let first = |key: &Column| key.gather(groups.iter().map(|rows| rows[0]));
+                let mut columns: Vec<(Arc<str>, Column)> =
+                    names.zip(&keys).map(|(name, key)| (name, first(key))).collect();
                 for (name, called, how) in &all {
                     let column = column(&table, name)?;
                     let summed = summed(column, &groups, *how).ok_or_else(|| {
@@ -106,14 +109,14 @@ fn group() -> NodeDef {
         })
 }
 
-/// The rows of each value, in the order of the first ones.
-pub(super) fn groups(keys: &Column) -> Vec<Vec<usize>> {
+/// The rows of each key, made of one column or several, in the order of the first ones.
+pub(super) fn groups(keys: &[&Column]) -> Vec<Vec<usize>> {
     let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for row in 0..keys.len() {
+    for row in 0..keys.first().map_or(0, |key| key.len()) {
         // Groups of one hash may still hold different values.
         let of_hash = known.entry(hash(keys, row)).or_default();
-        match of_hash.iter().find(|group| keys.same_at(groups[**group][0], keys, row)) {
+        match of_hash.iter().find(|group| is_same(keys, groups[**group][0], keys, row)) {
             Some(group) => groups[*group].push(row),
             None => {
                 of_hash.push(groups.len());
@@ -185,15 +188,16 @@ fn median(column: &Column, rows: &[usize]) -> f64 {
 }
 
 fn unique() -> NodeDef {
-    on_table("table.unique", "The first row of each value that a column holds")
+    with_also(on_table("table.unique", "The first row of each value that a column holds"))
         .details("In the order of the table; values are the same if their bits are.")
         .input("by", Type::STRING, "name of the column")
         .or(Default::Zero)
         .output("value", table(), "")
-        .kernel(|_| {
-            Ok(tables(|call, i| {
+        .kernel(|parts| {
+            let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
+            Ok(tables(move |call, i| {
                 let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
-                let groups = groups(column(&table, &by)?);
+                let groups = groups(&keys(&table, &by, &also)?);
                 Ok(table.gather(&groups.iter().map(|rows| rows[0]).collect::<Vec<_>>()))
             }))
         })

@@ -144,7 +144,7 @@ fn pivoted(
     let Some(texts) = labels.as_slice::<Arc<str>>() else {
         return Err(format!("the column `{names}` holds {}, not string", labels.ty()));
     };
-    let (rows, columns) = (groups(keys), groups(labels));
+    let (rows, columns) = (groups(&[keys]), groups(&[labels]));
     cells_within(rows.len(), columns.len(), limits)?;
     let mut row_of = vec![0; table.n_rows()];
     for (number, group) in rows.iter().enumerate() {

@@ -193,6 +193,46 @@ const POWERS: &str = "
     math.inverse_sqrt f32: -4 = nan
     math.cbrt f32: -27 = -3
     math.cbrt f64: 2 ~ 1.2599210498948732
+    math.erf f32: -0.0 = -0.0
+    math.erf f64: 0.5 ~ 0.52049987781304654
+    math.erf f64: 1 ~ 0.84270079294971487
+    math.erf f32: 2.5 ~ 0.99959305
+    math.erf vec2: [1,-1] ~ [0.84270079,-0.84270079]
+    math.erf f64: inf = 1
+    math.erf f64: -inf = -1
+    math.erf f64: nan = nan
+    math.erfc f64: 0 = 1
+    math.erfc f64: 0.5 ~ 0.47950012218695346
+    math.erfc f64: 3 ~ 2.2090496998585441e-05
+    math.erfc f32: 10 ~ 2.0884875e-45
+    math.erfc f64: 26 ~ 5.6631924088561428e-296
+    math.erfc f64: inf = 0
+    math.erfc f64: -inf = 2
+    math.erfc f64: nan = nan
+    math.gamma f64: 1 = 1
+    math.gamma f64: 5 = 24
+    math.gamma f32: 13 = 479001600
+    math.gamma f64: 0.5 ~ 1.7724538509055159
+    math.gamma f64: 4.7 ~ 15.431411600047436
+    math.gamma f64: -1.5 ~ 2.3632718012073544
+    math.gamma f64: -20.25 ~ -8.5690326638851275e-19
+    math.gamma f64: 0 = inf
+    math.gamma f64: -0.0 = -inf
+    math.gamma f64: -3 = nan
+    math.gamma f64: 172 = inf
+    math.gamma f64: -inf = nan
+    math.gamma f32: nan = nan
+    math.ln_gamma f64: 1 = 0
+    math.ln_gamma f64: 2 = 0
+    math.ln_gamma f64: 0.5 ~ 0.57236494292470009
+    math.ln_gamma f64: 1.5 ~ -0.12078223763524522
+    math.ln_gamma f64: -2.5 ~ -0.056243716497674054
+    math.ln_gamma f64: 100 ~ 359.13420536957540
+    math.ln_gamma f64: 1e10 ~ 220258509288.81058
+    math.ln_gamma f64: 0 = inf
+    math.ln_gamma f64: -3 = inf
+    math.ln_gamma f64: -inf = inf
+    math.ln_gamma f32: nan = nan
     math.hypot f32: 3 4 = 5
     math.hypot f32: 3e30 4e30 ~ 5e30
     math.hypot f32: nan -inf = inf
