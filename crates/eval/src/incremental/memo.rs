@@ -220,8 +220,17 @@ pub(crate) struct Memo {
 /// A step that ran for less is not worth an entry that nobody uses.
 const CHEAP: Duration = Duration::from_micros(2);
 
-/// At most so many entries of a step, and values of an input, that were used in one evaluation are kept.
+/// At most so many entries of a step that were used in one evaluation are kept.
 const MOST: usize = 64;
+
+/// At most so many entries of a step are kept, however long it took.
+const MOST_OF_SLOW: u128 = 1024;
+
+/// So many entries of a step are kept that nobody uses, if it took so long: one for each microsecond,
+/// so that looking through them costs little beside a run.
+fn most_unused(cost: Duration) -> usize {
+    if cost < CHEAP { 0 } else { cost.as_micros().clamp(REMEMBERED as u128, MOST_OF_SLOW) as usize }
+}
 
 impl Memo {
     pub(crate) fn new(plan: &Plan, budget: usize, equality: FxHashMap<Type, Equality>) -> Self {
@@ -448,12 +457,12 @@ impl Memo {
         }
         self.bytes += entry.bytes();
         shelf.entries.insert(0, entry);
-        let mut n_cheap = 0;
+        let mut n = 0;
         let bytes = &mut self.bytes;
         shelf.entries.retain(|entry| {
-            n_cheap += 1;
-            let in_use = entry.used + 1 >= epoch && n_cheap <= MOST;
-            let stays = n_cheap == 1 || in_use || entry.cost >= CHEAP && n_cheap <= REMEMBERED;
+            n += 1;
+            let in_use = entry.used + 1 >= epoch && n <= MOST;
+            let stays = n == 1 || in_use || n <= most_unused(entry.cost);
             if !stays {
                 *bytes = bytes.saturating_sub(entry.bytes());
             }
@@ -468,7 +477,7 @@ impl Memo {
     pub(crate) fn keep_failed(&mut self, step: StepId, failed: Failed) {
         let known = &mut self.shelves[step.index()].failed;
         known.insert(0, failed);
-        known.truncate(REMEMBERED);
+        known.truncate(MOST);
     }
 
     /// Drops what is worth least for the memory it holds, until three quarters of the budget are

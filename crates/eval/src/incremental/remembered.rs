@@ -28,11 +28,15 @@ struct One {
     used: u64,
 }
 
-/// So many values keep their stamps, besides those that this evaluation and the one before have read.
+/// At least so many values keep their stamps, besides those that this evaluation and the one before
+/// have read.
 pub(super) const REMEMBERED: usize = 8;
 
-/// At most so many values that were used in one evaluation are kept.
+/// At most so many values are kept.
 const MOST: usize = 64;
+
+/// More than [`REMEMBERED`] values that are not in use are kept while all hold no more bytes.
+const BYTES: usize = 64 << 20;
 
 impl Remembered {
     /// The stamp of a value, known in all cells or in these; `new` if it is not among the last ones.
@@ -79,7 +83,13 @@ impl Remembered {
         let stamp = one.stamp;
         all.insert(0, one);
         let in_use = all.iter().take(MOST).take_while(|one| one.used + 1 >= epoch).count();
-        all.truncate(in_use.max(REMEMBERED));
+        let mut bytes = 0;
+        let fitting = all.iter().take(MOST).take_while(|one| {
+            bytes += one.data.bytes();
+            bytes <= BYTES
+        });
+        let n_fitting = fitting.count();
+        all.truncate(in_use.max(REMEMBERED).max(n_fitting));
         stamp
     }
 }

@@ -1,6 +1,7 @@
 //! What the incremental evaluator keeps: the same answers as without, and nothing runs in vain.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use millstream_base::{Column, Type, Value};
 use millstream_eval::incremental::Equality;
@@ -8,12 +9,14 @@ use millstream_eval::{Incremental, Lazy};
 use millstream_ir::answer::{Answer, Fate, RunReason, SkipReason};
 use millstream_ir::request::Given;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request, StepId, StepOp};
-use millstream_kernel::Kernel;
+use millstream_kernel::{Kernel, NodeDef, Registry};
 use millstream_testkit::agreement::difference;
 use millstream_testkit::generate::request::RequestSketch;
 use millstream_testkit::generate::{Case, REGISTRY, cases_with_more};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::lazy::plan_with;
 
 /// Runs of the steps that compute something themselves.
 fn runs(plan: &Plan, answer: &Answer) -> u64 {
@@ -245,6 +248,42 @@ fn values_that_come_back_hit_the_memo_within_its_budget() {
     assert_eq!(n_runs(&evaluator, 4), 0);
     let reasons: Vec<Fate> = (0..5).map(|seed| ask(&evaluator, &plan, list(seed)).0[0].1).collect();
     assert!(reasons.contains(&Fate::Ran(RunReason::Evicted)), "{reasons:?}");
+}
+
+/// Of what takes long enough many results are kept, whoever asks: numbers, texts, moments.
+#[test]
+fn scrubbing_over_many_values_runs_nothing_twice() {
+    let mut registry: Registry = millstream_nodes::registry();
+    registry.register(NodeDef::from_closure("my.slow", "Slow", &["x"], |x: f32| {
+        std::thread::sleep(Duration::from_millis(1));
+        x + 1.0
+    }));
+    let plan = plan_with(
+        &registry,
+        "n0 = input x: f32 = 1.0
+n1 = input decimals: i32 = 2
+n2 = my.slow n0
+n3 = string.from_number n2 n1
+n4 = string.length n3
+n5 = my.slow n2
+output length n4
+output again n5",
+    );
+    let evaluator = Incremental::new().without_live_graph();
+    let slow_runs = |x: i32| {
+        let request = Request::new().set("x", Value::from(x as f32));
+        let answer = evaluator.evaluate(&plan, &request.with_log(LogDetail::Counts)).expect("runs");
+        let is_slow = |step: &StepId| match plan.steps[*step].op {
+            StepOp::Call(instance) => plan.instances[instance].name() == "my.slow",
+            StepOp::Const(_) | StepOp::Input(_) => false,
+        };
+        let slow = plan.steps.ids().filter(is_slow);
+        slow.map(|step| answer.log.entry(step).map_or(0, |entry| entry.runs)).sum::<u32>()
+    };
+    let first: u32 = (0..150).map(slow_runs).sum();
+    // A chain: what one gives the next reads.
+    assert_eq!(first, 300);
+    assert_eq!((0..150).chain((0..150).rev()).map(slow_runs).sum::<u32>(), 0);
 }
 
 #[test]
