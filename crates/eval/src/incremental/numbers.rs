@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use millstream_base::id::SideTable;
+use millstream_base::id::Id;
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series, SkipReason,
 };
 use millstream_ir::keeping::Calls;
 use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
-use millstream_kernel::Data;
+use millstream_kernel::{Data, Kernel};
+use rustc_hash::FxHashSet;
 
 use crate::live::{LiveProgram, NodeNumber, NotNumbers, Propagation, Within};
 use crate::watch::n_steps;
@@ -21,10 +22,10 @@ pub(super) struct Numbers {
     propagation: Propagation,
     /// The outputs that are observed; in the mixed form the first of them is pushed.
     observed: Vec<usize>,
-    /// Runs are written down, for the log of the next answer.
-    is_logging: bool,
-    /// Steps that ran some time.
-    has_run: SideTable<StepId, bool>,
+    /// Runs are written down, for the log of the next answer; the nodes that never ran before.
+    logging: Option<FxHashSet<NodeNumber>>,
+    /// The steps that read features, with the bits that each had when it was last demanded.
+    reads: Vec<(StepId, Option<u64>)>,
 }
 
 impl Numbers {
@@ -40,8 +41,14 @@ impl Numbers {
     pub(super) fn new(plan: &Plan, propagation: Propagation) -> Result<Self, NotNumbers> {
         let mut live = LiveProgram::new(plan)?;
         live.graph().set_propagation(propagation);
-        let has_run = SideTable::for_arena(&plan.steps, false);
-        Ok(Self { live, propagation, observed: Vec::new(), is_logging: false, has_run })
+        let reads = plan.steps.iter().filter(|(_, step)| match step.op {
+            StepOp::Call(instance) => {
+                matches!(plan.instances[instance].kernel, Kernel::Read { .. })
+            }
+            StepOp::Const(_) | StepOp::Input(_) => false,
+        });
+        let reads = reads.map(|(step, _)| (step, None)).collect();
+        Ok(Self { live, propagation, observed: Vec::new(), logging: None, reads })
     }
 
     /// Takes over what a request gives; changes travel if the form says so.
@@ -60,7 +67,10 @@ impl Numbers {
         let features = bound.features.iter().map(|data| data.as_ref().map(|data| &data.data));
         self.live.set_all(bound.inputs.iter().map(|data| &data.data), features);
         self.observe(plan, &bound.outputs);
-        if request.log != LogDetail::Off && !std::mem::replace(&mut self.is_logging, true) {
+        if request.log != LogDetail::Off && self.logging.is_none() {
+            let nodes = plan.steps.ids().map(|step| self.live.node(step));
+            let graph = self.live.graph_ref();
+            self.logging = Some(nodes.filter(|node| graph.is_new(*node)).collect());
             if request.log == LogDetail::Times {
                 self.live.graph().start_timed_journal();
             } else {
@@ -96,10 +106,19 @@ impl Numbers {
             let value = Some(Series { data: Data::One(value), axes: Vec::new() });
             outputs.push(OutputAnswer { name: Arc::clone(&output.name), ty: output.ty, value });
         }
-        let is_logged = request.log != LogDetail::Off;
-        let entries = if is_logged { self.log(plan) } else { Vec::new() };
-        if std::mem::take(&mut self.is_logging) {
+        let mut entries = Vec::new();
+        if let Some(new) = self.logging.take() {
+            if request.log != LogDetail::Off {
+                entries = self.log(plan, &new);
+            }
             self.live.graph().stop_journal();
+        } else {
+            for (step, shown) in &mut self.reads {
+                let (graph, node) = (self.live.graph_ref(), self.live.node(*step));
+                if graph.is_live(node) {
+                    *shown = Some(graph.number(node));
+                }
+            }
         }
         let (log, failures) = (RunLog { entries }, Vec::new());
         Ok(Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None })
@@ -134,23 +153,34 @@ impl Numbers {
         self.observed = outputs.to_vec();
     }
 
-    fn log(&mut self, plan: &Plan) -> Vec<LogEntry> {
+    fn log(&mut self, plan: &Plan, new: &FxHashSet<NodeNumber>) -> Vec<LogEntry> {
+        let nodes: Vec<NodeNumber> = plan.steps.ids().map(|step| self.live.node(step)).collect();
+        let demanded: FxHashSet<NodeNumber> =
+            self.live.graph().demanded(nodes.iter().copied()).into_iter().collect();
         let graph = self.live.graph_ref();
         let mut runs = vec![0_u32; graph.len() + 1];
         for node in graph.journal() {
             runs[*node as usize] += 1;
         }
+        let mut reads = self.reads.iter_mut().peekable();
         let mut entries: Vec<LogEntry> = Vec::with_capacity(plan.steps.len());
-        for (id, step) in plan.steps.iter() {
-            let node = self.live.node(id);
-            let n = runs[node.index()];
-            let is_call = matches!(step.op, StepOp::Call(_));
+        for ((id, step), node) in plan.steps.iter().zip(nodes) {
+            let mut n = runs[node.index()];
+            let is_demanded = demanded.contains(&node);
+            let mut reason =
+                if new.contains(&node) { RunReason::First } else { RunReason::InputChanged };
+            if let Some((_, shown)) = reads.next_if(|(read, _)| *read == id)
+                && is_demanded
+            {
+                let before = shown.replace(graph.number(node));
+                n = u32::from(before != *shown);
+                reason = before.map_or(RunReason::First, |_| RunReason::FeatureChanged);
+            }
             let fate = if n > 0 {
-                let had_run = std::mem::replace(&mut self.has_run[id], true);
-                Fate::Ran(if had_run { RunReason::InputChanged } else { RunReason::First })
-            } else if is_call && self.has_run[id] && graph.is_asked_for(node) {
+                Fate::Ran(reason)
+            } else if is_demanded && matches!(step.op, StepOp::Call(_)) {
                 let mut links = plan.inputs_of(step).iter();
-                let ran = |step: StepId| match entries.get(millstream_base::id::Id::index(step)) {
+                let ran = |step: StepId| match entries.get(step.index()) {
                     Some(LogEntry { fate: Fate::Ran(_), .. }) => true,
                     Some(_) | None => false,
                 };

@@ -47,7 +47,7 @@ impl LiveGraph {
     }
 
     /// What the users of a node make of it.
-    fn asked_by_users(&mut self, at: u32) -> Asked {
+    pub(super) fn asked_by_users(&mut self, at: u32) -> Asked {
         let node = &self.nodes[at as usize];
         if node.flags.has(Flags::OBSERVED) {
             return Asked::Always;

@@ -21,10 +21,10 @@ use millstream_base::id::{Arena, Id};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::LiveGraph;
 use super::asked::Asked;
 use super::node::{Flags, NONE};
 use super::special::{Choice, Special};
+use super::{LiveGraph, NodeNumber};
 
 millstream_base::define_id!(BlockId, "b", "Nodes that are demanded under the same condition.");
 
@@ -224,13 +224,23 @@ impl LiveGraph {
         }
     }
 
-    /// Whether somebody demands a node, where all guards are settled.
-    pub(super) fn is_demanded(&mut self, at: u32) -> bool {
-        match self.asked(at) {
-            Asked::Always => true,
-            Asked::Never => false,
-            Asked::If(block) => self.is_block_open(block),
-        }
+    /// Of nodes of a settled graph those that somebody demands.
+    pub fn demanded(&mut self, nodes: impl IntoIterator<Item = NodeNumber>) -> Vec<NodeNumber> {
+        // Behind the last position everything is settled.
+        self.cursor = usize::MAX;
+        let mut demanded: Vec<NodeNumber> = nodes.into_iter().collect();
+        demanded.retain(|NodeNumber(node)| {
+            // Nobody else wants to know of sources.
+            let is_source = self.nodes[*node as usize].is_source();
+            match if is_source { self.asked_by_users(*node) } else { self.asked(*node) } {
+                Asked::Always => true,
+                Asked::Never => false,
+                Asked::If(block) => self.is_block_open(block),
+            }
+        });
+        (self.cursor, self.is_rewound) = (0, false);
+        self.wave += 1;
+        demanded
     }
 
     /// Whether what a guard takes will not change in this wave. Those that the wave has passed are

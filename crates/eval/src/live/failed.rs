@@ -160,16 +160,12 @@ impl LiveGraph {
         if self.failed.is_empty() {
             return Vec::new();
         }
-        let own = self.failed.iter().filter(|(_, failed)| !failed.by_input);
-        let mut own: Vec<(u32, Arc<Failure>)> =
-            own.filter_map(|(node, failed)| Some((*node, failed.own.clone()?))).collect();
-        own.sort_unstable_by_key(|(node, _)| *node);
-        // Behind the last position everything is settled.
-        self.cursor = usize::MAX;
-        own.retain(|(node, _)| self.is_demanded(*node));
-        (self.cursor, self.is_rewound) = (0, false);
-        self.wave += 1;
-        own.into_iter().map(|(node, failure)| (NodeNumber(node), failure)).collect()
+        let own = self.failed.iter().filter(|(_, failed)| !failed.by_input && failed.own.is_some());
+        let mut own: Vec<NodeNumber> = own.map(|(node, _)| NodeNumber(*node)).collect();
+        own.sort_unstable();
+        let demanded = self.demanded(own);
+        let why = |node: NodeNumber| Some((node, self.failed.get(&node.0)?.own.clone()?));
+        demanded.into_iter().filter_map(why).collect()
     }
 
     /// Whether a node was not run because something that it reads has no value.

@@ -18,8 +18,8 @@ use smallvec::SmallVec;
 use super::LiveGraph;
 use super::call::Results;
 
-/// So many results of one instance are kept.
-const PER_INSTANCE: usize = 64;
+/// At least so many results of one instance are kept, and at most so many.
+const PER_INSTANCE: [u128; 2] = [64, 4096];
 
 /// More instances than these are not watched unless results of them are kept.
 const MOST_INSTANCES: usize = 4096;
@@ -47,6 +47,15 @@ struct Shelf {
     shortest: Duration,
     /// The last used last.
     all: Vec<Made>,
+}
+
+impl Shelf {
+    /// How many results are kept: one for each microsecond that a run takes, so that looking through
+    /// them costs little beside one.
+    fn most(&self) -> usize {
+        let [least, most] = PER_INSTANCE;
+        self.shortest.as_micros().clamp(least, most) as usize
+    }
 }
 
 /// One result.
@@ -148,7 +157,7 @@ impl Recall {
         if bytes > self.budget {
             return;
         }
-        if shelf.all.len() >= PER_INSTANCE {
+        if shelf.all.len() >= shelf.most() {
             self.bytes -= shelf.all.remove(0).bytes;
         }
         let (limits, results) = (limits.clone(), results.clone());

@@ -193,9 +193,15 @@ impl LiveGraph {
         self.journal().iter().map(|node| NodeNumber(*node))
     }
 
-    /// Whether somebody may ask for a node.
-    pub fn is_asked_for(&self, node: NodeNumber) -> bool {
-        self.nodes[node.index()].flags.has(Flags::LIVE | Flags::GUARDED)
+    /// Whether a node has never been computed, or not since something that it reads changed.
+    pub fn is_pending(&self, NodeNumber(node): NodeNumber) -> bool {
+        self.nodes[node as usize].flags.has(Flags::NEW | Flags::PARKED)
+            || self.dirty.has(self.order.position(node))
+    }
+
+    /// Whether a node is observed, or always read by one that is, whatever switches say.
+    pub fn is_live(&self, node: NodeNumber) -> bool {
+        self.nodes[node.index()].flags.has(Flags::LIVE)
     }
 
     /// Writes nothing down any more.

@@ -199,16 +199,43 @@ fn the_log_says_why_steps_ran_and_why_not() {
         };
         let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(1.25));
         assert_eq!((of(&fates, "math.add"), n_runs), (Ran(RunReason::First), 4));
+        assert_eq!(of(&fates, "context.time"), Ran(RunReason::First));
         // Another time with the same floor.
         let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(1.5));
         assert_eq!((of(&fates, "math.floor"), n_runs), (Ran(RunReason::InputChanged), 1));
         assert_eq!(of(&fates, "math.add"), Skipped(SkipReason::CutOff));
+        assert_eq!(of(&fates, "context.time"), Ran(RunReason::FeatureChanged));
         assert_eq!(of(&fates, "math.sin"), Skipped(SkipReason::Cached));
         let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(2.5));
         assert_eq!((of(&fates, "math.multiply"), n_runs), (Ran(RunReason::InputChanged), 3));
         assert_eq!(of(&fates, "math.sin"), Skipped(SkipReason::Cached));
-        let (_, n_runs) = ask(&evaluator, &plan, Request::new().time(2.5).set("x", 1.0));
-        assert_eq!(n_runs, 0);
+        let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(2.5).set("x", 1.0));
+        assert_eq!((of(&fates, "context.time"), n_runs), (Skipped(SkipReason::Cached), 0));
+    }
+}
+
+#[test]
+fn an_arm_that_is_not_taken_is_not_needed() {
+    use Fate::{Ran, Skipped};
+    for evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
+        let plan = plan(
+            "n0 = input b: bool = true
+            n1 = input x: f32 = 1.0
+            n2 = math.add n1 n1
+            n3 = math.sin n2
+            n4 = control.switch n0 n2 n3
+            output n4",
+        );
+        let fate_of_arm = |request: Request| ask(&evaluator, &plan, request).0[1].1;
+        assert_eq!(fate_of_arm(Request::new()), Ran(RunReason::First));
+        let off = |x: f32| Request::new().set("b", false).set("x", x);
+        assert_eq!(fate_of_arm(off(1.0)), Skipped(SkipReason::NotNeeded));
+        assert_eq!(fate_of_arm(off(2.0)), Skipped(SkipReason::NotNeeded));
+        // Runs that nobody logged count.
+        evaluator.evaluate(&plan, &Request::new().set("x", 2.0)).expect("it runs");
+        assert_eq!(fate_of_arm(Request::new().set("x", 2.0)), Skipped(SkipReason::Cached));
+        let other = Request::new().set("x", 3.0);
+        assert_eq!(fate_of_arm(other), Ran(RunReason::InputChanged));
     }
 }
 

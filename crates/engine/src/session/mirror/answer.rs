@@ -8,7 +8,7 @@ use millstream_document::edit::ROOT;
 use millstream_eval::live::{NodeNumber, Within};
 use millstream_ir::answer::{Fate, LogEntry, OutputAnswer, RunReason, Series, SkipReason};
 use millstream_ir::{EvalError, NodeFailure};
-use millstream_kernel::Data;
+use millstream_kernel::{Data, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Kind, Mirror};
@@ -163,6 +163,9 @@ impl Mirror {
         editor: &Editor,
         new: &FxHashSet<NodeNumber>,
     ) -> Vec<NodeRun> {
+        let calls = self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten());
+        let calls: Vec<NodeNumber> = calls.copied().collect();
+        let demanded: FxHashSet<NodeNumber> = self.graph.demanded(calls).into_iter().collect();
         let mut runs: FxHashMap<NodeNumber, u32> = FxHashMap::default();
         for node in self.graph.journal_numbers() {
             *runs.entry(node).or_default() += 1;
@@ -190,8 +193,15 @@ impl Mirror {
             let kind = self.bodies[&it.body].kinds.get(slot as usize);
             let node = it.outs.get(slot as usize).copied().flatten();
             let (Some(node), Some(Kind::Call(instance))) = (node, kind) else { continue };
-            let n = runs.get(&node).copied().unwrap_or_default();
-            let (fate, elements) = (self.fate(node, n, new, &runs), u64::from(n));
+            let mut n = runs.get(&node).copied().unwrap_or_default();
+            let fate = if let Kernel::Read { .. } = instance.kernel {
+                let fate = self.fate_of_feature(node, demanded.contains(&node));
+                n = u32::from(matches!(fate, Fate::Ran(_)));
+                fate
+            } else {
+                self.fate(node, n, (new, &demanded), &runs)
+            };
+            let elements = u64::from(n);
             let time = self.graph.time_of(node);
             let bytes = if n > 0 { self.graph.bytes_of(node) as u64 } else { 0 };
             let entry = LogEntry { fate, runs: n, elements, bytes, time };
@@ -199,30 +209,39 @@ impl Mirror {
             log.push(NodeRun { path: NodePath::from(path.as_str()), node_type, entry });
         }
         self.graph.stop_journal();
+        for node in self.features.values().filter(|node| demanded.contains(*node)) {
+            self.shown.insert(*node, self.graph.number(*node));
+        }
         log
+    }
+
+    /// What became of a node that reads a feature.
+    fn fate_of_feature(&self, node: NodeNumber, is_demanded: bool) -> Fate {
+        match self.shown.get(&node) {
+            _ if !is_demanded => Fate::Skipped(SkipReason::NotNeeded),
+            None => Fate::Ran(RunReason::First),
+            Some(shown) if *shown != self.graph.number(node) => {
+                Fate::Ran(RunReason::FeatureChanged)
+            }
+            Some(_) => Fate::Skipped(SkipReason::Cached),
+        }
     }
 
     fn fate(
         &self,
         node: NodeNumber,
         n: u32,
-        new: &FxHashSet<NodeNumber>,
+        (new, demanded): (&FxHashSet<NodeNumber>, &FxHashSet<NodeNumber>),
         runs: &FxHashMap<NodeNumber, u32>,
     ) -> Fate {
         if n > 0 {
-            let reads_feature = (0..)
-                .map_while(|at| self.graph.input_of(node, at))
-                .any(|input| self.features.values().any(|feature| *feature == input));
-            Fate::Ran(if new.contains(&node) {
-                RunReason::First
-            } else if self.edited.contains(&node) {
-                RunReason::Edited
-            } else if reads_feature {
-                RunReason::FeatureChanged
-            } else {
-                RunReason::InputChanged
+            Fate::Ran(match self.edited.get(&node) {
+                Some(true) => RunReason::Edited,
+                _ if new.contains(&node) => RunReason::First,
+                Some(false) => RunReason::Edited,
+                None => RunReason::InputChanged,
             })
-        } else if !self.graph.is_asked_for(node) {
+        } else if !demanded.contains(&node) {
             Fate::Skipped(SkipReason::NotNeeded)
         } else if self.graph.lacks_input(node) {
             Fate::Skipped(SkipReason::InputFailed)
@@ -237,9 +256,14 @@ impl Mirror {
         }
     }
 
-    /// The nodes that were edited have been evaluated.
+    /// What is demanded of the nodes that were edited has been evaluated.
     pub(in crate::session) fn evaluated(&mut self) {
-        self.edited.clear();
+        self.edited.retain(|node, _| self.graph.is_pending(*node));
+        for node in self.features.values() {
+            if self.graph.is_live(*node) {
+                self.shown.insert(*node, self.graph.number(*node));
+            }
+        }
     }
 
     /// The node of an output of a node, called by the names of the nodes that use groups before it.

@@ -73,7 +73,8 @@ impl Mirror {
             ports: FxHashMap::default(),
             doomed: FxHashSet::default(),
             observed: Vec::new(),
-            edited: FxHashSet::default(),
+            edited: FxHashMap::default(),
+            shown: FxHashMap::default(),
             n_calls: 0,
             n_removed: 0,
         };

@@ -63,8 +63,11 @@ pub(super) struct Mirror {
     /// Nodes that nobody will need when the edit is done.
     doomed: FxHashSet<NodeNumber>,
     observed: Vec<NodeNumber>,
-    /// Nodes that were made or linked anew since the last evaluation.
-    edited: FxHashSet<NodeNumber>,
+    /// Nodes that were made or linked anew since they were last demanded, and whether there was one in
+    /// their place that had run.
+    edited: FxHashMap<NodeNumber, bool>,
+    /// What features were when they were last demanded.
+    shown: FxHashMap<NodeNumber, u64>,
     n_calls: usize,
     n_removed: usize,
 }

@@ -111,6 +111,7 @@ impl Mirror {
             it.outs.resize(slot as usize + 1, None);
         }
         let out = it.outs[slot as usize];
+        let is_edited = queue.edited.contains(&(it.body, slot));
         let had = out.is_some() || it.many.get(&slot).is_some_and(|many| !many.outs.is_empty());
         let (false, Some(alone)) = (matches!(kind, Kind::Wrong), alone) else {
             self.clear(use_id, slot)?;
@@ -127,14 +128,20 @@ impl Mirror {
         match kind {
             Kind::None | Kind::Wrong => Ok(false),
             Kind::Call(instance) => {
+                let had_run = match out {
+                    Some(out) => {
+                        !self.graph.is_new(out) || self.edited.get(&out).is_some_and(|had| *had)
+                    }
+                    None => had,
+                };
                 if !stays {
                     self.clear(use_id, slot)?;
                 }
                 let before = out.filter(|_| stays);
                 let before = before.or_else(|| self.moved_call(queue, (use_id, slot), instance));
                 let made = self.call(before, instance, &wants)?;
-                if queue.edited.contains(&(self.use_of(use_id).body, slot)) {
-                    self.edited.insert(made);
+                if is_edited {
+                    self.edited.insert(made, had_run);
                 }
                 self.put(made, (use_id, slot), instance);
                 Ok(out != Some(made))

@@ -75,14 +75,14 @@ fn edits_run_what_they_touch() {
     let mute = json!({ "edit": "mute", "node": "sum", "muted": true });
     assert_eq!(followed(s, mute), Vec::<String>::new());
     assert!(s.undo());
-    assert_eq!(runs(s, "undo"), ["sum first"]);
+    assert_eq!(runs(s, "undo"), ["sum edited"]);
     let rename = json!({ "edit": "rename_node", "node": "b", "to": "bb" });
     assert_eq!(followed(s, rename), Vec::<String>::new());
     let setting = json!({ "edit": "set_setting", "node": "sum", "setting": "text", "to": "p + q" });
-    assert_eq!(followed(s, setting), ["sum first"]);
+    assert_eq!(followed(s, setting), ["sum edited"]);
     let ty =
         json!({ "edit": "replace_type", "node": "less", "kind": { "type": "compare.greater" } });
-    assert_eq!(followed(s, ty), ["less first", "which input", "sum input"]);
+    assert_eq!(followed(s, ty), ["less edited", "which input", "sum input"]);
     let added = json!({ "edit": "add_nodes", "nodes": [{ "name": "new", "node":
         { "type": "math.multiply", "in": { "a": { "from": "bb.value" }, "b": { "input": "n" } } } }] });
     assert_eq!(followed(s, added), Vec::<String>::new());
@@ -128,4 +128,72 @@ fn edits_run_what_they_touch() {
     while s.redo() {
         runs(s, "redo");
     }
+}
+
+#[test]
+fn the_log_says_why_nodes_ran_and_why_not() {
+    const GRAPH: &str = r#"{ "millstream": 1,
+        "inputs": { "x": { "type": "f32", "default": 3 }, "b": { "type": "bool", "default": true } },
+        "outputs": { "y": { "type": "f32", "from": "which.value" }, "q": { "type": "f32", "from": "q.value" },
+            "s": { "type": "f64", "from": "s.value" } },
+        "nodes": {
+            "twice": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } },
+            "arm": { "type": "math.sin", "in": { "x": { "from": "twice.value" } } },
+            "which": { "type": "control.switch", "in": { "condition": { "input": "b" },
+                "false": { "from": "twice.value" }, "true": { "from": "arm.value" } } },
+            "q": { "type": "math.cos", "in": { "x": { "input": "x" } } },
+            "t": { "type": "context.time" },
+            "s": { "type": "math.add", "in": { "a": { "from": "t.value" }, "b": { "input": "x" } } } } }"#;
+    let mut s = Session::open(&Engine::new(), GRAPH.as_bytes()).expect("it opens");
+    let told = |s: &mut Session, ask: Ask| -> Vec<String> {
+        let evaluated = s.eval(&ask.with_log(LogDetail::Counts)).expect("it runs");
+        assert!(evaluated.plan().is_none(), "the mirror answers");
+        let runs = evaluated.runs().into_iter();
+        let mut told: Vec<String> =
+            runs.map(|run| format!("{}: {}", run.path, run.entry.fate.why())).collect();
+        told.sort();
+        told
+    };
+    assert_eq!(
+        told(&mut s, Ask::all()),
+        [
+            "arm: first time",
+            "q: first time",
+            "s: first time",
+            "t: first time",
+            "twice: first time",
+            "which: first time"
+        ]
+    );
+    // Nobody asks for the arm, whose result is not valid any more.
+    s.set("b", false).expect("it is there");
+    s.set("x", 4.0_f32).expect("it is there");
+    assert_eq!(
+        told(&mut s, Ask::all()),
+        [
+            "arm: not needed",
+            "q: an input changed",
+            "s: an input changed",
+            "t: cached",
+            "twice: an input changed",
+            "which: an input changed"
+        ]
+    );
+    s.seek(3).expect("it is reached");
+    assert_eq!(
+        told(&mut s, Ask::output("s")),
+        [
+            "arm: not needed",
+            "q: not needed",
+            "s: an input changed",
+            "t: a feature changed",
+            "twice: not needed",
+            "which: not needed"
+        ]
+    );
+    // That it was edited is known until somebody asks for it.
+    let literal = json!({ "edit": "set_input", "node": "q", "input": "x", "to": 5 });
+    s.edit(&edit(literal)).expect("it fits");
+    told(&mut s, Ask::output("s"));
+    assert_eq!(told(&mut s, Ask::output("q"))[1], "q: was edited");
 }
