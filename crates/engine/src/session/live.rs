@@ -23,6 +23,9 @@ pub(super) trait Live: Send {
     /// same document.
     fn returned(&mut self, plan: &Arc<Plan>);
 
+    /// What failed runs again when it is demanded, though it reads what it read.
+    fn try_failed_again(&mut self);
+
     /// Answers a request to the plan of the last [`replaced`](Self::replaced), or to another one
     /// for which nothing is to be kept.
     ///
@@ -44,6 +47,8 @@ impl<E: Evaluator + Send> Live for Afresh<E> {
     fn moved(&mut self, _: &Moves) {}
 
     fn returned(&mut self, _: &Arc<Plan>) {}
+
+    fn try_failed_again(&mut self) {}
 
     fn answer(&mut self, plan: &Arc<Plan>, request: &Request) -> Result<Answer, EvalError> {
         self.0.evaluate(plan, request)
@@ -72,6 +77,10 @@ impl Live for Keeping {
 
     fn returned(&mut self, plan: &Arc<Plan>) {
         self.0.return_to(plan);
+    }
+
+    fn try_failed_again(&mut self) {
+        self.0.try_failed_again();
     }
 
     fn answer(&mut self, plan: &Arc<Plan>, request: &Request) -> Result<Answer, EvalError> {

@@ -47,6 +47,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::diagnostics::{Diagnostics, did_you_mean};
+use millstream_base::same::Same;
 use millstream_base::{Feature, Value};
 use millstream_document::edit::{Applied, Change, ROOT};
 use millstream_document::{Checked, Document, Edit, Editor};
@@ -371,7 +372,8 @@ impl Session {
         self.set_all([(name, Given::One(value.into()))])
     }
 
-    /// Sets several inputs at once: observers see all changes together.
+    /// Sets several inputs at once: observers see all changes together. Where all have the values
+    /// already, this is [`try_failed_again`](Self::try_failed_again).
     ///
     /// # Errors
     /// If one of them cannot be set; then none is.
@@ -382,6 +384,14 @@ impl Session {
         let values: Vec<(&str, Given)> = values.into_iter().collect();
         for (name, given) in &values {
             self.check_given(name, given)?;
+        }
+        let is_known =
+            |(name, given): &(&str, Given)| match (given, self.settings.inputs.get(*name)) {
+                (Given::One(new), Some(Given::One(old))) => new.same(old),
+                _ => false,
+            };
+        if values.iter().all(is_known) {
+            self.try_failed_again();
         }
         for (name, given) in values {
             if let Some(mirror) = &mut self.mirror {
@@ -396,6 +406,16 @@ impl Session {
         }
         self.changed();
         Ok(())
+    }
+
+    /// Lets nodes that failed run again when they are asked for, though nothing that they read has
+    /// changed: where a file is there now, or a callback panicked for once.
+    pub fn try_failed_again(&mut self) {
+        if let Some(mirror) = &mut self.mirror {
+            mirror.try_failed_again();
+        }
+        self.live.try_failed_again();
+        self.stamp += 1;
     }
 
     /// Gives an input its default again; false if it was not set.

@@ -4,6 +4,8 @@
 mod worlds;
 
 use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use millstream::session::{Ask, Session};
 use millstream::{Call, Edit, Engine, Failure, Lazy, NodeDef, NodeFailure, Request, Type};
@@ -422,14 +424,12 @@ fn a_node_that_failed_is_mended_by_the_same_edit() {
     assert!(value.same(&2.0), "{value}");
 }
 
-#[test]
-fn what_failed_runs_again_after_an_edit_but_not_before() {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    // The device is off for its first two calls.
-    let calls = std::sync::Arc::new(AtomicU32::new(0));
-    let counted = std::sync::Arc::clone(&calls);
+/// With a device that is off for its first calls, and how often it was called.
+fn with_device(n_off: u32) -> (Engine, Arc<AtomicU32>) {
+    let calls = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&calls);
     let device = move |call: &mut Call<'_>| {
-        if counted.fetch_add(1, Ordering::Relaxed) < 2 {
+        if counted.fetch_add(1, Ordering::Relaxed) < n_off {
             return Err(Failure::whole("it is off"));
         }
         picky(call)
@@ -437,6 +437,12 @@ fn what_failed_runs_again_after_an_edit_but_not_before() {
     let mut engine = engine();
     let def = NodeDef::new("test.picky", "Is off at first").input("x", Type::F32, "");
     engine.register(def.output("value", Type::F32, "").function(device));
+    (engine, calls)
+}
+
+#[test]
+fn what_failed_runs_again_after_an_edit_but_not_before() {
+    let (engine, calls) = with_device(2);
     let mut session =
         Session::open(&engine, World::of_numbers("test.picky").start.as_bytes()).expect("it opens");
     session.settle();
@@ -455,4 +461,31 @@ fn what_failed_runs_again_after_an_edit_but_not_before() {
     session.settle();
     assert_eq!(ask(&mut session), ("f32(3.1622777)".into(), 3));
     assert_eq!(ask(&mut session), ("f32(3.1622777)".into(), 3));
+}
+
+#[test]
+fn what_failed_runs_again_when_an_input_is_set_to_what_it_is() {
+    // In a live graph, and with a plan.
+    for state in ["", r#", "c": { "type": "state.counter" }"#] {
+        let (engine, calls) = with_device(2);
+        let document = format!(
+            r#"{{ "millstream": 1, "inputs": {{ "x": {{ "type": "f32", "default": 9 }} }},
+            "outputs": {{ "w": {{ "type": "f32", "from": "p.value" }} }},
+            "nodes": {{ "p": {{ "type": "test.picky", "in": {{ "x": {{ "input": "x" }} }} }}{state} }} }}"#
+        );
+        let mut session = Session::open(&engine, document.as_bytes()).expect("it opens");
+        session.settle();
+        let mut set = |x: f32| {
+            session.set("x", x).expect("it is there");
+            let answer = session.eval(&Ask::output("w")).expect("it runs").answer;
+            (told(answer.output("w")), calls.load(Ordering::Relaxed))
+        };
+        assert_eq!(set(4.0), ("failed".into(), 1));
+        assert_eq!(set(4.0), ("failed".into(), 2));
+        assert_eq!(set(4.0), ("f32(2.0)".into(), 3));
+        assert_eq!(set(4.0), ("f32(2.0)".into(), 3));
+        session.try_failed_again();
+        assert_eq!(told(session.get("w").ok()), "f32(2.0)");
+        assert_eq!(calls.load(Ordering::Relaxed), 3);
+    }
 }

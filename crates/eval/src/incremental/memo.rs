@@ -480,6 +480,13 @@ impl Memo {
         known.truncate(MOST);
     }
 
+    /// Steps that failed run again.
+    pub(crate) fn forget_failed(&mut self) {
+        for shelf in self.shelves.iter_mut().chain(self.parked.values_mut()) {
+            shelf.failed.clear();
+        }
+    }
+
     /// Drops what is worth least for the memory it holds, until three quarters of the budget are
     /// left. What this evaluation uses stays.
     fn evict(&mut self) {

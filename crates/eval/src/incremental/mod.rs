@@ -167,6 +167,14 @@ impl Incremental {
         }
     }
 
+    /// Forgets what failed: it runs again when it is demanded, though it reads what it read.
+    pub fn try_failed_again(&self) {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, values) in plans.iter_mut() {
+            values.memo.iter_mut().for_each(Memo::forget_failed);
+        }
+    }
+
     /// Bytes of the results that are kept for memory's sake alone.
     pub fn bytes(&self) -> usize {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);

@@ -193,6 +193,11 @@ impl Mirror {
         self.graph.put_results(before.graph.take_results());
     }
 
+    /// What failed runs again when it is demanded, though it reads what it read.
+    pub(super) fn try_failed_again(&mut self) {
+        self.graph.try_failed_again();
+    }
+
     /// Sets an input of the document, or lets it have its default.
     pub(super) fn set(&mut self, name: &str, value: Option<&Value>) {
         let Some(input) = self.inputs.get_mut(name) else { return };
