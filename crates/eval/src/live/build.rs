@@ -3,6 +3,7 @@
 use millstream_base::Lane;
 use millstream_kernel::form::{LaneValue, Op, fold_function, op_function};
 
+use super::demand::Waiting;
 use super::node::{Flags, NONE, Node};
 use super::special::{Arms, Choice, ChoiceKind, Guard, NOTHING_TAKEN, Special};
 use super::{Handle, LiveGraph};
@@ -169,7 +170,7 @@ impl LiveGraph {
         lane: Lane,
     ) -> u32 {
         let choice = self.nodes.len() as u32 + 1;
-        let (blocks, waiting) = (Vec::new(), Vec::new());
+        let (blocks, waiting) = (Vec::new(), Waiting::new());
         let guard = Guard { selector: [selector], choice, arms, blocks, settled: 0, waiting };
         let guard = self.special(Special::Guard(guard), Lane::I64);
         self.nodes[guard as usize].value = NOTHING_TAKEN;

@@ -53,11 +53,11 @@ struct Block {
     /// It was found not to be open, and stands where it will be told when that may change.
     is_asleep: bool,
     /// Dirty nodes to look at when it opens; some may have been looked at since.
-    sleepers: Vec<u32>,
+    sleepers: Sleepers,
     /// Length of `sleepers` at which it is cleaned up.
     sleepers_limit: usize,
     /// Who is told when it opens: blocks, and which of their ways it is.
-    listeners: Vec<(BlockId, u32)>,
+    listeners: SmallVec<[(BlockId, u32); 2]>,
     /// For each of its own ways whether it is among the listeners there.
     listens: SmallVec<[bool; 8]>,
     /// It is among [`Demands::listed`].
@@ -88,9 +88,9 @@ impl Demands {
             condition: condition.clone(),
             open: 0,
             is_asleep: false,
-            sleepers: Vec::new(),
+            sleepers: Sleepers::new(),
             sleepers_limit: 64,
-            listeners: Vec::new(),
+            listeners: SmallVec::new(),
             listens: SmallVec::from_elem(false, n_ways),
             is_listed: false,
         });
@@ -121,6 +121,12 @@ impl Demands {
 }
 
 pub(super) type Blocks = SmallVec<[BlockId; 4]>;
+
+/// Nodes that sleep; mostly few do.
+type Sleepers = SmallVec<[u32; 4]>;
+
+/// Blocks that wait for a guard.
+pub(super) type Waiting = SmallVec<[BlockId; 2]>;
 
 /// Blocks to decide, those that others depend on last.
 type Stack = SmallVec<[BlockId; 16]>;
@@ -161,7 +167,7 @@ impl LiveGraph {
     }
 
     /// Looks again at nodes that were put aside.
-    fn take_up(&mut self, nodes: Vec<u32>) {
+    fn take_up(&mut self, nodes: Sleepers) {
         for at in nodes {
             let flags = &mut self.nodes[at as usize].flags;
             if flags.has(Flags::PARKED) {
@@ -172,7 +178,7 @@ impl LiveGraph {
     }
 
     /// Stores what a guard takes; wakes the arms that are new and those that waited for it.
-    pub(super) fn settle_guard(&mut self, at: usize, taken: u64, waiting: Vec<BlockId>) {
+    pub(super) fn settle_guard(&mut self, at: usize, taken: u64, waiting: Waiting) {
         let mut woken = Stack::from_iter(waiting);
         let node = &mut self.nodes[at];
         node.flags.clear(Flags::NEW);

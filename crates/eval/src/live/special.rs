@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_kernel::form::Form;
 
 use super::call::{Call, OneOutput};
-use super::demand::BlockId;
+use super::demand::Waiting;
 
 /// What such a node does.
 pub(super) enum Special {
@@ -34,7 +34,7 @@ pub(super) struct Guard {
     /// The wave in which it was last settled.
     pub(super) settled: u64,
     /// Blocks of its arms that wait for it to be settled.
-    pub(super) waiting: Vec<BlockId>,
+    pub(super) waiting: Waiting,
 }
 
 /// How the bits of a selector become the arms that are taken.
