@@ -164,6 +164,14 @@ fn refuse(checked: &Checked, sizes: &SideTable<BodyId, Size>, limits: &Limits) -
         place = Place::with_span(place.path.child(&node.name), node.span);
         body = inner;
     }
+    if body == checked.root {
+        // No group does alone; the use that adds most is a place to begin.
+        let uses = checked.bodies[body].nodes.iter();
+        let uses = uses.filter_map(|node| Some((sizes[node.kind.body()?].nodes, node)));
+        if let Some((_, node)) = uses.max_by_key(|(size, _)| *size) {
+            place = Place::with_span(place.path.child(&node.name), node.span);
+        }
+    }
     let mut problems = Diagnostics::new();
     if let Some(error) = excess(sizes[body], limits) {
         problems.report(place, &error);

@@ -12,7 +12,7 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Aspect;
 use millstream_base::path::Place;
 use millstream_base::{Feature, Limits, Need, NodePath, Type};
-use millstream_document::{Checked, CheckedKind, CheckedRepeat};
+use millstream_document::{BodyId, Checked, CheckedKind, CheckedRepeat};
 use millstream_eval::repeat::Repeat;
 use millstream_ir::graph::GraphInput;
 use millstream_ir::verify::Stage;
@@ -32,12 +32,14 @@ use crate::{assert_sound, order};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum RepeatError {
     /// It reads along an axis around the repeat.
-    #[error("a repeat runs this group, and it needs the {need} around that")]
+    #[error("the group `{group}`, which it runs, needs the {need} around it")]
     #[diagnostic(
         code(repeat::extent),
         help("compute it outside the group, and give it to the repeat by an input")
     )]
     Extent {
+        /// The group.
+        group: String,
         /// The extent.
         need: String,
     },
@@ -100,7 +102,9 @@ impl Repeats {
                 };
                 let cx = PassContext { registry, limits, folded: None };
                 let group = &checked.bodies[repeat.body].name;
-                let made = compile_repeat(group, graph, rounds, &cx)?;
+                let made = compile_repeat(group, graph, rounds, &cx).map_err(|problems| {
+                    inside(problems, &path_of(checked, expansion, *id).child(&node.name))
+                })?;
                 repeats.0.insert((**repeat).clone(), made);
             }
         }
@@ -111,6 +115,35 @@ impl Repeats {
     pub(crate) fn of(&self, repeat: &CheckedRepeat) -> &Made {
         self.0.get(repeat).expect("the repeats of a document are compiled before it is lowered")
     }
+}
+
+/// The path of the first use of a body.
+fn path_of(checked: &Checked, expansion: &Expansion, body: BodyId) -> NodePath {
+    let mut paths: FxHashMap<BodyId, NodePath> = FxHashMap::default();
+    paths.insert(checked.root, NodePath::root());
+    for outer in expansion.inside_out.iter().rev() {
+        let Some(path) = paths.get(outer).cloned() else { continue };
+        for node in &checked.bodies[*outer].nodes {
+            let inner = node.kind.body();
+            inner.map(|inner| paths.entry(inner).or_insert_with(|| path.child(&node.name)));
+        }
+    }
+    paths.remove(&body).unwrap_or_else(NodePath::root)
+}
+
+/// Problems of a graph that a node runs, by paths that begin with that of the node.
+fn inside(problems: Diagnostics, node: &NodePath) -> Diagnostics {
+    let mut all = Diagnostics::new();
+    for mut problem in problems {
+        let path = problem.place.path.as_str();
+        problem.place.path = if path.is_empty() {
+            node.clone()
+        } else {
+            NodePath::from(format!("{node}/{path}").as_str())
+        };
+        all.push(problem);
+    }
+    all
 }
 
 /// The repeat of a lowered graph, called so.
@@ -186,7 +219,7 @@ fn digest(graph: &Graph) -> String {
 /// which are seen from outside the repeat, and the number of the round.
 fn captured(graph: &mut Graph, group: &str) -> Result<Vec<Need>, Diagnostics> {
     let order = order(graph)?;
-    let needs = needs(graph, &order).map_err(too_many)?;
+    let needs = needs(graph, &order).map_err(|excess| too_many(graph, &excess))?;
     let mut all = millstream_base::FeatureSet::NONE;
     for output in &graph.outputs {
         all = all.union(needs.of[output.source.node]);
@@ -203,8 +236,8 @@ fn captured(graph: &mut Graph, group: &str) -> Result<Vec<Need>, Diagnostics> {
         let of_rounds = need.feature == Feature::Iteration && need.level == 0;
         if need.aspect == Aspect::Extent && (has_scopes || of_rounds) {
             let mut problems = Diagnostics::new();
-            let error = RepeatError::Extent { need: need.to_string() };
-            problems.report(Place::at(NodePath::new(group)), &error);
+            let error = RepeatError::Extent { group: group.into(), need: need.to_string() };
+            problems.report(Place::at(NodePath::root()), &error);
             return Err(problems);
         }
         // The repeat is the nearest injector of the number of the round.

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use millstream_base::FeatureSet;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::TooManyNeeds;
 use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::path::Place;
-use millstream_base::{FeatureSet, NodePath};
 use millstream_ir::graph::{ConstId, InstanceId};
 use millstream_ir::plan::{NeedClassId, Notes, PlanOutput, link_kinds};
 use millstream_ir::states::is_state;
@@ -19,7 +19,7 @@ use millstream_ir::{
 use millstream_kernel::{Class, Data, Instance, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analyses::{LoopParts, Needs, classes, folded_loops, needs};
+use crate::analyses::{Excess, LoopParts, Needs, classes, folded_loops, needs};
 
 /// The plan of a graph whose types are equal along links.
 ///
@@ -27,7 +27,7 @@ use crate::analyses::{LoopParts, Needs, classes, folded_loops, needs};
 /// If the graph has a cycle or more than 64 different needs.
 pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     let order = in_order(&graph)?;
-    let needs = needs(&graph, &order).map_err(too_many)?;
+    let needs = needs(&graph, &order).map_err(|excess| too_many(&graph, &excess))?;
     let classes = classes(&graph, &order, &needs);
     let mut schedule = Schedule::new(&graph, order.len());
     for id in &order {
@@ -96,10 +96,16 @@ pub fn steps_of(graph: &Graph) -> Result<SideTable<NodeId, Option<StepId>>, Diag
     Ok(steps)
 }
 
-/// The problem of too many needs, which belongs to no node.
-pub(crate) fn too_many(error: TooManyNeeds) -> Diagnostics {
+/// The problem of too many needs, at each path where one more arises.
+pub(crate) fn too_many(graph: &Graph, Excess(nodes): &Excess) -> Diagnostics {
     let mut problems = Diagnostics::new();
-    problems.report(Place::at(NodePath::root()), &error);
+    let mut told = FxHashSet::default();
+    for node in nodes {
+        let path = graph.node(*node).path;
+        if told.insert(path) {
+            problems.report(Place::at(graph.paths.get(path)), &TooManyNeeds);
+        }
+    }
     problems
 }
 

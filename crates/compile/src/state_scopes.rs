@@ -22,7 +22,7 @@ use millstream_ir::{Graph, NodeId, Op, Paths, Source};
 use millstream_kernel::{Registry, ScopeRule, kept};
 use rustc_hash::FxHashMap;
 
-use crate::analyses::{NeedFlow, users};
+use crate::analyses::{Excess, NeedFlow, users};
 use crate::schedule::too_many;
 
 /// A node that keeps state, as lowering left it.
@@ -51,7 +51,7 @@ pub(crate) fn resolve(graph: &mut Graph, registry: &Registry) -> Result<(), Diag
         return Ok(());
     }
     let mut keepers = keepers(graph);
-    let (flow, needs) = needs(graph, &keepers).map_err(too_many)?;
+    let (flow, needs) = needs(graph, &keepers).map_err(|excess| too_many(graph, &excess))?;
     let changed = changed(graph, &keepers, &flow.table);
     for keeper in &mut keepers {
         let mut inputs = keeper.inputs.iter();
@@ -139,17 +139,20 @@ fn places<'k>(
 fn needs(
     graph: &Graph,
     keepers: &[Keeper],
-) -> Result<(NeedFlow, SideTable<NodeId, FeatureSet>), TooManyNeeds> {
+) -> Result<(NeedFlow, SideTable<NodeId, FeatureSet>), Excess> {
     let mut flow = NeedFlow::default();
     let mut of = SideTable::new(graph.n_ids(), FeatureSet::NONE);
     let users = users(graph);
     let next_of = places(graph, keepers, |keeper| keeper.next.clone());
     let mut waiting = Waiting::new(graph, graph.ids());
-    let mut grow = Vec::new();
+    let (mut grow, mut excess) = (Vec::new(), Vec::new());
     while let Some(id) = waiting.next() {
         let Op::Call(instance) = graph.op(id) else { continue };
         let inside = graph.inputs_of(id).iter().map(|link| of[link.node]);
-        grow.push((id, flow.needs_of_call(graph.instances(), instance, inside)?));
+        match flow.needs_of_call(graph.instances(), instance, inside) {
+            Ok(needs) => grow.push((id, needs)),
+            Err(TooManyNeeds) => excess.push(id),
+        }
         while let Some((node, more)) = grow.pop() {
             let grown = of[node].union(more);
             if grown == of[node] {
@@ -163,7 +166,7 @@ fn needs(
             }
         }
     }
-    Ok((flow, of))
+    if excess.is_empty() { Ok((flow, of)) } else { Err(Excess(excess)) }
 }
 
 /// For each node the needs that mean something else where some scope evaluates it.

@@ -3,6 +3,9 @@
 use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use millstream_base::path::{Place, Span};
 
+use crate::at::At;
+use crate::check::WrongPart;
+
 /// Problems that are kept; more are counted.
 const MAX_KEPT: usize = 1000;
 
@@ -28,24 +31,39 @@ pub(crate) struct Problems {
     n_errors: usize,
     n_dropped: usize,
     n_compared: usize,
+    /// What is wrong, if somebody wants to know.
+    wrong: Option<Vec<WrongPart>>,
 }
 
 impl Problems {
-    /// Adds a problem; `path` is only called for problems that are kept.
+    /// Notes what is wrong, all of it.
+    pub(crate) fn noting_parts() -> Self {
+        Self { wrong: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The parts that are wrong, in the order in which they were found.
+    pub(crate) fn take_parts(&mut self) -> Vec<WrongPart> {
+        self.wrong.take().unwrap_or_default()
+    }
+
+    /// Adds a problem.
     pub(crate) fn report(
         &mut self,
-        path: impl FnOnce() -> String,
+        at: At<'_>,
         span: Span,
         error: &(impl miette::Diagnostic + ?Sized),
     ) {
         let is_error =
             !matches!(error.severity(), Some(miette::Severity::Warning | miette::Severity::Advice));
         self.n_errors += usize::from(is_error);
+        if let Some(wrong) = self.wrong.as_mut().filter(|_| is_error) {
+            wrong.push(WrongPart::of(at));
+        }
         if self.kept.len() >= MAX_KEPT {
             self.n_dropped += 1;
             return;
         }
-        self.kept.push(Diagnostic::new(Place::with_span(path().as_str(), span), error));
+        self.kept.push(Diagnostic::new(Place::with_span(at.path().as_str(), span), error));
     }
 
     /// Number of errors so far, the dropped ones too.

@@ -176,6 +176,16 @@ pub enum RequestError {
     },
 }
 
+impl RequestError {
+    /// That the outputs of a plan have no such name; those that carry what nodes keep are not told.
+    pub fn unknown_output(name: &str, plan: &Plan) -> Self {
+        let known = plan.outputs.iter().map(|output| &*output.name);
+        let known = known.filter(|name| !is_state(name));
+        let hint = hint(name, known, "the graph has no outputs", "outputs");
+        Self::UnknownOutput { name: name.into(), hint }
+    }
+}
+
 /// The axes that a request can open, outermost first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestAxis {
@@ -483,11 +493,7 @@ impl Binding<'_> {
         for name in names {
             match named.position(name) {
                 Some(output) => outputs.push(output),
-                None => {
-                    let known = self.plan.outputs.iter().map(|output| &*output.name);
-                    let hint = hint(name, known, "the graph has no outputs", "outputs");
-                    self.errors.push(RequestError::UnknownOutput { name: name.clone(), hint });
-                }
+                None => self.errors.push(RequestError::unknown_output(name, self.plan)),
             }
         }
         outputs

@@ -14,6 +14,6 @@ mod users;
 pub use axes::{Axes, AxesOf, axes};
 pub use classes::{classes, own_class};
 pub use loops::{LoopParts, folded_loops, loops};
-pub use needs::{NeedFlow, Needs, needs};
+pub use needs::{Excess, NeedFlow, Needs, needs};
 pub use regions::regions;
 pub use users::{Users, depths, users};

@@ -122,18 +122,26 @@ impl NeedFlow {
     }
 }
 
+/// The nodes with which more than 64 needs arise, in the order of their graph; there are some.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excess(pub Vec<NodeId>);
+
 /// The needs of the nodes in `order`, which lists each behind all it reads from.
 ///
 /// # Errors
 /// If more than 64 needs arise.
-pub fn needs(graph: &Graph, order: &[NodeId]) -> Result<Needs, TooManyNeeds> {
+pub fn needs(graph: &Graph, order: &[NodeId]) -> Result<Needs, Excess> {
     let mut flow = NeedFlow::default();
+    let mut excess = Vec::new();
     let mut of = SideTable::new(graph.n_ids(), FeatureSet::NONE);
     for id in order {
         if let Op::Call(instance) = graph.op(*id) {
             let inside = graph.inputs_of(*id).iter().map(|link| of[link.node]);
-            of[*id] = flow.needs_of_call(graph.instances(), instance, inside)?;
+            match flow.needs_of_call(graph.instances(), instance, inside) {
+                Ok(needs) => of[*id] = needs,
+                Err(TooManyNeeds) => excess.push(*id),
+            }
         }
     }
-    Ok(Needs { flow, of })
+    if excess.is_empty() { Ok(Needs { flow, of }) } else { Err(Excess(excess)) }
 }

@@ -20,7 +20,7 @@ use crate::schedule::too_many;
 /// If the graph has a cycle or more than 64 different needs.
 pub fn fuse(graph: &mut Graph, _cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
     let order = crate::order(graph)?;
-    let needs = needs(graph, &order).map_err(too_many)?;
+    let needs = needs(graph, &order).map_err(|excess| too_many(graph, &excess))?;
     let regions = regions(graph, &order, &needs);
     let is_new = graph.ids().any(|id| graph.region_of(id) != regions[id.index()]);
     if is_new {

@@ -16,7 +16,7 @@ use millstream_kernel::{Instance, Kernel};
 
 use super::sweep::{Rule, sweep};
 use super::{Changed, PassContext};
-use crate::analyses::NeedFlow;
+use crate::analyses::{Excess, NeedFlow};
 use crate::schedule::too_many;
 
 /// Drop scopes without effect.
@@ -74,7 +74,7 @@ impl NeedsSoFar {
         let inside: Vec<FeatureSet> = links.iter().map(of).collect();
         let instances = graph.instances();
         let needs = self.flow.needs_of_call(instances, instance_id, inside.iter().copied());
-        self.of[id] = needs.map_err(too_many)?;
+        self.of[id] = needs.map_err(|_| too_many(graph, &Excess(vec![id])))?;
         let instance = &instances[instance_id];
         if !may_collapse(instance) || instance.inputs.iter().any(InputSlot::gathers) {
             return Ok(None);

@@ -1,6 +1,7 @@
 //! Checks one node alone, as if its sources were inputs of a document: for those who follow edits
 //! and know the types of what is around.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::{Limits, Type, Value};
@@ -10,6 +11,7 @@ use super::check;
 use super::instances::passing;
 use crate::checked::{CheckedKind, Muted, Source};
 use crate::edit::{Reference, references};
+use crate::fields::Fields;
 use crate::model::{Document, GroupDef, Input, InputDef, InputValue, Node, NodeKind};
 
 /// A node that was checked alone.
@@ -42,17 +44,72 @@ pub enum AloneSource {
     /// What the node reads at this position, counted over all its sockets in order; the type
     /// converts to that of the slot.
     Read(usize),
+    /// Something that is wrong, so that what depends on it has no meaning.
+    Wrong,
 }
 
-/// Checks a node of which each source has a known type. `group` is the group that it uses, if any.
+/// Checks a node by the types of its sources. `group` is the group that it uses, if any.
 ///
 /// `None` if something is wrong with the node, or the type of a source is not known; checking the
-/// whole document tells why.
+/// whole document tells why. Where a node stands for the nodes of its group, sources that are wrong
+/// leave the others right.
 pub fn check_alone(
     registry: &Registry,
     node: &Node,
     group: Option<&GroupDef>,
     type_of: impl Fn(Reference<'_>) -> Option<Type>,
+) -> Option<Alone> {
+    let whole = check_at_once(registry, node, group, &type_of);
+    match (&node.kind, group) {
+        (NodeKind::Group(_), Some(group)) if whole.is_none() && !node.muted => {
+            check_by_sockets(registry, node, group, &type_of)
+        }
+        _ => whole,
+    }
+}
+
+/// Checks what goes into each socket of a node that uses a group alone.
+fn check_by_sockets(
+    registry: &Registry,
+    node: &Node,
+    group: &GroupDef,
+    type_of: &impl Fn(Reference<'_>) -> Option<Type>,
+) -> Option<Alone> {
+    if node.inputs.iter().any(|(socket, _)| !group.inputs.contains_key(socket)) {
+        return None;
+    }
+    let bare = Node { inputs: Fields::default(), ..node.clone() };
+    let mut alone = check_at_once(registry, &bare, Some(&GroupDef::default()), type_of)?;
+    // What each socket reads, counted over all.
+    let mut first_read: HashMap<&str, usize> = HashMap::new();
+    let mut n_read = 0;
+    for (socket, input) in node.inputs.iter() {
+        first_read.insert(socket, n_read);
+        n_read += references(input).count();
+    }
+    for (name, def) in &group.inputs {
+        let mut only = bare.clone();
+        if let Some(input) = node.inputs.get(name) {
+            only.inputs.insert(Arc::clone(name), input.clone());
+        }
+        let mut face = GroupDef::default();
+        face.inputs.insert(Arc::clone(name), def.clone());
+        let source = check_at_once(registry, &only, Some(&face), type_of)
+            .and_then(|it| it.sources.into_iter().next());
+        alone.sources.push(match source {
+            Some(AloneSource::Read(k)) => AloneSource::Read(first_read.get(&**name)? + k),
+            Some(source) => source,
+            None => AloneSource::Wrong,
+        });
+    }
+    Some(alone)
+}
+
+fn check_at_once(
+    registry: &Registry,
+    node: &Node,
+    group: Option<&GroupDef>,
+    type_of: &impl Fn(Reference<'_>) -> Option<Type>,
 ) -> Option<Alone> {
     if let NodeKind::Repeat(_) = node.kind {
         return Some(Alone { kind: AloneKind::Repeat, sources: Vec::new() });
@@ -61,7 +118,7 @@ pub fn check_alone(
     let mut alone = Node { muted: false, ..node.clone() };
     let mut n_read = 0;
     for (input, (_, original)) in alone.inputs.values_mut().zip(node.inputs.iter()) {
-        let mut types = references(original).map(&type_of);
+        let mut types = references(original).map(type_of);
         let mut change = |source: &mut Input| -> Option<()> {
             match &source.value {
                 InputValue::Literal(_) => {}

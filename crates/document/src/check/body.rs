@@ -10,7 +10,7 @@ use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::groups::path;
 use super::instances::Instances;
-use super::links::{Given, Linker, Links, Recent, socket_path};
+use super::links::{Given, Linker, Links, Recent, socket_at};
 use super::literals::Literals;
 use super::mismatch::mismatch;
 use super::order::sorted;
@@ -112,12 +112,12 @@ impl<'d, 'c> Checker<'d, 'c> {
             recent: Recent::for_nodes(def.nodes.len()),
         };
         let mut outputs = Vec::with_capacity(def.outputs.len());
-        for output in def.outputs.values() {
-            let path = || def.at().path();
+        for (name, output) in def.outputs {
+            let at = def.at().part(Part::Output(name));
             outputs.push(match &output.from {
                 _ if output.spot.is_unreadable() => Given::Broken,
-                OutputFrom::Link(link) => linker.link(link, output.spot, path),
-                OutputFrom::Input(name) => linker.body_input(name, output.spot, path),
+                OutputFrom::Link(link) => linker.link(link, output.spot, at),
+                OutputFrom::Input(name) => linker.body_input(name, output.spot, at),
             });
         }
         (linker.resolve(), outputs)
@@ -147,8 +147,8 @@ impl<'d, 'c> Checker<'d, 'c> {
         });
         let at = def.at().part(Part::Node(name));
         let span = input.map_or(broken.spot, |(_, input)| input.spot).span();
-        let at_path = || input.map_or_else(|| at.path(), |(socket, _)| socket_path(at, socket));
-        self.problems.report(at_path, span, &CheckError::Cycle { path });
+        let at = input.map_or(at, |(socket, _)| socket_at(at, socket));
+        self.problems.report(at, span, &CheckError::Cycle { path });
     }
 
     /// Names inputs that nothing reads; one whose type is unknown may be meant for another place.
@@ -162,7 +162,7 @@ impl<'d, 'c> Checker<'d, 'c> {
             let may_be_carried = def.is_group && def.outputs.contains_key(name);
             if !used && typed.is_some() && !may_be_carried {
                 let warning = CheckError::UnusedInput { name: name.to_string() };
-                self.problems.report(|| def.at().path(), input.spot.span(), &warning);
+                self.problems.report(def.at().part(Part::Input(name)), input.spot.span(), &warning);
             }
         }
     }
@@ -188,7 +188,7 @@ fn checked_outputs(typing: &mut Typing<'_, '_>, given: &[Given<'_>]) -> Vec<Body
             };
             let registry = typing.shapes.registry();
             let error = mismatch(registry, source_name, from, &[to], at.whole());
-            typing.problems.report(|| at.path(), output.spot.span(), &error);
+            typing.problems.report(at, output.spot.span(), &error);
         }
         outputs.push(BodyOutput {
             name: Arc::clone(name),

@@ -108,11 +108,11 @@ impl<'d> Faces<'d> {
         let default = def.default.as_ref().map(|json| literal::from_json(ty, json)).transpose();
         let default = default.map_err(|error| {
             let error = CheckError::WrongDefault { what: at.whole(), error };
-            problems.report(|| at.path(), def.spot.span(), &error);
+            problems.report(at, def.spot.span(), &error);
         });
         for warning in range_warnings(name, def, ty, default.as_ref().ok().and_then(Option::as_ref))
         {
-            problems.report(|| at.path(), def.spot.span(), &warning);
+            problems.report(at, def.spot.span(), &warning);
         }
         let default = default.ok()?;
         Some(BodyInput {
@@ -140,7 +140,7 @@ impl<'d> Faces<'d> {
         let all = || format!("types: {}, and list<...> of them", listed(known.iter().copied()));
         let hint = problems.suggest(name, known.iter().copied(), all);
         let error = CheckError::UnknownType { what: at.whole(), name: shortened(name), hint };
-        problems.report(|| at.path(), spot.span(), &error);
+        problems.report(at, spot.span(), &error);
         None
     }
 }

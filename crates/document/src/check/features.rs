@@ -30,7 +30,7 @@ pub(super) fn check_features(bodies: &Arena<BodyId, Body>, problems: &mut Proble
                 if first.ty != ty {
                     let (first_ty, first) = (first.ty, first.path.clone());
                     let error = CheckError::FeatureType { name: name.into(), ty, first_ty, first };
-                    problems.report(|| at.path(), node.span, &error);
+                    problems.report(at, node.span, &error);
                     break;
                 }
             }

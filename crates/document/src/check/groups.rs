@@ -5,7 +5,7 @@ use millstream_base::Limits;
 use super::error::CheckError;
 use super::face::BodyDef;
 use super::order::sorted;
-use crate::at::Part;
+use crate::at::{At, Part};
 use crate::model::Document;
 use crate::problems::Problems;
 
@@ -48,7 +48,7 @@ pub(super) fn check_groups(
         if let Some((name, node)) = node {
             let at = first.at().part(Part::Node(name));
             let error = CheckError::RecursiveGroup { path };
-            problems.report(|| at.path(), node.spot.span(), &error);
+            problems.report(at, node.spot.span(), &error);
         }
     }
     used
@@ -179,9 +179,9 @@ fn report_at(
     match node {
         Some((body, name, node)) => {
             let at = body.at().part(Part::Node(name));
-            problems.report(|| at.path(), node.spot.span(), error);
+            problems.report(at, node.spot.span(), error);
         }
-        None => problems.report(String::new, bodies[bodies.len() - 1].spot.span(), error),
+        None => problems.report(At::ROOT, bodies[bodies.len() - 1].spot.span(), error),
     }
 }
 

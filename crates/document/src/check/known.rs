@@ -107,7 +107,8 @@ impl Pattern {
                 (AloneSource::Read(_), SocketType::Generic(g) | SocketType::ListOf(g)) => {
                     is_read[g as usize] = true;
                 }
-                (AloneSource::Read(_), SocketType::Exact(_)) => {}
+                (AloneSource::Read(_) | AloneSource::Wrong, SocketType::Exact(_))
+                | (AloneSource::Wrong, SocketType::Generic(_) | SocketType::ListOf(_)) => {}
                 (AloneSource::Literal(_), _) => {
                     // Others are defaults.
                     let at = node.inputs.iter().position(|(name, _)| **name == *socket.name);
@@ -201,7 +202,7 @@ mod tests {
     fn second(alone: Option<Alone>) -> Value {
         match &alone.expect("it is right").sources[1] {
             AloneSource::Literal(value) => value.clone(),
-            AloneSource::Read(_) => panic!("it is a literal"),
+            AloneSource::Read(_) | AloneSource::Wrong => panic!("it is a literal"),
         }
     }
 

@@ -140,7 +140,7 @@ impl<'d> Linker<'d, '_> {
                     let n = slots.len() - first_slot[i] as usize;
                     if n > usize::from(u16::MAX) {
                         let error = CheckError::TooManySources { n };
-                        self.problems.report(|| at.path(), node.spot.span(), &error);
+                        self.problems.report(at, node.spot.span(), &error);
                         slots.truncate(first_slot[i] as usize);
                         self.node_shapes[i] = NodeShape::Broken;
                     }
@@ -270,7 +270,7 @@ impl<'d> Linker<'d, '_> {
         let hint = self.problems.suggest(name, known.clone(), all);
         let node_type = node_type.into();
         let error = CheckError::UnknownInput { node_type, name: shortened(name), hint };
-        self.problems.report(|| at.path(), input.spot.span(), &error);
+        self.problems.report(at, input.spot.span(), &error);
         self.mark_used_by(input);
     }
 
@@ -284,7 +284,7 @@ impl<'d> Linker<'d, '_> {
     ) -> Given<'d> {
         let node_type = node_type.into();
         let error = CheckError::MissingInput { name: shortened(name), node_type, form };
-        self.problems.report(|| socket_path(at, name), node.spot.span(), &error);
+        self.problems.report(socket_at(at, name), node.spot.span(), &error);
         Given::Broken
     }
 
@@ -301,7 +301,7 @@ impl<'d> Linker<'d, '_> {
         }
         let error = CheckError::SeveralSources { name: shortened(name), n: inputs.len() };
         let span = input.map(|input| input.spot.span()).unwrap_or_default();
-        self.problems.report(|| socket_path(at, name), span, &error);
+        self.problems.report(socket_at(at, name), span, &error);
         for input in inputs {
             self.mark_used_by(input);
         }
@@ -311,10 +311,8 @@ impl<'d> Linker<'d, '_> {
     fn source(&mut self, input: &'d Input, at: At<'_>, socket: &str) -> Given<'d> {
         match &input.value {
             InputValue::Literal(json) => Given::Literal(json),
-            InputValue::Input(name) => {
-                self.body_input(name, input.spot, || socket_path(at, socket))
-            }
-            InputValue::Link(link) => self.link(link, input.spot, || socket_path(at, socket)),
+            InputValue::Input(name) => self.body_input(name, input.spot, socket_at(at, socket)),
+            InputValue::Link(link) => self.link(link, input.spot, socket_at(at, socket)),
             // Lists of lists cannot be written; one built in code counts as broken.
             InputValue::Several(inputs) => {
                 self.one_of_several(Some(input), &inputs[..0], at, socket)
@@ -323,12 +321,7 @@ impl<'d> Linker<'d, '_> {
     }
 
     /// An input of the body.
-    pub(super) fn body_input(
-        &mut self,
-        name: &str,
-        spot: Spot,
-        path: impl FnOnce() -> String,
-    ) -> Given<'d> {
+    pub(super) fn body_input(&mut self, name: &str, spot: Spot, at: At<'_>) -> Given<'d> {
         if let Some(input) = self.body.inputs.get_index_of(name) {
             self.used_inputs[input] = true;
             return match self.face.inputs[input] {
@@ -348,17 +341,12 @@ impl<'d> Linker<'d, '_> {
             self.problems.suggest(name, known.clone(), all)
         };
         let error = CheckError::UnknownGraphInput { whole, name: shortened(name), hint };
-        self.problems.report(path, spot.span(), &error);
+        self.problems.report(at, spot.span(), &error);
         Given::Broken
     }
 
     /// An output of a node of the body.
-    pub(super) fn link(
-        &mut self,
-        link: &Link,
-        spot: Spot,
-        path: impl FnOnce() -> String,
-    ) -> Given<'d> {
+    pub(super) fn link(&mut self, link: &Link, spot: Spot, at: At<'_>) -> Given<'d> {
         let known = self.recent.get(&link.node);
         let Some(node) = known.or_else(|| self.body.nodes.get_index_of(&link.node)) else {
             let hint = if self.body.inputs.contains_key(&link.node) {
@@ -370,7 +358,7 @@ impl<'d> Linker<'d, '_> {
             };
             let name = shortened(&link.node);
             let error = CheckError::UnknownNode { link: shortened(&link.to_string()), name, hint };
-            self.problems.report(path, spot.span(), &error);
+            self.problems.report(at, spot.span(), &error);
             return Given::Broken;
         };
         let output = match self.node_shapes[node] {
@@ -405,7 +393,7 @@ impl<'d> Linker<'d, '_> {
                 let hint = self.problems.suggest(&link.output, known.clone(), all);
                 let (link, name) = (shortened(&link.to_string()), shortened(&link.output));
                 let error = CheckError::UnknownOutput { link, node_type, name, hint };
-                self.problems.report(path, spot.span(), &error);
+                self.problems.report(at, spot.span(), &error);
                 Given::Broken
             }
         }
@@ -441,10 +429,11 @@ fn sources(input: Option<&Input>, multiple: bool) -> Sources<'_> {
     }
 }
 
-pub(super) fn socket_path(at: At<'_>, socket: &str) -> String {
+/// A socket of a node; of anything else that itself.
+pub(super) fn socket_at<'n>(at: At<'n>, socket: &'n str) -> At<'n> {
     match at.part {
-        Part::Node(node) => at.part(Part::Socket(node, socket)).path(),
-        Part::Body | Part::Input(_) | Part::Output(_) | Part::Socket(..) => at.path(),
+        Part::Node(node) => at.part(Part::Socket(node, socket)),
+        Part::Body | Part::Input(_) | Part::Output(_) | Part::Socket(..) => at,
     }
 }
 

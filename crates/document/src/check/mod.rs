@@ -22,6 +22,7 @@ mod order;
 mod repeat;
 mod shapes;
 mod types;
+mod wrong;
 
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub use alone::{Alone, AloneKind, AloneSource, check_alone};
 pub use error::CheckError;
 pub use known::KnownAlone;
 pub(crate) use order::sorted;
+pub use wrong::{PartName, WrongPart};
 
 use crate::at::{At, Part};
 use crate::checked::Checked;
@@ -58,12 +60,33 @@ pub fn check(
     limits: &Limits,
 ) -> (Option<Checked>, Diagnostics) {
     let mut problems = Problems::default();
-    for body in bodies_of(document) {
-        report_wrong(&body, &mut problems);
-    }
-    let checked = check_readable(document, registry, limits, &mut problems);
-    let checked = checked.filter(|_| problems.n_errors() == 0);
+    let checked = check_all(document, registry, limits, &mut problems);
     (checked, problems.finish())
+}
+
+/// As [`check`], with the parts in which errors are, each as often as it has one.
+pub fn check_parts(
+    document: &Document,
+    registry: &Registry,
+    limits: &Limits,
+) -> (Option<Checked>, Diagnostics, Vec<WrongPart>) {
+    let mut problems = Problems::noting_parts();
+    let checked = check_all(document, registry, limits, &mut problems);
+    let wrong = problems.take_parts();
+    (checked, problems.finish(), wrong)
+}
+
+fn check_all(
+    document: &Document,
+    registry: &Registry,
+    limits: &Limits,
+    problems: &mut Problems,
+) -> Option<Checked> {
+    for body in bodies_of(document) {
+        report_wrong(&body, problems);
+    }
+    let checked = check_readable(document, registry, limits, problems);
+    checked.filter(|_| problems.n_errors() == 0)
 }
 
 /// Loads, upgrades and checks a document: all problems of all phases at once.
@@ -100,12 +123,12 @@ fn check_readable(
     let n_nodes = document.n_nodes();
     if n_nodes > limits.nodes {
         let error = CheckError::TooManyNodes { n: n_nodes, limit: limits.nodes };
-        problems.report(String::new, Span::default(), &error);
+        problems.report(At::ROOT, Span::default(), &error);
         return None;
     }
     if !document.fps.is_finite() || document.fps <= 0.0 {
         let error = CheckError::BadFps { fps: document.fps.to_string() };
-        problems.report(String::new, Span::default(), &error);
+        problems.report(At::ROOT, Span::default(), &error);
     }
     let bodies = bodies_of(document);
     for body in &bodies {
@@ -122,7 +145,7 @@ fn check_readable(
         for ((name, group), used) in document.groups.iter().zip(used) {
             if !used {
                 let warning = CheckError::UnusedGroup { name: name.to_string() };
-                problems.report(|| At::group(name).path(), group.spot.span(), &warning);
+                problems.report(At::group(name), group.spot.span(), &warning);
             }
         }
     }
@@ -154,7 +177,7 @@ fn check_names(body: &BodyDef<'_>, problems: &mut Problems) {
             && let Some(reason) = name_problem(name)
         {
             let error = CheckError::BadName { what, name: shortened(name), reason };
-            problems.report(|| at.path(), Span::default(), &error);
+            problems.report(at, Span::default(), &error);
         }
     };
     if body.is_group {
@@ -184,7 +207,7 @@ fn parts_of<'d>(body: &BodyDef<'d>) -> impl Iterator<Item = (At<'d>, Spot)> {
 fn report_wrong(body: &BodyDef<'_>, problems: &mut Problems) {
     for (at, spot) in parts_of(body).filter(|(_, spot)| spot.is_wrong()) {
         let error = CheckError::Unreadable { what: at.whole() };
-        problems.report(|| at.path(), spot.span(), &error);
+        problems.report(at, spot.span(), &error);
     }
 }
 

@@ -66,7 +66,7 @@ impl Typing<'_, '_> {
         }));
         let at = self.body.at().part(Part::Node(name));
         for error in errors {
-            self.problems.report(|| at.path(), def.spot.span(), &error);
+            self.problems.report(at, def.spot.span(), &error);
         }
     }
 
@@ -172,7 +172,7 @@ pub(super) fn check_states(bodies: &Arena<BodyId, Body>, problems: &mut Problems
         }
         let at = At::group(&bodies[id].name).part(Part::Node(&node.name));
         let error = CheckError::StateInRepeat { node: path };
-        problems.report(|| at.path(), node.span, &error);
+        problems.report(at, node.span, &error);
     }
 }
 

@@ -135,7 +135,7 @@ impl<'d> Shapes<'d> {
                 };
                 let hint = problems.suggest(name, groups.clone(), none);
                 let error = CheckError::UnknownGroup { name: shortened(name), hint };
-                problems.report(|| at.path(), node.spot.span(), &error);
+                problems.report(at, node.spot.span(), &error);
                 None
             }
         }
@@ -209,7 +209,7 @@ impl<'d> Shapes<'d> {
             let name = name.to_string();
             let (version, known) = (node.version, def.version);
             let error = CheckError::NodeVersion { name, version, known, hint };
-            problems.report(|| at.path(), node.spot.span(), &error);
+            problems.report(at, node.spot.span(), &error);
             return NodeShape::Broken;
         }
         if node.set.is_empty()
@@ -275,7 +275,7 @@ impl<'d> Shapes<'d> {
             )
         };
         let error = CheckError::UnknownNodeType { name: shortened(name), hint };
-        problems.report(|| at.path(), node.spot.span(), &error);
+        problems.report(at, node.spot.span(), &error);
     }
 }
 
@@ -298,7 +298,7 @@ pub(super) fn report_setting(
         // The enum is of another crate and may grow.
         _ => setting.spot.span(),
     });
-    problems.report(|| at.path(), span, error);
+    problems.report(at, span, error);
 }
 
 /// The bytes of the document that hold these bytes of a setting's text; `None` if the text is

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::face::{BodyDef, Face};
 use super::instances::{Instances, Pattern, TypeNumber, passing};
-use super::links::{Given, Links, socket_path};
+use super::links::{Given, Links, socket_at};
 use super::literals::Literals;
 use super::mismatch::{describe, mismatch};
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
@@ -274,7 +274,7 @@ impl<'d> Typing<'d, '_> {
             Err(errors) => {
                 if unknown.is_empty() && !self.misfits(node, shape, &arities) {
                     for error in &errors {
-                        self.problems.report(|| at.path(), def.spot.span(), error);
+                        self.problems.report(at, def.spot.span(), error);
                     }
                 }
                 return Err(self.partly(node, shape, &[], &unknown));
@@ -293,7 +293,7 @@ impl<'d> Typing<'d, '_> {
             match &error {
                 InstanceError::Setting(error) => report_setting(def, error, at, self.problems),
                 InstanceError::Type(error) => {
-                    self.problems.report(|| at.path(), def.spot.span(), error);
+                    self.problems.report(at, def.spot.span(), error);
                 }
             }
             Typed::Unknown
@@ -437,7 +437,7 @@ impl<'d> Typing<'d, '_> {
                 let socket = socket();
                 let span = def.inputs.get(socket).map(|input| spot_of_literal(input, json));
                 let span = span.unwrap_or(def.spot).span();
-                self.problems.report(|| socket_path(at, socket), span, &error);
+                self.problems.report(socket_at(at, socket), span, &error);
                 None
             }
         }
@@ -460,7 +460,7 @@ impl<'d> Typing<'d, '_> {
         };
         let registry = self.shapes.registry();
         let error = mismatch(registry, describe(&source.value), from, to, of);
-        self.problems.report(|| socket_path(at, socket), source.spot.span(), &error);
+        self.problems.report(socket_at(at, socket), source.spot.span(), &error);
     }
 
     /// What a node of the checked body does.

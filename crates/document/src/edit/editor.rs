@@ -51,6 +51,20 @@ pub struct Applied {
     pub inverse: Edit,
     /// What it changed, in order.
     pub changes: Vec<Change>,
+    /// The nodes that are copies of nodes of a group, in the place of a node that used it.
+    pub copies: Vec<Copied>,
+}
+
+/// A node that was made of a node of a group when a node that uses the group was ungrouped, and
+/// others use it too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// The id of the copy.
+    pub copy: u64,
+    /// The id of the node that used the group.
+    pub user: u64,
+    /// The id of the node in the group.
+    pub original: u64,
 }
 
 /// What an edit did so far.
@@ -58,6 +72,7 @@ pub(super) struct Done {
     /// The inverses of the changes, in order of the changes.
     pub(super) inverses: Vec<Edit>,
     pub(super) changes: Vec<Change>,
+    pub(super) copies: Vec<Copied>,
     /// What has to be looked at when all changes are made.
     pub(super) touched: Vec<Touched>,
     /// The edit is known to lead to a document that was there before.
@@ -66,7 +81,13 @@ pub(super) struct Done {
 
 impl Done {
     fn new(trusted: bool) -> Self {
-        Self { inverses: Vec::new(), changes: Vec::new(), touched: Vec::new(), trusted }
+        Self {
+            inverses: Vec::new(),
+            changes: Vec::new(),
+            copies: Vec::new(),
+            touched: Vec::new(),
+            trusted,
+        }
     }
 }
 
@@ -241,7 +262,7 @@ impl Editor {
                     1 => inverses.remove(0),
                     _ => Edit::Batch { edits: inverses },
                 };
-                Ok(Applied { inverse, changes: done.changes })
+                Ok(Applied { inverse, changes: done.changes, copies: done.copies })
             }
             Err(Refusal { path, error }) => {
                 self.take_back(&done.inverses);

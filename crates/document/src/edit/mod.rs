@@ -51,7 +51,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use editor::{Applied, Editor, Ids};
+pub use editor::{Applied, Copied, Editor, Ids};
 pub use error::EditError;
 pub use follow::Change;
 pub use index::{BodyKey, MAX_ID, ROOT, User};

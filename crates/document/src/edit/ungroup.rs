@@ -1,15 +1,16 @@
 //! Putting the content of a group in the place of a node that uses it.
 //!
 //! If nothing else uses the group it goes, and its nodes keep their ids; otherwise the nodes are
-//! copies with ids of their own. Values stay what they were: where the border stated another type than
-//! what crosses it has without that, a node does so from now on (see `border`).
+//! copies with ids of their own, and [`Applied`](super::Applied) says of what. Values stay what they
+//! were: where the border stated another type than what crosses it has without that, a node does so
+//! from now on (see `border`).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::border::{Argument, Side};
 use super::change::free_name;
-use super::editor::{Done, Editor, Refusal};
+use super::editor::{Copied, Done, Editor, Refusal};
 use super::error::EditError;
 use super::index::{BodyKey, User};
 use super::sources::changed;
@@ -108,14 +109,14 @@ impl Editor {
         let inner = inlining.def.nodes.iter();
         let inner: Vec<(Name, Node)> =
             inner.map(|(n, node)| (Arc::clone(n), node.clone())).collect();
-        let mut ids: Vec<Option<u64>> = vec![None; inner.len()];
-        if self.uses_of(group).len() == 1 {
-            let slot = self.body(Some(group))?;
-            let slots = self.nodes(slot).iter_slots();
-            ids = slots.map(|(node, ..)| Some(self.index(slot).ids[node as usize])).collect();
+        let key = self.body(Some(group))?;
+        let slots = self.nodes(key).iter_slots();
+        let ids: Vec<u64> = slots.map(|(node, ..)| self.index(key).ids[node as usize]).collect();
+        let is_last = self.uses_of(group).len() == 1;
+        if is_last {
             self.remove_group(group, done)?;
         }
-        for ((inside, mut node), id) in inner.into_iter().zip(ids) {
+        for ((inside, mut node), original) in inner.into_iter().zip(ids) {
             let sockets: Vec<Name> = node.inputs.iter().map(|(s, _)| Arc::clone(s)).collect();
             for socket in sockets {
                 let Some(input) = node.inputs.get(&socket) else { continue };
@@ -139,7 +140,14 @@ impl Editor {
             }
             let name = Arc::clone(&inlining.names[&inside]);
             let before = Some(Arc::clone(&inlining.user));
-            self.insert_node(body, &NewNode { name, node, before, id }, done)?;
+            let id = is_last.then_some(original);
+            let new = NewNode { name, node, before, id };
+            self.insert_node(body, &new, done)?;
+            if !is_last {
+                let id = |name| self.slot(body, name).map(|it| self.index(body).ids[it as usize]);
+                let (copy, user) = (id(&new.name)?, id(&inlining.user)?);
+                done.copies.push(Copied { copy, user, original });
+            }
         }
         // What reads the node may read it again through an input that is given on.
         for _ in 0..=inlining.def.outputs.len() {

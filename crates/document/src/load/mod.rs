@@ -19,6 +19,7 @@ use serde_json::value::RawValue;
 
 pub use error::LoadError;
 
+use crate::at::At;
 use crate::model::{Document, FORMAT_VERSION};
 use crate::problems::{Problems, shortened};
 use crate::upgrade::{Origins, upgraded_format};
@@ -82,7 +83,7 @@ pub(crate) fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
 /// The text, if it is JSON.
 fn valid_json<'t>(bytes: &'t [u8], limits: &Limits, problems: &mut Problems) -> Option<&'t str> {
     let mut refuse = |span: Span, error: &LoadError| {
-        problems.report(String::new, span, error);
+        problems.report(At::ROOT, span, error);
         None
     };
     if bytes.len() > limits.document_bytes {
@@ -120,7 +121,7 @@ fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
         let what = "the document".into();
         let expected = "an object: { \"millstream\": 1, ... }";
         let error = LoadError::WrongKind { what, found: kind.describe().into(), expected };
-        problems.report(String::new, Span::new(range.start, range.end), &error);
+        problems.report(At::ROOT, Span::new(range.start, range.end), &error);
         return None;
     }
     let start = cursor.position();
@@ -146,10 +147,10 @@ fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
                 expected: "the number of the format, 1",
             },
         };
-        problems.report(String::new, span, &error);
+        problems.report(At::ROOT, span, &error);
         return None;
     }
-    problems.report(String::new, Span::new(start, start + 1), &LoadError::NoVersion);
+    problems.report(At::ROOT, Span::new(start, start + 1), &LoadError::NoVersion);
     Some(FORMAT_VERSION)
 }
 

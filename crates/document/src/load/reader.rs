@@ -81,7 +81,7 @@ impl<'t> Reader<'t> {
 
     pub(super) fn report(&mut self, at: At<'_>, range: &Range<usize>, error: &LoadError) {
         let span = self.span(range);
-        self.problems.report(|| at.path(), span, error);
+        self.problems.report(at, span, error);
     }
 
     /// Steps into an object; false, and over it, if what comes is something else.

@@ -1,7 +1,7 @@
 //! From the graphs after each pass to an [`Explanation`].
 
 use millstream_base::diagnostics::Diagnostics;
-use millstream_base::feature::Aspect;
+use millstream_base::feature::{Aspect, TooManyNeeds};
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, FeatureSet, NodePath, Place, Type};
 use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
@@ -33,9 +33,9 @@ struct Facts<'a> {
 impl<'a> Facts<'a> {
     fn of(graph: &'a Graph, columns: &[InputId]) -> Result<Self, Diagnostics> {
         let order = millstream_compile::order(graph)?;
-        let needs = needs(graph, &order).map_err(|error| {
+        let needs = needs(graph, &order).map_err(|_| {
             let mut problems = Diagnostics::new();
-            problems.report(Place::at(NodePath::root()), &error);
+            problems.report(Place::at(NodePath::root()), &TooManyNeeds);
             problems
         })?;
         let classes = classes(graph, &order, &needs);

@@ -278,9 +278,7 @@ impl Session {
     pub(super) fn newest_plan(&mut self, what: &str) -> Result<Arc<Plan>, SessionError> {
         let swapped = self.plans.poll(&self.editor);
         if !self.plans.is_made() {
-            let checked = self.whole().checked.clone();
-            let made = self.plans.make_plain(checked.as_ref());
-            self.plan_made(made);
+            self.make_plan();
         }
         let Some(plan) = self.plans.running().map(Arc::clone) else {
             return Err(self.broken(what));
@@ -308,6 +306,12 @@ impl Session {
         request.cancel.clone_from(&ask.cancel);
         request.deadline = ask.deadline;
         request.progress.clone_from(&ask.progress);
+        // What nodes keep goes out of a plan too.
+        let hidden = ask.outputs.iter().filter(|name| is_state(name));
+        let hidden: Vec<_> = hidden.map(|name| RequestError::unknown_output(name, plan)).collect();
+        if !hidden.is_empty() {
+            return Err(EvalError::Request(hidden).into());
+        }
         for output in &ask.outputs {
             request = request.output(output);
         }

@@ -46,10 +46,10 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_base::diagnostics::{Diagnostics, did_you_mean};
+use millstream_base::diagnostics::{Diagnostic, Diagnostics, did_you_mean};
 use millstream_base::same::Same;
 use millstream_base::{Feature, Value};
-use millstream_document::edit::{Applied, Change, ROOT};
+use millstream_document::edit::{Applied, Change, Copied, ROOT};
 use millstream_document::{Checked, Document, Edit, Editor};
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
@@ -69,6 +69,7 @@ use moves::{Moves, Places, may_move};
 use observe::Observers;
 use plans::{Old, Plans};
 use settings::{Settings, fits, one, type_of};
+use sound::Part;
 
 /// A live document.
 pub struct Session {
@@ -109,13 +110,21 @@ struct Removed {
     inputs: Vec<(String, Given)>,
     /// What nodes kept.
     states: States,
+    /// The copies of nodes that came with the edit that was made first.
+    copies: Vec<Copied>,
 }
 
 /// What checking a document gives.
 struct Whole {
     problems: Diagnostics,
     /// The right part of the document; `None` if there is none.
-    checked: Option<Arc<Checked>>,
+    part: Option<Part>,
+}
+
+impl Whole {
+    fn checked(&self) -> Option<&Arc<Checked>> {
+        Some(&self.part.as_ref()?.checked)
+    }
 }
 
 /// Values do not follow the nodes of larger documents to other paths.
@@ -192,11 +201,8 @@ impl Session {
     fn whole(&self) -> &Whole {
         self.whole.get_or_init(|| {
             let (registry, limits) = (self.engine.registry(), self.engine.limits());
-            let (checked, problems) = millstream_document::check(self.document(), registry, limits);
-            let checked = checked
-                .or_else(|| sound::sound_part(self.document(), &problems, registry, limits))
-                .map(Arc::new);
-            Whole { problems: without_places(problems), checked }
+            let (part, problems) = sound::right_part(self.document(), registry, limits);
+            Whole { problems: in_order(problems), part }
         })
     }
 
@@ -284,15 +290,19 @@ impl Session {
             self.plans.noted(edit, is_back);
             return Removed::default();
         }
-        let back = back.unwrap_or_default();
+        let back = back.unwrap_or_else(|| {
+            let copies = done.copies.clone();
+            Removed { copies, ..Removed::default() }
+        });
         let inputs = self.settings.follow(edit, back.inputs);
         let moves: Option<Moves> =
-            places.and_then(|before| Some(before.moves_to(&self.places_now()?)));
+            places.and_then(|before| Some(before.moves_to(self.places_now()?, &back.copies)));
         if let Some(moves) = &moves {
             self.live.moved(moves);
         }
+        let (editor, changes) = (&self.editor, &done.changes);
         let followed =
-            self.mirror.as_mut().map(|mirror| mirror.follow(&self.editor, &done.changes));
+            self.mirror.as_mut().map(|mirror| mirror.follow(editor, changes, &back.copies));
         if let Some(Ok(())) = followed {
             self.forget_whole();
             self.plans.told(edit, is_back);
@@ -304,12 +314,12 @@ impl Session {
         }
         let states = self.move_states(moves.as_ref(), back.states);
         self.changed();
-        Removed { inputs, states }
+        Removed { inputs, states, copies: back.copies }
     }
 
     fn forget_whole(&mut self) {
-        if let Some(Whole { checked: Some(checked), .. }) = self.whole.take() {
-            self.plans.dropped(Old::Checked(checked));
+        if let Some(Whole { part: Some(part), .. }) = self.whole.take() {
+            self.plans.dropped(Old::Part(part));
         }
     }
 
@@ -318,25 +328,25 @@ impl Session {
     fn compile(&mut self) {
         self.forget_whole();
         let mut before = self.mirror.take();
-        let Whole { problems, checked } = self.whole();
-        let checked = checked.clone();
-        if let Some(checked) =
-            checked.as_ref().filter(|_| self.is_mirrored && !problems.has_errors())
-        {
+        let whole = self.whole();
+        let is_right = self.is_mirrored && !whole.problems.has_errors();
+        if let Some(checked) = whole.checked().filter(|_| is_right).cloned() {
             let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
-            let mirror = Mirror::new(&self.editor, checked, &registry, limits);
+            let mirror = Mirror::new(&self.editor, &checked, &registry, limits);
             self.mirror = mirror.ok().map(Box::new);
             if let Some(mirror) = &mut self.mirror {
                 if let Some(before) = &mut before {
                     mirror.go_on_with_results_of(before);
                 }
                 self.set_mirror();
-                self.plans.opened(&self.editor, checked);
+                self.plans.opened(&self.editor, &checked);
                 return;
             }
         }
-        let made = self.plans.edited(checked.as_ref());
-        self.plan_made(made);
+        self.plans.edited();
+        self.make_plan();
+        let planned = self.plans.running().and_then(|_| self.whole.get()?.checked());
+        self.plans.optimise(planned);
     }
 
     /// Values need more bytes than they may, all kept at once: plans answer from now on.
@@ -346,11 +356,22 @@ impl Session {
         self.compile();
     }
 
-    /// The plain plan of the document as it is now was made, or could not be.
-    fn plan_made(&mut self, made: Result<(), Diagnostics>) {
-        if let (Err(problems), Some(whole)) = (made, self.whole.get_mut()) {
-            whole.problems.append(problems);
-        }
+    /// Makes the plain plan of the document as it is now, of the part that is right.
+    fn make_plan(&mut self) {
+        self.whole();
+        let Some(Whole { problems, part }) = self.whole.take() else { return };
+        let mut told = problems;
+        let planned = part.and_then(|part| {
+            let (registry, limits) = (self.engine.registry(), self.engine.limits());
+            let plan = |checked: &Checked| self.plans.plain(checked);
+            let (planned, problems) =
+                sound::planned(self.editor.document(), part, registry, limits, plan);
+            told.append(problems);
+            planned
+        });
+        let (part, plan) = planned.unzip();
+        self.plans.run(plan);
+        self.whole = OnceCell::from(Whole { problems: in_order(told), part });
         if let Some(plan) = self.plans.running() {
             self.live.replaced(plan);
         }
@@ -479,11 +500,19 @@ impl Session {
     }
 }
 
-/// Problems without places in a text, which an edited document has no more.
-fn without_places(problems: Diagnostics) -> Diagnostics {
-    let mut left = Diagnostics::new();
-    for mut problem in problems {
+/// Problems without places in a text, which an edited document has no more: by their paths.
+fn in_order(problems: Diagnostics) -> Diagnostics {
+    let mut all: Vec<Diagnostic> = problems.into_iter().collect();
+    for problem in &mut all {
         problem.place.span = None;
+    }
+    let key = |it: &Diagnostic| {
+        let path = it.place.path.as_str().to_owned();
+        (path, it.code.clone(), it.message.clone(), it.help.clone())
+    };
+    all.sort_by_cached_key(key);
+    let mut left = Diagnostics::new();
+    for problem in all {
         left.push(problem);
     }
     left

@@ -2,11 +2,12 @@
 //!
 //! A node is told by the ids on the way to it, through the nodes that use groups. Grouping and
 //! ungrouping put a node on this way or take one off it; so of two ways those nodes are compared
-//! that are there before and after.
+//! that are there before and after. The copy that ungrouping makes of a node of a group, where others
+//! use the group too, is that node, on the way through the node that used the group.
 
 use std::collections::{HashMap, HashSet};
 
-use millstream_document::edit::{BodyKey, ROOT};
+use millstream_document::edit::{BodyKey, Copied, ROOT};
 use millstream_document::{Edit, Editor, NodeKind};
 
 /// The ways to nodes, by path.
@@ -40,11 +41,15 @@ impl Places {
         Some(Self(places))
     }
 
-    /// Where the nodes are `now`.
-    pub(super) fn moves_to(&self, now: &Self) -> Moves {
+    /// Where the nodes are `now`, behind an edit that made these copies, or takes them back.
+    pub(super) fn moves_to(mut self, mut now: Self, copies: &[Copied]) -> Moves {
+        if !copies.is_empty() {
+            self.tell_originals(copies);
+            now.tell_originals(copies);
+        }
         let all =
             |places: &Self| -> HashSet<u64> { places.0.values().flatten().copied().collect() };
-        let (before, after) = (all(self), all(now));
+        let (before, after) = (all(&self), all(&now));
         let way = |ids: &[u64]| -> Option<Vec<u64>> {
             let stays = |id: &u64| before.contains(id) && after.contains(id);
             let is_there = ids.last().is_some_and(stays);
@@ -63,6 +68,21 @@ impl Places {
             moves.extend(to.map(|to| (path.clone(), to.to_owned())));
         }
         moves
+    }
+
+    /// Puts the ways of originals in the place of copies.
+    fn tell_originals(&mut self, copies: &[Copied]) {
+        let originals: HashMap<u64, (u64, u64)> =
+            copies.iter().map(|it| (it.copy, (it.user, it.original))).collect();
+        for ids in self.0.values_mut() {
+            let mut stack: Vec<u64> = ids.drain(..).rev().collect();
+            while let Some(id) = stack.pop() {
+                match originals.get(&id) {
+                    Some((user, original)) => stack.extend([*original, *user]),
+                    None => ids.push(id),
+                }
+            }
+        }
     }
 }
 

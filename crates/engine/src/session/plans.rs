@@ -7,11 +7,11 @@ use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_compile::{Folded, Options, Phase, compile};
 use millstream_document::edit::Ids;
-use millstream_document::{Checked, Document, Edit, Editor, check};
+use millstream_document::{Checked, Document, Edit, Editor};
 use millstream_ir::Plan;
 use millstream_kernel::Registry;
 
-use super::sound::sound_part;
+use super::sound::{Part, planned, right_part};
 use super::swap::{Background, Current, Job, Work};
 use crate::engine::Engine;
 
@@ -37,7 +37,7 @@ enum News {
 /// What is dropped by the thread.
 pub(super) enum Old {
     Plan(#[expect(dead_code, reason = "it is only dropped")] Made),
-    Checked(#[expect(dead_code, reason = "it is only dropped")] Arc<Checked>),
+    Part(#[expect(dead_code, reason = "it is only dropped")] Part),
 }
 
 /// What it gives back, and gets to drop; nothing if the document has no plan.
@@ -52,6 +52,12 @@ struct Compiler {
     limits: Limits,
     folded: Arc<Folded>,
     copy: Option<Editor>,
+}
+
+impl Compiler {
+    fn compiled(&self, checked: &Checked) -> Result<Plan, Diagnostics> {
+        compile(checked, &self.registry, &options(&self.limits, &self.folded, None))
+    }
 }
 
 impl Work<News, Source, Result<Made, Lost>> for Compiler {
@@ -80,14 +86,15 @@ impl Work<News, Source, Result<Made, Lost>> for Compiler {
             Source::Checked(checked) => Some(checked),
             Source::Copy => {
                 let document = self.copy.as_ref().ok_or(Lost)?.document();
-                let (checked, problems) = check(document, &self.registry, &self.limits);
-                let sound = || sound_part(document, &problems, &self.registry, &self.limits);
-                checked.or_else(sound).map(Arc::new)
+                let (part, _) = right_part(document, &self.registry, &self.limits);
+                let Some(part) = part else { return Ok(None) };
+                let compiled = |checked: &Checked| self.compiled(checked);
+                let (made, _) = planned(document, part, &self.registry, &self.limits, compiled);
+                return Ok(made.map(|(_, plan)| Arc::new(plan)));
             }
         };
-        // Problems were told when the plain plan was made; both have the same.
-        let options = options(&self.limits, &self.folded, None);
-        let compiled = |checked: Arc<Checked>| compile(&checked, &self.registry, &options).ok();
+        // What can be planned at all can be planned behind all passes.
+        let compiled = |checked: Arc<Checked>| self.compiled(&checked).ok();
         Ok(checked.and_then(compiled).map(Arc::new))
     }
 
@@ -148,22 +155,19 @@ impl Plans {
         self.is_made
     }
 
-    /// Makes the plain plan of an edited document, and has the optimised one made.
-    ///
-    /// # Errors
-    /// Why there is no plan; nothing runs then.
-    pub(super) fn edited(&mut self, checked: Option<&Arc<Checked>>) -> Result<(), Diagnostics> {
+    /// The document was edited, and what the edit was is not told.
+    pub(super) fn edited(&mut self) {
         self.outdated();
         if std::mem::take(&mut self.is_told) {
             self.background.send(Job::Feed(News::Leave));
         }
-        let result = self.make_plain(checked);
-        let source = match (&result, checked) {
-            (Ok(()), Some(checked)) => Source::Checked(Arc::clone(checked)),
-            (Ok(()), None) | (Err(_), _) => Source::Nothing,
-        };
+    }
+
+    /// Has the optimised plan made of the part of the document of which the plain one was made.
+    pub(super) fn optimise(&mut self, checked: Option<&Arc<Checked>>) {
+        let source =
+            checked.map_or(Source::Nothing, |checked| Source::Checked(Arc::clone(checked)));
         self.background.send_now(Job::Make(self.current.edit(), source));
-        result
     }
 
     /// Has the optimised plan made of a document whose edits will be told.
@@ -209,15 +213,12 @@ impl Plans {
         self.background.send(Job::Feed(News::Dropped(old)));
     }
 
-    /// Makes the plain plan of the document as it is now.
-    ///
-    /// # Errors
-    /// Why there is no plan; nothing runs then.
-    pub(super) fn make_plain(&mut self, checked: Option<&Arc<Checked>>) -> Result<(), Diagnostics> {
+    /// Runs the plain plan of the document as it is now, if it has one.
+    pub(super) fn run(&mut self, plan: Option<Plan>) {
         self.is_made = true;
-        let Some(checked) = checked else { return Ok(()) };
-        self.current.run(Some(Arc::new(self.plain(checked)?)));
-        Ok(())
+        if let Some(plan) = plan {
+            self.current.run(Some(Arc::new(plan)));
+        }
     }
 
     /// Takes the optimised plan over if it is ready; says whether it did.
@@ -265,12 +266,14 @@ impl Plans {
         self.plan(checked, None)
     }
 
-    /// The plain plan of a document.
+    /// The plain plan of a document. What cannot be planned as it is may be where passes leave out
+    /// what nobody reads.
     ///
     /// # Errors
     /// Why there is no plan.
     pub(super) fn plain(&self, checked: &Checked) -> Result<Plan, Diagnostics> {
-        self.plan(checked, Some(Phase::Conversions))
+        let plain = self.plan(checked, Some(Phase::Conversions));
+        plain.or_else(|problems| self.plan(checked, None).map_err(|_| problems))
     }
 
     fn plan(&self, checked: &Checked, after: Option<Phase>) -> Result<Plan, Diagnostics> {
@@ -295,7 +298,8 @@ mod tests {
         let (document, _) = millstream_document::load(text.as_bytes(), engine.limits());
         let mut editor = Editor::new(document.expect("it loads"), engine.shared_registry());
         let mut plans = Plans::new(&engine);
-        let (checked, _) = check(editor.document(), engine.registry(), engine.limits());
+        let (checked, _) =
+            millstream_document::check(editor.document(), engine.registry(), engine.limits());
         plans.opened(&editor, &Arc::new(checked.expect("it is right")));
         let rename = |from: &str, to: &str| Edit::RenameNode {
             within: None,

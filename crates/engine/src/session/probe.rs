@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
-use millstream_document::{Body, Checked, Edit, Link, OutputDef, OutputFrom, Source, check};
+use millstream_document::{Body, Checked, Edit, Link, OutputDef, OutputFrom, Source};
 use millstream_ir::Plan;
 use millstream_ir::answer::{Answer, OutputAnswer, Series};
 use millstream_kernel::Data;
 use millstream_kernel::repeat::COUNT;
 
 use super::ask::lacks_feature;
+use super::sound::{planned, right_part};
 use super::{Ask, Session, SessionError};
 
 /// Where a socket gets its value, and of which type it is.
@@ -39,7 +40,7 @@ impl Session {
         if let Some(answer) = self.probe_mirror(node_path, socket_name) {
             return Ok(answer);
         }
-        let Some(checked) = self.whole().checked.clone() else {
+        let Some(checked) = self.whole().checked().cloned() else {
             return Err(self.broken(&format!("`{path}`")));
         };
         let mut bodies = vec![checked.root()];
@@ -69,7 +70,7 @@ impl Session {
             bodies.push(&checked.bodies[*group]);
         };
         match socket {
-            Some(Ok(found)) => self.probe_through(&bodies, &users, found),
+            Some(Ok(found)) => self.probe_through(&users, found),
             Some(Err(constant)) => Ok(constant),
             None => Err(no_socket("the node has no such socket, or nothing goes into it")),
         }
@@ -93,7 +94,6 @@ impl Session {
     /// Evaluates a document that has an output more.
     fn probe_through(
         &mut self,
-        bodies: &[&Body],
         users: &[&str],
         found: Found,
     ) -> Result<OutputAnswer, SessionError> {
@@ -109,8 +109,7 @@ impl Session {
             .into();
         let mut edits = Vec::new();
         let mut from = found.from;
-        for (depth, body) in bodies.iter().enumerate().rev() {
-            let within = (depth > 0).then(|| Arc::clone(&body.name));
+        for (depth, within) in self.groups_of(users).into_iter().enumerate().rev() {
             let def = OutputDef::new(found.ty, from);
             edits.push(Edit::AddOutput { within, name: Arc::clone(&name), def, before: None });
             let user = depth.checked_sub(1).map_or("", |outer| users[outer]);
@@ -118,16 +117,16 @@ impl Session {
         }
         let done = self.editor.apply(&Edit::Batch { edits }).map_err(SessionError::Edit)?;
         let (registry, limits) = (self.engine.registry(), self.engine.limits());
-        let (checked, problems) = check(self.editor.document(), registry, limits);
-        let checked = checked.or_else(|| {
-            super::sound::sound_part(self.editor.document(), &problems, registry, limits)
-        });
+        let document = self.editor.document();
+        let (part, _) = right_part(document, registry, limits);
+        let plan = |checked: &Checked| self.plans.plain(checked);
+        let made = part.and_then(|part| planned(document, part, registry, limits, plan).0);
         self.editor.revert(&done.inverse).expect("the last edit can be taken back");
-        let Some(checked) = checked else { return Err(self.broken("the socket")) };
-        let answer = match self.probe_with(self.plans.plain(&checked), &name) {
+        let Some((part, plan)) = made else { return Err(self.broken("the socket")) };
+        let answer = match self.probe_with(Ok(plan), &name) {
             // What only arms need that are never taken is not needed behind all passes.
             Err(SessionError::Eval(error)) if lacks_feature(&error) => {
-                self.probe_with(self.plans.optimised(&checked), &name)
+                self.probe_with(self.plans.optimised(&part.checked), &name)
             }
             done => done,
         };
@@ -140,6 +139,20 @@ impl Session {
 }
 
 impl Session {
+    /// The groups that nodes use, each in the group before it; first the document, which is none.
+    fn groups_of(&self, users: &[&str]) -> Vec<Option<Arc<str>>> {
+        let document = self.document();
+        let mut groups = vec![None];
+        let mut nodes = &document.nodes;
+        for user in users {
+            let group = nodes.get(user).and_then(|node| node.kind.group());
+            let group = group.expect("the part that is right has the nodes of the document");
+            nodes = &document.groups[&**group].nodes;
+            groups.push(Some(Arc::clone(group)));
+        }
+        groups
+    }
+
     /// Evaluates one output of a plan that was made for it.
     fn probe_with(
         &mut self,

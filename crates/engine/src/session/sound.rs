@@ -1,185 +1,103 @@
 //! The part of a document that is right, where other parts are wrong.
 //!
-//! Nodes with problems go, and all that reads them, and the outputs that read those. The rest means
-//! what it means in the whole.
+//! What checking finds wrong is left out, with all that depends on it (see `lost`); then what is left
+//! is checked, as something may be wrong only without other things. So it is with what planning finds
+//! wrong. The rest means what it means in the whole.
 
-use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+mod leave_out;
+mod lost;
+
 use std::sync::Arc;
 
 use millstream_base::Limits;
-use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity};
-use millstream_base::literal::from_json;
-use millstream_document::{
-    Checked, Document, Input, InputDef, InputValue, Named, Node, OutputDef, OutputFrom, check,
-};
+use millstream_base::diagnostics::Diagnostics;
+use millstream_document::check::{PartName, WrongPart, check_parts};
+use millstream_document::{Checked, Document};
 use millstream_kernel::Registry;
 
-/// Rounds of taking parts out; what is wrong only without other parts needs a second one.
-const MAX_ROUNDS: usize = 4;
+use leave_out::without;
 
-/// The part of a document that is right, and what it is checked to be. `None` if there is none.
-pub(super) fn sound_part(
+/// Rounds of leaving parts out.
+const MAX_ROUNDS: usize = 16;
+
+/// A document, or what is right of it.
+pub(super) struct Part {
+    /// `None` if it is the whole document.
+    document: Option<Box<Document>>,
+    /// What it is checked to be.
+    pub(super) checked: Arc<Checked>,
+}
+
+/// What is right of a document, if anything is, and all that is wrong with it.
+pub(super) fn right_part(
     document: &Document,
-    problems: &Diagnostics,
     registry: &Registry,
     limits: &Limits,
-) -> Option<Checked> {
-    let mut part = document.clone();
-    take_inputs_out(&mut part, registry);
-    let mut problems = problems.clone();
+) -> (Option<Part>, Diagnostics) {
+    let (checked, problems, wrong) = check_parts(document, registry, limits);
+    let part = match checked {
+        Some(checked) => Some(Part { document: None, checked: Arc::new(checked) }),
+        None => part_without(document, wrong, registry, limits),
+    };
+    (part, problems)
+}
+
+/// What is right of a document in which these parts are wrong.
+fn part_without(
+    document: &Document,
+    mut wrong: Vec<WrongPart>,
+    registry: &Registry,
+    limits: &Limits,
+) -> Option<Part> {
+    let mut part = without(document, &wrong, registry, limits)?;
     for _ in 0..MAX_ROUNDS {
-        take_out(&mut part, &problems, registry, limits);
-        let (checked, left) = check(&part, registry, limits);
-        if checked.is_some() {
-            return checked;
+        let (checked, _, left) = check_parts(&part, registry, limits);
+        if let Some(checked) = checked {
+            return Some(Part { document: Some(Box::new(part)), checked: Arc::new(checked) });
         }
-        if tells_of_outputs_only(&left) {
-            part.outputs = right_outputs(&part, registry, limits);
-        }
-        problems = left;
+        wrong = left;
+        part = without(&part, &wrong, registry, limits)?;
     }
     None
 }
 
-fn tells_of_outputs_only(problems: &Diagnostics) -> bool {
-    let mut errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
-    errors.all(|problem| problem.place.path.as_str().is_empty())
-}
-
-/// The outputs that are right, each tried alone: their problems do not say which they are about.
-fn right_outputs(document: &Document, registry: &Registry, limits: &Limits) -> Named<OutputDef> {
-    let mut alone = document.clone();
-    let mut right = Named::new();
-    for (name, output) in &document.outputs {
-        alone.outputs = std::iter::once((Arc::clone(name), output.clone())).collect();
-        if check(&alone, registry, limits).0.is_some() {
-            right.insert(Arc::clone(name), output.clone());
-        }
-    }
-    right
-}
-
-/// Takes inputs out whose type or default is wrong, and what reads them.
-fn take_inputs_out(document: &mut Document, registry: &Registry) {
-    let wrong = |def: &InputDef| {
-        let ty = registry.type_named(&def.ty);
-        ty.is_none_or(|ty| def.default.as_ref().is_some_and(|json| from_json(ty, json).is_err()))
-    };
-    let (wrong, right): (Vec<_>, Vec<_>) = document.inputs.iter().partition(|(_, def)| wrong(def));
-    if wrong.is_empty() {
-        return;
-    }
-    let wrong: HashSet<String> = wrong.into_iter().map(|(name, _)| name.to_string()).collect();
-    let right = right.into_iter().map(|(name, def)| (Arc::clone(name), def.clone())).collect();
-    let reads = |node: &Node| {
-        let mut read = node.inputs.iter().flat_map(|(_, input)| sources(input));
-        read.any(
-            |source| matches!(&source.value, InputValue::Input(name) if wrong.contains(&**name)),
-        )
-    };
-    let readers = document.nodes.iter().filter(|(_, node)| reads(node));
-    let readers = readers.map(|(name, _)| name.to_string()).collect();
-    document.inputs = right;
-    take_nodes_out(document, readers);
-}
-
-/// Takes nodes with problems out, and what reads them.
-fn take_out(document: &mut Document, problems: &Diagnostics, registry: &Registry, limits: &Limits) {
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
-    let mut nodes: HashSet<String> = HashSet::new();
-    let mut groups: HashSet<String> = HashSet::new();
-    let of_groups = OnceCell::new();
-    // A problem of a group as a whole has its name for a path; a node may have that too.
-    let is_of_group = |problem: &Diagnostic, path: &str| {
-        let of_groups = || of_groups.get_or_init(|| problems_of_groups(document, registry, limits));
-        document.groups.contains_key(path)
-            && (!document.nodes.contains_key(path) || of_groups().iter().any(|it| it == problem))
-    };
-    for problem in errors {
-        let path = problem.place.path.as_str();
-        match path.split_once('/') {
-            Some((group, _)) => groups.insert(group.into()),
-            None if is_of_group(problem, path) => groups.insert(path.into()),
-            None => nodes.insert(path.split('.').next().unwrap_or_default().into()),
+/// Plans a part of a document. Where that fails at nodes, these are left out with what depends on
+/// them. Gives what could be planned in the end, and why the rest could not.
+pub(super) fn planned<T>(
+    document: &Document,
+    mut part: Part,
+    registry: &Registry,
+    limits: &Limits,
+    plan: impl Fn(&Checked) -> Result<T, Diagnostics>,
+) -> (Option<(Part, T)>, Diagnostics) {
+    let mut told = Diagnostics::new();
+    for _ in 0..MAX_ROUNDS {
+        let problems = match plan(&part.checked) {
+            Ok(plan) => return (Some((part, plan)), told),
+            Err(problems) => problems,
         };
+        let planned = part.document.as_deref().unwrap_or(document);
+        let wrong = problems.iter().map(|problem| node_at(planned, problem.place.path.as_str()));
+        let wrong: Option<Vec<WrongPart>> = wrong.collect();
+        told.append(problems);
+        let left = wrong.and_then(|wrong| part_without(planned, wrong, registry, limits));
+        let Some(left) = left else { break };
+        part = left;
     }
-    // Groups that use wrong ones are wrong too.
+    (None, told)
+}
+
+/// The node at a path, through the nodes that use groups.
+fn node_at(document: &Document, path: &str) -> Option<WrongPart> {
+    let (mut group, mut nodes) = (None, &document.nodes);
+    let mut names = path.split('/').peekable();
     loop {
-        let wrong = document.groups.iter().filter(|(name, group)| {
-            !groups.contains(&***name) && group.nodes.values().any(|node| uses(node, &groups))
-        });
-        let wrong: Vec<String> = wrong.map(|(name, _)| name.to_string()).collect();
-        if wrong.is_empty() {
-            break;
+        let (name, node) = nodes.get_key_value(names.next()?)?;
+        if names.peek().is_none() {
+            return Some(WrongPart { group, part: PartName::Node(Arc::clone(name)) });
         }
-        groups.extend(wrong);
-    }
-    let using = document.nodes.iter().filter(|(_, node)| uses(node, &groups));
-    nodes.extend(using.map(|(name, _)| name.to_string()));
-    for group in &groups {
-        document.groups.remove(group);
-    }
-    take_nodes_out(document, nodes);
-}
-
-/// What is wrong with groups, whoever uses them.
-fn problems_of_groups(document: &Document, registry: &Registry, limits: &Limits) -> Diagnostics {
-    let groups = Document { nodes: Named::new(), outputs: Named::new(), ..document.clone() };
-    check(&groups, registry, limits).1
-}
-
-/// Takes nodes out, what reads them, and outputs that have no source then.
-fn take_nodes_out(document: &mut Document, nodes: HashSet<String>) {
-    let gone = downstream(&document.nodes, nodes);
-    for name in &gone {
-        document.nodes.remove(name);
-    }
-    let lost = |output: &OutputDef| match &output.from {
-        OutputFrom::Link(link) => !document.nodes.contains_key(&link.node),
-        OutputFrom::Input(name) => !document.inputs.contains_key(name),
-    };
-    document.outputs = document
-        .outputs
-        .iter()
-        .filter(|(_, output)| !lost(output))
-        .map(|(name, output)| (Arc::clone(name), output.clone()))
-        .collect();
-}
-
-fn uses(node: &Node, groups: &HashSet<String>) -> bool {
-    node.kind.group().is_some_and(|name| groups.contains(&**name))
-}
-
-/// These nodes and all that read them.
-fn downstream(nodes: &Named<Node>, start: HashSet<String>) -> HashSet<String> {
-    let mut users: HashMap<&str, Vec<&str>> = HashMap::new();
-    for (name, node) in nodes {
-        for (_, input) in node.inputs.iter() {
-            for source in sources(input) {
-                if let InputValue::Link(link) = &source.value {
-                    users.entry(&link.node).or_default().push(name);
-                }
-            }
-        }
-    }
-    let mut stack: Vec<String> = start.iter().cloned().collect();
-    let mut gone = start;
-    while let Some(name) = stack.pop() {
-        for user in users.get(name.as_str()).into_iter().flatten() {
-            if gone.insert((*user).to_owned()) {
-                stack.push((*user).to_owned());
-            }
-        }
-    }
-    gone
-}
-
-fn sources(input: &Input) -> &[Input] {
-    match &input.value {
-        InputValue::Several(sources) => sources,
-        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => {
-            std::slice::from_ref(input)
-        }
+        let inner = node.kind.group()?;
+        nodes = &document.groups.get(inner)?.nodes;
+        group = Some(Arc::clone(inner));
     }
 }

@@ -88,7 +88,7 @@ struct Sketch {
 }
 
 fn sketch() -> impl Strategy<Value = Sketch> {
-    (0_u8..24, any::<[Index; 3]>(), -120_i16..120).prop_map(|(kind, picks, number)| Sketch {
+    (0_u8..27, any::<[Index; 3]>(), -120_i16..120).prop_map(|(kind, picks, number)| Sketch {
         kind,
         picks,
         number,
@@ -150,9 +150,17 @@ impl Sketch {
                 "to": { "input": "x" } }),
             22 => json!({ "edit": "add_nodes", "within": "twice", "nodes": [{ "name": fresh,
                 "node": { "type": ty, "in": { socket.as_str(): { "from": "s.value" } } } }] }),
-            _ => {
+            23 => {
                 json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "b", "to": literal })
             }
+            24 => {
+                json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "b", "to": "text" })
+            }
+            // Another output, which may be wrong or depend on what is.
+            25 => json!({ "edit": "add_output", "within": "twice", "name": "w",
+                "def": { "type": "f32", "from": format!("{fresh}.value") } }),
+            _ => json!({ "edit": "change_output", "within": "twice", "name": "v",
+                "def": { "type": "f32", "from": format!("{fresh}.value") } }),
         };
         serde_json::from_value(json).expect("an edit")
     }
@@ -162,7 +170,8 @@ impl Sketch {
         let pick =
             |names: &[&'static str]| names[self.number.unsigned_abs() as usize % names.len()];
         match kind {
-            NodeKind::Group(_) | NodeKind::Repeat(_) => "v",
+            NodeKind::Group(_) => pick(&["v", "v", "w"]),
+            NodeKind::Repeat(_) => "v",
             NodeKind::Type(ty) => match &**ty {
                 "vector.separate_vec3" => pick(&["x", "y", "z"]),
                 "test.ends" => pick(&["x", "z"]),
@@ -186,9 +195,7 @@ fn told(answer: Option<&millstream_ir::answer::OutputAnswer>) -> String {
 }
 
 fn problems(of: &millstream::Diagnostics) -> Vec<String> {
-    let mut all: Vec<String> = of.iter().map(ToString::to_string).collect();
-    all.sort();
-    all
+    of.iter().map(ToString::to_string).collect()
 }
 
 /// Evaluations of sessions that keep results, and how many of them live graphs answered.

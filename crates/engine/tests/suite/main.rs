@@ -9,3 +9,4 @@ mod session_states;
 mod stateful;
 mod stateful_scopes;
 mod untouched;
+mod wrong_parts;

@@ -1,7 +1,7 @@
 //! Sessions whose nodes keep state: moments, ticks, and edits that are taken back.
 
 use millstream::session::{Ask, Session, SessionError};
-use millstream::{Edit, Engine, Feature, Given, Value};
+use millstream::{Edit, Engine, EvalError, Feature, Given, RequestError, Value};
 use serde_json::{Value as Json, json};
 
 fn integrating() -> Session {
@@ -145,4 +145,78 @@ fn what_nodes_kept_comes_back_with_them() {
     session.restart();
     assert!(session.undo());
     assert_eq!(y(&mut session), Ok(Some(0.0)));
+}
+
+/// A group that counts, used as often as is said, and has ticked five times.
+fn counting(n_uses: usize) -> Session {
+    let nodes: serde_json::Map<String, Json> =
+        (0..n_uses).map(|i| (format!("k{i}"), json!({ "type": "group", "group": "g" }))).collect();
+    let outputs: serde_json::Map<String, Json> = (0..n_uses)
+        .map(|i| (format!("y{i}"), json!({ "type": "i32", "from": format!("k{i}.v") })))
+        .collect();
+    let inner = json!({ "outputs": { "v": { "type": "i32", "from": "c.value" } },
+        "nodes": { "c": { "type": "state.counter" } } });
+    let outer = json!({ "outputs": { "v": { "type": "i32", "from": "u.v" } },
+        "nodes": { "u": { "type": "group", "group": "inner" } } });
+    let document = json!({ "millstream": 1, "outputs": outputs, "nodes": nodes,
+        "groups": { "inner": inner, "g": outer } });
+    let mut session =
+        Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens");
+    for _ in 0..5 {
+        session.tick(&Ask::all()).expect("it runs");
+    }
+    session
+}
+
+fn counts(session: &mut Session, n_uses: usize) -> Vec<Option<i32>> {
+    (0..n_uses).map(|i| session.value::<i32>(&format!("y{i}")).expect("it runs")).collect()
+}
+
+#[test]
+fn what_nodes_of_a_group_kept_follows_their_copies_when_one_of_its_uses_is_ungrouped() {
+    let ungroup = |node: &str| json!({ "edit": "ungroup", "node": node });
+    let scripts = [
+        vec![ungroup("k0")],
+        vec![ungroup("k0"), ungroup("u")],
+        vec![ungroup("k0"), ungroup("k1"), ungroup("k2")],
+        vec![json!({ "edit": "ungroup", "within": "g", "node": "u" }), ungroup("k1")],
+        vec![json!({ "edit": "batch", "edits": [ungroup("k0"), ungroup("k1"), ungroup("u")] })],
+    ];
+    for script in scripts {
+        let mut session = counting(3);
+        assert_eq!(counts(&mut session, 3), [Some(6); 3]);
+        for json in &script {
+            edit(&mut session, json.clone());
+            assert_eq!(counts(&mut session, 3), [Some(6); 3], "{json}");
+        }
+        while session.undo() {
+            assert_eq!(counts(&mut session, 3), [Some(6); 3], "{script:?}");
+        }
+        session.tick(&Ask::all()).expect("it runs");
+        while session.redo() {
+            assert_eq!(counts(&mut session, 3), [Some(7); 3], "{script:?}");
+        }
+        session.tick(&Ask::all()).expect("it runs");
+        assert_eq!(counts(&mut session, 3), [Some(8); 3], "{script:?}");
+    }
+}
+
+#[test]
+fn what_nodes_keep_is_no_output() {
+    let mut session = ticked();
+    let hint = |session: &mut Session, name: &str| {
+        let error = session.get(name).expect_err("it is no output").to_string();
+        let asked = session.eval(&Ask::output(name)).expect_err("it is no output").to_string();
+        assert_eq!(error, asked);
+        let ticked = session.tick(&Ask::output(name)).expect_err("it is no output").to_string();
+        assert_eq!(error, ticked);
+        error
+    };
+    assert_eq!(hint(&mut session, "sum.sum"), "there is no output called `sum.sum`");
+    assert_eq!(hint(&mut session, "n.started"), "there is no output called `n.started`");
+    let error = session.get("n.coun").expect_err("it is no output");
+    let SessionError::Eval(EvalError::Request(errors)) = error else { panic!("{error}") };
+    let RequestError::UnknownOutput { hint, .. } = &errors[0] else { panic!("{errors:?}") };
+    assert_eq!(hint, "outputs: n, y");
+    assert_eq!(y(&mut session), Ok(Some(0.5)));
 }

@@ -485,7 +485,7 @@ fn what_cannot_be_repeated_is_refused_with_place_and_hint() {
     assert!(told.contains("the rounds of a repeat keep no state, which `held` does"), "{told}");
     let mean = json!({"mean": {"type": "reduce.sum", "in": {"value": x}}});
     let told = refusal(body(mean, "mean.value"), json!({}));
-    assert!(told.contains("a repeat runs this group, and it needs the"), "{told}");
+    assert!(told.contains("which it runs, needs the"), "{told}");
     assert!(told.contains("compute it outside the group"), "{told}");
     let sum = || json!({"sum": {"type": "math.add", "in": {"a": x, "b": x}}});
     let told = refusal(body(sum(), "sum.value"), json!({"while": "y"}));

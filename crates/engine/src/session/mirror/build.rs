@@ -95,7 +95,7 @@ impl Mirror {
                     CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
                 };
             }
-            mirror.bodies.insert(key, Known { kinds, ids, n_wrong: 0, uses: Vec::new() });
+            mirror.bodies.insert(key, Known { kinds, ids, uses: Vec::new() });
         }
         mirror.fill(editor, checked, &places)?;
         let root = checked.root();
@@ -157,7 +157,7 @@ impl Mirror {
                     let port = Owner::Port((self.uses.len() as u32, Side::In));
                     for (want, input) in wants.iter().zip(&checked.bodies[*inner].inputs) {
                         let node = self.fitted(port, None, want, input.ty)?;
-                        inputs.insert(Arc::clone(&input.name), node);
+                        inputs.insert(Arc::clone(&input.name), Some(node));
                     }
                     let outer = Some((use_id, slot));
                     // Groups without calls count for nothing in a check, however many their uses are.
@@ -179,7 +179,7 @@ impl Mirror {
         places: &Places,
         id: BodyId,
         outer: Option<(u32, u32)>,
-        inputs: HashMap<Arc<str>, NodeNumber>,
+        inputs: HashMap<Arc<str>, Option<NodeNumber>>,
     ) -> u32 {
         let key = places.key[index(id)];
         let n_slots = editor.nodes_of_body(key).n_slots();

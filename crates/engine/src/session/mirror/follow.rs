@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use millstream_document::Editor;
-use millstream_document::edit::{BodyKey, Change, ROOT, User};
+use millstream_document::edit::{BodyKey, Change, Copied, ROOT, User};
 
 use super::build::declared;
 use super::queue::Queue;
@@ -18,7 +18,7 @@ use super::{Kind, Known, Lost, Many, Mirror, Owner, Port, Side};
 const MANY_REMOVED: usize = 1 << 16;
 
 impl Mirror {
-    /// Follows an edit.
+    /// Follows an edit that made these copies of nodes, or takes them back.
     ///
     /// # Errors
     /// If the document as it is now has no mirror. This one is not to be used any more then.
@@ -26,8 +26,9 @@ impl Mirror {
         &mut self,
         editor: &Editor,
         changes: &[Change],
+        copies: &[Copied],
     ) -> Result<(), Lost> {
-        let mut queue = Queue::new(editor);
+        let mut queue = Queue::new(editor, copies);
         queue.n_planned = self.n_calls;
         let depth = queue.heights.values().copied().max().unwrap_or_default();
         if depth as usize > self.max_depth {
@@ -58,7 +59,7 @@ impl Mirror {
                     let Some(nodes) = nodes else { continue };
                     let (kinds, ids) =
                         (vec![Kind::None; nodes.n_slots()], vec![0; nodes.n_slots()]);
-                    let known = Known { kinds, ids, n_wrong: 0, uses: Vec::new() };
+                    let known = Known { kinds, ids, uses: Vec::new() };
                     self.bodies.insert(body, known);
                     for (slot, ..) in nodes.iter_slots() {
                         queue.push((body, slot, None));
@@ -152,17 +153,9 @@ impl Mirror {
     ) -> Result<(), Lost> {
         let Some(known) = self.bodies.get_mut(&body) else { return Ok(()) };
         let Some(kind) = known.kinds.get_mut(slot as usize) else { return Ok(()) };
-        let was_wrong = known.n_wrong > 0;
-        known.n_wrong -= usize::from(matches!(kind, Kind::Wrong));
-        let is_mended = was_wrong && known.n_wrong == 0;
         let (kind, id) = (std::mem::take(kind), known.ids[slot as usize]);
         for use_id in known.uses.clone() {
             self.leave(queue, (use_id, slot), &kind, id)?;
-        }
-        if is_mended && queue.exists(body) {
-            for (user, slot) in queue.editor.users_of_group(body) {
-                queue.touch(self, user, slot);
-            }
         }
         Ok(())
     }
@@ -191,7 +184,7 @@ impl Mirror {
             let Some(child) = many.child else { continue };
             let Some(gone) = self.uses[child as usize].take() else { return Err(Lost) };
             self.n_removed += 1;
-            for node in gone.inputs.into_values() {
+            for node in gone.inputs.into_values().flatten() {
                 self.doom_owned(Owner::Port((child, Side::In)), node);
             }
             for node in gone.outs.into_iter().flatten() {

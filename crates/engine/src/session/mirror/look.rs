@@ -5,9 +5,10 @@ use millstream_document::check::{Alone, AloneSource};
 use millstream_document::edit::{BodyKey, Reference, references};
 use millstream_document::{Editor, Node};
 use millstream_eval::live::NodeNumber;
+use millstream_kernel::convert::convertible;
 use millstream_kernel::{Instance, Kernel};
 
-use super::{Kind, Lost, Mirror, Use, Want};
+use super::{Kind, Mirror, Use, Want};
 
 impl Mirror {
     /// A node checked alone.
@@ -66,46 +67,60 @@ impl Mirror {
         }
     }
 
-    /// What a node or output reads in one use of its body; `None` if that is wrong.
-    ///
-    /// # Errors
-    /// If it is right, but has no live node.
+    /// What a node or output reads in one use of its body; `None` if that has no value there, as it
+    /// is wrong, depends on what is wrong, or is not made yet.
     pub(super) fn want_in(
         &self,
         editor: &Editor,
         use_id: u32,
         reference: Reference<'_>,
-    ) -> Result<Option<Want>, Lost> {
+    ) -> Option<Want> {
         let body = self.use_of(use_id).body;
-        let Some(ty) = self.type_in(editor, body, reference) else { return Ok(None) };
+        let ty = self.type_in(editor, body, reference)?;
         let node = match reference {
-            Reference::Input(name) => self.input_in(use_id, name),
+            Reference::Input(name) => self.input_in(use_id, name)?,
             Reference::Link(link) => {
-                let slot = editor.nodes_of_body(body).slot_of(&link.node);
-                slot.and_then(|slot| {
-                    let output = self.output_position(editor, body, slot, &link.output)?;
-                    self.output_in(use_id, slot, output)
-                })
+                let slot = editor.nodes_of_body(body).slot_of(&link.node)?;
+                let output = self.output_position(editor, body, slot, &link.output)?;
+                self.output_in(use_id, slot, output)?
             }
         };
-        Ok(Some(Want::Node(node.ok_or(Lost)?, ty)))
+        Some(Want::Node(node, ty))
     }
 
-    /// What goes into the slots of a node in one use of its body.
+    /// What an output of a type reads in one use of its body, with the type; `None` also if that is
+    /// of a type that does not convert.
+    pub(super) fn want_as(
+        &self,
+        editor: &Editor,
+        use_id: u32,
+        reference: Reference<'_>,
+        ty: Type,
+    ) -> Option<(Want, Type)> {
+        let want = self.want_in(editor, use_id, reference)?;
+        let fits = match &want {
+            Want::Node(_, from) => convertible(*from, ty),
+            Want::Literal(_) => true,
+        };
+        fits.then_some((want, ty))
+    }
+
+    /// What goes into the slots of a node in one use of its body, where that has a value.
     pub(super) fn wants_in(
         &self,
         editor: &Editor,
         use_id: u32,
         node: &Node,
         alone: &Alone,
-    ) -> Result<Vec<Want>, Lost> {
+    ) -> Vec<Option<Want>> {
         let read: Vec<Reference<'_>> =
             node.inputs.iter().flat_map(|(_, input)| references(input)).collect();
         let sources = alone.sources.iter();
         sources
             .map(|source| match source {
-                AloneSource::Literal(value) => Ok(Want::Literal(value.clone())),
-                AloneSource::Read(k) => self.want_in(editor, use_id, read[*k])?.ok_or(Lost),
+                AloneSource::Literal(value) => Some(Want::Literal(value.clone())),
+                AloneSource::Read(k) => self.want_in(editor, use_id, read[*k]),
+                AloneSource::Wrong => None,
             })
             .collect()
     }
@@ -140,7 +155,7 @@ impl Mirror {
     pub(super) fn input_in(&self, use_id: u32, name: &str) -> Option<NodeNumber> {
         match self.use_of(use_id).outer {
             None => Some(self.inputs.get(name)?.node),
-            Some(_) => self.use_of(use_id).inputs.get(name).copied(),
+            Some(_) => self.use_of(use_id).inputs.get(name).copied().flatten(),
         }
     }
 

@@ -6,8 +6,8 @@
 //! behind an edit as fast as behind a setting, no plan is made for that, and values that are still
 //! right stay.
 //!
-//! A node that is wrong has no value, like all that reads it; a group in which a node is wrong is
-//! wrong wherever it is used. A node that fails has no value until it reads something else or
+//! A node that is wrong has no value, like all that reads it. A use of a group is there whatever is
+//! wrong in the group or goes into it, and gives what does not depend on that. A node that fails has no value until it reads something else or
 //! something is edited. Documents in which contexts change or state is kept have no mirror: they are
 //! evaluated with plans.
 
@@ -83,7 +83,6 @@ struct Known {
     kinds: Vec<Kind>,
     /// Its id, which stays when it moves to another body.
     ids: Vec<u64>,
-    n_wrong: usize,
     uses: Vec<u32>,
 }
 
@@ -105,8 +104,9 @@ struct Use {
     body: BodyKey,
     /// The use around it, and the slot of the node there; not for the document itself.
     outer: Option<(u32, u32)>,
-    /// What comes in, converted to what the body states; for the document itself see `inputs`.
-    inputs: HashMap<Arc<str>, NodeNumber>,
+    /// What comes in, converted to what the body states, or that it is wrong; for the document itself
+    /// see `inputs`.
+    inputs: HashMap<Arc<str>, Option<NodeNumber>>,
     /// The live node of the call in each slot.
     outs: Vec<Option<NodeNumber>>,
     /// What nodes give that have their outputs from others.

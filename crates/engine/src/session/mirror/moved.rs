@@ -3,7 +3,8 @@
 //!
 //! What a node had in a use of its body is left for its id, and for that use. Where a node with this
 //! id is made in the same use, or in one inside it, it goes on with what it had: so what moves does
-//! not run again. What nobody took is dropped at the end.
+//! not run again. So it is with copies of the nodes of a group that others use too, by the ids of the
+//! copies. What nobody took is dropped at the end.
 
 use std::sync::Arc;
 
@@ -47,7 +48,8 @@ impl Mirror {
         }
     }
 
-    /// The same for a node that uses a group. If the group went too, what is in it is left.
+    /// The same for a node that uses a group. If the group went too, or copies of its nodes came,
+    /// what is in it is left.
     fn leave_group(
         &mut self,
         queue: &mut Queue<'_>,
@@ -58,7 +60,8 @@ impl Mirror {
     ) -> Result<(), Lost> {
         let mut stack = vec![((anchor, Side::Out(slot)), group, id, many)];
         while let Some((port, group, id, many)) = stack.pop() {
-            let (false, Some(child)) = (queue.exists(group), many.child) else {
+            let is_closed = queue.exists(group) && !queue.has_copies(id);
+            let (false, Some(child)) = (is_closed, many.child) else {
                 self.put_down(queue, (anchor, id), Left::Group(group, port, many))?;
                 continue;
             };
@@ -68,13 +71,13 @@ impl Mirror {
             let Some(mut opened) = self.uses[child as usize].take() else { return Err(Lost) };
             self.n_removed += 1;
             queue.opened.extend(opened.outer.map(|(outer, _)| (child, outer)));
-            for node in opened.inputs.into_values() {
+            for node in opened.inputs.into_values().flatten() {
                 self.doom_owned(Owner::Port((child, Side::In)), node);
             }
             let Some(known) = self.bodies.get_mut(&group) else { return Err(Lost) };
             known.uses.retain(|known| *known != child);
-            let inner: Vec<(Kind, u64)> =
-                known.kinds.iter().cloned().zip(known.ids.iter().copied()).collect();
+            let ids = known.ids.iter().map(|inner| queue.id_outside(id, *inner));
+            let inner: Vec<(Kind, u64)> = known.kinds.iter().cloned().zip(ids).collect();
             for (slot, node) in opened.outs.into_iter().enumerate() {
                 match (node, inner.get(slot)) {
                     (Some(node), Some((Kind::Call(instance), id))) => {
@@ -121,7 +124,7 @@ impl Mirror {
         if queue.left.is_empty() {
             return None;
         }
-        let id = queue.editor.id_at(self.use_of(use_id).body, slot);
+        let mut id = queue.editor.id_at(self.use_of(use_id).body, slot);
         let mut anchor = Some(use_id);
         while let Some(at) = anchor {
             if queue.left.get(&(at, id)).is_some_and(&fits) {
@@ -129,7 +132,12 @@ impl Mirror {
             }
             // What is left of a use that went may be looked at before it is taken.
             anchor = match &self.uses[at as usize] {
-                Some(it) => it.outer.map(|(outer, _)| outer),
+                Some(it) => it.outer.map(|(outer, slot)| {
+                    if let Some(around) = &self.uses[outer as usize] {
+                        id = queue.id_outside(queue.editor.id_at(around.body, slot), id);
+                    }
+                    outer
+                }),
                 None => queue.opened.get(&at).copied(),
             };
         }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use millstream_document::Editor;
-use millstream_document::edit::{BodyKey, ROOT, Rank};
+use millstream_document::edit::{BodyKey, Copied, ROOT, Rank};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::moved::Left;
@@ -28,6 +28,11 @@ pub(super) struct Queue<'e> {
     pub(super) left: FxHashMap<(u32, u64), Left>,
     /// Uses that went while what was in them is left, each with the use around it.
     pub(super) opened: FxHashMap<u32, u32>,
+    /// The copy of a node of a group that stands in the place of a node that used the group, by the
+    /// ids of the user and the original.
+    copies: FxHashMap<(u64, u64), u64>,
+    /// The ids of those users.
+    copied: FxHashSet<u64>,
     /// Calls there were before, and nodes in uses of groups that come.
     pub(super) n_planned: usize,
     /// How many nodes uses of groups hold, with those in groups inside.
@@ -36,7 +41,7 @@ pub(super) struct Queue<'e> {
 
 impl<'e> Queue<'e> {
     /// A queue for an edit that was made.
-    pub(super) fn new(editor: &'e Editor) -> Self {
+    pub(super) fn new(editor: &'e Editor, copies: &[Copied]) -> Self {
         let has_groups = !editor.document().groups.is_empty();
         Self {
             editor,
@@ -47,6 +52,8 @@ impl<'e> Queue<'e> {
             outputs: BTreeSet::new(),
             left: FxHashMap::default(),
             opened: FxHashMap::default(),
+            copies: copies.iter().map(|it| ((it.user, it.original), it.copy)).collect(),
+            copied: copies.iter().map(|it| it.user).collect(),
             n_planned: 0,
             sizes: FxHashMap::default(),
         }
@@ -95,6 +102,16 @@ impl<'e> Queue<'e> {
             }
         }
         self.sizes[&group]
+    }
+
+    /// Whether copies of what is in its group are in the place of a node, or were.
+    pub(super) fn has_copies(&self, user: u64) -> bool {
+        self.copied.contains(&user)
+    }
+
+    /// The id that a node of a group has, or had, in the place of a node that uses the group.
+    pub(super) fn id_outside(&self, user: u64, id: u64) -> u64 {
+        self.copies.get(&(user, id)).copied().unwrap_or(id)
     }
 
     /// A node is to be looked at in all uses of its body.

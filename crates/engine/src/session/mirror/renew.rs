@@ -36,10 +36,6 @@ impl Mirror {
             // No live node runs rounds.
             Some(AloneKind::Repeat) => return Err(Lost),
         };
-        // A wrong group is wrong wherever it stands, muted or not.
-        let is_sound = group_of(editor, node)
-            .is_none_or(|group| self.bodies.get(&group).is_some_and(|known| known.n_wrong == 0));
-        let kind = if is_sound { kind } else { Kind::Wrong };
         let stays = match (&before, &kind) {
             (Kind::Call(a), Kind::Call(b)) => Arc::ptr_eq(a, b),
             (Kind::Group(a), Kind::Group(b)) => a == b,
@@ -57,10 +53,6 @@ impl Mirror {
             known.ids.resize(slot as usize + 1, 0);
         }
         known.ids[slot as usize] = editor.id_at(body, slot);
-        let was_wrong = known.n_wrong > 0;
-        known.n_wrong += usize::from(matches!(kind, Kind::Wrong));
-        known.n_wrong -= usize::from(matches!(before, Kind::Wrong));
-        let is_wrong = known.n_wrong > 0;
         known.kinds[slot as usize] = kind.clone();
         if !stays {
             // What a source is decides what its readers are, also where the body is not in use.
@@ -68,11 +60,6 @@ impl Mirror {
                 if let User::Node(slot) = reader {
                     queue.push((body, slot, None));
                 }
-            }
-        }
-        if was_wrong != is_wrong {
-            for (user, slot) in editor.users_of_group(body) {
-                queue.touch(self, user, slot);
             }
         }
         let known = &self.bodies[&body];
@@ -124,9 +111,16 @@ impl Mirror {
             }
             return Ok(had && !stays);
         }
-        let wants = self.wants_in(editor, use_id, node, alone)?;
+        let wants = self.wants_in(editor, use_id, node, alone);
+        if let Kind::Group(group) = kind {
+            return self.renew_group(queue, use_id, slot, *group, &wants);
+        }
+        let Some(wants) = wants.into_iter().collect::<Option<Vec<Want>>>() else {
+            self.clear(use_id, slot)?;
+            return Ok(had);
+        };
         match kind {
-            Kind::None | Kind::Wrong => Ok(false),
+            Kind::None | Kind::Wrong | Kind::Group(_) => Ok(false),
             Kind::Call(instance) => {
                 let had_run = match out {
                     Some(out) => {
@@ -159,7 +153,6 @@ impl Mirror {
                 self.use_mut(use_id).many.insert(slot, Many { outs, child: None });
                 Ok(changed)
             }
-            Kind::Group(group) => self.renew_group(queue, use_id, slot, *group, &wants),
         }
     }
 
@@ -169,7 +162,7 @@ impl Mirror {
         use_id: u32,
         slot: u32,
         group: BodyKey,
-        wants: &[Want],
+        wants: &[Option<Want>],
     ) -> Result<bool, Lost> {
         let editor = queue.editor;
         let child = self.use_of(use_id).many.get(&slot).and_then(|many| many.child);
@@ -190,12 +183,14 @@ impl Mirror {
         let mut before = std::mem::take(&mut self.use_mut(child).inputs);
         let mut inputs = HashMap::with_capacity(wants.len());
         for (want, (name, def)) in wants.iter().zip(editor.inputs_of_body(group)) {
-            let ty = self.registry.type_named(&def.ty).ok_or(Lost)?;
             let old = before.remove(name);
-            let new = self.fitted(side_in, old, want, ty)?;
+            let new = match (want, self.registry.type_named(&def.ty)) {
+                (Some(want), Some(ty)) => Some(self.fitted(side_in, old.flatten(), want, ty)?),
+                (None, _) | (_, None) => None,
+            };
             inputs.insert(Arc::clone(name), new);
             if old != Some(new) {
-                if let Some(old) = old {
+                if let Some(old) = old.flatten() {
                     self.doom_owned(side_in, old);
                 }
                 for reader in editor.readers_of_input(group, name) {
@@ -205,7 +200,7 @@ impl Mirror {
                 }
             }
         }
-        for node in before.into_values() {
+        for node in before.into_values().flatten() {
             self.doom_owned(side_in, node);
         }
         self.use_mut(child).inputs = inputs;
@@ -220,10 +215,10 @@ impl Mirror {
         let old = std::mem::take(&mut old.outs);
         let mut outs = Vec::with_capacity(old.len());
         for (k, output) in editor.outputs_of_body(group).values().enumerate() {
-            let ty = self.registry.type_named(&output.ty).ok_or(Lost)?;
-            let want = self.want_in(editor, child, reference_of(output))?;
+            let ty = self.registry.type_named(&output.ty);
+            let want = ty.and_then(|ty| self.want_as(editor, child, reference_of(output), ty));
             outs.push(match want {
-                Some(want) => {
+                Some((want, ty)) => {
                     Some(self.fitted(side_out, old.get(k).copied().flatten(), &want, ty)?)
                 }
                 None => None,
@@ -286,12 +281,8 @@ impl Mirror {
             let ty = self.registry.type_named(&def.ty).ok_or(Lost)?;
             let old = self.outputs.remove(name);
             let old_node = old.as_ref().and_then(|old| old.node);
-            let fits = |want: &Want| match want {
-                Want::Node(_, from) => millstream_kernel::convert::convertible(*from, ty),
-                Want::Literal(_) => true,
-            };
-            let node = match self.want_in(editor, 0, reference_of(def))?.filter(fits) {
-                Some(want) => Some(self.fitted(OUTPUTS, old_node, &want, ty)?),
+            let node = match self.want_as(editor, 0, reference_of(def), ty) {
+                Some((want, ty)) => Some(self.fitted(OUTPUTS, old_node, &want, ty)?),
                 None => None,
             };
             if let Some(old) = old_node.filter(|old| node != Some(*old)) {

@@ -131,6 +131,33 @@ fn edits_run_what_they_touch() {
 }
 
 #[test]
+fn copies_of_a_group_that_others_use_go_on_with_its_results() {
+    let mut session = Session::open(&Engine::new(), GRAPH.as_bytes()).expect("it opens");
+    let s = &mut session;
+    let around = json!({ "edit": "group", "nodes": ["use"], "name": "around" });
+    let second = json!({ "edit": "add_nodes", "nodes": [{ "name": "other", "node":
+        { "type": "group", "group": "around", "in": { "x": { "input": "x" } } } }] });
+    let read =
+        json!({ "edit": "set_input", "node": "sum", "input": "q", "to": { "from": "other.v" } });
+    for json in [around, second, read] {
+        s.edit(&edit(json)).expect("it fits");
+    }
+    s.eval(&Ask::all()).expect("it runs");
+    s.forget_whole();
+    let ungroup = |node: &str| json!({ "edit": "ungroup", "node": node });
+    let none = Vec::<String>::new();
+    assert_eq!(followed(s, ungroup("other")), none);
+    assert_eq!(followed(s, ungroup("use")), none);
+    assert!(s.undo() && s.undo());
+    assert_eq!(runs(s, "undo"), none);
+    let both = json!({ "edit": "batch", "edits": [ungroup("other"), ungroup("use")] });
+    assert_eq!(followed(s, both), none);
+    // Two levels that come back in one step run anew: copies are found one level up only.
+    assert!(s.undo());
+    assert_eq!(runs(s, "undo"), ["other/use/s first"]);
+}
+
+#[test]
 fn the_log_says_why_nodes_ran_and_why_not() {
     const GRAPH: &str = r#"{ "millstream": 1,
         "inputs": { "x": { "type": "f32", "default": 3 }, "b": { "type": "bool", "default": true } },

@@ -1,0 +1,288 @@
+//! Documents of which parts are wrong: what does not depend on these has its values, live and with
+//! plans.
+
+use millstream::session::{Session, SessionError};
+use millstream::{Edit, Engine};
+use serde_json::{Value as Json, json};
+
+/// A session of a document; with a node that keeps state plans answer, else a live graph.
+fn session(mut document: Json, keeps_state: bool) -> Session {
+    document["millstream"] = json!(1);
+    if keeps_state {
+        document["nodes"]["count"] = json!({ "type": "state.counter" });
+        document["outputs"]["n"] = json!({ "type": "i32", "from": "count.value" });
+    }
+    let opened = Session::open(&Engine::new(), document.to_string().as_bytes());
+    opened.unwrap_or_else(|error| panic!("{error}: {document}"))
+}
+
+fn edit(session: &mut Session, json: &Json) {
+    let edit: Edit = serde_json::from_value(json.clone()).expect("an edit");
+    session.edit(&edit).unwrap_or_else(|error| panic!("{error}: {json}"));
+}
+
+/// The value of an output, in the session and in one of the same document; `None` if it has no
+/// meaning.
+fn value(session: &mut Session, output: &str) -> Option<f32> {
+    let told = |session: &mut Session| match session.value::<f32>(output) {
+        Ok(value) => Some(value.expect("nothing fails")),
+        Err(SessionError::Broken { .. }) => None,
+        Err(error) => panic!("{error}"),
+    };
+    let text = millstream_document::save(session.document());
+    let mut fresh = Session::open(&Engine::new(), text.as_bytes()).expect("what is saved loads");
+    let (mine, its) = (told(session), told(&mut fresh));
+    assert_eq!(mine, its, "{text}");
+    fresh.settle();
+    assert_eq!(mine, told(&mut fresh), "optimised: {text}");
+    let problems = |session: &Session| session.problems().to_string();
+    assert_eq!(problems(session), problems(&fresh), "{text}");
+    mine
+}
+
+fn add(a: &Json, b: f32) -> Json {
+    json!({ "type": "math.add", "in": { "a": a, "b": b } })
+}
+
+/// A document with one use of the group `g`, whose inputs all come from `x`.
+fn using(groups: &Json) -> Json {
+    let inputs: serde_json::Map<String, Json> = (groups["g"]["inputs"].as_object())
+        .expect("it has inputs")
+        .keys()
+        .map(|name| (name.clone(), json!({ "input": "x" })))
+        .collect();
+    let outputs: serde_json::Map<String, Json> = (groups["g"]["outputs"].as_object())
+        .expect("it has outputs")
+        .keys()
+        .map(|name| (name.clone(), json!({ "type": "f32", "from": format!("k.{name}") })))
+        .collect();
+    json!({ "inputs": { "x": { "type": "f32", "default": 3 } }, "outputs": outputs,
+        "nodes": { "k": { "type": "group", "group": "g", "in": inputs } }, "groups": groups })
+}
+
+#[test]
+fn outputs_of_a_group_that_do_not_depend_on_what_is_wrong_in_it_have_values() {
+    let p = json!({ "input": "p" });
+    let inputs = json!({ "p": { "type": "f32" } });
+    let (good, bad) =
+        (json!({ "type": "f32", "from": "a.value" }), json!({ "type": "f32", "from": "w.value" }));
+    let sin = json!({ "type": "math.sin", "in": { "x": p } });
+    let both = json!({ "g": { "inputs": inputs, "outputs": { "good": good, "bad": bad },
+        "nodes": { "a": add(&p, 1.0), "w": sin,
+            "s": { "type": "string.from_number", "in": { "number": p } } } } });
+    let unread = json!({ "g": { "inputs": inputs, "outputs": { "good": good },
+        "nodes": { "a": add(&p, 1.0), "w": sin } } });
+    let nested = json!({
+        "i": { "inputs": inputs, "outputs": { "o": bad }, "nodes": { "w": sin } },
+        "g": { "inputs": inputs, "outputs": { "good": good, "bad": { "type": "f32", "from": "u.o" } },
+            "nodes": { "a": add(&p, 1.0),
+                "u": { "type": "group", "group": "i", "in": { "p": p } } } } });
+    let set = |within: &str, to: Json| json!({ "edit": "set_input", "within": within, "node": "w", "input": "x", "to": to });
+    let other_type = |within: &str| {
+        json!({ "edit": "replace_type", "within": within, "node": "w",
+            "kind": { "type": "vector.combine_vec3" } })
+    };
+    let cases = [
+        (&both, set("g", json!({ "from": "s.value" }))),
+        (&both, other_type("g")),
+        (&unread, set("g", json!("text"))),
+        (&nested, set("i", json!("text"))),
+        (&nested, other_type("i")),
+    ];
+    for (groups, wrong) in cases {
+        for keeps_state in [false, true] {
+            let mut it = session(using(groups), keeps_state);
+            let has_bad = groups["g"]["outputs"].get("bad").is_some();
+            let right = has_bad.then(|| value(&mut it, "bad").expect("all is right"));
+            edit(&mut it, &wrong);
+            assert!(it.problems().has_errors());
+            assert_eq!(value(&mut it, "good"), Some(4.0), "{wrong}");
+            assert_eq!(it.probe("k/a.value").expect("it is right").ty, millstream::Type::F32);
+            if has_bad {
+                assert_eq!(value(&mut it, "bad"), None, "{wrong}");
+            }
+            // A second use, around which another group is made.
+            let second = json!({ "edit": "add_nodes", "nodes": [{ "name": "k2", "node":
+                { "type": "group", "group": "g", "in": { "p": { "from": "k.good" } } } }] });
+            edit(&mut it, &second);
+            let read = json!({ "edit": "change_output", "name": "good",
+                "def": { "type": "f32", "from": "k2.good" } });
+            edit(&mut it, &read);
+            assert_eq!(value(&mut it, "good"), Some(5.0), "{wrong}");
+            edit(&mut it, &json!({ "edit": "group", "nodes": ["k", "k2"], "name": "around" }));
+            assert_eq!(value(&mut it, "good"), Some(5.0), "{wrong}");
+            while it.undo() {}
+            if let Some(right) = right {
+                assert_eq!(value(&mut it, "bad"), Some(right), "{wrong}");
+            }
+        }
+    }
+}
+
+#[test]
+fn outputs_of_a_use_that_do_not_depend_on_what_is_wrong_at_one_of_its_sockets_have_values() {
+    let (p, q) = (json!({ "input": "p" }), json!({ "input": "q" }));
+    let inputs = json!({ "p": { "type": "f32" }, "q": { "type": "f32" } });
+    let (good, bad) =
+        (json!({ "type": "f32", "from": "a.value" }), json!({ "type": "f32", "from": "w.value" }));
+    let groups = json!({
+        "g": { "inputs": inputs, "outputs": { "good": { "type": "f32", "from": "i.good" },
+                "bad": { "type": "f32", "from": "i.bad" } },
+            "nodes": { "i": { "type": "group", "group": "h", "in": { "p": p, "q": q } } } },
+        "h": { "inputs": inputs, "outputs": { "good": good, "bad": bad },
+            "nodes": { "a": add(&p, 1.0), "w": add(&q, 2.0) } } });
+    for keeps_state in [false, true] {
+        let mut document = using(&groups);
+        document["nodes"]["k2"] = document["nodes"]["k"].clone();
+        document["outputs"]["whole"] = json!({ "type": "f32", "from": "k2.bad" });
+        let mut it = session(document, keeps_state);
+        assert_eq!(value(&mut it, "bad"), Some(5.0));
+        let set = |to: Json| json!({ "edit": "set_input", "node": "k", "input": "q", "to": to });
+        edit(&mut it, &set(json!("text")));
+        assert_eq!(value(&mut it, "good"), Some(4.0));
+        assert_eq!(value(&mut it, "bad"), None);
+        assert_eq!(value(&mut it, "whole"), Some(5.0), "the other use is right");
+        assert!(it.probe("k/i/w.value").is_err() && it.probe("k2/i/w.value").is_ok());
+        edit(&mut it, &json!({ "edit": "mute", "node": "k", "muted": true }));
+        assert_eq!(value(&mut it, "good"), None);
+        edit(&mut it, &json!({ "edit": "mute", "node": "k", "muted": false }));
+        edit(&mut it, &set(json!(7)));
+        assert_eq!((value(&mut it, "good"), value(&mut it, "bad")), (Some(4.0), Some(9.0)));
+    }
+}
+
+#[test]
+fn what_is_muted_passes_on_whatever_is_wrong_in_its_group() {
+    let p = json!({ "input": "p" });
+    let groups = json!({ "g": { "inputs": { "p": { "type": "f32" } },
+        "outputs": { "good": { "type": "f32", "from": "a.value" } },
+        "nodes": { "a": add(&p, 1.0) } } });
+    for keeps_state in [false, true] {
+        let mut it = session(using(&groups), keeps_state);
+        edit(&mut it, &json!({ "edit": "mute", "node": "k", "muted": true }));
+        assert_eq!(value(&mut it, "good"), Some(3.0));
+        let wrong =
+            json!({ "edit": "set_input", "within": "g", "node": "a", "input": "b", "to": "text" });
+        edit(&mut it, &wrong);
+        assert_eq!(value(&mut it, "good"), Some(3.0));
+        edit(&mut it, &json!({ "edit": "mute", "node": "k", "muted": false }));
+        assert_eq!(value(&mut it, "good"), None);
+    }
+}
+
+/// A right output and a wrong one, which comes from a node `b` that adds.
+fn two_outputs(nodes: &[(&str, Json)], groups: &Json) -> Json {
+    let x = json!({ "input": "x" });
+    let mut document = json!({ "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": { "good": { "type": "f32", "from": "a.value" },
+            "bad": { "type": "f32", "from": "b.value" } },
+        "nodes": { "a": add(&x, 1.0), "b": add(&x, 2.0) }, "groups": groups });
+    for (name, node) in nodes {
+        document["nodes"][*name] = node.clone();
+    }
+    document
+}
+
+/// `good` has its value whatever is wrong with `bad`, which has none.
+fn only_good(it: &mut Session) {
+    assert!(value(it, "good").is_some_and(|value| value == 4.0), "{}", it.problems());
+    assert_eq!(value(it, "bad"), None);
+    assert!(it.problems().has_errors());
+    it.probe("a.value").expect("it is right");
+    it.settle();
+    assert_eq!(value(it, "good"), Some(4.0));
+}
+
+#[test]
+fn what_cannot_be_planned_takes_only_what_depends_on_it() {
+    let x = json!({ "input": "x" });
+    let link =
+        |to: &str| json!({ "edit": "set_input", "node": "b", "input": "a", "to": { "from": to } });
+    // A reduction over the elements around a repeat.
+    let groups = json!({
+        "rounds": { "inputs": { "x": { "type": "f32" } },
+            "outputs": { "x": { "type": "f32", "from": "m.value" } },
+            "nodes": { "m": { "type": "math.add", "in": { "a": x, "b": 2 } } } },
+        "outer": { "inputs": { "x": { "type": "f32" } },
+            "outputs": { "x": { "type": "f32", "from": "r.x" } },
+            "nodes": { "r": { "type": "repeat", "group": "rounds", "in": { "x": x, "count": 2 } } } } });
+    for node in [
+        json!({ "type": "repeat", "group": "rounds", "in": { "x": x, "count": 2 } }),
+        json!({ "type": "group", "group": "outer", "in": { "x": x } }),
+    ] {
+        let document = two_outputs(&[("r", node)], &groups);
+        let mut it = session(document, false);
+        edit(&mut it, &link("r.x"));
+        assert_eq!((value(&mut it, "good"), value(&mut it, "bad")), (Some(4.0), Some(9.0)));
+        let replaced = json!({ "edit": "replace_type", "within": "rounds", "node": "m",
+            "kind": { "type": "reduce.sum" } });
+        edit(&mut it, &replaced);
+        let to = json!({ "edit": "set_input", "within": "rounds", "node": "m", "input": "value", "to": x });
+        edit(&mut it, &to);
+        only_good(&mut it);
+        let told = it.problems().to_string();
+        assert!(told.contains("r: the group `rounds`, which it runs, needs the extent"), "{told}");
+        assert!(it.undo() && it.undo());
+        assert_eq!(value(&mut it, "bad"), Some(9.0));
+    }
+    // Features of one name and two types.
+    let feature = |name: &str, ty: &str| json!({ "type": "context.feature", "set": { "name": name, "type": ty } });
+    let one = ("f", feature("m", "f32"));
+    let mut it = session(two_outputs(&[one, ("g", feature("k", "f32"))], &json!({})), true);
+    let replaced = json!({ "edit": "set_setting", "node": "g", "setting": "name", "to": "m" });
+    edit(&mut it, &replaced);
+    edit(&mut it, &json!({ "edit": "set_setting", "node": "g", "setting": "type", "to": "i32" }));
+    edit(&mut it, &link("g.value"));
+    only_good(&mut it);
+}
+
+#[test]
+fn more_features_than_there_may_be_take_what_reads_them() {
+    let mut it = session(two_outputs(&[], &json!({})), false);
+    let mut nodes = Vec::new();
+    for i in 0..70 {
+        let read =
+            json!({ "type": "context.feature", "set": { "name": format!("w{i}"), "type": "f32" } });
+        nodes.push(json!({ "name": format!("q{i}"), "node": read }));
+        let before = if i == 0 { json!(0) } else { json!({ "from": format!("s{}.value", i - 1) }) };
+        let sum = json!({ "type": "math.add", "in": { "a": { "from": format!("q{i}.value") }, "b": before } });
+        nodes.push(json!({ "name": format!("s{i}"), "node": sum }));
+    }
+    edit(&mut it, &json!({ "edit": "add_nodes", "nodes": nodes }));
+    // Nobody asks for them: they count for nothing.
+    assert_eq!((value(&mut it, "good"), value(&mut it, "bad")), (Some(4.0), Some(5.0)));
+    assert!(!it.problems().has_errors());
+    let to =
+        json!({ "edit": "set_input", "node": "b", "input": "a", "to": { "from": "s69.value" } });
+    edit(&mut it, &to);
+    only_good(&mut it);
+    let told = it.problems().to_string();
+    assert!(told.contains(": the graph uses more than 64 different pairs"), "{told}");
+}
+
+#[test]
+fn a_group_that_grows_too_large_takes_what_depends_on_it() {
+    let x = json!({ "input": "x" });
+    let mut groups = json!({ "g0": { "inputs": { "x": { "type": "f32" } },
+        "outputs": { "v": { "type": "f32", "from": "m.value" } }, "nodes": { "m": add(&x, 1.0) } } });
+    for i in 1..9 {
+        let nodes: serde_json::Map<String, Json> = (0..10)
+            .map(|k| {
+                let from =
+                    if k == 0 { x.clone() } else { json!({ "from": format!("m{}.v", k - 1) }) };
+                let node =
+                    json!({ "type": "group", "group": format!("g{}", i - 1), "in": { "x": from } });
+                (format!("m{k}"), node)
+            })
+            .collect();
+        groups[format!("g{i}")] = json!({ "inputs": { "x": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "m9.v" } }, "nodes": nodes });
+    }
+    let mut it = session(two_outputs(&[], &groups), false);
+    let big = json!({ "edit": "add_nodes", "nodes": [{ "name": "big",
+        "node": { "type": "group", "group": "g8", "in": { "x": x } } }] });
+    edit(&mut it, &big);
+    let to = json!({ "edit": "set_input", "node": "b", "input": "a", "to": { "from": "big.v" } });
+    edit(&mut it, &to);
+    only_good(&mut it);
+}
