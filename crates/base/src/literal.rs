@@ -1,8 +1,8 @@
 //! Literals: values as JSON, which is how documents, printed graphs and tables write them.
 //!
 //! What is written reads back to the same bits. Numbers that JSON lacks are the strings `"nan"`,
-//! `"inf"` and `"-inf"`. The columns of a table are written without their types, so that they read back
-//! with the same values but in types of 64 bits.
+//! `"inf"` and `"-inf"`. What is printed for people, and [`to_plain_json`], leaves out the types of the
+//! columns of a table, which read back with the same values but in types of 64 bits.
 
 use std::fmt;
 
@@ -194,7 +194,9 @@ pub fn form_of(ty: Type) -> String {
         Kind::String => "text in quotes".into(),
         Kind::List(element) => format!("a list, each {}", form_of(element)),
         Kind::Opaque if ty == Type::of::<Table>() => {
-            "an object of lists of one length, each of one kind of value".into()
+            "an object of lists of one length, each of one kind of value or as \
+             {\"type\": TYPE, \"values\": LIST}"
+                .into()
         }
         Kind::Opaque if ty == Type::of::<Footprint>() => {
             "an object with the `resolution`, two whole numbers, and perhaps `crop` and `transform`"
@@ -224,6 +226,31 @@ pub fn to_json(value: &Value) -> Json {
             let footprint = opaque.get::<Footprint>().map(Footprint::to_json);
             footprint.or_else(|| opaque.get().map(Table::to_json)).unwrap_or(Json::Null)
         }
+    }
+}
+
+/// The value as JSON for people and for other programs: as [`to_json`], but the columns of a table are
+/// lists without their types.
+pub fn to_plain_json(value: &Value) -> Json {
+    match value.get::<Table>() {
+        Some(table) => table.to_plain_json(),
+        None => to_json(value),
+    }
+}
+
+/// Whether [`to_json`] writes the value such that it reads back.
+pub fn is_writable(value: &Value) -> bool {
+    fn is_text(ty: Type) -> bool {
+        match ty.kind() {
+            Kind::Lanes(..) | Kind::String => true,
+            Kind::List(element) => is_text(element),
+            Kind::Opaque => false,
+        }
+    }
+    match (value.get::<Table>(), value.get::<Footprint>()) {
+        (Some(table), _) => table.columns().iter().all(|(_, column)| is_text(column.ty())),
+        (None, Some(_)) => true,
+        (None, None) => is_text(value.ty()),
     }
 }
 

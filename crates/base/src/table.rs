@@ -6,7 +6,10 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use serde_json::Value as Json;
+
 use crate::column::Column;
+use crate::literal;
 use crate::same::Same;
 use crate::types::Type;
 use crate::value_type;
@@ -81,6 +84,12 @@ impl Table {
         self.0.columns.iter().find(|(known, _)| **known == *name).map(|(_, column)| column)
     }
 
+    /// Bytes of its columns, those that it shares with others included.
+    pub fn bytes(&self) -> usize {
+        let of = |(name, column): &(Arc<str>, Column)| name.len() + column.bytes();
+        size_of::<Self>() + self.0.columns.iter().map(of).sum::<usize>()
+    }
+
     /// The rows of these numbers, in this order.
     ///
     /// # Panics
@@ -93,31 +102,61 @@ impl Table {
         Self(Arc::new(Data { columns: self.0.columns.iter().map(of).collect(), n_rows }))
     }
 
-    /// The table of a JSON object of lists of one length. Lists of true and false, of whole numbers, of
-    /// other numbers and of texts make columns of `bool`, `i64`, `f64` and `string`, in order of name.
-    pub(crate) fn from_json(json: &serde_json::Value) -> Option<Self> {
-        let kinds = [Type::BOOL, Type::I64, Type::F64, Type::STRING];
-        let column = |items: &Vec<serde_json::Value>| {
-            kinds.into_iter().find_map(|ty| {
-                let values = items.iter().map(|item| crate::literal::from_json(ty, item));
-                ty.collect(&mut values.collect::<Result<Vec<_>, _>>().ok()?.into_iter())
-            })
+    /// The table of a JSON object of columns of one length, in their order. Lists of true and false, of
+    /// whole numbers, of other numbers and of texts make columns of `bool`, `i64`, `f64` and `string`;
+    /// `{"type": "vec3", "values": [...]}` makes one of the type that it names.
+    pub(crate) fn from_json(json: &Json) -> Option<Self> {
+        let column = |json: &Json| match json {
+            Json::Array(items) => plain_column(items),
+            Json::Object(fields) if fields.len() == 2 => {
+                let ty = Type::written(fields.get("type")?.as_str()?)?;
+                column_of(ty, fields.get("values")?.as_array()?)
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Object(_) => {
+                None
+            }
         };
-        let columns = json
-            .as_object()?
-            .iter()
-            .map(|(name, items)| Some((name.as_str().into(), column(items.as_array()?)?)));
+        let columns = json.as_object()?.iter();
+        let columns = columns.map(|(name, json)| Some((name.as_str().into(), column(json)?)));
         Self::new(columns.collect::<Option<Vec<_>>>()?).ok()
     }
 
-    /// The table as a JSON object of lists.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        let of = |(name, column): &(Arc<str>, Column)| {
-            let items = column.iter().map(|value| crate::literal::to_json(&value)).collect();
-            (name.to_string(), serde_json::Value::Array(items))
-        };
-        serde_json::Value::Object(self.0.columns.iter().map(of).collect())
+    /// The table as a JSON object, which reads back to the same columns of the same types: the type
+    /// stands beside a column where the list alone would make another.
+    pub(crate) fn to_json(&self) -> Json {
+        self.json_of(|column, items| match plain_column(&items) {
+            Some(plain) if plain.ty() == column.ty() => Json::Array(items),
+            Some(_) | None => {
+                let fields = [("type", Json::from(column.ty().name())), ("values", items.into())];
+                fields.map(|(name, json)| (name.to_owned(), json)).into_iter().collect()
+            }
+        })
     }
+
+    /// The table as a JSON object of lists, without the types of its columns.
+    pub(crate) fn to_plain_json(&self) -> Json {
+        self.json_of(|_, items| Json::Array(items))
+    }
+
+    fn json_of(&self, written: impl Fn(&Column, Vec<Json>) -> Json) -> Json {
+        let of = |(name, column): &(Arc<str>, Column)| {
+            let items = column.iter().map(|value| literal::to_json(&value)).collect();
+            (name.to_string(), written(column, items))
+        };
+        Json::Object(self.0.columns.iter().map(of).collect())
+    }
+}
+
+/// A column of a type.
+fn column_of(ty: Type, items: &[Json]) -> Option<Column> {
+    let values = items.iter().map(|item| literal::from_json(ty, item));
+    ty.collect(&mut values.collect::<Result<Vec<_>, _>>().ok()?.into_iter())
+}
+
+/// The column of a list that does not name its type.
+fn plain_column(items: &[Json]) -> Option<Column> {
+    let kinds = [Type::BOOL, Type::I64, Type::F64, Type::STRING];
+    kinds.into_iter().find_map(|ty| column_of(ty, items))
 }
 
 impl PartialEq for Table {
@@ -144,7 +183,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Value, literal};
+    use crate::{Value, Vec3};
 
     fn table(json: &serde_json::Value) -> Table {
         Table::from_json(json).expect("a table")
@@ -176,10 +215,54 @@ mod tests {
 
     #[test]
     fn literals_that_are_no_table_are_refused() {
-        for wrong in
-            [json!([1]), json!({"x": 1}), json!({"x": [1, "a"]}), json!({"x": [1], "y": []})]
-        {
+        for wrong in [
+            json!([1]),
+            json!({"x": 1}),
+            json!({"x": [1, "a"]}),
+            json!({"x": [1], "y": []}),
+            json!({"x": {"type": "f32"}}),
+            json!({"x": {"type": "table", "values": []}}),
+            json!({"x": {"type": "nobody", "values": []}}),
+            json!({"x": {"type": "f32", "values": ["a"]}}),
+            json!({"x": {"type": "f32", "values": [], "more": 1}}),
+            json!({"x": {"type": "list<list<list<list<list<f32>>>>>", "values": []}}),
+        ] {
             assert_eq!(Table::from_json(&wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn columns_keep_their_order_and_types_as_text() {
+        let lists = Column::from_vec(vec![1_i32, 2]);
+        let lists = Type::I32.list().expect("lists").collect(&mut [Value::List(lists)].into_iter());
+        let columns = [
+            ("z", Column::from_vec(vec![Vec3([0.1, f32::NAN, -0.0])])),
+            ("f", Column::from_vec(vec![0.1_f32])),
+            ("whole", Column::from_vec(vec![2.0_f64])),
+            ("b", Column::from_vec(vec![0.5_f64])),
+            ("i", Column::from_vec(vec![7_i32])),
+            ("long", Column::from_vec(vec![i64::MIN])),
+            ("a", Column::from_vec(vec![true])),
+            ("word", Column::from_vec::<Arc<str>>(vec!["nan".into()])),
+            ("text", Column::from_vec::<Arc<str>>(vec!["a".into()])),
+            ("list", lists.expect("a column of lists")),
+        ];
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let table = Table::new(columns.map(|(name, column)| (name.into(), column)).into()).unwrap();
+        let text = table.to_json().to_string();
+        assert!(
+            text.starts_with(r#"{"z":{"type":"vec3","values":[[0.1,"nan",-0.0]]},"f":{"#),
+            "{text}"
+        );
+        assert!(
+            text.contains(r#""b":[0.5],"#) && text.contains(r#""long":[-9223372036854775808]"#)
+        );
+        let back = self::table(&serde_json::from_str(&text).expect("it is JSON"));
+        assert_eq!(back, table);
+        let types = |table: &Table| table.columns().iter().map(|(_, c)| c.ty()).collect::<Vec<_>>();
+        assert_eq!(types(&back), types(&table));
+        assert!(back.columns().iter().map(|(name, _)| &**name).eq(names));
+        let empty = Table::new(vec![("x".into(), Column::empty(Type::F32))]).unwrap();
+        assert_eq!(types(&self::table(&empty.to_json())), [Type::F32]);
     }
 }

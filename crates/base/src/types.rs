@@ -216,6 +216,20 @@ impl Type {
         }))
     }
 
+    /// The type of this name whose values can be written as text: one that every registry knows, or
+    /// lists of it.
+    pub fn written(name: &str) -> Option<Self> {
+        let (mut element, mut depth) = (name, 0);
+        while let Some(inner) = element.strip_prefix("list<").and_then(|s| s.strip_suffix('>')) {
+            (element, depth) = (inner, depth + 1);
+            if depth > Self::MAX_LIST_DEPTH {
+                return None;
+            }
+        }
+        let ty = Self::BUILT_IN.into_iter().find(|ty| ty.name() == element)?;
+        (0..depth).try_fold(ty, |ty, _| ty.list())
+    }
+
     fn list_depth(self) -> usize {
         let mut depth = 0;
         let mut ty = self;

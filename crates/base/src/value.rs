@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::column::Column;
 use crate::lane::Lane;
 use crate::same::{Same, bits_f32, bits_f64};
+use crate::table::Table;
 use crate::types::{Type, ValueType};
 use crate::vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};
 
@@ -194,7 +195,7 @@ impl Value {
             Self::Mat4(_) => size_of::<Mat4>(),
             Self::String(text) => text.len(),
             Self::List(elements) => elements.bytes(),
-            Self::Opaque(opaque) => opaque.ty().size(),
+            Self::Opaque(opaque) => opaque.get().map_or(opaque.ty().size(), Table::bytes),
             Self::Bool(_)
             | Self::I32(_)
             | Self::I64(_)
@@ -269,7 +270,8 @@ impl fmt::Debug for Value {
 }
 
 impl fmt::Display for Value {
-    /// As JSON: what is printed reads back to the same bits.
+    /// As JSON: what is printed reads back to the same bits. The types of the columns of a table are left
+    /// out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::literal::write(self, f)
     }

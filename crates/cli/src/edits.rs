@@ -145,7 +145,7 @@ fn evaluate(session: &mut Session) -> Result<Option<String>, Stop> {
 
 /// What is done next.
 enum Planned {
-    Edit(Edit),
+    Edit(Box<Edit>),
     Undo,
 }
 
@@ -206,7 +206,7 @@ impl Player {
                 _ => return Planned::Undo,
             };
             if let Some(edit) = edit {
-                return Planned::Edit(edit);
+                return Planned::Edit(Box::new(edit));
             }
         }
         Planned::Undo
@@ -252,7 +252,7 @@ impl Player {
                 InputValue::Literal(literal) => Some((socket, literal)),
                 InputValue::Link(_) | InputValue::Input(_) | InputValue::Several(_) => None,
             })?;
-        let value = match literal {
+        let value = match &**literal {
             Json::Number(number) => self.other_number(number),
             Json::Array(items) => match &items[..] {
                 [Json::Number(first), rest @ ..] => {

@@ -5,7 +5,7 @@
 
 use std::io::{BufWriter, StdoutLock, Write};
 
-use millstream::parts::base::literal::to_json;
+use millstream::parts::base::literal::to_plain_json;
 use millstream::parts::ir::answer::OutputAnswer;
 use millstream::parts::kernel::Data;
 use millstream::{Answer, Column, Program, RequestAxis, Series, Value};
@@ -262,17 +262,13 @@ fn write_output(out: &mut impl Write, output: &OutputAnswer) -> Result<(), Stop>
 
 /// One value; the items of a list one by one, so that long ones need no copy.
 fn write_value(out: &mut impl Write, value: &Value) -> Result<(), Stop> {
-    if value.get::<millstream::parts::base::Table>().is_some() {
-        // The columns in their order, which a JSON object does not keep.
-        return Ok(write!(out, "{value}")?);
-    }
     let Value::List(list) = value else {
-        return Ok(serde_json::to_writer(out, &to_json(value))?);
+        return Ok(serde_json::to_writer(out, &to_plain_json(value))?);
     };
     write!(out, "[")?;
     for (i, item) in list.iter().enumerate() {
         write!(out, "{}", if i > 0 { ", " } else { "" })?;
-        serde_json::to_writer(&mut *out, &to_json(&item))?;
+        serde_json::to_writer(&mut *out, &to_plain_json(&item))?;
     }
     write!(out, "]")?;
     Ok(())

@@ -353,7 +353,7 @@ impl<T> Copy for Out<T> {}
 
 /// A value as a literal of a document.
 fn literal_of(value: impl Into<Value>) -> InputValue {
-    InputValue::Literal(literal::to_json(&value.into()))
+    InputValue::Literal(literal::to_json(&value.into()).into())
 }
 
 #[cfg(test)]

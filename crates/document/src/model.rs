@@ -212,7 +212,7 @@ pub struct Input {
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputValue {
     /// A value as JSON, read once the socket's type is known.
-    Literal(Json),
+    Literal(Box<Json>),
     /// An output of a node.
     Link(Link),
     /// An input of the document or group around the node.

@@ -60,7 +60,7 @@ pub(crate) fn json_value() -> impl Strategy<Value = Json> {
 
 fn source() -> impl Strategy<Value = InputValue> {
     prop_oneof![
-        json_value().prop_map(InputValue::Literal),
+        json_value().prop_map(|json| InputValue::Literal(json.into())),
         (name(), name()).prop_map(|(node, output)| InputValue::Link(Link { node, output })),
         name().prop_map(InputValue::Input),
     ]

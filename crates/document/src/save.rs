@@ -106,7 +106,7 @@ impl Serialize for Input {
         match &self.value {
             InputValue::Link(link) => entry(serializer, "from", link),
             InputValue::Input(name) => entry(serializer, "input", name),
-            InputValue::Literal(json) => match json {
+            InputValue::Literal(json) => match &**json {
                 Json::Object(_) => entry(serializer, "value", json),
                 Json::Array(items) if items.iter().any(marks_sources) => {
                     entry(serializer, "value", json)

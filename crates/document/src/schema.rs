@@ -96,7 +96,10 @@ fn source(generator: &mut SchemaGenerator) -> Schema {
         "description": "Name of an input of the document or group.",
         "type": "string",
     });
-    let literal = json_schema!({ "description": "A literal." });
+    let about = "A literal. That of a table is an object of columns, in their order: plain lists, or \
+        `{\"type\": \"vec3\", \"values\": [...]}` where a column is not of `bool`, `i64`, `f64` or `string`, \
+        which are told by the items.";
+    let literal = json_schema!({ "description": about });
     json_schema!({
         "anyOf": [one("from", link), one("input", input), one("value", literal)],
     })

@@ -35,7 +35,7 @@ fn tree() -> Document {
     let mut level: Vec<Arc<str>> = Vec::with_capacity(LEAVES);
     for i in 0..LEAVES {
         let name: Arc<str> = format!("leaf {i}").into();
-        let literal = |x: f64| InputValue::Literal(x.into());
+        let literal = |x: f64| InputValue::Literal(Box::new(x.into()));
         document.nodes.insert(Arc::clone(&name), sum(literal(1.0), literal(i as f64 / 1024.0)));
         level.push(name);
     }
@@ -82,8 +82,8 @@ fn mixed() -> Document {
         document.nodes.insert(Arc::clone(&name), node);
         name
     };
-    let none = || ("", InputValue::Literal(0.into()));
-    let vector = |x: usize| InputValue::Literal(vec![x as f64 / 64.0, 1.0, -2.0].into());
+    let none = || ("", InputValue::Literal(Box::new(0.into())));
+    let vector = |x: usize| InputValue::Literal(Box::new(vec![x as f64 / 64.0, 1.0, -2.0].into()));
     let mut level: Vec<Arc<str>> = Vec::with_capacity(PARTS);
     for i in 0..PARTS {
         let v = add(format!("v {i}"), "math.add", [("a", vector(i)), ("b", vector(7))]);

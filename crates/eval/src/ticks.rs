@@ -2,12 +2,17 @@
 //!
 //! A tick is an evaluation for one frame. It starts from what was committed; what its nodes keep is
 //! committed when it is over, all or nothing. So every evaluator can do it. What is the same in all
-//! ticks of a request is computed in one of them.
+//! ticks of a request is computed in one of them. The log of a request counts what ran in all ticks
+//! that were played for it.
 
-use millstream_base::Column;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use millstream_base::{Column, Limits};
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
 use millstream_ir::keeping::Calls;
 use millstream_ir::plan::Plan;
+use millstream_ir::progress::{Done, Progress};
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::states::States;
 use millstream_kernel::Data;
@@ -56,12 +61,16 @@ pub fn evaluate(
     let mut answers: Vec<Option<Answer>> = frames.iter().map(|_| None).collect();
     let last = frames.iter().copied().max().unwrap_or(plan.start_frame - 1);
     let n_ticks = last.abs_diff(plan.start_frame) + 1;
+    let mut log = RunLog::default();
+    let (cancel, progress) = (request.cancel.as_deref(), request.progress.as_ref());
+    let mut between = Between::new(cancel, request.deadline, progress, n_ticks);
     let mut parts = match n_ticks {
         1 => Parts::apart(evaluator, plan),
         _ => Parts::new(evaluator, plan, request, RequestAxis::Time),
     };
     for frame in plan.start_frame..=last {
         let n_done = frame.abs_diff(plan.start_frame);
+        between.look(n_done)?;
         let mut request = request.clone();
         request.progress = request.progress.map(|progress| progress.of_tick(n_done, n_ticks));
         let places = (0..frames.len()).filter(|place| frames[*place] == frame);
@@ -70,18 +79,89 @@ pub fn evaluate(
             let warm_up = request.at_frame(frame, usize::MAX);
             // Nodes inside scopes keep on only where something asks for them.
             let warm_up = if plan.keepers.is_empty() { warm_up.only_states(plan) } else { warm_up };
-            states = tick_of(&mut parts, plan, warm_up, &states)?.1.unwrap_or(states);
+            let (answer, next) = tick_of(&mut parts, plan, warm_up, &states)?;
+            add(&mut log, answer.log);
+            states = next.unwrap_or(states);
         }
         let before = states.clone();
         for place in places {
-            let (answer, next) =
+            let (mut answer, next) =
                 tick_of(&mut parts, plan, request.at_frame(frame, place), &before)?;
+            add(&mut log, std::mem::take(&mut answer.log));
             answers[place] = Some(answer);
             states = next.unwrap_or_else(|| before.clone());
         }
     }
     let answers: Vec<Answer> = answers.into_iter().flatten().collect();
-    if is_axis { joined(plan, request, answers) } else { first(plan, request, answers) }
+    let answer =
+        if is_axis { joined(plan, request, answers)? } else { first(plan, request, answers)? };
+    Ok(Answer { log, ..answer })
+}
+
+/// Looks between ticks whether they are still wanted, and tells how far they are: short ones do
+/// neither by themselves.
+#[derive(Debug)]
+pub struct Between<'r> {
+    cancel: Option<&'r AtomicBool>,
+    deadline: Option<Instant>,
+    progress: Option<&'r Progress>,
+    n_ticks: u64,
+    started: Instant,
+    /// When it was told last how far they are.
+    told: Duration,
+}
+
+impl<'r> Between<'r> {
+    /// Looks after so many ticks.
+    pub fn new(
+        cancel: Option<&'r AtomicBool>,
+        deadline: Option<Instant>,
+        progress: Option<&'r Progress>,
+        n_ticks: u64,
+    ) -> Self {
+        let (started, told) = (Instant::now(), Duration::ZERO);
+        Self { cancel, deadline, progress, n_ticks, started, told }
+    }
+
+    /// Looks when so many of them are over.
+    ///
+    /// # Errors
+    /// If nobody waits for the others.
+    pub fn look(&mut self, n_done: u64) -> Result<(), EvalError> {
+        if let Some(error) = EvalError::ended(self.cancel, self.deadline) {
+            return Err(error);
+        }
+        let Some(progress) = self.progress else { return Ok(()) };
+        let now = self.started.elapsed();
+        if now.saturating_sub(self.told) < progress.interval() {
+            return Ok(());
+        }
+        self.told = now;
+        let mut done = Done::default();
+        (done.ticks_done, done.ticks) = (n_done, self.n_ticks);
+        if progress.tell(&done).is_break() { Err(EvalError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// Whether a frame can be reached by ticks from the frame `start` on.
+///
+/// # Errors
+/// If it is before, or so many ticks are not allowed.
+pub fn reach(start: i64, frame: i64, limits: &Limits) -> Result<(), RequestError> {
+    if frame < start {
+        return Err(RequestError::Ticks {
+            what: format!("frame {frame} is before frame {start}, where it starts"),
+            hint: "ask for later frames, or change the document's `start_frame`",
+        });
+    }
+    let (n_ticks, limit) = (frame.abs_diff(start), limits.repeat_count);
+    if n_ticks > limit as u64 {
+        return Err(RequestError::Ticks {
+            what: format!("{n_ticks} ticks lie before frame {frame}, the limit is {limit}"),
+            hint: "raise `repeat_count` in the limits if this is meant",
+        });
+    }
+    Ok(())
 }
 
 fn refused<T>(what: impl Into<String>, hint: &'static str) -> Result<T, EvalError> {
@@ -96,16 +176,11 @@ fn frames_of(plan: &Plan, request: &Request) -> Result<(Vec<i64>, bool), EvalErr
     }
     let (frames, is_axis) = asked.unwrap_or((vec![plan.start_frame], false));
     let start = plan.start_frame;
-    if let Some(early) = frames.iter().find(|frame| **frame < start) {
-        let what = format!("frame {early} is before frame {start}, where it starts");
-        return refused(what, "ask for later frames, or change the document's `start_frame`");
-    }
-    let last = frames.iter().copied().max().unwrap_or(start);
-    let n_ticks = last.abs_diff(start);
-    if n_ticks > request.limits.repeat_count as u64 {
-        let limit = request.limits.repeat_count;
-        let what = format!("{n_ticks} ticks lie before frame {last}, the limit is {limit}");
-        return refused(what, "raise `repeat_count` in the limits if this is meant");
+    let early = frames.iter().copied().find(|frame| *frame < start);
+    let last = frames.iter().copied().max();
+    for frame in early.into_iter().chain(last) {
+        let reached = reach(start, frame, &request.limits);
+        reached.map_err(|error| EvalError::Request(vec![error]))?;
     }
     let is_gapless = (0..).zip(&frames).all(|(i, frame)| start.checked_add(i) == Some(*frame));
     if request.varies_in_time() && !is_gapless {
@@ -172,13 +247,9 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
         });
         outputs.push(OutputAnswer { value, ..output.clone() });
     }
-    let mut log = RunLog::default();
-    let mut failures = Vec::new();
-    for answer in answers {
-        add(&mut log, answer.log);
-        failures.extend(answer.failures);
-    }
-    Ok(Answer { outputs, failures, log, calls: Calls::default(), times: Some(n_times), count })
+    let failures = answers.into_iter().flat_map(|answer| answer.failures).collect();
+    let (log, calls) = (RunLog::default(), Calls::default());
+    Ok(Answer { outputs, failures, log, calls, times: Some(n_times), count })
 }
 
 /// Counts what ran in another evaluation too.

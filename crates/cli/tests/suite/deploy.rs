@@ -1,6 +1,6 @@
 //! `millstream deploy`: the new document, the report, what is refused.
 
-use crate::{code, json, millstream, new_file};
+use crate::{code, file, json, millstream, new_file};
 
 const ECHO: &str = "examples/echo.mill.json";
 const TRIANGLE: &str = "examples/triangle_area.mill.json";
@@ -85,5 +85,37 @@ fn deployed_documents_that_keep_state_tick_as_they_did() {
         // An input that stays goes on meaning what it meant.
         assert_eq!(code(&["deploy", &ticking, "-o", &out, "--keep", "x"]), Some(0));
         assert_eq!(run(&out, &["--in", "x=3"]), run(&ticking, &["--in", "x=3"]), "{name}");
+    }
+}
+
+const OF_A_TABLE: &str = r#"{ "millstream": 1,
+    "inputs": { "t": { "type": "table" }, "n": { "type": "i32", "default": 2 } },
+    "outputs": { "names": { "type": "list<string>", "from": "names.value" }, "t": { "type": "table", "input": "t" },
+                 "cut": { "type": "table", "from": "cut.value" } },
+    "nodes": {
+        "names": { "type": "table.names", "in": { "table": { "from": "cut.value" } } },
+        "cut": { "type": "table.slice", "in": { "table": { "input": "t" }, "count": { "input": "n" } } } } }"#;
+
+#[test]
+fn tables_keep_their_columns_in_order_and_of_their_types() {
+    let graph = file("of_a_table.mill.json", OF_A_TABLE);
+    let given = r#"t={"x": {"type": "vec3", "values": [[1, 2, 3]]}, "i": {"type": "i32", "values": [7]}, "b": [0.5]}"#;
+    let names = serde_json::json!(["x", "i", "b"]);
+    let run =
+        |args: &[&str]| json(&[&["run"], args, &["--format", "json"]].concat())["outputs"].clone();
+    let whole = run(&[&graph, "--in", given]);
+    assert_eq!(whole["names"]["value"], names);
+    for keep in [&["--keep", "n"][..], &["--keep", "t"], &[]] {
+        let out = target("fixed_table.mill.json");
+        let deploy = ["deploy", &graph, "-o", &out, "--in", given, "--format", "json"];
+        let report = json(&[&deploy[..], keep].concat());
+        let results = report["results"].as_array().expect("a list").clone();
+        assert!(results.iter().all(|result| result["stored"] == true), "{report}");
+        let text = std::fs::read_to_string(&out).expect("it was written");
+        let document: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+        assert!(text.contains("\"vec3\""), "{document}");
+        let fixed = run(&[&out]);
+        // In order too.
+        assert_eq!(fixed.to_string(), whole.to_string(), "{keep:?}");
     }
 }

@@ -40,7 +40,7 @@ impl<T: ValueType> Source<T> for T {
 
 impl Source<Any> for Json {
     fn input_value(self, _: &Builder) -> InputValue {
-        InputValue::Literal(self)
+        InputValue::Literal(Box::new(self))
     }
 }
 
@@ -52,7 +52,7 @@ impl Source<Any> for Link {
 
 impl Source<Arc<str>> for &str {
     fn input_value(self, _: &Builder) -> InputValue {
-        InputValue::Literal(self.into())
+        InputValue::Literal(Box::new(self.into()))
     }
 }
 

@@ -236,8 +236,8 @@ mod tests {
         let mut known = KnownAlone::default();
         for literal in ["0.0", "-0.0", "0", "1", "1.5", "0.0", "-0.0"] {
             let json: Json = serde_json::from_str(literal).expect("it is JSON");
-            for first in [link("x"), InputValue::Literal(2.into())] {
-                let node = node("math.add", first, InputValue::Literal(json.clone()));
+            for first in [link("x"), InputValue::Literal(Box::new(2.into()))] {
+                let node = node("math.add", first, InputValue::Literal(Box::new(json.clone())));
                 let type_of = |_: Reference<'_>| Some(Type::F32);
                 let found = second(known.check_alone(&registry, &node, None, type_of));
                 let expected = second(check_alone(&registry, &node, None, type_of));
@@ -256,7 +256,7 @@ mod tests {
         for literal in ["1.5", "2", "\"two\"", "[1]", "3", "1e300", "null", "4"] {
             let json: Json = serde_json::from_str(literal).expect("it is JSON");
             for ty in [Type::I32, Type::F32, Type::VEC3] {
-                let node = node("math.add", link("x"), InputValue::Literal(json.clone()));
+                let node = node("math.add", link("x"), InputValue::Literal(Box::new(json.clone())));
                 let found = known.check_alone(&registry, &node, None, |_| Some(ty));
                 let expected = check_alone(&registry, &node, None, |_| Some(ty));
                 assert_eq!(found.is_some(), expected.is_some(), "{literal} as {ty}");
@@ -287,8 +287,11 @@ mod tests {
         let registry = registry();
         let mut known = KnownAlone::default();
         for i in 0..2 * KEPT + 7 {
-            let node =
-                node("math.add", InputValue::Literal(1.into()), InputValue::Literal(i.into()));
+            let node = node(
+                "math.add",
+                InputValue::Literal(Box::new(1.into())),
+                InputValue::Literal(Box::new(i.into())),
+            );
             let found = known.check_alone(&registry, &node, None, |_| Some(Type::F32));
             assert!(found.is_some());
             assert!(known.by_numbers.len() <= KEPT);

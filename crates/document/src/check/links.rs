@@ -422,11 +422,14 @@ fn sources(input: Option<&Input>, multiple: bool) -> Sources<'_> {
     let Some(input) = input else { return Sources::None };
     match &input.value {
         InputValue::Several(inputs) => Sources::Several(inputs),
-        InputValue::Literal(Json::Array(items)) if multiple && items.is_empty() => {
-            Sources::Several(&[])
-        }
+        InputValue::Literal(json) if multiple && is_empty_list(json) => Sources::Several(&[]),
         InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => Sources::One(input),
     }
+}
+
+/// Whether a literal is a list without items.
+pub(super) fn is_empty_list(json: &Json) -> bool {
+    json.as_array().is_some_and(Vec::is_empty)
 }
 
 /// A socket of a node; of anything else that itself.

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::face::{BodyDef, Face};
 use super::instances::{Instances, Pattern, TypeNumber, passing};
-use super::links::{Given, Links, socket_at};
+use super::links::{Given, Links, is_empty_list, socket_at};
 use super::literals::Literals;
 use super::mismatch::{describe, mismatch};
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
@@ -220,7 +220,7 @@ impl<'d> Typing<'d, '_> {
             let given = socket.multiple.then(|| inputs.get(&socket.name)).flatten();
             match given.map(|input| &input.value) {
                 Some(InputValue::Several(sources)) => sources.len() as u16,
-                Some(InputValue::Literal(Json::Array(items))) if items.is_empty() => 0,
+                Some(InputValue::Literal(json)) if is_empty_list(json) => 0,
                 Some(InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_))
                 | None => 1,
             }
@@ -498,7 +498,7 @@ fn spot_of_literal(input: &Input, json: &Json) -> Spot {
     match &input.value {
         InputValue::Several(sources) => sources
             .iter()
-            .find(|source| matches!(&source.value, InputValue::Literal(j) if std::ptr::eq(j, json)))
+            .find(|source| matches!(&source.value, InputValue::Literal(j) if std::ptr::eq(&raw const **j, json)))
             .map_or(input.spot, |source| source.spot),
         InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input.spot,
     }

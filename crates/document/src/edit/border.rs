@@ -52,7 +52,7 @@ impl Editor {
                 InputValue::Several(sources) => sources.first().map(|source| source.value.clone()),
                 value => Some(value.clone()),
             });
-            let default = || input.default.clone().map(InputValue::Literal);
+            let default = || input.default.clone().map(|json| InputValue::Literal(json.into()));
             let Some(value) = given.unwrap_or_else(default) else { continue };
             let to = self.registry.type_named(&input.ty);
             let from = match &value {

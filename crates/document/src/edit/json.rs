@@ -64,7 +64,7 @@ fn input(json: Json) -> Result<InputValue, String> {
             });
             Ok(InputValue::Several(sources.collect::<Result<_, String>>()?))
         }
-        json => Ok(InputValue::Literal(json)),
+        json => Ok(InputValue::Literal(json.into())),
     }
 }
 
@@ -76,7 +76,7 @@ fn source(object: Map<String, Json>) -> Result<InputValue, String> {
     match (key.as_str(), value) {
         ("from", Json::String(text)) => link(&text).map(InputValue::Link),
         ("input", Json::String(name)) => Ok(InputValue::Input(name.into())),
-        ("value", json) => Ok(InputValue::Literal(json)),
+        ("value", json) => Ok(InputValue::Literal(json.into())),
         (known, _) if SOURCE_KEYS.contains(&known) => Err(format!("`{known}` is a text")),
         _ => Err(WHICH.into()),
     }

@@ -372,7 +372,7 @@ impl Edit {
         input: impl Into<Name>,
         value: impl Into<serde_json::Value>,
     ) -> Self {
-        Self::set_input(node, input, Some(InputValue::Literal(value.into())))
+        Self::set_input(node, input, Some(InputValue::Literal(Box::new(value.into()))))
     }
 
     /// Leaves a socket of a node of the document empty.

@@ -348,9 +348,9 @@ impl Reader<'_> {
             | JsonKind::String
             | JsonKind::Number
             | JsonKind::Bool
-            | JsonKind::Null => {
-                self.json(at, || "the literal".into()).map(|(json, _)| InputValue::Literal(json))
-            }
+            | JsonKind::Null => self
+                .json(at, || "the literal".into())
+                .map(|(json, _)| InputValue::Literal(json.into())),
         }
     }
 
@@ -387,7 +387,7 @@ impl Reader<'_> {
                 "input" => self.word(at, key).map(InputValue::Input),
                 _ => self
                     .json(at, || "the literal".into())
-                    .map(|(json, _)| InputValue::Literal(json)),
+                    .map(|(json, _)| InputValue::Literal(json.into())),
             };
         }
         if seen.keys.is_power_of_two() {

@@ -154,7 +154,7 @@ mod tests {
     fn upgrades_follow_each_other_and_links_follow_outputs() {
         let mut document = Document::new("");
         let mut old = Node::new(NodeKind::Type("old.round".into()));
-        old.inputs.insert("x", Input::from(InputValue::Literal(Json::from(1))));
+        old.inputs.insert("x", Input::from(InputValue::Literal(Json::from(1).into())));
         let mut user = Node::new(NodeKind::Type("math.add".into()));
         user.inputs.insert("a", Input::from(InputValue::Link(Link::new("r", "y"))));
         document.nodes.insert("r".into(), old);

@@ -11,7 +11,6 @@ mod write;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::SideTable;
-use millstream_base::types::Kind;
 use millstream_base::{NodePath, Place, Type, Value, literal};
 use millstream_compile::analyses::{classes, needs};
 use millstream_compile::passes::PassContext;
@@ -126,7 +125,7 @@ pub enum SettledFate {
     Stored,
     /// It is computed when the document is run, being larger than the limit.
     TooLarge,
-    /// The same, because values of its type cannot be written.
+    /// The same, because it cannot be written, being of a type of the embedding program.
     NotWritable,
     /// The same, because it fails.
     Fails,
@@ -174,6 +173,18 @@ pub enum FreezeError {
         wanted: Type,
         /// The type of the value.
         found: Type,
+    },
+    /// The value would have to stand in the document, and cannot.
+    #[error("the value of `{name}`, {}, cannot be written", ty.with_article())]
+    #[diagnostic(
+        code(deploy::not_writable),
+        help("keep the input, and give the value when it runs")
+    )]
+    NotWritable {
+        /// The input.
+        name: String,
+        /// The type of the value.
+        ty: Type,
     },
 }
 
@@ -239,6 +250,9 @@ fn fix_inputs(graph: &mut Graph, freeze: &Freeze) -> Result<Vec<(String, Value)>
             if found == wanted { Some(value.clone()) } else { convert_value(value, wanted) };
         let value =
             value.ok_or_else(|| FreezeError::WrongType { name: name.clone(), wanted, found })?;
+        if !literal::is_writable(&value) {
+            return Err(FreezeError::NotWritable { name: name.clone(), ty: wanted });
+        }
         given[id] = Some(value);
     }
     let mut defaults = Vec::new();
@@ -291,7 +305,7 @@ fn settle(
         let bytes = value.as_ref().map_or(0, |value| value.bytes().max(ty.size()));
         let fate = match &value {
             None => SettledFate::Fails,
-            Some(_) if !is_writable(ty) => SettledFate::NotWritable,
+            Some(value) if !literal::is_writable(value) => SettledFate::NotWritable,
             Some(_) if bytes > store_limit => SettledFate::TooLarge,
             Some(_) => SettledFate::Stored,
         };
@@ -334,15 +348,6 @@ fn evaluate(
         Data::Many(_) => None,
     });
     Ok(values.collect())
-}
-
-/// Whether values of a type can stand in a document.
-fn is_writable(ty: Type) -> bool {
-    match ty.kind() {
-        Kind::Lanes(..) | Kind::String => true,
-        Kind::List(element) => is_writable(element),
-        Kind::Opaque => false,
-    }
 }
 
 /// A value as JSON.

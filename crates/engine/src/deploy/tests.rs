@@ -1,7 +1,7 @@
 //! Deployed documents answer as the ones they were made of.
 
 use millstream_base::same::Same;
-use millstream_base::{Column, Limits, Value};
+use millstream_base::{Column, Limits, Table, Value, Vec3};
 use millstream_document::{load, save};
 use millstream_ir::Request;
 use millstream_testkit::agreement::difference;
@@ -271,4 +271,63 @@ fn bytes_that_nobody_wrote_do_no_harm() {
         n_loaded += usize::from(engine.load_binary(&other).is_ok());
     }
     assert!(n_loaded > 0, "some changes, such as of names, are harmless");
+}
+
+/// Columns of types that lists alone do not tell, in an order that is not that of their names.
+fn table() -> Value {
+    let columns: [(&str, Column); 4] = [
+        ("x", Column::from_vec(vec![Vec3([0.1, 1.0, 2.0]), Vec3([3.0, -0.0, 5.0])])),
+        ("whole", Column::from_vec(vec![2.0_f64, 3.0])),
+        ("i", Column::from_vec(vec![7_i32, 8])),
+        ("b", Column::from_vec(vec![0.1_f32, 0.25])),
+    ];
+    let columns = columns.map(|(name, column)| (name.into(), column));
+    Table::new(columns.into()).expect("a table").into()
+}
+
+const OF_A_TABLE: &str = r#"{ "millstream": 1,
+  "inputs": { "t": { "type": "table" }, "k": { "type": "string", "default": "b" }, "n": { "type": "i32", "default": 1 } },
+  "outputs": { "names": { "type": "list<string>", "from": "names.value" },
+               "t": { "type": "table", "input": "t" },
+               "cut": { "type": "table", "from": "cut.value" },
+               "b": { "type": "list<f64>", "from": "wide.value" },
+               "i": { "type": "list<i32>", "from": "i.value" } },
+  "nodes": {
+    "names": { "type": "table.names", "in": { "table": { "from": "cut.value" } } },
+    "cut": { "type": "table.slice", "in": { "table": { "input": "t" }, "count": { "input": "n" } } },
+    "wide": { "type": "table.column", "in": { "table": { "input": "t" }, "name": { "input": "k" } } },
+    "i": { "type": "table.column", "set": { "type": "i32" }, "in": { "table": { "input": "t" }, "name": "i" } }
+  } }"#;
+
+#[test]
+fn tables_keep_the_order_and_types_of_their_columns() {
+    let engine = Engine::new();
+    let whole = engine.compile(document(OF_A_TABLE)).expect("it compiles");
+    let of_whole = whole.run(&Request::new().set("t", table())).expect("it runs");
+    for keep in [vec![], vec!["k"], vec!["t"], vec!["n", "k"]] {
+        let keep: Vec<String> = keep.into_iter().map(str::to_owned).collect();
+        let freeze = Freeze { values: vec![("t".into(), table())], keep, ..Freeze::default() };
+        let deployed = deploy(&engine, &document(OF_A_TABLE), &freeze).expect("it deploys");
+        let text = save(&deployed.document);
+        assert!(deployed.results.iter().all(|it| it.fate == SettledFate::Stored), "{text}");
+        let binary = engine.load_binary(&deployed.to_bytes()).expect("it is read");
+        for program in [reloaded(&engine, &deployed), binary] {
+            let answer = program.run(&Request::new()).expect("it runs");
+            for (a, b) in answer.outputs.iter().zip(&of_whole.outputs) {
+                let values = [a, b].map(|output| output.value.as_ref().expect("it runs"));
+                let [a, b] = values.map(|series| series.data.get(0));
+                assert!(a.same(&b), "{a} is not {b}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_are_stored_within_the_limit() {
+    let engine = Engine::new();
+    let values = vec![("t".into(), table())];
+    let freeze = Freeze { values, store_limit: 30, ..Freeze::default() };
+    let deployed = deploy(&engine, &document(OF_A_TABLE), &freeze).expect("it deploys");
+    let cut = deployed.results.iter().find(|it| it.path.as_str() == "cut").expect("it is read");
+    assert_eq!(cut.fate, SettledFate::TooLarge);
 }

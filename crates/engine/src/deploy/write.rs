@@ -142,7 +142,9 @@ impl<'a, 'g> Writer<'a, 'g> {
                 InputValue::Literal(_) | InputValue::Several(_) => {
                     let value = graph.constant_of(output.source.node);
                     let value = value.expect("literals are constants");
-                    OutputFrom::Link(writer.stated(value.ty(), InputValue::Literal(json(value))))
+                    OutputFrom::Link(
+                        writer.stated(value.ty(), InputValue::Literal(json(value).into())),
+                    )
                 }
             };
             outputs.push((Arc::clone(&output.name), OutputDef::new(output.ty.name(), from)));
@@ -181,7 +183,7 @@ impl<'a, 'g> Writer<'a, 'g> {
     fn source(&self, source: Source) -> InputValue {
         match self.graph.op(source.node) {
             Op::Gone => panic!("links lead to nodes that are there"),
-            Op::Const(id) => InputValue::Literal(json(&self.graph.constants().values()[id])),
+            Op::Const(id) => InputValue::Literal(json(&self.graph.constants().values()[id]).into()),
             Op::Input(id) => InputValue::Input(Arc::clone(&self.graph.inputs()[id].name)),
             Op::Call(id) => {
                 let output = &self.graph.instances()[id].output_names[source.output as usize];

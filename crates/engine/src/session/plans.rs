@@ -31,7 +31,7 @@ enum News {
     /// What it is edited to is not told any more.
     Leave,
     /// It was edited; whether the edit was taken back or made again.
-    Edited(Edit, bool),
+    Edited(Box<Edit>, bool),
 }
 
 /// What is dropped by the thread.
@@ -187,7 +187,7 @@ impl Plans {
     /// Has the optimised plan made behind an edit of a document that was [opened](Self::opened).
     pub(super) fn told(&mut self, edit: &Edit, is_back: bool) {
         self.outdated();
-        self.background.send(Job::Feed(News::Edited(edit.clone(), is_back)));
+        self.background.send(Job::Feed(News::Edited(Box::new(edit.clone()), is_back)));
         self.background.send(Job::Make(self.current.edit(), Source::Copy));
     }
 
@@ -196,7 +196,7 @@ impl Plans {
         if !self.is_told {
             return;
         }
-        self.background.send(Job::Feed(News::Edited(edit.clone(), is_back)));
+        self.background.send(Job::Feed(News::Edited(Box::new(edit.clone()), is_back)));
     }
 
     /// What runs is of a document that was edited since.

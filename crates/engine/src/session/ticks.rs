@@ -1,8 +1,11 @@
 //! Ticks of a session, and what its nodes keep.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
+use millstream_eval::ticks::{Between, reach};
 use millstream_ir::Plan;
+use millstream_ir::answer::EvalError;
 use millstream_ir::states::{States, nodes_of};
 
 use super::moves::Moves;
@@ -65,8 +68,30 @@ impl Session {
     ///
     /// # Errors
     /// As [`tick`](Self::tick); the session is as it was then. Frames before the start are refused
-    /// where nodes keep something.
+    /// where nodes keep something, and those that more ticks lead to than the engine's limits allow.
     pub fn seek(&mut self, frame: i64) -> Result<(), SessionError> {
+        let limits = self.engine.limits().clone();
+        self.seek_within(frame, &Ask { limits, ..Ask::all() })
+    }
+
+    /// Goes to a frame as [`seek`](Self::seek); the limits, the flag, the deadline and the progress
+    /// of `ask` hold for all ticks together. Nothing is answered, whatever it asks for.
+    ///
+    /// # Errors
+    /// As [`seek`](Self::seek), if it was ended, or if what-ifs or another moment are asked for; the
+    /// session is as it was then.
+    pub fn seek_within(&mut self, frame: i64, ask: &Ask) -> Result<(), SessionError> {
+        if let Some((name, _)) = ask.what_if.first() {
+            let what = format!("input `{name}` is to have another value in one evaluation only");
+            return Err(SessionError::NoTick { what, hint: "set the input" });
+        }
+        if ask.time.is_some() || ask.frame.is_some_and(|asked| asked != frame) {
+            let what = format!("another moment than frame {frame} is asked for");
+            return Err(SessionError::NoTick { what, hint: "ask for nothing else" });
+        }
+        if let Some(error) = EvalError::ended(ask.cancel.as_deref(), ask.deadline) {
+            return Err(error.into());
+        }
         let keeps = self.mirror.is_none() && self.plan().is_some_and(|plan| plan.has_states());
         let is_back = frame < self.frame();
         if !keeps && is_back {
@@ -79,54 +104,53 @@ impl Session {
             return Ok(());
         }
         let start = self.document().start_frame;
-        let limits = self.engine.limits().clone();
-        if frame < start || frame.abs_diff(start) > limits.repeat_count as u64 {
-            let what = format!("frame {frame} is too far from frame {start}, where state starts");
-            let hint = "go to another frame, or raise `repeat_count` in the limits";
-            let error = millstream_ir::request::RequestError::Ticks { what, hint };
-            return Err(millstream_ir::EvalError::Request(vec![error]).into());
+        reach(start, frame, &ask.limits).map_err(|error| EvalError::Request(vec![error]))?;
+        let before = self.states.clone();
+        let first = if is_back { start } else { self.frame() };
+        if is_back {
+            self.states = States::new();
         }
-        let before = (self.states.clone(), self.settings.clone());
-        let (mut states, first) =
-            if is_back { (States::new(), start) } else { (self.states.clone(), self.frame()) };
-        let plan = self.newest_plan("the document")?;
-        for at in first..frame {
-            self.states = states;
-            let ask = Ask { frame: Some(at), ..Ask::default() };
-            let request = match self.request(&plan, &ask) {
-                Ok(request) => request,
-                Err(error) => {
-                    (self.states, self.settings) = before;
-                    return Err(error);
-                }
-            };
-            // Nodes inside scopes keep on only where something asks for them.
-            let request = if plan.keepers.is_empty() {
-                request.only_states(&plan)
-            } else {
-                request.with_states(&plan)
-            };
-            let result = self.live.answer(&plan, &request);
-            states = self.states.clone();
-            let failed = match result {
-                Ok(mut answer) => {
-                    let is_whole = states.commit(&mut answer);
-                    (!is_whole).then_some(SessionError::Tick(answer.failures))
-                }
-                Err(error) => Some(error.into()),
-            };
-            if let Some(error) = failed {
-                (self.states, self.settings) = before;
-                return Err(error);
-            }
+        if let Err(error) = self.play(first..frame, ask) {
+            self.states = before;
+            return Err(error);
         }
-        self.states = states;
         if is_back {
             self.forget_aside();
         }
         self.settings.frame = Some(frame);
         self.settings.time = None;
         self.changed();
+        Ok(())
+    }
+
+    /// Plays ticks for what nodes keep, one after the other.
+    fn play(&mut self, frames: Range<i64>, ask: &Ask) -> Result<(), SessionError> {
+        let plan = self.newest_plan("the document")?;
+        let (first, n_ticks) = (frames.start, frames.end.abs_diff(frames.start));
+        let (cancel, progress) = (ask.cancel.as_deref(), ask.progress.as_ref());
+        let mut between = Between::new(cancel, ask.deadline, progress, n_ticks);
+        for frame in frames {
+            let n_done = frame.abs_diff(first);
+            between.look(n_done)?;
+            let progress = progress.map(|progress| progress.of_tick(n_done, n_ticks));
+            let (limits, deadline) = (ask.limits.clone(), ask.deadline);
+            let cancel = ask.cancel.clone();
+            let ask =
+                Ask { frame: Some(frame), limits, cancel, deadline, progress, ..Ask::default() };
+            let request = self.request(&plan, &ask)?;
+            // Nodes inside scopes keep on only where something asks for them.
+            let request = if plan.keepers.is_empty() {
+                request.only_states(&plan)
+            } else {
+                request.with_states(&plan)
+            };
+            let mut answer = self.live.answer(&plan, &request)?;
+            let mut states = self.states.clone();
+            if !states.commit(&mut answer) {
+                return Err(SessionError::Tick(answer.failures));
+            }
+            self.states = states;
+        }
         Ok(())
     }
 

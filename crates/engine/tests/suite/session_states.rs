@@ -1,7 +1,14 @@
 //! Sessions whose nodes keep state: moments, ticks, and edits that are taken back.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
 use millstream::session::{Ask, Session, SessionError};
-use millstream::{Edit, Engine, EvalError, Feature, Given, RequestError, Value};
+use millstream::{
+    Edit, Engine, EvalError, Feature, Given, Limits, Progress, RequestError, Value,
+};
 use serde_json::{Value as Json, json};
 
 fn integrating() -> Session {
@@ -74,6 +81,54 @@ fn a_tick_of_something_else_is_refused() {
         assert_eq!((session.frame(), y(&mut session)), (5, Ok(Some(0.5))));
     }
     session.tick(&Ask { frame: Some(5), ..Ask::all() }).expect("it is the frame");
+}
+
+#[test]
+fn long_seeks_can_be_ended() {
+    let mut session = ticked();
+    let limits = Limits { repeat_count: usize::MAX, ..Limits::default() };
+    let far = Ask { limits, ..Ask::all() };
+    let flag = Arc::new(AtomicBool::new(true));
+    let cancelled = Ask { cancel: Some(Arc::clone(&flag)), ..far.clone() };
+    let late = Ask { deadline: Some(Instant::now() + Duration::from_millis(50)), ..far.clone() };
+    let told = Arc::new(AtomicU64::new(0));
+    let tell = Arc::clone(&told);
+    let progress = Progress::new(move |done| {
+        assert_eq!(done.ticks, (1 << 40) - 5);
+        let before = tell.swap(done.ticks_done, Ordering::Relaxed);
+        if before > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let progress = Ask { progress: Some(progress), ..far };
+    let ended = [
+        (cancelled, EvalError::Cancelled),
+        (late, EvalError::Deadline),
+        (progress, EvalError::Cancelled),
+    ];
+    for (ask, why) in ended {
+        assert_eq!(session.seek_within(1 << 40, &ask), Err(SessionError::Eval(why)));
+        assert_eq!((session.frame(), y(&mut session)), (5, Ok(Some(0.5))));
+    }
+    assert!(told.load(Ordering::Relaxed) > 1);
+    flag.store(false, Ordering::Relaxed);
+    let ask = Ask { cancel: Some(flag), ..Ask::all() };
+    session.seek_within(7, &ask).expect("nobody ends it");
+    assert_eq!((session.frame(), y(&mut session)), (7, Ok(Some(0.7))));
+    let error = session.seek_within(9, &ask.what_if("x", 3.0)).expect_err("it would be dropped");
+    assert!(matches!(error, SessionError::NoTick { .. }), "{error}");
+}
+
+#[test]
+fn frames_that_cannot_be_reached_are_told_as_evaluations_tell_them() {
+    let mut session = ticked();
+    let head = json!({ "edit": "set_head", "name": "", "fps": 10, "start_frame": 5 });
+    edit(&mut session, head);
+    let what = "the document keeps state from tick to tick, and ";
+    let error = session.seek(3).expect_err("it is before the start");
+    assert_eq!(error.to_string(), format!("{what}frame 3 is before frame 5, where it starts"));
+    let few = Ask { limits: Limits { repeat_count: 10, ..Limits::default() }, ..Ask::all() };
+    let error = session.seek_within(16, &few).expect_err("it is far");
+    assert_eq!(error.to_string(), format!("{what}11 ticks lie before frame 16, the limit is 10"));
+    session.seek_within(15, &few).expect("it is near enough");
 }
 
 #[test]

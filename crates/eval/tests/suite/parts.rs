@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use millstream_base::Column;
-use millstream_eval::{Auto, Chunked, Lazy, List, Parallel, Parts, ticks};
-use millstream_ir::answer::Answer;
+use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel, Parts, ticks};
+use millstream_ir::answer::{Answer, Fate, RunReason};
 use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::states::States;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request};
@@ -134,6 +134,33 @@ fn an_island_runs_in_one_tick() {
     let request = request.with_log(LogDetail::Counts);
     let answer = ticks::evaluate(&Lazy, &plan, &request).expect("the request fits");
     assert_eq!(runs(&answer, [3, 5, 6]), [1, 0, 0]);
+}
+
+#[test]
+fn the_log_of_one_frame_counts_the_ticks_before_it() {
+    let plan = plan(
+        "n0 = context.time
+         n1 = convert.to_f32 n0
+         n2 = input \"a.total\": f32 = 0.0
+         n3 = math.add n1 n2
+         output y n3
+         output \"a.total\" n3",
+    );
+    let request = Request::new().with_log(LogDetail::Counts);
+    let incremental = || ("incremental", Box::new(Incremental::new()) as Box<dyn Evaluator>);
+    let pairs = evaluators().into_iter().zip(evaluators());
+    for ((name, evaluator), (_, fresh)) in pairs.chain([(incremental(), incremental())]) {
+        let one = ticks::evaluate(&*evaluator, &plan, &request.clone().frame(100));
+        let one = one.expect("the request fits");
+        // Of the live graph of the incremental one features are inputs, which do not run.
+        let is_live = name == "incremental";
+        assert_eq!(runs(&one, [0, 1, 3]), [if is_live { 0 } else { 101 }, 101, 101], "{name}");
+        let fates = [1, 3].map(|step: usize| one.log.entries[step].fate);
+        assert_eq!(fates, [Fate::Ran(RunReason::First); 2], "{name}");
+        let all = ticks::evaluate(&*fresh, &plan, &request.clone().frames((0..101).collect()));
+        let all = all.expect("the request fits");
+        assert_eq!(one.log.total_runs(), all.log.total_runs(), "{name}");
+    }
 }
 
 #[test]

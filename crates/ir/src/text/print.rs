@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use millstream_base::Value;
 use millstream_base::id::{Id, SideTable};
+use millstream_base::{Value, literal};
 use millstream_kernel::Instance;
 use millstream_kernel::signature::InputFact;
 use serde_json::Value as Json;
@@ -110,7 +110,7 @@ impl<'a> Printer<'a> {
         self.name(&input.name)?;
         write!(self.out, ": {}", input.ty)?;
         match &input.default {
-            Some(default) => write!(self.out, " = {default}"),
+            Some(default) => write!(self.out, " = {}", exact(default)),
             None => Ok(()),
         }
     }
@@ -119,7 +119,7 @@ impl<'a> Printer<'a> {
         match value {
             Value::Bool(_) | Value::I32(_) | Value::String(_) => write!(self.out, "const {value}"),
             Value::F32(x) if x.is_finite() => write!(self.out, "const {value}"),
-            _ => write!(self.out, "const {} {value}", value.ty()),
+            _ => write!(self.out, "const {} {}", value.ty(), exact(value)),
         }
     }
 
@@ -238,5 +238,13 @@ impl<'a> Printer<'a> {
         } else {
             write!(self.out, "{}", Json::from(name))
         }
+    }
+}
+
+/// The text of a value, with the types of the columns of a table.
+fn exact(value: &Value) -> String {
+    match value {
+        Value::Opaque(_) if literal::is_writable(value) => literal::to_json(value).to_string(),
+        _ => value.to_string(),
     }
 }

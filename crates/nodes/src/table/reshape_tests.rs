@@ -16,7 +16,7 @@ fn given(name: &str, set: &Json, arities: &[u16], args: Vec<Value>, limits: &Lim
     let instance = instance(name, set, &[], arities);
     let args = args.into_iter().map(one).collect();
     match call(&instance, args, &Mask::full(1), 1, limits) {
-        Ok(data) => literal::to_json(&data.get(0)),
+        Ok(data) => literal::to_plain_json(&data.get(0)),
         Err(failure) => json!(failure.message),
     }
 }

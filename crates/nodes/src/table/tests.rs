@@ -16,7 +16,7 @@ fn given(name: &str, set: &Json, generics: &[Type], arities: &[u16], args: Vec<V
     let instance = instance(name, set, generics, arities);
     let args = args.into_iter().map(one).collect();
     match call(&instance, args, &Mask::full(1), 1, &Limits::default()) {
-        Ok(data) => literal::to_json(&data.get(0)),
+        Ok(data) => literal::to_plain_json(&data.get(0)),
         Err(failure) => json!(failure.message),
     }
 }

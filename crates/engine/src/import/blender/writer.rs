@@ -53,7 +53,7 @@ impl Source {
 
     fn value(self) -> InputValue {
         match self {
-            Self::Literal(_, json) => InputValue::Literal(json),
+            Self::Literal(_, json) => InputValue::Literal(json.into()),
             Self::Input(_, name) => InputValue::Input(name),
             Self::Link(_, link) => InputValue::Link(link),
         }
