@@ -152,11 +152,9 @@ fn the_log_of_one_frame_counts_the_ticks_before_it() {
     for ((name, evaluator), (_, fresh)) in pairs.chain([(incremental(), incremental())]) {
         let one = ticks::evaluate(&*evaluator, &plan, &request.clone().frame(100));
         let one = one.expect("the request fits");
-        // Of the live graph of the incremental one features are inputs, which do not run.
-        let is_live = name == "incremental";
-        assert_eq!(runs(&one, [0, 1, 3]), [if is_live { 0 } else { 101 }, 101, 101], "{name}");
-        let fates = [1, 3].map(|step: usize| one.log.entries[step].fate);
-        assert_eq!(fates, [Fate::Ran(RunReason::First); 2], "{name}");
+        assert_eq!(runs(&one, [0, 1, 3]), [101; 3], "{name}");
+        let fates = [0, 1, 3].map(|step: usize| one.log.entries[step].fate);
+        assert_eq!(fates, [Fate::Ran(RunReason::First); 3], "{name}");
         let all = ticks::evaluate(&*fresh, &plan, &request.clone().frames((0..101).collect()));
         let all = all.expect("the request fits");
         assert_eq!(one.log.total_runs(), all.log.total_runs(), "{name}");
