@@ -6,7 +6,15 @@ use libfuzzer_sys::fuzz_target;
 use millstream::Limits;
 use millstream_io::{Format, ReadOptions, read_bytes};
 
-fuzz_target!(|input: (u8, &[u8])| {
+fuzz_target!(init: {
+    // Panics of decoders are caught and become errors; all others end the run.
+    let end = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !millstream_io::is_decoding() {
+            end(info);
+        }
+    }));
+}, |input: (u8, &[u8])| {
     let (which, bytes) = input;
     let formats: Vec<Format> = Format::ALL.into_iter().filter(|format| format.is_built()).collect();
     let format = formats[which as usize % formats.len()];

@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream::session::{Ask, Session, SessionError};
-use millstream::{
-    Edit, Engine, EvalError, Feature, Given, Limits, Progress, RequestError, Value,
-};
+use millstream::{Edit, Engine, EvalError, Feature, Given, Limits, Progress, RequestError, Value};
 use serde_json::{Value as Json, json};
 
 fn integrating() -> Session {
@@ -272,6 +270,6 @@ fn what_nodes_keep_is_no_output() {
     let error = session.get("n.coun").expect_err("it is no output");
     let SessionError::Eval(EvalError::Request(errors)) = error else { panic!("{error}") };
     let RequestError::UnknownOutput { hint, .. } = &errors[0] else { panic!("{errors:?}") };
-    assert_eq!(hint, "outputs: n, y");
+    assert_eq!(hint, "outputs: y, n");
     assert_eq!(y(&mut session), Ok(Some(0.5)));
 }
