@@ -43,7 +43,7 @@ impl Editor {
         let sources = sources_of(self.nodes(body), &self.registry, slot);
         let index = self.index_mut(body);
         index.ids.resize((slot as usize + 1).max(index.ids.len()), 0);
-        index.ranks.add(slot, &sources);
+        index.order.add(slot, &sources);
         self.know(body, slot, id);
         self.know_references(body, slot, node);
         self.know_sources(body, slot);
@@ -65,14 +65,14 @@ impl Editor {
             touch_references(body, input, done);
         }
         self.put_behind_sources(body, slot, done)?;
-        let dependents = self.index(body).near.dependents(slot).to_vec();
+        let dependents = self.index(body).order.dependents(slot).to_vec();
         dependents.into_iter().try_for_each(|user| self.put_behind(body, slot, user, done))
     }
 
     /// What a node depends on may have changed.
     fn know_sources(&mut self, body: BodyKey, slot: u32) {
         let sources = sources_of(self.nodes(body), &self.registry, slot);
-        self.index_mut(body).near.set(slot, &sources);
+        self.index_mut(body).order.set_sources(slot, &sources);
     }
 
     /// The id of a new node.
@@ -120,7 +120,7 @@ impl Editor {
         for (_, input) in node.inputs.iter() {
             references(input).for_each(|reference| index.remove(reference, User::Node(slot)));
         }
-        index.near.remove(slot);
+        index.order.remove(slot);
         let within = self.within(body);
         let new = NewNode { name: Arc::clone(name), node, before, id: Some(id) };
         done.inverses.push(Edit::AddNodes { within, nodes: vec![new] });
@@ -132,7 +132,7 @@ impl Editor {
     /// Puts a node behind all it depends on.
     fn put_behind_sources(&mut self, body: BodyKey, slot: u32, done: &Done) -> Result<(), Refusal> {
         self.know_sources(body, slot);
-        let sources: SmallVec<[u32; 8]> = self.index(body).near.sources(slot).into();
+        let sources: SmallVec<[u32; 8]> = self.index(body).order.sources(slot).into();
         sources.into_iter().try_for_each(|source| self.put_behind(body, source, slot, done))
     }
 
@@ -144,11 +144,7 @@ impl Editor {
         target: u32,
         done: &Done,
     ) -> Result<(), Refusal> {
-        let mut ranks = std::mem::take(&mut self.index_mut(body).ranks);
-        let near = &self.index(body).near;
-        let dependents = |slot| near.dependents(slot);
-        let found = ranks.put_behind(source, target, dependents, |slot| near.sources(slot));
-        self.index_mut(body).ranks = ranks;
+        let found = self.index_mut(body).order.put_behind(source, target);
         // A document that is brought back may have had circles, which `check` tells.
         match found {
             Err(way) if !done.trusted => Err(self.cycle(body, &way)),

@@ -83,7 +83,7 @@ impl Editor {
 
     /// Where a node stands in an order in which each node stands behind what it depends on.
     pub fn rank_of(&self, body: BodyKey, slot: u32) -> Rank {
-        self.index(body).ranks.get(slot)
+        self.index(body).order.rank(slot)
     }
 
     /// Who reads a node, once for each time.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Name;
-use super::order::Ranks;
+use super::order::Order;
 use super::sources::{Reference, reference_of, references};
 use crate::check::sorted;
 use crate::model::{Document, GroupDef, InputDef, Named, Node, NodeKind, OutputDef};
@@ -43,58 +43,8 @@ pub(super) struct BodyIndex {
     pub(super) of_inputs: Users,
     /// The id of the node in each slot.
     pub(super) ids: Vec<u64>,
-    /// An order in which each node stands behind what it depends on.
-    pub(super) ranks: Ranks,
-    /// What nodes depend on.
-    pub(super) near: Near,
-}
-
-/// What nodes depend on, and what depends on them, by slot: what decides their order. A node that
-/// is read twice comes twice.
-#[derive(Debug, Default)]
-pub(super) struct Near {
-    sources: Vec<SmallVec<[u32; 4]>>,
-    dependents: Vec<SmallVec<[u32; 4]>>,
-}
-
-impl Near {
-    /// The slots of the nodes that a node depends on.
-    pub(super) fn sources(&self, slot: u32) -> &[u32] {
-        self.sources.get(slot as usize).map_or(&[], |sources| sources)
-    }
-
-    /// The slots of the nodes that depend on a node.
-    pub(super) fn dependents(&self, slot: u32) -> &[u32] {
-        self.dependents.get(slot as usize).map_or(&[], |dependents| dependents)
-    }
-
-    /// A node depends on these now.
-    pub(super) fn set(&mut self, slot: u32, sources: &[u32]) {
-        let n = sources.iter().chain([&slot]).copied().max().unwrap_or(slot) as usize + 1;
-        if n > self.sources.len() {
-            self.sources.resize_with(n, SmallVec::new);
-            self.dependents.resize_with(n, SmallVec::new);
-        }
-        let old = std::mem::replace(&mut self.sources[slot as usize], sources.into());
-        for source in old {
-            let dependents = &mut self.dependents[source as usize];
-            // What was linked last is most often unlinked first.
-            if let Some(at) = dependents.iter().rposition(|known| *known == slot) {
-                dependents.swap_remove(at);
-            }
-        }
-        for source in sources {
-            self.dependents[*source as usize].push(slot);
-        }
-    }
-
-    /// A node went: it depends on nothing, and nothing on it.
-    pub(super) fn remove(&mut self, slot: u32) {
-        self.set(slot, &[]);
-        for dependent in std::mem::take(&mut self.dependents[slot as usize]) {
-            self.sources[dependent as usize].retain(|source| *source != slot);
-        }
-    }
+    /// What nodes depend on, and an order in which each stands behind that.
+    pub(super) order: Order,
 }
 
 impl BodyIndex {
@@ -178,14 +128,14 @@ impl<'d> BodyView<'d> {
         }
         let n_slots = self.nodes.n_slots();
         for slot in 0..n_slots as u32 {
-            index.near.set(slot, &sources_of(self.nodes, registry, slot));
+            index.order.set_sources(slot, &sources_of(self.nodes, registry, slot));
         }
-        let near = &index.near;
-        let count = |slot: u32| near.sources(slot).len() as u32;
-        let nth = |slot: u32, k: u32| Some(near.sources(slot)[k as usize]);
+        let order = &index.order;
+        let count = |slot: u32| order.sources(slot).len() as u32;
+        let nth = |slot: u32, k: u32| Some(order.sources(slot)[k as usize]);
         index.ids = vec![0; n_slots];
         let sorted = sorted(n_slots, count, nth);
-        index.ranks = Ranks::in_order(n_slots, &sorted.order);
+        index.order.rank_all(&sorted.order);
         let circle = sorted.cycles.into_iter().next().map(|mut circle| {
             circle.reverse();
             circle

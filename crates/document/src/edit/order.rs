@@ -11,6 +11,7 @@
 use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Where a node stands: a place, which nodes share, and an order within it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,36 +20,84 @@ pub struct Rank {
     within: i64,
 }
 
-/// The ranks of the nodes of a body, by slot. No two are the same.
+/// The nodes of a body by slot: what each depends on, what depends on it, and its rank. No two ranks
+/// are the same.
 #[derive(Debug, Default)]
-pub(super) struct Ranks {
-    of: Vec<Rank>,
+pub(super) struct Order {
+    nodes: Vec<Ordered>,
     /// Higher than all orders within places, and lower.
     above: i64,
     below: i64,
 }
 
-impl Ranks {
-    /// Ranks for nodes in this order, of `n` slots.
-    pub(super) fn in_order(n: usize, order: &[u32]) -> Self {
-        let mut of = vec![Rank::default(); n];
-        for (place, slot) in (1..).zip(order) {
-            of[*slot as usize] = Rank { place, within: 0 };
-        }
-        Self { of, above: 1, below: -1 }
+/// What is known of one node. A search that looks at its rank goes on from it soon: so all of it
+/// lies together.
+#[derive(Debug, Default)]
+struct Ordered {
+    rank: Rank,
+    /// A node that is read twice comes twice, in both.
+    sources: SmallVec<[u32; 4]>,
+    dependents: SmallVec<[u32; 4]>,
+}
+
+impl Order {
+    /// The slots of the nodes that a node depends on.
+    pub(super) fn sources(&self, slot: u32) -> &[u32] {
+        self.nodes.get(slot as usize).map_or(&[], |node| &node.sources)
+    }
+
+    /// The slots of the nodes that depend on a node.
+    pub(super) fn dependents(&self, slot: u32) -> &[u32] {
+        self.nodes.get(slot as usize).map_or(&[], |node| &node.dependents)
     }
 
     /// Where the node in a slot stands.
-    pub(super) fn get(&self, slot: u32) -> Rank {
-        self.of[slot as usize]
+    pub(super) fn rank(&self, slot: u32) -> Rank {
+        self.nodes[slot as usize].rank
+    }
+
+    /// A node depends on these now. The ranks are as before.
+    pub(super) fn set_sources(&mut self, slot: u32, sources: &[u32]) {
+        let n = sources.iter().chain([&slot]).copied().max().unwrap_or(slot) as usize + 1;
+        if n > self.nodes.len() {
+            self.nodes.resize_with(n, Ordered::default);
+        }
+        let old = std::mem::replace(&mut self.nodes[slot as usize].sources, sources.into());
+        for source in old {
+            let dependents = &mut self.nodes[source as usize].dependents;
+            // What was linked last is most often unlinked first.
+            if let Some(at) = dependents.iter().rposition(|known| *known == slot) {
+                dependents.swap_remove(at);
+            }
+        }
+        for source in sources {
+            self.nodes[*source as usize].dependents.push(slot);
+        }
+    }
+
+    /// A node went: it depends on nothing, and nothing on it.
+    pub(super) fn remove(&mut self, slot: u32) {
+        self.set_sources(slot, &[]);
+        for dependent in std::mem::take(&mut self.nodes[slot as usize].dependents) {
+            self.nodes[dependent as usize].sources.retain(|source| *source != slot);
+        }
+    }
+
+    /// Ranks the nodes anew, all of them, in this order.
+    pub(super) fn rank_all(&mut self, order: &[u32]) {
+        for (place, slot) in (1..).zip(order) {
+            self.nodes[*slot as usize].rank = Rank { place, within: 0 };
+        }
+        (self.above, self.below) = (1, -1);
     }
 
     /// Ranks a new node right behind what it depends on.
     pub(super) fn add(&mut self, slot: u32, sources: &[u32]) {
-        let n = self.of.len().max(slot as usize + 1);
-        self.of.resize(n, Rank::default());
-        let place = sources.iter().map(|slot| self.of[*slot as usize].place).max();
-        self.of[slot as usize] = Rank { place: place.unwrap_or(0), within: self.above };
+        let n = self.nodes.len().max(slot as usize + 1);
+        self.nodes.resize_with(n, Ordered::default);
+        let place = sources.iter().map(|slot| self.rank(*slot).place).max();
+        let rank = Rank { place: place.unwrap_or(0), within: self.above };
+        self.nodes[slot as usize].rank = rank;
         self.above += 1;
     }
 
@@ -56,30 +105,23 @@ impl Ranks {
     ///
     /// # Errors
     /// The way from `target` to `source` along dependents, both included, if there is one.
-    pub(super) fn put_behind<'n>(
-        &mut self,
-        source: u32,
-        target: u32,
-        dependents: impl Fn(u32) -> &'n [u32],
-        sources: impl Fn(u32) -> &'n [u32],
-    ) -> Result<(), Vec<u32>> {
+    pub(super) fn put_behind(&mut self, source: u32, target: u32) -> Result<(), Vec<u32>> {
         if source == target {
             return Err(vec![source]);
         }
-        if self.of[source as usize] < self.of[target as usize] {
+        let rank = |slot: u32| self.rank(slot);
+        if rank(source) < rank(target) {
             return Ok(());
         }
-        let low = self.of[target as usize].place;
-        let high = self.of[source as usize].place;
+        let (low, high) = (rank(target).place, rank(source).place);
         let mut behind = Search::new(target);
         let mut before = Search::new(source);
-        let rank = |slot: u32| self.of[slot as usize];
         // What stands last is nearest to the source, what stands first to the target.
         let late = |slot: u32| (rank(slot).place, rank(slot).within);
         let early = |slot: u32| (!rank(slot).place, !rank(slot).within);
         let is_near = |slot: u32| (low..=high).contains(&rank(slot).place);
         loop {
-            match behind.step(&before, &dependents, late, is_near) {
+            match behind.step(&before, |slot| self.dependents(slot), late, is_near) {
                 Step::On => {}
                 Step::Met(at) => return Err(circle(&behind, &before, at)),
                 Step::Over => {
@@ -87,7 +129,7 @@ impl Ranks {
                     return Ok(());
                 }
             }
-            match before.step(&behind, &sources, early, is_near) {
+            match before.step(&behind, |slot| self.sources(slot), early, is_near) {
                 Step::On => {}
                 Step::Met(at) => return Err(circle(&behind, &before, at)),
                 Step::Over => {
@@ -100,18 +142,18 @@ impl Ranks {
 
     /// Gives nodes the highest ranks of a place, in the order they have.
     fn move_behind(&mut self, mut slots: Vec<u32>, place: u64) {
-        slots.sort_unstable_by_key(|slot| self.of[*slot as usize]);
+        slots.sort_unstable_by_key(|slot| self.rank(*slot));
         for slot in slots {
-            self.of[slot as usize] = Rank { place, within: self.above };
+            self.nodes[slot as usize].rank = Rank { place, within: self.above };
             self.above += 1;
         }
     }
 
     /// Gives nodes the lowest ranks of a place, in the order they have.
     fn move_before(&mut self, mut slots: Vec<u32>, place: u64) {
-        slots.sort_unstable_by_key(|slot| self.of[*slot as usize]);
+        slots.sort_unstable_by_key(|slot| self.rank(*slot));
         for slot in slots.into_iter().rev() {
-            self.of[slot as usize] = Rank { place, within: self.below };
+            self.nodes[slot as usize].rank = Rank { place, within: self.below };
             self.below -= 1;
         }
     }
@@ -211,22 +253,24 @@ mod tests {
         fn ranks_rise_along_links_and_circles_are_refused(
             wanted in prop::collection::vec((0..12_u32, 0..14_u32), 0..60),
         ) {
-            let mut ranks = Ranks::in_order(12, &(0..12).collect::<Vec<u32>>());
+            let mut order = Order::default();
+            (0..14).for_each(|node| order.add(node, &[]));
+            order.rank_all(&(0..14).collect::<Vec<u32>>());
             let mut links: Vec<(u32, u32)> = Vec::new();
             for (source, target) in wanted {
                 if target >= 12 {
                     // A node that comes again.
                     links.retain(|(a, b)| *a != source && *b != source);
-                    ranks.add(source, &[]);
+                    order.remove(source);
+                    order.add(source, &[]);
                     continue;
                 }
-                let mut near = super::super::index::Near::default();
-                for node in 0..14 {
-                    let into = links.iter().filter(|(_, to)| *to == node).map(|(from, _)| *from);
-                    near.set(node, &into.collect::<Vec<u32>>());
-                }
-                let of = |node: u32| near.dependents(node);
-                match ranks.put_behind(source, target, of, |node| near.sources(node)) {
+                let into = |node: u32| {
+                    let of_it = links.iter().filter(move |(_, to)| *to == node);
+                    of_it.map(|(from, _)| *from).collect::<Vec<u32>>()
+                };
+                (0..12).for_each(|node| order.set_sources(node, &into(node)));
+                match order.put_behind(source, target) {
                     Ok(()) => {
                         prop_assert!(!reaches(&links, target, source));
                         links.push((source, target));
@@ -236,7 +280,7 @@ mod tests {
                         prop_assert!(way.windows(2).all(|step| links.contains(&(step[0], step[1]))));
                     }
                 }
-                prop_assert!(links.iter().all(|(a, b)| ranks.get(*a) < ranks.get(*b)));
+                prop_assert!(links.iter().all(|(a, b)| order.rank(*a) < order.rank(*b)));
             }
         }
     }

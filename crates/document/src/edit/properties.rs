@@ -200,7 +200,7 @@ fn users(editor: &Editor, body: BodyKey) -> [Told; 2] {
 
 /// What each node of a body depends on, and what depends on it, in names.
 fn near(editor: &Editor, body: BodyKey) -> BTreeMap<String, [Vec<String>; 2]> {
-    let (nodes, near) = (editor.nodes(body), &editor.index(body).near);
+    let (nodes, near) = (editor.nodes(body), &editor.index(body).order);
     let names = |slots: &[u32]| {
         let name = |slot: &u32| nodes.at(*slot).expect("it is there").0.to_string();
         let mut names: Vec<String> = slots.iter().map(name).collect();
