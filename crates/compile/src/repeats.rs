@@ -136,11 +136,7 @@ fn inside(problems: Diagnostics, node: &NodePath) -> Diagnostics {
     let mut all = Diagnostics::new();
     for mut problem in problems {
         let path = problem.place.path.as_str();
-        problem.place.path = if path.is_empty() {
-            node.clone()
-        } else {
-            NodePath::from(format!("{node}/{path}").as_str())
-        };
+        problem.place.path = if path.is_empty() { node.clone() } else { node.child(path) };
         all.push(problem);
     }
     all

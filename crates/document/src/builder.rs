@@ -8,7 +8,6 @@
 
 mod source;
 
-use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,6 +17,7 @@ use serde_json::Value as Json;
 
 pub use source::{Linked, Source};
 
+use crate::free_name::FreeNames;
 use crate::model::{Document, GroupDef, Input, InputDef, InputValue, Node, NodeKind, OutputDef};
 
 /// Builds a document or a group.
@@ -63,7 +63,7 @@ pub struct Builder {
     /// Tells the handles of this body from those of others.
     body: u32,
     /// How often each name was asked for.
-    numbers: HashMap<Arc<str>, u32>,
+    free: FreeNames,
 }
 
 /// A type that nobody stated.
@@ -115,7 +115,7 @@ impl Builder {
         Self {
             document: Document::new(name),
             body: N_BODIES.fetch_add(1, Ordering::Relaxed),
-            numbers: HashMap::new(),
+            free: FreeNames::default(),
         }
     }
 
@@ -233,19 +233,6 @@ impl Builder {
     pub fn finish(self) -> Document {
         self.document
     }
-
-    /// The name, with a number if it is taken.
-    fn free_name(&mut self, name: &Arc<str>) -> Arc<str> {
-        let number = self.numbers.entry(Arc::clone(name)).or_insert(0);
-        loop {
-            *number += 1;
-            let free =
-                if *number == 1 { Arc::clone(name) } else { format!("{name}_{number}").into() };
-            if !self.document.nodes.contains_key(&free) {
-                return free;
-            }
-        }
-    }
 }
 
 const FOREIGN: &str = "a handle is used in the document or group that it was made in";
@@ -305,7 +292,7 @@ impl NodeBuilder<'_> {
     /// Adds the node.
     pub fn add(self) -> NodeHandle {
         let Self { builder, name, node } = self;
-        let name = builder.free_name(&name);
+        let name = builder.free.find(&name, |name| builder.document.nodes.contains_key(name));
         let (index, _) = builder.document.nodes.insert_full(name, node);
         NodeHandle { body: builder.body, index: index as u32 }
     }

@@ -8,6 +8,7 @@ pub mod check;
 pub mod checked;
 pub mod edit;
 pub mod fields;
+mod free_name;
 mod layout;
 pub mod load;
 pub mod model;
@@ -32,6 +33,7 @@ pub use checked::{
 };
 pub use edit::{Edit, Editor};
 pub use fields::Fields;
+pub use free_name::{FreeNames, free_name};
 pub use load::{LoadError, load};
 pub use model::{
     Document, GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind, OutputDef,

@@ -302,6 +302,18 @@ impl std::fmt::Display for Link {
     }
 }
 
+impl Input {
+    /// The sources of the socket, one by one.
+    pub fn sources(&self) -> &[Self] {
+        match &self.value {
+            InputValue::Several(sources) => sources,
+            InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => {
+                std::slice::from_ref(self)
+            }
+        }
+    }
+}
+
 impl From<InputValue> for Input {
     fn from(value: InputValue) -> Self {
         Self { value, spot: Spot::default() }

@@ -6,13 +6,13 @@
 //! that were played for it.
 
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use millstream_base::{Column, Limits};
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
 use millstream_ir::keeping::Calls;
 use millstream_ir::plan::Plan;
-use millstream_ir::progress::{Done, Progress};
+use millstream_ir::progress::{Done, Pace, Progress};
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::states::States;
 use millstream_kernel::Data;
@@ -63,7 +63,7 @@ pub fn evaluate(
     let n_ticks = last.abs_diff(plan.start_frame) + 1;
     let mut log = RunLog::default();
     let (cancel, progress) = (request.cancel.as_deref(), request.progress.as_ref());
-    let mut between = Between::new(cancel, request.deadline, progress, n_ticks);
+    let between = Between::new(cancel, request.deadline, progress, n_ticks);
     let mut parts = match n_ticks {
         1 => Parts::apart(evaluator, plan),
         _ => Parts::new(evaluator, plan, request, RequestAxis::Time),
@@ -106,9 +106,7 @@ pub struct Between<'r> {
     deadline: Option<Instant>,
     progress: Option<&'r Progress>,
     n_ticks: u64,
-    started: Instant,
-    /// When it was told last how far they are.
-    told: Duration,
+    pace: Pace,
 }
 
 impl<'r> Between<'r> {
@@ -119,24 +117,21 @@ impl<'r> Between<'r> {
         progress: Option<&'r Progress>,
         n_ticks: u64,
     ) -> Self {
-        let (started, told) = (Instant::now(), Duration::ZERO);
-        Self { cancel, deadline, progress, n_ticks, started, told }
+        Self { cancel, deadline, progress, n_ticks, pace: Pace::new() }
     }
 
     /// Looks when so many of them are over.
     ///
     /// # Errors
     /// If nobody waits for the others.
-    pub fn look(&mut self, n_done: u64) -> Result<(), EvalError> {
+    pub fn look(&self, n_done: u64) -> Result<(), EvalError> {
         if let Some(error) = EvalError::ended(self.cancel, self.deadline) {
             return Err(error);
         }
         let Some(progress) = self.progress else { return Ok(()) };
-        let now = self.started.elapsed();
-        if now.saturating_sub(self.told) < progress.interval() {
+        if !self.pace.is_due(progress) {
             return Ok(());
         }
-        self.told = now;
         let mut done = Done::default();
         (done.ticks_done, done.ticks) = (n_done, self.n_ticks);
         if progress.tell(&done).is_break() { Err(EvalError::Cancelled) } else { Ok(()) }

@@ -6,11 +6,10 @@
 
 use std::fmt;
 use std::sync::{Mutex, OnceLock};
-use std::time::{Duration, Instant};
 
 use millstream_ir::answer::EvalError;
 use millstream_ir::plan::{Plan, StepOp};
-use millstream_ir::progress::Done;
+use millstream_ir::progress::{Done, Pace};
 use millstream_ir::request::{Bound, Request};
 
 /// What was done so far.
@@ -40,17 +39,10 @@ pub(crate) struct Watch<'r> {
     n_steps: u64,
     /// Says whether the call is over that this evaluation is a part of.
     is_over: Option<&'r (dyn Fn() -> bool + Sync)>,
-    started: Instant,
-    told: Mutex<Told>,
+    pace: Pace,
+    /// What was told last.
+    told: Mutex<Ran>,
     over: OnceLock<EvalError>,
-}
-
-/// What was told last.
-#[derive(Debug, Default)]
-struct Told {
-    /// When, from the start.
-    at: Duration,
-    ran: Ran,
 }
 
 /// The steps that may be needed, if somebody wants to know.
@@ -70,7 +62,7 @@ impl<'r> Watch<'r> {
             request,
             n_steps: n_steps(plan, request, bound),
             is_over: None,
-            started: Instant::now(),
+            pace: Pace::new(),
             told: Mutex::default(),
             over: OnceLock::new(),
         }
@@ -100,13 +92,12 @@ impl<'r> Watch<'r> {
         }
         let progress = request.progress.as_ref()?;
         let mut told = self.told.try_lock().ok()?;
-        let now = self.started.elapsed();
-        if now.saturating_sub(told.at) < progress.interval() {
+        if !self.pace.is_due(progress) {
             return None;
         }
         // Another thread may have counted later and told sooner.
-        let ran = told.ran.at_least(ran);
-        *told = Told { at: now, ran };
+        let ran = told.at_least(ran);
+        *told = ran;
         let mut done = Done::default();
         (done.runs, done.steps, done.elements) = (ran.runs, self.n_steps, ran.elements);
         done.ticks = 1;

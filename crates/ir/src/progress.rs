@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// How far an evaluation is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,11 +50,6 @@ impl Progress {
         Self { every, ..self }
     }
 
-    /// How long nobody is told anything.
-    pub fn interval(&self) -> Duration {
-        self.every
-    }
-
     /// Tells how far it is; whether to go on.
     pub fn tell(&self, done: &Done) -> ControlFlow<()> {
         let told = catch_unwind(AssertUnwindSafe(|| (self.tell)(done)));
@@ -66,6 +62,33 @@ impl Progress {
         let outer = Arc::clone(&self.tell);
         let tell = move |done: &Done| outer(&Done { ticks_done, ticks, ..*done });
         Self { tell: Arc::new(tell), every: self.every }
+    }
+}
+
+/// When somebody was told something last, since it was made.
+#[derive(Debug)]
+pub struct Pace {
+    started: Instant,
+    /// Nanoseconds.
+    told: AtomicU64,
+}
+
+impl Pace {
+    /// Begins now.
+    #[expect(clippy::new_without_default, reason = "it reads the clock")]
+    pub fn new() -> Self {
+        Self { started: Instant::now(), told: AtomicU64::new(0) }
+    }
+
+    /// Whether it is time to tell something again; then it counts as told.
+    pub fn is_due(&self, progress: &Progress) -> bool {
+        let now = self.started.elapsed();
+        let last = Duration::from_nanos(self.told.load(Ordering::Relaxed));
+        let is_due = now.saturating_sub(last) >= progress.every;
+        if is_due {
+            self.told.store(now.as_nanos() as u64, Ordering::Relaxed);
+        }
+        is_due
     }
 }
 

@@ -7,7 +7,7 @@ use millstream_base::Type;
 use millstream_kernel::form::Val;
 use millstream_kernel::{Among, NodeDef, Registry};
 
-use crate::shape::{FLOATS, Input, ORDERED, inputs_of_one_type};
+use crate::shape::{FLOATS, Input, MADE_OF_NUMBERS, ORDERED, inputs_of_one_type};
 
 /// Adds the family.
 pub fn register(registry: &mut Registry) {
@@ -16,20 +16,6 @@ pub fn register(registry: &mut Registry) {
     kinds(registry);
 }
 
-/// Whatever is made of numbers; those of vectors first, which literals are unless something says else.
-const COMPARABLE: Among = Among::These(&[
-    Type::BOOL,
-    Type::I32,
-    Type::I64,
-    Type::F32,
-    Type::F64,
-    Type::VEC2,
-    Type::VEC3,
-    Type::VEC4,
-    Type::COLOR,
-    Type::QUAT,
-    Type::MAT4,
-]);
 /// Those of them that have fractions.
 const NEARBY: Among = Among::These(&[
     Type::F32,
@@ -75,14 +61,14 @@ where
 }
 
 fn equality(registry: &mut Registry) {
-    let equal = inputs_of_one_type("compare.equal", "Whether a equals b", COMPARABLE, &AB)
+    let equal = inputs_of_one_type("compare.equal", "Whether a equals b", MADE_OF_NUMBERS, &AB)
         .details(
             "Vectors, colors, quaternions and matrices: in every component, alpha too. -0 equals +0, NaN \
              equals nothing.",
         );
     registry.register(for_all(equal, |x| x[0].eq(x[1])));
     let not_equal =
-        inputs_of_one_type("compare.not_equal", "Whether a differs from b", COMPARABLE, &AB)
+        inputs_of_one_type("compare.not_equal", "Whether a differs from b", MADE_OF_NUMBERS, &AB)
             .details("The opposite of `compare.equal`. Vectors and their kin: in some component.");
     registry.register(for_any(not_equal, |x| x[0].ne(x[1])));
     let near = inputs_of_one_type(

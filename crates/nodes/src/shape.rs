@@ -17,6 +17,21 @@ pub(crate) const NUMBERS: Among =
 pub(crate) const FLOATS: Among =
     Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
+/// Whatever is made of numbers; vectors first, which literals are unless something says else.
+pub(crate) const MADE_OF_NUMBERS: Among = Among::These(&[
+    Type::BOOL,
+    Type::I32,
+    Type::I64,
+    Type::F32,
+    Type::F64,
+    Type::VEC2,
+    Type::VEC3,
+    Type::VEC4,
+    Type::COLOR,
+    Type::QUAT,
+    Type::MAT4,
+]);
+
 /// Single numbers, which have an order.
 pub(crate) const ORDERED: Among = Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]);
 

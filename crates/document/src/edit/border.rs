@@ -11,13 +11,13 @@ use millstream_base::Type;
 use millstream_kernel::convert::{CONVERT, convertible};
 use millstream_kernel::signature::{InputFact, SocketType};
 
-use super::change::free_name;
 use super::editor::{Done, Editor, Refusal};
 use super::index::BodyKey;
 use super::sources::{Reference, reference_of};
 use super::types::Known;
 use super::ungroup::Inlining;
 use super::{Name, NewNode};
+use crate::free_name::free_name;
 use crate::model::{GroupDef, Input, InputValue, Link, Node, NodeKind, Setting};
 
 /// What a node that states a type stands for.
@@ -139,7 +139,7 @@ impl Editor {
         let mut literals: Vec<(usize, &Name, &serde_json::Value, Type)> = Vec::new();
         for (socket, input) in node.inputs.iter() {
             let Some(i) = signature.input(socket) else { continue };
-            for source in super::types::sources(input) {
+            for source in input.sources() {
                 let of = match &source.value {
                     InputValue::Literal(json) => {
                         before.push((i, InputFact::Literal(json)));

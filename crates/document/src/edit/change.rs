@@ -11,6 +11,7 @@ use super::index::{BodyKey, MAX_ID, ROOT, User, sources_of};
 use super::sources::{Reference, reference_of, references, relink};
 use super::whole::Touched;
 use super::{Edit, Name, NewNode};
+use crate::free_name::free_name;
 use crate::load::name_problem;
 use crate::model::{Input, InputValue, Node, NodeKind, Setting};
 use crate::problems::shortened;
@@ -433,22 +434,4 @@ pub(super) fn touch(body: BodyKey, reference: Reference<'_>, done: &mut Done) {
 /// The output's reference, to be there in the end.
 pub(super) fn touch_output(body: BodyKey, output: &crate::model::OutputDef, done: &mut Done) {
     touch(body, reference_of(output), done);
-}
-
-/// The name with the lowest number behind it that makes it free.
-pub(super) fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    if !is_taken(name) {
-        return name.to_owned();
-    }
-    // Numbers that are there already are counted on.
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let stem = stem.strip_suffix('_').filter(|stem| !stem.is_empty()).unwrap_or(name);
-    let mut number = 2_u64;
-    loop {
-        let free = format!("{stem}_{number}");
-        if !is_taken(&free) {
-            return free;
-        }
-        number += 1;
-    }
 }

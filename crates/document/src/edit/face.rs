@@ -10,6 +10,7 @@ use super::index::{BodyKey, BodyView, User};
 use super::sources::{Reference, each_source, reference_of};
 use super::whole::{Touched, check_content};
 use super::{Edit, Name};
+use crate::free_name::free_name;
 use crate::model::{GroupDef, InputDef, InputValue, OutputDef, OutputFrom, Setting};
 use crate::view::{Undo, View};
 
@@ -128,7 +129,7 @@ impl Editor {
             let (node, user) = self.nodes(*user_body).at(*slot).expect("uses are there");
             if user.inputs.get(from).is_some() && user.inputs.get(to).is_some() {
                 let path = self.path(*user_body, &format!("{node}.{to}"));
-                let free = super::change::free_name(to, |name| user.inputs.get(name).is_some());
+                let free = free_name(to, |name| user.inputs.get(name).is_some());
                 let error = EditError::NameTaken { what: "a socket", name: to.to_string(), free };
                 return Err(Refusal::at(path, error));
             }
@@ -263,9 +264,7 @@ impl Editor {
             let error = EditError::NameTaken {
                 what: "a link to an output",
                 name: to.to_string(),
-                free: super::change::free_name(to, |name| {
-                    is_taken(name) || reads(self, &Arc::from(name))
-                }),
+                free: free_name(to, |name| is_taken(name) || reads(self, &Arc::from(name))),
             };
             return Err(Refusal::at(self.path(body, ""), error));
         }

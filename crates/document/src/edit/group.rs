@@ -7,12 +7,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::change::free_name;
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
 use super::index::{BodyKey, User};
 use super::sources::{Reference, changed, reference_of, references};
 use super::{Name, NewNode};
+use crate::free_name::free_name;
 use crate::model::{
     GroupDef, Input, InputDef, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom,
 };

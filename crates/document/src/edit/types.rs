@@ -12,7 +12,7 @@ use super::Name;
 use super::editor::Editor;
 use super::index::BodyKey;
 use super::sources::Reference;
-use crate::model::{Input, InputValue, Link, Node, NodeKind};
+use crate::model::{InputValue, Link, Node, NodeKind};
 
 /// Types of the outputs of nodes, by slot.
 pub(super) type Known = FxHashMap<u32, Vec<Option<Type>>>;
@@ -166,7 +166,7 @@ impl Editor {
             if is_exact(signature.inputs[socket].ty) {
                 continue;
             }
-            for source in sources(input) {
+            for source in input.sources() {
                 let ty = match &source.value {
                     InputValue::Literal(json) => {
                         facts.push((socket, InputFact::Literal(json)));
@@ -189,15 +189,5 @@ fn is_exact(ty: SocketType) -> bool {
     match ty {
         SocketType::Exact(_) => true,
         SocketType::Generic(_) | SocketType::ListOf(_) => false,
-    }
-}
-
-/// The sources of a socket, one by one.
-pub(super) fn sources(input: &Input) -> &[Input] {
-    match &input.value {
-        InputValue::Several(sources) => sources,
-        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => {
-            std::slice::from_ref(input)
-        }
     }
 }

@@ -9,12 +9,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::border::{Argument, Side};
-use super::change::free_name;
 use super::editor::{Copied, Done, Editor, Refusal};
 use super::error::EditError;
 use super::index::{BodyKey, User};
 use super::sources::changed;
 use super::{Name, NewNode};
+use crate::free_name::free_name;
 use crate::model::{GroupDef, Input, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom};
 
 /// What is put in the place of a node.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use millstream_base::{Type, Value};
 use millstream_document::{
-    Document, Fields, GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind,
-    OutputDef, OutputFrom, Setting,
+    Document, Fields, FreeNames, GroupDef, Input, InputDef, InputValue, Link, Named, Node,
+    NodeKind, OutputDef, OutputFrom, Setting, free_name,
 };
 use millstream_ir::states::is_state;
 use millstream_ir::{Graph, NodeId, Op, RepeatBody, Source};
@@ -85,15 +85,10 @@ impl<'a> Groups<'a> {
         if let Some(known) = self.of_bodies.get(digest) {
             return Arc::clone(known);
         }
-        let is_taken = |groups: &Self, name: &str| {
-            groups.written.contains_key(name) || groups.of_bodies.values().any(|n| **n == *name)
-        };
-        let mut name = Arc::clone(&body.group);
-        let mut n = 1;
-        while is_taken(self, &name) {
-            n += 1;
-            name = format!("{}_{n}", body.group).into();
-        }
+        let name: Arc<str> = free_name(&body.group, |name| {
+            self.written.contains_key(name) || self.of_bodies.values().any(|n| **n == *name)
+        })
+        .into();
         self.of_bodies.insert(digest, Arc::clone(&name));
         self.ahead.push((Arc::clone(&name), body));
         name
@@ -112,6 +107,7 @@ struct Writer<'a, 'g> {
     groups: &'g mut Groups<'a>,
     names: FxHashMap<NodeId, Arc<str>>,
     taken: FxHashSet<Arc<str>>,
+    free: FreeNames,
     /// By the path of a node what is linked to its socket for later ticks.
     delayed: FxHashMap<&'a str, Source>,
 }
@@ -126,6 +122,7 @@ impl<'a, 'g> Writer<'a, 'g> {
             groups,
             names: FxHashMap::default(),
             taken: FxHashSet::default(),
+            free: FreeNames::default(),
             delayed: delayed.collect(),
         };
         for id in graph.ids() {
@@ -171,12 +168,8 @@ impl<'a, 'g> Writer<'a, 'g> {
 
     /// The name, or with a number behind it if it is taken.
     fn free_name(&mut self, name: &str) -> Arc<str> {
-        let mut free: Arc<str> = name.into();
-        let mut n = 1;
-        while !self.taken.insert(Arc::clone(&free)) {
-            n += 1;
-            free = format!("{name}_{n}").into();
-        }
+        let free = self.free.find(name, |name| self.taken.contains(name));
+        self.taken.insert(Arc::clone(&free));
         free
     }
 

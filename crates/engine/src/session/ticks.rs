@@ -128,7 +128,7 @@ impl Session {
         let plan = self.newest_plan("the document")?;
         let (first, n_ticks) = (frames.start, frames.end.abs_diff(frames.start));
         let (cancel, progress) = (ask.cancel.as_deref(), ask.progress.as_ref());
-        let mut between = Between::new(cancel, ask.deadline, progress, n_ticks);
+        let between = Between::new(cancel, ask.deadline, progress, n_ticks);
         for frame in frames {
             let n_done = frame.abs_diff(first);
             between.look(n_done)?;

@@ -12,7 +12,7 @@ use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_kernel::{Data, Kernel};
 use rustc_hash::FxHashSet;
 
-use crate::live::{LiveProgram, NodeNumber, NotNumbers, Propagation, Within};
+use crate::live::{LiveProgram, NodeNumber, NotNumbers, Propagation, Shown, Within};
 use crate::watch::n_steps;
 
 /// A live graph that answers requests.
@@ -24,8 +24,9 @@ pub(super) struct Numbers {
     observed: Vec<usize>,
     /// Runs are written down, for the log of the next answer; the nodes that never ran before.
     logging: Option<FxHashSet<NodeNumber>>,
-    /// The steps that read features, with the bits that each had when it was last demanded.
-    reads: Vec<(StepId, Option<u64>)>,
+    /// The steps that read features.
+    reads: Vec<StepId>,
+    shown: Shown,
 }
 
 impl Numbers {
@@ -47,8 +48,9 @@ impl Numbers {
             }
             StepOp::Const(_) | StepOp::Input(_) => false,
         });
-        let reads = reads.map(|(step, _)| (step, None)).collect();
-        Ok(Self { live, propagation, observed: Vec::new(), logging: None, reads })
+        let reads = reads.map(|(step, _)| step).collect();
+        let (observed, shown) = (Vec::new(), Shown::default());
+        Ok(Self { live, propagation, observed, logging: None, reads, shown })
     }
 
     /// Takes over what a request gives; changes travel if the form says so.
@@ -71,11 +73,7 @@ impl Numbers {
             let nodes = plan.steps.ids().map(|step| self.live.node(step));
             let graph = self.live.graph_ref();
             self.logging = Some(nodes.filter(|node| graph.is_new(*node)).collect());
-            if request.log == LogDetail::Times {
-                self.live.graph().start_timed_journal();
-            } else {
-                self.live.graph().start_journal();
-            }
+            self.live.graph().start_journal(request.log == LogDetail::Times);
         }
         let within = self.within(plan, request, bound);
         self.live.graph().commit_within(within)
@@ -113,12 +111,9 @@ impl Numbers {
             }
             self.live.graph().stop_journal();
         } else {
-            for (step, shown) in &mut self.reads {
-                let (graph, node) = (self.live.graph_ref(), self.live.node(*step));
-                if graph.is_live(node) {
-                    *shown = Some(graph.number(node));
-                }
-            }
+            let graph = self.live.graph_ref();
+            let reads = self.reads.iter().map(|step| self.live.node(*step));
+            self.shown.note(graph, reads.filter(|node| graph.is_live(*node)));
         }
         let (log, failures) = (RunLog { entries }, Vec::new());
         Ok(Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None })
@@ -162,22 +157,18 @@ impl Numbers {
         for node in graph.journal() {
             runs[*node as usize] += 1;
         }
-        let mut reads = self.reads.iter_mut().peekable();
+        let mut reads = self.reads.iter().peekable();
         let mut entries: Vec<LogEntry> = Vec::with_capacity(plan.steps.len());
         for ((id, step), node) in plan.steps.iter().zip(nodes) {
             let mut n = runs[node.index()];
             let is_demanded = demanded.contains(&node);
-            let mut reason =
-                if new.contains(&node) { RunReason::First } else { RunReason::InputChanged };
-            if let Some((_, shown)) = reads.next_if(|(read, _)| *read == id)
-                && is_demanded
-            {
-                let before = shown.replace(graph.number(node));
-                n = u32::from(before != *shown);
-                reason = before.map_or(RunReason::First, |_| RunReason::FeatureChanged);
-            }
-            let fate = if n > 0 {
-                Fate::Ran(reason)
+            let fate = if reads.next_if_eq(&&id).is_some() {
+                let fate = self.shown.fate(graph, node, is_demanded);
+                n = u32::from(matches!(fate, Fate::Ran(_)));
+                fate
+            } else if n > 0 {
+                let is_new = new.contains(&node);
+                Fate::Ran(if is_new { RunReason::First } else { RunReason::InputChanged })
             } else if is_demanded && matches!(step.op, StepOp::Call(_)) {
                 let mut links = plan.inputs_of(step).iter();
                 let ran = |step: StepId| match entries.get(step.index()) {
@@ -192,6 +183,8 @@ impl Numbers {
             let (elements, time) = (u64::from(n), graph.time_of(node));
             entries.push(LogEntry { fate, runs: n, elements, bytes: 0, time });
         }
+        let reads = self.reads.iter().map(|step| self.live.node(*step));
+        self.shown.note(graph, reads.filter(|node| demanded.contains(node)));
         entries
     }
 }

@@ -61,10 +61,7 @@ impl LiveGraph {
                 continue;
             }
             before = user;
-            let it = &self.nodes[user as usize];
-            if it.flags.has(Flags::SPECIAL)
-                && let Special::Choice(choice) = &self.specials[it.inputs[0] as usize]
-            {
+            if let Some(choice) = self.choice_at(user) {
                 let (always, choices) = choice.inputs.split_at(choice.first_arm);
                 if !always.contains(&at) {
                     let taken = choices.iter().enumerate().filter(|(_, arm)| **arm == at);
@@ -178,15 +175,7 @@ impl LiveGraph {
             }
             return;
         }
-        let mut first_arm = usize::MAX;
-        if node.is_source() {
-            return;
-        }
-        if node.flags.has(Flags::SPECIAL)
-            && let Special::Choice(choice) = &self.specials[node.inputs[0] as usize]
-        {
-            first_arm = choice.first_arm;
-        }
+        let first_arm = self.choice_at(at).map_or(usize::MAX, |choice| choice.first_arm);
         let mut i = 0;
         while let Some(&input) = self.inputs_of(at).get(i) {
             let is_arm = i >= first_arm;

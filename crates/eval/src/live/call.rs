@@ -94,22 +94,14 @@ impl LiveGraph {
 
     /// The call whose output a node gives on; other nodes are what they are.
     pub fn call_behind(&self, of: NodeNumber) -> NodeNumber {
-        let node = &self.nodes[of.index()];
-        if !node.flags.has(Flags::SPECIAL) || node.is_source() {
-            return of;
-        }
-        match &self.specials[node.inputs[0] as usize] {
-            Special::Output(output) => NodeNumber(output.of[0]),
-            Special::Guard(_) | Special::Choice(_) | Special::Form(_) | Special::Call(_) => of,
+        match self.special_at(of.0) {
+            Some(Special::Output(output)) => NodeNumber(output.of[0]),
+            Some(_) | None => of,
         }
     }
 
     fn call_at(&self, node: u32) -> Option<&Call> {
-        let node = &self.nodes[node as usize];
-        if !node.flags.has(Flags::SPECIAL) || node.is_source() {
-            return None;
-        }
-        match &self.specials[node.inputs[0] as usize] {
+        match self.special_at(node)? {
             Special::Call(call) => Some(call),
             Special::Guard(_) | Special::Choice(_) | Special::Form(_) | Special::Output(_) => None,
         }

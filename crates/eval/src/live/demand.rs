@@ -178,14 +178,15 @@ impl LiveGraph {
     }
 
     /// Stores what a guard takes; wakes the arms that are new and those that waited for it.
-    pub(super) fn settle_guard(&mut self, at: usize, taken: u64, waiting: Waiting) {
-        let mut woken = Stack::from_iter(waiting);
+    pub(super) fn settle_guard(&mut self, at: usize, taken: u64) {
         let node = &mut self.nodes[at];
+        let index = node.inputs[0] as usize;
+        let Special::Guard(guard) = &mut self.specials[index] else { return };
+        guard.settled = self.wave + 1;
+        let mut woken = Stack::from_iter(std::mem::take(&mut guard.waiting));
         node.flags.clear(Flags::NEW);
         let before = std::mem::replace(&mut node.value, taken);
         if before != taken {
-            let index = node.inputs[0] as usize;
-            let Special::Guard(guard) = &self.specials[index] else { return };
             let choice = guard.choice;
             let is_new =
                 |arm: usize| guard.arms.takes(taken, arm) && !guard.arms.takes(before, arm);
@@ -220,11 +221,7 @@ impl LiveGraph {
 
     /// The choice that a node is, if it is one.
     pub(super) fn choice_at(&self, at: u32) -> Option<&Choice> {
-        let node = &self.nodes[at as usize];
-        if !node.flags.has(Flags::SPECIAL) || node.is_source() {
-            return None;
-        }
-        match &self.specials[node.inputs[0] as usize] {
+        match self.special_at(at)? {
             Special::Choice(choice) => Some(choice),
             Special::Guard(_) | Special::Form(_) | Special::Call(_) | Special::Output(_) => None,
         }
@@ -294,13 +291,8 @@ impl LiveGraph {
                 &Condition::Arm { choice, arm } => {
                     let is_asked = match self.asked(choice) {
                         Asked::Always => true,
-                        Asked::Never => {
-                            debug_assert!(
-                                false,
-                                "nobody asks through a choice that nobody demands"
-                            );
-                            false
-                        }
+                        // Conditions of choices that nobody demands are not made.
+                        Asked::Never => false,
                         Asked::If(outer) => {
                             let outer_block = &self.demands.blocks[outer];
                             if outer_block.open != wave && !outer_block.is_asleep {

@@ -190,11 +190,7 @@ impl LiveGraph {
     /// The number of inputs of a node, and where number `input` of them is stored: which node reads
     /// it, at which place. A guard reads what its choice decides by.
     fn slots_of(&self, node: u32, input: usize) -> (usize, Vec<(u32, usize)>) {
-        let it = &self.nodes[node as usize];
-        if it.flags.has(Flags::SPECIAL)
-            && !it.is_source()
-            && let Special::Choice(choice) = &self.specials[it.inputs[0] as usize]
-        {
+        if let Some(choice) = self.choice_at(node) {
             let n = choice.inputs.len() - choice.first_arm + 1;
             let guard = choice.inputs[0];
             let mut slots = Vec::new();
@@ -212,6 +208,13 @@ impl LiveGraph {
 
     fn lane_of(&self, node: u32) -> Lane {
         self.nodes[node as usize].flags.lane()
+    }
+
+    /// What a node is, if it is neither a source nor a plain function.
+    pub(super) fn special_at(&self, node: u32) -> Option<&Special> {
+        let node = &self.nodes[node as usize];
+        let is_special = node.flags.has(Flags::SPECIAL) && !node.is_source();
+        is_special.then(|| &self.specials[node.inputs[0] as usize])
     }
 
     /// What a node reads, in order.

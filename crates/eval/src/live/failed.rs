@@ -82,13 +82,8 @@ impl LiveGraph {
                 true
             }
         };
-        let index = self.nodes[at].inputs[0] as usize;
-        if self.nodes[at].flags.has(Flags::SPECIAL)
-            && let Special::Guard(guard) = &mut self.specials[index]
-        {
-            guard.settled = self.wave + 1;
-            let waiting = std::mem::take(&mut guard.waiting);
-            self.settle_guard(at, NOTHING_TAKEN, waiting);
+        if let Some(Special::Guard(_)) = self.special_at(node) {
+            self.settle_guard(at, NOTHING_TAKEN);
         }
         if had_value {
             self.tell_of_failure(node);

@@ -35,6 +35,7 @@ mod order;
 mod program;
 mod push;
 mod recall;
+mod shown;
 mod special;
 #[cfg(test)]
 mod tests;
@@ -69,6 +70,7 @@ pub use edit::LiveError;
 pub use program::{LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
 pub use recall::Recall;
+pub use shown::Shown;
 pub use untyped::{NodeNumber, can_be_live, inputs_needed, lane_of_number, number_bits};
 pub use within::Within;
 
@@ -228,15 +230,10 @@ impl LiveGraph {
         self.n_runs
     }
 
-    /// Starts, or starts again, to write down which nodes run.
-    pub fn start_journal(&mut self) {
+    /// Starts, or starts again, to write down which nodes run, and how long if that is wanted.
+    pub fn start_journal(&mut self, is_timed: bool) {
         self.journal = Some(Vec::new());
-    }
-
-    /// Starts, or starts again, to write down which nodes run, and how long.
-    pub fn start_timed_journal(&mut self) {
-        self.start_journal();
-        self.times = Some(FxHashMap::default());
+        self.times = is_timed.then(FxHashMap::default);
     }
 
     /// How long a node ran since a timed journal was started.

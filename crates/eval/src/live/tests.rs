@@ -181,13 +181,13 @@ impl Model {
     /// Brings the graph up to date, perhaps for a node more, and compares values and runs.
     fn compare(&mut self, more: Option<usize>) {
         let mut asked = Asked::default();
-        self.graph.start_journal();
+        self.graph.start_journal(false);
         self.graph.commit().expect("there are no callbacks");
         let before = self.graph.journal().to_vec();
         for at in self.observed.clone().into_iter().chain(more) {
             self.value(at, &mut asked);
         }
-        self.graph.start_journal();
+        self.graph.start_journal(false);
         for at in self.observed.clone().into_iter().chain(more) {
             let handle = self.handle(at);
             assert_eq!(self.graph.get(handle).to_bits(), asked.values[&at].to_bits());

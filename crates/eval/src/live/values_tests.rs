@@ -367,7 +367,7 @@ impl Model {
         if let Some(at) = more {
             self.graph.observe_number(self.nodes[at].number, true);
         }
-        self.graph.start_journal();
+        self.graph.start_journal(false);
         self.graph.settle_within(self.within()).expect("nobody ends it");
         for at in &all {
             let node = &self.nodes[*at];

@@ -244,9 +244,7 @@ impl LiveGraph {
         match &mut self.specials[index] {
             Special::Guard(guard) => {
                 let taken = guard.arms.taken(nodes[guard.selector[0] as usize].value);
-                guard.settled = self.wave + 1;
-                let waiting = std::mem::take(&mut guard.waiting);
-                self.settle_guard(at, taken, waiting);
+                self.settle_guard(at, taken);
             }
             Special::Call(_) => self.run_call(at, index),
             Special::Output(_) => self.give_output(at, index),

@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use millstream_base::Limits;
 use millstream_ir::answer::EvalError;
-use millstream_ir::progress::{Done, Progress};
+use millstream_ir::progress::{Done, Pace, Progress};
 
 use super::LiveGraph;
 use super::node::Flags;
@@ -52,18 +52,15 @@ impl Within {
             return self;
         }
         let (cancel, progress) = (cancel.cloned(), progress.cloned());
-        let (started, told) = (Instant::now(), AtomicU64::new(0));
+        let pace = Pace::new();
         let watch = move |n_runs: u64| {
             if let Some(error) = EvalError::ended(cancel.as_deref(), deadline) {
                 return Some(error);
             }
             let progress = progress.as_ref()?;
-            let now = started.elapsed();
-            let last = Duration::from_nanos(told.load(Ordering::Relaxed));
-            if now.saturating_sub(last) < progress.interval() {
+            if !pace.is_due(progress) {
                 return None;
             }
-            told.store(now.as_nanos() as u64, Ordering::Relaxed);
             let mut done = Done::default();
             done.runs = n_runs - n_before;
             (done.steps, done.elements, done.ticks) = (n_steps, done.runs, 1);

@@ -2,23 +2,10 @@
 
 use millstream_base::{Lane, Type};
 use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::{Among, NodeDef, SocketType};
+use millstream_kernel::{NodeDef, SocketType};
 
 use super::{SOURCE, Stream, pcg4d};
-
-const HASHED: Among = Among::These(&[
-    Type::BOOL,
-    Type::I32,
-    Type::I64,
-    Type::F32,
-    Type::F64,
-    Type::VEC2,
-    Type::VEC3,
-    Type::VEC4,
-    Type::QUAT,
-    Type::COLOR,
-    Type::MAT4,
-]);
+use crate::shape::MADE_OF_NUMBERS;
 
 pub(super) fn hash() -> NodeDef {
     NodeDef::new("random.hash", "A random whole number for a value")
@@ -28,7 +15,7 @@ pub(super) fn hash() -> NodeDef {
              and 1 as another type. Good as an `id` of other random nodes.",
         )
         .source(SOURCE)
-        .generic("T", HASHED)
+        .generic("T", MADE_OF_NUMBERS)
         .input("value", SocketType::Generic(0), "what is hashed")
         .input("seed", Type::I32, "which series the number is of")
         .or_number(0.0)

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_document::{
-    Document, Input, InputDef, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom, View,
+    Document, FreeNames, Input, InputDef, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom,
+    View, free_name,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -63,6 +64,7 @@ impl Source {
 /// A document being written.
 pub(super) struct Writer {
     document: Document,
+    free: FreeNames,
     /// Positions of nodes, for the view.
     places: Map<String, Json>,
     /// Where the node of Blender's stands that is being translated, and how many of ours it has.
@@ -77,6 +79,7 @@ impl Writer {
     pub(super) fn new(name: &str) -> Self {
         Self {
             document: Document::new(name),
+            free: FreeNames::default(),
             places: Map::new(),
             place: None,
             position: None,
@@ -90,7 +93,8 @@ impl Writer {
             name if name.is_empty() => kind.name().to_owned(),
             name => name,
         };
-        let name: Arc<str> = free(&name, |name| self.document.inputs.contains_key(name)).into();
+        let name: Arc<str> =
+            free_name(&name, |name| self.document.inputs.contains_key(name)).into();
         self.document.inputs.insert(Arc::clone(&name), def);
         Source::Input(kind, name)
     }
@@ -136,7 +140,7 @@ impl Writer {
             };
             node.inputs.insert(several.unwrap_or(socket), value.into());
         }
-        let name: Arc<str> = free(title, |name| self.document.nodes.contains_key(name)).into();
+        let name = self.free.find(title, |name| self.document.nodes.contains_key(name));
         if let Some((at, n)) = &mut self.place {
             // Blender's y axis points up; several nodes for one stand below each other.
             let at = [at[0], -at[1] + f64::from(*n) * 30.0];
@@ -170,7 +174,7 @@ impl Writer {
 
     pub(super) fn output_name(&self, title: &str, id: &str, n_outputs: usize) -> String {
         let name = if n_outputs > 1 { format!("{title}_{}", plain(id)) } else { title.to_owned() };
-        free(&name, |name| self.document.outputs.contains_key(name))
+        free_name(&name, |name| self.document.outputs.contains_key(name))
     }
 
     pub(super) fn output(&mut self, name: &str, def: OutputDef) {
@@ -196,19 +200,4 @@ pub(super) fn plain(name: &str) -> String {
         }
     }
     out.trim_end_matches('_').to_owned()
-}
-
-/// The name, with a number if it is taken.
-fn free(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    if !is_taken(name) {
-        return name.to_owned();
-    }
-    let mut number = 2_u32;
-    loop {
-        let free = format!("{name}_{number}");
-        if !is_taken(&free) {
-            return free;
-        }
-        number += 1;
-    }
 }

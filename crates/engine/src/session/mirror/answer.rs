@@ -148,11 +148,7 @@ impl Mirror {
 
     /// What has never been computed; what runs from now on is written down.
     pub(in crate::session) fn start_log(&mut self, is_timed: bool) -> FxHashSet<NodeNumber> {
-        if is_timed {
-            self.graph.start_timed_journal();
-        } else {
-            self.graph.start_journal();
-        }
+        self.graph.start_journal(is_timed);
         let calls = self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten());
         calls.copied().filter(|node| self.graph.is_new(*node)).collect()
     }
@@ -195,7 +191,7 @@ impl Mirror {
             let (Some(node), Some(Kind::Call(instance))) = (node, kind) else { continue };
             let mut n = runs.get(&node).copied().unwrap_or_default();
             let fate = if let Kernel::Read { .. } = instance.kernel {
-                let fate = self.fate_of_feature(node, demanded.contains(&node));
+                let fate = self.shown.fate(&self.graph, node, demanded.contains(&node));
                 n = u32::from(matches!(fate, Fate::Ran(_)));
                 fate
             } else {
@@ -209,22 +205,9 @@ impl Mirror {
             log.push(NodeRun { path: NodePath::from(path.as_str()), node_type, entry });
         }
         self.graph.stop_journal();
-        for node in self.features.values().filter(|node| demanded.contains(*node)) {
-            self.shown.insert(*node, self.graph.number(*node));
-        }
+        let features = self.features.values().copied();
+        self.shown.note(&self.graph, features.filter(|node| demanded.contains(node)));
         log
-    }
-
-    /// What became of a node that reads a feature.
-    fn fate_of_feature(&self, node: NodeNumber, is_demanded: bool) -> Fate {
-        match self.shown.get(&node) {
-            _ if !is_demanded => Fate::Skipped(SkipReason::NotNeeded),
-            None => Fate::Ran(RunReason::First),
-            Some(shown) if *shown != self.graph.number(node) => {
-                Fate::Ran(RunReason::FeatureChanged)
-            }
-            Some(_) => Fate::Skipped(SkipReason::Cached),
-        }
     }
 
     fn fate(
@@ -259,11 +242,8 @@ impl Mirror {
     /// What is demanded of the nodes that were edited has been evaluated.
     pub(in crate::session) fn evaluated(&mut self) {
         self.edited.retain(|node, _| self.graph.is_pending(*node));
-        for node in self.features.values() {
-            if self.graph.is_live(*node) {
-                self.shown.insert(*node, self.graph.number(*node));
-            }
-        }
+        let features = self.features.values().copied();
+        self.shown.note(&self.graph, features.filter(|node| self.graph.is_live(*node)));
     }
 
     /// The node of an output of a node, called by the names of the nodes that use groups before it.

@@ -8,7 +8,7 @@ use millstream_base::Limits;
 use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode, Editor, InputDef, Source};
-use millstream_eval::live::{self, LiveGraph, NodeNumber};
+use millstream_eval::live::{self, LiveGraph, NodeNumber, Shown};
 use millstream_kernel::Registry;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -74,7 +74,7 @@ impl Mirror {
             doomed: FxHashSet::default(),
             observed: Vec::new(),
             edited: FxHashMap::default(),
-            shown: FxHashMap::default(),
+            shown: Shown::default(),
             n_calls: 0,
             n_removed: 0,
         };

@@ -32,7 +32,7 @@ use millstream_base::{Feature, Type, Value};
 use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{Editor, Muted};
-use millstream_eval::live::{LiveGraph, NodeNumber};
+use millstream_eval::live::{LiveGraph, NodeNumber, Shown};
 use millstream_kernel::convert::convert_value;
 use millstream_kernel::{Instance, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -67,7 +67,7 @@ pub(super) struct Mirror {
     /// their place that had run.
     edited: FxHashMap<NodeNumber, bool>,
     /// What features were when they were last demanded.
-    shown: FxHashMap<NodeNumber, u64>,
+    shown: Shown,
     n_calls: usize,
     n_removed: usize,
 }

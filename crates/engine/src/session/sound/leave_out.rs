@@ -10,7 +10,8 @@ use millstream_base::Limits;
 use millstream_base::literal::to_json;
 use millstream_document::check::WrongPart;
 use millstream_document::{
-    Document, GroupDef, InputDef, Named, Node, NodeKind, OutputDef, OutputFrom,
+    Document, FreeNames, GroupDef, InputDef, Named, Node, NodeKind, OutputDef, OutputFrom,
+    free_name,
 };
 use millstream_kernel::Registry;
 
@@ -34,6 +35,7 @@ struct Making<'d> {
     losses: Losses<'d>,
     names: HashMap<Made, Arc<str>>,
     taken: HashSet<Arc<str>>,
+    free: FreeNames,
     /// Groups that are used and not made yet.
     waiting: Vec<(Arc<str>, Made)>,
 }
@@ -49,7 +51,8 @@ pub(super) fn without(
     let losses = Losses::of(document, wrong)?;
     let taken = document.groups.keys().cloned().collect();
     let (names, waiting) = (HashMap::new(), Vec::new());
-    let mut making = Making { document, registry, losses, names, taken, waiting };
+    let free = FreeNames::default();
+    let mut making = Making { document, registry, losses, names, taken, free, waiting };
     let root = Variant { group: None, without: BTreeSet::new() };
     let GroupDef { inputs, outputs, nodes, .. } = making.variant(&root)?;
     let mut n_nodes = nodes.len();
@@ -97,9 +100,7 @@ impl Making<'_> {
     }
 
     fn free(&mut self, group: &str) -> Arc<str> {
-        let mut names = (2_u64..).map(|k| Arc::<str>::from(format!("{group}_{k}")));
-        let free = names.find(|name| !self.taken.contains(name));
-        let free = free.expect("there are more numbers than groups");
+        let free = self.free.find(group, |name| self.taken.contains(name));
         self.taken.insert(Arc::clone(&free));
         free
     }
@@ -159,9 +160,8 @@ impl Making<'_> {
             let from = match known {
                 Some((input, _)) => Arc::clone(input),
                 None => {
-                    let mut names = (2_u64..).map(|k| Arc::<str>::from(format!("default_{k}")));
-                    let free = names.find(|name| !made.inputs.contains_key(name));
-                    let free = free.expect("there are more numbers than inputs");
+                    let free: Arc<str> =
+                        free_name("default", |name| made.inputs.contains_key(name)).into();
                     let default = Some(to_json(&ty.default_value()));
                     let input = InputDef { default, ..InputDef::new(Arc::clone(&def.ty)) };
                     made.inputs.insert(Arc::clone(&free), input);

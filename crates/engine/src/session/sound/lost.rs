@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use millstream_document::check::{PartName, WrongPart};
 use millstream_document::{
-    Document, Input, InputDef, InputValue, Named, Node, NodeKind, OutputDef, OutputFrom,
+    Document, InputDef, InputValue, Named, Node, NodeKind, OutputDef, OutputFrom,
 };
 
 /// A group, or with `None` the document, without some of its inputs.
@@ -295,7 +295,7 @@ impl<'d> Readers<'d> {
         for (name, node) in body.nodes {
             for (socket, input) in node.inputs.iter() {
                 let reader = (&**name, &**socket);
-                for source in sources(input) {
+                for source in input.sources() {
                     match &source.value {
                         InputValue::Link(link) => {
                             let of = readers.of_nodes.entry(&link.node).or_default();
@@ -329,14 +329,5 @@ fn all_of(body: Body<'_>) -> Lost<'_> {
         outputs: body.outputs.keys().map(|name| &**name).collect(),
         nodes: body.nodes.keys().map(|name| &**name).collect(),
         uses: HashMap::new(),
-    }
-}
-
-fn sources(input: &Input) -> &[Input] {
-    match &input.value {
-        InputValue::Several(sources) => sources,
-        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => {
-            std::slice::from_ref(input)
-        }
     }
 }
