@@ -179,10 +179,18 @@ impl Column {
 
     /// A column of `n` times `value`.
     pub fn filled(value: &Value, n: usize) -> Self {
-        value
-            .ty()
-            .collect(&mut std::iter::repeat_n(value.clone(), n))
-            .expect("the values are of their own type")
+        match value {
+            Value::Bool(x) => Self::from_vec(vec![*x; n]),
+            Value::I32(x) => Self::from_vec(vec![*x; n]),
+            Value::I64(x) => Self::from_vec(vec![*x; n]),
+            Value::F32(x) => Self::from_vec(vec![*x; n]),
+            Value::F64(x) => Self::from_vec(vec![*x; n]),
+            Value::Vec3(x) => Self::from_vec(vec![*x; n]),
+            other => {
+                let mut all = std::iter::repeat_n(other.clone(), n);
+                other.ty().collect(&mut all).expect("the values are of their own type")
+            }
+        }
     }
 
     /// Type of the elements.

@@ -6,10 +6,10 @@ use millstream_base::{Column, Type};
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, Series, SkipReason,
 };
-use millstream_ir::plan::{Plan, StepOp, StepSource};
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
 use millstream_ir::{InputId, LogDetail, Request};
-use millstream_kernel::Data;
+use millstream_kernel::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -173,8 +173,55 @@ impl<'a> Evaluation<'a> {
         if let Place::Input(_) | Place::Const(_) = place {
             return Ok(Some(Series { data, axes: self.axes(shape) }));
         }
-        let axes = if matches!(data, Data::One(_)) { Vec::new() } else { self.axes(shape) };
-        Ok(Some(Series { data, axes }))
+        let shape = if matches!(data, Data::One(_)) { Shapes::scalar() } else { shape };
+        let (data, shape) = self.along_all_axes(source.step, data, shape)?;
+        Ok(Some(Series { data, axes: self.axes(shape) }))
+    }
+
+    /// The value of an output along all axes that it may vary along. Where all elements took one arm
+    /// of a choice, or went through equal rounds, evaluation found fewer; but the shape of an answer
+    /// does not depend on values.
+    fn along_all_axes(
+        &mut self,
+        step: StepId,
+        data: Data,
+        shape: ShapeId,
+    ) -> Result<(Data, ShapeId), EvalError> {
+        let may_narrow = |instance: &Instance| {
+            let mut scopes = instance.inputs.iter().map(|input| &input.scope);
+            matches!(instance.kernel, Kernel::Choose) || scopes.any(|scope| !scope.is_empty())
+        };
+        let mut instances = self.plan.instances.as_slice().iter();
+        if self.request_axes.is_empty() || !instances.any(|instance| may_narrow(instance)) {
+            return Ok((data, shape));
+        }
+        let home = self.home(step, self.root);
+        let whole = match self.shape_of(step, home) {
+            Ok(whole) => whole,
+            Err(Stop::All(error)) => return Err(error),
+            // Where that is not known, nothing else is either.
+            Err(Stop::Cells | Stop::Endless) => shape,
+        };
+        if whole == shape {
+            return Ok((data, shape));
+        }
+        // These are no more than the cells of the request, which are within the limits.
+        let (Ok(n_cells), Ok(n_known), Ok(map)) =
+            (self.shapes.n_cells(whole), self.shapes.n_cells(shape), self.shapes.map(whole, shape))
+        else {
+            return Ok((data, shape));
+        };
+        let limit = self.limits.bytes;
+        let n_times = n_cells / n_known.max(1);
+        self.bytes = self.bytes.saturating_add(data.bytes().saturating_mul(n_times));
+        if self.bytes > limit {
+            return Err(EvalError::Bytes { limit });
+        }
+        let column = match &data {
+            Data::One(value) => Column::filled(value, n_cells),
+            Data::Many(column) => column.gather((0..n_cells).map(|i| map.as_map().entry(i))),
+        };
+        Ok((Data::Many(column), whole))
     }
 
     /// What was computed as a whole in the context of the request, though nobody may have asked for it.

@@ -129,6 +129,31 @@ fn only_the_elements_that_take_an_arm_are_computed_in_it() {
 }
 
 #[test]
+fn answers_vary_along_what_they_depend_on_whatever_the_values() {
+    // All elements take the arm that is the same for all.
+    check(
+        "n0 = input x: f32 = 1.0
+         n1 = input t: f32 = 2.0
+         n2 = const 0.0
+         n3 = compare.less n0 n2
+         n4 = control.switch n3 n1 n0
+         n5 = math.negate n4
+         n6 = math.negate n1
+         output chosen n5
+         output same n6",
+        &Request::new().column("x", floats(&[4.0, 1.0, 9.0])),
+        &expect![[r#"
+            chosen = [-2.0, -2.0, -2.0] index
+            same = -2.0
+            compare.less: 1 runs, 3 elements
+            control.switch: 1 runs, 1 elements
+            math.negate: 1 runs, 1 elements
+            math.negate: 1 runs, 1 elements
+        "#]],
+    );
+}
+
+#[test]
 fn an_untaken_arm_does_not_run() {
     check(
         "n0 = input c: bool = true

@@ -110,6 +110,9 @@ fn step(
     };
     for (expected_output, output) in expected.outputs.iter().zip(&found.outputs) {
         let differs = match (&expected_output.value, &output.value) {
+            (Some(a), Some(b)) if a.axes != b.axes => {
+                Some(format!("it varies along {:?}, and along {:?}", a.axes, b.axes))
+            }
             (Some(a), Some(b)) => difference(&expected.full_column(a), &found.full_column(b)),
             (None, None) => None,
             (a, b) => Some(format!("{a:?}, and {b:?}")),
