@@ -3,6 +3,7 @@
 use millstream::Limits;
 use millstream::parts::base::diagnostics::did_you_mean;
 
+use crate::memory::available;
 use crate::outcome::{Exit, Stop};
 
 const NAMES: [&str; 8] = [
@@ -16,9 +17,12 @@ const NAMES: [&str; 8] = [
     "bytes",
 ];
 
-/// The default limits with these changes, each written `name=value`.
+/// The default limits, at most half of the memory that is free, with these changes, each written
+/// `name=value`.
 pub(crate) fn limits(changes: &[String]) -> Result<Limits, Stop> {
     let mut limits = Limits::default();
+    // What is read is held twice for a moment. To run out of memory ends the program at once.
+    limits.bytes = available().map_or(limits.bytes, |free| limits.bytes.min(free / 2));
     for change in changes {
         let (name, value) = change.split_once('=').ok_or_else(|| {
             let help = Some(format!("write NAME=VALUE; names: {}", NAMES.join(", ")));

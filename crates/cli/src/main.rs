@@ -18,6 +18,7 @@ mod given;
 mod import;
 mod interrupt;
 mod limits;
+mod memory;
 mod moments;
 mod nodes;
 mod number;

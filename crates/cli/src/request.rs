@@ -233,6 +233,10 @@ pub(crate) fn refused(error: &EvalError) -> Stop {
             let help = Some("raise it with --limit bytes=N, or ask for less".to_owned());
             Stop::new(Exit::Failed, error.to_string(), help)
         }
+        EvalError::Memory { .. } => {
+            let help = Some("ask for less, or save block by block with --save FILE".to_owned());
+            Stop::new(Exit::Failed, error.to_string(), help)
+        }
         _ => Stop::all(Exit::Failed, vec![Message::of(error)]),
     }
 }
@@ -240,7 +244,7 @@ pub(crate) fn refused(error: &EvalError) -> Stop {
 fn exit_of(error: &RequestError) -> Exit {
     match error {
         RequestError::Length { .. } => Exit::Wrong,
-        RequestError::TooManyCells { .. } => Exit::Failed,
+        RequestError::TooManyCells { .. } | RequestError::TooManyBytes { .. } => Exit::Failed,
         _ => Exit::Usage,
     }
 }
@@ -261,6 +265,9 @@ fn message_of(error: &RequestError) -> Message {
             format!("it is of type {ty}: give --in {name}=VALUE, or --in {name}=@FILE:COLUMN")
         }
         RequestError::TooManyCells { .. } => "raise it with --limit list_length=N".into(),
+        RequestError::TooManyBytes { .. } => {
+            "raise it with --limit bytes=N, or ask for fewer elements".into()
+        }
         _ => return Message::of(error),
     };
     Message { text: error.to_string(), help: Some(help) }

@@ -1,6 +1,6 @@
 //! Buffers of results that nobody needs any more, kept for the next results.
 
-use bytemuck::allocation::zeroed_vec;
+use bytemuck::allocation::try_zeroed_vec;
 use millstream_base::types::Kind;
 use millstream_base::{Color, Column, Mat4, Quat, Type, ValueType, Vec2, Vec3, Vec4};
 use rustc_hash::FxHashMap;
@@ -56,7 +56,16 @@ impl Buffers {
     }
 
     /// A column of `n` elements that nobody shares, its contents arbitrary; for types of lanes.
+    ///
+    /// # Panics
+    /// If there is no memory for it.
     pub(crate) fn column(&mut self, ty: Type, n: usize) -> Column {
+        let column = self.try_column(ty, n);
+        column.unwrap_or_else(|| panic!("there is no memory for {n} elements of {}", ty.name()))
+    }
+
+    /// The same; `None` if there is no memory for it.
+    pub(crate) fn try_column(&mut self, ty: Type, n: usize) -> Option<Column> {
         macro_rules! sized {
             ($($rust:ty),*) => {$(
                 if ty == <$rust>::ty() {
@@ -64,16 +73,16 @@ impl Buffers {
                     let old = self.take_longer(ty, n).map(Column::try_into_vec::<$rust>);
                     if let Some(Ok(mut buffer)) = old {
                         buffer.truncate(n);
-                        return Column::from_vec(buffer);
+                        return Some(Column::from_vec(buffer));
                     }
-                    let mut fresh = zeroed_vec::<$rust>(n);
+                    let mut fresh = try_zeroed_vec::<$rust>(n).ok()?;
                     in_huge_pages(&mut fresh);
-                    return Column::from_vec(fresh);
+                    return Some(Column::from_vec(fresh));
                 }
             )*};
         }
         sized!(f32, Vec3, i32, bool, f64, i64, Vec2, Vec4, Color, Quat, Mat4);
-        Column::filled(&ty.default_value(), n)
+        Some(Column::filled(&ty.default_value(), n))
     }
 }
 
@@ -99,10 +108,18 @@ mod tests {
     }
 
     #[test]
+    fn what_no_memory_has_room_for_is_not_made() {
+        let mut buffers = Buffers::default();
+        assert!(buffers.try_column(f64::ty(), usize::MAX / 64).is_none());
+        assert!(buffers.try_column(f64::ty(), usize::MAX).is_none());
+        assert_eq!(buffers.try_column(f64::ty(), 8).map(|column| column.len()), Some(8));
+    }
+
+    #[test]
     fn what_is_kept_is_bounded_in_bytes() {
         let mut buffers = Buffers::default();
         let n = KEPT_BYTES / 4;
-        buffers.give(Column::from_vec(zeroed_vec::<f32>(n)));
+        buffers.give(Column::from_vec(vec![0.0_f32; n]));
         buffers.give(floats(1));
         assert!(buffers.take(f32::ty()).is_some_and(|column| column.len() == n));
         assert!(buffers.take(f32::ty()).is_none());

@@ -90,6 +90,13 @@ pub enum EvalError {
         /// The limit.
         limit: usize,
     },
+    /// The system has not that much memory.
+    #[error("there is no memory for {bytes} bytes more")]
+    #[diagnostic(code(eval::memory), help("ask for fewer cells, or for some at a time"))]
+    Memory {
+        /// Bytes of a column.
+        bytes: usize,
+    },
     /// The evaluator takes some plans and requests only.
     #[error("{evaluator} cannot evaluate this: {why}")]
     #[diagnostic(code(eval::unfit), help("`incremental` evaluates anything"))]

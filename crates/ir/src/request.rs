@@ -5,6 +5,7 @@
 //! frames opens the request's `time` axis, which is outside `index`. [`Request::bind`] checks all
 //! of it against a plan before anything runs.
 
+mod error;
 mod given;
 mod named;
 mod ticks;
@@ -24,9 +25,11 @@ use crate::graph::{GraphInput, InputId};
 use crate::keeping::Tables;
 use crate::plan::{Plan, StepOp};
 use crate::progress::Progress;
-use crate::states::{asker, is_state};
+use crate::states::is_state;
 use crate::trace::trace_need;
 use named::Named;
+
+pub use error::RequestError;
 
 /// Something given for an input or a feature.
 #[derive(Clone, Debug)]
@@ -77,113 +80,6 @@ pub struct Request {
 enum Frames {
     One(i64),
     Many(Vec<i64>),
-}
-
-/// Why a request does not fit a plan.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[non_exhaustive]
-pub enum RequestError {
-    /// No input has this name.
-    #[error("there is no input called `{name}`")]
-    #[diagnostic(code(request::unknown_input), help("{hint}"))]
-    UnknownInput {
-        /// What was asked for.
-        name: String,
-        /// The nearest name, or all.
-        hint: String,
-    },
-    /// An input without a default is not given.
-    #[error("input `{name}` is not given")]
-    #[diagnostic(code(request::missing_input), help("it has no default; give it {}", ty.with_article()))]
-    MissingInput {
-        /// The input.
-        name: String,
-        /// Its type.
-        ty: Type,
-    },
-    /// No output has this name.
-    #[error("there is no output called `{name}`")]
-    #[diagnostic(code(request::unknown_output), help("{hint}"))]
-    UnknownOutput {
-        /// What was asked for.
-        name: String,
-        /// The nearest name, or all.
-        hint: String,
-    },
-    /// The data is of another type.
-    #[error("`{name}` is {wanted}, but was given {found}")]
-    #[diagnostic(code(request::wrong_type), help("convert the data first"))]
-    WrongType {
-        /// The input or feature.
-        name: String,
-        /// Its type.
-        wanted: Type,
-        /// The type of the data.
-        found: Type,
-    },
-    /// Columns along one axis have different lengths.
-    #[error("`{name}` has {found} elements along {axis}, {because} has {expected}")]
-    #[diagnostic(code(request::length), help("all data along one axis must have one length"))]
-    Length {
-        /// The input or feature.
-        name: String,
-        /// The axis.
-        axis: &'static str,
-        /// Its number of elements.
-        found: usize,
-        /// The number it should be.
-        expected: usize,
-        /// Who says so.
-        because: String,
-    },
-    /// The same thing is given twice.
-    #[error("`{name}` is given twice")]
-    #[diagnostic(code(request::twice))]
-    Twice {
-        /// The input or feature.
-        name: String,
-    },
-    /// The graph needs a feature that the request does not provide.
-    #[error("{} needs {need}, which the request does not provide (read by {path})", asker(output))]
-    #[diagnostic(code(request::missing_feature), help("{hint}"))]
-    MissingFeature {
-        /// The output.
-        output: String,
-        /// The need.
-        need: String,
-        /// The steps from the output to the reader.
-        path: String,
-        /// How it can be provided.
-        hint: String,
-    },
-    /// Ticks are evaluated one by one.
-    #[error("the document keeps state from tick to tick, and {what}")]
-    #[diagnostic(code(request::ticks), help("{hint}"))]
-    Ticks {
-        /// What does not go together with that.
-        what: String,
-        /// The next step.
-        hint: &'static str,
-    },
-    /// More cells than the limits allow.
-    #[error("the request has {cells} cells, the limit is {limit}")]
-    #[diagnostic(code(request::too_many_cells), help("raise `list_length` in the limits"))]
-    TooManyCells {
-        /// Cells of all axes together.
-        cells: usize,
-        /// The limit.
-        limit: usize,
-    },
-}
-
-impl RequestError {
-    /// That the outputs of a plan have no such name; those that carry what nodes keep are not told.
-    pub fn unknown_output(name: &str, plan: &Plan) -> Self {
-        let known = plan.outputs.iter().map(|output| &*output.name);
-        let known = known.filter(|name| !is_state(name));
-        let hint = hint(name, known, "the graph has no outputs", "outputs");
-        Self::UnknownOutput { name: name.into(), hint }
-    }
 }
 
 /// The axes that a request can open, outermost first.
@@ -325,7 +221,8 @@ impl Request {
     /// # Errors
     /// Everything that does not fit, at once.
     pub fn bind(&self, plan: &Plan) -> Result<Bound, Vec<RequestError>> {
-        let mut binding = Binding { plan, errors: Vec::new(), extents: [None, None] };
+        let bytes = self.limits.bytes;
+        let mut binding = Binding { plan, errors: Vec::new(), extents: [None, None], bytes };
         if let Some(n) = self.count {
             binding.extents[1] = Some((n, "the count".into()));
         }
@@ -336,18 +233,21 @@ impl Request {
         let outputs = binding.outputs(self.outputs.as_deref());
         let in_passing = binding.outputs(Some(&self.in_passing));
         let inputs = binding.with_defaults(inputs, &self.inputs, &outputs);
-        let features = binding.needs(&outputs, &given);
-        let [times, count] = binding.extents.map(|extent| extent.map(|(n, _)| n));
+        let [times, count] = [0, 1].map(|axis| binding.extents[axis].as_ref().map(|(n, _)| *n));
+        let cells = times.unwrap_or(1).saturating_mul(count.unwrap_or(1));
+        // `index` is an `i32`.
+        let limit = self.limits.list_length.min(i32::MAX as usize);
+        let features = if cells <= limit {
+            binding.needs(&outputs, &given)
+        } else {
+            binding.errors.push(RequestError::TooManyCells { cells, limit });
+            Vec::new()
+        };
         if times.is_some() && plan.has_states() {
             binding.errors.push(RequestError::Ticks {
                 what: "many moments are asked for at once".into(),
                 hint: "evaluate the ticks in order",
             });
-        }
-        let cells = times.unwrap_or(1).saturating_mul(count.unwrap_or(1));
-        if cells > self.limits.list_length {
-            let limit = self.limits.list_length;
-            binding.errors.push(RequestError::TooManyCells { cells, limit });
         }
         if binding.errors.is_empty() {
             Ok(Bound { outputs, in_passing, inputs, features, times, count })
@@ -377,6 +277,8 @@ struct Binding<'p> {
     errors: Vec<RequestError>,
     /// Extent of the time axis and of the index axis, with who opened it.
     extents: [Option<(usize, String)>; 2],
+    /// The most that a column may take.
+    bytes: usize,
 }
 
 impl Binding<'_> {
@@ -527,12 +429,19 @@ impl Binding<'_> {
     }
 
     /// `index` counts along the index axis, if there is one.
-    fn index_axis(&self, feature: &Feature) -> Option<BoundData> {
+    fn index_axis(&mut self, feature: &Feature) -> Option<BoundData> {
         let (n, _) = self.extents[RequestAxis::Index as usize].as_ref()?;
-        (*feature == Feature::Index).then(|| BoundData {
-            data: Data::Many((0..*n as i32).collect()),
-            axis: Some(RequestAxis::Index),
-        })
+        if *feature != Feature::Index {
+            return None;
+        }
+        let bytes = n.saturating_mul(size_of::<i32>());
+        let is_too_large = bytes > self.bytes;
+        let n = if is_too_large { 0 } else { *n as i32 };
+        if is_too_large {
+            self.errors.push(RequestError::TooManyBytes { bytes, limit: self.bytes });
+        }
+        let data = Data::Many((0..n).collect());
+        Some(BoundData { data, axis: Some(RequestAxis::Index) })
     }
 }
 

@@ -1,9 +1,9 @@
 //! Evaluators side by side on one request, again and again.
 //!
 //! Runs alternate, so that what else the machine does hits all alike. Before each that is short one is
-//! not timed, so that it finds in the caches what is its own. The bound is the time that
-//! reading the columns given and writing the outputs would take at the bandwidth of a copy that is
-//! measured between the runs.
+//! not timed, so that it finds in the caches what is its own. The bound is the least time in which as
+//! many bytes as the columns given were read, and as many as the outputs have written, by loops that
+//! do nothing else and are timed between the runs.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
@@ -48,17 +48,12 @@ pub(super) fn time(
 ) -> Result<Exit, Stop> {
     let bound = request.bind(program.plan()).map_err(|e| refused(&EvalError::Request(e)))?;
     let bytes_in: usize = bound.inputs.iter().map(|data| bytes_of(&data.data)).sum();
-    let mut copies = [1, threads.get()].map(Copying::new);
-    for copy in &mut copies {
-        // The first touches memory.
-        copy.run();
-        copy.seconds.clear();
-    }
+    let mut movings: Option<[Moving; 2]> = None;
     let until = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
     let (mut elements, mut bytes, mut round) = (0, bytes_in, 0);
     while round < MIN_ROUNDS || Instant::now() < until {
         for contender in &mut field.contenders {
-            if contender.seconds.last().is_none_or(|last| *last < SHORT) {
+            if is_short(&contender.seconds) {
                 contender.evaluator.give_back(contender.answer(program, request)?);
             }
             let start = Instant::now();
@@ -68,15 +63,20 @@ pub(super) fn time(
             (elements, bytes) = (answer.n_cells(), bytes_in + bytes_out(&answer));
             contender.evaluator.give_back(answer);
         }
-        copies.iter_mut().for_each(Copying::run);
+        let movings = movings.get_or_insert_with(|| {
+            [1, threads.get()].map(|n| Moving::new(n, bytes_in, bytes - bytes_in))
+        });
+        movings.iter_mut().for_each(Moving::run);
         round += 1;
     }
+    let bounds = movings.map_or([0.0; 2], |movings| movings.map(|moving| moving.seconds()));
     let mut rows = Vec::new();
     for contender in &field.contenders {
         let counted = request.clone().with_log(LogDetail::Counts);
         let runs = contender.answer(program, &counted)?.log.total_runs();
-        let copy = if contender.evaluator.n_threads() == 1 { &copies[0] } else { &copies[1] };
-        let bound_s = bytes as f64 / copy.bytes_per_second();
+        // Several threads may do what one does.
+        let is_alone = contender.evaluator.n_threads() == 1;
+        let bound_s = if is_alone { bounds[0] } else { bounds[0].min(bounds[1]) };
         rows.push(Row::new(contender, runs, elements, bytes, bound_s));
     }
     match format {
@@ -99,38 +99,72 @@ pub(super) fn time(
     Ok(Exit::Done)
 }
 
-/// A copy of memory, timed.
-struct Copying {
-    parts: Vec<(Vec<u64>, Vec<u64>)>,
+/// Whether the next run is to be warmed up.
+fn is_short(seconds: &[f64]) -> bool {
+    seconds.last().is_none_or(|last| *last < SHORT)
+}
+
+/// Bytes that are read, and bytes that are written, timed.
+struct Moving {
+    /// For each thread what it reads and what it writes.
+    parts: Vec<[Vec<u64>; 2]>,
+    /// How many times as much is asked for.
+    times: f64,
     seconds: Vec<f64>,
 }
 
-/// Numbers that are copied: more than caches hold.
-const COPIED: usize = 1 << 23;
+/// At most so many bytes are moved, more in proportion: what is more than caches hold takes longer in
+/// proportion too.
+const MOVED: usize = 1 << 28;
 
-impl Copying {
-    fn new(n_threads: usize) -> Self {
-        let part = || (vec![1; COPIED / n_threads], vec![0; COPIED / n_threads]);
-        Self { parts: (0..n_threads).map(|_| part()).collect(), seconds: Vec::new() }
+/// Numbers that are read and written in turn.
+const BLOCK: usize = 1 << 10;
+
+impl Moving {
+    fn new(n_threads: usize, bytes_in: usize, bytes_out: usize) -> Self {
+        let times = ((bytes_in + bytes_out) as f64 / MOVED as f64).max(1.0);
+        let numbers = |bytes: usize| {
+            let n = bytes as f64 / times / (n_threads * size_of::<u64>()) as f64;
+            vec![1_u64; n as usize]
+        };
+        let parts = (0..n_threads).map(|_| [numbers(bytes_in), numbers(bytes_out)]);
+        Self { parts: parts.collect(), times, seconds: Vec::new() }
     }
 
     fn run(&mut self) {
+        if is_short(&self.seconds) {
+            self.run_once();
+        }
         let start = Instant::now();
-        let (own, others) = self.parts.split_at_mut(1);
-        std::thread::scope(|scope| {
-            for (from, to) in others {
-                scope.spawn(|| to.copy_from_slice(from));
-            }
-            let (from, to) = &mut own[0];
-            to.copy_from_slice(from);
-        });
+        self.run_once();
         self.seconds.push(start.elapsed().as_secs_f64());
     }
 
-    /// Bytes read and written together.
-    fn bytes_per_second(&self) -> f64 {
-        let copied: usize = self.parts.iter().map(|(from, _)| size_of_val(&from[..])).sum();
-        2.0 * copied as f64 / median(&self.seconds)
+    fn run_once(&mut self) {
+        let (own, others) = self.parts.split_at_mut(1);
+        std::thread::scope(|scope| {
+            for part in others {
+                scope.spawn(|| read_and_write(part));
+            }
+            read_and_write(&mut own[0]);
+        });
+    }
+
+    /// The least seconds that it took.
+    fn seconds(&self) -> f64 {
+        self.times * self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+fn read_and_write([from, to]: &mut [Vec<u64>; 2]) {
+    let n_blocks = (from.len() + to.len()).div_ceil(BLOCK);
+    let (mut read, mut written) = (0, 0);
+    for k in 1..=n_blocks {
+        let end = |n: usize| (n as u128 * k as u128 / n_blocks as u128) as usize;
+        let (read_to, written_to) = (end(from.len()), end(to.len()));
+        let bits = from[read..read_to].iter().fold(0, |bits, number| bits | number);
+        to[written..written_to].fill(std::hint::black_box(bits));
+        (read, written) = (read_to, written_to);
     }
 }
 

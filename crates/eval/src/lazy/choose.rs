@@ -148,7 +148,7 @@ impl Evaluation<'_> {
         } else {
             let n_cells = self.shapes.n_cells(shape)?;
             let ty = self.plan.instances[self.instance_id(self.stack[top].step)].outputs[0].ty;
-            let mut column = self.output_column(top, 0, ty, n_cells);
+            let mut column = self.output_column(top, 0, ty, n_cells)?;
             for (_, place, arm_shape, mask) in &taken {
                 let cells = self.shapes.project(arms[0].0, mask, shape)?;
                 let map = self.shapes.map(shape, *arm_shape)?;

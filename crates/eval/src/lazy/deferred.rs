@@ -122,7 +122,8 @@ impl<'a> Evaluation<'a> {
         let kind = if matches!(instance.kernel, Kernel::Form(_)) {
             let mut columns: Vec<Option<Column>> = Vec::with_capacity(instance.outputs.len());
             for (k, output) in instance.outputs.iter().enumerate() {
-                columns.push(is_used(k).then(|| self.output_column(top, k, output.ty, n_cells)));
+                let column = is_used(k).then(|| self.output_column(top, k, output.ty, n_cells));
+                columns.push(column.transpose()?);
             }
             Kind::Form(columns)
         } else {

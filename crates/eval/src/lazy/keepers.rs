@@ -100,7 +100,7 @@ impl<'a> Evaluation<'a> {
             };
             let kept = kept.filter(|column| column.ty() == output.ty);
             let rest = Column::filled(&output.ty.default_value(), 1);
-            let mut column = self.output_column(top, k, output.ty, n_cells);
+            let mut column = self.output_column(top, k, output.ty, n_cells)?;
             column.overwrite(&missing, &rest, |_| 0);
             match &kept {
                 Some(kept) if k > 0 => column.overwrite(&found, kept, |cell| rows[cell] as usize),

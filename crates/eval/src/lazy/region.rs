@@ -338,7 +338,7 @@ impl Evaluation<'_> {
             let home = self.member_frame(member, frame);
             self.push(member.step, home, self.stack[top].demand.clone());
             let at = self.stack.len() - 1;
-            columns.push(self.output_column(at, output.output as usize, output.ty, n_cells));
+            columns.push(self.output_column(at, output.output as usize, output.ty, n_cells)?);
             self.stack.truncate(at);
         }
         self.compute((&fused, members.len()), frame, shape, &mut columns, &mask)?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use millstream_base::id::Id;
 use millstream_base::{Column, Mask, Type, Value};
 use millstream_ir::LogDetail;
-use millstream_ir::answer::{Fate, RunReason, SkipReason};
+use millstream_ir::answer::{EvalError, Fate, RunReason, SkipReason};
 use millstream_ir::plan::StepId;
 use millstream_kernel::form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
 use millstream_kernel::function::Output;
@@ -229,7 +229,8 @@ impl<'a> Evaluation<'a> {
         let mut columns: Vec<Option<Column>> = Vec::with_capacity(instance.outputs.len());
         for (k, output) in instance.outputs.iter().enumerate() {
             let wanted = used & 1 << k.min(63) != 0;
-            columns.push(wanted.then(|| self.output_column(top, k, output.ty, n_cells)));
+            let column = wanted.then(|| self.output_column(top, k, output.ty, n_cells));
+            columns.push(column.transpose()?);
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         let operands: Vec<Operand<'_>> = places
@@ -339,7 +340,7 @@ impl<'a> Evaluation<'a> {
         let Cells { shape, ref mask } = *cells;
         let n_cells = self.shapes.n_cells(shape)?;
         let map = self.shapes.map(shape, from)?;
-        let mut column = self.output_column(top, 0, instance.outputs[0].ty, n_cells);
+        let mut column = self.output_column(top, 0, instance.outputs[0].ty, n_cells)?;
         match &data {
             Data::One(value) => column.overwrite(mask, &Column::filled(value, 1), |_| 0),
             Data::Many(from) => overwrite(&mut column, mask, from, map.as_map()),
@@ -369,8 +370,22 @@ impl<'a> Evaluation<'a> {
     }
 
     /// A column for output `k`: the one that was computed in part, or a new one.
-    pub(super) fn output_column(&mut self, top: usize, k: usize, ty: Type, n: usize) -> Column {
-        self.take_partial(top, k).unwrap_or_else(|| self.buffers.column(ty, n))
+    ///
+    /// # Errors
+    /// If it is larger than all values together may be, or than the memory that is left.
+    pub(super) fn output_column(
+        &mut self,
+        top: usize,
+        k: usize,
+        ty: Type,
+        n: usize,
+    ) -> Result<Column, Stop> {
+        let (limit, bytes) = (self.limits.bytes, ty.size().saturating_mul(n));
+        if bytes > limit {
+            return Err(Stop::All(EvalError::Bytes { limit }));
+        }
+        let column = self.take_partial(top, k).or_else(|| self.buffers.try_column(ty, n));
+        column.ok_or(Stop::All(EvalError::Memory { bytes }))
     }
 
     /// The column of output `k` as far as it was computed before.

@@ -107,7 +107,7 @@ impl Evaluation<'_> {
         let regions = self.fusing.as_ref().expect("only evaluations with regions look").regions;
         let fused = regions.unrolled(step, n_rounds, || unroll(plan, folded, n_rounds));
         let ty = fused.outputs[0].ty;
-        let mut columns: Vec<Column> = vec![self.output_column(top, 0, ty, n_cells)];
+        let mut columns: Vec<Column> = vec![self.output_column(top, 0, ty, n_cells)?];
         let n_steps = folded.members.len() * n_rounds + 2;
         self.compute((&*fused, n_steps), frame, shape, &mut columns, &mask)?;
         for (member, own) in folded.members.iter().zip(own) {

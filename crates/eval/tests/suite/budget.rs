@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use millstream_base::Limits;
+use millstream_base::{Column, Limits};
 use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel};
+use millstream_ir::request::RequestError;
 use millstream_ir::{EvalError, Evaluator, Plan, Progress, Request};
 use millstream_kernel::{NodeDef, Registry};
 
@@ -37,10 +38,28 @@ fn a_deadline_that_is_past_ends_the_evaluation() {
 
 #[test]
 fn bytes_beyond_the_budget_are_refused() {
-    let limits = Limits { bytes: 1000, ..Limits::default() };
-    let plan = plan("n0 = context.index\nn1 = math.sin n0\noutput n1");
-    let request = Request::new().count(1000).with_limits(limits);
-    assert_eq!(Lazy.evaluate(&plan, &request).err(), Some(EvalError::Bytes { limit: 1000 }));
+    let limits = |bytes| Limits { bytes, ..Limits::default() };
+    let sines = plan("n0 = input x: f64 = 0.0\nn1 = math.sin n0\noutput n1");
+    // Gigabytes, which are not taken.
+    let of_index = plan("n0 = context.index\nn1 = math.sin n0\noutput n1");
+    for evaluator in [&Lazy as &dyn Evaluator, &Chunked::new(), &List::new(), &Auto::new()] {
+        let request = |n: usize| Request::new().column("x", Column::from_vec(vec![0.5_f64; n]));
+        let found = evaluator.evaluate(&sines, &request(1000).with_limits(limits(1000)));
+        assert_eq!(found.err(), Some(EvalError::Bytes { limit: 1000 }));
+        let counted = Request::new().count(200_000_000).with_limits(limits(1 << 20));
+        let found = evaluator.evaluate(&of_index, &counted);
+        let error = RequestError::TooManyBytes { bytes: 800_000_000, limit: 1 << 20 };
+        assert_eq!(found.err(), Some(EvalError::Request(vec![error])));
+    }
+}
+
+#[test]
+fn there_are_no_more_elements_than_index_can_count() {
+    let limits = Limits { list_length: usize::MAX, bytes: usize::MAX, ..Limits::default() };
+    let plan = plan("n0 = context.index\noutput n0");
+    let request = Request::new().count(3_000_000_000).with_limits(limits);
+    let error = RequestError::TooManyCells { cells: 3_000_000_000, limit: i32::MAX as usize };
+    assert_eq!(Lazy.evaluate(&plan, &request).err(), Some(EvalError::Request(vec![error])));
 }
 
 #[test]
