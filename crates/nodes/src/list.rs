@@ -17,6 +17,7 @@ mod order;
 mod pattern;
 #[cfg(test)]
 mod pattern_tests;
+mod places;
 mod rank;
 mod read;
 mod sample;

@@ -12,7 +12,15 @@ fn long_work_on_one_element_can_be_ended() {
     let waves = |n: usize| list((0..n).map(|i| Vec2([i as f32, 1.0])).collect::<Vec<Vec2>>());
     let text = |n: usize| Value::from("ab,".repeat(n).as_str());
     let of = |name: &str, generic: Type| instance(name, &json!({}), &[generic], &[]);
+    let mixed =
+        |n: i32| list((0..n).map(|i| i.wrapping_mul(0x9e37_79b9_u32 as i32)).collect::<Vec<i32>>());
     let cases = [
+        (of("list.rank", Type::I32), vec![mixed(300_000)]),
+        (of("list.sort_indices", Type::I32), vec![mixed(300_000)]),
+        (of("list.sort_indices", Type::I32), vec![numbers(300_000)]),
+        (of("list.shuffle", Type::I32), vec![numbers(300_000), 1.into()]),
+        (of("list.unique", Type::I32), vec![mixed(100_000)]),
+        (of("list.convolve", Type::F32), vec![floats(1 << 10), floats(1 << 10)]),
         (of("list.union", Type::I32), vec![numbers(5000), numbers(9000)]),
         (of("list.intersection", Type::I32), vec![numbers(9000), numbers(5000)]),
         (of("list.difference", Type::I32), vec![numbers(9000), numbers(5000)]),

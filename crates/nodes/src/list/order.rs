@@ -9,6 +9,7 @@ use millstream_kernel::{
     Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
 };
 
+use super::places::put_in_order;
 use super::{LIST, on_lists, slice};
 use crate::cells::{ListCells, ListEdit, function, items, put};
 
@@ -144,7 +145,7 @@ fn sorting_indices(ty: Type, descending: bool) -> Kernel {
 
 fn indices_in_order<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result<(), Failure> {
     let mut cells = ListCells::<i32>::new(call);
-    let lists = call.lists(0);
+    let (lists, mut pace) = (call.lists(0), call.pace());
     cells.fill(
         call,
         |i| lists.n_items(i),
@@ -155,8 +156,8 @@ fn indices_in_order<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result
             let start = indices.len();
             indices.extend(0..n);
             let key = |index: &i32| &items[*index as usize];
-            indices[start..].sort_by(|a, b| compare(key(a), key(b), descending));
-            Ok(())
+            let order = |a: &i32, b: &i32| compare(key(a), key(b), descending);
+            put_in_order(&mut indices[start..], &mut pace, order)
         },
     )?;
     cells.put(call)
@@ -207,11 +208,14 @@ fn shuffle() -> NodeDef {
         })
 }
 
+/// Units of work of a number that is drawn.
+const DRAWN: usize = 1 << 4;
+
 fn shuffled(call: &mut Call<'_>, drawn: &Form) -> Result<(), Failure> {
     let source = items(call, 0);
     let mut cells = ListCells::new(call);
     let (lists, seeds) = (call.lists(0), call.input::<i32>(1));
-    let mut scratch = Vec::new();
+    let (mut scratch, mut pace) = (Vec::new(), call.pace());
     cells.fill(
         call,
         |i| lists.n_items(i),
@@ -224,8 +228,12 @@ fn shuffled(call: &mut Call<'_>, drawn: &Form) -> Result<(), Failure> {
                 drawn.run_scalar(&[id, seed], &mut words, &mut scratch);
                 words[0] << 32 | words[1]
             };
-            let mut keyed: Vec<(u64, usize)> = range.clone().map(|at| (key(at), at)).collect();
-            keyed.sort_unstable();
+            let mut keyed: Vec<(u64, usize)> = Vec::with_capacity(range.len());
+            pace.over(range.clone(), DRAWN, |at| {
+                keyed.push((key(at), at));
+                Ok(())
+            })?;
+            put_in_order(&mut keyed, &mut pace, Ord::cmp)?;
             positions.extend(keyed.into_iter().map(|(_, at)| at));
             Ok(())
         },

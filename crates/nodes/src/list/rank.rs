@@ -9,6 +9,7 @@ use millstream_kernel::{
 };
 
 use super::order::{ORDER, ORDERED, Ordered, compare, descending, for_ordered};
+use super::places::put_in_order;
 use super::{LIST, slice};
 use crate::cells::{ListCells, function};
 
@@ -86,7 +87,7 @@ fn ranks<T: Ordered, R: ValueType + Copy>(
     of: impl Fn(Group, usize) -> R,
 ) -> Result<(), Failure> {
     let mut cells = ListCells::<R>::new(call);
-    let lists = call.lists(0);
+    let (lists, mut pace) = (call.lists(0), call.pace());
     let mut order: Vec<usize> = Vec::new();
     cells.fill(
         call,
@@ -98,7 +99,9 @@ fn ranks<T: Ordered, R: ValueType + Copy>(
             }
             order.clear();
             order.extend(0..items.len());
-            order.sort_by(|a, b| compare(&items[*a], &items[*b], descending));
+            put_in_order(&mut order, &mut pace, |a, b| {
+                compare(&items[*a], &items[*b], descending)
+            })?;
             let Some(first) = order.first() else { return Ok(()) };
             let start = places.len();
             places.resize(start + items.len(), of(Group { first: 0, last: 0, number: 0 }, *first));
@@ -107,6 +110,7 @@ fn ranks<T: Ordered, R: ValueType + Copy>(
             };
             let mut first = 0;
             for (number, equal) in order.chunk_by(is_equal).enumerate() {
+                pace.work(equal.len())?;
                 let group = Group { first, last: first + equal.len() - 1, number };
                 for (k, at) in equal.iter().enumerate() {
                     places[start + at] = of(group, first + k);

@@ -7,6 +7,12 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 
 use millstream_base::Column;
 
+/// From so many items on they are found in several maps, so that none takes long to grow.
+const LARGE: usize = 1 << 16;
+
+/// The number of maps then.
+const N_MAPS: usize = 1 << 8;
+
 /// Units of work of one item.
 pub(super) const HASHED: usize = 1 << 4;
 
@@ -14,10 +20,12 @@ pub(super) const HASHED: usize = 1 << 4;
 pub(super) struct Seen<'c> {
     column: &'c Column,
     keys: RandomState,
-    /// By hash the last place that was entered.
-    last: HashMap<u64, u32, BuildHasherDefault<Given>>,
+    /// By hash the last place that was entered: one map, or one for each end of the hash.
+    last: Vec<ByHash>,
     places: Vec<Place>,
 }
+
+type ByHash = HashMap<u64, u32, BuildHasherDefault<Given>>;
 
 /// An item that was entered.
 struct Place {
@@ -30,12 +38,13 @@ struct Place {
 
 impl<'c> Seen<'c> {
     pub(super) fn new(column: &'c Column) -> Self {
-        Self { column, keys: RandomState::new(), last: HashMap::default(), places: Vec::new() }
+        Self { column, keys: RandomState::new(), last: vec![ByHash::default()], places: Vec::new() }
     }
 
     /// Forgets all items.
     pub(super) fn clear(&mut self) {
-        self.last.clear();
+        self.last.truncate(1);
+        self.last[0].clear();
         self.places.clear();
     }
 
@@ -45,7 +54,12 @@ impl<'c> Seen<'c> {
         let mut hasher = self.keys.build_hasher();
         self.column.feed_at(at, &mut hasher);
         let new = u32::try_from(self.places.len()).expect("lists are shorter than 2^32");
-        let before = match self.last.entry(hasher.finish()) {
+        if self.places.len() == LARGE && self.last.len() == 1 {
+            self.deal_out();
+        }
+        let hash = hasher.finish();
+        let map = map_of(hash, self.last.len());
+        let before = match self.last[map].entry(hash) {
             Entry::Vacant(entry) => {
                 entry.insert(new);
                 0
@@ -65,6 +79,20 @@ impl<'c> Seen<'c> {
         self.places.push(Place { at, before, mark: false });
         (&mut self.places[new as usize].mark, true)
     }
+
+    /// Deals the entries of the one map out to several.
+    fn deal_out(&mut self) {
+        let all = std::mem::take(&mut self.last[0]);
+        self.last.resize_with(N_MAPS, ByHash::default);
+        for (hash, place) in all {
+            self.last[map_of(hash, N_MAPS)].insert(hash, place);
+        }
+    }
+}
+
+/// The map of a hash, by bits that maps themselves do not look at.
+fn map_of(hash: u64, n_maps: usize) -> usize {
+    (hash >> 40) as usize % n_maps
 }
 
 /// The hash of what is a hash already.

@@ -172,7 +172,7 @@ fn convolved<T: Real>(call: &mut Call<'_>, part: Part) -> Result<(), Failure> {
     let mut cells = ListCells::<T>::new(call);
     let (lists, kernels) = (call.lists(0), call.lists(1));
     let range = |i: usize| part.range(lists.n_items(i), kernels.n_items(i));
-    let limit = call.limits().list_length;
+    let (limit, mut pace) = (call.limits().list_length, call.pace());
     cells.fill(
         call,
         |i| range(i).1,
@@ -185,12 +185,13 @@ fn convolved<T: Real>(call: &mut Call<'_>, part: Part) -> Result<(), Failure> {
                     Failure::limit("products in one list", products, limit, "list_length");
                 return Err(Failure { element: Some(i), ..failure });
             }
-            out.extend((first..first + count).map(|k| {
+            for k in first..first + count {
                 let from = (k + 1).saturating_sub(kernel.len());
                 let to = (k + 1).min(items.len());
+                pace.work(to.saturating_sub(from))?;
                 let terms = (from..to).map(|at| items[at].wide() * kernel[k - at].wide());
-                T::narrow(terms.sum())
-            }));
+                out.push(T::narrow(terms.sum()));
+            }
             Ok(())
         },
     )?;

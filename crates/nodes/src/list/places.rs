@@ -1,0 +1,134 @@
+//! Putting places of a list in order, such that the work can be ended.
+//!
+//! Comparing two places reads two items anywhere in memory. So a long list of places is first dealt
+//! out to a few buckets, each of which holds what comes between two of some items that were picked;
+//! these stay in the cache. Buckets that are short are sorted as they are.
+
+use std::cmp::Ordering;
+
+use millstream_kernel::{Failure, Pace};
+
+/// So many are sorted at once, between two looks.
+const AT_ONCE: usize = 1 << 17;
+
+/// Buckets; the bounds between them are found in four steps.
+const N_BUCKETS: usize = 16;
+
+/// Items that are looked at for each bound.
+const N_PICKED: usize = 16;
+
+/// Items that are dealt out between two looks.
+const PART: usize = 1 << 10;
+
+/// Sorts as `sort_by` does, equal ones stay in their order; what is `Copy` is cheap to move.
+///
+/// # Errors
+/// If nobody waits any more.
+pub(super) fn put_in_order<T: Copy>(
+    items: &mut [T],
+    pace: &mut Pace<'_>,
+    compare: impl Fn(&T, &T) -> Ordering + Copy,
+) -> Result<(), Failure> {
+    let n = items.len();
+    if n <= AT_ONCE {
+        pace.work(n)?;
+        items.sort_by(compare);
+        return Ok(());
+    }
+    if is_in_order(items, pace, compare)? {
+        return Ok(());
+    }
+    let bounds = bounds(items, compare);
+    let room = n / N_BUCKETS * 3 / 2;
+    let mut buckets: Vec<Vec<T>> = (0..N_BUCKETS).map(|_| Vec::with_capacity(room)).collect();
+    for part in items.chunks(PART) {
+        pace.work(part.len())?;
+        for item in part {
+            let mut bucket = 0;
+            for step in [8, 4, 2, 1] {
+                let is_below = compare(item, &bounds[bucket + step - 1]) == Ordering::Less;
+                bucket = std::hint::select_unpredictable(is_below, bucket, bucket + step);
+            }
+            buckets[bucket].push(*item);
+        }
+    }
+    let mut rest = items;
+    for mut bucket in buckets {
+        // What is equal cannot be dealt out.
+        if bucket.len() < n {
+            put_in_order(&mut bucket, pace, compare)?;
+        } else {
+            bucket.sort_by(compare);
+        }
+        let (sorted, behind) = rest.split_at_mut(bucket.len());
+        sorted.copy_from_slice(&bucket);
+        rest = behind;
+    }
+    Ok(())
+}
+
+fn is_in_order<T>(
+    items: &[T],
+    pace: &mut Pace<'_>,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> Result<bool, Failure> {
+    for start in (0..items.len()).step_by(PART) {
+        let part = &items[start..items.len().min(start + PART + 1)];
+        pace.work(part.len())?;
+        if !part.is_sorted_by(|a, b| compare(a, b) != Ordering::Greater) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Items between which about as many of the others lie.
+fn bounds<T: Copy>(items: &[T], compare: impl Fn(&T, &T) -> Ordering) -> [T; N_BUCKETS - 1] {
+    // Anywhere, but the same each time: no result depends on it.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut pick = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        items[(state % items.len() as u64) as usize]
+    };
+    let mut picked: Vec<T> = (0..N_BUCKETS * N_PICKED).map(|_| pick()).collect();
+    picked.sort_by(compare);
+    std::array::from_fn(|k| picked[(k + 1) * N_PICKED])
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_base::Value;
+    use serde_json::json;
+
+    use crate::cells::testing::{list, value_of};
+    use millstream_base::Type;
+
+    #[test]
+    fn long_lists_are_put_in_order_as_short_ones_are() {
+        let n = 300_000;
+        let mixed = |i: i32| i.wrapping_mul(0x9e37_79b9_u32 as i32) >> 3;
+        let lists: [Vec<i32>; 5] = [
+            (0..n).map(mixed).collect(),
+            (0..n).map(|i| mixed(i) % 3).collect(),
+            (0..n).map(|i| if i % 1000 == 0 { i } else { 7 }).collect(),
+            (0..n).rev().collect(),
+            (0..n).collect(),
+        ];
+        for items in lists {
+            for descending in [false, true] {
+                let mut wanted: Vec<i32> = (0..n).collect();
+                wanted.sort_by(|a, b| {
+                    let order = items[*a as usize].cmp(&items[*b as usize]);
+                    if descending { order.reverse() } else { order }
+                });
+                let set = json!({ "descending": descending });
+                let given = vec![list(items.clone())];
+                let places = value_of("list.sort_indices", &set, Type::I32, given);
+                let Ok(Value::List(places)) = places else { panic!("it gives a list") };
+                assert!(places.as_slice::<i32>() == Some(&wanted[..]), "{:?}...", &items[..4]);
+            }
+        }
+    }
+}
