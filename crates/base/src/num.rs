@@ -66,6 +66,7 @@ mod logarithm;
 mod power;
 mod round;
 mod special;
+pub mod stated;
 #[cfg(test)]
 mod tests;
 mod trigonometric;

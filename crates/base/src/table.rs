@@ -3,6 +3,7 @@
 //! A table is shared, so that handing one on costs nothing; changing one makes another that shares the
 //! columns that stay.
 
+use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -56,8 +57,9 @@ impl Table {
     /// If two have the same name or different lengths.
     pub fn new(columns: Vec<(Arc<str>, Column)>) -> Result<Self, TableError> {
         let n_rows = columns.first().map_or(0, |(_, column)| column.len());
-        for (i, (name, column)) in columns.iter().enumerate() {
-            if columns[..i].iter().any(|(other, _)| other == name) {
+        let mut names = HashSet::with_capacity(columns.len());
+        for (name, column) in &columns {
+            if !names.insert(&**name) {
                 return Err(TableError::Repeated { name: Arc::clone(name) });
             }
             if column.len() != n_rows {
@@ -66,6 +68,7 @@ impl Table {
                 return Err(TableError::Lengths { first, n_first: n_rows, second, n_second });
             }
         }
+        drop(names);
         Ok(Self(Arc::new(Data { columns, n_rows })))
     }
 

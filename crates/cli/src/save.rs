@@ -125,6 +125,7 @@ pub(crate) fn stop(error: &IoError) -> Stop {
         | IoError::CannotWrite { .. }
         | IoError::CannotWriteTable { .. }
         | IoError::NotBuilt { .. }
+        | IoError::OnlyRead { .. }
         | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error),
         _ => Stop::data(Exit::Failed, error),
     }

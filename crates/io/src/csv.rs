@@ -37,6 +37,8 @@ const NAMING: Naming = Naming {
     main: None,
 };
 
+const LISTS: &str = "jsonl, parquet and arrow hold lists";
+
 /// Reads the wanted columns; the text is read twice if types are to be found out.
 pub(crate) fn read(
     file: &str,
@@ -336,7 +338,7 @@ impl Encoder for CsvEncoder {
                     components(column.ty).iter().map(|part| format!("{}.{part}", column.name)),
                 ),
                 Kind::List(_) => {
-                    return Err(cannot_write(file, Format::Csv, column, "write lists to json"));
+                    return Err(cannot_write(file, Format::Csv, column, LISTS));
                 }
                 Kind::Opaque => {
                     let hint = "only types with a text form can be written";

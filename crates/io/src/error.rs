@@ -321,6 +321,15 @@ pub enum IoError {
         /// The next step.
         hint: String,
     },
+    /// The format is not one that is written.
+    #[error("`{file}`: {format} files are only read")]
+    #[diagnostic(code(io::only_read), help("write vertices to ply or obj"))]
+    OnlyRead {
+        /// The file.
+        file: String,
+        /// Its format.
+        format: Format,
+    },
     /// The format cannot hold these columns together.
     #[error("`{file}`: {format} cannot hold these columns: {columns}")]
     #[diagnostic(code(io::cannot_write_table), help("{hint}"))]

@@ -64,7 +64,7 @@ impl Format {
                 "the first line has the names of the columns, every other one as many cells, and commas stand between them"
             }
             Self::Json => {
-                "a table is written [{\"x\": 1}, {\"x\": 2}], {\"x\": [1, 2]} or, for one column, [1, 2]"
+                "a table is written [{\"x\": 1}, {\"x\": 2}], {\"x\": [1, 2]} or, for one column, [1, 2]; a file with a row on each line is called .jsonl"
             }
             Self::JsonLines => "every line is a row, written {\"x\": 1} or, for one column, 1",
             Self::Npy => "write the file with numpy.save(file, array)",

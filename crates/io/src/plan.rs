@@ -243,6 +243,9 @@ impl Fields<'_> {
         if is_there {
             return self.named(choice.otherwise, choice.ty);
         }
+        if all.is_empty() {
+            return Err(self.missing(choice.otherwise));
+        }
         if let [only] = all.as_slice() {
             return self.named(&only.name, choice.ty);
         }

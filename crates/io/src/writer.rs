@@ -253,12 +253,7 @@ fn encoder_of(
             return Err(IoError::NotBuilt { file: file.to_owned(), format });
         }
         Format::Gltf => {
-            return Err(IoError::CannotWriteTable {
-                file: file.to_owned(),
-                format,
-                columns: "any".into(),
-                hint: "gltf is only read; write vertices to ply or obj".into(),
-            });
+            return Err(IoError::OnlyRead { file: file.to_owned(), format });
         }
     })
 }
@@ -310,8 +305,7 @@ struct TemporaryFile {
 
 impl TemporaryFile {
     fn beside(target: &Path) -> io::Result<Self> {
-        let is_link = std::fs::symlink_metadata(target).is_ok_and(|target| target.is_symlink());
-        let target = if is_link { &target.canonicalize()? } else { target };
+        let target = &followed(target)?;
         let replaced = std::fs::metadata(target).ok();
         let Some(name) = target.file_name() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
@@ -352,6 +346,20 @@ impl TemporaryFile {
         self.kept = true;
         Ok(())
     }
+}
+
+/// The file that a link, or a row of links, leads to; it need not be there.
+fn followed(target: &Path) -> io::Result<PathBuf> {
+    let mut target = target.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        if !std::fs::symlink_metadata(&target).is_ok_and(|target| target.is_symlink()) {
+            return Ok(target);
+        }
+        let next = std::fs::read_link(&target)?;
+        target = target.parent().map_or(next.clone(), |directory| directory.join(&next));
+    }
+    Err(io::Error::other("its links go round in a circle"))
 }
 
 impl Drop for TemporaryFile {

@@ -5,6 +5,7 @@
 //! columns. The crate knows neither compiler nor evaluators.
 
 mod cells;
+mod known;
 mod shape;
 
 pub mod manual;

@@ -4,6 +4,7 @@
 //! the new one, and the items are moved without being looked at. Lengths are checked against the
 //! limit before anything is allocated.
 
+mod by_bits;
 mod change;
 mod convert;
 mod interpolate;

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use millstream_base::Type;
+use millstream_base::num::stated::{Stated, stated_of};
+use millstream_kernel::form::Op;
 use millstream_kernel::repeat::REPEAT;
 use millstream_kernel::settings::{Setting, SettingKind};
 use millstream_kernel::signature::{Generic, Signature, Socket};
@@ -47,6 +49,13 @@ pub fn entry(def: &Arc<NodeDef>) -> String {
     if !def.manual.details.is_empty() {
         paragraphs(&mut out, &def.manual.details);
     }
+    if let (Some(settings), Some(signature)) = (&settings, &signature)
+        && let Some(stated) = accuracy(def, settings, signature)
+    {
+        let text =
+            format!("Errors in ULP: up to {} in `f32`, {} in `f64`.", stated.f32, stated.f64);
+        paragraphs(&mut out, &text);
+    }
     if !def.manual.source.is_empty() {
         paragraphs(&mut out, &format!("Source: {}.", def.manual.source));
     }
@@ -70,18 +79,34 @@ pub fn document(registry: &Registry) -> String {
     out
 }
 
-/// What the kernel of an instance with preferred types reads from the context.
-fn needs(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> Vec<String> {
+/// The kernel of an instance with preferred types.
+fn kernel(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> Option<Kernel> {
     let preferred = |generic: &Generic| {
         let candidates = generic.among.candidates();
         *candidates.iter().find(|ty| **ty == Type::F32).unwrap_or(&candidates[0])
     };
     let generics = signature.generics.iter().map(preferred).collect();
     let arities = vec![1; signature.inputs.len()];
-    let Ok(instance) = def.instantiate(settings.clone(), generics, &arities) else {
-        return Vec::new();
-    };
-    match instance.kernel {
+    Some(def.instantiate(settings.clone(), generics, &arities).ok()?.kernel)
+}
+
+/// How far a node is off at most that computes one elementary function and nothing else.
+fn accuracy(
+    def: &Arc<NodeDef>,
+    settings: &Settings,
+    signature: &Signature,
+) -> Option<&'static Stated> {
+    let Some(Kernel::Form(form)) = kernel(def, settings, signature) else { return None };
+    let [result] = form.results[..] else { return None };
+    let inst = &form.insts[result];
+    let of_inputs = inst.args().iter().all(|arg| matches!(form.insts[*arg].op, Op::Param(_)));
+    stated_of(inst.op.name()).filter(|_| of_inputs)
+}
+
+/// What the kernel of an instance with preferred types reads from the context.
+fn needs(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> Vec<String> {
+    let Some(kernel) = kernel(def, settings, signature) else { return Vec::new() };
+    match kernel {
         Kernel::Read { feature, level, aspect } => {
             vec![millstream_base::Need { feature, level, aspect }.to_string()]
         }

@@ -3,6 +3,7 @@
 //! A table is one value that many nodes share; what changes one makes another. A column that is asked
 //! for must be there and of the right type, else the node fails at that element and names it.
 
+mod alike;
 mod combine;
 mod group;
 mod make;
@@ -79,6 +80,11 @@ fn cells_within(n_rows: usize, n_columns: usize, limits: &Limits) -> Result<(), 
         return Ok(());
     }
     Err(format!("{cells} cells in one table, the limit is {most} (`list_length`)"))
+}
+
+/// What is wrong, without the element, which the node adds.
+fn said(failure: Failure) -> String {
+    failure.message
 }
 
 fn table_at(call: &Call<'_>, input: usize, i: usize) -> Table {

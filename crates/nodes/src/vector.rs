@@ -11,6 +11,8 @@ mod direction;
 mod geometry;
 #[cfg(test)]
 mod geometry_tests;
+#[cfg(test)]
+mod length_tests;
 pub(crate) mod mat4;
 mod mat4_algebra;
 mod mat4_parts;
@@ -94,6 +96,39 @@ fn normalized<'b>(a: &[Val<'b>]) -> Vec<Val<'b>> {
     let length = length(a);
     let none = length.eq(0.0);
     a.iter().map(|a| none.select(0.0, *a / length)).collect()
+}
+
+/// Components beyond this overflow when they are squared and added.
+const HUGE: f64 = (1_u64 << 62) as f64;
+/// Squares of components below this lose bits.
+const TINY: f64 = 1.0 / (1_u64 << 60) as f64;
+/// What makes huge components moderate.
+const DOWN: f64 = 1.0 / (1_u128 << 70) as f64;
+/// What makes tiny components moderate.
+const UP: f64 = (1_u128 << 100) as f64;
+
+/// A vector with components whose squares can be added, and the power of two that it was multiplied
+/// by: 1, and not a bit is changed, unless the greatest component is huge or tiny.
+pub(crate) fn moderate<'b>(a: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
+    let greatest = a.iter().map(|a| a.abs()).reduce(Val::max).expect("vectors have components");
+    let factor = greatest.lt(TINY).select(greatest.like(UP), 1.0);
+    let factor = greatest.gt(HUGE).select(DOWN, factor);
+    (scaled(a, factor), factor)
+}
+
+/// The direction of a vector of any length.
+pub(crate) struct Direction<'b> {
+    /// Of length 1; zeros for a vector of length 0.
+    pub(crate) unit: Vec<Val<'b>>,
+    /// Whether the vector has length 0.
+    pub(crate) is_none: Val<'b>,
+}
+
+impl<'b> Direction<'b> {
+    pub(crate) fn of(a: &[Val<'b>]) -> Self {
+        let (a, _) = moderate(a);
+        Self { unit: normalized(&a), is_none: length(&a).eq(0.0) }
+    }
 }
 
 /// A kernel in a form that depends on the settings: takes the lanes of each input, gives those of

@@ -127,6 +127,35 @@ fn is_text(data_type: &DataType) -> bool {
     }
 }
 
+/// What to do about a field that does not fit.
+fn advice(ty: Type, data_type: &DataType) -> String {
+    let simple = match data_type {
+        DataType::Dictionary(_, values) => values,
+        DataType::RunEndEncoded(..) => return "write the column without run-end encoding".into(),
+        data_type => data_type,
+    };
+    match simple {
+        _ if ty == Type::STRING && Numbers::lane(simple).is_some() => {
+            "read it as numbers, or write it as text".into()
+        }
+        _ if is_text(simple) => {
+            format!(
+                "it holds text from row 1 on: read it as string, or write {} there",
+                form_of(ty)
+            )
+        }
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => "bytes are not read: write numbers or text".into(),
+        DataType::Map(..) => "maps are not read: write a column for each key".into(),
+        _ if ty.lanes().is_some_and(|(_, n)| n > 1) => {
+            "a vector is a fixed-size list of numbers, or columns p.x, p.y, p.z".into()
+        }
+        _ => "read it as another type, or write it again".into(),
+    }
+}
+
 /// Whether one field can become a column of this type.
 fn fits(ty: Type, data_type: &DataType) -> bool {
     let is_number = |data_type: &DataType| Numbers::lane(data_type).is_some();
@@ -202,8 +231,7 @@ impl Decoder {
                     spot: spot(),
                     ty,
                     found: first.data_type.to_string(),
-                    hint: "a vector is a fixed-size list of numbers, or columns p.x, p.y, p.z"
-                        .into(),
+                    hint: advice(ty, &first.data_type),
                 });
             }
             let part =

@@ -290,3 +290,23 @@ fn what_columns_cannot_hold_is_refused_only_if_it_is_read() {
     assert!(matches!(read(&bytes, &ReadOptions::default()), Err(IoError::Unsupported { .. })));
     assert!(read(&bytes, &want("n", Type::F32)).is_ok());
 }
+
+#[test]
+fn a_column_that_holds_something_else_is_told_what_to_do() {
+    let hint = |array: ArrayRef, ty: Type| {
+        let error = read(&file(&[batch(vec![("x", array)])], None), &want("x", ty));
+        match error.expect_err("does not fit") {
+            IoError::OtherType { hint, .. } => hint,
+            error => error.to_string(),
+        }
+    };
+    let texts = || Arc::new(StringArray::from(vec!["1", "a"])) as ArrayRef;
+    assert_eq!(
+        hint(texts(), Type::F64),
+        "it holds text from row 1 on: read it as string, or write a number there"
+    );
+    let bytes = Arc::new(arrow_array::BinaryArray::from(vec![&b"\xff"[..]]));
+    assert_eq!(hint(bytes, Type::STRING), "bytes are not read: write numbers or text");
+    let numbers = Arc::new(Float64Array::from(vec![1.0]));
+    assert_eq!(hint(numbers, Type::STRING), "read it as numbers, or write it as text");
+}

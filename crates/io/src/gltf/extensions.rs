@@ -76,6 +76,12 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Gltf, IoError> {
         };
         return Err(IoError::Unsupported { spot: Spot::file(file), what, hint });
     }
+    // Documents have to bound positions. Many do not, and nothing here needs it.
+    for accessor in &mut root.accessors {
+        let none = || Some(serde_json::json!([0.0, 0.0, 0.0]));
+        accessor.min = accessor.min.take().or_else(none);
+        accessor.max = accessor.max.take().or_else(none);
+    }
     let document = guarded(file, Format::Gltf, || Document::from_json(root))?;
     Ok(Gltf { document, blob })
 }

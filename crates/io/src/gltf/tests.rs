@@ -187,3 +187,16 @@ fn a_skinned_strip_with_embedded_buffers_is_read() {
     let options = ReadOptions::default().with_column("indices", Type::I32);
     assert_eq!(read(&path, None, &options).expect("reads").n_rows(), 24);
 }
+
+#[test]
+fn positions_without_bounds_are_read() {
+    let text = document(&positions(), None, "", "", "");
+    let bare = text.replace(
+        r#", "type": "VEC3",
+                            "min": [0, 0, 0], "max": [9, 9, 9]"#,
+        r#", "type": "VEC3""#,
+    );
+    assert_ne!(bare, text);
+    let options = ReadOptions::default();
+    assert_eq!(columns(&bare, &options).expect("reads"), columns(&text, &options).expect("reads"));
+}

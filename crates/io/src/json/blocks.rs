@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 
 use millstream_base::Type;
 
-use super::lines::check_line;
+use super::lines::{check_line, of_lines};
 use super::walk::{Shape, Walk, shape_of};
 use super::{Guesses, builder_for, table_of};
 use crate::blocks::Blocks;
@@ -117,7 +117,7 @@ impl LineBlocks {
         budget: Budget,
     ) -> Result<Option<Self>, IoError> {
         let first = Lines::new(file, open()?, budget).batch(1)?;
-        let shape = match shape_of(file, &first.text)? {
+        let shape = match shape_of(file, &first.text).map_err(of_lines)? {
             Shape::Nothing => return Ok(None),
             shape => shape,
         };
@@ -140,7 +140,7 @@ impl LineBlocks {
                 if batch.n_rows == 0 {
                     break;
                 }
-                guesses.add(&blocks.walk(&batch), |_| Ok(()))?;
+                guesses.add(&blocks.walk(&batch), |_| Ok(())).map_err(of_lines)?;
             }
         }
         blocks.types = guesses.types(file, &blocks.targets)?;
@@ -178,6 +178,7 @@ impl Blocks for LineBlocks {
         if batch.n_rows == 0 {
             return Ok(None);
         }
-        table_of(&self.walk(&batch), &self.types, self.lines.budget).map(Some)
+        let table = table_of(&self.walk(&batch), &self.types, self.lines.budget);
+        table.map(Some).map_err(of_lines)
     }
 }

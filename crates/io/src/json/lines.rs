@@ -35,7 +35,17 @@ pub(crate) fn read(
         before = ',';
     }
     array.push_str(if before == '[' { "[]" } else { "]" });
-    super::read(file, array.as_bytes(), wanted, budget)
+    super::read(file, array.as_bytes(), wanted, budget).map_err(of_lines)
+}
+
+/// What is wrong with the array that lines make up, as something wrong with the lines.
+pub(super) fn of_lines(error: IoError) -> IoError {
+    match error {
+        IoError::Syntax { spot, format: Format::Json, reason } => {
+            IoError::Syntax { spot, format: Format::JsonLines, reason }
+        }
+        error => error,
+    }
 }
 
 /// Refuses a line that is not one value.

@@ -123,3 +123,11 @@ fn lines_are_rows_with_their_numbers_in_messages() {
     let kinds = message("{\"a\": 1}\n{\"a\": \"x\"}");
     assert!(kinds.contains("`t.jsonl` row 2 column `a`"), "{kinds}");
 }
+
+#[test]
+fn what_is_wrong_with_a_row_on_a_line_is_said_of_the_lines() {
+    let text = b"{\"x\": \"a\"}\n{\"x\": \"\\ud800\"}\n";
+    let error = read_bytes("t.jsonl", text, Format::JsonLines, &ReadOptions::default());
+    let message = error.expect_err("half a character").to_string();
+    assert!(message.starts_with("`t.jsonl` line 2 is not valid jsonl"), "{message}");
+}

@@ -62,3 +62,11 @@ fn a_vector_of_another_type_is_named() {
     let error = plan(&["a.x", "a.y", "a.z"], one("a", Type::F32)).expect_err("is a vec3");
     assert_eq!(error.to_string(), "`t.csv` column `a` holds vec3 and cannot be read as f32");
 }
+
+#[test]
+fn a_file_without_columns_says_so() {
+    let Err(IoError::MissingColumn { hint, .. }) = plan(&[], one("a", Type::F32)) else {
+        panic!("there is nothing to choose from")
+    };
+    assert!(hint.contains("no columns"), "{hint}");
+}

@@ -132,13 +132,14 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn missing(ty: Type, spot: &dyn Fn() -> Spot) -> IoError {
-    IoError::MissingCell { spot: spot(), ty }
+fn missing(spot: &dyn Fn() -> Spot) -> IoError {
+    let reason = "the row ends before this number".to_owned();
+    IoError::Syntax { spot: spot(), format: Format::Ply, reason }
 }
 
 fn lane(word: Option<&str>, lane: Lane, spot: &dyn Fn() -> Spot) -> Result<u64, IoError> {
     let ty = Type::of_lane(lane);
-    let word = word.ok_or_else(|| missing(ty, spot))?;
+    let word = word.ok_or_else(|| missing(spot))?;
     parse_lane(word, lane).map_err(|misfit| match misfit {
         Misfit::Shape => {
             IoError::NotOfType { spot: spot(), ty, found: quoted(word), form: form_of(ty) }

@@ -105,5 +105,5 @@ fn a_header_that_promises_too_much_allocates_nothing() {
     assert!(message(nothing).contains("an element without properties"));
     let list =
         "ply\nformat ascii 1.0\nelement a 1\nproperty list uint int b\nend_header\n4000000000 1\n";
-    assert!(message(list).contains("is empty where i64 is needed"));
+    assert!(message(list).ends_with("the row ends before this number"));
 }

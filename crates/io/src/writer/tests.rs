@@ -132,3 +132,27 @@ fn lists_are_for_json_parquet_and_arrow_only() {
         assert_eq!(writer.is_ok(), has_lists.contains(&format), "{format}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_leads_to_the_file_that_is_made() {
+    let scratch = Scratch::new("dangling");
+    let link = scratch.0.join("link.csv");
+    std::os::unix::fs::symlink("there.csv", &link).expect("links");
+    let mut writer =
+        TableWriter::create(&link, None, WriteOptions::default(), specs()).expect("starts");
+    writer.write_rows(&[Column::from_vec(vec![1_i32])]).expect("writes");
+    writer.finish().expect("finishes");
+    let text = std::fs::read_to_string(scratch.0.join("there.csv")).expect("is made");
+    assert_eq!(text, "a\n1\n");
+    assert!(link.is_symlink());
+    let circle = scratch.0.join("circle.csv");
+    std::os::unix::fs::symlink("circle.csv", &circle).expect("links");
+    assert!(TableWriter::create(&circle, None, WriteOptions::default(), specs()).is_err());
+}
+
+#[test]
+fn formats_that_are_only_read_say_so() {
+    let error = TableWriter::create(Path::new("a.glb"), None, WriteOptions::default(), specs());
+    assert_eq!(error.expect_err("is refused").to_string(), "`a.glb`: gltf files are only read");
+}

@@ -1,6 +1,8 @@
 //! Nodes that work long on one element look now and then whether anybody still waits.
 
-use millstream_base::{Type, Value, Vec2};
+use std::sync::Arc;
+
+use millstream_base::{Column, Table, Type, Value, Vec2};
 use serde_json::json;
 
 use super::testing::{call, ended_at, instance, list, many, one};
@@ -9,6 +11,7 @@ use super::testing::{call, ended_at, instance, list, many, one};
 fn long_work_on_one_element_can_be_ended() {
     let numbers = |n: i32| list((0..n).collect::<Vec<i32>>());
     let floats = |n: usize| list((0..n).map(|i| i as f32).collect::<Vec<f32>>());
+    let doubles = |n: usize| list((0..n).map(|i| i as f64).collect::<Vec<f64>>());
     let waves = |n: usize| list((0..n).map(|i| Vec2([i as f32, 1.0])).collect::<Vec<Vec2>>());
     let text = |n: usize| Value::from("ab,".repeat(n).as_str());
     let of = |name: &str, generic: Type| instance(name, &json!({}), &[generic], &[]);
@@ -20,6 +23,7 @@ fn long_work_on_one_element_can_be_ended() {
         (of("list.sort_indices", Type::I32), vec![numbers(300_000)]),
         (of("list.shuffle", Type::I32), vec![numbers(300_000), 1.into()]),
         (of("list.unique", Type::I32), vec![mixed(100_000)]),
+        (of("list.histogram", Type::F64), vec![doubles(100_000), 0.0.into(), 1.0.into(), 9.into()]),
         (of("list.convolve", Type::F32), vec![floats(1 << 10), floats(1 << 10)]),
         (of("list.union", Type::I32), vec![numbers(5000), numbers(9000)]),
         (of("list.intersection", Type::I32), vec![numbers(9000), numbers(5000)]),
@@ -33,7 +37,20 @@ fn long_work_on_one_element_can_be_ended() {
         (of("string.split", Type::STRING), vec![text(9000), ",".into()]),
         (of("string.split", Type::STRING), vec![text(9000), "".into()]),
     ];
-    for (node, args) in cases {
+    let key = |n: i32| {
+        let (key, word) = ((0..n).collect::<Vec<i32>>(), vec![Arc::<str>::from("a"); n as usize]);
+        let columns = [("k", Column::from_vec(key)), ("name", Column::from_vec(word))];
+        let columns = columns.map(|(name, column)| (name.into(), column)).to_vec();
+        Value::from(Table::new(columns).expect("one length"))
+    };
+    let on_tables = |name: &str| instance(name, &json!({}), &[], &[]);
+    let of_tables = [
+        (on_tables("table.join"), vec![key(9000), key(9000), "k".into()]),
+        (on_tables("table.group"), vec![key(9000), "k".into()]),
+        (on_tables("table.unique"), vec![key(9000), "k".into()]),
+        (on_tables("table.pivot"), vec![key(9000), "k".into(), "name".into(), "k".into()]),
+    ];
+    for (node, args) in cases.into_iter().chain(of_tables) {
         let name = node.name().to_owned();
         let (looks, done) = ended_at(usize::MAX, &node, args.clone());
         assert_eq!(done, Ok(()), "{name}");

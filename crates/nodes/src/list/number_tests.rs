@@ -110,3 +110,20 @@ proptest! {
         prop_assert_eq!(on("list.flatten", &json!({}), ints, vec![parts]), list(items).to_string());
     }
 }
+
+#[test]
+fn a_number_at_the_edge_of_a_bin_is_in_the_one_that_it_begins() {
+    let counts = |x: f64, low: f64, high: f64, bins: i32| {
+        let args = vec![list(vec![x]), low.into(), high.into(), bins.into()];
+        let counts = value_of("list.histogram", &json!({}), Type::F64, args).expect("counts");
+        let Value::List(counts) = counts else { panic!("it gives a list") };
+        counts.as_slice::<i32>().expect("counts").iter().position(|n| *n == 1)
+    };
+    // As `numpy.histogram` counts them.
+    for (x, bin) in [(0.29, 29), (0.57, 56), (0.58, 58), (0.28, 28), (1.0, 99), (0.0, 0)] {
+        assert_eq!(counts(x, 0.0, 1.0, 100), Some(bin), "{x}");
+    }
+    assert_eq!(counts(0.0, -1.7e308, 1.7e308, 2), Some(1));
+    assert_eq!(counts(-1.0, -1.7e308, 1.7e308, 2), Some(0));
+    assert_eq!(counts(1.1, 0.0, 1.0, 100), None);
+}

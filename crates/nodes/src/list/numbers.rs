@@ -2,9 +2,10 @@
 
 use millstream_base::{Type, ValueType};
 use millstream_kernel::{
-    Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
+    Among, Call, Failure, Kernel, NodeDef, Pace, Registry, SettingKind, SettingValue,
 };
 
+use super::by_bits::at_place;
 use super::{ITEM, LIST, slice};
 use crate::cells::{Cells, ListCells, function};
 
@@ -25,7 +26,8 @@ fn histogram() -> NodeDef {
         .details(
             "The bins are equally wide from the minimum to the maximum; each holds its lower end, the last \
              one also its upper end. Numbers outside, and NaN, are not counted. Without bins, or with a \
-             minimum that is not below the maximum, all counts are 0.",
+             minimum that is not below the maximum, all counts are 0. Bin k begins at `min + k * (max - min) / bins`, the \
+             division first.",
         )
         .input("list", floats(), "the numbers")
         .input("min", Type::F64, "where the first bin starts")
@@ -44,6 +46,7 @@ fn counted(call: &mut Call<'_>) -> Result<(), Failure> {
     let (low, high) = (call.input::<f64>(1), call.input::<f64>(2));
     let bins = call.input::<i32>(3);
     let n_bins = |i: usize| bins.get(i).max(0) as usize;
+    let mut pace = call.pace();
     cells.fill(call, n_bins, |i, counts| {
         let (n, low, high) = (n_bins(i), low.get(i), high.get(i));
         let start = counts.len();
@@ -51,13 +54,27 @@ fn counted(call: &mut Call<'_>) -> Result<(), Failure> {
         if n == 0 || low >= high {
             return Ok(());
         }
-        for x in slice::<f64>(&lists, i).iter().filter(|x| (low..=high).contains(*x)) {
-            // Halves, so that the width of a range does not overflow.
-            let part = (x * 0.5 - low * 0.5) / (high * 0.5 - low * 0.5);
-            let bin = ((part * n as f64) as usize).min(n - 1);
+        // Halves, so that the width of a range does not overflow.
+        let half = high * 0.5 - low * 0.5;
+        let step = (high - low) / n as f64;
+        let end_of = |bin: usize| match bin {
+            _ if step.is_finite() => bin as f64 * step + low,
+            _ => (bin as f64 * (half / n as f64) + low * 0.5) * 2.0,
+        };
+        pace.over(slice::<f64>(&lists, i), 1, |x| {
+            if !(low..=high).contains(x) {
+                return Ok(());
+            }
+            let mut bin = (((x * 0.5 - low * 0.5) / half * n as f64) as usize).min(n - 1);
+            // The quotient is rounded: what counts is between which ends the number is.
+            if *x < end_of(bin) && bin > 0 {
+                bin -= 1;
+            } else if bin + 1 < n && *x >= end_of(bin + 1) {
+                bin += 1;
+            }
             counts[start + bin] = counts[start + bin].saturating_add(1);
-        }
-        Ok(())
+            Ok(())
+        })
     })?;
     cells.put(call)
 }
@@ -83,30 +100,27 @@ fn quantile() -> NodeDef {
 /// The kernel from lists of numbers and parts to quantiles.
 pub(crate) fn quantiles() -> Kernel {
     function(|call| {
-        let mut sorted: Vec<f64> = Vec::new();
         let mut cells = Cells::<f64>::new(call);
         let (lists, parts) = (call.lists(0), call.input::<f64>(1));
-        cells.fill(call, |i| {
-            sorted.clear();
-            sorted.extend(slice::<f64>(&lists, i));
-            Ok(quantile_of(&mut sorted, parts.get(i)))
-        })?;
+        let mut pace = call.pace();
+        cells.fill(call, |i| quantile_of(slice::<f64>(&lists, i), parts.get(i), &mut pace))?;
         cells.put(call);
         Ok(())
     })
 }
 
-fn quantile_of(items: &mut [f64], part: f64) -> f64 {
+fn quantile_of(items: &[f64], part: f64, pace: &mut Pace<'_>) -> Result<f64, Failure> {
     if items.is_empty() || part.is_nan() || items.iter().any(|x| x.is_nan()) {
-        return f64::NAN;
+        return Ok(f64::NAN);
     }
-    items.sort_unstable_by(f64::total_cmp);
     let place = part.clamp(0.0, 1.0) * (items.len() - 1) as f64;
     let (at, way) = (place.floor() as usize, place - place.floor());
-    match items.get(at + 1) {
-        Some(next) if way > 0.0 => items[at] * (1.0 - way) + next * way,
-        _ => items[at],
+    let low = at_place(items, at, pace)?;
+    if way > 0.0 && at + 1 < items.len() {
+        let high = at_place(items, at + 1, pace)?;
+        return Ok(low * (1.0 - way) + high * way);
     }
+    Ok(low)
 }
 
 const NUMBERS: Among = Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]);

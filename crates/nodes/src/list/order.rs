@@ -6,9 +6,10 @@ use std::sync::Arc;
 use millstream_base::{Type, ValueType};
 use millstream_kernel::form::{Form, LaneValue};
 use millstream_kernel::{
-    Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
+    Among, Call, Failure, Kernel, NodeDef, Pace, Registry, SettingKind, SettingValue,
 };
 
+use super::by_bits::sort_long;
 use super::places::put_in_order;
 use super::{LIST, on_lists, slice};
 use crate::cells::{ListCells, ListEdit, function, items, put};
@@ -55,6 +56,11 @@ pub(super) trait Ordered: ValueType {
     fn has_place(&self) -> bool {
         self.order(self).is_some()
     }
+    /// Puts items in order; equal ones stay in theirs.
+    ///
+    /// # Errors
+    /// If nobody waits any more.
+    fn sort(items: &mut [Self], descending: bool, pace: &mut Pace<'_>) -> Result<(), Failure>;
 }
 
 macro_rules! ordered {
@@ -63,10 +69,34 @@ macro_rules! ordered {
             fn order(&self, other: &Self) -> Option<Ordering> {
                 self.partial_cmp(other)
             }
+
+            fn sort(
+                items: &mut [Self],
+                descending: bool,
+                pace: &mut Pace<'_>,
+            ) -> Result<(), Failure> {
+                sort_long(items, descending, pace, |items| {
+                    items.sort_by(|a, b| compare(a, b, descending));
+                })
+            }
         }
     )*};
 }
-ordered!(bool i32 i64 f32 f64 Arc<str>);
+ordered!(bool i32 i64 f32 f64);
+
+impl Ordered for Arc<str> {
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        self.partial_cmp(other)
+    }
+
+    fn sort(items: &mut [Self], descending: bool, pace: &mut Pace<'_>) -> Result<(), Failure> {
+        let mut sorted: Vec<&Self> = items.iter().collect();
+        put_in_order(&mut sorted, pace, |a, b| compare(*a, *b, descending))?;
+        let sorted: Vec<Self> = sorted.into_iter().cloned().collect();
+        items.clone_from_slice(&sorted);
+        Ok(())
+    }
+}
 
 /// Which of two items comes first; NaNs last in either direction.
 pub(super) fn compare<T: Ordered>(a: &T, b: &T, descending: bool) -> Ordering {
@@ -122,9 +152,9 @@ fn sort() -> NodeDef {
 fn sorting(ty: Type, descending: bool) -> Kernel {
     for_ordered!(ty, T => function(move |call| {
         let lists = ListEdit::take(call, 0);
+        let mut pace = call.pace();
         let sorted = lists.edit(call, |_, items: &mut [T]| {
-            items.sort_by(|a, b| compare(a, b, descending));
-            Ok(())
+            T::sort(items, descending, &mut pace)
         })?;
         put(call, sorted);
         Ok(())

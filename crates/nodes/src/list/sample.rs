@@ -1,6 +1,6 @@
 //! Values between the items of a list.
 
-use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
+use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4, num};
 use millstream_kernel::{
     Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings,
 };
@@ -52,6 +52,15 @@ struct Sampling {
 }
 
 impl Beyond {
+    /// After how many places what stands in a list of `n` items comes again.
+    fn round(self, n: usize) -> Option<usize> {
+        match self {
+            Self::Clamp => None,
+            Self::Wrap => Some(n),
+            Self::Mirror => Some((2 * (n - 1)).max(1)),
+        }
+    }
+
     /// The place in a list of `n` items that a place along the repeated list means.
     fn place(self, at: i64, n: usize) -> usize {
         let n = n as i64;
@@ -89,11 +98,13 @@ impl Sampling {
         let n = items.len();
         let length = if self.beyond == Beyond::Wrap { n } else { n - 1 };
         let position = if self.unit { position * length as f64 } else { position };
-        // Further out than whole numbers are exact nothing can be said about the place.
-        let position = if position.is_nan() { 0.0 } else { position.clamp(-1e15, 1e15) };
-        let position = match self.beyond {
-            Beyond::Clamp => position.clamp(0.0, (n - 1) as f64),
-            Beyond::Wrap | Beyond::Mirror => position,
+        let position = if position.is_nan() { 0.0 } else { position };
+        let position = match self.beyond.round(n) {
+            None => position.clamp(0.0, (n - 1) as f64),
+            Some(_) if position.is_infinite() => 0.0,
+            // So far out numbers of places would not fit into an `i64`.
+            Some(round) if position.abs() > 1e15 => num::rem_euclid(position, round as f64),
+            Some(_) => position,
         };
         let item = |at: i64| items[self.beyond.place(at, n)];
         let floor = position.floor();
@@ -151,8 +162,8 @@ fn sample() -> NodeDef {
     NodeDef::new("list.sample", "A value between the items of a list")
         .details(
             "At whole positions it is exactly the item. With `unit` 0 is the first item and 1 the last, or \
-             the first once more where the list is wrapped. A NaN position counts as 0. Fails for an \
-             empty list.",
+             the first once more where the list is wrapped. A NaN position counts as 0, and so does an infinite one \
+             of a list that is repeated. Fails for an empty list.",
         )
         .source("E. Catmull, R. Rom, \"A class of local interpolating splines\", 1974")
         .setting(
@@ -268,6 +279,20 @@ mod tests {
         assert_eq!(at(&json!({"unit": true}), &items, 1.0), 20.0);
         assert_eq!(at(&json!({"unit": true}), &items, 0.25), 5.0);
         assert_eq!(at(&json!({"unit": true, "beyond": "wrap"}), &items, 1.0), 0.0);
+    }
+
+    #[test]
+    fn far_out_a_repeated_list_goes_on() {
+        let items = [1.0, 2.0, 3.0];
+        let wrap = json!({"beyond": "wrap"});
+        // The remainders of these floats by 3, which is exact.
+        assert_eq!([1e300, 1e16, -1e300].map(|at_| at(&wrap, &items, at_)), [1.0, 2.0, 1.0]);
+        assert_eq!(at(&json!({"beyond": "mirror"}), &items, 1e16), 1.0);
+        for set in [wrap, json!({"beyond": "mirror"})] {
+            assert_eq!(at(&set, &items, f64::INFINITY), 1.0);
+            assert_eq!(at(&set, &items, f64::NEG_INFINITY), 1.0);
+        }
+        assert_eq!(at(&json!({}), &items, f64::INFINITY), 3.0);
     }
 
     #[test]

@@ -46,8 +46,9 @@ pub(crate) fn wrap<'b>(x: Val<'b>, minimum: Val<'b>, maximum: Val<'b>) -> Val<'b
 /// Goes up from 0 to the magnitude of `scale` and down again.
 pub(crate) fn ping_pong<'b>(x: Val<'b>, scale: Val<'b>) -> Val<'b> {
     let scale = scale.abs();
-    let rest = x.rem_euclid(scale + scale);
-    let folded = rest.gt(scale).select(scale + scale - rest, rest);
+    // The same on both sides of zero. Twice the scale may be infinite, where nothing is to be folded.
+    let rest = x.abs().rem_euclid(scale + scale);
+    let folded = rest.gt(scale).select(scale - (rest - scale), rest);
     scale.eq(0).select(0, folded)
 }
 

@@ -74,19 +74,22 @@ fn wave() -> NodeDef {
         .sockets_by_settings(|settings| Ok(signature(settings.text("shape"))));
     lanewise_by_settings(def, |settings, _, _, x| {
         let t = x[0] - x[0].floor();
+        // A tiny number below zero is rounded to a whole period, which is less than no width.
         match settings.text("shape") {
             "triangle" => {
                 let width = x[1].clamp(0, 1);
-                let rises = t.lt(width);
+                let rises = t.lt(width) | width.ge(1);
                 let part = rises.select(t / width, (1 - t) / (1 - width));
                 part * 2 - 1
             }
             "square" => {
-                let side = t.lt(x[1].clamp(0, 1)).select(t.like(1), t.like(-1));
+                let is_up = t.lt(x[1].clamp(0, 1)) | x[1].ge(1);
+                let side = is_up.select(t.like(1), t.like(-1));
                 t.is_nan().select(t, side)
             }
             "sawtooth" => t * 2 - 1,
-            _ => (t * TAU).sin(),
+            // From the nearest whole period: exact, also just below it.
+            _ => ((x[0] - x[0].round()) * TAU).sin(),
         }
     })
 }

@@ -9,7 +9,7 @@ use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
 use super::distributions::{above_zero, inverted};
 use super::{SOURCE, STEP, Stream, draw, drawn, pcg4d, turn, unit};
 use crate::shape::T;
-use crate::vector::form_kernel;
+use crate::vector::{Direction, form_kernel};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(pareto());
@@ -123,11 +123,10 @@ fn in_cone() -> NodeDef {
         .or_number(PI / 6.0);
     drawn(def).output("value", Type::VEC3, "length 1").form(|b, inputs| {
         let [height, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::InCone);
-        let axis = &inputs[0];
-        let length = (axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]).sqrt();
-        let none = length.eq(0.0);
-        let n = [0, 1, 2]
-            .map(|i| none.select(axis[i].like(if i == 2 { 1.0 } else { 0.0 }), axis[i] / length));
+        let axis = Direction::of(&inputs[0]);
+        let of_none = [0.0, 0.0, 1.0].map(|x| axis.is_none.builder().constant_f32(x));
+        let n: [Val<'_>; 3] =
+            std::array::from_fn(|i| axis.is_none.select(of_none[i], axis.unit[i]));
         // Two directions at right angles to the axis, as `vector.tangents` gives them.
         let sign = n[2].like(1.0).copysign(n[2]);
         let a: Val<'_> = -1.0 / (sign + n[2]);

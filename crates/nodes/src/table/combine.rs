@@ -1,15 +1,13 @@
 //! Two tables as one: rows below each other, or beside each other by a key.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use millstream_base::{Column, Table, Type};
-use millstream_kernel::{Default, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue};
+use millstream_kernel::{Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
-use super::group::groups;
+use super::alike::{Groups, Rows, gathered};
 use super::{
-    cells_within, column, keys, made, table, table_at, tables, text_at, with_also, within,
+    cells_within, column, keys, made, said, table, table_at, tables, text_at, with_also, within,
 };
 
 pub(super) fn register(registry: &mut Registry) {
@@ -97,44 +95,39 @@ fn join() -> NodeDef {
                         names.push(Arc::clone(name));
                     }
                 }
-                let partners = Partners::of(&left, &right, &names)?;
+                let mut pace = call.pace();
+                let partners = Partners::of(&left, &right, &names, &mut pace)?;
                 let n_rows = partners.n_rows(&kind);
                 within(n_rows, call.limits()).map_err(|failure| failure.message)?;
                 let of_right = if kind == "without" { 0 } else { right.columns().len() - names.len() };
                 let n_columns = left.columns().len() + of_right;
                 cells_within(n_rows, n_columns, call.limits())?;
-                let pairs = partners.pairs(&kind, n_rows, &mut call.pace());
-                let pairs = pairs.map_err(|failure| failure.message)?;
-                beside(&left, &right, &names, &pairs, kind == "without")
+                let pairs = partners.pairs(&kind, n_rows, &mut pace)?;
+                beside(&left, &right, &names, &pairs, kind == "without", &mut pace)
             }))
         })
 }
 
-/// A hash of what stands in a row of some columns; the same for the same bits.
-pub(super) fn hash(columns: &[&Column], row: usize) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for column in columns {
-        column.feed_at(row, &mut hasher);
-    }
-    hasher.finish()
+/// The rows that stand beside each other; the number of rows of a table stands for none of it.
+struct Pairs {
+    left: Vec<u32>,
+    right: Vec<u32>,
 }
-
-/// Whether the bits in a row of some columns are those in a row of others.
-pub(super) fn is_same(a: &[&Column], row: usize, b: &[&Column], other: usize) -> bool {
-    a.iter().zip(b).all(|(a, b)| a.same_at(row, b, other))
-}
-
-/// A row of the left and one of the right; one of them may be missing.
-type Pair = (Option<usize>, Option<usize>);
 
 /// Rows of a right table by their key, and which of them each row of a left table has the key of.
 struct Partners {
-    right: Vec<Vec<usize>>,
-    left: Vec<Option<usize>>,
+    right: Rows,
+    n_right: u32,
+    left: Vec<Option<u32>>,
 }
 
 impl Partners {
-    fn of(left: &Table, right: &Table, names: &[Arc<str>]) -> Result<Self, String> {
+    fn of(
+        left: &Table,
+        right: &Table,
+        names: &[Arc<str>],
+        pace: &mut Pace<'_>,
+    ) -> Result<Self, String> {
         let of = |table| keys(table, &names[0], &names[1..]);
         let (of_left, of_right) = (of(left)?, of(right)?);
         for (key, (a, b)) in names.iter().zip(of_left.iter().zip(&of_right)) {
@@ -142,37 +135,28 @@ impl Partners {
                 return Err(format!("the column `{key}` holds {} and {}", a.ty(), b.ty()));
             }
         }
-        let right = groups(&of_right);
-        let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
-        for (group, rows) in right.iter().enumerate() {
-            known.entry(hash(&of_right, rows[0])).or_default().push(group);
-        }
-        let partner = |row: usize| {
-            let alike = known.get(&hash(&of_left, row))?;
-            let is_same = |group: &&usize| is_same(&of_left, row, &of_right, right[**group][0]);
-            alike.iter().find(is_same).copied()
-        };
-        let left = (0..of_left[0].len()).map(partner).collect();
-        Ok(Self { right, left })
+        let groups = Groups::of(of_right, pace)?;
+        let of_left = groups.partners(&of_left, pace)?;
+        Ok(Self { right: groups.rows(pace)?, n_right: groups.of_row.len() as u32, left: of_left })
     }
 
     /// The rows of the right that no row of the left has the key of, ascending.
-    fn alone(&self) -> Vec<usize> {
-        let mut has_left = vec![false; self.right.len()];
+    fn alone(&self) -> Vec<u32> {
+        let mut has_left = vec![false; self.right.n_groups()];
         for group in self.left.iter().flatten() {
-            has_left[*group] = true;
+            has_left[*group as usize] = true;
         }
         let groups = self.right.iter().zip(has_left).filter(|(_, has_left)| !has_left);
-        let mut alone: Vec<usize> = groups.flat_map(|(rows, _)| rows).copied().collect();
+        let mut alone: Vec<u32> = groups.flat_map(|(rows, _)| rows).copied().collect();
         alone.sort_unstable();
         alone
     }
 
     /// How many rows stand beside each other.
     fn n_rows(&self, kind: &str) -> usize {
-        let of = |group: &Option<usize>| match (group, kind) {
+        let of = |group: &Option<u32>| match (group, kind) {
             (Some(_), "without") | (None, "inner") => 0,
-            (Some(group), _) => self.right[*group].len(),
+            (Some(group), _) => self.right.of(*group as usize).len(),
             (None, _) => 1,
         };
         let of_left = self.left.iter().fold(0_usize, |n, group| n.saturating_add(of(group)));
@@ -181,21 +165,27 @@ impl Partners {
     }
 
     /// The rows that stand beside each other, `n_rows` of them.
-    fn pairs(&self, kind: &str, n_rows: usize, pace: &mut Pace<'_>) -> Result<Vec<Pair>, Failure> {
-        let mut pairs: Vec<Pair> = Vec::with_capacity(n_rows);
+    fn pairs(&self, kind: &str, n_rows: usize, pace: &mut Pace<'_>) -> Result<Pairs, String> {
+        let mut pairs =
+            Pairs { left: Vec::with_capacity(n_rows), right: Vec::with_capacity(n_rows) };
         for (row, group) in self.left.iter().enumerate() {
             match (group, kind) {
                 (Some(_), "without") | (None, "inner") => {}
                 (Some(group), _) => {
-                    let others = &self.right[*group];
-                    pace.work(others.len())?;
-                    pairs.extend(others.iter().map(|other| (Some(row), Some(*other))));
+                    let others = self.right.of(*group as usize);
+                    pace.work(others.len()).map_err(said)?;
+                    pairs.left.extend(others.iter().map(|_| row as u32));
+                    pairs.right.extend_from_slice(others);
                 }
-                (None, _) => pairs.push((Some(row), None)),
+                (None, _) => {
+                    pairs.left.push(row as u32);
+                    pairs.right.push(self.n_right);
+                }
             }
         }
         if kind == "all" {
-            pairs.extend(self.alone().into_iter().map(|row| (None, Some(row))));
+            pairs.right.extend(self.alone());
+            pairs.left.resize(pairs.right.len(), self.left.len() as u32);
         }
         Ok(pairs)
     }
@@ -211,35 +201,34 @@ fn beside(
     left: &Table,
     right: &Table,
     names: &[Arc<str>],
-    pairs: &[Pair],
+    pairs: &Pairs,
     only_left: bool,
+    pace: &mut Pace<'_>,
 ) -> Result<Table, String> {
     let mut columns = Vec::with_capacity(left.columns().len() + right.columns().len());
     for (name, column) in left.columns() {
+        let rows = pairs.left.iter().map(|row| *row as usize);
         // Keys of rows that only the right has come from there.
-        let is_key = names.contains(name);
-        let source = if is_key {
+        let taken = if names.contains(name) {
             let both = [column.clone(), super::column(right, name)?.clone()];
-            Column::concat(column.ty(), &both).expect("keys are of one type")
+            let source = Column::concat(column.ty(), &both).expect("keys are of one type");
+            let n = column.len();
+            let rows = rows.zip(&pairs.right);
+            let rows = rows.map(|(row, other)| if row < n { row } else { n + *other as usize });
+            gathered(&source, rows, pace)?
         } else {
-            with_zero(column)
+            gathered(&with_zero(column), rows, pace)?
         };
-        let rows = pairs.iter().map(|(row, other)| match (row, other) {
-            (Some(row), _) => *row,
-            (None, Some(other)) if is_key => column.len() + other,
-            (None, _) => column.len(),
-        });
-        columns.push((Arc::clone(name), source.gather(rows)));
+        columns.push((Arc::clone(name), taken));
     }
     if only_left {
         return made(columns);
     }
     for (name, column) in right.columns().iter().filter(|(name, _)| !names.contains(name)) {
-        let source = with_zero(column);
-        let rows = pairs.iter().map(|(_, row)| row.unwrap_or(column.len()));
+        let rows = pairs.right.iter().map(|row| *row as usize);
         let taken = columns.iter().any(|(other, _)| other == name);
         let name = if taken { format!("{name}_2").into() } else { Arc::clone(name) };
-        columns.push((name, source.gather(rows)));
+        columns.push((name, gathered(&with_zero(column), rows, pace)?));
     }
     made(columns)
 }

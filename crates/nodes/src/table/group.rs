@@ -1,16 +1,15 @@
 //! Rows put together by what a column holds.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_base::{Column, Type, num};
+use millstream_base::{Column, Type, ValueType, num};
 use millstream_kernel::settings::SettingError;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_kernel::{Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
-use super::combine::{hash, is_same};
-use super::rows::{number, whole};
-use super::{column, keys, made, on_table, table, table_at, tables, text_at, with_also};
+use super::alike::{Groups, Rows, gathered};
+use super::rows::{numbers, wholes};
+use super::{column, keys, made, on_table, said, table, table_at, tables, text_at, with_also};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(group());
@@ -45,6 +44,10 @@ impl Summary {
             "median" => Self::Median,
             _ => return None,
         })
+    }
+
+    fn needs_numbers(self) -> bool {
+        !matches!(self, Self::First | Self::Last | Self::Count)
     }
 }
 
@@ -91,100 +94,121 @@ fn group() -> NodeDef {
             let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
             Ok(tables(move |call, i| {
                 let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
-                let keys = keys(&table, &by, &also)?;
-                let groups = groups(&keys);
-                let names = std::iter::once(by).chain(also.iter().cloned());
-                let first = |key: &Column| key.gather(groups.iter().map(|rows| rows[0]));
-                let mut columns: Vec<(Arc<str>, Column)> =
-                    names.zip(&keys).map(|(name, key)| (name, first(key))).collect();
+                let (keys, mut pace) = (keys(&table, &by, &also)?, call.pace());
+                let groups = Groups::of(keys.clone(), &mut pace)?;
+                let rows = groups.rows(&mut pace)?;
+                let mut columns: Vec<(Arc<str>, Column)> = Vec::new();
+                for (name, key) in std::iter::once(by).chain(also.iter().cloned()).zip(keys) {
+                    let first = groups.first.iter().copied();
+                    columns.push((name, gathered(key, first, &mut pace)?));
+                }
                 for (name, called, how) in &all {
                     let column = column(&table, name)?;
-                    let summed = summed(column, &groups, *how).ok_or_else(|| {
-                        format!("the column `{name}` holds {}, which is no number", column.ty())
-                    })?;
-                    columns.push((Arc::clone(called), summed));
+                    let is_number = column.ty().lanes().is_some_and(|(_, n)| n == 1);
+                    if how.needs_numbers() && !is_number {
+                        let ty = column.ty();
+                        return Err(format!("the column `{name}` holds {ty}, which is no number"));
+                    }
+                    columns.push((Arc::clone(called), summed(column, &rows, *how, &mut pace)?));
                 }
                 made(columns)
             }))
         })
 }
 
-/// The rows of each key, made of one column or several, in the order of the first ones.
-pub(super) fn groups(keys: &[&Column]) -> Vec<Vec<usize>> {
-    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for row in 0..keys.first().map_or(0, |key| key.len()) {
-        // Groups of one hash may still hold different values.
-        let of_hash = known.entry(hash(keys, row)).or_default();
-        match of_hash.iter().find(|group| is_same(keys, groups[**group][0], keys, row)) {
-            Some(group) => groups[*group].push(row),
-            None => {
-                of_hash.push(groups.len());
-                groups.push(vec![row]);
-            }
-        }
+/// A value for each group.
+fn of_each<T: ValueType>(
+    groups: &Rows,
+    pace: &mut Pace<'_>,
+    of: impl Fn(&[u32]) -> T,
+) -> Result<Column, String> {
+    let mut values = Vec::with_capacity(groups.n_groups());
+    for rows in groups.iter() {
+        pace.work(rows.len()).map_err(said)?;
+        values.push(of(rows));
     }
-    groups
+    Ok(Column::from_vec(values))
 }
 
-/// A value for each group; `None` if the column holds no numbers and needs to.
-fn summed(column: &Column, groups: &[Vec<usize>], how: Summary) -> Option<Column> {
-    let is_number = column.ty().lanes().is_some_and(|(_, n)| n == 1);
+/// The row of each group before which no other is put.
+fn picked(
+    column: &Column,
+    groups: &Rows,
+    pace: &mut Pace<'_>,
+    is_before: impl Fn(usize, usize) -> bool,
+) -> Result<Column, String> {
+    let mut best: Vec<usize> = Vec::with_capacity(groups.n_groups());
+    for rows in groups.iter() {
+        pace.work(rows.len()).map_err(said)?;
+        let pick = |best, row| if is_before(row, best) { row } else { best };
+        best.push(rows.iter().map(|row| *row as usize).reduce(pick).expect("a group has a row"));
+    }
+    gathered(column, best.into_iter(), pace)
+}
+
+/// A summary of each group of rows; of numbers, where the summary needs them.
+fn summed(
+    column: &Column,
+    groups: &Rows,
+    how: Summary,
+    pace: &mut Pace<'_>,
+) -> Result<Column, String> {
     let is_whole = [Type::BOOL, Type::I32, Type::I64].contains(&column.ty());
-    let extreme = |wanted: Ordering| {
-        let better = |row: usize, best: usize| {
-            if is_whole {
-                return whole(column, row).cmp(&whole(column, best)) == wanted;
-            }
-            let (x, old) = (number(column, row), number(column, best));
-            x.partial_cmp(&old) == Some(wanted) || (old.is_nan() && !x.is_nan())
-        };
-        let pick = |best, row| if better(row, best) { row } else { best };
-        let of = |rows: &Vec<usize>| rows.iter().copied().reduce(pick).expect("a group has a row");
-        column.gather(groups.iter().map(of))
-    };
     match how {
-        Summary::Count => Some(groups.iter().map(|rows| rows.len() as i32).collect()),
-        Summary::First => Some(column.gather(groups.iter().map(|rows| rows[0]))),
-        Summary::Last => Some(column.gather(groups.iter().map(|rows| rows[rows.len() - 1]))),
-        _ if !is_number => None,
+        Summary::Count => of_each(groups, pace, |rows| rows.len() as i32),
+        Summary::First => picked(column, groups, pace, |_, _| false),
+        Summary::Last => picked(column, groups, pace, |_, _| true),
         Summary::Sum if is_whole => {
-            let sum = |rows: &Vec<usize>| {
-                rows.iter().fold(0_i64, |sum, row| sum.wrapping_add(whole(column, *row)))
-            };
-            Some(groups.iter().map(sum).collect())
+            let items = wholes(column);
+            of_each(groups, pace, |rows| {
+                rows.iter().fold(0_i64, |sum, row| sum.wrapping_add(items[*row as usize]))
+            })
         }
-        Summary::Sum | Summary::Mean => {
-            let sum = |rows: &Vec<usize>| {
-                let sum: f64 = rows.iter().map(|row| number(column, *row)).sum();
-                if how == Summary::Mean { sum / rows.len() as f64 } else { sum }
-            };
-            Some(groups.iter().map(sum).collect())
+        Summary::Minimum | Summary::Maximum => {
+            let wanted = if how == Summary::Minimum { Ordering::Less } else { Ordering::Greater };
+            if is_whole {
+                let items = wholes(column);
+                return picked(column, groups, pace, |a, b| items[a].cmp(&items[b]) == wanted);
+            }
+            let items = numbers(column);
+            picked(column, groups, pace, |row, best| {
+                let (x, old) = (items[row], items[best]);
+                x.partial_cmp(&old) == Some(wanted) || (old.is_nan() && !x.is_nan())
+            })
         }
-        Summary::Deviation => {
-            let deviation = |rows: &Vec<usize>| {
+        Summary::Sum | Summary::Mean | Summary::Deviation | Summary::Median => {
+            let items = numbers(column);
+            let of = |rows: &[u32]| -> Vec<f64> {
+                rows.iter().map(|row| items[*row as usize]).collect()
+            };
+            let sum = |rows: &[u32]| rows.iter().map(|row| items[*row as usize]).sum::<f64>();
+            of_each(groups, pace, |rows| {
                 let n = rows.len() as f64;
-                let mean = rows.iter().map(|row| number(column, *row)).sum::<f64>() / n;
-                let squares = rows.iter().map(|row| (number(column, *row) - mean).powi(2));
-                num::sqrt(squares.sum::<f64>() / n)
-            };
-            Some(groups.iter().map(deviation).collect())
+                match how {
+                    Summary::Median => median(of(rows)),
+                    Summary::Mean => sum(rows) / n,
+                    Summary::Deviation => {
+                        let mean = sum(rows) / n;
+                        let squares = rows.iter().map(|row| (items[*row as usize] - mean).powi(2));
+                        num::sqrt(squares.sum::<f64>() / n)
+                    }
+                    _ => sum(rows),
+                }
+            })
         }
-        Summary::Median => Some(groups.iter().map(|rows| median(column, rows)).collect()),
-        Summary::Minimum => Some(extreme(Ordering::Less)),
-        Summary::Maximum => Some(extreme(Ordering::Greater)),
     }
 }
 
 /// The number in the middle, or half way between the two there; NaN if one is.
-fn median(column: &Column, rows: &[usize]) -> f64 {
-    let mut numbers: Vec<f64> = rows.iter().map(|row| number(column, *row)).collect();
-    if numbers.iter().any(|x| x.is_nan()) {
+fn median(mut items: Vec<f64>) -> f64 {
+    if items.iter().any(|x| x.is_nan()) {
         return f64::NAN;
     }
-    numbers.sort_unstable_by(f64::total_cmp);
-    let n = numbers.len();
-    f64::midpoint(numbers[(n - 1) / 2], numbers[n / 2])
+    let n = items.len();
+    let (below, high, _) = items.select_nth_unstable_by(n / 2, f64::total_cmp);
+    let high = *high;
+    let low = below.iter().copied().max_by(f64::total_cmp).filter(|_| n.is_multiple_of(2));
+    f64::midpoint(low.unwrap_or(high), high)
 }
 
 fn unique() -> NodeDef {
@@ -197,8 +221,14 @@ fn unique() -> NodeDef {
             let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
             Ok(tables(move |call, i| {
                 let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
-                let groups = groups(&keys(&table, &by, &also)?);
-                Ok(table.gather(&groups.iter().map(|rows| rows[0]).collect::<Vec<_>>()))
+                let mut pace = call.pace();
+                let first = Groups::of(keys(&table, &by, &also)?, &mut pace)?.first;
+                let mut columns = Vec::with_capacity(table.columns().len());
+                for (name, column) in table.columns() {
+                    let taken = gathered(column, first.iter().copied(), &mut pace)?;
+                    columns.push((Arc::clone(name), taken));
+                }
+                made(columns)
             }))
         })
 }

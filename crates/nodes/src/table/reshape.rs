@@ -1,13 +1,14 @@
 //! Tables in another shape: side by side, columns as rows, rows as columns, and what columns look like.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use millstream_base::{Column, Limits, Table, Type, num};
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind};
+use millstream_base::{Column, Table, Type, num};
+use millstream_kernel::{Call, Default, NodeDef, Registry, SettingKind};
 
-use super::group::groups;
-use super::rows::number;
-use super::{cells_within, column, made, on_table, table, table_at, tables, text_at, within};
+use super::alike::{Groups, gathered};
+use super::rows::numbers;
+use super::{cells_within, column, made, on_table, said, table, table_at, tables, text_at, within};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(beside());
@@ -29,13 +30,14 @@ fn beside() -> NodeDef {
             let n = parts.inputs.len();
             Ok(tables(move |call, i| {
                 let mut columns: Vec<(Arc<str>, Column)> = Vec::new();
+                let mut taken = HashSet::new();
                 for table in (0..n).map(|k| table_at(call, k, i)).filter(|t| !t.columns().is_empty()) {
                     let had = columns.first().map_or(table.n_rows(), |(_, column)| column.len());
                     if had != table.n_rows() {
                         return Err(format!("a table of {} rows cannot stand beside one of {had}", table.n_rows()));
                     }
                     for (name, column) in table.columns() {
-                        let name = free(name, &columns);
+                        let name = free(name, &mut taken);
                         columns.push((name, column.clone()));
                     }
                 }
@@ -44,14 +46,15 @@ fn beside() -> NodeDef {
         })
 }
 
-/// The name, with a number if a column has it.
-fn free(name: &Arc<str>, columns: &[(Arc<str>, Column)]) -> Arc<str> {
-    let taken = |name: &str| columns.iter().any(|(other, _)| **other == *name);
-    if !taken(name) {
-        return Arc::clone(name);
+/// The name, with a number if it is taken; it is taken then.
+fn free(name: &Arc<str>, taken: &mut HashSet<Arc<str>>) -> Arc<str> {
+    let mut free = Arc::clone(name);
+    let mut number = 2;
+    while !taken.insert(Arc::clone(&free)) {
+        free = format!("{name}_{number}").into();
+        number += 1;
     }
-    let numbered = (2..=columns.len() + 2).map(|k| format!("{name}_{k}")).find(|name| !taken(name));
-    numbered.expect("there are more numbers than columns").into()
+    free
 }
 
 fn names_setting(def: NodeDef, about: &'static str) -> NodeDef {
@@ -127,7 +130,7 @@ fn pivot() -> NodeDef {
             Ok(tables(|call, i| {
                 let table = table_at(call, 0, i);
                 let [by, names, values] = [1, 2, 3].map(|input| text_at(call, input, i));
-                pivoted(&table, by, &names, &values, call.limits())
+                pivoted(&table, by, &names, &values, call)
             }))
         })
 }
@@ -137,33 +140,32 @@ fn pivoted(
     by: Arc<str>,
     names: &str,
     values: &str,
-    limits: &Limits,
+    call: &Call<'_>,
 ) -> Result<Table, String> {
     let (keys, labels, values) =
         (column(table, &by)?, column(table, names)?, column(table, values)?);
     let Some(texts) = labels.as_slice::<Arc<str>>() else {
         return Err(format!("the column `{names}` holds {}, not string", labels.ty()));
     };
-    let (rows, columns) = (groups(&[keys]), groups(&[labels]));
-    cells_within(rows.len(), columns.len(), limits)?;
-    let mut row_of = vec![0; table.n_rows()];
-    for (number, group) in rows.iter().enumerate() {
-        for row in group {
-            row_of[*row] = number;
-        }
-    }
+    let mut pace = call.pace();
+    let columns = Groups::of(vec![labels], &mut pace)?;
+    let rows = Groups::of(vec![keys], &mut pace)?;
+    cells_within(rows.first.len(), columns.first.len(), call.limits())?;
     // A row of zeros behind the others stands for a value that is missing.
     let zero = Column::filled(&values.ty().default_value(), 1);
     let source = Column::concat(values.ty(), &[values.clone(), zero])
         .expect("both are of the column's type");
-    let mut made_of = vec![(by, keys.gather(rows.iter().map(|group| group[0])))];
-    for group in &columns {
-        let mut places = vec![values.len(); rows.len()];
+    let mut taken = HashSet::from([Arc::clone(&by)]);
+    let of_rows = gathered(keys, rows.first.iter().copied(), &mut pace)?;
+    let mut made_of = vec![(by, of_rows)];
+    for group in columns.rows(&mut pace)?.iter() {
+        pace.work(rows.first.len() + group.len()).map_err(said)?;
+        let mut places = vec![values.len(); rows.first.len()];
         for row in group {
-            places[row_of[*row]] = *row;
+            places[rows.of_row[*row as usize] as usize] = *row as usize;
         }
-        let name = free(&texts[group[0]], &made_of);
-        made_of.push((name, source.gather(places.into_iter())));
+        let name = free(&texts[group[0] as usize], &mut taken);
+        made_of.push((name, gathered(&source, places.into_iter(), &mut pace)?));
     }
     made(made_of)
 }
@@ -187,8 +189,8 @@ fn summed_up(table: &Table) -> Result<Table, String> {
         if column.ty().lanes().is_none_or(|(_, n)| n != 1) {
             continue;
         }
-        let mut numbers: Vec<f64> =
-            (0..column.len()).map(|row| number(column, row)).filter(|x| !x.is_nan()).collect();
+        let mut numbers = numbers(column);
+        numbers.retain(|x| !x.is_nan());
         numbers.sort_unstable_by(f64::total_cmp);
         let n = numbers.len() as f64;
         let mean = numbers.iter().sum::<f64>() / n;

@@ -120,7 +120,7 @@ fn order_of(column: &Column) -> Option<Order<'_>> {
         return Some(Box::new(move |a, b, down| turned(numbers[a].cmp(&numbers[b]), down)));
     }
     column.ty().lanes().filter(|(_, n)| *n == 1)?;
-    let numbers: Vec<f64> = (0..column.len()).map(|i| number(column, i)).collect();
+    let numbers = numbers(column);
     Some(Box::new(move |a, b, down| match numbers[a].partial_cmp(&numbers[b]) {
         Some(order) => turned(order, down),
         None => numbers[a].is_nan().cmp(&numbers[b].is_nan()),
@@ -137,6 +137,34 @@ pub(super) fn number(column: &Column, i: usize) -> f64 {
         Value::F64(x) => x,
         _ => f64::NAN,
     }
+}
+
+/// The numbers of a column, as [`number`] gives them.
+pub(super) fn numbers(column: &Column) -> Vec<f64> {
+    if let Some(items) = column.as_slice::<f64>() {
+        return items.to_vec();
+    }
+    if let Some(items) = column.as_slice::<f32>() {
+        return items.iter().copied().map(f64::from).collect();
+    }
+    if let Some(items) = column.as_slice::<i32>() {
+        return items.iter().copied().map(f64::from).collect();
+    }
+    if let Some(items) = column.as_slice::<i64>() {
+        return items.iter().map(|x| *x as f64).collect();
+    }
+    (0..column.len()).map(|i| number(column, i)).collect()
+}
+
+/// The whole numbers of a column, as [`whole`] gives them.
+pub(super) fn wholes(column: &Column) -> Vec<i64> {
+    if let Some(items) = column.as_slice::<i64>() {
+        return items.to_vec();
+    }
+    if let Some(items) = column.as_slice::<i32>() {
+        return items.iter().copied().map(i64::from).collect();
+    }
+    (0..column.len()).map(|i| whole(column, i)).collect()
 }
 
 /// A whole number, or true and false as 1 and 0.

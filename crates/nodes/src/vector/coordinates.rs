@@ -4,7 +4,7 @@ use millstream_base::Type;
 use millstream_kernel::form::Val;
 use millstream_kernel::{NodeDef, Registry};
 
-use super::{T, each, length, on_vectors, scaled};
+use super::{T, each, length, moderate, on_vectors, scaled};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(to_polar());
@@ -91,9 +91,10 @@ fn set_length() -> NodeDef {
         .or_number(1.0)
         .output("value", T, "")
         .form(|_, inputs| {
-            let had = length(&inputs[0]);
+            let (vector, _) = moderate(&inputs[0]);
+            let had = length(&vector);
             let factor = had.eq(0.0).select(1.0, inputs[1][0] / had);
-            vec![scaled(&inputs[0], factor)]
+            vec![scaled(&vector, factor)]
         })
 }
 
@@ -108,11 +109,13 @@ fn clamp_length() -> NodeDef {
         .or_number(1.0)
         .output("value", T, "")
         .form(|_, inputs| {
-            let had = length(&inputs[0]);
+            let (vector, power) = moderate(&inputs[0]);
+            let moderate = length(&vector);
+            let had = moderate / power;
             let wanted = had.clamp(inputs[1][0], inputs[2][0]);
-            let stays = had.eq(0.0).or(wanted.eq(had));
-            let factor = stays.select(1.0, wanted / had);
-            vec![scaled(&inputs[0], factor)]
+            let stays = moderate.eq(0.0).or(wanted.eq(had));
+            let resized = scaled(&vector, wanted / moderate);
+            vec![each(&inputs[0], &resized, |v, r| stays.select(v, r))]
         })
 }
 

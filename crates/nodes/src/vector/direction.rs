@@ -4,7 +4,7 @@ use millstream_base::Type;
 use millstream_kernel::form::Val;
 use millstream_kernel::{Default, NodeDef, Registry};
 
-use super::{T, cross, dot, each, length, normalized, on_vectors, scaled};
+use super::{Direction, T, cross, dot, each, length, moderate, on_vectors, scaled};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(project());
@@ -19,10 +19,12 @@ pub(super) fn register(registry: &mut Registry) {
 
 /// The part of `a` along `b`; zeros where `b` has length 0.
 fn projected<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
-    let squared = dot(b, b);
+    let ((a, factor), (b, _)) = (moderate(a), moderate(b));
+    let squared = dot(&b, &b);
     let none = squared.eq(0.0);
-    let share = dot(a, b) / squared;
-    b.iter().map(|b| none.select(0.0, *b * share)).collect()
+    let share = dot(&a, &b) / squared;
+    let back: Val<'b> = 1.0 / factor;
+    b.iter().map(|b| none.select(0.0, *b * share * back)).collect()
 }
 
 fn project() -> NodeDef {
@@ -63,7 +65,7 @@ fn reflect() -> NodeDef {
     .source("v - 2 (n . v) n, with n the direction of the normal")
     .output("value", T, "what leaves the surface, as long as the vector")
     .form(|_, inputs| {
-        let normal = normalized(&inputs[1]);
+        let normal = Direction::of(&inputs[1]).unit;
         let twice = dot(&inputs[0], &normal) * 2.0;
         vec![each(&inputs[0], &scaled(&normal, twice), |v, n| v - n)]
     })
@@ -84,7 +86,7 @@ fn refract() -> NodeDef {
     .or_number(1.0)
     .output("value", T, "direction of what passes the surface")
     .form(|_, inputs| {
-        let (vector, normal, ratio) = (&inputs[0], normalized(&inputs[1]), inputs[2][0]);
+        let (vector, normal, ratio) = (&inputs[0], Direction::of(&inputs[1]).unit, inputs[2][0]);
         let d = dot(&normal, vector);
         let under_root: Val<'_> = 1.0 - ratio * ratio * (1.0 - d * d);
         let nothing_passes = under_root.lt(0.0);
@@ -124,10 +126,10 @@ fn angle() -> NodeDef {
     .source("W. Kahan: 2 atan2(|u - v|, |u + v|), with u and v the directions")
     .output("value", Type::F32, "angle in radians")
     .form(|_, inputs| {
-        let (u, v) = (normalized(&inputs[0]), normalized(&inputs[1]));
-        let apart = length(&each(&u, &v, |u, v| u - v));
-        let together = length(&each(&u, &v, |u, v| u + v));
-        let none = length(&inputs[0]).eq(0.0).or(length(&inputs[1]).eq(0.0));
+        let (u, v) = (Direction::of(&inputs[0]), Direction::of(&inputs[1]));
+        let apart = length(&each(&u.unit, &v.unit, |u, v| u - v));
+        let together = length(&each(&u.unit, &v.unit, |u, v| u + v));
+        let none = u.is_none.or(v.is_none);
         vec![vec![none.select(0.0, apart.atan2(together) * 2.0)]]
     })
 }
@@ -147,8 +149,8 @@ fn rotate() -> NodeDef {
         .or_number(0.0)
         .output("value", Type::VEC3, "the turned vector")
         .form(|_, inputs| {
-            let (vector, axis, angle) = (&inputs[0], normalized(&inputs[1]), inputs[2][0]);
-            let none = length(&inputs[1]).eq(0.0);
+            let (vector, angle) = (&inputs[0], inputs[2][0]);
+            let Direction { unit: axis, is_none: none } = Direction::of(&inputs[1]);
             let (sin, cos) = (angle.sin(), angle.cos());
             let along = dot(&axis, vector) * (1.0 - cos);
             let side = cross(&axis, vector);

@@ -4,7 +4,7 @@ use millstream_base::{Lane, Type, Vec3};
 use millstream_kernel::form::Val;
 use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
 
-use super::{T, dot, each, form_kernel, length, normalized, on_vectors, scaled};
+use super::{Direction, T, dot, each, form_kernel, length, on_vectors, scaled};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(signed_angle());
@@ -34,7 +34,7 @@ fn signed_angle() -> NodeDef {
         .or_value(millstream_base::Vec2([1.0, 0.0]))
         .output("value", Type::F32, "angle in radians")
         .form(|_, inputs| {
-            let (a, b) = (normalized(&inputs[0]), normalized(&inputs[1]));
+            let (a, b) = (Direction::of(&inputs[0]).unit, Direction::of(&inputs[1]).unit);
             vec![vec![(a[0] * b[1] - a[1] * b[0]).atan2(dot(&a, &b))]]
         })
 }
@@ -129,11 +129,10 @@ fn tangents() -> NodeDef {
         .output("tangent", Type::VEC3, "")
         .output("bitangent", Type::VEC3, "")
         .form(|_, inputs| {
-            let n = normalized(&inputs[0]);
+            let Direction { unit: n, is_none: none } = Direction::of(&inputs[0]);
             let sign = n[2].like(1.0).copysign(n[2]);
             let a = -1.0 / (sign + n[2]);
             let b = n[0] * n[1] * a;
-            let none = length(&inputs[0]).eq(0.0);
             let tangent = [sign * n[0] * n[0] * a + 1.0, sign * b, -sign * n[0]];
             let both = [tangent, [b, sign + n[1] * n[1] * a, -n[1]]];
             both.map(|v| v.map(|x| none.select(0.0, x)).to_vec()).to_vec()
@@ -187,7 +186,7 @@ fn closest_on_plane() -> NodeDef {
     .output("point", T, "the nearest point")
     .output("distance", Type::F32, "how far it is away; negative behind the plane")
     .form(|_, inputs| {
-        let normal = normalized(&inputs[2]);
+        let normal = Direction::of(&inputs[2]).unit;
         let distance = dot(&each(&inputs[0], &inputs[1], |p, o| p - o), &normal);
         vec![each(&inputs[0], &scaled(&normal, distance), |p, w| p - w), vec![distance]]
     })

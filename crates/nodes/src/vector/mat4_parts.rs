@@ -5,7 +5,7 @@ use millstream_kernel::form::Val;
 use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::mat4::{affine, matrix_input};
-use super::{cross, dot, each, form_kernel, length, normalized};
+use super::{Direction, cross, dot, each, form_kernel, length, moderate, normalized};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(combine());
@@ -89,14 +89,14 @@ fn transform_normal() -> NodeDef {
         .or_value(Vec3([0.0, 0.0, 1.0]))
         .output("value", Type::VEC3, "length 1")
         .form(|_, inputs| {
-            let (m, n) = (&inputs[0], &inputs[1]);
+            let (m, (n, _)) = (&inputs[0], moderate(&inputs[1]));
             let row = |i: usize| vec![m[4 * i], m[4 * i + 1], m[4 * i + 2]];
             let rows = [row(0), row(1), row(2)];
             // The cofactors of the upper left part: the transposed inverse times the determinant.
             let cofactors =
                 [cross(&rows[1], &rows[2]), cross(&rows[2], &rows[0]), cross(&rows[0], &rows[1])];
             let mirrored = dot(&cofactors[0], &rows[0]).lt(0.0);
-            let turned = normalized(&cofactors.map(|c| dot(&c, n)));
+            let turned = Direction::of(&cofactors.map(|c| dot(&c, &n))).unit;
             vec![turned.iter().map(|x| mirrored.select(-*x, *x)).collect()]
         })
 }
@@ -116,9 +116,9 @@ fn look_at() -> NodeDef {
         .or_value(Vec3([0.0, 1.0, 0.0]))
         .output("value", Type::MAT4, "")
         .form(|_, inputs| {
-            let (eye, up) = (&inputs[0], normalized(&inputs[2]));
-            let back = normalized(&each(eye, &inputs[1], |e, t| e - t));
-            let here = length(&back).eq(0.0);
+            let (eye, up) = (&inputs[0], Direction::of(&inputs[2]).unit);
+            let way = each(eye, &inputs[1], |e, t| e - t);
+            let Direction { unit: back, is_none: here } = Direction::of(&way);
             let back: Vec<Val<'_>> =
                 back.iter().zip([0.0, 0.0, 1.0]).map(|(x, z)| here.select(x.like(z), *x)).collect();
             let right = cross(&up, &back);

@@ -5,7 +5,7 @@ use millstream_kernel::form::Val;
 use millstream_kernel::{Default, Law, NodeDef, Registry};
 
 use super::rotation::{axes, ordered};
-use super::{cross, dot, each, form_kernel, length, normalized, scaled};
+use super::{Direction, cross, dot, each, form_kernel, length, normalized, scaled};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(from_axis_angle());
@@ -41,10 +41,10 @@ fn from_axis_angle() -> NodeDef {
         .or_number(0.0)
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
-            let none = length(&inputs[0]).eq(0.0);
+            let axis = Direction::of(&inputs[0]);
             let half = inputs[1][0] * 0.5;
-            let mut quat = vec![none.select(1.0, half.cos())];
-            quat.extend(scaled(&normalized(&inputs[0]), half.sin()));
+            let mut quat = vec![axis.is_none.select(1.0, half.cos())];
+            quat.extend(scaled(&axis.unit, half.sin()));
             vec![quat]
         })
 }
@@ -103,9 +103,8 @@ fn normalize() -> NodeDef {
         .or(Default::Zero)
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
-            let none = length(&inputs[0]).eq(0.0);
-            let mut quat = normalized(&inputs[0]);
-            quat[0] = none.select(1.0, quat[0]);
+            let Direction { unit: mut quat, is_none } = Direction::of(&inputs[0]);
+            quat[0] = is_none.select(1.0, quat[0]);
             vec![quat]
         })
 }

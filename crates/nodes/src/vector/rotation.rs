@@ -5,7 +5,7 @@ use millstream_kernel::form::Val;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use super::quat::product;
-use super::{cross, dot, each, form_kernel, length, normalized, scaled};
+use super::{Direction, cross, dot, each, form_kernel, length, moderate, normalized, scaled};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(to_axis_angle());
@@ -72,11 +72,12 @@ fn to_axis_angle() -> NodeDef {
         .output("angle", Type::F32, "angle in radians")
         .form(|_, inputs| {
             let q = upper(&inputs[0]);
-            let sine = length(&q[1..]);
+            let (axis, factor) = moderate(&q[1..]);
+            let sine = length(&axis);
             let none = sine.eq(0.0);
-            let axis =
-                (1..4).map(|i| none.select(q[i].like(if i == 3 { 1.0 } else { 0.0 }), q[i] / sine));
-            vec![axis.collect(), vec![sine.atan2(q[0]) * 2.0]]
+            let of_none = [0.0, 0.0, 1.0];
+            let unit = axis.iter().zip(of_none).map(|(x, z)| none.select(x.like(z), *x / sine));
+            vec![unit.collect(), vec![sine.atan2(q[0] * factor) * 2.0]]
         })
 }
 
@@ -219,7 +220,9 @@ fn between() -> NodeDef {
         .or_value(Vec3([1.0, 0.0, 0.0]))
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
-            let (a, b) = (normalized(&inputs[0]), normalized(&inputs[1]));
+            let (from, to) = (Direction::of(&inputs[0]), Direction::of(&inputs[1]));
+            let none = from.is_none.or(to.is_none);
+            let (a, b) = (from.unit, to.unit);
             let middle: Vec<Val<'_>> = each(&a, &b, |a, b| a + b);
             let half = normalized(&middle);
             let mut turn = vec![dot(&a, &half)];
@@ -239,7 +242,6 @@ fn between() -> NodeDef {
             let is_far = dot(&a, &b).lt(-0.9);
             let chosen = each(&far, &turn, |a, b| is_far.select(a, b));
             let chosen = normalized(&chosen);
-            let none = length(&inputs[0]).eq(0.0).or(length(&inputs[1]).eq(0.0));
             let identity = [1.0, 0.0, 0.0, 0.0];
             vec![chosen.iter().zip(identity).map(|(x, i)| none.select(x.like(i), *x)).collect()]
         })
@@ -293,8 +295,8 @@ fn looking<'b>(
     forward: (usize, f64),
     upward: (usize, f64),
 ) -> Vec<Val<'b>> {
-    let f = normalized(direction);
-    let up = normalized(up);
+    let Direction { unit: f, is_none: none } = Direction::of(direction);
+    let up = Direction::of(up).unit;
     let share = dot(&up, &f);
     let across = each(&up, &f, |u, f| u - f * share);
     let parallel = length(&across).lt(1e-6);
@@ -308,7 +310,6 @@ fn looking<'b>(
         to[upward.0] = u[row] * upward.1;
         to[third] = side[row] * (turn * forward.1 * upward.1);
     }
-    let none = length(direction).eq(0.0);
     let identity = [1.0, 0.0, 0.0, 0.0];
     of_rows(&rows).iter().zip(identity).map(|(x, i)| none.select(x.like(i), *x)).collect()
 }
@@ -376,10 +377,11 @@ fn swing_twist() -> NodeDef {
         .output("swing", Type::QUAT, "about an axis at right angles")
         .output("twist", Type::QUAT, "about the axis")
         .form(|_, inputs| {
-            let (q, axis) = (&inputs[0], normalized(&inputs[1]));
+            let q = &inputs[0];
+            let Direction { unit: axis, is_none } = Direction::of(&inputs[1]);
             let mut along = vec![q[0]];
             along.extend(scaled(&axis, dot(&q[1..], &axis)));
-            let none = length(&along).lt(1e-6).or(length(&inputs[1]).eq(0.0));
+            let none = length(&along).lt(1e-6).or(is_none);
             let identity = [1.0, 0.0, 0.0, 0.0];
             let twist: Vec<Val<'_>> = normalized(&along)
                 .iter()
@@ -454,8 +456,9 @@ fn to_vector() -> NodeDef {
     quat_input(def, "quat", "").output("value", Type::VEC3, "angle in radians along the axis").form(
         |_, inputs| {
             let q = upper(&inputs[0]);
-            let angle = length(&q[1..]).atan2(q[0]) * 2.0;
-            vec![scaled(&normalized(&q[1..]), angle)]
+            let (axis, factor) = moderate(&q[1..]);
+            let angle = length(&axis).atan2(q[0] * factor) * 2.0;
+            vec![scaled(&normalized(&axis), angle)]
         },
     )
 }

@@ -172,6 +172,10 @@ const RANGES: &str = "
     math.ping_pong f32: 3 -2 = 1
     math.ping_pong f32: 3 0 = 0
     math.ping_pong f32: inf 1 = nan
+    math.ping_pong f32: -0.001 30000 = 0.001
+    math.ping_pong f32: -1 3e38 = 1
+    math.ping_pong f32: 3.2e38 3e38 ~ 2.8e38
+    math.ping_pong f64: -1 1e16 = 1
 ";
 
 const POWERS: &str = "
@@ -395,6 +399,10 @@ const WAVES: &str = "
     math.wave f32: 0.25 ~ 1
     math.wave f32: -0.25 ~ -1
     math.wave f32: inf = nan
+    math.wave f32: -0.00000001 ~ -0.00000006283185307
+    math.wave f32: -0.000002 ~ -0.00001256637061
+    math.wave{\"shape\":\"triangle\"} f32: -0.0000000001 1 = 1
+    math.wave{\"shape\":\"square\"} f32: -0.0000000001 1 = 1
     math.wave f64: 1000000.125 ~ 0.7071067811865475
     math.wave{\"shape\":\"triangle\"} f32: 0.25 0.5 = 0
     math.wave{\"shape\":\"triangle\"} f32: 0.5 0.5 = 1
