@@ -6,7 +6,7 @@ Runs inside Blender, or with Blender as a Python module (`pip install bpy`):
     blender --background FILE.blend --python tools/blender_export.py -- --out networks.json.gz
     python tools/blender_export.py FILE.blend --out networks.json.gz --elements 24
 
-`millstream import networks.json.gz -o DIR --verify` reads what this writes.
+`millstream import networks.json.gz -o DIR --verify` reads what this writes. Blender has to be 4.2 or newer.
 
 Every node group is cut into networks of connected function nodes (math, vectors, comparisons, switches, colors,
 rotations, matrices). A link from any other node is an input of the network, an output that another node or
@@ -15,10 +15,15 @@ a geometry nodes modifier that stores its outputs as attributes of a point cloud
 
 A socket that takes several links has an entry for each.
 
+Networks that a menu or text enters from outside, groups whose links form a circle and networks that Blender does not
+evaluate are left out, with a line each on stderr. The exit code is 1 if a group or network was left out for the
+latter two reasons, 2 if there is no group of a name.
+
 The file: {"blender", "elements", "networks": [{"group", "nodes", "inputs", "outputs"}]}.
   node    {"type", "name", "props", "inputs", "outputs"}, with "mute" if muted and "location" as drawn
-  socket  {"id", "type"} and, if it is an input, one of "value", "input": number, "link": [node, output id]
-  input   {"type", "values"}      output  {"node", "id", "type", "values", "sensitive"}
+  socket  {"id", "type"} and, if it is an input, one of "value", "input": number, "link": [node, output id];
+          "muted_link": true with a value where a muted link ends, which counts when a muted node chooses
+  input   {"type", "name", "values"}      output  {"node", "id", "type", "values", "sensitive"}
 Rotations are quaternions w x y z (Euler angles XYZ where a socket has one), matrices lists of four rows. Numbers
 that are not finite are the strings "nan", "inf" and "-inf". "sensitive" lists the elements whose value changes
 much when the inputs change by 1e-6: there a comparison says nothing.
@@ -45,7 +50,8 @@ FUNCTION_TYPES = {
     "NodeReroute", "NodeEnableOutput", "NodeImplicitConversion",
 }
 # Nodes on lists that are functions where the items are strings: of other items there are lists only of fields.
-LIST_TYPES = {"GeometryNodeListLength": "data_type", "GeometryNodeListGetItem": "socket_type"}
+LIST_TYPES = {"GeometryNodeListLength", "GeometryNodeListGetItem"}
+OLDEST = (4, 2, 0)
 ATTRIBUTE_TYPES = {
     "VALUE": "FLOAT", "INT": "INT", "BOOLEAN": "BOOLEAN", "VECTOR": "FLOAT_VECTOR", "RGBA": "FLOAT_COLOR",
     "ROTATION": "QUATERNION", "MATRIX": "FLOAT4X4",
@@ -60,9 +66,14 @@ PERTURBATION = 1e-6
 MUCH = 1e-4
 
 
+def item_type_property(node):
+    """What the type of the items is called: in Blender 5.0 otherwise than in later versions."""
+    return "socket_type" if hasattr(node, "socket_type") else "data_type"
+
+
 def is_function(node):
     """Whether a node only computes values from values."""
-    is_list = node.bl_idname in LIST_TYPES and getattr(node, LIST_TYPES[node.bl_idname]) == "STRING"
+    is_list = node.bl_idname in LIST_TYPES and getattr(node, item_type_property(node)) == "STRING"
     if not (node.bl_idname.startswith(FUNCTION_PREFIXES) or node.bl_idname in FUNCTION_TYPES or is_list):
         return False
     # Blender takes a field there for no value at all.
@@ -124,6 +135,17 @@ def sockets_of(collection):
     return [s for s in collection if s.enabled and s.type != "CUSTOM"]
 
 
+def place(node):
+    """Where a node is drawn; before Blender 4.4 only known in relation to the frame around it."""
+    at = getattr(node, "location_absolute", None)
+    if at is None:
+        frames = [node]
+        while frames[-1].parent:
+            frames.append(frames[-1].parent)
+        at = [sum(frame.location[axis] for frame in frames) for axis in (0, 1)]
+    return [round(x) for x in at]
+
+
 def starts_somewhere(link):
     """Whether a link comes from a node that computes; reroutes that nothing feeds count for nothing."""
     while link.from_node.bl_idname == "NodeReroute":
@@ -140,6 +162,13 @@ def links_into(socket):
     return sorted(links, key=lambda link: -link.multi_input_sort_id)
 
 
+def muted_link_into(socket):
+    """The muted link that ends at the socket of a muted node, if no other does: Blender takes it for one that counts."""
+    if not socket.node.mute or links_into(socket):
+        return None
+    return next((link for link in socket.links if link.is_valid and link.is_muted), None)
+
+
 class Network:
     """Connected function nodes of a node group, described as the file has them."""
 
@@ -148,6 +177,7 @@ class Network:
         self.number = {node.name: i for i, node in enumerate(nodes)}
         self.feeds = {}
         self.inputs = []
+        self.muted_links = []
         self.described = [self.describe(node) for node in nodes]
         self.outputs = self.find_outputs()
 
@@ -155,7 +185,7 @@ class Network:
         inputs = [entry for socket in sockets_of(node.inputs) for entry in self.describe_input(socket)]
         outputs = [{"id": s.identifier, "type": s.type} for s in sockets_of(node.outputs)]
         found = {"type": node.bl_idname, "name": node.label or node.name, "props": properties(node),
-                 "inputs": inputs, "outputs": outputs, "location": [round(x) for x in node.location_absolute]}
+                 "inputs": inputs, "outputs": outputs, "location": place(node)}
         if node.mute:
             found["mute"] = True
         return found
@@ -168,7 +198,13 @@ class Network:
             return [{**base, **self.describe_link(socket, link)} for link in links]
         if socket.is_multi_input:
             return []
-        return [{**base, "value": plain(getattr(socket, "default_value", None))}]
+        found = {**base, "value": plain(getattr(socket, "default_value", None))}
+        muted = muted_link_into(socket)
+        if muted:
+            found["muted_link"] = True
+            if muted.from_node.name not in self.number:
+                self.muted_links.append((socket.node.name, socket.identifier, muted.from_socket.type))
+        return [found]
 
     def describe_link(self, socket, link):
         source = link.from_socket
@@ -177,7 +213,7 @@ class Network:
         key = (link.from_node.name, source.identifier)
         if key not in self.feeds:
             self.feeds[key] = len(self.inputs)
-            self.inputs.append({"type": source.type, "sockets": []})
+            self.inputs.append({"type": source.type, "name": source.name, "sockets": []})
         feed = self.feeds[key]
         self.inputs[feed]["sockets"].append((socket.node.name, socket.identifier))
         return {"input": feed}
@@ -192,10 +228,38 @@ class Network:
                     found.append({"node": self.number[node.name], "id": socket.identifier, "type": socket.type})
         return found
 
-    def is_exportable(self):
-        """Whether all that crosses the border can be an attribute, and something is computed."""
-        computes = any(node.bl_idname != "NodeReroute" for node in self.nodes)
-        return computes and bool(self.outputs) and all(i["type"] in ATTRIBUTE_TYPES for i in self.inputs)
+    def computes(self):
+        """Whether something is computed, not only passed on."""
+        return any(node.bl_idname != "NodeReroute" for node in self.nodes)
+
+    def obstacle(self):
+        """Why it cannot be exported, if it cannot: what crosses the border has to be an attribute."""
+        strange = sorted({i["type"] for i in self.inputs if i["type"] not in ATTRIBUTE_TYPES})
+        if strange:
+            names = ["`%s` (%s)" % (i["name"], i["type"]) for i in self.inputs if i["type"] in strange]
+            return "an attribute cannot hold what comes in from outside: " + ", ".join(names)
+        return None if self.outputs else "nothing that an attribute can hold leaves it"
+
+
+def circle_of(tree):
+    """The names of nodes that links form a circle of, or that lie between circles; none if there is no circle."""
+    before = {node.name: set() for node in tree.nodes}
+    for link in tree.links:
+        before[link.to_node.name].add(link.from_node.name)
+    after = {name: {to for to in before if name in before[to]} for name in before}
+    ends = [name for name in before if not before[name] or not after[name]]
+    while ends:
+        name = ends.pop()
+        if name not in before:
+            continue
+        del before[name], after[name]
+        for links in (before, after):
+            for other in links:
+                if name in links[other]:
+                    links[other].discard(name)
+                    if not links[other]:
+                        ends.append(other)
+    return sorted(before)
 
 
 def networks_of(tree):
@@ -215,7 +279,7 @@ def networks_of(tree):
     for node in nodes:
         members.setdefault(find(node.name), []).append(node)
     found = [Network(tree, part) for part in members.values()]
-    return [network for network in found if network.is_exportable()]
+    return [network for network in found if network.computes()]
 
 
 def extreme_value(kind, rng):
@@ -336,6 +400,13 @@ def evaluator_tree(network):
         for node, identifier in entry["sockets"]:
             socket = next(s for s in tree.nodes[node].inputs if s.identifier == identifier)
             tree.links.new(output, socket)
+    for node, identifier, kind in network.muted_links:
+        # From something else than before: only that it is there counts.
+        start = tree.nodes.new("GeometryNodeInputNamedAttribute")
+        start.data_type = ATTRIBUTE_TYPES.get(kind, "FLOAT")
+        output = next(s for s in start.outputs if s.enabled and s.name == "Attribute")
+        socket = next(s for s in tree.nodes[node].inputs if s.identifier == identifier)
+        tree.links.new(output, socket).is_muted = True
     geometry = tree.nodes.new("NodeGroupInput").outputs[0]
     for number, entry in enumerate(network.outputs):
         store = tree.nodes.new("GeometryNodeStoreNamedAttribute")
@@ -395,18 +466,43 @@ def export(network, args, rng):
     for entry, values, others in zip(network.outputs, results, nearby):
         sensitive = [] if args.compare_all else [i for i, (a, b) in enumerate(zip(values, others)) if moves_much(a, b)]
         outputs.append({**entry, "values": plain(values), **({"sensitive": sensitive} if sensitive else {})})
-    inputs = [{"type": i["type"], "values": plain(values)} for i, values in zip(network.inputs, columns)]
+    inputs = [{"type": i["type"], "name": i["name"], "values": plain(values)}
+              for i, values in zip(network.inputs, columns)]
     return {"group": network.tree.name, "nodes": network.described, "inputs": inputs, "outputs": outputs}
 
 
-def export_all(args):
-    """All networks of the node groups that are loaded."""
+def chosen_groups(names):
+    """The node groups of these names, all if there are none; ends the program where there is no group of a name."""
+    trees = {t.name: t for t in bpy.data.node_groups if t.bl_idname == "GeometryNodeTree"}
+    for name in names or ():
+        if name not in trees:
+            known = ", ".join("`%s`" % other for other in trees) or "none"
+            kind = "no geometry node group" if name in bpy.data.node_groups else "no node group"
+            print("there is %s called `%s`; there are: %s" % (kind, name, known), file=sys.stderr)
+            sys.exit(2)
+    return [tree for name, tree in trees.items() if not names or name in names]
+
+
+def export_all(args, problems=None):
+    """All networks of the node groups that are loaded; appends what went wrong to the problems."""
     rng = random.Random(args.seed)
-    trees = [t for t in bpy.data.node_groups if t.bl_idname == "GeometryNodeTree"]
-    if args.group:
-        trees = [t for t in trees if t.name in args.group]
-    networks = [network for tree in trees for network in networks_of(tree)]
-    exported = [export(network, args, rng) for network in networks]
+    problems = [] if problems is None else problems
+    exported = []
+    for tree in chosen_groups(args.group):
+        circle = circle_of(tree)
+        if circle:
+            problems.append("`%s` is left out: links form a circle: %s" % (tree.name, ", ".join(circle)))
+            continue
+        for network in networks_of(tree):
+            nodes = ", ".join(sorted(network.number))
+            obstacle = network.obstacle()
+            if obstacle:
+                print("`%s`: left out (%s): %s" % (tree.name, nodes, obstacle), file=sys.stderr)
+                continue
+            try:
+                exported.append(export(network, args, rng))
+            except (KeyError, RuntimeError) as error:
+                problems.append("`%s`: left out (%s): Blender computes nothing: %s" % (tree.name, nodes, error))
     return {"blender": bpy.app.version_string, "elements": args.elements, "networks": exported}
 
 
@@ -437,8 +533,14 @@ def arguments():
 
 if __name__ == "__main__":
     ARGS = arguments()
+    if bpy.app.version < OLDEST:
+        sys.exit("Blender %s is too old: 4.2 or newer is needed" % bpy.app.version_string)
     if ARGS.blend:
         bpy.ops.wm.open_mainfile(filepath=ARGS.blend)
-    DUMP = export_all(ARGS)
+    PROBLEMS = []
+    DUMP = export_all(ARGS, PROBLEMS)
     write(ARGS.out, DUMP)
     print("exported %d networks to %s" % (len(DUMP["networks"]), ARGS.out))
+    for PROBLEM in PROBLEMS:
+        print("error: " + PROBLEM, file=sys.stderr)
+    sys.exit(1 if PROBLEMS else 0)

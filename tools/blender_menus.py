@@ -98,6 +98,18 @@ def new_tree(name):
     return bpy.data.node_groups.new(name, "GeometryNodeTree")
 
 
+def exists(kind):
+    """Whether this Blender has the type of node, and in geometry nodes."""
+    probe = new_tree("probe")
+    try:
+        probe.nodes.new(kind)
+    except RuntimeError:
+        return False
+    finally:
+        bpy.data.node_groups.remove(probe)
+    return True
+
+
 def open_inputs(tree, node):
     """Links every socket of a node to an attribute, so that it becomes an input."""
     for socket in exporter.sockets_of(node.inputs):
@@ -118,7 +130,8 @@ def menu_entries(kind, lines):
     probe = new_tree("probe")
     node = probe.nodes.new(kind)
     for line in lines:
-        keys = list(line)
+        # Properties that this Blender has.
+        keys = [key for key in line if key in node.bl_rna.properties]
         choices = [line[key] or [e.identifier for e in node.bl_rna.properties[key].enum_items] for key in keys]
         for values in itertools.product(*choices):
             yield dict(zip(keys, values))
@@ -127,6 +140,8 @@ def menu_entries(kind, lines):
 
 def make_menus():
     for kind, lines in MENUS.items():
+        if not exists(kind):
+            continue
         for settings in list(menu_entries(kind, lines)):
             tree = new_tree(" ".join([kind] + [str(value) for value in settings.values()]))
             node = tree.nodes.new(kind)
@@ -138,6 +153,8 @@ def make_menus():
 
 def make_textures():
     for kind, line, details in TEXTURES:
+        if not exists(kind):
+            continue
         for settings, detail in itertools.product(list(menu_entries(kind, [line])), details):
             tree = new_tree(" ".join([kind] + [str(value) for value in settings.values()] + [str(detail)]))
             node = tree.nodes.new(kind)
@@ -215,6 +232,8 @@ def read_text(tree, output):
     """Turns a text into numbers, so that it can be seen from outside."""
     for kind, key in (("FunctionNodeStringLength", "String"), ("FunctionNodeStringToValue", "String"),
                       ("FunctionNodeFindInString", "String")):
+        if not exists(kind):
+            continue
         node = tree.nodes.new(kind)
         tree.links.new(output, node.inputs[key])
         if kind == "FunctionNodeFindInString":
@@ -224,7 +243,7 @@ def read_text(tree, output):
 def make_texts():
     """Every node on texts, with texts that are written on the nodes: Blender has no columns of texts."""
     for kind, settings, sockets in TEXT_NODES:
-        if not hasattr(bpy.types, kind):
+        if not exists(kind):
             continue
         for number, (text, *values) in enumerate(itertools.product(TEXTS, *sockets.values())):
             tree = new_tree("Text %s %s %d" % (kind, " ".join(settings.values()), number))
@@ -243,27 +262,29 @@ def make_texts():
         tree = new_tree("Text of %r %r" % (number, decimals))
         for kind, value in (("FLOAT", number), ("INT", int(number) if abs(number) < 1e9 else -7)):
             node = tree.nodes.new("FunctionNodeValueToString")
-            node.data_type = kind
+            if hasattr(node, "data_type"):
+                node.data_type = kind
             enabled = {socket.name: socket for socket in node.inputs if socket.enabled}
             enabled["Value"].default_value = value
             for key, extra in (("Decimals", decimals), ("Base", 2 + abs(value)), ("Padding", 2 * decimals)):
                 if key in enabled:
                     enabled[key].default_value = int(extra)
             read_text(tree, node.outputs[0])
-    for text in FORMATS:
+    for text in FORMATS if exists("FunctionNodeFormatString") else ():
         make_format(text)
 
 
 def make_splits():
     """Parts of texts, by number, and how many there are."""
-    if not hasattr(bpy.types, "FunctionNodeSplitString"):
+    if not exists("FunctionNodeSplitString"):
         return
     for text, separator, number in itertools.product(("a,bb,ccc", "", ",,x,"), (",", "", "bb"), (-1, 0, 1, 3, 9)):
         tree = new_tree("Text split %r %r %d" % (text, separator, number))
         node = tree.nodes.new("FunctionNodeSplitString")
         node.inputs["String"].default_value, node.inputs["Separator"].default_value = text, separator
         length, item = tree.nodes.new("GeometryNodeListLength"), tree.nodes.new("GeometryNodeListGetItem")
-        length.data_type = item.socket_type = "STRING"
+        for reader in (length, item):
+            setattr(reader, exporter.item_type_property(reader), "STRING")
         for reader in (length, item):
             tree.links.new(node.outputs[0], next(s for s in reader.inputs if s.enabled))
         next(s for s in item.inputs if s.enabled and s.name == "Index").default_value = number
@@ -288,6 +309,8 @@ def make_format(text):
 
 def make_linked_flags():
     """Trimming by flags that differ from element to element."""
+    if not exists("FunctionNodeTrimString"):
+        return
     for number, flags in enumerate((("Whitespace",), ("Start",), ("Whitespace", "Start", "End"))):
         tree = new_tree("Linked flags %d" % number)
         node = tree.nodes.new("FunctionNodeTrimString")
@@ -304,6 +327,8 @@ def make_linked_menus():
     """Menus that a switch gives to other nodes."""
     for kind, key in (("FunctionNodeSetStringCase", "Case"), ("FunctionNodeFindInString", "Mode"),
                       ("FunctionNodeMatchString", "Operation")):
+        if not exists(kind):
+            continue
         tree = new_tree("Linked menu %s" % kind)
         chooser = tree.nodes.new("GeometryNodeSwitch")
         chooser.input_type = "MENU"
@@ -354,7 +379,7 @@ def make_muted():
     """Muted nodes give on an input, linked ones before others, or zero."""
     kinds = list(MENUS) + ["ShaderNodeFloatCurve", "ShaderNodeVectorCurve", "ShaderNodeRGBCurve", "FunctionNodeInputColor"]
     kinds += sorted({kind for kind, _, _ in TEXTURES})
-    for kind, number in itertools.product(kinds, range(3)):
+    for kind, number in itertools.product(filter(exists, kinds), range(3)):
         tree = new_tree("Muted %s %d" % (kind, number))
         node = tree.nodes.new(kind)
         if kind == "GeometryNodeSwitch":
@@ -386,6 +411,8 @@ if __name__ == "__main__":
         make_linked_menus()
         make_conversions()
         make_muted()
-    DUMP = exporter.export_all(ARGS)
+    PROBLEMS = []
+    DUMP = exporter.export_all(ARGS, PROBLEMS)
     exporter.write(ARGS.out, DUMP)
+    print("".join("error: %s\n" % problem for problem in PROBLEMS), end="", file=sys.stderr)
     print("exported %d networks to %s" % (len(DUMP["networks"]), ARGS.out), file=sys.stderr)
