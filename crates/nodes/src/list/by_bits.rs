@@ -68,26 +68,11 @@ pub(super) fn sort_long<T: Bits>(
         return Ok(());
     }
     let bits = |item: T| item.bits(descending);
-    match Order::of(items, bits) {
-        Order::Few => sort(items),
-        Order::Stretches => {
-            let mut length = AT_ONCE;
-            for part in items.chunks_mut(length) {
-                pace.work(part.len())?;
-                sort(part);
-            }
-            // Two neighbors in order are joined at once.
-            while length < items.len() {
-                for pair in items.chunks_mut(2 * length).filter(|pair| pair.len() > length) {
-                    pace.work(pair.len())?;
-                    sort(pair);
-                }
-                length *= 2;
-            }
-        }
-        Order::None => return deal(items, descending, pace, sort),
+    if is_easy(items, bits) {
+        sort(items);
+        return Ok(());
     }
-    Ok(())
+    deal(items, descending, pace, sort)
 }
 
 /// Deals items out to buckets and sorts these.
@@ -197,38 +182,22 @@ impl Range {
     }
 }
 
-/// What a list looks like before it is sorted, judged by some stretches of it.
-enum Order {
-    /// Few different items, which `sort` is quickest with.
-    Few,
-    /// Long stretches that rise or fall, which `sort` joins.
-    Stretches,
-    None,
-}
-
-impl Order {
-    fn of<T: Copy>(items: &[T], bits: impl Fn(T) -> u64) -> Self {
-        const N: usize = 64;
-        let mut words: Vec<u64> = Vec::with_capacity(N * N);
-        let (mut n_rising, mut n_falling) = (0, 0);
-        for k in 0..N {
-            let start = k * ((items.len() - N) / (N - 1));
-            let stretch: Vec<u64> =
-                items[start..start + N].iter().map(|item| bits(*item)).collect();
-            n_rising += stretch.windows(2).filter(|pair| pair[0] < pair[1]).count();
-            n_falling += stretch.windows(2).filter(|pair| pair[0] > pair[1]).count();
-            words.extend(stretch);
-        }
-        words.sort_unstable();
-        words.dedup();
-        if n_rising.min(n_falling) < N * N / 16 {
-            Self::Stretches
-        } else if words.len() < N * N / 16 {
-            Self::Few
-        } else {
-            Self::None
-        }
+/// Whether `sort` is quickest with a list as it is, judged by some stretches of it: they rise or fall
+/// for long, or hold few different items.
+fn is_easy<T: Copy>(items: &[T], bits: impl Fn(T) -> u64) -> bool {
+    const N: usize = 64;
+    let mut words: Vec<u64> = Vec::with_capacity(N * N);
+    let (mut n_rising, mut n_falling) = (0, 0);
+    for k in 0..N {
+        let start = k * ((items.len() - N) / (N - 1));
+        let stretch: Vec<u64> = items[start..start + N].iter().map(|item| bits(*item)).collect();
+        n_rising += stretch.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        n_falling += stretch.windows(2).filter(|pair| pair[0] > pair[1]).count();
+        words.extend(stretch);
     }
+    words.sort_unstable();
+    words.dedup();
+    n_rising.min(n_falling) < N * N / 16 || words.len() < N * N / 16
 }
 
 /// How many items of a range are in each bucket.
