@@ -29,7 +29,8 @@ Examples:
 tools/blender_export.py, run inside Blender, writes such files: the function part of node groups, with
 inputs and what Blender computed for them. Each network becomes a document. The difference of two numbers
 is |d| / max(1, |reference|); elements that the file calls sensitive are not compared. The exit code is 1
-if a network cannot be imported or an output differs by more than the tolerance.";
+if a network cannot be imported, an output differs by more than the tolerance, or nothing of a network was
+compared.";
 
 /// Bytes that a packed file may unpack to.
 const LARGEST: u64 = 1 << 30;
@@ -74,7 +75,16 @@ struct Outcome {
 impl Outcome {
     fn agrees(&self, tolerance: f64) -> bool {
         let outputs = self.differences.iter().flatten();
-        self.problems.is_empty() && outputs.clone().all(|output| output.difference <= tolerance)
+        self.problems.is_empty()
+            && !self.is_not_compared()
+            && outputs.clone().all(|output| output.difference <= tolerance)
+    }
+
+    /// Whether it was to be compared, and there was nothing to compare.
+    fn is_not_compared(&self) -> bool {
+        let all_sensitive =
+            |outputs: &Vec<OutputDifference>| outputs.iter().all(|output| output.compared == 0);
+        self.differences.as_ref().is_some_and(all_sensitive)
     }
 }
 
@@ -227,7 +237,11 @@ fn as_text(args: &Args, outcomes: &[Outcome], style: Style) -> String {
         let width = outputs.iter().map(|output| output.output.len()).max().unwrap_or(0);
         for output in outputs {
             let name = &output.output;
-            out += &format!("  {name:width$}  {:.1e}", output.difference);
+            if output.compared == 0 {
+                out += &format!("  {name:width$}  not compared");
+            } else {
+                out += &format!("  {name:width$}  {:.1e}", output.difference);
+            }
             if output.sensitive > 0 {
                 out += &format!(
                     "  ({} of {} compared)",
@@ -240,12 +254,20 @@ fn as_text(args: &Args, outcomes: &[Outcome], style: Style) -> String {
             }
             out.push('\n');
         }
+        if outcome.is_not_compared() {
+            let text = "no recorded value was compared with what the document gives";
+            out += &format!("  {} {text}\n", style.error("error:"));
+        }
     }
     let n_wrong = outcomes.iter().filter(|outcome| !outcome.problems.is_empty()).count();
     let n_agree = outcomes.iter().filter(|outcome| outcome.agrees(args.tolerance)).count();
     out += &format!("{} of {} networks imported", outcomes.len() - n_wrong, outcomes.len());
     if args.verify {
         out += &format!(", {n_agree} agree to {:e}", args.tolerance);
+        let n_not = outcomes.iter().filter(|outcome| outcome.is_not_compared()).count();
+        if n_not > 0 {
+            out += &format!(", {n_not} not compared");
+        }
     }
     out.push('\n');
     out
@@ -272,6 +294,7 @@ fn as_json(args: &Args, outcomes: &[Outcome]) -> Json {
             "nodes": outcome.nodes,
             "errors": outcome.problems.iter().map(|problem| &problem.text).collect::<Vec<_>>(),
             "outputs": outputs,
+            "compared": args.verify && outcome.differences.is_some() && !outcome.is_not_compared(),
             "ok": outcome.agrees(args.tolerance),
         })
     };

@@ -75,17 +75,20 @@ fn luminance<'b>(color: &[Val<'b>]) -> Val<'b> {
     color[0] * 0.2126 + color[1] * 0.7152 + color[2] * 0.0722
 }
 
+/// Vectors of at most this length squared have no direction.
+const SHORTEST_SQUARED: f32 = 1e-35;
+
 /// The direction of a vector; zero for one whose length squared is at most 1e-35.
 fn normalized<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     let squared = dot(v, v);
-    let (long, length) = (squared.gt(1e-35), squared.sqrt());
+    let (long, length) = (squared.gt(SHORTEST_SQUARED), squared.sqrt());
     v.iter().map(|x| long.select(*x / length, 0.0)).collect()
 }
 
 /// As [`normalized`], but multiplied by the reciprocal of the length, which rounds otherwise.
 fn normalized_by_reciprocal<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     let squared = dot(v, v);
-    let (long, scale) = (squared.gt(1e-35), 1.0 / squared.sqrt());
+    let (long, scale) = (squared.gt(SHORTEST_SQUARED), 1.0 / squared.sqrt());
     v.iter().map(|x| long.select(*x * scale, 0.0)).collect()
 }
 

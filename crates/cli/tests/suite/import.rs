@@ -54,8 +54,17 @@ fn every_entry_of_blenders_menus_agrees() {
 fn textures_and_numbers_at_the_ends_of_the_range_agree() {
     // Edges: constants into sockets of other types, texts of which nothing is left, equal rotations,
     // curves with steep ends and tones, ramps out of order, colors of NaN, infinite scales.
-    for (name, n) in [("blender_extremes", 190), ("blender_textures", 130), ("blender_edges", 300)]
-    {
+    // Corners: angles near the upright, rotations close together, axes of any length, cells far out, items
+    // that were removed, muted links. The others are what older releases computed otherwise.
+    for (name, n) in [
+        ("blender_extremes", 190),
+        ("blender_textures", 130),
+        ("blender_edges", 300),
+        ("blender_corners", 90),
+        ("blender_4_2", 15),
+        ("blender_4_4", 15),
+        ("blender_4_5", 15),
+    ] {
         let path = format!("crates/cli/tests/data/{name}.json.gz");
         let result = json_of(&["import", &path, "--verify", "--format", "json"]);
         let networks = result["networks"].as_array().expect("a list");
@@ -282,4 +291,98 @@ fn files_that_are_no_dumps_are_refused() {
     std::fs::write(&path, &packed[..packed.len() / 2]).expect("the directory can be written");
     assert_eq!(code(&["import", &path.display().to_string(), "--verify"]), Some(1));
     assert_eq!(code(&["import", MENUS]), Some(2));
+}
+
+/// The lines of `import --verify` on a network of one Math node whose output is recorded so.
+fn verified(name: &str, output: &Json) -> String {
+    let mut network = network("N", &math("ADD"), &json!([]));
+    network["outputs"][0] = output.clone();
+    seen(&["import", &dump(name, &json!([network])), "--verify"])
+}
+
+#[test]
+fn nothing_compared_is_no_agreement() {
+    let recorded = json!({ "node": 0, "id": "Value", "type": "VALUE", "values": [3, -6] });
+    let mut sensitive = recorded.clone();
+    sensitive["sensitive"] = json!([0, 1]);
+    expect![[r"
+        exit code 1
+        n: N, 1 nodes
+          add  not compared  (0 of 2 compared)
+          error: no recorded value was compared with what the document gives
+        1 of 1 networks imported, 0 agree to 1e-5, 1 not compared
+    "]]
+    .assert_eq(&verified("all_sensitive.json", &sensitive));
+    assert_eq!(verified("compared.json", &recorded).lines().next(), Some("exit code 0"));
+    let network = json!({ "group": "N", "nodes": [math("ADD")], "inputs": [
+        { "type": "VALUE", "values": [] }, { "type": "VALUE", "values": [] },
+    ] });
+    let path = dump("no_outputs.json", &json!([network]));
+    assert_eq!(code(&["import", &path, "--verify"]), Some(1));
+}
+
+#[test]
+fn recorded_values_have_the_type_and_width_of_the_output() {
+    for (name, ty, values, message) in [
+        (
+            "vector",
+            "VECTOR",
+            json!([[3, 1, 1], [-6, 1, 1]]),
+            "vec3 is recorded, but the document gives f32",
+        ),
+        ("null", "VALUE", json!([3, null]), "element 1 is null, which is no value"),
+        ("narrow", "VECTOR", json!([[3, 1], [-6, 1]]), "element 0 is [3,1], which is no vector"),
+        ("wide", "RGBA", json!([[3, 1, 1], [1, 1, 1]]), "element 0 is [3,1,1], which is no color"),
+    ] {
+        let output = json!({ "node": 0, "id": "Value", "type": ty, "values": values });
+        let shown = verified(&format!("recorded_{name}.json"), &output);
+        assert!(shown.starts_with("exit code 1") && shown.contains(message), "{name}: {shown}");
+    }
+}
+
+#[test]
+fn settings_of_the_wrong_kind_are_refused() {
+    for (property, value, shown) in [
+        (
+            "operation",
+            json!(["MULTIPLY"]),
+            r#"`operation` is ["MULTIPLY"], which cannot be imported"#,
+        ),
+        ("use_clamp", json!(1), "`use_clamp` is 1, which cannot be imported"),
+    ] {
+        let mut node = math("ADD");
+        node["props"][property] = value;
+        let path =
+            dump(&format!("{property}.json"), &json!([network("N", &node, &json!([3, -6]))]));
+        let text = seen(&["import", &path, "--verify"]);
+        assert!(text.contains(shown), "{text}");
+    }
+}
+
+#[test]
+fn inputs_have_the_names_of_the_file() {
+    let mut network = network("Named", &math("ADD"), &json!([3, -6]));
+    network["inputs"][0]["name"] = "Wave Height".into();
+    network["inputs"][1]["name"] = "2nd".into();
+    let directory = new_file("named");
+    let out = directory.display().to_string();
+    let path = dump("named.json", &json!([network]));
+    assert_eq!(code(&["import", &path, "-o", &out, "--verify"]), Some(0));
+    let document = directory.join("named.mill.json").display().to_string();
+    let given = ["run", &document, "--in", "wave_height=2", "--in", "2nd=3", "--format", "json"];
+    assert_eq!(json_of(&given)["outputs"]["add"]["value"], 5.0);
+}
+
+#[test]
+fn cells_of_older_releases_are_refused() {
+    let node = json!({
+        "type": "ShaderNodeTexVoronoi",
+        "props": { "voronoi_dimensions": "2D" },
+        "outputs": [{ "id": "Distance", "type": "VALUE" }],
+    });
+    let network = json!({ "group": "V", "nodes": [node] });
+    let content = json!({ "blender": "4.5.15 LTS", "networks": [network] }).to_string();
+    let text = seen(&["import", &file("cells.json", &content), "--verify"]);
+    let message = "Voronoi in two and more dimensions of Blender 4.5 cannot be imported, as it changed in 5.0";
+    assert!(text.contains(message), "{text}");
 }

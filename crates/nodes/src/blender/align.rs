@@ -5,7 +5,7 @@ use millstream_kernel::form::{FormBuilder, Val};
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
 
 use super::rotation::{
-    axis_number, axis_setting, euler_of, normalized_columns, rows_of_euler, rows_of_turn,
+    UPRIGHT, axis_number, axis_setting, euler_of, normalized_columns, rows_of_euler, rows_of_turn,
     rows_product,
 };
 use super::turn::turned;
@@ -89,7 +89,7 @@ fn align_euler() -> NodeDef {
                 let along = |i: usize| vec![rows[0][i], rows[1][i], rows[2][i]];
                 let (about, full) = turn(&along(axis), pivot.map(along), vector);
                 let after = rows_product(&rows_of_turn(&about, x[1][0] * full), &rows);
-                vec![unless_zero(vector, angles, &euler_of(&normalized_columns(&after)))]
+                vec![unless_zero(vector, angles, &euler_of(&normalized_columns(&after), UPRIGHT))]
             }))
         })
 }

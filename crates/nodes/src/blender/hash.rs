@@ -4,7 +4,9 @@
 
 use millstream_base::{Lane, Type};
 use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::{Among, Default, NodeDef, Registry, SocketType};
+use millstream_kernel::{Among, Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+
+use crate::vector::form_kernel;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(random_value());
@@ -107,12 +109,27 @@ fn random_integer() -> NodeDef {
         .input("minimum", Type::I32, "the least result")
         .or_number(0.0)
         .input("maximum", Type::I32, "the greatest result")
-        .or_number(100.0);
-    seeded(def).output("value", Type::I32, "").form(|_, x| {
-        let (low, high) = (x[0][0].min(x[1][0]), x[0][0].max(x[1][0]));
-        let (low, high) = (low.convert(Lane::I64), high.convert(Lane::I64));
-        let number = unsigned(hash(&[x[2][0], x[3][0]]));
-        vec![vec![(low + number % (high - low + 1)).convert(Lane::I32)]]
+        .or_number(100.0)
+        .setting(
+            "by_fraction",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "as Blender before 5.0: a random fraction of the range, in single precision",
+        );
+    seeded(def).output("value", Type::I32, "").kernel(|parts| {
+        let by_fraction = parts.settings.flag("by_fraction");
+        Ok(form_kernel(parts, move |x| {
+            let number = hash(&[x[2][0], x[3][0]]);
+            if by_fraction {
+                let (low, high) = (x[0][0], x[1][0]);
+                let range = (high - low + 1).convert(Lane::F32);
+                let drawn = (unit(number) * range + low.convert(Lane::F32)).floor();
+                return vec![vec![super::cast_to_i32(drawn)]];
+            }
+            let (low, high) = (x[0][0].min(x[1][0]), x[0][0].max(x[1][0]));
+            let (low, high) = (low.convert(Lane::I64), high.convert(Lane::I64));
+            vec![vec![(low + unsigned(number) % (high - low + 1)).convert(Lane::I32)]]
+        }))
     })
 }
 

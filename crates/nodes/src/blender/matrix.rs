@@ -53,7 +53,7 @@ fn rotation_and_scale<'b>(m: &[Val<'b>]) -> (Vec<Val<'b>>, [Val<'b>; 3]) {
     let lengths: [Val<'b>; 3] = std::array::from_fn(|i| dot(&columns[i], &columns[i]).sqrt());
     let directions = columns.map(|column| super::normalized(&column));
     let rows = std::array::from_fn(|row| std::array::from_fn(|column| directions[column][row]));
-    (quat_of_euler(&euler_of(&rows)), lengths)
+    (quat_of_euler(&euler_of(&rows, 16.0 * f32::EPSILON)), lengths)
 }
 
 fn decompose() -> NodeDef {

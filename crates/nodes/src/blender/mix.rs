@@ -7,7 +7,6 @@ use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 use super::color::{hsv_to_rgb, rgb_to_hsv};
 use super::{NUMBER_OR_VECTOR, T, held};
 use crate::shape::lanewise_by_settings;
-use crate::vector::quat::product;
 use crate::vector::{dot, form_kernel};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -70,10 +69,10 @@ fn mix_rotation() -> NodeDef {
     let def = NodeDef::new("blender.mix_rotation", "A rotation between two");
     clamp_setting(def)
         .details(
-            "Along the shorter way at even speed. How far it is, is taken from the cosine, which for \
-             rotations close together is coarse. A factor outside 0 to 1 turns on.",
+            "Along the shorter way at even speed, in a straight line where the cosine of half the angle \
+             between them is at least 0.9999: a factor far outside 0 to 1 then gives no length of 1.",
         )
-        .source("a (a^-1 b)^factor, as in K. Shoemake, Animating rotation with quaternion curves, 1985")
+        .source("slerp of K. Shoemake, Animating rotation with quaternion curves, 1985")
         .input("factor", Type::F32, "how much of b")
         .or_number(0.5)
         .input("a", Type::QUAT, "what factor 0 gives")
@@ -85,23 +84,23 @@ fn mix_rotation() -> NodeDef {
             let clamp = parts.settings.flag("clamp_factor");
             Ok(form_kernel(parts, move |x| {
                 let factor = if clamp { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
-                vec![turned(&x[1], &x[2], factor)]
+                vec![between(&x[1], &x[2], factor)]
             }))
         })
 }
 
-/// `a` turned by a power of the rotation that takes it to `b`.
-fn turned<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
-    let way = product(&[a[0], -a[1], -a[2], -a[3]], b);
+/// Both weighed by sines of parts of the angle between them, close together in a straight line.
+fn between<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
+    let cosine = dot(a, b);
     // Of the two ways around the shorter one.
-    let far = way[0].lt(0.0);
-    let way: Vec<Val<'b>> = way.iter().map(|x| far.select(-*x, *x)).collect();
-    let half = held(way[0], -1.0, 1.0).acos() * t;
-    let squared = dot(&way[1..], &way[1..]);
-    let (turns, scale) = (squared.gt(1e-35), half.sin() / squared.sqrt());
-    let mut power = vec![half.cos()];
-    power.extend(way[1..].iter().map(|x| turns.select(*x * scale, 0.0)));
-    product(a, &power)
+    let far = cosine.lt(0.0);
+    let cosine = cosine.abs();
+    let (angle, rest): (Val<'b>, Val<'b>) = (cosine.acos(), 1.0 - t);
+    let sine = angle.sin();
+    let bent = cosine.lt(1.0 - 1e-4_f32);
+    let of_a = bent.select((rest * angle).sin() / sine, rest);
+    let of_b = bent.select((t * angle).sin() / sine, t);
+    a.iter().zip(b).map(|(a, b)| of_a * far.select(-*a, *a) + of_b * *b).collect()
 }
 
 const BLENDS: &[(&str, &str)] = &[
@@ -110,6 +109,7 @@ const BLENDS: &[(&str, &str)] = &[
     ("multiply", "the product"),
     ("burn", "a darkened by b"),
     ("lighten", "the lighter of each channel"),
+    ("lighten_part", "the lighter of a and the factor's part of b; `lighten` before Blender 4.4"),
     ("screen", "the product of what is missing to 1"),
     ("dodge", "a lightened by b"),
     ("add", "the sum"),
@@ -202,6 +202,7 @@ fn channel<'b>(blend: &str, f: Val<'b>, a: Val<'b>, b: Val<'b>) -> Val<'b> {
         "exclusion" => (rest * a + f * (a + b - a * 2.0 * b)).max(0.0),
         "darken" => a.lt(b).select(a, b) * f + a * rest,
         "lighten" => a.gt(b).select(a, b) * f + a * rest,
+        "lighten_part" => (f * b).gt(a).select(f * b, a),
         "dodge" => {
             let left: Val<'b> = 1.0 - f * b;
             let full = a / left;

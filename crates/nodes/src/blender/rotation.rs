@@ -7,15 +7,16 @@ use millstream_kernel::form::Val;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::turn::{Rows, rows_of_quat};
-use super::{cross_in_double, is_zero, normalized, normalized_by_reciprocal};
+use super::{SHORTEST_SQUARED, cross_in_double, is_zero, normalized, normalized_by_reciprocal};
 use crate::vector::quat::product;
-use crate::vector::{form_kernel, length};
+use crate::vector::{dot, form_kernel, length};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(from_parts());
     registry.register(to_parts());
     registry.register(to_euler());
     registry.register(to_axis_angle());
+    registry.register(from_axis_angle());
     registry.register(from_axes());
     registry.register(rotate_euler());
 }
@@ -61,7 +62,7 @@ fn to_euler() -> NodeDef {
         .input("rotation", Type::QUAT, "length 1")
         .or(Default::Zero)
         .output("value", Type::VEC3, "angles in radians")
-        .form(|_, inputs| vec![euler_of(&rows_of_quat(&inputs[0]))])
+        .form(|_, inputs| vec![euler_of(&rows_of_quat(&inputs[0]), 16.0 * f32::EPSILON)])
 }
 
 /// The rotation by angles about x, then y, then z.
@@ -76,19 +77,22 @@ pub(super) fn quat_of_euler<'b>(angles: &[Val<'b>]) -> Vec<Val<'b>> {
     product(&about(2), &product(&about(1), &about(0)))
 }
 
-/// The angles of a matrix without scale, given by rows.
-pub(super) fn euler_of<'b>(rows: &Rows<'b>) -> Vec<Val<'b>> {
+/// Up to which cosine of y Euler angles that come of Euler angles count as upright.
+pub(super) const UPRIGHT: f32 = 3.75e-5;
+
+/// The angles of a matrix without scale, given by rows; z is 0 where the cosine of y is at most `upright`.
+pub(super) fn euler_of<'b>(rows: &Rows<'b>, upright: f32) -> Vec<Val<'b>> {
     let zero = rows[0][0].like(0.0);
     let flat = rows[0][0].hypot(rows[1][0]);
-    let regular = flat.gt(16.0 * f32::EPSILON);
+    let regular = flat.gt(upright);
     let down = -rows[2][0];
     let first = [rows[2][1].atan2(rows[2][2]), down.atan2(flat), rows[1][0].atan2(rows[0][0])];
     let second =
         [(-rows[2][1]).atan2(-rows[2][2]), down.atan2(-flat), (-rows[1][0]).atan2(-rows[0][0])];
-    let upright = [(-rows[1][2]).atan2(rows[1][1]), down.atan2(flat), zero];
+    let third = [(-rows[1][2]).atan2(rows[1][1]), down.atan2(flat), zero];
     let size = |e: &[Val<'b>; 3]| e[0].abs() + e[1].abs() + e[2].abs();
     let take_second = size(&first).gt(size(&second));
-    (0..3).map(|i| regular.select(take_second.select(second[i], first[i]), upright[i])).collect()
+    (0..3).map(|i| regular.select(take_second.select(second[i], first[i]), third[i])).collect()
 }
 
 const TURNS: &[(&str, &str)] =
@@ -125,7 +129,7 @@ fn rotate_euler() -> NodeDef {
                 let then =
                     if by_axis { rows_of_turn(&x[2], x[3][0]) } else { rows_of_euler(&x[1]) };
                 let (a, b) = if is_local { (first, then) } else { (then, first) };
-                vec![euler_of(&normalized_columns(&rows_product(&a, &b)))]
+                vec![euler_of(&normalized_columns(&rows_product(&a, &b)), UPRIGHT)]
             }))
         })
 }
@@ -157,9 +161,10 @@ pub(super) fn rows_of_euler<'b>(angles: &[Val<'b>]) -> Rows<'b> {
 
 /// The matrix of a turn about an axis.
 pub(super) fn rows_of_turn<'b>(axis: &[Val<'b>], angle: Val<'b>) -> Rows<'b> {
+    // A length that is too large for its square makes an axis of zeros, which does turn.
+    let none = !dot(axis, axis).gt(SHORTEST_SQUARED);
     let axis = normalized_by_reciprocal(axis);
     let (sine, cosine) = (angle.sin(), angle.cos());
-    let none = is_zero(&axis);
     let rest: Val<'b> = 1.0 - cosine;
     std::array::from_fn(|r| {
         std::array::from_fn(|c| {
@@ -174,9 +179,31 @@ pub(super) fn rows_of_turn<'b>(axis: &[Val<'b>], angle: Val<'b>) -> Rows<'b> {
     })
 }
 
+fn from_axis_angle() -> NodeDef {
+    NodeDef::new("blender.axis_angle_to_rotation", "The rotation about an axis")
+        .details(
+            "An axis of length 0 gives the rotation that changes nothing; of one whose length squared \
+             is at most 1e-35 or no number only the real part remains.",
+        )
+        .input("axis", Type::VEC3, "of any length")
+        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .input("angle", Type::F32, "angle in radians")
+        .or_number(0.0)
+        .output("value", Type::QUAT, "")
+        .form(|_, inputs| {
+            let half = inputs[1][0] * 0.5;
+            let mut quat = vec![is_zero(&inputs[0]).select(1.0, half.cos())];
+            quat.extend(normalized(&inputs[0]).iter().map(|x| *x * half.sin()));
+            vec![quat]
+        })
+}
+
 fn to_axis_angle() -> NodeDef {
     NodeDef::new("blender.rotation_to_axis_angle", "Axis and angle of a rotation")
-        .details("Where there is no turn the axis is that of y, or its opposite if the real part is negative.")
+        .details(
+            "Where the sine of half the angle is below 0.0005 there is no turn: the axis is that of y, \
+             its opposite if the real part is negative, zero if that is zero.",
+        )
         .input("rotation", Type::QUAT, "length 1")
         .or(Default::Zero)
         .output("axis", Type::VEC3, "length 1")
@@ -184,10 +211,11 @@ fn to_axis_angle() -> NodeDef {
         .form(|_, inputs| {
             let q = &inputs[0];
             let sine = length(&q[1..]);
-            let none = sine.eq(0.0);
-            let back: Val<'_> = q[0].lt(0.0).select(q[0].like(-1.0), 1.0);
+            let none = sine.lt(0.0005);
+            let up: Val<'_> = q[0].gt(0.0).select(q[0].like(1.0), 0.0);
+            let back: Val<'_> = q[0].lt(0.0).select(q[0].like(-1.0), up);
             let axis = |i: usize| {
-                none.select(if i == 1 { back } else { back.like(0.0) }, q[i + 1] / sine)
+                none.select(if i == 1 { back } else { back * 0.0 }, q[i + 1] / sine)
             };
             let angle = none.select(0.0, sine.atan2(q[0]) * 2.0);
             vec![(0..3).map(axis).collect(), vec![angle]]
@@ -247,7 +275,7 @@ fn from_axes() -> NodeDef {
     let def = axis_setting(def, "primary_axis", "z", "the axis that points along `primary`");
     axis_setting(def, "secondary_axis", "x", "the axis that points about along `secondary`")
         .details(
-            "Vectors of length 0 or in line are replaced by some perpendicular one. Both axes must \
+            "Vectors of length 0, of a length whose square is no number, or in line are replaced by some perpendicular one. Both axes must \
              not be the same.",
         )
         .input("primary", Type::VEC3, "where the primary axis points")
@@ -277,8 +305,9 @@ fn rotation_of_axes<'b>(
     let pick = |when: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]| -> Vec<Val<'b>> {
         a.iter().zip(b).map(|(a, b)| when.select(*a, *b)).collect()
     };
-    let (no_primary, no_secondary) = (is_zero(primary), is_zero(secondary));
+    let no_secondary = is_zero(secondary);
     let (primary, secondary) = (normalized(primary), normalized(secondary));
+    let no_primary = is_zero(&primary);
     // A missing one is made perpendicular to the other.
     let p = pick(no_primary, &normalized(&perpendicular(&secondary)), &primary);
     let s = pick(no_secondary, &normalized(&perpendicular(&primary)), &secondary);
@@ -293,7 +322,7 @@ fn rotation_of_axes<'b>(
     let rows: [[Val<'b>; 3]; 3] =
         std::array::from_fn(|row| std::array::from_fn(|column| columns[column][row]));
     let q = quat_of(&rows);
-    let nothing = no_primary & no_secondary;
+    let nothing = no_primary & is_zero(&secondary);
     (0..4).map(|i| nothing.select(if i == 0 { 1.0 } else { 0.0 }, q[i])).collect()
 }
 

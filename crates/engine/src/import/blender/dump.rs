@@ -102,6 +102,8 @@ pub(super) struct Socket {
     pub(super) id: String,
     pub(super) kind: String,
     pub(super) feed: Feed,
+    /// A muted link ends here: where a muted node chooses, it counts as any other.
+    pub(super) has_muted_link: bool,
 }
 
 /// What goes into an input.
@@ -130,6 +132,8 @@ struct WrittenSocket {
     value: Option<Json>,
     input: Option<usize>,
     link: Option<(usize, String)>,
+    #[serde(default)]
+    muted_link: bool,
 }
 
 impl TryFrom<WrittenSocket> for Socket {
@@ -144,7 +148,7 @@ impl TryFrom<WrittenSocket> for Socket {
                 return Err(format!("`{}` has both a link and an input", socket.id));
             }
         };
-        Ok(Self { id: socket.id, kind: socket.kind, feed })
+        Ok(Self { id: socket.id, kind: socket.kind, feed, has_muted_link: socket.muted_link })
     }
 }
 

@@ -44,6 +44,24 @@ pub enum ImportError {
         /// Its value.
         value: String,
     },
+    /// The node computes something else in the release that was exported.
+    #[error("{node}: {what} of Blender {release} cannot be imported, as it changed in {since}")]
+    #[diagnostic(
+        code(import::changed),
+        help(
+            "open the file with a newer Blender and export it there; its results are those of that Blender"
+        )
+    )]
+    Changed {
+        /// The node.
+        node: String,
+        /// What it does.
+        what: String,
+        /// The release that was exported.
+        release: String,
+        /// The first release that is understood.
+        since: String,
+    },
     /// A node lacks a socket that its settings ask for.
     #[error("{node} has no input `{socket}`")]
     #[diagnostic(code(import::missing_socket))]

@@ -133,7 +133,11 @@ fn translate_node(
     if node.mute {
         mute::pass(&mut cx)?;
     } else {
-        translate::translate(&mut cx)?;
+        let translated = translate::translate(&mut cx);
+        if let Some(error) = cx.wrong() {
+            return Err(error);
+        }
+        translated?;
     }
     for (id, source) in cx.into_outputs() {
         results.insert((at, id), source);

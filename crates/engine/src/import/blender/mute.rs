@@ -1,23 +1,23 @@
 //! Muted nodes: each output gives on the input that suits it best, or zero.
 
-use super::dump::Feed;
+use super::dump::{Feed, Release};
 use super::error::ImportError;
 use super::kind::Kind;
 use super::node::NodeContext;
 use super::writer::Source;
 
-/// Whether a muted node may give on this socket.
-fn is_passed(node: &str, socket: &str) -> bool {
+/// Whether a muted node may give on this socket, of which `first` is the first item.
+fn is_passed(release: Release, node: &str, socket: &str, first: Option<&str>) -> bool {
     match socket {
         _ if node == "ShaderNodeRadialTiling" => false,
         "Enable" | "Switch" | "Index" | "Menu" | "Factor_Float" | "Factor_Vector" => false,
         "Factor" => node != "ShaderNodeFloatCurve",
         "Fac" => node == "ShaderNodeValToRGB",
         // Of the arms of a choice the first is.
-        "True" => node != "GeometryNodeSwitch",
+        "True" => node != "GeometryNodeSwitch" || release < ALL_ARMS_BEFORE,
         "Color1" | "Color2" => true,
         _ if node == "GeometryNodeIndexSwitch" || node == "GeometryNodeMenuSwitch" => {
-            socket == "Item_0"
+            release < ALL_ARMS_BEFORE || Some(socket) == first
         }
         _ => {
             matches!(node, "ShaderNodeTexWhiteNoise" | "ShaderNodeTexGabor")
@@ -26,20 +26,29 @@ fn is_passed(node: &str, socket: &str) -> bool {
     }
 }
 
+/// Until then any arm of a choice was given on, linked ones before others.
+const ALL_ARMS_BEFORE: Release = Release(4, 5);
+
 /// Gives on what a muted node does.
 pub(super) fn pass(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     // Of a menu no entry counts as chosen.
     let is_menu = cx.node.ty == "GeometryNodeMenuSwitch";
+    // Items that were removed leave a gap in the numbers.
+    let sockets = cx.node.inputs.iter();
+    let first = sockets.map(|socket| &*socket.id).find(|id| id.starts_with("Item_"));
     for (at, output) in cx.node.outputs.iter().enumerate() {
         let Some(to) = Kind::of_socket(&output.kind) else { continue };
         let mut best: Option<(u32, bool, Source)> = None;
         for (socket, source) in cx.sockets() {
             let Some(source) = source else { continue };
             let from = Kind::of_socket(&socket.kind).map_or(0, |from| suits(from, to));
-            if from == 0 || (is_menu && at > 0) || !is_passed(&cx.node.ty, &socket.id) {
+            if from == 0
+                || (is_menu && at > 0)
+                || !is_passed(cx.release, &cx.node.ty, &socket.id, first)
+            {
                 continue;
             }
-            let is_linked = !matches!(socket.feed, Feed::Value(_));
+            let is_linked = socket.has_muted_link || !matches!(socket.feed, Feed::Value(_));
             let is_better = match &best {
                 None => true,
                 Some((suited, linked, _)) => from > *suited || (is_linked && !linked),

@@ -1,5 +1,6 @@
 //! A node that is being translated: its sockets by role, and the nodes that are written for it.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use millstream_document::Link;
@@ -22,6 +23,8 @@ pub(super) struct NodeContext<'a> {
     outputs: Vec<(String, Source)>,
     /// What was given first, whatever its role.
     first: Option<Source>,
+    /// A property that is of another kind than was asked for.
+    wrong: RefCell<Option<ImportError>>,
 }
 
 impl<'a> NodeContext<'a> {
@@ -32,7 +35,16 @@ impl<'a> NodeContext<'a> {
         sources: Vec<Option<Source>>,
         writer: &'a mut Writer,
     ) -> Self {
-        Self { node, release, at, sources, writer, outputs: Vec::new(), first: None }
+        Self {
+            node,
+            release,
+            at,
+            sources,
+            writer,
+            outputs: Vec::new(),
+            first: None,
+            wrong: RefCell::default(),
+        }
     }
 
     pub(super) fn into_outputs(self) -> Vec<(String, Source)> {
@@ -124,18 +136,44 @@ impl<'a> NodeContext<'a> {
     where
         'a: 't,
     {
-        self.node.props.get(property).and_then(Json::as_str).unwrap_or(default)
+        self.property(property, Json::as_str).unwrap_or(default)
     }
 
     /// A property that is true or false.
     pub(super) fn flag(&self, property: &str, default: bool) -> bool {
-        self.node.props.get(property).and_then(Json::as_bool).unwrap_or(default)
+        self.property(property, Json::as_bool).unwrap_or(default)
+    }
+
+    /// A property read as what it should be; one that is something else is [`wrong`](Self::wrong).
+    fn property<T>(&self, property: &str, read: impl Fn(&'a Json) -> Option<T>) -> Option<T> {
+        let json = self.node.props.get(property).filter(|json| !json.is_null())?;
+        let value = read(json);
+        if value.is_none() {
+            self.wrong.borrow_mut().get_or_insert_with(|| self.unknown(property));
+        }
+        value
+    }
+
+    /// The first property that was asked for and is of another kind.
+    pub(super) fn wrong(&self) -> Option<ImportError> {
+        self.wrong.take()
     }
 
     /// An error about a property.
     pub(super) fn unknown(&self, property: &str) -> ImportError {
         let value = self.node.props.get(property).map_or("not there".into(), shown);
         ImportError::UnknownSetting { node: self.label(), property: property.into(), value }
+    }
+
+    /// An error about what means something else in the release that was exported.
+    pub(super) fn changed(&self, what: &str, since: &str) -> ImportError {
+        let Release(major, minor) = self.release;
+        ImportError::Changed {
+            node: self.label(),
+            what: what.into(),
+            release: format!("{major}.{minor}"),
+            since: since.into(),
+        }
     }
 
     /// The type of the output, where all that the node computes is of one.

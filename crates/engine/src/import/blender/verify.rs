@@ -87,7 +87,7 @@ fn column(name: &str, kind: &str, values: &[Json]) -> Result<Column, VerifyError
     let ty: Type = kind.ty();
     let mut columns = Vec::with_capacity(values.len());
     for (i, json) in values.iter().enumerate() {
-        let converted = kind.converted(json);
+        let converted = if is_recorded(kind, json) { kind.converted(json) } else { None };
         let value = converted.and_then(|json| literal::from_json(ty, &json).ok());
         let value = value.ok_or_else(|| {
             wrong(format!("element {i} is {}, which is no {}", shown(json), kind.name()))
@@ -97,12 +97,27 @@ fn column(name: &str, kind: &str, values: &[Json]) -> Result<Column, VerifyError
     Ok(Column::concat(ty, &columns).expect("all columns are of the type"))
 }
 
+/// Whether a value has the width that Blender records; sockets may leave some out.
+fn is_recorded(kind: Kind, json: &Json) -> bool {
+    let width = match kind {
+        Kind::Vector => 3,
+        Kind::Color | Kind::Rotation => 4,
+        _ => return !json.is_null(),
+    };
+    json.as_array().is_some_and(|parts| parts.len() == width)
+}
+
 fn difference(
     name: &str,
     output: &NetworkOutput,
     results: &Column,
 ) -> Result<OutputDifference, VerifyError> {
     let references = column(name, &output.kind, &output.values)?;
+    if references.ty() != results.ty() {
+        let message =
+            format!("{} is recorded, but the document gives {}", references.ty(), results.ty());
+        return Err(VerifyError::Values { what: name.into(), message });
+    }
     if references.len() != results.len() {
         let message = format!("{} values are recorded, not {}", references.len(), results.len());
         return Err(VerifyError::Values { what: name.into(), message });

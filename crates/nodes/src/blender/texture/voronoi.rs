@@ -121,6 +121,8 @@ fn radius() -> NodeDef {
 struct Place<'b> {
     /// The cell of the position.
     cell: Vec<Val<'b>>,
+    /// Where that begins; far out cells are no longer told apart, but still begin elsewhere.
+    floors: Vec<Val<'b>>,
     /// Where in that cell it is.
     local: Vec<Val<'b>>,
     randomness: Val<'b>,
@@ -185,6 +187,7 @@ impl<'b> Place<'b> {
                 _ => floors.iter().map(|x| super::super::cast_to_i32(*x)).collect(),
             },
             randomness: held(x[3][0], 0.0, 1.0),
+            floors,
         }
     }
 
@@ -337,7 +340,7 @@ fn octave<'b>(settings: &Settings, x: &[Vec<Val<'b>>], scale: Val<'b>) -> Octave
     let metric = if place.cell.len() == 1 { "manhattan" } else { settings.text("metric") };
     let exponent = x[8][0];
     let moved = |point: &[Val<'b>]| -> Vec<Val<'b>> {
-        point.iter().zip(&place.cell).map(|(x, cell)| *x + cell.convert(Lane::F32)).collect()
+        point.iter().zip(&place.floors).map(|(x, floor)| *x + *floor).collect()
     };
     let of_points = |number: usize| {
         let found = place.nearest(|way| measure(metric, way, exponent));

@@ -70,7 +70,11 @@ fn blend(cx: &NodeContext<'_>) -> Result<String, ImportError> {
         "VALUE",
     ];
     let blend = cx.text("blend_type", "MIX");
-    if BLENDS.contains(&blend) { Ok(blend.to_lowercase()) } else { Err(cx.unknown("blend_type")) }
+    match blend {
+        "LIGHTEN" if cx.release < Release(4, 4) => Ok("lighten_part".into()),
+        _ if BLENDS.contains(&blend) => Ok(blend.to_lowercase()),
+        _ => Err(cx.unknown("blend_type")),
+    }
 }
 
 /// The node that Mix replaced.

@@ -83,9 +83,6 @@ fn items(cx: &mut NodeContext<'_>, kind: Kind) -> Result<Vec<Source>, ImportErro
         .filter(|(socket, _)| socket.id.starts_with("Item_") || socket.id.starts_with("Item "))
         .filter_map(|(_, source)| source.cloned())
         .collect();
-    if found.is_empty() {
-        return Err(ImportError::MissingSocket { node: cx.label(), socket: "Item_0".into() });
-    }
     found.into_iter().map(|source| cx.as_kind(source, kind)).collect()
 }
 
@@ -100,8 +97,12 @@ pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
         cx.give("Output", &chosen.unwrap_or(Source::Literal(kind, kind.missing())));
         return Ok(());
     }
-    // Past the items there is zero, behind the last of them.
     let n = items.len();
+    if n == 0 {
+        cx.give("Output", &Source::Literal(kind, kind.missing()));
+        return Ok(());
+    }
+    // Past the items there is zero, behind the last of them.
     let int = |x: usize| NodeContext::literal(Kind::Int, json!(x));
     let kinds = (Kind::Int, Kind::Boolean);
     let inputs = vec![("a", index.clone()), ("b", int(0))];
@@ -129,7 +130,8 @@ pub(super) fn menu_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         Source::Literal(_, chosen) if names.contains(chosen) => {
             names.iter().map(|name| NodeContext::literal(Kind::Boolean, name == chosen)).collect()
         }
-        Source::Literal(..) => return Err(cx.unknown("enum_items")),
+        // The entry was removed.
+        Source::Literal(..) => vec![NodeContext::literal(Kind::Boolean, false); names.len()],
         Source::Input(..) | Source::Link(..) => {
             let equal = |cx: &mut NodeContext<'_>, name: Json| {
                 let name = NodeContext::literal(Kind::String, name);

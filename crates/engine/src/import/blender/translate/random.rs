@@ -1,5 +1,8 @@
 //! Random Value and Hash Value.
 
+use serde_json::Value as Json;
+
+use super::super::dump::Release;
 use super::super::error::ImportError;
 use super::super::kind::Kind;
 use super::super::node::NodeContext;
@@ -29,7 +32,9 @@ pub(super) fn random_value(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
         if cx.is_unlinked("ID") { cx.write("context.index", &[], vec![], Kind::Int) } else { id };
     inputs.push(("id", id));
     inputs.push(("seed", cx.input("Seed", Kind::Int)?));
-    let source = cx.write(ty, &[], inputs, kind);
+    let is_old = kind == Kind::Int && cx.release < Release(5, 0);
+    let set: &[(&str, Json)] = if is_old { &[("by_fraction", Json::Bool(true))] } else { &[] };
+    let source = cx.write(ty, set, inputs, kind);
     for output in &cx.node.outputs {
         if Kind::of_socket(&output.kind) == Some(kind) {
             cx.give_exactly(&output.id, source.clone());

@@ -59,7 +59,7 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
 fn axis_angle(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
     let inputs =
         vec![("axis", cx.input("Axis", Kind::Vector)?), ("angle", cx.input("Angle", Kind::Value)?)];
-    Ok(cx.write("quat.from_axis_angle", &[], inputs, Kind::Rotation))
+    Ok(cx.write("blender.axis_angle_to_rotation", &[], inputs, Kind::Rotation))
 }
 
 /// One rotation behind another: about fixed axes, or about those that the first has turned.

@@ -52,7 +52,12 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
             let inputs = vec![("list", cx.input("List", Kind::Strings)?)];
             give(cx, "list.length", inputs, "Length", Kind::Int);
         }
-        "GeometryNodeListGetItem" if cx.text("socket_type", "FLOAT") == "STRING" => item(cx)?,
+        // Blender 5.0 calls the type otherwise than later releases.
+        "GeometryNodeListGetItem"
+            if cx.text("socket_type", cx.text("data_type", "FLOAT")) == "STRING" =>
+        {
+            item(cx)?;
+        }
         _ => return Err(unknown_node(cx)),
     }
     Ok(())

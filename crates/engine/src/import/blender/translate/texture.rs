@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::super::dump::Release;
 use super::super::error::ImportError;
 use super::super::kind::Kind;
 use super::super::node::NodeContext;
@@ -118,6 +119,10 @@ fn noise(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
 
 fn voronoi(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     const METRICS: [&str; 4] = ["EUCLIDEAN", "MANHATTAN", "CHEBYCHEV", "MINKOWSKI"];
+    if cx.release < Release(5, 0) && cx.text("voronoi_dimensions", "3D") != "1D" {
+        // Cells had other points.
+        return Err(cx.changed("Voronoi in two and more dimensions", "5.0"));
+    }
     let (mut set, mut inputs) = placed(cx, "voronoi_dimensions")?;
     let mut sockets = vec![("scale", "Scale"), ("randomness", "Randomness")];
     let feature = cx.text("feature", "F1");
@@ -200,6 +205,8 @@ fn gradient(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let set = [("type", lower(cx, "gradient_type", &TYPES)?)];
     let inputs = vec![("vector", vector(cx)?)];
     let value = cx.write("blender.gradient", &set, inputs, Kind::Value);
+    // Since 5.0 it goes on below 0 and above 1.
+    let value = if cx.release < Release(5, 0) { cx.clamped(value) } else { value };
     gray(cx, &value)
 }
 
