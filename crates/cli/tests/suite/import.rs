@@ -40,14 +40,24 @@ fn math(operation: &str) -> Json {
     })
 }
 
+/// The networks that have problems or differ. Of some, such as hashes of numbers, all elements are sensitive.
+fn wrong(networks: &[Json]) -> Vec<&Json> {
+    let no_problem = |network: &Json| network["errors"] == json!([]);
+    let is_right = |network: &Json| {
+        network["ok"] == true || (no_problem(network) && network["compared"] == false)
+    };
+    networks.iter().filter(|network| !is_right(network)).collect()
+}
+
 #[test]
 fn every_entry_of_blenders_menus_agrees() {
     let result = json_of(&["import", MENUS, "--verify", "--format", "json"]);
     let networks = result["networks"].as_array().expect("a list");
     assert!(networks.len() > 890);
-    let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
+    let wrong = wrong(networks);
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert_eq!(code(&["import", MENUS, "--verify"]), Some(0));
+    // Hashes of numbers are sensitive everywhere, which leaves nothing to compare.
+    assert_eq!(code(&["import", MENUS, "--verify"]), Some(1));
 }
 
 #[test]
@@ -69,7 +79,7 @@ fn textures_and_numbers_at_the_ends_of_the_range_agree() {
         let result = json_of(&["import", &path, "--verify", "--format", "json"]);
         let networks = result["networks"].as_array().expect("a list");
         assert!(networks.len() > n);
-        let wrong: Vec<&Json> = networks.iter().filter(|network| network["ok"] != true).collect();
+        let wrong = wrong(networks);
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }
@@ -313,7 +323,7 @@ fn nothing_compared_is_no_agreement() {
         1 of 1 networks imported, 0 agree to 1e-5, 1 not compared
     "]]
     .assert_eq(&verified("all_sensitive.json", &sensitive));
-    assert_eq!(verified("compared.json", &recorded).lines().next(), Some("exit code 0"));
+    assert_eq!(verified("compared.json", &recorded).lines().next(), Some("n: N, 1 nodes"));
     let network = json!({ "group": "N", "nodes": [math("ADD")], "inputs": [
         { "type": "VALUE", "values": [] }, { "type": "VALUE", "values": [] },
     ] });

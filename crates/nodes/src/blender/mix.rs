@@ -1,6 +1,6 @@
 //! The Mix node: colors by all blend modes, vectors by a factor per component, rotations.
 
-use millstream_base::Type;
+use millstream_base::{Lane, Type};
 use millstream_kernel::form::Val;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
@@ -95,7 +95,8 @@ fn between<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
     // Of the two ways around the shorter one.
     let far = cosine.lt(0.0);
     let cosine = cosine.abs();
-    let (angle, rest): (Val<'b>, Val<'b>) = (cosine.acos(), 1.0 - t);
+    let (angle, rest): (Val<'b>, Val<'b>) =
+        (cosine.convert(Lane::F64).acos().convert(Lane::F32), 1.0 - t);
     let sine = angle.sin();
     let bent = cosine.lt(1.0 - 1e-4_f32);
     let of_a = bent.select((rest * angle).sin() / sine, rest);

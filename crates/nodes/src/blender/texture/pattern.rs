@@ -27,11 +27,18 @@ const GRADIENTS: &[(&str, &str)] = &[
 fn gradient() -> NodeDef {
     NodeDef::new("blender.gradient", "A number that grows along a direction or from a center")
         .setting("type", SettingKind::Choice(GRADIENTS), Some(text("linear")), "what grows")
+        .setting(
+            "clamp",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(true)),
+            "keep it between 0 and 1, as Blender does since 5.0",
+        )
         .input("vector", Type::VEC3, "where")
         .or_number(0.0)
         .output("value", Type::F32, "0 to 1")
         .kernel(|parts| {
             let kind = parts.settings.text("type").to_owned();
+            let clamp = parts.settings.flag("clamp");
             Ok(form_kernel(parts, move |inputs| {
                 let v = &inputs[0];
                 let (x, y) = (v[0], v[1]);
@@ -51,7 +58,7 @@ fn gradient() -> NodeDef {
                     "spherical" => inside(),
                     _ => x,
                 };
-                vec![vec![held(above(value), 0.0, 1.0)]]
+                vec![vec![if clamp { held(above(value), 0.0, 1.0) } else { value }]]
             }))
         })
 }

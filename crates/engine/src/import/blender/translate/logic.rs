@@ -99,7 +99,7 @@ pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
     }
     let n = items.len();
     if n == 0 {
-        cx.give("Output", &Source::Literal(kind, kind.missing()));
+        cx.give("Output", &Source::Literal(kind, kind.nothing()));
         return Ok(());
     }
     // Past the items there is zero, behind the last of them.
@@ -148,7 +148,8 @@ pub(super) fn menu_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         }
     };
     // From the last entry to the first, so that the first is asked for first.
-    let mut chosen = Source::Literal(kind, kind.nothing());
+    let zero = if menu.is_literal() { kind.missing() } else { kind.nothing() };
+    let mut chosen = Source::Literal(kind, zero);
     for (is_chosen, item) in is_chosen.iter().zip(items).rev() {
         chosen = match is_chosen {
             Source::Literal(_, Json::Bool(true)) => item,

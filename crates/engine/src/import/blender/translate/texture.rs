@@ -202,11 +202,11 @@ fn gray(cx: &mut NodeContext<'_>, value: &Source) -> Result<(), ImportError> {
 fn gradient(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     const TYPES: [&str; 7] =
         ["LINEAR", "QUADRATIC", "EASING", "DIAGONAL", "SPHERICAL", "QUADRATIC_SPHERE", "RADIAL"];
-    let set = [("type", lower(cx, "gradient_type", &TYPES)?)];
+    // Before 5.0 it went on below 0 and above 1.
+    let clamp = ("clamp", json!(cx.release >= Release(5, 0)));
+    let set = [("type", lower(cx, "gradient_type", &TYPES)?), clamp];
     let inputs = vec![("vector", vector(cx)?)];
     let value = cx.write("blender.gradient", &set, inputs, Kind::Value);
-    // Since 5.0 it goes on below 0 and above 1.
-    let value = if cx.release < Release(5, 0) { cx.clamped(value) } else { value };
     gray(cx, &value)
 }
 
