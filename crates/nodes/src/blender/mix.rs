@@ -7,6 +7,7 @@ use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 use super::color::{hsv_to_rgb, rgb_to_hsv};
 use super::{NUMBER_OR_VECTOR, T, held};
 use crate::shape::lanewise_by_settings;
+use crate::vector::quat::product;
 use crate::vector::{dot, form_kernel};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -69,10 +70,18 @@ fn mix_rotation() -> NodeDef {
     let def = NodeDef::new("blender.mix_rotation", "A rotation between two");
     clamp_setting(def)
         .details(
-            "Along the shorter way at even speed, in a straight line where the cosine of half the angle \
-             between them is at least 0.9999: a factor far outside 0 to 1 then gives no length of 1.",
+            "Along the shorter way at even speed: a (a^-1 b)^factor. How far it is, is taken from the \
+             cosine, which for rotations close together is coarse. A factor outside 0 to 1 turns on. Weighed \
+             by sines, rotations are mixed in a straight line where the cosine of half the angle between \
+             them is at least 0.9999: a factor far outside 0 to 1 then gives no length of 1.",
         )
-        .source("slerp of K. Shoemake, Animating rotation with quaternion curves, 1985")
+        .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
+        .setting(
+            "by_sines",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "as Blender up to 5.0: both weighed by sines of parts of the angle between them",
+        )
         .input("factor", Type::F32, "how much of b")
         .or_number(0.5)
         .input("a", Type::QUAT, "what factor 0 gives")
@@ -82,11 +91,27 @@ fn mix_rotation() -> NodeDef {
         .output("value", Type::QUAT, "")
         .kernel(|parts| {
             let clamp = parts.settings.flag("clamp_factor");
+            let by_sines = parts.settings.flag("by_sines");
             Ok(form_kernel(parts, move |x| {
                 let factor = if clamp { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
-                vec![between(&x[1], &x[2], factor)]
+                let mixed = if by_sines { between } else { turned };
+                vec![mixed(&x[1], &x[2], factor)]
             }))
         })
+}
+
+/// `a` turned by a power of the rotation that takes it to `b`.
+fn turned<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
+    let way = product(&[a[0], -a[1], -a[2], -a[3]], b);
+    // Of the two ways around the shorter one.
+    let far = way[0].lt(0.0);
+    let way: Vec<Val<'b>> = way.iter().map(|x| far.select(-*x, *x)).collect();
+    let half = held(way[0], -1.0, 1.0).acos() * t;
+    let squared = dot(&way[1..], &way[1..]);
+    let (turns, scale) = (squared.gt(1e-35), half.sin() / squared.sqrt());
+    let mut power = vec![half.cos()];
+    power.extend(way[1..].iter().map(|x| turns.select(*x * scale, 0.0)));
+    product(a, &power)
 }
 
 /// Both weighed by sines of parts of the angle between them, close together in a straight line.

@@ -32,7 +32,10 @@ pub(super) fn mix(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
             let set = [("blend", json!(blend)), factor_flag, result, alpha];
             cx.write("blender.mix_color", &set, inputs, kind)
         }
-        Kind::Rotation => cx.write("blender.mix_rotation", &[factor_flag], inputs, kind),
+        Kind::Rotation => {
+            let by_sines = ("by_sines", json!(cx.release < Release(5, 1)));
+            cx.write("blender.mix_rotation", &[factor_flag, by_sines], inputs, kind)
+        }
         _ if by_component => cx.write("blender.mix_vector", &[factor_flag], inputs, kind),
         _ if clamp => cx.write_generic("blender.mix", &[], inputs, (kind, kind)),
         _ => cx.write_generic("mix.mix", &[], inputs, (kind, kind)),
