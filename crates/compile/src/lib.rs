@@ -32,6 +32,7 @@ pub mod schedule;
 mod state_scopes;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Feature, Limits, NodePath};
@@ -56,6 +57,8 @@ pub struct Options {
     /// What functions gave for constants in earlier compilations, so that they do not run again. It
     /// is to be used with one set of limits and one registry.
     pub folded: Option<Arc<Folded>>,
+    /// Ends the compilation when set to true by anybody: it is refused then, between two nodes.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 /// The plan of a document.
@@ -102,11 +105,13 @@ fn run_passes(
     let limits = &options.limits;
     let mut graph = lower::lower(checked, registry, limits)?;
     assert_sound(&graph, Stage::Lowered, Phase::Lower);
-    let cx = PassContext { registry, limits, folded: options.folded.as_deref() };
+    let (folded, stop) = (options.folded.as_deref(), options.stop.as_deref());
+    let cx = PassContext { registry, limits, folded, stop };
     for pass in PASSES {
         if after.is_some_and(|last| pass.phase > last) {
             break;
         }
+        cx.go_on()?;
         (pass.run)(&mut graph, &cx)?;
         assert_sound(&graph, Stage::Converted, pass.phase);
     }

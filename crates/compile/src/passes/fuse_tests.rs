@@ -225,7 +225,7 @@ proptest! {
         let mut graph = text::parse(&text, &registry).map_err(|errors| {
             TestCaseError::fail(errors.to_string())
         })?;
-        let cx = PassContext { registry: &registry, limits: &Limits::default(), folded: None };
+        let cx = PassContext { registry: &registry, limits: &Limits::default(), folded: None, stop: None };
         for pass in PASSES {
             (pass.run)(&mut graph, &cx).expect("no cycle, few needs");
         }

@@ -23,6 +23,8 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::path::Place;
 use millstream_base::{Limits, NodePath};
@@ -47,6 +49,21 @@ pub struct PassContext<'a> {
     pub limits: &'a Limits,
     /// What functions gave for constants in earlier compilations.
     pub folded: Option<&'a Folded>,
+    /// Set to true when nobody waits any more.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl PassContext<'_> {
+    /// # Errors
+    /// If nobody waits any more.
+    pub(crate) fn go_on(&self) -> Result<(), Diagnostics> {
+        match self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => {
+                Err(PassError::Stopped.at(NodePath::root()))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// Whether a pass did anything.
@@ -170,7 +187,7 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// Why a pass gives up; none of these happens to the graph of a checked document.
+/// Why a pass gives up; but for being stopped none of these happens to the graph of a checked document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum PassError {
@@ -194,6 +211,10 @@ pub enum PassError {
         /// The nodes, each reading from the next.
         nodes: String,
     },
+    /// Nobody waits for the graph any more.
+    #[error("the compilation was stopped")]
+    #[diagnostic(code(passes::stopped))]
+    Stopped,
 }
 
 impl PassError {

@@ -65,6 +65,7 @@ pub(super) fn sweep<'g>(
         graph,
     };
     for id in order {
+        cx.go_on()?;
         sweep.visit(id)?;
     }
     let changed = sweep.changed || !sweep.replaced.is_empty();

@@ -18,9 +18,6 @@ use super::settings::{fits, one};
 use super::{Session, SessionError};
 use crate::run_log::{self, NodeRun};
 
-/// Values of a mirror, all of which it keeps, may hold this many bytes.
-const MIRROR_BYTES: usize = 1 << 30;
-
 /// What is asked of a session, for one evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
@@ -32,7 +29,9 @@ pub struct Ask {
     pub frame: Option<i64>,
     /// Another time in this evaluation only.
     pub time: Option<f64>,
-    /// What the evaluation may use.
+    /// What the evaluation may use. Its `bytes` are those of the values that it makes and of those
+    /// that it gives, together; values that are at hand and only read by others count for nothing.
+    /// What was made before that was too much is kept.
     pub limits: Limits,
     /// What is recorded of what ran.
     pub log: LogDetail,
@@ -145,7 +144,7 @@ impl Session {
         if self.is_optimised() || !answered.as_ref().is_err_and(lacks_feature) {
             return Ok((answered?, plan));
         }
-        self.settle();
+        self.settle_while(&asked)?;
         let newest = self.plans.running().map_or(plan, Arc::clone);
         let asked = request(self, &newest)?;
         Ok((self.live.answer(&newest, &asked)?, newest))
@@ -170,7 +169,7 @@ impl Session {
             return Some(Err(error.into()));
         }
         let moment = self.moment(ask);
-        let within = self.within(ask);
+        let (within, limit) = (self.within(ask), ask.limits.bytes);
         // Plans are swapped between evaluations, also where they are not needed.
         if self.plans.poll(&self.editor)
             && let Some(plan) = self.plans.running()
@@ -186,9 +185,9 @@ impl Session {
         let outputs = if ask.outputs.is_empty() {
             let names: Vec<String> =
                 mirror.right_outputs(&self.editor).map(str::to_owned).collect();
-            mirror.answer(names.iter().map(String::as_str), &moment, within)
+            mirror.answer(names.iter().map(String::as_str), &moment, within, limit)
         } else {
-            mirror.answer(ask.outputs.iter().map(String::as_str), &moment, within)
+            mirror.answer(ask.outputs.iter().map(String::as_str), &moment, within, limit)
         };
         let runs = new.map(|new| mirror.end_log(&self.editor, &new)).unwrap_or_default();
         let failures = mirror.failures(&self.editor);
@@ -198,7 +197,7 @@ impl Session {
         let outputs = match outputs {
             Ok(outputs) => outputs,
             // A plan needs no more values at a time than those that are still read.
-            Err(EvalError::Bytes { .. }) => {
+            Err(EvalError::Bytes { .. }) if mirror.bytes_of_values() > self.kept_bytes => {
                 self.without_mirror();
                 return None;
             }
@@ -212,11 +211,11 @@ impl Session {
     }
 
     /// What an evaluation by the mirror may use, if that matters.
-    fn within(&self, ask: &Ask) -> Option<Within> {
+    pub(super) fn within(&self, ask: &Ask) -> Option<Within> {
         let mirror = self.mirror.as_ref()?;
         let counts = (mirror.n_calls() as u64, mirror.n_runs());
-        let bytes = ask.limits.bytes.min(MIRROR_BYTES);
-        let within = Within { limits: ask.limits.clone(), bytes, watch: None };
+        let (limits, bytes) = (ask.limits.clone(), self.kept_bytes);
+        let within = Within { limits, bytes, watch: None };
         let within = within.until(ask.cancel.as_ref(), ask.deadline, ask.progress.as_ref(), counts);
         (mirror.has_calls() || within.watch.is_some()).then_some(within)
     }

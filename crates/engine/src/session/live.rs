@@ -56,13 +56,7 @@ impl<E: Evaluator + Send> Live for Afresh<E> {
 }
 
 /// Goes on with the values of the plan before, each with its node.
-pub(super) struct Keeping(Incremental);
-
-impl Keeping {
-    pub(super) fn new() -> Self {
-        Self(Incremental::new())
-    }
-}
+pub(super) struct Keeping(pub(super) Incremental);
 
 impl Live for Keeping {
     fn replaced(&mut self, _: &Arc<Plan>) {}

@@ -42,6 +42,7 @@ mod sound;
 mod swap;
 mod ticks;
 
+use std::any::Any;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -51,17 +52,19 @@ use millstream_base::same::Same;
 use millstream_base::{Feature, Value};
 use millstream_document::edit::{Applied, Change, Copied, ROOT};
 use millstream_document::{Checked, Document, Edit, Editor};
+use millstream_eval::Incremental;
+use millstream_eval::ticks::Between;
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
 use millstream_ir::states::States;
-use millstream_ir::{Evaluator, Plan};
+use millstream_ir::{EvalError, Evaluator, Plan, Request};
 
 use crate::engine::Engine;
 use crate::error::Error;
 
 pub use ask::{Ask, Evaluated};
 pub use error::SessionError;
-pub use observe::{ObserverId, Pushed};
+pub use observe::{ObserverId, Pushed, Standing};
 
 use live::{Afresh, Keeping, Live};
 use mirror::Mirror;
@@ -86,6 +89,11 @@ pub struct Session {
     mirror: Option<Box<Mirror>>,
     /// Whether there may be a mirror.
     is_mirrored: bool,
+    /// Values that are kept between evaluations may hold so many bytes.
+    kept_bytes: usize,
+    /// After how many compilations a mirror is tried again, the last one having kept too much, and
+    /// how many they were last time.
+    rest: (u32, u32),
     settings: Settings,
     states: States,
     /// What nodes of the document kept that do not work now: muted ones, and wrong ones.
@@ -127,6 +135,12 @@ impl Whole {
     }
 }
 
+/// Values of a mirror, all of which it keeps, may hold this many bytes.
+const KEPT_BYTES: usize = 1 << 30;
+
+/// After so many edits a mirror is tried again, however often there was too much to keep.
+const MOST_RESTED: u32 = 1 << 10;
+
 /// Values do not follow the nodes of larger documents to other paths.
 const MOST_FOLLOWED: usize = 100_000;
 
@@ -146,16 +160,27 @@ impl Session {
 
     /// A session for a document.
     pub fn new(engine: &Engine, document: Document) -> Self {
-        Self::made(engine, document, Box::new(Keeping::new()), true)
+        Self::made(engine, document, Box::new(Keeping(Incremental::new())), true)
     }
 
-    /// A session that evaluates with this evaluator; all give the same bits.
-    pub fn with_evaluator(
+    /// A session that evaluates with this evaluator, and never as a live graph; all give the same
+    /// bits. An [`Incremental`] one has its budget, and its equality of values; what it keeps follows
+    /// nodes through edits.
+    pub fn with_evaluator<E: Evaluator + Send + 'static>(
         engine: &Engine,
         document: Document,
-        evaluator: impl Evaluator + Send + 'static,
+        evaluator: E,
     ) -> Self {
-        Self::made(engine, document, Box::new(Afresh(evaluator)), false)
+        // What keeps values has to be told where they went.
+        let evaluator: Box<dyn Any> = Box::new(evaluator);
+        let live: Box<dyn Live> = match evaluator.downcast::<Incremental>() {
+            Ok(incremental) => Box::new(Keeping(*incremental)),
+            Err(other) => match other.downcast::<E>() {
+                Ok(evaluator) => Box::new(Afresh(*evaluator)),
+                Err(_) => unreachable!("it is what it was"),
+            },
+        };
+        Self::made(engine, document, live, false)
     }
 
     fn made(engine: &Engine, document: Document, live: Box<dyn Live>, is_mirrored: bool) -> Self {
@@ -170,6 +195,8 @@ impl Session {
             live,
             mirror: None,
             is_mirrored,
+            kept_bytes: KEPT_BYTES,
+            rest: (0, 0),
             settings: Settings::default(),
             states: States::new(),
             aside: States::new(),
@@ -224,6 +251,26 @@ impl Session {
         {
             self.live.replaced(plan);
         }
+    }
+
+    /// Waits for the optimised plan as long as somebody waits for the answer to a request; what is
+    /// compiled then goes on.
+    fn settle_while(&mut self, request: &Request) -> Result<(), EvalError> {
+        let (cancel, progress) = (request.cancel.as_deref(), request.progress.as_ref());
+        let between = Between::new(cancel, request.deadline, progress, 1);
+        if self.plans.wait_while(&self.editor, || between.look(0))?
+            && let Some(plan) = self.plans.running()
+        {
+            self.live.replaced(plan);
+        }
+        Ok(())
+    }
+
+    /// Values that are kept between evaluations may hold so many bytes from now on, at first a
+    /// gibibyte. Where they would hold more, plans answer, which keep less and run more.
+    pub fn keep_at_most(&mut self, bytes: usize) {
+        self.kept_bytes = bytes;
+        self.rest = (0, 0);
     }
 
     /// Changes the document.
@@ -327,9 +374,10 @@ impl Session {
     /// the optimised plan is made meanwhile.
     fn compile(&mut self) {
         self.forget_whole();
+        self.rest.0 = self.rest.0.saturating_sub(1);
         let mut before = self.mirror.take();
         let whole = self.whole();
-        let is_right = self.is_mirrored && !whole.problems.has_errors();
+        let is_right = self.is_mirrored && self.rest.0 == 0 && !whole.problems.has_errors();
         if let Some(checked) = whole.checked().filter(|_| is_right).cloned() {
             let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
             let mirror = Mirror::new(&self.editor, &checked, &registry, limits);
@@ -349,10 +397,13 @@ impl Session {
         self.plans.optimise(planned);
     }
 
-    /// Values need more bytes than they may, all kept at once: plans answer from now on.
+    /// Values need more bytes than they may, all kept at once: plans answer for some edits, each
+    /// time for more.
     fn without_mirror(&mut self) {
         self.mirror = None;
-        self.is_mirrored = false;
+        let n_edits = (2 * self.rest.1).clamp(2, MOST_RESTED);
+        // The first one is behind no edit.
+        self.rest = (n_edits + 1, n_edits);
         self.compile();
     }
 

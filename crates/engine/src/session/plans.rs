@@ -1,6 +1,7 @@
 //! The plans of a session: a plain one behind each edit, an optimised one when it is ready.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use millstream_base::Limits;
@@ -8,11 +9,11 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_compile::{Folded, Options, Phase, compile};
 use millstream_document::edit::Ids;
 use millstream_document::{Checked, Document, Edit, Editor};
-use millstream_ir::Plan;
+use millstream_ir::{EvalError, Plan};
 use millstream_kernel::Registry;
 
 use super::sound::{Part, planned, right_part};
-use super::swap::{Background, Current, Job, Work};
+use super::swap::{Background, Current, Job, Waited, Work};
 use crate::engine::Engine;
 
 /// What the thread is given to compile.
@@ -51,12 +52,21 @@ struct Compiler {
     registry: Arc<Registry>,
     limits: Limits,
     folded: Arc<Folded>,
+    stop: Arc<AtomicBool>,
     copy: Option<Editor>,
 }
 
 impl Compiler {
     fn compiled(&self, checked: &Checked) -> Result<Plan, Diagnostics> {
-        compile(checked, &self.registry, &options(&self.limits, &self.folded, None))
+        let options = options(&self.limits, &self.folded, None);
+        let options = Options { stop: Some(Arc::clone(&self.stop)), ..options };
+        compile(checked, &self.registry, &options)
+    }
+}
+
+impl Drop for Plans {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
     }
 }
 
@@ -114,12 +124,17 @@ const SHORTEST_CALM: Duration = Duration::from_millis(100);
 /// Nothing was edited for so long before anything is compiled, whatever that took before.
 const LONGEST_CALM: Duration = Duration::from_millis(250);
 
+/// Who waits for a plan is looked after this often.
+const LOOK: Duration = Duration::from_millis(2);
+
 /// The plans of a session.
 pub(super) struct Plans {
     registry: Arc<Registry>,
     limits: Limits,
     /// What functions gave for constants; the thread has it too.
     folded: Arc<Folded>,
+    /// Nobody wants what the thread compiles any more.
+    stop: Arc<AtomicBool>,
     current: Current<Made>,
     /// Whether a plan of the document as it is now was made, or tried.
     is_made: bool,
@@ -132,14 +147,17 @@ impl Plans {
     pub(super) fn new(engine: &Engine) -> Self {
         let (registry, limits) = (engine.shared_registry(), engine.limits().clone());
         let folded = Arc::new(Folded::default());
+        let stop = Arc::new(AtomicBool::new(false));
         let compiler = Compiler {
             registry: Arc::clone(&registry),
             limits: limits.clone(),
             folded: Arc::clone(&folded),
+            stop: Arc::clone(&stop),
             copy: None,
         };
         let (current, background) = (Current::new(None), Background::new(compiler));
-        Self { registry, limits, folded, current, is_made: false, is_told: false, background }
+        let (is_made, is_told) = (false, false);
+        Self { registry, limits, folded, stop, current, is_made, is_told, background }
     }
 
     pub(super) fn running(&self) -> Option<&Arc<Plan>> {
@@ -241,6 +259,32 @@ impl Plans {
         swapped
     }
 
+    /// The same as long as `look` finds that somebody waits. What is compiled goes on in any case.
+    ///
+    /// # Errors
+    /// What `look` says.
+    pub(super) fn wait_while(
+        &mut self,
+        editor: &Editor,
+        look: impl Fn() -> Result<(), EvalError>,
+    ) -> Result<bool, EvalError> {
+        let mut swapped = false;
+        while !self.current.is_optimised() {
+            self.background.hurry();
+            let made = loop {
+                look()?;
+                match self.background.wait_for(LOOK) {
+                    Waited::Made(edit, made) => break Some((edit, made)),
+                    Waited::NotYet => {}
+                    Waited::Gone => break None,
+                }
+            };
+            let Some((edit, made)) = made else { break };
+            swapped |= self.offer(edit, made, editor);
+        }
+        Ok(swapped)
+    }
+
     fn offer(&mut self, edit: u64, made: Result<Made, Lost>, editor: &Editor) -> bool {
         let Ok(made) = made else {
             // What is made for a later edit is lost too.
@@ -283,7 +327,7 @@ impl Plans {
 
 fn options(limits: &Limits, folded: &Arc<Folded>, after: Option<Phase>) -> Options {
     let folded = Some(Arc::clone(folded));
-    Options { limits: limits.clone(), after, available: None, folded }
+    Options { limits: limits.clone(), after, folded, ..Options::default() }
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_document::{Body, Checked, Edit, Link, OutputDef, OutputFrom, Source};
-use millstream_ir::Plan;
 use millstream_ir::answer::{Answer, OutputAnswer, Series};
+use millstream_ir::{EvalError, Plan};
 use millstream_kernel::Data;
 use millstream_kernel::repeat::COUNT;
 
 use super::ask::lacks_feature;
+use super::settings::one;
 use super::sound::{planned, right_part};
 use super::{Ask, Session, SessionError};
 
@@ -32,13 +33,28 @@ impl Session {
     /// If there is no such socket, if it is in a wrong part of the document, and as
     /// [`eval`](Self::eval).
     pub fn probe(&mut self, path: &str) -> Result<OutputAnswer, SessionError> {
+        self.probe_within(path, &Ask::all())
+    }
+
+    /// The value at a socket as [`probe`](Self::probe) gives it, with the what-ifs, the moment and the
+    /// limits of an `ask`, which can be ended as an evaluation can. Of its outputs none is answered.
+    ///
+    /// # Errors
+    /// As [`probe`](Self::probe), and if it was ended.
+    pub fn probe_within(&mut self, path: &str, ask: &Ask) -> Result<OutputAnswer, SessionError> {
         let no_socket =
             |hint: &str| SessionError::NoSocket { path: path.into(), hint: hint.into() };
         let Some((node_path, socket_name)) = path.rsplit_once('.') else {
             return Err(no_socket("name node and socket: `node.value`"));
         };
-        if let Some(answer) = self.probe_mirror(node_path, socket_name) {
-            return Ok(answer);
+        for (name, given) in &ask.what_if {
+            self.check_given(name, given)?;
+        }
+        if let Some(error) = EvalError::ended(ask.cancel.as_deref(), ask.deadline) {
+            return Err(error.into());
+        }
+        if let Some(answer) = self.probe_mirror(node_path, socket_name, ask) {
+            return answer;
         }
         let Some(checked) = self.whole().checked().cloned() else {
             return Err(self.broken(&format!("`{path}`")));
@@ -70,25 +86,43 @@ impl Session {
             bodies.push(&checked.bodies[*group]);
         };
         match socket {
-            Some(Ok(found)) => self.probe_through(&users, found),
+            Some(Ok(found)) => self.probe_through(&users, found, ask),
             Some(Err(constant)) => Ok(constant),
             None => Err(no_socket("the node has no such socket, or nothing goes into it")),
         }
     }
 
-    /// The value of an output of a node, if the mirror has it.
-    fn probe_mirror(&mut self, path: &str, socket: &str) -> Option<OutputAnswer> {
-        let ask = Ask::all();
-        if !self.is_of_one_cell(&ask) {
+    /// The value at a socket of a node, if the mirror has it.
+    fn probe_mirror(
+        &mut self,
+        path: &str,
+        socket: &str,
+        ask: &Ask,
+    ) -> Option<Result<OutputAnswer, SessionError>> {
+        if !self.is_of_one_cell(ask) {
             return None;
         }
-        let moment = self.moment(&ask);
+        let moment = self.moment(ask);
+        let within = self.within(ask);
         let mirror = self.mirror.as_mut()?;
         let (node, ty) = mirror.socket(&self.editor, path, socket)?;
-        // What needs too many bytes is left to a plan.
-        let value = mirror.look(node, ty, &moment).ok()?;
+        for (name, given) in &ask.what_if {
+            mirror.set(name, one(given));
+        }
+        let value = mirror.look(node, ty, &moment, within, ask.limits.bytes);
+        for (name, _) in &ask.what_if {
+            mirror.set(name, self.settings.inputs.get(name).and_then(one));
+        }
+        let value = match value {
+            Ok(value) => value,
+            // What needs too many bytes, all kept at once, is left to a plan.
+            Err(EvalError::Bytes { .. }) if mirror.bytes_of_values() > self.kept_bytes => {
+                return None;
+            }
+            Err(error) => return Some(Err(error.into())),
+        };
         let value = value.map(|value| Series { data: Data::One(value), axes: Vec::new() });
-        Some(OutputAnswer { name: socket.into(), ty, value })
+        Some(Ok(OutputAnswer { name: socket.into(), ty, value }))
     }
 
     /// Evaluates a document that has an output more.
@@ -96,6 +130,7 @@ impl Session {
         &mut self,
         users: &[&str],
         found: Found,
+        ask: &Ask,
     ) -> Result<OutputAnswer, SessionError> {
         let name: Arc<str> = (0_u64..u64::MAX)
             .map(|i| format!("probe {i}"))
@@ -123,10 +158,10 @@ impl Session {
         let made = part.and_then(|part| planned(document, part, registry, limits, plan).0);
         self.editor.revert(&done.inverse).expect("the last edit can be taken back");
         let Some((part, plan)) = made else { return Err(self.broken("the socket")) };
-        let answer = match self.probe_with(Ok(plan), &name) {
+        let answer = match self.probe_with(Ok(plan), &name, ask) {
             // What only arms need that are never taken is not needed behind all passes.
             Err(SessionError::Eval(error)) if lacks_feature(&error) => {
-                self.probe_with(self.plans.optimised(&part.checked), &name)
+                self.probe_with(self.plans.optimised(&part.checked), &name, ask)
             }
             done => done,
         };
@@ -158,13 +193,15 @@ impl Session {
         &mut self,
         plan: Result<Plan, Diagnostics>,
         output: &str,
+        ask: &Ask,
     ) -> Result<Answer, SessionError> {
         let broken = |problems| SessionError::Broken { what: "the socket".into(), problems };
         let plan = Arc::new(plan.map_err(broken)?);
         if plan.output_named(output).is_none() {
             return Err(self.broken("the socket"));
         }
-        let request = self.request(&plan, &Ask::output(output))?;
+        let ask = Ask { outputs: vec![output.into()], ..ask.clone() };
+        let request = self.request(&plan, &ask)?;
         Ok(self.live.answer(&plan, &request)?)
     }
 }

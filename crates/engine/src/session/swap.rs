@@ -4,13 +4,13 @@
 //! thread compiles only what came last. The session takes a result when it is about to evaluate,
 //! and only if nothing was edited since. What is replaced goes to the thread to be dropped there. So
 //! no evaluation waits for a compile, none runs a plan of another document, and large plans are not
-//! torn down between two frames.
+//! torn down between two frames. Nor does the end of a session wait: the thread ends by itself.
 //!
 //! The two sides are state machines without a clock, so that a test can go through all orders in
 //! which they can act; the thread only calls one of them.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -141,6 +141,14 @@ impl<O> Current<O> {
     }
 }
 
+/// What came of waiting for the thread.
+pub(super) enum Waited<O> {
+    Made(u64, O),
+    NotYet,
+    /// The thread is gone.
+    Gone,
+}
+
 /// The thread, as the session holds it.
 pub(super) struct Background<F, I, O> {
     jobs: Option<Sender<Job<F, I>>>,
@@ -216,6 +224,15 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
     pub(super) fn wait(&self) -> Option<(u64, O)> {
         self.made.recv().ok()
     }
+
+    /// Waits so long.
+    pub(super) fn wait_for(&self, time: Duration) -> Waited<O> {
+        match self.made.recv_timeout(time) {
+            Ok((edit, made)) => Waited::Made(edit, made),
+            Err(RecvTimeoutError::Timeout) => Waited::NotYet,
+            Err(RecvTimeoutError::Disconnected) => Waited::Gone,
+        }
+    }
 }
 
 impl<F, I, O> Background<F, I, O> {
@@ -289,12 +306,10 @@ fn wait_for_calm<F, I, O>(
 
 impl<F, I, O> Drop for Background<F, I, O> {
     fn drop(&mut self) {
+        // The thread ends when it finds that nobody sends any more. It may be in the middle of
+        // something that takes long, which nobody waits for.
         self.jobs = None;
         self.wake();
-        if let Some(thread) = self.thread.take() {
-            // A thread that panicked has nothing more to say.
-            let _ = thread.join();
-        }
     }
 }
 
@@ -448,7 +463,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_waits_can_be_hurried_and_ends_at_once() {
-        let background: Background<u64, u64, u64> = Background::new(Patient);
+        let mut background: Background<u64, u64, u64> = Background::new(Patient);
         for edit in 1..=100 {
             background.send(Job::Feed(edit));
             background.send(Job::Make(edit, edit));
@@ -458,11 +473,21 @@ mod tests {
         background.send(Job::Make(101, 1));
         // Waiting for an hour, or about to.
         assert_eq!(background.take(), None);
+        ends(&mut background.thread.take(), background);
+    }
+
+    /// Waits for the end of a thread of which nothing is wanted any more.
+    fn ends<T>(thread: &mut Option<JoinHandle<()>>, held: T) {
+        let thread = thread.take().expect("it runs");
+        let waker = thread.thread().clone();
+        drop(held);
+        waker.unpark();
+        thread.join().expect("it ends");
     }
 
     #[test]
     fn the_thread_compiles_and_ends() {
-        let background: Background<u64, u64, u64> = Background::new(Compiles(|x| x * 2));
+        let mut background: Background<u64, u64, u64> = Background::new(Compiles(|x| x * 2));
         background.send(Job::Make(1, 21));
         assert_eq!(background.wait(), Some((1, 42)));
         background.send(Job::Feed(42));
@@ -470,5 +495,6 @@ mod tests {
         background.send(Job::Make(2, 4));
         background.hurry();
         assert_eq!(background.wait(), Some((2, 8)));
+        ends(&mut background.thread.take(), background);
     }
 }

@@ -4,6 +4,7 @@ mod groups;
 mod live_edits;
 mod repeats;
 mod session;
+mod session_bounds;
 mod session_interfaces;
 mod session_states;
 mod stateful;

@@ -7,10 +7,10 @@
 
 use millstream_base::same::Same;
 use millstream_base::{Lane, Type, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::node::{Flags, Node};
-use super::special::Special;
+use super::special::{ChoiceKind, Special};
 use super::{LiveGraph, NodeNumber, lane_of_number, number_bits};
 
 /// The values of a graph that are no numbers.
@@ -25,8 +25,20 @@ pub(super) struct Boxes {
     /// What the node whose users are being marked had.
     replaced: Option<Value>,
     bytes: usize,
+    /// What the last evaluation within bounds made.
+    made: Made,
     /// What forms work in.
     pub(super) registers: Vec<u64>,
+}
+
+/// The values that one evaluation made.
+#[derive(Default)]
+struct Made {
+    /// The evaluation goes on.
+    is_counted: bool,
+    bytes: usize,
+    /// Whose values hold bytes.
+    nodes: FxHashSet<u32>,
 }
 
 /// The boxed values that a node read at its last run, in the order of its inputs.
@@ -42,6 +54,32 @@ impl Boxes {
     /// Bytes of all values but those that choices give on.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Bytes of the values that were made since [`count`](Self::count).
+    pub(super) fn bytes_made(&self) -> usize {
+        self.made.bytes
+    }
+
+    /// Counts what is made from now on, or no more.
+    pub(super) fn count(&mut self, is_counted: bool) {
+        if is_counted {
+            self.made = Made::default();
+        }
+        self.made.is_counted = is_counted;
+    }
+
+    /// A node was given a value in the place of another one.
+    fn note(&mut self, node: u32, value: &Value, old: Option<&Value>) {
+        let bytes = value.bytes();
+        if !self.made.is_counted || bytes == 0 {
+            return;
+        }
+        self.made.bytes += bytes;
+        if !self.made.nodes.insert(node) {
+            // It ran twice.
+            self.made.bytes -= old.map_or(0, Value::bytes).min(self.made.bytes);
+        }
     }
 
     fn stamp(&mut self) -> u64 {
@@ -120,6 +158,41 @@ impl LiveGraph {
         self.boxes.of(&self.nodes[node.index()]).map_or(0, Value::bytes)
     }
 
+    /// Bytes of what the last evaluation [within bounds](Self::settle_within) made, and of the values
+    /// of these nodes besides.
+    pub fn bytes_needed(&self, nodes: impl IntoIterator<Item = NodeNumber>) -> usize {
+        let mut counted: FxHashSet<u32> = FxHashSet::default();
+        let besides = nodes.into_iter().map(|node| match self.bytes_of(node) {
+            0 => 0,
+            bytes => {
+                let node = self.giver(node.0);
+                let is_counted = self.boxes.made.nodes.contains(&node) || !counted.insert(node);
+                if is_counted { 0 } else { bytes }
+            }
+        });
+        besides.fold(self.boxes.bytes_made(), usize::saturating_add)
+    }
+
+    /// Bytes of all values that are kept besides nodes.
+    pub fn bytes_of_values(&self) -> usize {
+        self.boxes.bytes()
+    }
+
+    /// The node whose value a node gives on, through choices.
+    fn giver(&self, mut node: u32) -> u32 {
+        while let Some(choice) = self.choice_at(node) {
+            let taken = self.nodes[choice.inputs[0] as usize].value;
+            let arm = usize::try_from(taken)
+                .ok()
+                .and_then(|taken| choice.inputs.get(choice.first_arm.checked_add(taken)?));
+            match (&choice.kind, arm) {
+                (ChoiceKind::Given, Some(arm)) => node = *arm,
+                (ChoiceKind::Given | ChoiceKind::Computed { .. }, _) => break,
+            }
+        }
+        node
+    }
+
     /// Sets a source to a value of its type.
     ///
     /// # Panics
@@ -187,6 +260,11 @@ impl LiveGraph {
             return;
         }
         let counts = self.choice_at(at as u32).is_none();
+        if counts {
+            let old = self.boxes.values[place].take();
+            self.boxes.note(at as u32, &value, old.as_ref());
+            self.boxes.values[place] = old;
+        }
         self.boxes.replaced = self.boxes.replace(place, Some(value), counts);
         let stamp = self.boxes.stamp();
         self.change(at, stamp);

@@ -95,7 +95,7 @@ impl LiveGraph {
     /// are called, each at most once, when everything it could read is settled.
     ///
     /// # Errors
-    /// If callbacks panicked: the first of them.
+    /// If callbacks panicked: the first of them. They are called again by the next commit.
     pub fn commit(&mut self) -> Result<(), CallbackPanic> {
         match self.propagation {
             Propagation::Pull => return Ok(()),
@@ -176,9 +176,10 @@ impl LiveGraph {
             }
             subscription.last = Some(bits);
             let callback = std::panic::AssertUnwindSafe(|| (subscription.callback)(bits));
-            if let Err(panic) = std::panic::catch_unwind(callback)
-                && failed.is_ok()
-            {
+            let Err(panic) = std::panic::catch_unwind(callback) else { continue };
+            // It was not told.
+            subscription.last = None;
+            if failed.is_ok() {
                 let text = millstream_base::panic_text(&*panic);
                 let message = text.map_or(String::new(), |text| format!(": {text}"));
                 failed = Err(CallbackPanic { node: subscription.node as usize, message });

@@ -515,6 +515,7 @@ fn a_callback_that_panics_leaves_the_graph_usable() {
     let failed = graph.commit().expect_err("the callback panics");
     assert_eq!(failed.to_string(), format!("the callback of g{} panicked: too much", y.number()));
     assert_eq!(graph.get(y), 3.0);
+    assert_eq!(graph.commit(), Err(failed), "it was not told, so it is called again");
     graph.set(x, 0.0);
     assert_eq!(graph.commit(), Ok(()));
 }

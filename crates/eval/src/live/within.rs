@@ -18,9 +18,10 @@ type Watch = Arc<dyn Fn(u64) -> Option<EvalError> + Send + Sync>;
 /// What a wave may use.
 #[derive(Clone)]
 pub struct Within {
-    /// Limits of what functions make.
+    /// Limits of what functions make. All values that one evaluation makes may hold its `bytes`.
     pub limits: Limits,
-    /// Bytes that all values together may hold; those that switches give on count once.
+    /// Bytes that all values that are kept may hold together, those of evaluations before as well;
+    /// those that switches give on count once.
     pub bytes: usize,
     /// Is asked before each node that is more than numbers, every few thousand of those that are
     /// numbers, by functions that take long, and in the end.
@@ -97,7 +98,9 @@ impl LiveGraph {
             self.try_failed_again();
         }
         self.within = within;
+        self.boxes.count(true);
         self.settle();
+        self.boxes.count(false);
         self.end_within()
     }
 
@@ -115,7 +118,7 @@ impl LiveGraph {
     }
 
     fn end_within(&mut self) -> Result<(), EvalError> {
-        let over = self.stopped.take().or_else(|| self.within.over(self.n_runs));
+        let over = self.stopped.take().or_else(|| self.over());
         self.within.watch = None;
         over.map_or(Ok(()), Err)
     }
@@ -133,12 +136,21 @@ impl LiveGraph {
         self.stopped.is_some()
     }
 
+    /// Why the wave may not go on, if so.
+    fn over(&self) -> Option<EvalError> {
+        let (made, kept) = (self.within.limits.bytes, self.within.bytes);
+        if self.boxes.bytes_made() > made {
+            return Some(EvalError::Bytes { limit: made });
+        }
+        if self.boxes.bytes() > kept {
+            return Some(EvalError::Bytes { limit: kept });
+        }
+        self.within.over(self.n_runs)
+    }
+
     /// Whether the wave ends before a node runs.
     pub(super) fn is_stopped_at(&mut self, at: usize) -> bool {
-        let limit = self.within.bytes;
-        let is_full = self.boxes.bytes() > limit;
-        self.stopped =
-            if is_full { Some(EvalError::Bytes { limit }) } else { self.within.over(self.n_runs) };
+        self.stopped = self.over();
         if self.stopped.is_some() {
             self.mark(at as u32);
             self.is_rewound = true;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use millstream_base::{Feature, NodePath, Value};
-use millstream_document::Editor;
-use millstream_document::edit::ROOT;
+use millstream_document::edit::{BodyKey, ROOT, references};
+use millstream_document::{Editor, InputValue, Node};
 use millstream_eval::live::{NodeNumber, Within};
 use millstream_ir::answer::{Fate, LogEntry, OutputAnswer, RunReason, Series, SkipReason};
 use millstream_ir::{EvalError, NodeFailure};
 use millstream_kernel::{Data, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Kind, Mirror};
+use super::{Kind, Mirror, Observed, Want};
 use crate::run_log::NodeRun;
 
 /// Where a value is looked up.
@@ -40,15 +40,17 @@ impl Mirror {
         self.outputs.get(output).is_some_and(|output| output.node.is_some())
     }
 
-    /// Brings outputs up to date at a moment, and gives them; what is not right is left out.
+    /// Brings outputs up to date at a moment, and gives them; what is not right is left out. What
+    /// this makes and what it gives may hold so many bytes.
     ///
     /// # Errors
-    /// If the evaluation was ended, or values need too many bytes.
+    /// If the evaluation was ended, or values need too many bytes. What was made is kept.
     pub(in crate::session) fn answer<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,
         moment: &Moment,
         within: Option<Within>,
+        limit: usize,
     ) -> Result<Vec<OutputAnswer>, EvalError> {
         self.set_moment(moment);
         let mut asked: smallvec::SmallVec<[(Arc<str>, NodeNumber, millstream_base::Type); 4]> =
@@ -64,6 +66,9 @@ impl Mirror {
         match within {
             Some(within) => self.graph.settle_within(within)?,
             None => self.graph.settle(),
+        }
+        if self.graph.bytes_needed(asked.iter().map(|(_, node, _)| *node)) > limit {
+            return Err(EvalError::Bytes { limit });
         }
         let answer = asked.into_iter().map(|(name, node, ty)| {
             let value = self.graph.value(node, ty);
@@ -128,22 +133,28 @@ impl Mirror {
 
     /// Observes these nodes and no others.
     fn observe(&mut self, nodes: impl Iterator<Item = NodeNumber> + Clone) {
-        if nodes.clone().eq(self.observed.iter().copied()) {
+        let is_same = || nodes.clone().eq(self.observed.in_order.iter().copied());
+        if !self.observed.is_torn && is_same() {
             return;
         }
-        let mut wanted: Vec<NodeNumber> = Vec::new();
+        let mut wanted = Observed::default();
         for node in nodes {
-            if !wanted.contains(&node) {
-                wanted.push(node);
+            wanted.in_order.push(node);
+            if wanted.all.insert(node) && !self.observed.all.contains(&node) {
                 self.graph.observe_number(node, true);
             }
         }
-        for node in std::mem::take(&mut self.observed) {
-            if !wanted.contains(&node) {
+        let before = std::mem::replace(&mut self.observed, wanted);
+        for node in before.in_order {
+            if before.all.contains(&node) && !self.observed.all.contains(&node) {
                 self.graph.observe_number(node, false);
             }
         }
-        self.observed = wanted;
+    }
+
+    /// Bytes of all values that are kept.
+    pub(in crate::session) fn bytes_of_values(&self) -> usize {
+        self.graph.bytes_of_values()
     }
 
     /// What has never been computed; what runs from now on is written down.
@@ -246,12 +257,13 @@ impl Mirror {
         self.shown.note(&self.graph, features.filter(|node| self.graph.is_live(*node)));
     }
 
-    /// The node of an output of a node, called by the names of the nodes that use groups before it.
+    /// The node of a socket of a node, called by the names of the nodes that use groups before it: of
+    /// an output, or of what goes into an input, before it is converted.
     pub(in crate::session) fn socket(
         &self,
         editor: &Editor,
         path: &str,
-        output: &str,
+        socket: &str,
     ) -> Option<(NodeNumber, millstream_base::Type)> {
         let mut use_id = 0;
         let mut names = path.split('/').peekable();
@@ -259,40 +271,81 @@ impl Mirror {
             let name = names.next()?;
             let body = self.use_of(use_id).body;
             let slot = editor.nodes_of_body(body).slot_of(name)?;
+            let (_, node) = editor.nodes_of_body(body).at(slot)?;
             if names.peek().is_none() {
-                let position = self.output_position(editor, body, slot, output)?;
-                let ty = match self.bodies.get(&body)?.kinds.get(slot as usize)? {
-                    Kind::Group(group) => {
-                        self.registry.type_named(&editor.outputs_of_body(*group)[position].ty)?
-                    }
-                    Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Muted(_) => {
-                        self.output_type(body, slot, position)?
-                    }
-                };
-                return Some((self.output_in(use_id, slot, position)?, ty));
+                let output = self.output_socket(editor, (use_id, slot), body, socket);
+                return output.or_else(|| self.input_socket(editor, (use_id, slot), node, socket));
             }
             use_id = self.use_of(use_id).many.get(&slot)?.child?;
         }
     }
 
-    /// The value at a node, computed if it is not at hand; `None` if it failed.
+    fn output_socket(
+        &self,
+        editor: &Editor,
+        (use_id, slot): (u32, u32),
+        body: BodyKey,
+        output: &str,
+    ) -> Option<(NodeNumber, millstream_base::Type)> {
+        let position = self.output_position(editor, body, slot, output)?;
+        let ty = match self.bodies.get(&body)?.kinds.get(slot as usize)? {
+            Kind::Group(group) => {
+                self.registry.type_named(&editor.outputs_of_body(*group)[position].ty)?
+            }
+            Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Muted(_) => {
+                self.output_type(body, slot, position)?
+            }
+        };
+        Some((self.output_in(use_id, slot, position)?, ty))
+    }
+
+    /// What the first source of an input is, if it is no literal.
+    fn input_socket(
+        &self,
+        editor: &Editor,
+        (use_id, slot): (u32, u32),
+        node: &Node,
+        input: &str,
+    ) -> Option<(NodeNumber, millstream_base::Type)> {
+        let body = self.use_of(use_id).body;
+        match self.bodies.get(&body)?.kinds.get(slot as usize)? {
+            Kind::Call(_) | Kind::Group(_) => {}
+            Kind::None | Kind::Wrong | Kind::Muted(_) => return None,
+        }
+        let input = node.inputs.get(input)?;
+        let first = match &input.value {
+            InputValue::Several(sources) => sources.first()?,
+            InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input,
+        };
+        match self.want_in(editor, use_id, references(first).next()?)? {
+            Want::Node(node, ty) => Some((node, ty)),
+            Want::Literal(_) => None,
+        }
+    }
+
+    /// The value at a node, computed if it is not at hand; `None` if it failed. What this makes, and
+    /// the value, may hold so many bytes.
     ///
     /// # Errors
-    /// If values need too many bytes.
+    /// If the evaluation was ended, or values need too many bytes.
     pub(in crate::session) fn look(
         &mut self,
         node: NodeNumber,
         ty: millstream_base::Type,
         moment: &Moment,
+        within: Option<Within>,
+        limit: usize,
     ) -> Result<Option<Value>, EvalError> {
         self.set_moment(moment);
-        let was = self.observed.contains(&node);
+        let was = self.observed.all.contains(&node);
         self.graph.observe_number(node, true);
-        let done = self.graph.settle_within(Within::default());
+        let done = self.graph.settle_within(within.unwrap_or_default());
         let value = self.graph.value(node, ty);
+        let is_too_much = self.graph.bytes_needed([node]) > limit;
         if !was {
             self.graph.observe_number(node, false);
         }
-        done.map(|()| value)
+        done?;
+        if is_too_much { Err(EvalError::Bytes { limit }) } else { Ok(value) }
     }
 }

@@ -14,7 +14,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::{
-    Bits, Kind, Known, Lost, Many, Mirror, OUTPUTS, Owner, RootInput, RootOutput, Side, Use, Want,
+    Bits, Kind, Known, Lost, Many, Mirror, OUTPUTS, Observed, Owner, RootInput, RootOutput, Side,
+    Use, Want,
 };
 
 /// So many uses of groups are made, and so many more for each call in them.
@@ -72,7 +73,7 @@ impl Mirror {
             args: Bits::default(),
             ports: FxHashMap::default(),
             doomed: FxHashSet::default(),
-            observed: Vec::new(),
+            observed: Observed::default(),
             edited: FxHashMap::default(),
             shown: Shown::default(),
             n_calls: 0,

@@ -62,7 +62,7 @@ pub(super) struct Mirror {
     ports: FxHashMap<NodeNumber, Port>,
     /// Nodes that nobody will need when the edit is done.
     doomed: FxHashSet<NodeNumber>,
-    observed: Vec<NodeNumber>,
+    observed: Observed,
     /// Nodes that were made or linked anew since they were last demanded, and whether there was one in
     /// their place that had run.
     edited: FxHashMap<NodeNumber, bool>,
@@ -70,6 +70,16 @@ pub(super) struct Mirror {
     shown: Shown,
     n_calls: usize,
     n_removed: usize,
+}
+
+/// The nodes that are observed.
+#[derive(Default)]
+struct Observed {
+    /// As they were asked for.
+    in_order: Vec<NodeNumber>,
+    all: FxHashSet<NodeNumber>,
+    /// Some went since.
+    is_torn: bool,
 }
 
 /// The mirror cannot follow; the document has to be compiled.

@@ -185,8 +185,8 @@ impl Mirror {
             let outputs: SmallVec<[NodeNumber; 4]> =
                 (0..).map_while(|at| self.graph.output(node, at)).collect();
             for output in outputs {
-                if let Some(at) = self.observed.iter().position(|known| *known == output) {
-                    self.observed.swap_remove(at);
+                if self.observed.all.remove(&output) {
+                    self.observed.is_torn = true;
                     self.graph.observe_number(output, false);
                 }
             }

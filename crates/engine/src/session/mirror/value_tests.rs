@@ -157,12 +157,69 @@ fn an_evaluation_can_be_ended_and_goes_on_later() {
 }
 
 #[test]
-fn with_too_many_bytes_a_plan_answers() {
+fn what_needs_too_many_bytes_fails_alone() {
     let s = &mut open();
     s.set("x", Vec3([1.0, 2.0, 3.0])).expect("it fits");
-    let ask = Ask { limits: Limits { bytes: 1, ..Limits::default() }, ..Ask::output("v") };
-    let evaluated = s.eval(&ask).expect("a vector needs none");
-    assert!(evaluated.plan().is_some(), "a plan answers");
-    assert!(s.mirror.is_none());
+    let limited = |output| {
+        let limits = Limits { bytes: 2, ..Limits::default() };
+        Ask { limits, ..Ask::output(output) }
+    };
+    assert!(s.eval(&limited("v")).expect("a vector needs none").plan().is_none());
+    let error = s.eval(&limited("n")).expect_err("texts are made");
+    let text = "the evaluation needs more than the 2 bytes it may hold";
+    assert_eq!(error.to_string(), text);
+    // What was made is not made again.
+    assert_eq!(runs(s, "without a limit"), ["read first"]);
+    assert!(s.eval(&limited("n")).is_ok(), "texts are at hand, and a number is given");
     assert_eq!(s.value::<f64>("n").expect("it runs"), Some(20.0));
+    assert!(s.mirror.is_some());
+}
+
+#[test]
+fn where_too_much_is_kept_plans_answer_for_a_while() {
+    let s = &mut open();
+    s.keep_at_most(1);
+    s.set("x", Vec3([1.0, 2.0, 3.0])).expect("it fits");
+    assert!(s.eval(&Ask::output("n")).expect("it runs").plan().is_some(), "a plan answers");
+    assert!(s.mirror.is_none());
+    let literal =
+        |to| edit(json!({ "edit": "set_input", "node": "sum", "input": "b", "to": [to, 0, 0] }));
+    s.edit(&literal(1)).expect("it fits");
+    assert!(s.mirror.is_none());
+    s.edit(&literal(2)).expect("it fits");
+    assert!(s.mirror.is_some(), "there may be less to keep");
+    assert!(s.eval(&Ask::output("n")).expect("it runs").plan().is_some(), "there is not");
+    for to in 0..3 {
+        assert!(s.mirror.is_none());
+        s.edit(&literal(to)).expect("it fits");
+    }
+    s.keep_at_most(1 << 20);
+    s.edit(&literal(7)).expect("it fits");
+    assert!(s.eval(&Ask::output("n")).expect("it runs").plan().is_none());
+    assert_eq!(s.value::<f64>("n").expect("it runs"), Some(20.0));
+}
+
+#[test]
+fn what_goes_into_a_node_is_at_hand() {
+    let s = &mut open();
+    let value = |s: &mut Session, path: &str| s.probe(path).expect("it is there").value;
+    let data = |value: Option<millstream_ir::answer::Series>| match value.map(|it| it.data) {
+        Some(millstream_kernel::Data::One(value)) => value,
+        other => panic!("{other:?}"),
+    };
+    let n_runs = s.mirror.as_ref().map(|mirror| mirror.n_runs());
+    assert_eq!(data(value(s, "text.number")).get::<f32>(), Some(4.0));
+    assert_eq!(data(value(s, "both.texts")).get::<Arc<str>>().as_deref(), Some("4"));
+    assert_eq!(data(value(s, "sum.a")).get::<Vec3>(), Some(Vec3([3.0, 4.0, 0.0])));
+    let group = json!({ "edit": "group", "nodes": ["both", "read"], "name": "in" });
+    s.edit(&edit(group)).expect("it fits");
+    assert_eq!(data(value(s, "in/read.text")).get::<Arc<str>>().as_deref(), Some("40"));
+    assert_eq!(s.mirror.as_ref().map(|mirror| mirror.n_runs()), n_runs);
+    assert!(s.whole.get().is_none(), "the document was not even checked");
+    let what_if = Ask::all().what_if("x", Vec3([0.0, 5.0, 0.0]));
+    let probed = s.probe_within("in/both.texts", &what_if).expect("it is there").value;
+    assert_eq!(data(probed).get::<Arc<str>>().as_deref(), Some("5"));
+    let flag = Arc::new(AtomicBool::new(true));
+    let cancelled = Ask { cancel: Some(flag), ..Ask::all() };
+    s.probe_within("in/both.texts", &cancelled).expect_err("somebody cancelled it");
 }
