@@ -415,7 +415,7 @@ impl ValueType for Mat4 {
 ///
 /// The type must be `Clone + Send + Sync + Default`; values count as equal only when they are one
 /// and the same allocation. With `value_type!(Money, "money", eq);` the type's own `PartialEq` and
-/// `Hash` decide.
+/// `Hash` decide; values whose comparison panics are not equal.
 #[macro_export]
 macro_rules! value_type {
     ($rust:ty, $name:literal) => {
@@ -425,9 +425,11 @@ macro_rules! value_type {
             });
     };
     ($rust:ty, $name:literal, eq) => {
-        $crate::value_type!(@ $rust, $name, |a: &$rust, b: &$rust| a == b,
+        $crate::value_type!(@ $rust, $name,
+            |a: &$rust, b: &$rust| $crate::unwound(|| a == b).unwrap_or(false),
             |value: &$rust, mut state: &mut dyn ::std::hash::Hasher| {
-                ::std::hash::Hash::hash(value, &mut state);
+                // Values that cannot be hashed share one hash, which is not wrong.
+                let _ = $crate::unwound(|| ::std::hash::Hash::hash(value, &mut state));
             });
     };
     (@ $rust:ty, $name:literal, $same:expr, $feed:expr) => {

@@ -29,6 +29,8 @@ pub struct Named<T> {
     last: u32,
     /// Slots to be used again.
     free: Vec<u32>,
+    /// Slots to be used again later, while [slots are kept](Self::keep_slots).
+    kept: Option<Vec<u32>>,
     /// Whether slots lie without gaps in order, so that they are positions.
     is_tidy: bool,
     /// The order, where slots are not positions and somebody asked.
@@ -64,6 +66,7 @@ impl<T> Named<T> {
             first: NONE,
             last: NONE,
             free: Vec::new(),
+            kept: None,
             is_tidy: true,
             order: OnceLock::new(),
         }
@@ -246,7 +249,10 @@ impl<T> Named<T> {
         let Slot { before, after, .. } = self.slots[slot as usize];
         let (_, thing) = self.slots[slot as usize].thing.take()?;
         self.tie(before, after);
-        if self.is_empty() {
+        if let Some(kept) = &mut self.kept {
+            self.is_tidy = false;
+            kept.push(slot);
+        } else if self.is_empty() {
             *self = Self { hasher: self.hasher.clone(), ..Self::new() };
         } else if self.is_tidy && slot as usize + 1 == self.slots.len() {
             self.slots.pop();
@@ -256,6 +262,18 @@ impl<T> Named<T> {
         }
         self.order_changed();
         Some(thing)
+    }
+
+    /// From now on no slot of what is removed is used again, until [`release_slots`].
+    ///
+    /// [`release_slots`]: Self::release_slots
+    pub(crate) fn keep_slots(&mut self) {
+        self.kept.get_or_insert_default();
+    }
+
+    /// Ends [`keep_slots`](Self::keep_slots).
+    pub(crate) fn release_slots(&mut self) {
+        self.free.extend(self.kept.take().into_iter().flatten());
     }
 
     /// Takes a slot's name out of the table.

@@ -60,7 +60,7 @@ fn report(what: &str, (mut graph, readers, sources, root): Case) {
     graph.observe(root);
     graph.get(root);
     let mut next = random();
-    let (mut times, mut reads, mut moved, mut refused) = (vec![], vec![], vec![], 0);
+    let (mut times, mut reads, mut moved, mut refused) = (vec![], vec![], vec![], vec![]);
     while times.len() < 20_000 {
         let (reader, source) = (readers[next(readers.len())], sources[next(sources.len())]);
         let start = Instant::now();
@@ -74,12 +74,14 @@ fn report(what: &str, (mut graph, readers, sources, root): Case) {
                 graph.get(root);
                 reads.push(start.elapsed());
             }
-            Err(_) => refused += 1,
+            Err(_) => refused.push(time),
         }
     }
-    println!("{what}: {} links changed, {refused} refused as cycles", times.len());
+    println!("{what}: {} links changed, {} refused as cycles", times.len(), refused.len());
     let of = |sorted: &[Duration], p: usize| sorted[(sorted.len() - 1) * p / 1000];
-    for (name, mut times) in [("relink", times), ("read", reads)] {
+    let all = times.iter().chain(&refused).copied().collect();
+    let all = [("changed", times), ("refused", refused), ("both", all), ("read", reads)];
+    for (name, mut times) in all.into_iter().filter(|(_, times)| !times.is_empty()) {
         times.sort_unstable();
         let [p50, p99, p999, max] = [500, 990, 999, 1000].map(|p| of(&times, p));
         println!("  {name}: p50 {p50:.1?}  p99 {p99:.1?}  p99.9 {p999:.1?}  max {max:.1?}");

@@ -1,11 +1,10 @@
 //! Buffers of results that nobody needs any more, kept for the next results.
 
 use bytemuck::allocation::try_zeroed_vec;
+use millstream_base::pages::in_huge_pages;
 use millstream_base::types::Kind;
 use millstream_base::{Color, Column, Mat4, Quat, Type, ValueType, Vec2, Vec3, Vec4};
 use rustc_hash::FxHashMap;
-
-use crate::pages::in_huge_pages;
 
 /// At most so many buffers of one type are kept.
 const KEPT: usize = 8;

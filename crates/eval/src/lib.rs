@@ -12,7 +12,6 @@ mod lanes;
 pub mod lazy;
 pub mod list;
 pub mod live;
-mod pages;
 pub mod parallel;
 pub mod parts;
 pub mod repeat;

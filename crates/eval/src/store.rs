@@ -5,12 +5,12 @@
 
 use millstream_base::Mask;
 use millstream_base::id::Id;
+use millstream_base::pages::in_huge_pages;
 use millstream_ir::plan::{Plan, Step, StepId};
 use millstream_kernel::Data;
 use rustc_hash::FxHashMap;
 
 use crate::frame::{FrameId, Frames};
-use crate::pages::in_huge_pages;
 use crate::shape::{ShapeId, Shapes};
 
 millstream_base::define_id!(SlotId, "z", "Where a step's results in one context are stored.");

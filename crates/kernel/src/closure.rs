@@ -15,7 +15,7 @@ pub trait ElementWise<Args>: Send + Sync + 'static {
     /// Computes the masked elements.
     ///
     /// # Errors
-    /// Never: a closure is total.
+    /// If nobody waits any more; a closure is total.
     fn call(&self, call: &mut Call<'_>) -> Result<(), Failure>;
 }
 
@@ -69,7 +69,7 @@ macro_rules! element_wise {
                 let (extent, mask): (usize, &Mask) = (call.extent(), call.mask());
                 {
                     $(let $arg = call.input::<$arg>($at);)+
-                    fill(&mut out, extent, mask, |i| self($($arg.get(i)),+));
+                    fill(&mut out, (mask, extent), call.pace(), |i| self($($arg.get(i)),+))?;
                 }
                 call.set(0, out);
                 Ok(())

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use millstream_base::virtual_array::VirtualArray;
@@ -369,20 +370,38 @@ impl fmt::Debug for Call<'_> {
     }
 }
 
+/// Runs somebody else's code; a panic in it becomes a failure.
+///
+/// # Errors
+/// With what the panic said.
+pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let text = millstream_base::panic_text(&*panic);
+        let what = text.map_or(String::new(), |text| format!(": {text}"));
+        Failure::whole(format!("the node type panicked{what}"))
+    })
+}
+
 /// Computes the masked elements of `out`, which is made `extent` long.
+///
+/// # Errors
+/// If nobody waits any more.
 pub fn fill<T: ValueType>(
     out: &mut Vec<T>,
-    extent: usize,
-    mask: &Mask,
+    (mask, extent): (&Mask, usize),
+    mut pace: Pace<'_>,
     mut element: impl FnMut(usize) -> T,
-) {
+) -> Result<(), Failure> {
+    out.clear();
     if mask.as_range() == Some(0..extent) {
-        out.clear();
-        out.extend((0..extent).map(element));
-    } else {
-        out.resize(extent, T::default_value());
-        mask.for_each(|i| out[i] = element(i));
+        out.reserve_exact(extent);
+        return pace.stretches(extent, |stretch| out.extend(stretch.map(&mut element)));
     }
+    out.resize(extent, T::default_value());
+    let mut indices = mask.iter();
+    pace.stretches(mask.len(), |stretch| {
+        indices.by_ref().take(stretch.len()).for_each(|i| out[i] = element(i));
+    })
 }
 
 /// A shared function.

@@ -1,11 +1,17 @@
 //! Looking now and then, while a function works, whether anybody still waits for it.
 
 use std::fmt;
+use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use crate::function::Failure;
 
 /// Units of work, of some nanoseconds each, between two looks.
 const UNITS: usize = 1 << 13;
+
+/// How long a stretch of unknown work should take, and how many items it may have.
+const STRETCH: Duration = Duration::from_micros(50);
+const MAX_STRETCH: usize = 1 << 16;
 
 /// Looks now and then whether a call is still wanted; see [`Call::pace`](crate::Call::pace).
 #[derive(Clone)]
@@ -65,6 +71,35 @@ impl<'a> Pace<'a> {
         }
         Ok(())
     }
+
+    /// Goes over items of which nobody knows how much work they are, stretch by stretch: short ones
+    /// as long as they take long.
+    ///
+    /// # Errors
+    /// As [`work`](Self::work).
+    pub fn stretches(
+        &mut self,
+        n_items: usize,
+        mut each: impl FnMut(Range<usize>),
+    ) -> Result<(), Failure> {
+        let (mut at, mut length) = (0, 64);
+        while at < n_items {
+            let stretch = at..n_items.min(at + length);
+            at = stretch.end;
+            let begin = Instant::now();
+            each(stretch);
+            let took = begin.elapsed();
+            if took < STRETCH / 2 {
+                length = (2 * length).min(MAX_STRETCH);
+            } else if took > 2 * STRETCH {
+                length = (length / 2).max(1);
+            }
+            if at < n_items {
+                self.look()?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Pace<'_> {
@@ -94,6 +129,29 @@ mod tests {
         assert_eq!(looks.load(Ordering::Relaxed), 3);
         assert!((3 * UNITS..3 * UNITS + 3).contains(&done.get()), "{}", done.get());
         assert!(pace.work(UNITS + 1).is_err(), "what is long is looked at before it begins");
+    }
+
+    #[test]
+    fn stretches_cover_all_and_end_soon() {
+        let mut at = 0;
+        let mut pace = Pace::new(None);
+        pace.stretches(1_000_003, |stretch| {
+            assert_eq!(stretch.start, at);
+            at = stretch.end;
+        })
+        .expect("nobody ends it");
+        assert_eq!(at, 1_000_003);
+        let (looks, n) = (AtomicUsize::new(0), Cell::new(0));
+        let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 2;
+        let mut pace = Pace::new(Some(&is_over));
+        let slow = |stretch: std::ops::Range<usize>| {
+            for _ in stretch {
+                n.set(n.get() + 1);
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        };
+        assert!(pace.stretches(1_000_000, slow).is_err());
+        assert_eq!(n.get(), 64 + 32 + 16);
     }
 
     #[test]

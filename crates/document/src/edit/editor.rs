@@ -252,9 +252,11 @@ impl Editor {
     fn run_all(&mut self, edit: &Edit, trusted: bool) -> Result<Applied, Diagnostic> {
         let mut done = Done::new(trusted);
         let next_id = self.next_id;
+        // Who follows the changes knows groups by their slots.
+        self.document.groups.keep_slots();
         let result = self.run(edit, &mut done, 0);
         let result = result.and_then(|()| if trusted { Ok(()) } else { self.check_whole(&done) });
-        match result {
+        let applied = match result {
             Ok(()) => {
                 done.inverses.reverse();
                 let mut inverses = done.inverses;
@@ -265,11 +267,15 @@ impl Editor {
                 Ok(Applied { inverse, changes: done.changes, copies: done.copies })
             }
             Err(Refusal { path, error }) => {
+                // What went comes back to where it was: the last first.
+                self.document.groups.release_slots();
                 self.take_back(&done.inverses);
                 self.next_id = next_id;
                 Err(Diagnostic::new(Place::at(path.as_str()), &error))
             }
-        }
+        };
+        self.document.groups.release_slots();
+        applied
     }
 
     /// Undoes the changes of an edit that is refused.

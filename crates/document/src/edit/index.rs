@@ -133,7 +133,9 @@ impl<'d> BodyView<'d> {
         let order = &index.order;
         let count = |slot: u32| order.sources(slot).len() as u32;
         let nth = |slot: u32, k: u32| Some(order.sources(slot)[k as usize]);
-        index.ids = vec![0; n_slots];
+        // A copy of all for the first node more would be felt.
+        index.ids = Vec::with_capacity(n_slots + n_slots / 8);
+        index.ids.resize(n_slots, 0);
         let sorted = sorted(n_slots, count, nth);
         index.order.rank_all(&sorted.order);
         let circle = sorted.cycles.into_iter().next().map(|mut circle| {

@@ -1,103 +1,157 @@
 //! Keeps the nodes of a body in order while links come and go.
 //!
 //! Each node has a rank higher than those of all it depends on. A new link between nodes whose
-//! ranks are right costs nothing. Otherwise two searches go in step: from the target along
-//! dependents, as far as they do not stand behind the source, and from the source along what it
-//! depends on, as far as that does not stand before the target. The first to end decides: its nodes
-//! move right behind the source, or right before the target. So a link costs twice the smaller of
-//! both regions. A link that would close a circle is found where the searches meet, which is soon,
-//! because each goes on from the node that stands nearest to where the other began.
+//! ranks are right costs nothing; otherwise nodes move as [`order_search`] finds.
+//!
+//! [`order_search`]: millstream_base::order_search
 
-use std::collections::BinaryHeap;
+use std::ops::{Index, IndexMut};
 
-use rustc_hash::FxHashMap;
+use millstream_base::order_search::{Moving, Ordered, moving_for};
+use millstream_base::pages::in_huge_pages;
 use smallvec::SmallVec;
 
 /// Where a node stands: a place, which nodes share, and an order within it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
-    place: u64,
+    place: u32,
     within: i64,
+}
+
+impl Rank {
+    /// A number that is higher where the rank is.
+    fn number(self) -> u128 {
+        // What is lower than 0 comes before it.
+        let within = self.within as u64 ^ 1 << 63;
+        u128::from(self.place) << 64 | u128::from(within)
+    }
 }
 
 /// The nodes of a body by slot: what each depends on, what depends on it, and its rank. No two ranks
 /// are the same.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    nodes: Vec<Ordered>,
+    nodes: Blocks,
     /// Higher than all orders within places, and lower.
     above: i64,
     below: i64,
 }
 
 /// What is known of one node. A search that looks at its rank goes on from it soon: so all of it
-/// lies together.
+/// lies in one cache line.
 #[derive(Debug, Default)]
-struct Ordered {
+#[repr(align(64))]
+struct Place {
     rank: Rank,
     /// A node that is read twice comes twice, in both.
     sources: SmallVec<[u32; 4]>,
     dependents: SmallVec<[u32; 4]>,
 }
 
+/// The nodes, in blocks of which each is as long as all before it and one more. More nodes never move
+/// those that are there, and those of a large body lie in huge pages: a search goes anywhere.
+#[derive(Debug, Default)]
+struct Blocks(Vec<Vec<Place>>);
+
+/// Nodes in the first block.
+const FIRST: usize = 64;
+
+impl Blocks {
+    /// The block that holds a slot, and where in it.
+    #[inline]
+    fn index_of(slot: u32) -> (usize, usize) {
+        let block = (slot as usize / FIRST + 1).ilog2();
+        (block as usize, slot as usize - FIRST * ((1 << block) - 1))
+    }
+
+    /// Makes room for a slot.
+    fn grow(&mut self, slot: u32) {
+        while self.0.len() <= Self::index_of(slot).0 {
+            let n = FIRST << self.0.len();
+            let mut block = Vec::with_capacity(n);
+            in_huge_pages(block.spare_capacity_mut());
+            block.resize_with(n, Place::default);
+            self.0.push(block);
+        }
+    }
+
+    fn get(&self, slot: u32) -> Option<&Place> {
+        let (block, at) = Self::index_of(slot);
+        self.0.get(block).map(|block| &block[at])
+    }
+}
+
+impl Index<u32> for Blocks {
+    type Output = Place;
+
+    #[inline]
+    fn index(&self, slot: u32) -> &Place {
+        let (block, at) = Self::index_of(slot);
+        &self.0[block][at]
+    }
+}
+
+impl IndexMut<u32> for Blocks {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut Place {
+        let (block, at) = Self::index_of(slot);
+        &mut self.0[block][at]
+    }
+}
+
 impl Order {
     /// The slots of the nodes that a node depends on.
     pub(super) fn sources(&self, slot: u32) -> &[u32] {
-        self.nodes.get(slot as usize).map_or(&[], |node| &node.sources)
+        self.nodes.get(slot).map_or(&[], |node| &node.sources)
     }
 
     /// The slots of the nodes that depend on a node.
     pub(super) fn dependents(&self, slot: u32) -> &[u32] {
-        self.nodes.get(slot as usize).map_or(&[], |node| &node.dependents)
+        self.nodes.get(slot).map_or(&[], |node| &node.dependents)
     }
 
     /// Where the node in a slot stands.
     pub(super) fn rank(&self, slot: u32) -> Rank {
-        self.nodes[slot as usize].rank
+        self.nodes[slot].rank
     }
 
     /// A node depends on these now. The ranks are as before.
     pub(super) fn set_sources(&mut self, slot: u32, sources: &[u32]) {
-        let n = sources.iter().chain([&slot]).copied().max().unwrap_or(slot) as usize + 1;
-        if n > self.nodes.len() {
-            self.nodes.resize_with(n, Ordered::default);
-        }
-        let old = std::mem::replace(&mut self.nodes[slot as usize].sources, sources.into());
+        self.nodes.grow(sources.iter().copied().fold(slot, u32::max));
+        let old = std::mem::replace(&mut self.nodes[slot].sources, sources.into());
         for source in old {
-            let dependents = &mut self.nodes[source as usize].dependents;
+            let dependents = &mut self.nodes[source].dependents;
             // What was linked last is most often unlinked first.
             if let Some(at) = dependents.iter().rposition(|known| *known == slot) {
                 dependents.swap_remove(at);
             }
         }
         for source in sources {
-            self.nodes[*source as usize].dependents.push(slot);
+            self.nodes[*source].dependents.push(slot);
         }
     }
 
     /// A node went: it depends on nothing, and nothing on it.
     pub(super) fn remove(&mut self, slot: u32) {
         self.set_sources(slot, &[]);
-        for dependent in std::mem::take(&mut self.nodes[slot as usize].dependents) {
-            self.nodes[dependent as usize].sources.retain(|source| *source != slot);
+        for dependent in std::mem::take(&mut self.nodes[slot].dependents) {
+            self.nodes[dependent].sources.retain(|source| *source != slot);
         }
     }
 
     /// Ranks the nodes anew, all of them, in this order.
     pub(super) fn rank_all(&mut self, order: &[u32]) {
         for (place, slot) in (1..).zip(order) {
-            self.nodes[*slot as usize].rank = Rank { place, within: 0 };
+            self.nodes[*slot].rank = Rank { place, within: 0 };
         }
         (self.above, self.below) = (1, -1);
     }
 
     /// Ranks a new node right behind what it depends on.
     pub(super) fn add(&mut self, slot: u32, sources: &[u32]) {
-        let n = self.nodes.len().max(slot as usize + 1);
-        self.nodes.resize_with(n, Ordered::default);
+        self.nodes.grow(slot);
         let place = sources.iter().map(|slot| self.rank(*slot).place).max();
-        let rank = Rank { place: place.unwrap_or(0), within: self.above };
-        self.nodes[slot as usize].rank = rank;
+        self.nodes[slot].rank = Rank { place: place.unwrap_or(0), within: self.above };
         self.above += 1;
     }
 
@@ -109,120 +163,52 @@ impl Order {
         if source == target {
             return Err(vec![source]);
         }
-        let rank = |slot: u32| self.rank(slot);
-        if rank(source) < rank(target) {
+        if self.rank(source) < self.rank(target) {
             return Ok(());
         }
-        let (low, high) = (rank(target).place, rank(source).place);
-        let mut behind = Search::new(target);
-        let mut before = Search::new(source);
-        // What stands last is nearest to the source, what stands first to the target.
-        let late = |slot: u32| (rank(slot).place, rank(slot).within);
-        let early = |slot: u32| (!rank(slot).place, !rank(slot).within);
-        let is_near = |slot: u32| (low..=high).contains(&rank(slot).place);
-        loop {
-            match behind.step(&before, |slot| self.dependents(slot), late, is_near) {
-                Step::On => {}
-                Step::Met(at) => return Err(circle(&behind, &before, at)),
-                Step::Over => {
-                    self.move_behind(behind.found, high);
-                    return Ok(());
-                }
-            }
-            match before.step(&behind, |slot| self.sources(slot), early, is_near) {
-                Step::On => {}
-                Step::Met(at) => return Err(circle(&behind, &before, at)),
-                Step::Over => {
-                    self.move_before(before.found, low);
-                    return Ok(());
-                }
-            }
+        let (low, high) = (self.rank(target).place, self.rank(source).place);
+        let first = Rank { place: low, within: i64::MIN }.number();
+        let last = Rank { place: high, within: i64::MAX }.number();
+        match moving_for(self, source, target, first..=last)? {
+            Moving::Behind(nodes) => self.move_behind(nodes, high),
+            Moving::Before(nodes) => self.move_before(nodes, low),
         }
+        Ok(())
     }
 
     /// Gives nodes the highest ranks of a place, in the order they have.
-    fn move_behind(&mut self, mut slots: Vec<u32>, place: u64) {
+    fn move_behind(&mut self, mut slots: Vec<u32>, place: u32) {
         slots.sort_unstable_by_key(|slot| self.rank(*slot));
         for slot in slots {
-            self.nodes[slot as usize].rank = Rank { place, within: self.above };
+            self.nodes[slot].rank = Rank { place, within: self.above };
             self.above += 1;
         }
     }
 
     /// Gives nodes the lowest ranks of a place, in the order they have.
-    fn move_before(&mut self, mut slots: Vec<u32>, place: u64) {
+    fn move_before(&mut self, mut slots: Vec<u32>, place: u32) {
         slots.sort_unstable_by_key(|slot| self.rank(*slot));
         for slot in slots.into_iter().rev() {
-            self.nodes[slot as usize].rank = Rank { place, within: self.below };
+            self.nodes[slot].rank = Rank { place, within: self.below };
             self.below -= 1;
         }
     }
 }
 
-/// The way from where `behind` began, over a node that both found, to where `before` began.
-fn circle(behind: &Search, before: &Search, at: u32) -> Vec<u32> {
-    let mut way = behind.way_to(at);
-    way.extend(before.way_to(at).into_iter().rev().skip(1));
-    way
-}
-
-/// A search over nodes, one node at a step.
-struct Search {
-    found: Vec<u32>,
-    /// From where each was found.
-    from: FxHashMap<u32, u32>,
-    /// Those from which it did not go on yet, with how near they are.
-    open: BinaryHeap<((u64, i64), u32)>,
-}
-
-/// What came of a step.
-enum Step {
-    /// There is more to search.
-    On,
-    /// This node was found from both sides.
-    Met(u32),
-    /// Nothing is left.
-    Over,
-}
-
-impl Search {
-    fn new(start: u32) -> Self {
-        let open = BinaryHeap::from([((0, 0), start)]);
-        Self { found: vec![start], from: FxHashMap::from_iter([(start, start)]), open }
+impl Ordered for Order {
+    #[inline]
+    fn stands_at(&self, node: u32) -> u128 {
+        self.nodes[node].rank.number()
     }
 
-    /// Goes on from the nearest node.
-    fn step<'n>(
-        &mut self,
-        other: &Self,
-        next: impl Fn(u32) -> &'n [u32],
-        nearness: impl Fn(u32) -> (u64, i64),
-        is_near: impl Fn(u32) -> bool,
-    ) -> Step {
-        let Some((_, node)) = self.open.pop() else { return Step::Over };
-        for &next in next(node) {
-            if is_near(next) && !self.from.contains_key(&next) {
-                self.from.insert(next, node);
-                if other.from.contains_key(&next) {
-                    return Step::Met(next);
-                }
-                self.found.push(next);
-                self.open.push((nearness(next), next));
-            }
-        }
-        Step::On
+    #[inline]
+    fn leads_to(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.nodes[node].dependents.iter().copied()
     }
 
-    /// The way from the start to a node that was found.
-    fn way_to(&self, goal: u32) -> Vec<u32> {
-        let mut way = vec![goal];
-        let mut node = goal;
-        while self.from[&node] != node {
-            node = self.from[&node];
-            way.push(node);
-        }
-        way.reverse();
-        way
+    #[inline]
+    fn depends_on(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.nodes[node].sources.iter().copied()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Running a step whose inputs are there, and storing what it gives.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use millstream_base::id::Id;
@@ -9,7 +8,7 @@ use millstream_ir::LogDetail;
 use millstream_ir::answer::{EvalError, Fate, RunReason, SkipReason};
 use millstream_ir::plan::StepId;
 use millstream_kernel::form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
-use millstream_kernel::function::Output;
+use millstream_kernel::function::{Output, caught};
 use millstream_kernel::instance::OutputSlot;
 use millstream_kernel::{Argument, Call, Data, Failure, Function, Instance, Kernel};
 use smallvec::SmallVec;
@@ -549,9 +548,5 @@ pub(crate) fn call<'c>(
     if let Some((threads, is_over)) = crew {
         call = call.with_crew(threads, is_over);
     }
-    catch_unwind(AssertUnwindSafe(|| function.call(&mut call))).unwrap_or_else(|panic| {
-        let text = millstream_base::panic_text(&*panic);
-        let what = text.map_or(String::new(), |text| format!(": {text}"));
-        Err(Failure::whole(format!("the node type panicked{what}")))
-    })
+    caught(|| function.call(&mut call))?
 }

@@ -76,6 +76,13 @@ pub(super) struct Demands {
 }
 
 impl Demands {
+    /// Bytes of the blocks and of what finds them.
+    pub(super) fn bytes(&self) -> usize {
+        self.blocks.len() * size_of::<Block>()
+            + self.by_condition.capacity() * (size_of::<(Condition, BlockId)>() + 1)
+            + (self.of.capacity() + self.listed.capacity()) * size_of::<BlockId>()
+    }
+
     pub(super) fn block(&mut self, condition: Condition) -> BlockId {
         if let Some(known) = self.by_condition.get(&condition) {
             return *known;

@@ -28,6 +28,11 @@ impl Dirty {
         }
     }
 
+    /// Bytes of the set.
+    pub(super) fn bytes(&self) -> usize {
+        (self.bits.capacity() + self.words.capacity() + self.tops.capacity()) * size_of::<u64>()
+    }
+
     /// Adds a position.
     #[inline(always)]
     pub(super) fn mark(&mut self, at: usize) {

@@ -4,7 +4,7 @@ use millstream_base::Lane;
 
 use smallvec::SmallVec;
 
-use super::node::{Flags, NONE};
+use super::node::{Flags, GONE, NONE};
 use super::special::Special;
 use super::{Handle, LiveGraph, NodeNumber};
 
@@ -21,6 +21,13 @@ pub enum LiveError {
     Cycle {
         /// The numbers of the nodes on the way from the reader to what it would read.
         path: Vec<usize>,
+    },
+    /// There is no such node, or not any more.
+    #[error("there is no node g{node}")]
+    #[diagnostic(code(live::no_node), help("it may have been removed"))]
+    NoNode {
+        /// The number that was meant.
+        node: usize,
     },
     /// There is no such input.
     #[error("g{node} has {n_inputs} inputs, so none of number {input}")]
@@ -53,7 +60,7 @@ impl LiveGraph {
     /// selector, then the arms. Answers how many nodes had to change their place in the order.
     ///
     /// # Errors
-    /// If the link would close a cycle, or there is no such input, or it takes another type.
+    /// If the link would close a cycle, or there is no such node or input, or it takes another type.
     pub fn relink<T, A>(
         &mut self,
         node: Handle<T>,
@@ -73,6 +80,11 @@ impl LiveGraph {
         input: usize,
         NodeNumber(source): NodeNumber,
     ) -> Result<usize, LiveError> {
+        for node in [node, source] {
+            if !self.is_there(node) {
+                return Err(LiveError::NoNode { node: node as usize });
+            }
+        }
         // What picks an arm is linked to the guard of the choice.
         let (readers, slots) = self.slots_of(node, input);
         let Some(&(reader, slot)) = slots.first() else {
@@ -115,9 +127,17 @@ impl LiveGraph {
         Some(NodeNumber(self.inputs_of(reader)[slot]))
     }
 
+    /// Whether there is a node of this number that was not removed.
+    fn is_there(&self, node: u32) -> bool {
+        self.nodes.get(node as usize).is_some_and(|node| !node.is_gone())
+    }
+
     /// Takes a node out that nobody reads or observes, with those for its outputs; false, and nothing
-    /// changes, if somebody does. Its number is not given to another node.
+    /// changes, if somebody does or there is no such node. Its number is not given to another node.
     pub fn remove(&mut self, NodeNumber(node): NodeNumber) -> bool {
+        if !self.is_there(node) {
+            return false;
+        }
         self.take_back();
         // Of what reads the call only the nodes of its outputs go with it.
         let outputs = self.outputs_of(node);
@@ -143,6 +163,7 @@ impl LiveGraph {
         if it.is_source() {
             self.pending.retain(|(source, _)| *source != node);
             self.nodes[node as usize].inputs[1] = 0;
+            self.nodes[node as usize].code = GONE;
             return true;
         }
         let inputs: SmallVec<[u32; 8]> = self.inputs_of(node).into();
@@ -151,6 +172,7 @@ impl LiveGraph {
         }
         let mut guard = None;
         let it = &mut self.nodes[node as usize];
+        it.code = GONE;
         if it.flags.has(Flags::SPECIAL) {
             match &mut self.specials[it.inputs[0] as usize] {
                 Special::Form(form) => form.inputs = Box::default(),

@@ -25,6 +25,20 @@ pub(super) struct Failed {
     by_input: bool,
 }
 
+/// A node has no value.
+#[derive(Clone, Debug, thiserror::Error, miette::Diagnostic)]
+#[error("g{failed} failed: {failure}")]
+#[diagnostic(
+    code(live::no_value),
+    help("set what it reads to something else, or call `try_failed_again`")
+)]
+pub struct NoValue {
+    /// The number of the node that failed: this one, or one that it depends on.
+    pub failed: usize,
+    /// Why.
+    pub failure: Arc<Failure>,
+}
+
 /// The nodes that have no value.
 pub(super) type AllFailed = FxHashMap<u32, Failed>;
 
@@ -56,17 +70,46 @@ impl LiveGraph {
         self.inputs_of(node).iter().any(|input| self.failed.contains_key(input))
     }
 
-    /// Whether something that a node reads now has no value.
-    fn reads_failed(&self, node: u32) -> bool {
-        if !self.reads_any_failed(node) {
-            return false;
-        }
-        let Some(choice) = self.choice_at(node) else { return true };
+    /// Something that a node reads now and that has no value.
+    fn failed_input(&self, node: u32) -> Option<u32> {
+        let has_failed = |input: &u32| self.failed.contains_key(input);
+        let Some(choice) = self.choice_at(node) else {
+            return self.inputs_of(node).iter().copied().find(has_failed);
+        };
         let (always, arms) = choice.inputs.split_at(choice.first_arm);
         let taken = self.nodes[choice.inputs[0] as usize].value;
-        let is_taken = |arm: usize| self.takes(node, taken, arm as u32);
-        always.iter().any(|input| self.failed.contains_key(input))
-            || arms.iter().enumerate().any(|(k, arm)| self.failed.contains_key(arm) && is_taken(k))
+        let arms = arms.iter().enumerate();
+        let of_arms = arms.filter(|(k, _)| self.takes(node, taken, *k as u32)).map(|(_, arm)| *arm);
+        always.iter().copied().find(has_failed).or_else(|| of_arms.into_iter().find(has_failed))
+    }
+
+    /// Whether something that a node reads now has no value.
+    fn reads_failed(&self, node: u32) -> bool {
+        self.reads_any_failed(node) && self.failed_input(node).is_some()
+    }
+
+    /// Why a node that is settled has no value, if it has none.
+    pub(super) fn why_none(&self, mut node: u32) -> Option<NoValue> {
+        loop {
+            let failed = self.failed.get(&node)?;
+            if let (false, Some(failure)) = (failed.by_input, &failed.own) {
+                let failed = self.shown(&[node])[0];
+                return Some(NoValue { failed, failure: Arc::clone(failure) });
+            }
+            node = self.failed_input(node)?;
+        }
+    }
+
+    /// The numbers of nodes as they were given to who made them, without those that come twice in a
+    /// row: what stands before a choice was made with it.
+    pub(super) fn shown(&self, nodes: &[u32]) -> Vec<usize> {
+        let number = |node: &u32| match self.special_at(*node) {
+            Some(Special::Guard(guard)) => guard.choice as usize,
+            Some(_) | None => *node as usize,
+        };
+        let mut numbers: Vec<usize> = nodes.iter().map(number).collect();
+        numbers.dedup();
+        numbers
     }
 
     /// A node has no value because of what it reads.
@@ -159,7 +202,10 @@ impl LiveGraph {
         let mut own: Vec<NodeNumber> = own.map(|(node, _)| NodeNumber(*node)).collect();
         own.sort_unstable();
         let demanded = self.demanded(own);
-        let why = |node: NodeNumber| Some((node, self.failed.get(&node.0)?.own.clone()?));
+        let why = |node: NodeNumber| {
+            let failure = self.failed.get(&node.0)?.own.clone()?;
+            Some((NodeNumber(self.shown(&[node.0])[0] as u32), failure))
+        };
         demanded.into_iter().filter_map(why).collect()
     }
 

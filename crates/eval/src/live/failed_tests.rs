@@ -128,3 +128,54 @@ fn waves_of_numbers_can_be_ended_and_go_on_later() {
         assert_eq!(graph.n_runs() - before, N);
     }
 }
+
+#[test]
+fn a_callback_that_panics_leaves_no_value_and_nothing_wrong() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static BAD: AtomicU32 = AtomicU32::new(0);
+    fn all(_: f64, n: usize) -> u64 {
+        assert!(BAD.load(Ordering::Relaxed) != 1, "bad wish");
+        (1 << n) - 1
+    }
+    fn sum(first: f64, others: &mut dyn Iterator<Item = f64>) -> f64 {
+        assert!(BAD.load(Ordering::Relaxed) != 2, "bad sum");
+        first + others.sum::<f64>()
+    }
+    for bad in [1, 2] {
+        let bad_now = |bad| BAD.store(bad, Ordering::Relaxed);
+        let mut graph = LiveGraph::new();
+        let (a, b) = (graph.source(1.0), graph.source(2.0));
+        let both = graph.lazily(a, &[b], all, sum);
+        let end = graph.binary_with(Op::Add, both, 1.0);
+        graph.observe(end);
+        bad_now(bad);
+        for _ in 0..2 {
+            let error = graph.try_get(end).expect_err("it panicked");
+            assert_eq!(error.failed, both.number());
+            assert!(error.failure.message.contains("bad "), "{error}");
+            assert_eq!(graph.failures()[0].0.index(), both.number());
+        }
+        bad_now(0);
+        assert!(graph.try_get(end).is_err(), "a failure is kept until something changes");
+        graph.try_failed_again();
+        assert_eq!(graph.try_get(end).ok(), Some(4.0));
+        // It has a value, fails with the next, and goes on.
+        bad_now(bad);
+        graph.set(a, 10.0);
+        assert!(graph.try_get(end).is_err());
+        bad_now(0);
+        graph.set(a, 20.0);
+        assert_eq!(graph.get(end), 23.0);
+        assert!(graph.failures().is_empty());
+    }
+}
+
+#[test]
+#[should_panic(expected = "g3 failed: the node type panicked: no")]
+fn a_read_of_what_has_no_value_panics() {
+    let mut graph = LiveGraph::new();
+    let a = graph.source(1.0);
+    let never = graph.lazily(a, &[], |_, _| 0, |_: f64, _| panic!("no"));
+    let end = graph.binary_with(Op::Add, never, 1.0);
+    graph.get(end);
+}

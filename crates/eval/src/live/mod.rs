@@ -26,6 +26,8 @@ mod call;
 mod demand;
 mod dirty;
 mod edit;
+#[cfg(test)]
+mod edit_tests;
 mod failed;
 #[cfg(test)]
 mod failed_tests;
@@ -67,6 +69,7 @@ use users::UserLists;
 
 pub use build::Selector;
 pub use edit::LiveError;
+pub use failed::NoValue;
 pub use program::{LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
 pub use recall::Recall;
@@ -191,24 +194,35 @@ impl LiveGraph {
     ///
     /// Reading a node that is not observed costs a walk over all that it depends on; observe what is
     /// read again and again.
+    ///
+    /// # Panics
+    /// If it has no value, because somebody's code panicked; see [`try_get`](Self::try_get).
     #[inline]
     pub fn get<T: LaneValue>(&mut self, of: Handle<T>) -> T {
         let node = &self.nodes[of.node as usize];
         if node.flags.has(Flags::LIVE) || node.is_source() {
             self.run_wave();
-            return T::from_bits(self.nodes[of.node as usize].value);
+            if self.failed.is_empty() {
+                return T::from_bits(self.nodes[of.node as usize].value);
+            }
         }
-        self.get_unobserved(of)
+        self.try_get(of).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn get_unobserved<T: LaneValue>(&mut self, of: Handle<T>) -> T {
+    /// As [`get`](Self::get), for graphs in which nodes may fail.
+    ///
+    /// # Errors
+    /// If the node or something that it reads failed. It stays so until what failed reads something
+    /// else, or [`try_failed_again`](Self::try_failed_again).
+    pub fn try_get<T: LaneValue>(&mut self, of: Handle<T>) -> Result<T, NoValue> {
         self.take_back();
         let is_observed = self.nodes[of.node as usize].flags.has(Flags::LIVE);
         if !is_observed {
             self.observe(of);
         }
         self.run_wave();
-        let value = T::from_bits(self.nodes[of.node as usize].value);
+        let node = &self.nodes[of.node as usize];
+        let value = self.why_none(of.node).map_or(Ok(T::from_bits(node.value)), Err);
         if !is_observed {
             self.unobserve(of);
         }
@@ -257,8 +271,22 @@ impl LiveGraph {
         self.len() == 0
     }
 
-    /// Bytes that the graph holds.
+    /// Makes room for so many nodes more, so that none of them costs a copy of all.
+    pub fn reserve(&mut self, n: usize) {
+        self.nodes.reserve(n);
+    }
+
+    /// Bytes that the graph holds, besides what closures and handles of other types do.
     pub fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>() + self.users.bytes() + self.nodes.len() / 7
+        self.nodes.capacity() * size_of::<Node>()
+            + self.wide.capacity() * size_of::<u32>()
+            + self.users.bytes()
+            + self.dirty.bytes()
+            + self.retracted.bytes()
+            + self.order.bytes()
+            + self.specials.capacity() * size_of::<Special>()
+            + self.specials.iter().map(Special::bytes).sum::<usize>()
+            + self.demands.bytes()
+            + self.boxes.bytes()
     }
 }

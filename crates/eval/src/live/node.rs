@@ -6,6 +6,9 @@ use millstream_kernel::form::{HeldOperand, canonical_bits};
 /// No user.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// What a removed node has as its function; it is special, and those have none.
+pub(super) const GONE: u16 = u16::MAX;
+
 /// One node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
@@ -119,6 +122,11 @@ impl Node {
     #[inline(always)]
     pub(super) fn is_source(&self) -> bool {
         self.flags.has(Flags::SPECIAL) && self.inputs[0] == NONE
+    }
+
+    /// Whether it was removed.
+    pub(super) fn is_gone(&self) -> bool {
+        self.flags.has(Flags::SPECIAL) && self.code == GONE
     }
 
     /// The constant second operand.

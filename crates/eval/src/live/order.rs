@@ -1,15 +1,13 @@
 //! The order of nodes: positions such that each node comes behind what it reads.
 //!
 //! Nodes are made behind what they read, so at first the position is the number of the node. When a
-//! link is made from a node that stands behind its reader, one of two sets has to move: the reader
-//! with what it leads to, behind the source, or the source with what leads to it, before the reader;
-//! of both only what stands between the two. Both are searched in turns and the one that is known
-//! first moves, so the cost follows the smaller one. From then on positions have gaps, into which
-//! nodes are moved; where a gap is too small, those next to it make room.
+//! link is made from a node that stands behind its reader, some have to move, see `order_search` in
+//! the base crate. From then on positions have gaps, into which nodes are moved; where a gap is too
+//! small, those next to it make room.
 //!
 //! Sources are read from anywhere: they never run, so their positions mean nothing.
 
-use rustc_hash::FxHashMap;
+use millstream_base::order_search::{Moving, Ordered, moving_for};
 
 use super::node::NONE;
 use super::{LiveError, LiveGraph};
@@ -77,6 +75,11 @@ impl Order {
         self.nodes = nodes;
     }
 
+    /// Bytes of the order.
+    pub(super) fn bytes(&self) -> usize {
+        (self.positions.capacity() + self.nodes.capacity()) * size_of::<u32>()
+    }
+
     fn place(&mut self, node: u32, position: usize) {
         self.positions[node as usize] = position as u32;
         self.nodes[position] = node;
@@ -101,35 +104,22 @@ impl Order {
     }
 }
 
-/// One of the two sets, as far as it is known.
-struct Search {
-    found: Vec<u32>,
-    /// The node from which each was found.
-    from: FxHashMap<u32, u32>,
-    next: usize,
-}
-
-impl Search {
-    fn new(start: u32) -> Self {
-        Self { found: vec![start], from: FxHashMap::from_iter([(start, start)]), next: 0 }
+impl Ordered for LiveGraph {
+    #[inline]
+    fn stands_at(&self, node: u32) -> u128 {
+        self.order.position(node) as u128
     }
 
-    fn find(&mut self, node: u32, from: u32) {
-        if let std::collections::hash_map::Entry::Vacant(entry) = self.from.entry(node) {
-            entry.insert(from);
-            self.found.push(node);
-        }
+    #[inline]
+    fn leads_to(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.users.of(&self.nodes[node as usize]).iter().copied()
     }
 
-    /// The nodes on the way from the start to a node that was found, start first.
-    fn path(&self, mut to: u32) -> Vec<usize> {
-        let mut path = vec![to as usize];
-        while self.from[&to] != to {
-            to = self.from[&to];
-            path.push(to as usize);
-        }
-        path.reverse();
-        path
+    #[inline]
+    fn depends_on(&self, node: u32) -> impl Iterator<Item = u32> {
+        // The positions of sources mean nothing.
+        let inputs = self.inputs_of(node).iter().copied();
+        inputs.filter(|input| !self.nodes[*input as usize].is_source())
     }
 }
 
@@ -144,32 +134,12 @@ impl LiveGraph {
         if is_source || high < low {
             return Ok(0);
         }
-        let (mut behind, mut before) = (Search::new(reader), Search::new(source));
-        let is_before = loop {
-            let Some(&at) = behind.found.get(behind.next) else { break false };
-            behind.next += 1;
-            if at == source {
-                return Err(LiveError::Cycle { path: behind.path(at) });
-            }
-            for &user in self.users.of(&self.nodes[at as usize]) {
-                if self.order.position(user) <= high {
-                    behind.find(user, at);
-                }
-            }
-            let Some(&at) = before.found.get(before.next) else { break true };
-            before.next += 1;
-            if at == reader {
-                let mut path = before.path(at);
-                path.reverse();
-                return Err(LiveError::Cycle { path });
-            }
-            for &input in self.inputs_of(at) {
-                if !self.nodes[input as usize].is_source() && self.order.position(input) >= low {
-                    before.find(input, at);
-                }
-            }
+        let moving = moving_for(self, source, reader, low as u128..=high as u128)
+            .map_err(|way| LiveError::Cycle { path: self.shown(&way) })?;
+        let (mut moving, is_before) = match moving {
+            Moving::Behind(nodes) => (nodes, false),
+            Moving::Before(nodes) => (nodes, true),
         };
-        let mut moving = if is_before { before.found } else { behind.found };
         moving.sort_unstable_by_key(|node| self.order.position(*node));
         Ok(self.move_next_to(&moving, if is_before { reader } else { source }, is_before))
     }

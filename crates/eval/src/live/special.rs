@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use millstream_kernel::Failure;
 use millstream_kernel::form::Form;
+use millstream_kernel::function::caught;
 
 use super::call::{Call, OneOutput};
 use super::demand::Waiting;
@@ -50,12 +52,15 @@ pub(super) const NOTHING_TAKEN: u64 = u64::MAX;
 
 impl Arms {
     /// What is taken.
+    ///
+    /// # Errors
+    /// If it panics.
     #[inline]
-    pub(super) fn taken(&self, selector: u64) -> u64 {
+    pub(super) fn taken(&self, selector: u64) -> Result<u64, Failure> {
         match self {
-            Self::One(n, pick) => pick(selector, *n) as u64,
+            Self::One(n, pick) => Ok(pick(selector, *n) as u64),
             // All 64 bits would be mistaken for nothing: no choice has more than 63 arms then.
-            Self::Set(wanted) => wanted(selector) & (u64::MAX >> 1),
+            Self::Set(wanted) => Ok(caught(|| wanted(selector))? & (u64::MAX >> 1)),
         }
     }
 
@@ -112,6 +117,25 @@ impl Special {
             Self::Form(form) => &form.inputs,
             Self::Call(call) => &call.inputs,
             Self::Output(output) => &output.of,
+        }
+    }
+
+    /// Bytes that it holds besides itself.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Guard(guard) => guard.blocks.capacity() * size_of::<u32>(),
+            Self::Choice(choice) => {
+                let seen = match &choice.kind {
+                    ChoiceKind::Given => 0,
+                    ChoiceKind::Computed { seen, .. } => size_of_val(&**seen),
+                };
+                size_of_val(&*choice.inputs) + seen
+            }
+            Self::Form(form) => {
+                size_of_val(&*form.inputs) + form.registers.capacity() * size_of::<u64>()
+            }
+            Self::Call(call) => size_of_val(&*call.inputs),
+            Self::Output(_) => 0,
         }
     }
 

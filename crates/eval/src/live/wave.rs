@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use millstream_base::same::Same;
+use millstream_kernel::function::caught;
 use smallvec::SmallVec;
 
 use super::node::{Flags, Node, canonical};
-use super::special::{ChoiceKind, Special};
+use super::special::{ChoiceKind, NOTHING_TAKEN, Special};
 use super::{Demand, LiveGraph};
 
 impl LiveGraph {
@@ -243,8 +244,13 @@ impl LiveGraph {
         let nodes = &self.nodes;
         match &mut self.specials[index] {
             Special::Guard(guard) => {
-                let taken = guard.arms.taken(nodes[guard.selector[0] as usize].value);
-                self.settle_guard(at, taken);
+                match guard.arms.taken(nodes[guard.selector[0] as usize].value) {
+                    Ok(taken) => self.settle_guard(at, taken),
+                    Err(failure) => {
+                        self.fail(at, failure);
+                        self.settle_guard(at, NOTHING_TAKEN);
+                    }
+                }
             }
             Special::Call(_) => self.run_call(at, index),
             Special::Output(_) => self.give_output(at, index),
@@ -268,7 +274,7 @@ impl LiveGraph {
                             return self.give_arm(at, arm, toggled || is_new);
                         }
                         let value = nodes[arm as usize].value;
-                        (toggled || is_new || value != nodes[at].value).then_some(value)
+                        (toggled || is_new || value != nodes[at].value).then_some(Ok(value))
                     }
                     ChoiceKind::Computed { compute, seen } => {
                         let arms = &choice.inputs[choice.first_arm..];
@@ -284,13 +290,16 @@ impl LiveGraph {
                         }
                         differs.then(|| {
                             let taken = (0..arms.len()).filter(|i| taken >> i & 1 != 0);
-                            compute(first, &mut taken.map(|i| seen[i + 1]))
+                            caught(|| compute(first, &mut taken.map(|i| seen[i + 1])))
                         })
                     }
                 };
                 if let Some(result) = result {
                     self.ran(at);
-                    self.change(at, result);
+                    match result {
+                        Ok(value) => self.change(at, value),
+                        Err(failure) => self.fail(at, failure),
+                    }
                 }
             }
         }

@@ -86,7 +86,7 @@ impl Mirror {
         for (id, body) in checked.bodies.iter() {
             let key = places.key[index(id)];
             let n_slots = editor.nodes_of_body(key).n_slots();
-            let (mut kinds, mut ids) = (vec![Kind::None; n_slots], vec![0; n_slots]);
+            let (mut kinds, mut ids) = (roomy(Kind::None, n_slots), roomy(0, n_slots));
             for (node, slot) in body.nodes.iter().zip(&places.slots[index(id)]) {
                 ids[*slot as usize] = editor.id_at(key, *slot);
                 kinds[*slot as usize] = match &node.kind {
@@ -105,6 +105,7 @@ impl Mirror {
             let node = Some(mirror.fitted(OUTPUTS, None, &want, output.ty)?);
             mirror.outputs.insert(Arc::clone(&output.name), RootOutput { ty: output.ty, node });
         }
+        mirror.graph.reserve(mirror.graph.len() / 8);
         Ok(mirror)
     }
 
@@ -187,7 +188,7 @@ impl Mirror {
         let known = self.bodies.entry(key).or_default();
         let use_id = self.uses.len() as u32;
         known.uses.push(use_id);
-        let (outs, many) = (vec![None; n_slots], FxHashMap::default());
+        let (outs, many) = (roomy(None, n_slots), FxHashMap::default());
         self.uses.push(Some(Use { body: key, outer, inputs, outs, many }));
         use_id
     }
@@ -243,6 +244,14 @@ impl Mirror {
             })
             .collect()
     }
+}
+
+/// So many values, and room for more: nodes are added one by one while somebody looks on, and a copy
+/// of everything for one of them would be felt.
+fn roomy<T: Clone>(value: T, n: usize) -> Vec<T> {
+    let mut all = Vec::with_capacity(n + n / 8);
+    all.resize(n, value);
+    all
 }
 
 /// Whether all nodes can be live.

@@ -158,6 +158,30 @@ fn copies_of_a_group_that_others_use_go_on_with_its_results() {
 }
 
 #[test]
+fn groups_that_come_and_go_in_one_batch_run_nothing() {
+    let mut session = Session::open(&Engine::new(), GRAPH.as_bytes()).expect("it opens");
+    let s = &mut session;
+    let group = |node: &str, name: &str| json!({ "edit": "group", "nodes": [node], "name": name });
+    let ungroup = |node: &str| json!({ "edit": "ungroup", "node": node });
+    let batch = |edits: &[serde_json::Value]| json!({ "edit": "batch", "edits": edits });
+    s.edit(&edit(group("use", "g"))).expect("it fits");
+    s.eval(&Ask::all()).expect("it runs");
+    s.forget_whole();
+    let none = Vec::<String>::new();
+    assert_eq!(followed(s, batch(&[ungroup("g"), group("use", "g")])), none);
+    for _ in 0..2 {
+        assert!(s.undo());
+        assert_eq!(runs(s, "undo"), none);
+        assert!(s.redo());
+        assert_eq!(runs(s, "redo"), none);
+    }
+    let h = batch(&[group("sum", "h"), ungroup("h"), ungroup("g"), group("sum", "i")]);
+    assert_eq!(followed(s, h), none);
+    assert!(s.undo());
+    assert_eq!(runs(s, "undo"), none);
+}
+
+#[test]
 fn the_log_says_why_nodes_ran_and_why_not() {
     const GRAPH: &str = r#"{ "millstream": 1,
         "inputs": { "x": { "type": "f32", "default": 3 }, "b": { "type": "bool", "default": true } },

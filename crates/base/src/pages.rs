@@ -1,14 +1,15 @@
-//! Memory of new columns, asked for in huge pages.
+//! Memory that was not written yet, asked for in huge pages.
 //!
 //! The first touch of a page costs more than computing what is written there: 10 million `f32` are
-//! 10,000 ordinary pages or 20 huge ones. Systems give huge pages to who asks for them. `cargo bench -p
+//! 10,000 ordinary pages or 20 huge ones. And where memory is read here and there, finding the page
+//! takes as long as reading. Systems give huge pages to who asks for them. `cargo bench -p
 //! millstream-eval --bench peers` shows what that saves under "new output".
 
 #![cfg_attr(target_os = "linux", allow(unsafe_code, reason = "advice is an unsafe function"))]
 
 /// Asks for huge pages for memory that was not written yet; where there are none nothing changes.
 #[cfg(target_os = "linux")]
-pub(crate) fn in_huge_pages<T>(fresh: &mut [T]) {
+pub fn in_huge_pages<T>(fresh: &mut [T]) {
     use rustix::mm::{Advice, madvise};
     /// Bytes of a huge page, on nearly all machines.
     const HUGE: usize = 2 << 20;
@@ -27,4 +28,4 @@ pub(crate) fn in_huge_pages<T>(fresh: &mut [T]) {
 
 /// Other systems decide by themselves.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn in_huge_pages<T>(_fresh: &mut [T]) {}
+pub fn in_huge_pages<T>(_fresh: &mut [T]) {}
