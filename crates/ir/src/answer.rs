@@ -151,6 +151,10 @@ pub enum RunReason {
     Evicted,
     /// It was edited.
     Edited,
+    /// It may give something else at any time, so its result is not stored.
+    Volatile,
+    /// It keeps state from frame to frame, so its result is not stored.
+    Stateful,
 }
 
 /// Why a step did not run.
@@ -191,6 +195,8 @@ impl Fate {
             Self::Ran(RunReason::FeatureChanged) => "a feature changed",
             Self::Ran(RunReason::Evicted) => "was evicted",
             Self::Ran(RunReason::Edited) => "was edited",
+            Self::Ran(RunReason::Volatile) => "is volatile",
+            Self::Ran(RunReason::Stateful) => "keeps state",
             Self::Skipped(SkipReason::NotNeeded) => "not needed",
             Self::Skipped(SkipReason::Cached) => "cached",
             Self::Skipped(SkipReason::CutOff) => "cut off",

@@ -356,6 +356,7 @@ impl Session {
             if done.changes.contains(&Change::Inputs { body: ROOT }) {
                 self.set_mirror();
             }
+            self.renew_worn_mirror();
         } else {
             self.compile();
         }

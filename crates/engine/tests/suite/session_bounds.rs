@@ -10,7 +10,7 @@ use millstream::parts::document::load;
 use millstream::parts::eval::Incremental;
 use millstream::parts::eval::incremental::Equality;
 use millstream::session::{Ask, Session, SessionError, Standing};
-use millstream::{Edit, Engine, EvalError, Given, NodeDef, Progress, Type};
+use millstream::{Call, Class, Edit, Engine, EvalError, Given, LogDetail, NodeDef, Progress, Type};
 use serde_json::{Value as Json, json};
 
 /// An engine with a node that counts its runs, one that gives much, and one that takes long.
@@ -228,4 +228,69 @@ fn an_evaluator_that_keeps_values_follows_edits() {
     assert_eq!(session.value::<f32>("o").expect("it runs"), before);
     session.set_all([("x", Given::One(3_f32.into()))]).expect("it fits");
     assert_eq!(session.value::<f32>("o").expect("it runs"), Some(12.0));
+}
+
+/// What ran in an evaluation, and why.
+fn reasons(session: &mut Session, ask: Ask) -> Vec<String> {
+    let evaluated = session.eval(&ask.with_log(LogDetail::Counts)).expect("it runs");
+    let ran = evaluated.runs().into_iter().filter(|run| run.entry.runs > 0);
+    ran.map(|run| format!("{} {}", run.path, run.entry.fate.why())).collect()
+}
+
+/// Ends when so many nodes ran.
+fn ended_after(n_runs: u64) -> Ask {
+    let look = move |done: &millstream::Done| {
+        if done.runs >= n_runs { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    Ask { progress: Some(Progress::new(look).every(Duration::ZERO)), ..Ask::all() }
+}
+
+#[test]
+fn what_was_ended_goes_on_and_says_why() {
+    let counted = |from: Json| json!({ "type": "test.counted", "in": { "a": from } });
+    let nodes = json!({ "a": counted(json!({ "input": "x" })), "b": counted(json!({ "from": "a.value" })),
+        "c": counted(json!({ "from": "b.value" })) });
+    let mut session =
+        session(&engine(&Arc::default()), &document(&json!({ "o": f32_from("c.value") }), &nodes));
+    assert_eq!(reasons(&mut session, Ask::all()), ["a first time", "b first time", "c first time"]);
+    session.set("x", 3_f32).expect("it fits");
+    session.eval(&ended_after(1)).expect_err("it is ended");
+    let ran = ["b an input changed", "c an input changed"];
+    assert_eq!(reasons(&mut session, Ask::all()), ran, "the first one ran");
+    session.set("x", 5_f32).expect("it fits");
+    session.eval(&ended_after(0)).expect_err("it is ended");
+    session.set("x", 3_f32).expect("it fits");
+    assert!(reasons(&mut session, Ask::all()).is_empty(), "that is what all have read");
+    session.set("x", 5_f32).expect("it fits");
+    session.eval(&ended_after(1)).expect_err("it is ended");
+    session.set("x", 3_f32).expect("it fits");
+    // What the second one read last is not known any more.
+    let ran = ["a an input changed", "b an input changed"];
+    assert_eq!(reasons(&mut session, Ask::all()), ran);
+    assert_eq!(session.value::<f32>("o").expect("it runs"), Some(24.0));
+}
+
+#[test]
+fn volatile_nodes_say_so() {
+    let n_runs = Arc::new(AtomicUsize::new(0));
+    let mut engine = engine(&Arc::default());
+    let volatile = NodeDef::new("test.volatile", "")
+        .class(Class::Volatile)
+        .input("a", Type::F32, "")
+        .output("value", Type::F32, "")
+        .function(move |call: &mut Call<'_>| {
+            let n = n_runs.fetch_add(1, Ordering::Relaxed);
+            let mut values: Vec<f32> = call.buffer(0);
+            values.fill(n as f32);
+            call.set(0, values);
+            Ok(())
+        });
+    engine.register(volatile);
+    let nodes = json!({ "v": { "type": "test.volatile", "in": { "a": { "input": "x" } } },
+        "k": { "type": "test.counted", "in": { "a": { "from": "v.value" } } } });
+    let text = document(&json!({ "o": f32_from("k.value") }), &nodes);
+    let mut session = session(&engine, &text);
+    session.settle();
+    assert_eq!(reasons(&mut session, Ask::all()), ["v is volatile", "k first time"]);
+    assert_eq!(reasons(&mut session, Ask::all()), ["v is volatile", "k an input changed"]);
 }

@@ -6,11 +6,11 @@ use millstream_base::id::Id;
 use millstream_base::{Column, Mask, Type, Value};
 use millstream_ir::LogDetail;
 use millstream_ir::answer::{EvalError, Fate, RunReason, SkipReason};
-use millstream_ir::plan::StepId;
+use millstream_ir::plan::{StepId, StepOp};
 use millstream_kernel::form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
 use millstream_kernel::function::{Output, caught};
 use millstream_kernel::instance::OutputSlot;
-use millstream_kernel::{Argument, Call, Data, Failure, Function, Instance, Kernel};
+use millstream_kernel::{Argument, Call, Class, Data, Failure, Function, Instance, Kernel};
 use smallvec::SmallVec;
 
 use super::choose::overwrite;
@@ -508,12 +508,28 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    /// Why a step runs of which no results are kept.
+    #[inline]
+    fn reason_without_results(&self, step: StepId) -> RunReason {
+        if let (Some(_), Some(_), StepOp::Call(id)) =
+            (&self.log, &self.keeping, &self.plan.steps[step].op)
+        {
+            match self.plan.instances[*id].class {
+                Class::Stateful => return RunReason::Stateful,
+                Class::Volatile => return RunReason::Volatile,
+                Class::Static | Class::UserInput | Class::Contextual => {}
+            }
+        }
+        RunReason::First
+    }
+
     /// Notes that a step ran.
     #[inline]
     pub(super) fn log_run(&mut self, step: StepId, elements: usize, bytes: usize) {
         self.ran = self.ran.and(1, elements);
+        let reason = self.reason_without_results(step);
         if let Some(entry) = self.log_entry(step) {
-            entry.fate = Fate::Ran(RunReason::First);
+            entry.fate = Fate::Ran(reason);
             entry.runs += 1;
             entry.elements += elements as u64;
             entry.bytes += bytes as u64;

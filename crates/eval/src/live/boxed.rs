@@ -87,6 +87,23 @@ impl Boxes {
         self.last_stamp
     }
 
+    /// Stamps from now on differ from those that others gave.
+    pub(super) fn stamps_follow(&mut self, others: &Self) {
+        self.last_stamp = self.last_stamp.max(others.last_stamp);
+    }
+
+    /// Whether the value of a node is no number.
+    pub(super) fn has_place(&self, node: &Node) -> bool {
+        place(node).is_some_and(|place| place < self.values.len())
+    }
+
+    /// Gives a node the value that one of others has.
+    pub(super) fn take_over(&mut self, node: &Node, others: &Self, of: &Node, counts: bool) {
+        if let Some(place) = place(node) {
+            self.replace(place, others.of(of).cloned(), counts);
+        }
+    }
+
     /// A place for a value.
     fn make(&mut self, value: Option<Value>) -> u32 {
         match self.free.pop() {

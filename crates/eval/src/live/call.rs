@@ -42,6 +42,15 @@ pub(super) struct OneOutput {
     position: u32,
 }
 
+impl Call {
+    /// Has the outputs that another one computed that does the same.
+    pub(super) fn take_over(&mut self, other: &mut Self) {
+        if let (Some(outputs), Some(others)) = (&mut self.outputs, &mut other.outputs) {
+            std::mem::swap(&mut outputs.values, &mut others.values);
+        }
+    }
+}
+
 /// The results of a call.
 pub(super) type Results = SmallVec<[Option<Value>; 4]>;
 

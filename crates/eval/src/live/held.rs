@@ -3,7 +3,8 @@
 //! A node that is always demanded runs in the wave in which an input changed, so no input can be back
 //! at its old value by then. One that is parked meanwhile may find its inputs as it left them; so
 //! may one whose links were changed. What such a node read is held, from the first change on until
-//! it is demanded.
+//! it is demanded. Where a wave is ended, nodes that wait for their run may find other inputs when the
+//! next one comes to them; what those read that were always demanded is not known any more.
 
 use smallvec::SmallVec;
 
@@ -19,8 +20,7 @@ impl LiveGraph {
     /// value before.
     pub(super) fn hold(&mut self, at: u32, changed: Option<(u32, u64)>) {
         let node = &self.nodes[at as usize];
-        let is_held = || self.held.contains_key(&at) || self.has_lost_reading(at);
-        if node.flags.has(Flags::NEW) || node.flags.has(Flags::CAREFUL) && is_held() {
+        if node.flags.has(Flags::NEW) || self.is_held(at) {
             return;
         }
         if node.flags.has(Flags::SPECIAL) {
@@ -37,6 +37,14 @@ impl LiveGraph {
             self.inputs_of(at).iter().map(|input| self.last_value(*input, changed)).collect();
         self.held.insert(at, held);
         self.nodes[at as usize].flags.set(Flags::CAREFUL);
+    }
+
+    /// Whether what a node read at its last run is held, or nobody knows it any more.
+    pub(super) fn is_held(&self, at: u32) -> bool {
+        self.nodes[at as usize].flags.has(Flags::CAREFUL)
+            && (self.held.contains_key(&at)
+                || self.has_lost_reading(at)
+                || self.overtaken.contains(&at))
     }
 
     /// The value that the users of a node saw.
@@ -68,6 +76,9 @@ impl LiveGraph {
     /// Forgets what a node read; answers whether that differs from what it would read now.
     pub(super) fn let_go(&mut self, at: u32) -> bool {
         self.nodes[at as usize].flags.clear(Flags::CAREFUL);
+        if !self.overtaken.is_empty() && self.overtaken.remove(&at) {
+            return true;
+        }
         let Some(held) = self.held.remove(&at) else { return true };
         let values = self.held_values.remove(&at);
         let now = self.inputs_of(at).iter().map(|input| self.nodes[*input as usize].value);
@@ -78,6 +89,7 @@ impl LiveGraph {
 
     /// Forgets what a node read; it runs again when it is demanded.
     pub(super) fn forget_held(&mut self, at: u32) {
+        self.overtaken.remove(&at);
         self.held.remove(&at);
         self.held_values.remove(&at);
     }

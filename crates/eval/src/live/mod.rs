@@ -23,6 +23,7 @@ mod asked;
 mod boxed;
 mod build;
 mod call;
+mod carried;
 mod demand;
 mod dirty;
 mod edit;
@@ -54,7 +55,7 @@ use std::time::Duration;
 use millstream_base::Lane;
 use millstream_ir::answer::EvalError;
 use millstream_kernel::form::{FoldFunction, LaneValue, Op, OpFunction};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use boxed::{Boxes, HeldValues};
 use demand::{Demand, Demands};
@@ -108,6 +109,8 @@ pub struct LiveGraph {
     /// What nodes read at their last run, if that may be asked for.
     held: FxHashMap<u32, Held>,
     held_values: FxHashMap<u32, HeldValues>,
+    /// Nodes that a wave which was ended did not come to: what they read at their last run is lost.
+    overtaken: FxHashSet<u32>,
     dirty: Dirty,
     order: Order,
     specials: Vec<Special>,

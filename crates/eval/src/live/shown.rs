@@ -21,6 +21,12 @@ impl Shown {
         }
     }
 
+    /// The same for nodes that have other numbers now.
+    #[must_use]
+    pub fn moved(&self, to: impl Fn(NodeNumber) -> Option<NodeNumber>) -> Self {
+        Self(self.0.iter().filter_map(|(node, bits)| Some((to(*node)?, *bits))).collect())
+    }
+
     /// These features were demanded.
     pub fn note(&mut self, graph: &LiveGraph, features: impl IntoIterator<Item = NodeNumber>) {
         self.0.extend(features.into_iter().map(|feature| (feature, graph.number(feature))));

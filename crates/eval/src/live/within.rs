@@ -98,6 +98,11 @@ impl LiveGraph {
             self.try_failed_again();
         }
         self.within = within;
+        if let Some(error) = self.within.over(self.n_runs) {
+            // What was set may be taken back as long as nobody read it.
+            self.within.watch = None;
+            return Err(error);
+        }
         self.boxes.count(true);
         self.settle();
         self.boxes.count(false);
@@ -158,13 +163,17 @@ impl LiveGraph {
         self.stopped.is_some()
     }
 
-    /// After a wave that was ended, nobody knows what dirty nodes read at their last run.
+    /// After a wave that was ended, nobody knows what dirty nodes read at their last run, but for
+    /// those for which that is held.
     #[cold]
     pub(super) fn run_dirty_anew(&mut self) {
         for position in self.dirty.all() {
             let node = self.order.node_at(position);
-            if !self.nodes[node].is_source() {
-                self.nodes[node].flags.set(Flags::NEW);
+            let at = node as u32;
+            let is_new = self.nodes[node].flags.has(Flags::NEW);
+            if !is_new && !self.nodes[node].is_source() && !self.is_held(at) {
+                self.overtaken.insert(at);
+                self.nodes[node].flags.set(Flags::CAREFUL);
             }
         }
     }

@@ -14,9 +14,6 @@ use super::build::declared;
 use super::queue::Queue;
 use super::{Kind, Known, Lost, Many, Mirror, Owner, Port, Side};
 
-/// A mirror that is given up when so many nodes were removed, and as many as it has.
-const MANY_REMOVED: usize = 1 << 16;
-
 impl Mirror {
     /// Follows an edit that made these copies of nodes, or takes them back.
     ///
@@ -80,9 +77,6 @@ impl Mirror {
         }
         self.remove_doomed()?;
         self.graph.try_failed_again();
-        if self.n_removed > MANY_REMOVED.max(2 * self.n_calls) {
-            return Err(Lost);
-        }
         Ok(())
     }
 

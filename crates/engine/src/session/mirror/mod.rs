@@ -13,6 +13,7 @@
 
 mod answer;
 mod build;
+mod carried;
 mod follow;
 mod look;
 mod moved;

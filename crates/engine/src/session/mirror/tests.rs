@@ -49,7 +49,8 @@ pub(super) fn runs(session: &mut Session, text: &str) -> Vec<String> {
         Fate::Ran(RunReason::InputChanged) => "input",
         Fate::Ran(RunReason::FeatureChanged) => "feature",
         Fate::Ran(RunReason::Edited) => "edited",
-        Fate::Ran(RunReason::Evicted) | Fate::Skipped(_) => "?",
+        Fate::Ran(RunReason::Evicted | RunReason::Volatile | RunReason::Stateful)
+        | Fate::Skipped(_) => "?",
     };
     ran.map(|run| format!("{} {}", run.path, reason(run.entry.fate))).collect()
 }
@@ -247,4 +248,42 @@ fn the_log_says_why_nodes_ran_and_why_not() {
     s.edit(&edit(literal)).expect("it fits");
     told(&mut s, Ask::output("s"));
     assert_eq!(told(&mut s, Ask::output("q"))[1], "q: was edited");
+}
+
+#[test]
+fn a_mirror_that_is_made_anew_has_what_it_had() {
+    let open = || {
+        let mut session = Session::open(&Engine::new(), GRAPH.as_bytes()).expect("it opens");
+        session.eval(&Ask::all()).expect("it runs");
+        session.forget_whole();
+        session
+    };
+    let (mut renewed, mut plain) = (open(), open());
+    let mut both = |act: &dyn Fn(&mut Session)| {
+        act(&mut plain);
+        act(&mut renewed);
+        renewed.renew_mirror();
+        let ran = runs(&mut renewed, "anew");
+        assert_eq!(ran, runs(&mut plain, "as it was"));
+        ran.len()
+    };
+    let edited = |json: Json| move |s: &mut Session| s.edit(&edit(json.clone())).expect("it fits");
+    let literal = |to: i32| json!({ "edit": "set_input", "node": "a", "input": "b", "to": to });
+    assert_eq!(both(&|_| {}), 0);
+    assert_eq!(both(&edited(literal(2))), 6);
+    assert_eq!(both(&|_| {}), 0);
+    // With the other arm, what is not demanded any more has what it read.
+    assert!(both(&|s| s.set("n", -100).expect("it fits")) > 0);
+    assert!(both(&|s| s.set("x", 4.0_f32).expect("it fits")) > 0);
+    assert!(both(&|s| s.set("n", 100).expect("it fits")) > 0);
+    assert!(both(&edited(literal(3))) > 0);
+    let group = json!({ "edit": "group", "nodes": ["less", "which"], "name": "g" });
+    assert_eq!(both(&edited(group)), 0);
+    while plain.undo() && renewed.undo() {
+        renewed.renew_mirror();
+    }
+    assert_eq!(
+        renewed.value::<f32>("y").expect("it runs"),
+        plain.value::<f32>("y").expect("it runs")
+    );
 }

@@ -169,7 +169,7 @@ fn what_needs_too_many_bytes_fails_alone() {
     let text = "the evaluation needs more than the 2 bytes it may hold";
     assert_eq!(error.to_string(), text);
     // What was made is not made again.
-    assert_eq!(runs(s, "without a limit"), ["read first"]);
+    assert_eq!(runs(s, "without a limit"), ["read input"]);
     assert!(s.eval(&limited("n")).is_ok(), "texts are at hand, and a number is given");
     assert_eq!(s.value::<f64>("n").expect("it runs"), Some(20.0));
     assert!(s.mirror.is_some());

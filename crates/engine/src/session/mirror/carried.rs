@@ -1,0 +1,112 @@
+//! A mirror in the place of one in which most is what edits removed: live nodes are not made of what was
+//! removed, so those of a session that goes on for long would become more and more. What nodes have
+//! goes with them, so nothing runs for that.
+
+use millstream_eval::live::NodeNumber;
+use rustc_hash::FxHashMap;
+
+use super::{Kind, Mirror};
+use crate::session::Session;
+
+/// A mirror is made anew when so many nodes were removed, and twice as many as it has.
+const MANY_REMOVED: usize = 1 << 16;
+
+impl Session {
+    /// Makes the mirror anew if most of it is what was removed.
+    pub(in crate::session) fn renew_worn_mirror(&mut self) {
+        if self.mirror.as_ref().is_some_and(|mirror| mirror.is_worn()) {
+            self.renew_mirror();
+        }
+    }
+
+    /// Makes the mirror anew, with all that it has.
+    pub(in crate::session) fn renew_mirror(&mut self) {
+        let Some(mut before) = self.mirror.take() else { return };
+        let whole = self.whole();
+        let is_right = !whole.problems.has_errors();
+        let checked = whole.checked().filter(|_| is_right).cloned();
+        let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
+        let made =
+            checked.and_then(|checked| Mirror::new(&self.editor, &checked, &registry, limits).ok());
+        match made {
+            Some(mut mirror) => {
+                mirror.carry_on(&mut before);
+                self.mirror = Some(Box::new(mirror));
+                self.set_mirror();
+            }
+            // There is no whole document to make it of; it is tried again after as many edits.
+            None => {
+                before.n_removed = 0;
+                self.mirror = Some(before);
+            }
+        }
+        self.forget_whole();
+    }
+}
+
+impl Mirror {
+    fn is_worn(&self) -> bool {
+        self.n_removed > MANY_REMOVED.max(2 * self.n_calls)
+    }
+
+    /// Goes on with what the mirror before this one has.
+    fn carry_on(&mut self, before: &mut Self) {
+        let places = self.places_of(before);
+        self.go_on_with_results_of(before);
+        self.graph.carry_on(&mut before.graph, &places);
+        let edited = before.edited.iter();
+        self.edited = edited.filter_map(|(node, had)| Some((*places.get(node)?, *had))).collect();
+        self.shown = before.shown.moved(|node| places.get(&node).copied());
+    }
+
+    /// The node of this mirror in the place of each of another one of the same document.
+    fn places_of(&self, before: &Self) -> FxHashMap<NodeNumber, NodeNumber> {
+        let mut stack: Vec<(NodeNumber, NodeNumber)> = Vec::new();
+        let inputs = before.inputs.iter();
+        stack.extend(inputs.filter_map(|(name, it)| Some((it.node, self.inputs.get(name)?.node))));
+        let features = before.features.iter();
+        stack.extend(features.filter_map(|(name, it)| Some((*it, *self.features.get(name)?))));
+        let outputs = before.outputs.iter();
+        stack.extend(
+            outputs.filter_map(|(name, it)| Some((it.node?, self.outputs.get(name)?.node?))),
+        );
+        let mut uses = vec![(0, 0)];
+        while let Some((old_id, new_id)) = uses.pop() {
+            let (old, new) = (before.use_of(old_id), self.use_of(new_id));
+            if old.body != new.body {
+                continue;
+            }
+            let kinds = before.bodies[&old.body].kinds.iter().zip(&self.bodies[&new.body].kinds);
+            for ((out, now), kinds) in old.outs.iter().zip(&new.outs).zip(kinds) {
+                if let (Some(out), Some(now), (Kind::Call(a), Kind::Call(b))) = (out, now, kinds)
+                    && a.does_same(b)
+                {
+                    stack.push((*out, *now));
+                }
+            }
+            let inputs = old.inputs.iter();
+            let pair =
+                |(name, it): (_, &Option<NodeNumber>)| Some(((*it)?, (*new.inputs.get(name)?)?));
+            stack.extend(inputs.filter_map(pair));
+            for (slot, many) in &old.many {
+                let Some(now) = new.many.get(slot) else { continue };
+                let outs = many.outs.iter().zip(&now.outs);
+                stack.extend(outs.filter_map(|(old, new)| Some(((*old)?, (*new)?))));
+                uses.extend(many.child.zip(now.child));
+            }
+        }
+        let mut places = FxHashMap::default();
+        while let Some((old, new)) = stack.pop() {
+            if places.contains_key(&old) {
+                continue;
+            }
+            places.insert(old, new);
+            let (old_graph, new_graph) = (&before.graph, &self.graph);
+            let outputs = |at| Some((old_graph.output(old, at)?, new_graph.output(new, at)?));
+            stack.extend((0..).map_while(outputs));
+            let inputs = |at| Some((old_graph.input_of(old, at)?, new_graph.input_of(new, at)?));
+            stack.extend((0..).map_while(inputs));
+        }
+        places
+    }
+}

@@ -1,0 +1,144 @@
+//! Going on with what another graph has that is made of the same nodes: where a graph was edited for so
+//! long that most of it is what was removed, one without that takes its place, and nothing runs.
+//!
+//! Each node gets the value that its original has, what that read where this is held, and whether it
+//! waits for a run. Stamps stay, so that what is held stays comparable. Who is demanded is found when
+//! somebody observes.
+
+use millstream_base::Value;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::node::Flags;
+use super::special::{ChoiceKind, Special};
+use super::{LiveGraph, NodeNumber};
+
+/// What a source is in the graph that is new.
+enum Own {
+    Bits(u64),
+    Boxed(Value),
+}
+
+impl LiveGraph {
+    /// Goes on with the values of a graph that is not used any more; `places` has the node of this
+    /// graph for nodes of that one. Nothing is observed yet, and what nodes read was made before them.
+    /// Sources keep the values that they have here.
+    pub fn carry_on(&mut self, before: &mut Self, places: &FxHashMap<NodeNumber, NodeNumber>) {
+        before.take_back();
+        before.mark_pending();
+        self.boxes.stamps_follow(&before.boxes);
+        self.within.limits = before.within.limits.clone();
+        self.n_runs = before.n_runs;
+        let mut to: FxHashMap<u32, u32> = places.iter().map(|(old, new)| (old.0, new.0)).collect();
+        for (old, new) in places {
+            if let (Some(a), Some(b)) = (before.choice_at(old.0), self.choice_at(new.0)) {
+                to.insert(a.inputs[0], b.inputs[0]);
+            }
+        }
+        let mut pairs: Vec<(u32, u32)> = to.iter().map(|(old, new)| (*new, *old)).collect();
+        pairs.sort_unstable();
+        let mut done: FxHashSet<u32> = FxHashSet::default();
+        let mut own: Vec<(u32, Own)> = Vec::new();
+        for (new, old) in pairs {
+            if !self.is_alike(new, before, old) {
+                continue;
+            }
+            let read = before.inputs_of(old).iter().zip(self.inputs_of(new));
+            let mut read = read.map(|(old, new)| to.get(old) == Some(new) && done.contains(new));
+            if !read.all(|is_known| is_known) {
+                continue;
+            }
+            done.insert(new);
+            if self.nodes[new as usize].is_source() {
+                let node = &self.nodes[new as usize];
+                let value = self.boxes.of(node).map(|value| Own::Boxed(value.clone()));
+                own.push((new, value.unwrap_or(Own::Bits(node.value))));
+            }
+            self.take_over(new, before, old);
+        }
+        for (source, value) in own {
+            match value {
+                Own::Bits(bits) => self.set_bits(source, bits),
+                Own::Boxed(value) => self.set_value(NodeNumber(source), &value),
+            }
+        }
+    }
+
+    /// Whether a node does what one of another graph does.
+    fn is_alike(&self, at: u32, other: &Self, of: u32) -> bool {
+        let (a, b) = (&self.nodes[at as usize], &other.nodes[of as usize]);
+        let kind = |flags: Flags| flags.0 & (Flags::SPECIAL | Flags::CONSTANT | Flags::FOLD);
+        if kind(a.flags) != kind(b.flags)
+            || a.flags.lane() != b.flags.lane()
+            || a.is_source() != b.is_source()
+            || self.inputs_of(at).len() != other.inputs_of(of).len()
+        {
+            return false;
+        }
+        let (is_boxed, was_boxed) = (self.boxes.has_place(a), other.boxes.has_place(b));
+        if a.is_source() {
+            let ty = |value: Option<&Value>| value.map(Value::ty);
+            return is_boxed == was_boxed && ty(self.boxes.of(a)) == ty(other.boxes.of(b));
+        }
+        match (self.special_at(at), other.special_at(of)) {
+            (None, None) => {
+                let is_fold = a.flags.has(Flags::FOLD);
+                let is_same = is_fold
+                    || self.codes.iter().any(|(key, code)| {
+                        *code == a.code && other.codes.get(key) == Some(&b.code)
+                    });
+                is_same
+                    && !is_fold
+                    && (!a.flags.has(Flags::CONSTANT) || a.constant() == b.constant())
+            }
+            (Some(Special::Call(a)), Some(Special::Call(b))) => a.instance.does_same(&b.instance),
+            (Some(Special::Choice(a)), Some(Special::Choice(b))) => {
+                let is_given = |kind: &ChoiceKind| matches!(kind, ChoiceKind::Given);
+                is_boxed == was_boxed && is_given(&a.kind) && is_given(&b.kind)
+            }
+            (Some(Special::Form(a)), Some(Special::Form(b))) => a.form == b.form,
+            (Some(Special::Guard(_)), Some(Special::Guard(_))) => true,
+            (Some(Special::Output(_)), Some(Special::Output(_))) => is_boxed == was_boxed,
+            (None | Some(_), _) => false,
+        }
+    }
+
+    /// Gives a node what one of another graph has that does the same.
+    fn take_over(&mut self, at: u32, before: &mut Self, of: u32) {
+        const KEPT: u16 = Flags::NEW | Flags::CAREFUL | Flags::MIXED | Flags::PARKED;
+        let old = before.nodes[of as usize];
+        let waits = before.dirty.has(before.order.position(of)) && !old.is_source();
+        let is_lost = (waits || old.flags.has(Flags::PARKED)) && !before.is_held(of);
+        let node = &mut self.nodes[at as usize];
+        node.value = old.value;
+        node.flags.clear(KEPT);
+        node.flags.set(old.flags.0 & KEPT);
+        if waits {
+            node.flags.set(Flags::PARKED);
+        }
+        if before.overtaken.contains(&of) || is_lost && !old.flags.has(Flags::NEW) {
+            node.flags.set(Flags::CAREFUL);
+            self.overtaken.insert(at);
+        }
+        let counts = self.choice_at(at).is_none();
+        self.boxes.take_over(&self.nodes[at as usize], &before.boxes, &old, counts);
+        self.held.extend(before.held.remove(&of).map(|held| (at, held)));
+        self.held_values.extend(before.held_values.remove(&of).map(|held| (at, held)));
+        self.failed.extend(before.failed.remove(&of).map(|failed| (at, failed)));
+        if old.is_source() || !old.flags.has(Flags::SPECIAL) {
+            return;
+        }
+        let index = self.nodes[at as usize].inputs[0] as usize;
+        match (&mut self.specials[index], &mut before.specials[old.inputs[0] as usize]) {
+            (Special::Call(new), Special::Call(old)) => new.take_over(old),
+            (Special::Choice(new), Special::Choice(old)) => new.seen_taken = old.seen_taken,
+            (
+                Special::Guard(_)
+                | Special::Choice(_)
+                | Special::Form(_)
+                | Special::Call(_)
+                | Special::Output(_),
+                _,
+            ) => {}
+        }
+    }
+}
