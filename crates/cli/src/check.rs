@@ -119,7 +119,7 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
 
 /// What running every node twice tells, with what the flags give.
 fn run_twice(args: &Args, engine: &Engine, text: &Text, program: &Program) -> Result<Twice, Stop> {
-    let request = args.given.request(program, &[], engine.limits().clone(), Files::Now)?;
+    let request = args.given.request(program, &[], engine.limits().clone(), Files::Now, None)?;
     twice(engine, program.document(), &request).map_err(|error| match error {
         Error::Eval(error) => refused(&error),
         Error::Document(_) => shown(text, error),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use millstream::deploy::{Deployed, Freeze, Settled, SettledFate, deploy};
 use millstream::{Engine, Given};
+use millstream_io::Until;
 use serde_json::{Value as Json, json};
 
 use crate::document::{compile, read, shown};
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     for text in &args.inputs {
         let at = assignment("--in", text)?;
         let input = input_called(at.name)?;
-        match given(at, input.ty, &limits)? {
+        match given(at, input.ty, &limits, &Until::default())? {
             Given::One(value) => values.push((at.name.to_owned(), value)),
             Given::PerIndex(_) | Given::PerTime(_) => {
                 let help = Some("keep the input, and give the column to `run`".to_owned());

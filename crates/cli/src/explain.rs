@@ -117,7 +117,7 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
         return Ok(Exit::Done);
     }
     let (explanation, exit) = if args.run {
-        let request = args.given.request(&program, &args.outputs, limits, Files::Now)?;
+        let request = args.given.request(&program, &args.outputs, limits, Files::Now, None)?;
         let evaluator = AnyEvaluator::new(args.evaluator.unwrap_or(EvaluatorName::Lazy), None);
         let ran = explain_run(&engine, program.document(), evaluator.evaluator(), &request);
         let (explanation, answer) = ran.map_err(|error| match error {

@@ -5,7 +5,7 @@ use std::path::Path;
 use millstream::parts::base::Table;
 use millstream::parts::base::literal::{LiteralError, from_json};
 use millstream::{Given, Limits, Type, Value};
-use millstream_io::{ColumnChoice, Format, ReadOptions, TableReader, read, read_column};
+use millstream_io::{ColumnChoice, Format, ReadOptions, TableReader, Until, read, read_column};
 use serde_json::Value as Json;
 
 use crate::outcome::{Exit, Message, Stop};
@@ -29,10 +29,15 @@ pub(crate) fn assignment<'a>(flag: &str, text: &'a str) -> Result<Assignment<'a>
 }
 
 /// What is given for something of type `ty`: a literal, or a column of a file.
-pub(crate) fn given(at: Assignment<'_>, ty: Type, limits: &Limits) -> Result<Given, Stop> {
+pub(crate) fn given(
+    at: Assignment<'_>,
+    ty: Type,
+    limits: &Limits,
+    until: &Until,
+) -> Result<Given, Stop> {
     match at.value.strip_prefix('@') {
-        Some(place) if ty == Type::of::<Table>() => whole_table(place, limits),
-        Some(place) => from_file(at.name, place, ty, limits),
+        Some(place) if ty == Type::of::<Table>() => whole_table(place, limits, until),
+        Some(place) => from_file(at.name, place, ty, limits, until),
         None => literal(at.name, at.value, ty).map(Given::One),
     }
 }
@@ -67,6 +72,7 @@ pub(crate) fn open(
     at: Assignment<'_>,
     ty: Type,
     limits: &Limits,
+    until: &Until,
 ) -> Result<Option<TableReader>, Stop> {
     let Some(place) = at.value.strip_prefix('@') else { return Ok(None) };
     let (file, column) = split_place(place);
@@ -78,7 +84,7 @@ pub(crate) fn open(
         return Ok(None);
     }
     let choice = ColumnChoice { column, otherwise: at.name, ty: Some(ty) };
-    let reader = TableReader::open_column(path, None, choice, limits);
+    let reader = TableReader::open_column(path, None, choice, limits, until);
     reader.map(Some).map_err(|error| Stop::data(Exit::Wrong, &error))
 }
 
@@ -88,8 +94,9 @@ pub(crate) fn file_of(value: &str) -> Option<&Path> {
 }
 
 /// All columns of a file.
-fn whole_table(file: &str, limits: &Limits) -> Result<Given, Stop> {
-    let options = ReadOptions { limits: limits.clone(), ..ReadOptions::default() };
+fn whole_table(file: &str, limits: &Limits, until: &Until) -> Result<Given, Stop> {
+    let (limits, until) = (limits.clone(), until.clone());
+    let options = ReadOptions { limits, until, ..ReadOptions::default() };
     let table = read(Path::new(file), None, &options);
     let table = table.map_err(|error| Stop::data(Exit::Wrong, &error))?;
     let columns = table.into_columns().into_iter().map(|(name, column)| (name.into(), column));
@@ -99,7 +106,13 @@ fn whole_table(file: &str, limits: &Limits) -> Result<Given, Stop> {
 
 /// A column of a file. Where a list is wanted the column holds one per element, or else is that one
 /// list.
-fn from_file(name: &str, place: &str, ty: Type, limits: &Limits) -> Result<Given, Stop> {
+fn from_file(
+    name: &str,
+    place: &str,
+    ty: Type,
+    limits: &Limits,
+    until: &Until,
+) -> Result<Given, Stop> {
     let (file, column) = split_place(place);
     if file.is_empty() {
         let help = Some(format!("write {name}=@FILE or {name}=@FILE:COLUMN"));
@@ -107,7 +120,7 @@ fn from_file(name: &str, place: &str, ty: Type, limits: &Limits) -> Result<Given
     }
     let read = |ty: Option<Type>| {
         let choice = ColumnChoice { column, otherwise: name, ty };
-        let column = read_column(Path::new(file), None, choice, limits);
+        let column = read_column(Path::new(file), None, choice, limits, until);
         column.map_err(|error| Stop::data(Exit::Wrong, &error))
     };
     let Some(element) = ty.element() else {

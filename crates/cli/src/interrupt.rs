@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use millstream::EvalError;
+use millstream_io::Until;
 
 use crate::outcome::{Exit, Stop};
 use crate::request::refused;
@@ -26,6 +27,11 @@ static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
 /// What becomes true when the user wants the program to end.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     Arc::clone(&ASKED)
+}
+
+/// Until when data is read: as long as the user and the time allow.
+pub(crate) fn until(deadline: Option<Instant>) -> Until {
+    Until { cancel: Some(flag()), deadline }
 }
 
 /// Ends the verb if the user wants that, or the time is over.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use millstream_io::IoError;
+use millstream_io::{Ended, IoError};
 use serde_json::{Value as Json, json};
 
 use crate::terminal::{self, tell, visible};
@@ -81,8 +81,21 @@ impl Stop {
     /// Ends because a data file could not be read or written.
     pub(crate) fn data(exit: Exit, error: &IoError) -> Self {
         let mut message = Message::of(error);
-        if let IoError::UnknownFormat { known, .. } = error {
-            message.help = Some(format!("give a file with one of the extensions {known}"));
+        let mut exit = exit;
+        match error {
+            IoError::UnknownFormat { known, .. } => {
+                message.help = Some(format!("give a file with one of the extensions {known}"));
+            }
+            IoError::Ended { why, .. } => {
+                exit = Exit::Failed;
+                message.help = match why {
+                    Ended::Cancelled => None,
+                    Ended::Deadline => {
+                        Some("give it more with --deadline, or read less".to_owned())
+                    }
+                };
+            }
+            _ => {}
         }
         Self::all(exit, vec![message])
     }

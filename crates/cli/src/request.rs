@@ -1,12 +1,13 @@
 //! What is asked of a document: the flags that `run`, `explain --run` and `check --twice` share, and
 //! why a request is refused in words of the command line.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millstream::parts::base::diagnostics::did_you_mean;
 use millstream::{
     EvalError, Feature, Footprint, Given, Limits, Program, Request, RequestError, Value,
 };
+use millstream_io::Until;
 
 use crate::given::{assignment, given};
 use crate::interrupt;
@@ -87,14 +88,16 @@ impl RequestArgs {
         }
     }
 
-    /// The request that the flags make; all wrong flags at once.
+    /// The request that the flags make; all wrong flags at once. Files are read until the deadline.
     pub(crate) fn request(
         &self,
         program: &Program,
         outputs: &[String],
         limits: Limits,
         files: Files,
+        deadline: Option<Instant>,
     ) -> Result<Request, Stop> {
+        let until = &interrupt::until(deadline);
         let mut request = Request::new();
         let mut messages = Vec::new();
         let mut assigned = Vec::new();
@@ -126,7 +129,7 @@ impl RequestArgs {
             if files == Files::Later && at.value.starts_with('@') {
                 continue;
             }
-            let given = given(at, ty, &limits)?;
+            let given = given(at, ty, &limits, until)?;
             range::warn(program, at.name, &given);
             request = match given {
                 Given::One(value) => request.set(at.name, value),
@@ -134,7 +137,8 @@ impl RequestArgs {
                 Given::PerTime(column) => request.per_time(at.name, column),
             };
         }
-        for (feature, given) in features(program, &self.features, self.size.as_ref(), &limits)? {
+        let size = self.size.as_ref();
+        for (feature, given) in features(program, &self.features, size, &limits, until)? {
             request = request.feature(feature, given);
         }
         if let Some(n) = self.count {
@@ -148,6 +152,7 @@ impl RequestArgs {
             (None, None) => request,
         };
         request.cancel = Some(interrupt::flag());
+        request.deadline = deadline;
         Ok(request.with_limits(limits))
     }
 }
@@ -158,6 +163,7 @@ pub(crate) fn features(
     flags: &[String],
     size: Option<&Footprint>,
     limits: &Limits,
+    until: &Until,
 ) -> Result<Vec<(Feature, Given)>, Stop> {
     let needs = &program.plan().needs;
     let mut features = Vec::new();
@@ -180,7 +186,7 @@ pub(crate) fn features(
             let message = unknown("the graph reads no feature", at.name, known);
             return Err(Stop::all(Exit::Usage, vec![message]));
         };
-        features.push((feature.clone(), given(at, feature.ty(), limits)?));
+        features.push((feature.clone(), given(at, feature.ty(), limits, until)?));
     }
     if let Some(view) = size {
         if needs.iter().all(|need| need.feature != Feature::Footprint) {

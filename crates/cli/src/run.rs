@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::stream::{self, Source, Stream};
 use crate::terminal::{self, tell, visible};
-use crate::{number, save, show, stats};
+use crate::{interrupt, number, save, show, stats};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let evaluator = AnyEvaluator::new(args.evaluator, args.threads);
     let evaluator = evaluator.evaluator();
     if let Some(path) = &args.save
-        && let Some((sources, outputs)) = in_blocks(args, &program, &limits)?
+        && let Some((sources, outputs)) = in_blocks(args, &program, &limits, started)?
     {
         let given = asked(args, &program, limits, started, Files::Later)?;
         let n_block = args.block as usize;
@@ -141,6 +141,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
 }
 
+/// When the verb gives up.
+fn deadline_of(args: &Args, started: Instant) -> Option<Instant> {
+    args.deadline.and_then(|seconds| started.checked_add(seconds))
+}
+
 /// The request that the flags make.
 fn asked(
     args: &Args,
@@ -149,8 +154,8 @@ fn asked(
     started: Instant,
     files: Files,
 ) -> Result<Request, Stop> {
-    let mut request = args.given.request(program, &args.outputs, limits, files)?;
-    request.deadline = args.deadline.and_then(|seconds| started.checked_add(seconds));
+    let deadline = deadline_of(args, started);
+    let request = args.given.request(program, &args.outputs, limits, files, deadline)?;
     let detail = if args.stats { LogDetail::Times } else { LogDetail::Off };
     Ok(request.with_log(detail))
 }
@@ -167,7 +172,12 @@ type InBlocks = (Vec<Source>, Vec<usize>);
 
 /// What there is for a run that goes block by block, if it can: all files are read in blocks, and
 /// outputs have a row per element and need not know all of them.
-fn in_blocks(args: &Args, program: &Program, limits: &Limits) -> Result<Option<InBlocks>, Stop> {
+fn in_blocks(
+    args: &Args,
+    program: &Program,
+    limits: &Limits,
+    started: Instant,
+) -> Result<Option<InBlocks>, Stop> {
     let plan = program.plan();
     let named = args.outputs.iter().map(|name| plan.output_named(name));
     let outputs: Option<Vec<usize>> = if args.outputs.is_empty() {
@@ -184,13 +194,14 @@ fn in_blocks(args: &Args, program: &Program, limits: &Limits) -> Result<Option<I
     if !is_plain || !stream::is_local(program, &outputs) {
         return Ok(None);
     }
+    let until = interrupt::until(deadline_of(args, started));
     let mut sources: Vec<Source> = Vec::new();
     for text in args.given.inputs.iter().filter(|text| text.contains("=@")) {
         let at = assignment("--in", text)?;
         let input = program.inputs().iter().find(|input| &*input.name == at.name);
         let is_twice = sources.iter().any(|source| source.input == at.name);
         let Some(input) = input.filter(|_| !is_twice) else { return Ok(None) };
-        let Some(reader) = open(at, input.ty, limits)? else { return Ok(None) };
+        let Some(reader) = open(at, input.ty, limits, &until)? else { return Ok(None) };
         sources.push(Source { input: at.name.to_owned(), reader });
     }
     Ok((!sources.is_empty()).then_some((sources, outputs)))

@@ -80,7 +80,7 @@ impl<R: Read + Send> Messages<R> {
         source: R,
         length: u64,
         end: &[u8],
-        budget: Budget,
+        budget: &Budget,
     ) -> Result<(Self, SchemaRef), IoError> {
         let mut messages = Self {
             file: file.to_owned(),
@@ -88,7 +88,7 @@ impl<R: Read + Send> Messages<R> {
             left: length,
             tail: 0,
             is_file: false,
-            budget,
+            budget: budget.clone(),
             decoder: StreamDecoder::new(),
             ready: std::collections::VecDeque::new(),
             is_done: false,

@@ -13,8 +13,9 @@ use crate::encoder::ColumnSpec;
 use crate::error::IoError;
 use crate::format::Format;
 use crate::options::{ColumnChoice, ReadOptions, Wanted};
-use crate::read::{bytes_of, dispatch};
+use crate::read::dispatch;
 use crate::table::Table;
+use crate::until::Until;
 use crate::{csv, json, npy};
 
 /// What a format does to give rows block by block.
@@ -58,7 +59,12 @@ impl TableReader {
         format: Option<Format>,
         options: &ReadOptions,
     ) -> Result<Self, IoError> {
-        Self::start(path, format, Wanted::of(options), &options.limits)
+        Self::start(
+            path,
+            format,
+            Wanted::of(options),
+            &Budget::new(&options.limits, &options.until),
+        )
     }
 
     /// Opens a file for the one column that an input asks for.
@@ -71,23 +77,23 @@ impl TableReader {
         format: Option<Format>,
         choice: ColumnChoice<'_>,
         limits: &Limits,
+        until: &Until,
     ) -> Result<Self, IoError> {
-        Self::start(path, format, Wanted::One(choice), limits)
+        Self::start(path, format, Wanted::One(choice), &Budget::new(limits, until))
     }
 
     fn start(
         path: &Path,
         format: Option<Format>,
         wanted: Wanted<'_>,
-        limits: &Limits,
+        budget: &Budget,
     ) -> Result<Self, IoError> {
         let format = format.map_or_else(|| Format::of_path(path), Ok)?;
         let name = path.display().to_string();
-        let budget = Budget::new(limits);
         let open =
             || File::open(path).map_err(|source| IoError::Read { file: name.clone(), source });
         let whole = || {
-            let bytes = bytes_of(path, limits)?;
+            let bytes = budget.read_file(path, &name)?;
             let table = dispatch(&name, Some(path), &bytes, format, wanted, budget)?;
             Ok::<Box<dyn Blocks>, IoError>(Box::new(Whole { table, at: 0 }))
         };

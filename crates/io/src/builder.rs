@@ -1,7 +1,7 @@
 //! Columns in the making: cells are pushed one after the other and counted against the limits.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use millstream_base::types::Kind;
 use millstream_base::{Color, Column, Lane, Limits, Mat4, Quat, Type, Value, Vec2, Vec3, Vec4};
 
 use crate::error::{IoError, Spot};
+use crate::until::Until;
 
 /// A column in the making.
 #[derive(Debug)]
@@ -240,26 +241,39 @@ fn grouped<T: NoUninit + AnyBitPattern>(lanes: &[f32]) -> Vec<T> {
     bytemuck::cast_slice(lanes).to_vec()
 }
 
-/// Counts rows and bytes of the columns of one file.
-#[derive(Clone, Copy, Debug)]
+/// Bytes that are read between two looks whether anybody still waits.
+const PIECE: u64 = 1 << 20;
+
+/// Counts rows and bytes of the columns of one file, and knows until when they are wanted.
+#[derive(Clone, Debug)]
 pub(crate) struct Budget {
     rows: usize,
     bytes: usize,
+    until: Until,
 }
 
 impl Budget {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        Self { rows: limits.list_length, bytes: limits.bytes }
+    pub(crate) fn new(limits: &Limits, until: &Until) -> Self {
+        Self { rows: limits.list_length, bytes: limits.bytes, until: until.clone() }
+    }
+
+    /// Ends reading if nobody waits any more. Readers ask after some thousand rows, or about a
+    /// million bytes.
+    pub(crate) fn go_on(&self, spot: impl FnOnce() -> Spot) -> Result<(), IoError> {
+        match self.until.ended() {
+            None => Ok(()),
+            Some(why) => Err(IoError::Ended { spot: spot(), why }),
+        }
     }
 
     /// How many bytes there may be.
-    pub(crate) fn n_bytes(self) -> usize {
+    pub(crate) fn n_bytes(&self) -> usize {
         self.bytes
     }
 
     /// Checks a number of rows, known or promised.
     pub(crate) fn check_rows(
-        self,
+        &self,
         n_rows: usize,
         spot: impl FnOnce() -> Spot,
     ) -> Result<(), IoError> {
@@ -271,7 +285,7 @@ impl Budget {
 
     /// Checks a number of elements in one list.
     pub(crate) fn check_list(
-        self,
+        &self,
         length: usize,
         spot: impl FnOnce() -> Spot,
     ) -> Result<(), IoError> {
@@ -284,7 +298,7 @@ impl Budget {
 
     /// Checks a number of bytes.
     pub(crate) fn check_bytes(
-        self,
+        &self,
         bytes: usize,
         spot: impl FnOnce() -> Spot,
     ) -> Result<(), IoError> {
@@ -295,22 +309,40 @@ impl Budget {
     }
 
     /// The bytes of a file, called `name` in messages, of which no more than the limit are read.
-    pub(crate) fn read_file(self, path: &Path, name: &str) -> Result<Vec<u8>, IoError> {
+    pub(crate) fn read_file(&self, path: &Path, name: &str) -> Result<Vec<u8>, IoError> {
         let failed = |source| IoError::Read { file: name.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
-        let mut bytes = Vec::new();
-        let most = (self.bytes as u64).saturating_add(1);
-        file.take(most).read_to_end(&mut bytes).map_err(failed)?;
-        self.check_bytes(bytes.len(), || Spot::file(name))?;
-        Ok(bytes)
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        self.read_all(file, usize::try_from(length).unwrap_or(usize::MAX), name)
     }
 
-    /// Checks the columns made so far.
+    /// The bytes of a source, called `name` in messages, probably so many; no more than the limit are
+    /// read.
+    pub(crate) fn read_all(
+        &self,
+        mut source: impl Read,
+        probable: usize,
+        name: &str,
+    ) -> Result<Vec<u8>, IoError> {
+        let mut bytes = Vec::with_capacity(probable.min(self.bytes).min(1 << 30) + 1);
+        loop {
+            self.go_on(|| Spot::file(name))?;
+            let read = (&mut source).take(PIECE).read_to_end(&mut bytes);
+            let n = read.map_err(|source| IoError::Read { file: name.to_owned(), source })?;
+            self.check_bytes(bytes.len(), || Spot::file(name))?;
+            if n == 0 {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    /// Checks the columns made so far, and whether anybody still waits for them.
     pub(crate) fn check(
-        self,
+        &self,
         builders: &[Builder],
         spot: impl Fn() -> Spot,
     ) -> Result<(), IoError> {
+        self.go_on(&spot)?;
         self.check_rows(builders.first().map_or(0, Builder::n_cells), &spot)?;
         self.check_bytes(builders.iter().map(Builder::bytes).sum(), &spot)
     }

@@ -44,7 +44,7 @@ pub(crate) fn read(
     file: &str,
     bytes: &[u8],
     wanted: Wanted<'_>,
-    budget: Budget,
+    budget: &Budget,
 ) -> Result<Table, IoError> {
     let mut rows = Rows::open(file, bytes)?;
     let names = rows.names()?;
@@ -241,12 +241,15 @@ impl<'a> Rows<'a> {
     }
 
     /// The narrowest types that hold all cells of each column.
-    fn guess(&mut self, names: &[String], budget: Budget) -> Result<Vec<Guess>, IoError> {
+    fn guess(&mut self, names: &[String], budget: &Budget) -> Result<Vec<Guess>, IoError> {
         let mut guesses = vec![(Guess::Unknown, false); names.len()];
         let mut n_rows = 0;
         while let Some(line) = self.next(names.len())? {
             n_rows += 1;
             budget.check_rows(n_rows, || Spot::line(self.file, line))?;
+            if n_rows.is_multiple_of(4096) {
+                budget.go_on(|| Spot::line(self.file, line))?;
+            }
             self.guess_row(names, line, &mut guesses)?;
         }
         Ok(guesses.into_iter().map(filled).collect())

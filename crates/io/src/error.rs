@@ -6,6 +6,7 @@ use std::io;
 use millstream_base::Type;
 
 use crate::format::Format;
+use crate::until::Ended;
 
 /// A place in a data file: the file, and line or row and column where they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +130,18 @@ pub enum IoError {
         limit: usize,
         /// The field of `Limits`.
         name: &'static str,
+    },
+    /// Nobody waits any more for what is read.
+    #[error("reading {spot} {why}")]
+    #[diagnostic(code(io::ended), help("{}", match why {
+        Ended::Cancelled => "read it again",
+        Ended::Deadline => "give it more time, or read less",
+    }))]
+    Ended {
+        /// How far it was read.
+        spot: Spot,
+        /// Whether it was cancelled or took too long.
+        why: Ended,
     },
     /// Text that is not UTF-8.
     #[error("{spot} is not valid UTF-8")]

@@ -10,6 +10,10 @@
 //! the primitives, counted over all vertices, and is read when it is asked for. Transforms of
 //! nodes, skins and morph targets are not applied.
 //!
+//! Attributes may be whole numbers of 8 or 16 bits (`KHR_mesh_quantization`). Normalized ones become 0 to 1
+//! or -1 to 1, others the number that they are; that the transform of a node scales them back to the
+//! size that was meant is not applied either.
+//!
 //! Extensions that a document requires are passed over if they say how surfaces look, such as
 //! `KHR_texture_transform`; one that changes vertices (compression) or is not known is refused.
 //!
@@ -47,7 +51,7 @@ pub(crate) fn read(
     path: Option<&Path>,
     bytes: &[u8],
     wanted: Wanted<'_>,
-    budget: Budget,
+    budget: &Budget,
 ) -> Result<Table, IoError> {
     budget.check_bytes(bytes.len(), || Spot::file(file))?;
     let Gltf { document, blob } = extensions::parse(file, bytes)?;
@@ -59,7 +63,12 @@ pub(crate) fn read(
             mesh.primitives().map(move |primitive| Placed { mesh: index, primitive })
         })
         .collect();
-    let mesh = Mesh { file, primitives, accessors: Accessors { file, buffers, budget }, budget };
+    let n_bytes = buffers.iter().map(Vec::len).fold(bytes.len(), usize::saturating_add);
+    let accessors = Accessors { file, buffers, n_bytes, budget: budget.clone() };
+    for positions in primitives.iter().filter_map(Placed::positions) {
+        accessors.check("position", &positions)?;
+    }
+    let mesh = Mesh { file, primitives, accessors, budget };
     let names = mesh.names();
     let n_main = names.iter().position(|name| name == INDICES).unwrap_or(names.len());
     let is_number = |_: usize| false;
@@ -118,7 +127,7 @@ struct Mesh<'a> {
     file: &'a str,
     primitives: Vec<Placed<'a>>,
     accessors: Accessors<'a>,
-    budget: Budget,
+    budget: &'a Budget,
 }
 
 /// What the column of an attribute is called.
@@ -171,7 +180,6 @@ impl Mesh<'_> {
     }
 
     fn per_vertex(&self, of: impl Fn(&Placed<'_>) -> usize) -> Column {
-        // What an accessor counts was checked against its bytes only if it is read.
         let mut values: Vec<i32> = Vec::new();
         for placed in &self.primitives {
             let n = values.len() + placed.n_vertices();
@@ -199,6 +207,7 @@ impl Mesh<'_> {
                     found: accessor.count().to_string(),
                 });
             }
+            check_numbers(&spot, &semantic, &accessor)?;
             let this = Attribute::of(&semantic, &accessor);
             // What the first primitive has, the others have too.
             let Some(this) = this.filter(|this| kind.is_none_or(|kind| kind == *this)) else {
@@ -272,6 +281,38 @@ impl Mesh<'_> {
         }
         Ok(Column::from_vec(all))
     }
+}
+
+/// Refuses numbers that an attribute of a mesh may not be made of, also with `KHR_mesh_quantization`.
+fn check_numbers(
+    spot: &dyn Fn() -> Spot,
+    semantic: &Semantic,
+    accessor: &Accessor<'_>,
+) -> Result<(), IoError> {
+    let kind = accessor.data_type();
+    let is_small = matches!(kind, DataType::I8 | DataType::U8 | DataType::I16 | DataType::U16);
+    let is_signed = matches!(kind, DataType::I8 | DataType::I16);
+    let (fits, needed) = match semantic {
+        Semantic::Positions | Semantic::TexCoords(_) => {
+            (is_small, "floats or whole numbers of 8 or 16 bits")
+        }
+        Semantic::Normals | Semantic::Tangents => {
+            let fits = is_signed && accessor.normalized();
+            (fits, "floats or normalized signed numbers of 8 or 16 bits")
+        }
+        Semantic::Colors(_) | Semantic::Joints(_) | Semantic::Weights(_) | Semantic::Extras(_) => {
+            return Ok(());
+        }
+    };
+    if kind == DataType::F32 || fits {
+        return Ok(());
+    }
+    let normalized = if accessor.normalized() { "normalized " } else { "" };
+    Err(IoError::Unsupported {
+        spot: spot(),
+        what: format!("{normalized}numbers of the kind {kind:?}"),
+        hint: format!("export the mesh again: here stand {needed}"),
+    })
 }
 
 /// The order of columns, whatever the order in the file.

@@ -49,10 +49,10 @@ pub(crate) fn read(
     file: &str,
     bytes: &[u8],
     wanted: Wanted<'_>,
-    budget: Budget,
+    budget: &Budget,
 ) -> Result<Table, IoError> {
     let text = text_of(file, bytes)?;
-    let shape = shape_of(file, text)?;
+    let shape = shape_of(file, text, budget)?;
     if let Shape::Nothing = shape {
         return empty(file, wanted);
     }
@@ -70,7 +70,13 @@ pub(crate) fn read(
     };
     let mut guesses = Guesses::new(targets.len());
     if targets.iter().any(|target| target.ty.is_none()) {
-        guesses.add(&walk, |row| budget.check_rows(row as usize, || Spot::row(file, row)))?;
+        guesses.add(&walk, |row| {
+            let spot = || Spot::row(file, row);
+            if row % 4096 == 0 {
+                budget.go_on(spot)?;
+            }
+            budget.check_rows(row as usize, spot)
+        })?;
     }
     let types = guesses.types(file, &targets)?;
     table_of(&walk, &types, budget)
@@ -86,7 +92,7 @@ fn builder_for(file: &str, name: &str, ty: Type) -> Result<Builder, IoError> {
 }
 
 /// The columns of a text, of these types.
-fn table_of(walk: &Walk<'_>, types: &[Type], budget: Budget) -> Result<Table, IoError> {
+fn table_of(walk: &Walk<'_>, types: &[Type], budget: &Budget) -> Result<Table, IoError> {
     let (file, targets) = (walk.file, walk.targets);
     let mut builders = Vec::with_capacity(targets.len());
     for (target, ty) in targets.iter().zip(types) {
@@ -97,6 +103,7 @@ fn table_of(walk: &Walk<'_>, types: &[Type], budget: Budget) -> Result<Table, Io
         let builder = &mut builders[i];
         builder.push_value(&value_of(builder.ty(), json, &spot)?);
         if row % 4096 == 0 {
+            budget.go_on(spot)?;
             budget.check_bytes(builder.bytes(), spot)?;
         }
         budget.check_rows((row - walk.begins.1 + 1) as usize, spot)

@@ -33,6 +33,7 @@ pub mod ply;
 mod read;
 mod scalar;
 mod table;
+mod until;
 mod writer;
 
 pub use blocks::TableReader;
@@ -43,4 +44,5 @@ pub use guard::is_decoding;
 pub use options::{ColumnChoice, ReadOptions};
 pub use read::{read, read_bytes, read_column, read_column_bytes};
 pub use table::Table;
+pub use until::{Ended, Until};
 pub use writer::{ArrowFraming, PlyEncoding, TableWriter, WriteOptions, write, write_bytes};

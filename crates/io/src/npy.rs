@@ -34,7 +34,7 @@ pub(crate) fn read(
     file: &str,
     bytes: &[u8],
     wanted: Wanted<'_>,
-    budget: Budget,
+    budget: &Budget,
 ) -> Result<Table, IoError> {
     let (header, data) = header::read(file, bytes)?;
     let mut table = Table::new(file);
@@ -66,21 +66,22 @@ impl Array<'_> {
         Spot::file(self.file)
     }
 
-    fn column(&self, ty: Option<Type>, budget: Budget) -> Result<Column, IoError> {
+    fn column(&self, ty: Option<Type>, budget: &Budget) -> Result<Column, IoError> {
         let n_rows = self.header.n_rows();
         budget.check_rows(n_rows, || self.spot())?;
         self.check_shape(self.data.len(), budget)?;
         let (ty, lane) = self.type_of(ty)?;
         let n_lanes = n_rows.saturating_mul(self.header.per_row());
         budget.check_bytes(n_lanes.saturating_mul(lane.size()), || self.spot())?;
+        budget.go_on(|| self.spot())?;
         match self.cast(ty, lane) {
             Some(column) => Ok(column),
-            None => self.convert(ty, lane),
+            None => self.convert(ty, lane, budget),
         }
     }
 
     /// Checks the shape against the number of bytes that are there.
-    fn check_shape(&self, n_bytes: usize, budget: Budget) -> Result<(), IoError> {
+    fn check_shape(&self, n_bytes: usize, budget: &Budget) -> Result<(), IoError> {
         let n_rows = self.header.n_rows();
         let per_row = self.header.per_row();
         budget.check_list(per_row, || self.spot())?;
@@ -181,13 +182,17 @@ impl Array<'_> {
         }
     }
 
-    fn convert(&self, ty: Type, lane: Lane) -> Result<Column, IoError> {
+    fn convert(&self, ty: Type, lane: Lane, budget: &Budget) -> Result<Column, IoError> {
         let per_row = self.header.per_row();
         let mut builder = Builder::new(ty).expect("lanes and lists of lanes can be built");
         let is_list = ty.element().is_some();
         let n_lanes = ty.lanes().map_or(per_row, |(_, n)| usize::from(n));
         for row in 0..self.header.n_rows() {
             for i in 0..per_row {
+                if (row * per_row + i).is_multiple_of(1 << 16) {
+                    let row = self.first_row + row as u64 + 1;
+                    budget.go_on(|| Spot::row(self.file, row))?;
+                }
                 let scalar = self.scalar(row, i);
                 let bits =
                     scalar.to_bits(lane).map_err(|misfit| self.misfit(row, i, lane, misfit))?;

@@ -36,7 +36,7 @@ pub(crate) fn read(
     file: &str,
     bytes: &[u8],
     wanted: Wanted<'_>,
-    budget: Budget,
+    budget: &Budget,
 ) -> Result<Table, IoError> {
     let mesh = Mesh::parse(file, bytes, budget)?;
     let n_main = mesh.n_main();
@@ -125,12 +125,12 @@ const SKIPPED: [&str; 35] = [
 ];
 
 impl<'a> Mesh<'a> {
-    fn parse(file: &'a str, bytes: &[u8], budget: Budget) -> Result<Self, IoError> {
+    fn parse(file: &'a str, bytes: &[u8], budget: &Budget) -> Result<Self, IoError> {
         let builder = |ty| Builder::new(ty).expect("built-in types can be built");
         let indices = || builder(Type::I32.list().expect("one level of lists"));
         let mut mesh = Self {
             file,
-            budget,
+            budget: budget.clone(),
             position: builder(Type::VEC3),
             color: builder(Type::COLOR),
             normal: builder(Type::VEC3),
@@ -142,6 +142,9 @@ impl<'a> Mesh<'a> {
         let mut continued = String::new();
         for (i, text) in bytes.split(|byte| *byte == b'\n').enumerate() {
             let line = i as u64 + 1;
+            if line.is_multiple_of(4096) {
+                budget.go_on(|| Spot::line(file, line))?;
+            }
             let text = std::str::from_utf8(text)
                 .map_err(|_| IoError::Encoding { spot: Spot::line(file, line) })?;
             let text = text.split_once('#').map_or(text, |(before, _)| before).trim();

@@ -3,6 +3,8 @@
 use indexmap::IndexMap;
 use millstream_base::{Limits, Type};
 
+use crate::until::Until;
+
 /// Which columns to read, as which types, and how much at most.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
@@ -10,6 +12,8 @@ pub struct ReadOptions {
     pub columns: IndexMap<String, Option<Type>>,
     /// How many rows and bytes a file may hold.
     pub limits: Limits,
+    /// Until when reading goes on.
+    pub until: Until,
 }
 
 impl ReadOptions {

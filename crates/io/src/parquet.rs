@@ -6,26 +6,33 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
 use millstream_base::Column;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::Compression;
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::ChunkReader;
 use parquet::schema::types::ColumnPath;
 
 use crate::arrow::{BEGUN, Batcher, Batches, schema};
+use crate::builder::Budget;
 use crate::encoder::{ColumnSpec, Encoder};
 use crate::error::{IoError, Spot};
 use crate::format::Format;
 use crate::guard::guarded;
 
 mod footer;
+mod pages;
 
 /// Rows of a row group.
 const ROW_GROUP: usize = 1 << 18;
@@ -55,6 +62,7 @@ impl Source {
 pub(crate) struct Opened {
     file: String,
     builder: Builder,
+    source: Source,
     schema: SchemaRef,
     n_rows: u64,
 }
@@ -67,6 +75,7 @@ enum Builder {
 impl Opened {
     /// Reads the footer.
     pub(crate) fn open(file: &str, source: Source) -> Result<Self, IoError> {
+        let again = source.again(file)?;
         let builder = match source {
             Source::File(source) => Builder::File(builder_of(file, source)?),
             Source::Bytes(source) => Builder::Bytes(builder_of(file, source)?),
@@ -85,8 +94,8 @@ impl Opened {
                 reason: "its numbers of rows cannot be".into(),
             })?;
         }
-        let schema = std::sync::Arc::clone(schema);
-        Ok(Self { file: file.to_owned(), builder, schema, n_rows })
+        let schema = Arc::clone(schema);
+        Ok(Self { file: file.to_owned(), builder, source: again, schema, n_rows })
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -112,10 +121,21 @@ impl Opened {
     }
 
     /// Starts reading these columns.
-    pub(crate) fn read(self, columns: &[usize]) -> Result<RowGroups, IoError> {
+    pub(crate) fn read(self, columns: &[usize], budget: &Budget) -> Result<RowGroups, IoError> {
+        let metadata = match &self.builder {
+            Builder::File(builder) => builder.metadata(),
+            Builder::Bytes(builder) => builder.metadata(),
+        };
+        let schema = metadata.file_metadata().schema_descr();
+        let mask = ProjectionMask::roots(schema, columns.iter().copied());
+        let is_wanted = |leaf| mask.leaf_included(leaf);
+        match &self.source {
+            Source::File(source) => pages::check(&self.file, source, metadata, is_wanted, budget),
+            Source::Bytes(source) => pages::check(&self.file, source, metadata, is_wanted, budget),
+        }?;
         let reader = guarded(&self.file, Format::Parquet, || match self.builder {
-            Builder::File(builder) => reader_of(builder, columns),
-            Builder::Bytes(builder) => reader_of(builder, columns),
+            Builder::File(builder) => reader_of(builder, mask),
+            Builder::Bytes(builder) => reader_of(builder, mask),
         })?;
         Ok(RowGroups { file: self.file, reader, is_done: false })
     }
@@ -126,14 +146,38 @@ fn builder_of<R: ChunkReader + 'static>(
     source: R,
 ) -> Result<ParquetRecordBatchReaderBuilder<R>, IoError> {
     footer::check(file, &source)?;
-    guarded(file, Format::Parquet, || ParquetRecordBatchReaderBuilder::try_new(source))
+    guarded(file, Format::Parquet, || {
+        let metadata = ArrowReaderMetadata::load(&source, ArrowReaderOptions::new())?;
+        let schema = Arc::new(with_views(metadata.schema()));
+        let options = ArrowReaderOptions::new().with_schema(schema);
+        let metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)?;
+        Ok::<_, ParquetError>(ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata))
+    })
+}
+
+/// The schema with texts as views: rows that have the same text share it, so that a long one in a
+/// dictionary is there once.
+fn with_views(schema: &Schema) -> Schema {
+    let fields = schema.fields().iter().map(viewed);
+    Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
+}
+
+fn viewed(field: &FieldRef) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::List(child) => DataType::List(viewed(child)),
+        DataType::LargeList(child) => DataType::LargeList(viewed(child)),
+        DataType::FixedSizeList(child, n) => DataType::FixedSizeList(viewed(child), *n),
+        DataType::Struct(members) => DataType::Struct(members.iter().map(viewed).collect()),
+        _ => return Arc::clone(field),
+    };
+    Arc::new(Field::clone(field).with_data_type(data_type))
 }
 
 fn reader_of<R: ChunkReader + 'static>(
     builder: ParquetRecordBatchReaderBuilder<R>,
-    columns: &[usize],
-) -> Result<ParquetRecordBatchReader, parquet::errors::ParquetError> {
-    let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+    mask: ProjectionMask,
+) -> Result<ParquetRecordBatchReader, ParquetError> {
     builder.with_projection(mask).with_batch_size(BATCH).build()
 }
 
@@ -181,11 +225,8 @@ impl Encoder for ParquetEncoder {
             }
         }
         let failed = |source| IoError::Write { file: file.to_owned(), source };
-        let writer = ArrowWriter::try_new(
-            Vec::new(),
-            std::sync::Arc::clone(&schema),
-            Some(properties.build()),
-        );
+        let writer =
+            ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties.build()));
         let mut writer = writer.map_err(|error| failed(std::io::Error::other(error)))?;
         drain(&mut writer, out).map_err(failed)?;
         self.state = Some((writer, Batcher::new(schema)));
@@ -224,10 +265,9 @@ fn drain(writer: &mut ArrowWriter<Vec<u8>>, out: &mut dyn Write) -> std::io::Res
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::{ArrayRef, Float64Array, StringArray};
     use parquet::basic::{BrotliLevel, GzipLevel, ZstdLevel};
+    use parquet::file::properties::EnabledStatistics;
 
     use super::*;
     use crate::{ReadOptions, read_bytes};
@@ -264,5 +304,59 @@ mod tests {
             let Err(error) = read(&bytes) else { continue };
             assert!(error.to_string().contains("t.parquet"), "{codec}: {error}");
         }
+    }
+
+    /// A file with one column, which has a dictionary.
+    fn with_dictionary(column: ArrayRef, codec: Compression) -> Vec<u8> {
+        let batch = RecordBatch::try_from_iter([("t", column)]).expect("a batch");
+        let properties = WriterProperties::builder()
+            .set_compression(codec)
+            .set_dictionary_page_size_limit(1 << 30)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .build();
+        let writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties));
+        let mut writer = writer.expect("starts");
+        writer.write(&batch).expect("writes");
+        writer.into_inner().expect("finishes")
+    }
+
+    fn read_within(bytes: &[u8], limit: usize) -> Result<crate::Table, IoError> {
+        let limits = millstream_base::Limits { bytes: limit, ..Default::default() };
+        let options = ReadOptions { limits, ..ReadOptions::default() };
+        read_bytes("t.parquet", bytes, Format::Parquet, &options)
+    }
+
+    #[test]
+    fn a_long_text_that_many_rows_share_is_counted_before_it_is_copied() {
+        let long = "x".repeat(1 << 16);
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![long.as_str(); 2000]));
+        let bytes = with_dictionary(texts, Compression::SNAPPY);
+        assert!(bytes.len() < 1 << 17, "{}", bytes.len());
+        let error = read_within(&bytes, 1 << 24).expect_err("takes 131 MB").to_string();
+        assert!(error.contains("column `t`") && error.contains("bytes"), "{error}");
+        assert_eq!(read_within(&bytes, 1 << 28).expect("that is allowed").n_rows(), 2000);
+    }
+
+    #[test]
+    fn a_dictionary_is_counted_before_it_is_unpacked() {
+        let long = "x".repeat(1 << 24);
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![long.as_str()]));
+        let bytes = with_dictionary(texts, Compression::ZSTD(ZstdLevel::default()));
+        assert!(read_within(&bytes, 1 << 26).is_ok());
+        let error = read_within(&bytes, 1 << 20).expect_err("takes 16 MB").to_string();
+        assert_eq!(error, "`t.parquet` column `t` has more than 1048576 bytes");
+    }
+
+    #[test]
+    fn a_dictionary_that_promises_more_values_than_bytes_is_refused() {
+        let numbers: ArrayRef = Arc::new(Float64Array::from(vec![1.5; 100]));
+        let mut bytes = with_dictionary(numbers, Compression::UNCOMPRESSED);
+        // The header of the dictionary: its kind, sizes of 8 bytes, and then that it has one value, as
+        // twice that. The number gets the room of another, unused field.
+        let head = [0x15, 0x04, 0x15, 0x10, 0x15, 0x10, 0x4c, 0x15, 0x02, 0x15, 0x00];
+        assert_eq!(bytes[4..15], head);
+        bytes[4 + 8] = 0x7e;
+        let error = read_within(&bytes, 1 << 30).expect_err("is refused").to_string();
+        assert!(error.contains("a dictionary promises 63 values in 8 bytes"), "{error}");
     }
 }

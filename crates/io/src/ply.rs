@@ -64,7 +64,7 @@ pub(crate) fn read(
     file: &str,
     bytes: &[u8],
     wanted: Wanted<'_>,
-    budget: Budget,
+    budget: &Budget,
 ) -> Result<Table, IoError> {
     let (header, n_lines, data) = read_header(file, bytes)?;
     let elements: Vec<&ElementDef> = header.elements.values().collect();
@@ -96,6 +96,7 @@ pub(crate) fn read(
             }
             if row % 4096 == 0 {
                 let bytes = mine.iter().map(|column| column.builder.bytes()).sum();
+                budget.go_on(|| rows.spot(row))?;
                 budget.check_bytes(bytes, || rows.spot(row))?;
             }
         }

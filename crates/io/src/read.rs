@@ -15,6 +15,7 @@ use crate::error::Spot;
 use crate::format::Format;
 use crate::options::{ColumnChoice, ReadOptions, Wanted};
 use crate::table::Table;
+use crate::until::Until;
 use crate::{csv, gltf, json, npy, obj, ply};
 
 /// Reads a table from a file in this format, or the one that the extension names.
@@ -23,7 +24,8 @@ use crate::{csv, gltf, json, npy, obj, ply};
 /// If the file cannot be read, does not follow the format, is beyond the limits, or lacks a column
 /// that was asked for or cannot give it the type.
 pub fn read(path: &Path, format: Option<Format>, options: &ReadOptions) -> Result<Table, IoError> {
-    read_path(path, format, Wanted::of(options), &options.limits)
+    let budget = Budget::new(&options.limits, &options.until);
+    read_path(path, format, Wanted::of(options), &budget)
 }
 
 /// Reads a table from the bytes of a file, called `file` in messages.
@@ -49,8 +51,8 @@ pub fn read_bytes(
     format: Format,
     options: &ReadOptions,
 ) -> Result<Table, IoError> {
-    let budget = Budget::new(&options.limits);
-    dispatch(file, None, bytes, format, Wanted::of(options), budget)
+    let budget = Budget::new(&options.limits, &options.until);
+    dispatch(file, None, bytes, format, Wanted::of(options), &budget)
 }
 
 /// Reads the one column that an input asks for from a file.
@@ -62,8 +64,9 @@ pub fn read_column(
     format: Option<Format>,
     choice: ColumnChoice<'_>,
     limits: &Limits,
+    until: &Until,
 ) -> Result<Column, IoError> {
-    read_path(path, format, Wanted::One(choice), limits).map(only)
+    read_path(path, format, Wanted::One(choice), &Budget::new(limits, until)).map(only)
 }
 
 /// Reads the one column that an input asks for from the bytes of a file.
@@ -76,8 +79,10 @@ pub fn read_column_bytes(
     format: Format,
     choice: ColumnChoice<'_>,
     limits: &Limits,
+    until: &Until,
 ) -> Result<Column, IoError> {
-    dispatch(file, None, bytes, format, Wanted::One(choice), Budget::new(limits)).map(only)
+    let budget = Budget::new(limits, until);
+    dispatch(file, None, bytes, format, Wanted::One(choice), &budget).map(only)
 }
 
 fn only(table: Table) -> Column {
@@ -89,11 +94,10 @@ fn read_path(
     path: &Path,
     format: Option<Format>,
     wanted: Wanted<'_>,
-    limits: &Limits,
+    budget: &Budget,
 ) -> Result<Table, IoError> {
     let format = format.map_or_else(|| Format::of_path(path), Ok)?;
     let file = path.display().to_string();
-    let budget = Budget::new(limits);
     #[cfg(feature = "arrow")]
     if matches!(format, Format::Parquet | Format::Arrow) {
         // These files are read in parts, so that only the columns that are wanted take memory.
@@ -106,7 +110,7 @@ fn read_path(
         };
         return blocks?.read_all();
     }
-    let bytes = bytes_of(path, limits)?;
+    let bytes = budget.read_file(path, &file)?;
     dispatch(&file, Some(path), &bytes, format, wanted, budget)
 }
 
@@ -117,7 +121,7 @@ pub(crate) fn dispatch(
     bytes: &[u8],
     format: Format,
     wanted: Wanted<'_>,
-    budget: Budget,
+    budget: &Budget,
 ) -> Result<Table, IoError> {
     match format {
         Format::Csv => csv::read(file, bytes, wanted, budget),
@@ -138,9 +142,4 @@ pub(crate) fn dispatch(
         #[cfg(not(feature = "arrow"))]
         Format::Parquet | Format::Arrow => Err(IoError::NotBuilt { file: file.to_owned(), format }),
     }
-}
-
-/// The bytes of a file, of which no more than the limit are read.
-pub(crate) fn bytes_of(path: &Path, limits: &Limits) -> Result<Vec<u8>, IoError> {
-    Budget::new(limits).read_file(path, &path.display().to_string())
 }

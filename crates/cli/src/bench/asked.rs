@@ -4,6 +4,8 @@ use millstream::parts::base::Lane;
 use millstream::{Column, Given, Limits, Program, Request, Type, Value};
 
 use super::Args;
+use millstream_io::Until;
+
 use crate::given::{assignment, given};
 use crate::moments::{FrameNumbers, Times};
 use crate::outcome::Stop;
@@ -28,6 +30,8 @@ impl Asked {
     /// What the flags say. Where elements are asked for, inputs of numbers that are not given are
     /// columns.
     pub(super) fn new(args: &Args, program: &Program, limits: Limits) -> Result<Self, Stop> {
+        // The first Ctrl-C ends this verb at once, and it has no deadline.
+        let until = Until::default();
         let mut base = Request::new();
         let mut count = args.count;
         let mut inputs = vec![None; program.inputs().len()];
@@ -39,7 +43,7 @@ impl Asked {
                 base = base.set(at.name, 0.0_f32);
                 continue;
             };
-            let given = given(at, program.inputs()[known].ty, &limits)?;
+            let given = given(at, program.inputs()[known].ty, &limits, &until)?;
             if let Given::PerIndex(column) = &given {
                 count.get_or_insert(column.len());
             }
@@ -60,7 +64,9 @@ impl Asked {
                 }
             }
         }
-        for (feature, given) in features(program, &args.features, args.size.as_ref(), &limits)? {
+        for (feature, given) in
+            features(program, &args.features, args.size.as_ref(), &limits, &until)?
+        {
             base = base.feature(feature, given);
         }
         let (time, frame) = (args.time.clone(), args.frame.clone());

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use millstream::parts::base::Need;
 use millstream::session::Session;
 use millstream::{Engine, Feature, Footprint, Given, Limits, Type};
+use millstream_io::Until;
 
 use crate::document::{compile, read};
 use crate::edits;
@@ -149,13 +150,14 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
 
 /// Plays live editing.
 fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
+    let until = Until::default();
     let mut count = args.count;
     let mut session = match &args.graph {
         Some(graph) => {
             let text = read(graph, limits.document_bytes)?;
             let program = compile(engine, &text)?;
             let mut session = Session::new(engine, program.document().clone());
-            let given = features(&program, &args.features, args.size.as_ref(), limits)?;
+            let given = features(&program, &args.features, args.size.as_ref(), limits, &until)?;
             for (feature, given) in given {
                 session.set_feature(feature, given);
             }
@@ -175,7 +177,7 @@ fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
         let def = session.document().inputs.get(at.name);
         let ty = def.and_then(|def| engine.registry().type_named(&def.ty));
         // What is no input is refused below, with the names there are.
-        let given = given(at, ty.unwrap_or(Type::F32), limits)?;
+        let given = given(at, ty.unwrap_or(Type::F32), limits, &until)?;
         if let Given::PerIndex(_) = given
             && args.count.is_none()
         {

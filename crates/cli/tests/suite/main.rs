@@ -10,6 +10,8 @@ mod nodes;
 mod run;
 mod save;
 mod stream;
+#[cfg(unix)]
+mod until;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -14,6 +14,9 @@ use crate::options::Wanted;
 use crate::parquet::{Opened, Source};
 use crate::table::Table;
 
+/// Rows that become columns between two looks at limits and time; nulls take no bytes in a file.
+const ROWS: usize = 1 << 16;
+
 /// The rows of a file as columns.
 pub(crate) struct ArrowBlocks<'a> {
     file: String,
@@ -31,21 +34,28 @@ impl<'a> ArrowBlocks<'a> {
         file: &str,
         source: Source,
         wanted: Wanted<'_>,
-        budget: Budget,
+        budget: &Budget,
     ) -> Result<Self, IoError> {
         let again = source.again(file)?;
         let opened = Opened::open(file, source)?;
-        let mut decoder = Decoder::new(file, opened.schema(), wanted)?;
+        let mut decoder = Decoder::new(file, opened.schema(), wanted, budget)?;
         let mut unsure = decoder.unsure();
         unsure.ask(|name| opened.has_nulls(name));
         if unsure.is_open() {
-            let mut batches = Opened::open(file, again)?.read(&unsure.project())?;
-            unsure.look(&mut batches)?;
+            let mut batches = Opened::open(file, again)?.read(&unsure.project(), budget)?;
+            unsure.look(&mut batches, &|| budget.go_on(|| Spot::file(file)))?;
         }
         decoder.widen(&unsure);
         let n_rows = Some(opened.n_rows());
-        let batches = Box::new(opened.read(&decoder.project())?);
-        Ok(Self { file: file.to_owned(), decoder, batches, rest: None, n_rows, budget })
+        let batches = Box::new(opened.read(&decoder.project(), budget)?);
+        Ok(Self {
+            file: file.to_owned(),
+            decoder,
+            batches,
+            rest: None,
+            n_rows,
+            budget: budget.clone(),
+        })
     }
 
     /// Opens an Arrow file or stream on disk.
@@ -53,7 +63,7 @@ impl<'a> ArrowBlocks<'a> {
         file: &str,
         mut source: File,
         wanted: Wanted<'_>,
-        budget: Budget,
+        budget: &Budget,
     ) -> Result<Self, IoError> {
         let failed = |source| IoError::Read { file: file.to_owned(), source };
         let length = source.seek(SeekFrom::End(0)).map_err(failed)?;
@@ -74,7 +84,7 @@ impl<'a> ArrowBlocks<'a> {
         file: &str,
         bytes: &'a [u8],
         wanted: Wanted<'_>,
-        budget: Budget,
+        budget: &Budget,
     ) -> Result<Self, IoError> {
         let end = &bytes[bytes.len().saturating_sub(10)..];
         Self::arrow(file, || Ok(bytes), bytes.len() as u64, end, wanted, budget)
@@ -87,18 +97,25 @@ impl<'a> ArrowBlocks<'a> {
         length: u64,
         end: &[u8],
         wanted: Wanted<'_>,
-        budget: Budget,
+        budget: &Budget,
     ) -> Result<Self, IoError> {
         let (mut messages, schema) = Messages::open(file, open()?, length, end, budget)?;
-        let mut decoder = Decoder::new(file, &schema, wanted)?;
+        let mut decoder = Decoder::new(file, &schema, wanted, budget)?;
         let mut unsure = decoder.unsure();
         if unsure.is_open() {
-            unsure.look(&mut messages)?;
+            unsure.look(&mut messages, &|| budget.go_on(|| Spot::file(file)))?;
             decoder.widen(&unsure);
             messages = Messages::open(file, open()?, length, end, budget)?.0;
         }
         let batches = Box::new(messages);
-        Ok(Self { file: file.to_owned(), decoder, batches, rest: None, n_rows: None, budget })
+        Ok(Self {
+            file: file.to_owned(),
+            decoder,
+            batches,
+            rest: None,
+            n_rows: None,
+            budget: budget.clone(),
+        })
     }
 
     /// Reads all rows.
@@ -143,7 +160,7 @@ impl Blocks for ArrowBlocks<'_> {
                     None => break,
                 },
             };
-            let n = batch.num_rows().min(n_rows - n_done);
+            let n = batch.num_rows().min(n_rows - n_done).min(ROWS);
             self.decoder.append(&batch.slice(0, n), &mut builders)?;
             if n < batch.num_rows() {
                 self.rest = Some(batch.slice(n, batch.num_rows() - n));

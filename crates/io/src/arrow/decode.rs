@@ -14,7 +14,7 @@ use millstream_base::types::Kind;
 use millstream_base::{Lane, Type};
 
 use super::numbers::Numbers;
-use crate::builder::Builder;
+use crate::builder::{Budget, Builder};
 use crate::error::{IoError, Spot};
 use crate::options::Wanted;
 use crate::plan::{Fields, Naming};
@@ -196,11 +196,17 @@ pub(crate) struct Decoder {
     file: String,
     pub(super) sources: Vec<Source>,
     n_rows: u64,
+    budget: Budget,
 }
 
 impl Decoder {
     /// Decides which columns to make of which fields.
-    pub(crate) fn new(file: &str, schema: &Schema, wanted: Wanted<'_>) -> Result<Self, IoError> {
+    pub(crate) fn new(
+        file: &str,
+        schema: &Schema,
+        wanted: Wanted<'_>,
+        budget: &Budget,
+    ) -> Result<Self, IoError> {
         let leaves = leaves(schema);
         let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
         let mut seen = HashSet::with_capacity(names.len());
@@ -242,7 +248,7 @@ impl Decoder {
                 && [Type::BOOL, Type::I32, Type::I64].contains(&ty);
             sources.push(Source { name: target.name, ty, parts, is_open });
         }
-        Ok(Self { file: file.to_owned(), sources, n_rows: 0 })
+        Ok(Self { file: file.to_owned(), sources, n_rows: 0, budget: budget.clone() })
     }
 
     /// The columns of the file that are read, ascending; batches from now on hold only these.
@@ -284,7 +290,8 @@ impl Decoder {
                 .map(|part| {
                     let (array, nulls) = walk(batch, &part.path);
                     let column = part.name.as_str();
-                    Cells { file: &self.file, column, array, nulls, row_of: &row_of }
+                    let (file, budget) = (&*self.file, &self.budget);
+                    Cells { file, column, array, nulls, row_of: &row_of, budget }
                 })
                 .collect();
             match &cells[..] {
@@ -317,6 +324,7 @@ struct Cells<'a> {
     nulls: Option<NullBuffer>,
     /// The row in which an entry stands, from 1.
     row_of: &'a dyn Fn(usize) -> u64,
+    budget: &'a Budget,
 }
 
 /// Vectors out of a field per component.
@@ -374,10 +382,7 @@ impl Cells<'_> {
         match ty.kind() {
             Kind::Lanes(lane, 1) => self.append_scalars(lane, builder),
             Kind::Lanes(lane, n) => self.append_vectors(ty, lane, usize::from(n), builder),
-            Kind::String => {
-                self.append_texts(builder);
-                Ok(())
-            }
+            Kind::String => self.append_texts(builder),
             Kind::List(element) => self.append_lists(ty, element, builder),
             Kind::Opaque => unreachable!("opaque types fit no field"),
         }
@@ -474,8 +479,7 @@ impl Cells<'_> {
             (self.row_of)(list)
         };
         let nulls = values.logical_nulls().filter(|nulls| nulls.null_count() > 0);
-        let inner =
-            Cells { file: self.file, column: self.column, array: values, nulls, row_of: &row_of };
+        let inner = Cells { array: values, nulls, row_of: &row_of, ..*self };
         let numbers = inner.numbers();
         let is_even = offsets.windows(2).all(|pair| pair[1] - pair[0] == n);
         if self.nulls.is_none()
@@ -523,44 +527,58 @@ impl Cells<'_> {
         };
         let array = values.slice(start, end - start);
         let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
-        let inner = Cells { file: self.file, column: self.column, array, nulls, row_of: &row_of };
+        let inner = Cells { array, nulls, row_of: &row_of, ..*self };
         inner.append(element, builder.elements())?;
         builder.end_lists(offsets.windows(2).map(|pair| pair[1] - pair[0]));
         Ok(())
     }
 
     /// Texts; what is null is the empty one.
-    fn append_texts(&self, builder: &mut Builder) {
-        let mut push = |i: usize, text: &str| {
-            builder.push_text(if self.is_null(i) { "" } else { text });
-        };
+    fn append_texts(&self, builder: &mut Builder) -> Result<(), IoError> {
+        let n = self.array.len();
         match self.array.data_type() {
-            DataType::Utf8 => {
-                let texts = self.array.as_string::<i32>();
-                (0..texts.len()).for_each(|i| push(i, texts.value(i)));
-            }
-            DataType::LargeUtf8 => {
-                let texts = self.array.as_string::<i64>();
-                (0..texts.len()).for_each(|i| push(i, texts.value(i)));
-            }
-            DataType::Utf8View => {
-                let texts = self.array.as_string_view();
-                (0..texts.len()).for_each(|i| push(i, texts.value(i)));
-            }
-            _ => {
+            DataType::Dictionary(..) => {
                 let dictionary = self.array.as_any_dictionary();
-                let nulls = None;
-                let array = std::sync::Arc::clone(dictionary.values());
-                let mut texts = Builder::new(Type::STRING).expect("text can be built");
-                // Keys that are null name no text, so texts that are null are never looked up.
-                let (file, column, row_of) = (self.file, self.column, self.row_of);
-                Cells { file, column, array, nulls, row_of }.append_texts(&mut texts);
-                let texts = texts.finish();
-                let texts = texts.as_slice::<std::sync::Arc<str>>().expect("a column of text");
-                let keys = if texts.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
-                (0..self.array.len())
-                    .for_each(|i| push(i, keys.get(i).map_or("", |key| &*texts[*key])));
+                let values = dictionary.values();
+                // Keys that are null name no text; those of no texts at all are.
+                let is_empty = values.is_empty();
+                let keys = if is_empty { Vec::new() } else { dictionary.normalized_keys() };
+                let text_of = text_of(values);
+                self.push_texts(n, &|i| keys.get(i).map_or("", |key| text_of(*key)), builder)
             }
+            _ => self.push_texts(n, &text_of(&self.array), builder),
+        }
+    }
+
+    /// Many rows may share one long text, so they are counted before they are copied.
+    fn push_texts<'t>(
+        &self,
+        n: usize,
+        text_of: &dyn Fn(usize) -> &'t str,
+        builder: &mut Builder,
+    ) -> Result<(), IoError> {
+        let text = |i: usize| if self.is_null(i) { "" } else { text_of(i) };
+        let n_bytes = (0..n).fold(builder.bytes(), |sum, i| sum.saturating_add(text(i).len()));
+        self.budget.check_bytes(n_bytes, || Spot::file(self.file).column(self.column))?;
+        (0..n).for_each(|i| builder.push_text(text(i)));
+        Ok(())
+    }
+}
+
+/// What gives the texts of an array that is no dictionary.
+fn text_of<'t>(array: &'t ArrayRef) -> Box<dyn Fn(usize) -> &'t str + 't> {
+    match array.data_type() {
+        DataType::Utf8 => {
+            let texts = array.as_string::<i32>();
+            Box::new(|i| texts.value(i))
+        }
+        DataType::LargeUtf8 => {
+            let texts = array.as_string::<i64>();
+            Box::new(|i| texts.value(i))
+        }
+        _ => {
+            let texts = array.as_string_view();
+            Box::new(|i| texts.value(i))
         }
     }
 }

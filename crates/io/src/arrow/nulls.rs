@@ -69,9 +69,14 @@ impl Unsure {
         roots
     }
 
-    /// Looks at batches until all is known.
-    pub(crate) fn look(&mut self, batches: &mut dyn Batches) -> Result<(), IoError> {
+    /// Looks at batches until all is known, or `go_on` fails.
+    pub(crate) fn look(
+        &mut self,
+        batches: &mut dyn Batches,
+        go_on: &dyn Fn() -> Result<(), IoError>,
+    ) -> Result<(), IoError> {
         while self.is_open() {
+            go_on()?;
             let Some(batch) = batches.next()? else { return Ok(()) };
             self.look_at(&batch);
         }

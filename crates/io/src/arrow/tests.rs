@@ -116,6 +116,7 @@ fn a_vector_is_columns_a_struct_or_a_list() {
         Format::Arrow,
         choice,
         &Limits::default(),
+        &crate::Until::default(),
     );
     assert_eq!(column.expect("reads").get(0).to_string(), "[1.0, 3.0, 3.0]");
 }

@@ -36,9 +36,10 @@ struct Pieces {
 type OnRecord<'f> = dyn FnMut(&Rows<'_>, u64) -> Result<(), IoError> + 'f;
 
 impl Pieces {
-    fn open(file: &str, source: File, budget: Budget) -> Result<Self, IoError> {
+    fn open(file: &str, source: File, budget: &Budget) -> Result<Self, IoError> {
         let (file, buffer) = (file.to_owned(), Vec::new());
-        let mut pieces = Self { file, source, buffer, n_lines: 0, at_end: false, budget };
+        let mut pieces =
+            Self { file, source, buffer, n_lines: 0, at_end: false, budget: budget.clone() };
         pieces.fill()?;
         if pieces.buffer.starts_with(b"\xef\xbb\xbf") {
             pieces.buffer.drain(..3);
@@ -52,6 +53,7 @@ impl Pieces {
     }
 
     fn fill(&mut self) -> Result<(), IoError> {
+        self.budget.go_on(|| Spot::line(&self.file, self.n_lines + 1))?;
         let mut piece = Vec::with_capacity(PIECE);
         let read = (&mut self.source).take(PIECE as u64).read_to_end(&mut piece);
         let n = read.map_err(|source| IoError::Read { file: self.file.clone(), source })?;
@@ -114,7 +116,7 @@ impl CsvBlocks {
         file: &str,
         open: &dyn Fn() -> Result<File, IoError>,
         wanted: Wanted<'_>,
-        budget: Budget,
+        budget: &Budget,
     ) -> Result<Self, IoError> {
         let mut pieces = Pieces::open(file, open()?, budget)?;
         let names = pieces.names()?;
@@ -154,7 +156,7 @@ impl Blocks for CsvBlocks {
 
     fn next(&mut self, n_rows: usize) -> Result<Option<Table>, IoError> {
         let file = self.pieces.file.clone();
-        let budget = self.pieces.budget;
+        let budget = self.pieces.budget.clone();
         let builder = |(target, ty): &(Target, Type)| builder_for(&file, &target.name, *ty);
         let mut builders = self.columns.iter().map(builder).collect::<Result<Vec<_>, _>>()?;
         let (names, columns) = (&self.names, &self.columns);

@@ -14,12 +14,14 @@ use crate::error::{IoError, Spot};
 pub(super) struct Accessors<'a> {
     pub(super) file: &'a str,
     pub(super) buffers: Vec<Vec<u8>>,
+    /// Bytes of the document and its buffers.
+    pub(super) n_bytes: usize,
     pub(super) budget: Budget,
 }
 
 /// Elements of one size at one distance.
 #[derive(Clone, Copy)]
-struct Strided<'a> {
+pub(super) struct Strided<'a> {
     bytes: &'a [u8],
     stride: usize,
 }
@@ -94,15 +96,18 @@ impl Accessors<'_> {
         let count = accessor.count();
         let n = accessor.dimensions().multiplicity();
         let width = accessor.data_type().size();
-        self.budget.check_rows(count, spot)?;
-        self.budget.check_bytes(count.saturating_mul(n * size_of::<T>()), spot)?;
+        let elements = self.check(name, accessor)?;
+        let n_lanes = count.saturating_mul(n).saturating_add(out.len());
+        self.budget.check_rows(n_lanes / n.max(1), spot)?;
+        self.budget.check_bytes(n_lanes.saturating_mul(size_of::<T>()), spot)?;
         let start = out.len();
-        match accessor.view() {
-            Some(view) => {
-                let stride = view.stride().unwrap_or(n * width);
-                let elements = self.elements(&view, accessor.offset(), count, n * width, stride)?;
+        match elements {
+            Some(elements) => {
                 out.reserve(count * n);
                 for i in 0..count {
+                    if i.is_multiple_of(1 << 16) {
+                        self.budget.go_on(spot)?;
+                    }
                     let element = elements.at(i);
                     out.extend((0..n).map(|k| read(&element[k * width..])));
                 }
@@ -136,6 +141,35 @@ impl Accessors<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Checks that the elements which an accessor counts are there, before anything is made of them.
+    /// None if they are zeros, which no bytes stand for.
+    pub(super) fn check(
+        &self,
+        name: &str,
+        accessor: &Accessor<'_>,
+    ) -> Result<Option<Strided<'_>>, IoError> {
+        let spot = || Spot::file(self.file).column(name);
+        let (count, width) = (accessor.count(), accessor.size());
+        self.budget.check_rows(count, spot)?;
+        if let Some(view) = accessor.view() {
+            let stride = view.stride().unwrap_or(width);
+            if stride < width {
+                let reason = format!("`{name}` has elements of {width} bytes every {stride} bytes");
+                return Err(syntax(self.file, reason));
+            }
+            return self.elements(&view, accessor.offset(), count, width, stride).map(Some);
+        }
+        // What belongs to such vertices, triangles or other values of them, takes a byte at least.
+        if count > self.n_bytes {
+            return Err(IoError::Unsupported {
+                spot: spot(),
+                what: format!("{count} elements without bytes, more than the file has bytes"),
+                hint: "export the mesh again, with a buffer view for it".into(),
+            });
+        }
+        Ok(None)
     }
 
     /// The elements of a view, all of which are inside it.

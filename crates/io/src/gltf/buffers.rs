@@ -17,7 +17,7 @@ pub(super) fn read(
     path: Option<&Path>,
     document: &Document,
     mut blob: Option<Vec<u8>>,
-    budget: Budget,
+    budget: &Budget,
 ) -> Result<Vec<Vec<u8>>, IoError> {
     let mut buffers = Vec::new();
     let mut total = 0_usize;
@@ -53,7 +53,7 @@ fn embedded(file: &str, data: &str) -> Result<Vec<u8>, IoError> {
     STANDARD.decode(text).map_err(|error| syntax(file, format!("a buffer in it: {error}")))
 }
 
-fn beside(file: &str, path: Option<&Path>, uri: &str, budget: Budget) -> Result<Vec<u8>, IoError> {
+fn beside(file: &str, path: Option<&Path>, uri: &str, budget: &Budget) -> Result<Vec<u8>, IoError> {
     let refused = |hint: &str| IoError::Unsupported {
         spot: Spot::file(file),
         what: format!("the address {}", quoted(uri)),

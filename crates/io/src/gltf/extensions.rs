@@ -9,7 +9,7 @@ use crate::format::Format;
 use crate::guard::guarded;
 
 /// Extensions that leave vertices and indices as they are, in order.
-const HARMLESS: [&str; 27] = [
+const HARMLESS: [&str; 28] = [
     "EXT_lights_image_based",
     "EXT_mesh_gpu_instancing",
     "EXT_texture_avif",
@@ -30,6 +30,8 @@ const HARMLESS: [&str; 27] = [
     "KHR_materials_unlit",
     "KHR_materials_variants",
     "KHR_materials_volume",
+    // Attributes are read as the kinds of numbers that it allows.
+    "KHR_mesh_quantization",
     "KHR_node_visibility",
     "KHR_texture_basisu",
     "KHR_texture_transform",
@@ -46,7 +48,6 @@ fn advice(name: &str) -> Option<&'static str> {
         "EXT_meshopt_compression" | "KHR_meshopt_compression" => {
             Some("turn off meshopt compression (gltfpack: neither -c nor -cc)")
         }
-        "KHR_mesh_quantization" => Some("write attributes as floats (gltfpack: -noq)"),
         _ => None,
     }
 }
@@ -107,7 +108,10 @@ mod tests {
     #[test]
     fn extensions_of_surfaces_are_passed_over() {
         assert!(requiring("").is_ok());
-        assert!(requiring(r#""KHR_texture_transform", "KHR_materials_unlit""#).is_ok());
+        assert!(
+            requiring(r#""KHR_texture_transform", "KHR_mesh_quantization", "KHR_materials_unlit""#)
+                .is_ok()
+        );
     }
 
     #[test]
@@ -119,15 +123,10 @@ mod tests {
              cannot be read"
         );
         assert!(help.contains("turn off Draco compression"), "{help}");
-        let (message, help) = refusal(r#""KHR_mesh_quantization", "EXT_meshopt_compression""#);
-        assert!(
-            message.contains("`KHR_mesh_quantization`, `EXT_meshopt_compression`"),
-            "{message}"
-        );
+        let (message, help) = refusal(r#""ACME_secret", "EXT_meshopt_compression""#);
+        assert!(message.contains("`ACME_secret`, `EXT_meshopt_compression`"), "{message}");
         assert!(help.starts_with("export the mesh again"), "{help}");
-        let (message, help) = refusal(r#""ACME_secret", "KHR_mesh_quantization""#);
-        assert!(message.contains("`ACME_secret`, `KHR_mesh_quantization`"), "{message}");
-        assert!(help.contains("-noq"), "{help}");
+        assert!(help.contains("neither -c nor -cc"), "{help}");
         assert!(refusal(r#""ACME_secret""#).1.contains("is not known"));
     }
 

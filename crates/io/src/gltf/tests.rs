@@ -127,6 +127,97 @@ fn more_than_the_buffer_holds_is_refused() {
 }
 
 #[test]
+fn elements_that_no_bytes_stand_for_are_counted_before_they_are_made() {
+    // A mesh of zeros, as many as the file says, but for the first vertex.
+    let zeros = |count: usize| {
+        let data = base64::engine::general_purpose::STANDARD.encode([0; 16]);
+        format!(
+            r#"{{"asset": {{"version": "2.0"}},
+                "buffers": [{{"byteLength": 16, "uri": "data:application/octet-stream;base64,{data}"}}],
+                "bufferViews": [{{"buffer": 0, "byteLength": 1}},
+                                {{"buffer": 0, "byteOffset": 4, "byteLength": 12}}],
+                "accessors": [{{"componentType": 5126, "count": {count}, "type": "VEC3",
+                  "sparse": {{"count": 1, "indices": {{"bufferView": 0, "componentType": 5121}},
+                              "values": {{"bufferView": 1}}}}}}],
+                "meshes": [{{"primitives": [{{"attributes": {{"POSITION": 0}}}}]}}]}}"#
+        )
+    };
+    let all = ReadOptions::default();
+    assert_eq!(columns(&zeros(1), &all).expect("reads")[0], r#"position vec3["[0.0, 0.0, 0.0]"]"#);
+    let many = zeros(100_000_000);
+    for (name, ty) in [("position", Type::VEC3), ("mesh", Type::I32), ("indices", Type::I32)] {
+        let error = columns(&many, &ReadOptions::default().with_column(name, ty));
+        let text = error.expect_err("is refused").to_string();
+        assert_eq!(
+            text,
+            "`t.gltf` column `position` holds 100000000 elements without bytes, more than the file \
+             has bytes, which cannot be read"
+        );
+    }
+    let limits = Limits { bytes: 1000, ..Limits::default() };
+    let few = ReadOptions { limits, ..ReadOptions::default() };
+    assert!(matches!(columns(&zeros(90), &few), Err(IoError::Limit { what: "bytes", .. })));
+}
+
+#[test]
+fn attributes_may_be_small_whole_numbers() {
+    // Of each kind two vectors of three, at distances of 4 or 8 bytes.
+    let mut buffer = Vec::new();
+    for x in [-32768_i16, 32767, 0, 0, 16384, -1, 5, 0] {
+        buffer.extend(x.to_le_bytes());
+    }
+    buffer.extend([127, 0x80, 0, 0, 0, 64, 255, 0]);
+    buffer.extend([0, 255, 51, 102]);
+    let text = |kinds: [(u32, bool); 3]| {
+        let [p, n, t] = kinds;
+        format!(
+            r#"{{"asset": {{"version": "2.0"}}, "extensionsUsed": ["KHR_mesh_quantization"],
+                "extensionsRequired": ["KHR_mesh_quantization"],
+                "buffers": [{{"byteLength": 28, "uri": "data:application/octet-stream;base64,{}"}}],
+                "bufferViews": [{{"buffer": 0, "byteLength": 16, "byteStride": 8}},
+                                {{"buffer": 0, "byteOffset": 16, "byteLength": 8, "byteStride": 4}},
+                                {{"buffer": 0, "byteOffset": 24, "byteLength": 4}}],
+                "accessors": [
+                  {{"bufferView": 0, "componentType": {}, "normalized": {}, "count": 2, "type": "VEC3"}},
+                  {{"bufferView": 1, "componentType": {}, "normalized": {}, "count": 2, "type": "VEC3"}},
+                  {{"bufferView": 2, "componentType": {}, "normalized": {}, "count": 2, "type": "VEC2"}}],
+                "meshes": [{{"primitives": [{{"attributes":
+                  {{"POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 2}}}}]}}]}}"#,
+            base64::engine::general_purpose::STANDARD.encode(&buffer),
+            p.0,
+            p.1,
+            n.0,
+            n.1,
+            t.0,
+            t.1
+        )
+    };
+    let all = ReadOptions::default();
+    // c / 32767 and c / 127, not below -1; c / 255; or the number as it is.
+    let read = columns(&text([(5122, true), (5120, true), (5121, true)]), &all).expect("reads");
+    assert_eq!(
+        read[..3],
+        [
+            r#"position vec3["[-1.0, 1.0, 0.0]", "[0.50001526, -0.00003051851, 0.00015259255]"]"#,
+            r#"normal vec3["[1.0, -1.0, 0.0]", "[0.0, 0.503937, -0.007874016]"]"#,
+            r#"texcoord vec2["[0.0, 1.0]", "[0.2, 0.4]"]"#,
+        ]
+    );
+    let read = columns(&text([(5123, false), (5120, true), (5120, false)]), &all).expect("reads");
+    assert_eq!(
+        (&*read[0], &*read[2]),
+        (
+            r#"position vec3["[32768.0, 32767.0, 0.0]", "[16384.0, 65535.0, 5.0]"]"#,
+            r#"texcoord vec2["[0.0, -1.0]", "[51.0, 102.0]"]"#
+        )
+    );
+    let refused = columns(&text([(5122, true), (5121, true), (5121, true)]), &all);
+    assert!(matches!(refused, Err(IoError::Unsupported { .. })), "{refused:?}");
+    let refused = columns(&text([(5122, true), (5120, false), (5121, true)]), &all);
+    assert!(matches!(refused, Err(IoError::Unsupported { .. })), "{refused:?}");
+}
+
+#[test]
 fn buffers_are_read_beside_the_document_and_nowhere_else() {
     let directory = std::env::temp_dir().join(format!("millstream-gltf-{}", std::process::id()));
     std::fs::create_dir_all(directory.join("inner")).expect("makes a directory");

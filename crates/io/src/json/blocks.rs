@@ -42,9 +42,9 @@ struct Batch {
 }
 
 impl Lines {
-    fn new(file: &str, source: File, budget: Budget) -> Self {
+    fn new(file: &str, source: File, budget: &Budget) -> Self {
         let source = BufReader::with_capacity(1 << 16, source);
-        Self { file: file.to_owned(), source, n_lines: 0, n_rows: 0, budget }
+        Self { file: file.to_owned(), source, n_lines: 0, n_rows: 0, budget: budget.clone() }
     }
 
     /// Up to so many rows.
@@ -86,6 +86,9 @@ impl Lines {
     fn read_line(&mut self, line: &mut Vec<u8>, n_before: usize) -> Result<bool, IoError> {
         line.clear();
         let most = (self.budget.n_bytes() as u64).saturating_add(1);
+        if self.n_lines.is_multiple_of(4096) {
+            self.budget.go_on(|| Spot::line(&self.file, self.n_lines + 1))?;
+        }
         let read = (&mut self.source).take(most).read_until(b'\n', line);
         let n = read.map_err(|source| IoError::Read { file: self.file.clone(), source })?;
         if n == 0 {
@@ -114,10 +117,10 @@ impl LineBlocks {
         file: &str,
         open: &dyn Fn() -> Result<File, IoError>,
         wanted: Wanted<'_>,
-        budget: Budget,
+        budget: &Budget,
     ) -> Result<Option<Self>, IoError> {
         let first = Lines::new(file, open()?, budget).batch(1)?;
-        let shape = match shape_of(file, &first.text).map_err(of_lines)? {
+        let shape = match shape_of(file, &first.text, budget).map_err(of_lines)? {
             Shape::Nothing => return Ok(None),
             shape => shape,
         };
@@ -178,7 +181,7 @@ impl Blocks for LineBlocks {
         if batch.n_rows == 0 {
             return Ok(None);
         }
-        let table = table_of(&self.walk(&batch), &self.types, self.lines.budget);
+        let table = table_of(&self.walk(&batch), &self.types, &self.lines.budget);
         table.map(Some).map_err(of_lines)
     }
 }

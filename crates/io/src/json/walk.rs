@@ -10,6 +10,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
+use crate::builder::Budget;
 use crate::error::{IoError, Spot};
 use crate::format::Format;
 use crate::json::ONLY;
@@ -39,9 +40,13 @@ impl Shape {
 }
 
 /// The form of a text, all of whose syntax is checked.
-pub(super) fn shape_of(file: &str, text: &str) -> Result<Shape, IoError> {
+pub(super) fn shape_of(file: &str, text: &str, budget: &Budget) -> Result<Shape, IoError> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let shape = reader.deserialize_any(ShapeVisitor);
+    let mut looks = Looks { file, budget, n_items: 0, stopped_by: None };
+    let shape = reader.deserialize_any(ShapeVisitor(&mut looks));
+    if let Some(error) = looks.stopped_by {
+        return Err(error);
+    }
     let shape = shape.and_then(|shape| reader.end().map(|()| shape));
     let shape = shape.map_err(|error| syntax(file, 1, &error))?;
     if let Shape::Rows(names) | Shape::Columns(names) = &shape {
@@ -66,30 +71,64 @@ fn syntax(file: &str, first_line: u64, error: &serde_json::Error) -> IoError {
     IoError::Syntax { spot: Spot::line(file, line), format: Format::Json, reason }
 }
 
-struct ShapeVisitor;
+/// Looks, every some thousand items, whether anybody still waits.
+struct Looks<'a> {
+    file: &'a str,
+    budget: &'a Budget,
+    n_items: u64,
+    stopped_by: Option<IoError>,
+}
 
-impl<'de> Visitor<'de> for ShapeVisitor {
+impl Looks<'_> {
+    fn item<E: Error>(&mut self) -> Result<(), E> {
+        self.n_items += 1;
+        if !self.n_items.is_multiple_of(4096) {
+            return Ok(());
+        }
+        self.budget.go_on(|| Spot::file(self.file)).map_err(|error| {
+            self.stopped_by = Some(error);
+            E::custom("stopped")
+        })
+    }
+}
+
+/// What the top of a text has to be.
+const FORMS: &str = "an array of objects, an array of values or an object of arrays";
+
+struct ShapeVisitor<'a, 'b>(&'a mut Looks<'b>);
+
+impl<'de> Visitor<'de> for ShapeVisitor<'_, '_> {
     type Value = Shape;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of objects, an array of values or an object of arrays")
+        f.write_str(FORMS)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Shape, A::Error> {
-        let Some(first) = items.next_element_seed(KeysSeed)? else { return Ok(Shape::Nothing) };
-        while items.next_element::<IgnoredAny>()?.is_some() {}
+        let Some(first) = items.next_element_seed(KeysSeed(self.0))? else {
+            return Ok(Shape::Nothing);
+        };
+        while items.next_element::<IgnoredAny>()?.is_some() {
+            self.0.item()?;
+        }
         Ok(first.map_or(Shape::Values, Shape::Rows))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Shape, A::Error> {
-        KeysSeed.visit_map(entries).map(|keys| Shape::Columns(keys.unwrap_or_default()))
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Shape, A::Error> {
+        let mut keys = Vec::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            keys.push(key);
+            // Only that the array is valid matters here.
+            entries.next_value_seed(KeysSeed(self.0))?;
+        }
+        Ok(Shape::Columns(keys))
     }
 }
 
 /// The keys of a value, if it is an object.
-struct KeysSeed;
+struct KeysSeed<'a, 'b>(&'a mut Looks<'b>);
 
-impl<'de> DeserializeSeed<'de> for KeysSeed {
+impl<'de> DeserializeSeed<'de> for KeysSeed<'_, '_> {
     type Value = Option<Vec<String>>;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
@@ -97,7 +136,7 @@ impl<'de> DeserializeSeed<'de> for KeysSeed {
     }
 }
 
-impl<'de> Visitor<'de> for KeysSeed {
+impl<'de> Visitor<'de> for KeysSeed<'_, '_> {
     type Value = Option<Vec<String>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,7 +152,9 @@ impl<'de> Visitor<'de> for KeysSeed {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
+        while items.next_element::<IgnoredAny>()?.is_some() {
+            self.0.item()?;
+        }
         Ok(None)
     }
 
@@ -204,7 +245,7 @@ where
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ShapeVisitor.expecting(f)
+        f.write_str(FORMS)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {

@@ -29,7 +29,7 @@ impl NpyBlocks {
         file: &str,
         mut source: File,
         wanted: Wanted<'_>,
-        budget: Budget,
+        budget: &Budget,
     ) -> Result<Option<Self>, IoError> {
         let failed = |source| IoError::Read { file: file.to_owned(), source };
         let mut start = Vec::new();
@@ -51,7 +51,14 @@ impl NpyBlocks {
             let (ty, _) = whole.type_of(target.ty)?;
             columns.push((target.name, ty));
         }
-        Ok(Some(Self { file: file.to_owned(), source, header, columns, row: 0, budget }))
+        Ok(Some(Self {
+            file: file.to_owned(),
+            source,
+            header,
+            columns,
+            row: 0,
+            budget: budget.clone(),
+        }))
     }
 }
 
@@ -79,7 +86,7 @@ impl Blocks for NpyBlocks {
         let array = Array { file: &self.file, header: &header, data: &data, first_row };
         let mut table = Table::new(&self.file);
         for (name, ty) in &self.columns {
-            table.insert(name, array.column(Some(*ty), self.budget)?)?;
+            table.insert(name, array.column(Some(*ty), &self.budget)?)?;
         }
         self.row += n;
         Ok(Some(table))

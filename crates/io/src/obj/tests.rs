@@ -1,7 +1,7 @@
 //! Columns of vertices and faces, and the line of every wrong statement.
 
 use super::*;
-use crate::{ColumnChoice, ReadOptions, read_bytes, read_column_bytes};
+use crate::{ColumnChoice, ReadOptions, Until, read_bytes, read_column_bytes};
 use millstream_base::Limits;
 
 const QUAD: &str = "# a quad\nmtllib a.mtl\no quad\n\
@@ -43,7 +43,14 @@ fn the_other_lists_of_the_file_are_columns_of_their_own() {
 fn without_a_name_the_positions_are_taken() {
     let choice = ColumnChoice { column: None, otherwise: "p", ty: Some(Type::VEC3) };
     let limits = Limits::default();
-    let column = read_column_bytes("t.obj", QUAD.as_bytes(), Format::Obj, choice, &limits);
+    let column = read_column_bytes(
+        "t.obj",
+        QUAD.as_bytes(),
+        Format::Obj,
+        choice,
+        &limits,
+        &Until::default(),
+    );
     assert_eq!(column.expect("reads").len(), 5);
 }
 

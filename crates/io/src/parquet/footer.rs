@@ -14,7 +14,7 @@ use crate::format::Format;
 /// How deep structures and schemas may nest.
 const MAX_DEPTH: usize = 64;
 
-const STRUCT: u8 = 12;
+pub(super) const STRUCT: u8 = 12;
 
 /// The field of the footer that holds the elements of the schema.
 const SCHEMA: i32 = 2;
@@ -53,7 +53,7 @@ pub(super) fn check(file: &str, source: &impl ChunkReader) -> Result<(), IoError
         });
     }
     let footer = read(length - 8 - u64::from(n), n as usize)?;
-    let mut walk = Walk { rest: &footer, children: Vec::new() };
+    let mut walk = Walk::new(&footer);
     walk.structure(0, true).ok_or_else(|| syntax("its footer promises more than it holds"))?;
     if depth_of(&walk.children) > MAX_DEPTH {
         return Err(syntax("its columns nest too deep"));
@@ -79,12 +79,21 @@ fn depth_of(children: &[u64]) -> usize {
 }
 
 /// A walk over the bytes of a structure, which keeps nothing but the tree of the schema.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     rest: &'a [u8],
     children: Vec<u64>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, children: Vec::new() }
+    }
+
+    /// Bytes that were not walked over.
+    pub(super) fn n_left(&self) -> usize {
+        self.rest.len()
+    }
+
     fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -108,9 +117,22 @@ impl Walk<'_> {
         None
     }
 
-    fn zigzag(&mut self) -> Option<i64> {
+    pub(super) fn zigzag(&mut self) -> Option<i64> {
         let raw = self.varint()?;
         Some((raw >> 1) as i64 ^ -((raw & 1) as i64))
+    }
+
+    /// Number and kind of the field behind this one; kind 0 at the end of the structure.
+    pub(super) fn field(&mut self, before: i32) -> Option<(i32, u8)> {
+        let head = self.byte()?;
+        if matches!(head & 0xf, 0) {
+            return (head == 0).then_some((before, 0));
+        }
+        let id = match head >> 4 {
+            0 => i32::try_from(self.zigzag()?).ok()?,
+            delta => before.checked_add(i32::from(delta))?,
+        };
+        Some((id, head & 0xf))
     }
 
     /// Walks over the fields of a structure; `is_footer` for the outermost.
@@ -119,21 +141,15 @@ impl Walk<'_> {
             return None;
         }
         let mut id = 0_i32;
-        loop {
-            let head = self.byte()?;
-            if head == 0 {
-                return Some(());
-            }
-            id = match head >> 4 {
-                0 => i32::try_from(self.zigzag()?).ok()?,
-                delta => id.checked_add(i32::from(delta))?,
-            };
-            if is_footer && id == SCHEMA && head & 0xf == 9 {
+        while let (next, kind @ 1..) = self.field(id)? {
+            id = next;
+            if is_footer && id == SCHEMA && kind == 9 {
                 self.schema(depth)?;
             } else {
-                self.value(head & 0xf, depth, false)?;
+                self.value(kind, depth, false)?;
             }
         }
+        Some(())
     }
 
     /// Walks over the list of the elements of the schema.
@@ -146,19 +162,12 @@ impl Walk<'_> {
             let at = self.children.len();
             self.children.push(0);
             let mut id = 0_i32;
-            loop {
-                let head = self.byte()?;
-                if head == 0 {
-                    break;
-                }
-                id = match head >> 4 {
-                    0 => i32::try_from(self.zigzag()?).ok()?,
-                    delta => id.checked_add(i32::from(delta))?,
-                };
-                if id == N_CHILDREN && head & 0xf == 5 {
+            while let (next, kind @ 1..) = self.field(id)? {
+                id = next;
+                if id == N_CHILDREN && kind == 5 {
                     self.children[at] = u64::try_from(self.zigzag()?).ok()?;
                 } else {
-                    self.value(head & 0xf, depth + 1, false)?;
+                    self.value(kind, depth + 1, false)?;
                 }
             }
         }
@@ -175,7 +184,7 @@ impl Walk<'_> {
         (n <= self.rest.len() as u64).then_some((head & 0xf, n))
     }
 
-    fn value(&mut self, kind: u8, depth: usize, is_element: bool) -> Option<()> {
+    pub(super) fn value(&mut self, kind: u8, depth: usize, is_element: bool) -> Option<()> {
         if depth > MAX_DEPTH {
             return None;
         }

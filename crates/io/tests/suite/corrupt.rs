@@ -2,7 +2,7 @@
 
 use millstream_base::{Limits, Type};
 use millstream_io::{
-    ArrowFraming, ColumnChoice, Format, PlyEncoding, ReadOptions, WriteOptions, read_bytes,
+    ArrowFraming, ColumnChoice, Format, PlyEncoding, ReadOptions, Until, WriteOptions, read_bytes,
     read_column_bytes, write_bytes,
 };
 use proptest::prelude::*;
@@ -32,7 +32,7 @@ fn read_every_way(bytes: &[u8], format: Format) {
     let _ = read_bytes("t", bytes, format, &all);
     for ty in [Type::F32, Type::VEC3, Type::STRING, Type::I32.list().expect("one level")] {
         let choice = ColumnChoice { column: None, otherwise: "a", ty: Some(ty) };
-        let _ = read_column_bytes("t", bytes, format, choice, &limits);
+        let _ = read_column_bytes("t", bytes, format, choice, &limits, &Until::default());
     }
 }
 

@@ -3,3 +3,4 @@
 mod corrupt;
 mod round_trip;
 mod tables;
+mod until;

@@ -1,0 +1,66 @@
+//! Files that are slow to come or never end: reading them stops with the deadline and Ctrl-C.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{command, document, new_file};
+
+/// A file that gives rows as long as somebody reads them.
+fn endless(name: &str) -> String {
+    let path = new_file(name);
+    let made = Command::new("mkfifo").arg(&path).status().expect("there is a shell");
+    assert!(made.success());
+    let shown = path.display().to_string();
+    std::thread::spawn(move || {
+        let opened = std::fs::OpenOptions::new().write(true).open(path);
+        let mut file = opened.expect("somebody reads it");
+        let rows = "12345.678\n".repeat(1000);
+        let mut written = file.write_all(b"x\n");
+        while written.is_ok() {
+            std::thread::sleep(Duration::from_millis(2));
+            written = file.write_all(rows.as_bytes());
+        }
+    });
+    shown
+}
+
+fn sum() -> String {
+    let node = r#"{ "type": "list.sum", "in": { "list": { "input": "x" } } }"#;
+    document("endless.mill.json", "list<f32>", node, "f32")
+}
+
+#[test]
+fn a_file_is_read_until_the_deadline() {
+    let (graph, data) = (sum(), endless("endless_late.csv"));
+    let started = Instant::now();
+    let given = format!("x=@{data}");
+    let run = command(&["run", &graph, "--in", &given, "--deadline", "0.5"]).output();
+    let output = run.expect("the binary was built");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.starts_with("error: reading `"), "{text}");
+    assert!(text.contains("endless_late.csv` took longer than it may\n"), "{text}");
+    assert!(text.contains("help: give it more with --deadline, or read less\n"), "{text}");
+}
+
+#[test]
+fn ctrl_c_ends_reading_as_it_ends_evaluating() {
+    let graph = sum();
+    for verb in
+        [&["run", &*graph][..], &["explain", "--run", &graph], &["check", "--twice", &graph]]
+    {
+        let given = format!("x=@{}", endless("endless_told.csv"));
+        let run = command(&[verb, &["--in", &given]].concat());
+        let run = { run }.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let run = run.expect("the binary was built");
+        std::thread::sleep(Duration::from_millis(500));
+        let told = Command::new("kill").args(["-INT", &run.id().to_string()]).status();
+        assert!(told.expect("there is a shell").success());
+        let output = run.wait_with_output().expect("it ends");
+        let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("endless_told.csv` was cancelled\n"), "{text}");
+    }
+}
