@@ -19,13 +19,13 @@ pub(crate) enum EvaluatorName {
     /// Keeps results between evaluations and runs what has changed: as incremental-pull where that
     /// can be, else as incremental-walk
     Incremental,
-    /// Single numbers only: a change computes nothing; reading runs what it needs
+    /// Single values only: a change computes nothing; reading runs what it needs
     IncrementalPull,
-    /// Single numbers only: each change travels at once, from what changed to what reads it
+    /// Single values only: each change travels at once, from what changed to what reads it
     IncrementalPush,
-    /// Single numbers only: each change first retracts all that may change, then asserts it again
+    /// Single values only: each change first retracts all that may change, then asserts it again
     IncrementalRetract,
-    /// Single numbers only: each change travels to the first output at once, to others when read
+    /// Single values only: each change travels to the first output at once, to others when read
     IncrementalMixed,
     /// Keeps results by what they were made of, and walks from the outputs to what has changed
     IncrementalWalk,

@@ -147,6 +147,41 @@ fn build_and_first_read_of_the_tree(bencher: Bencher) {
     bencher.counter(ItemsCount::new((1_usize << 21) - 1)).bench_local(sum_tree);
 }
 
+/// Nodes of graphs that are built: not a power of two, so that tables are not just full.
+const N_BUILT: usize = 1_500_000;
+
+#[divan::bench(sample_count = 20)]
+fn build_and_first_read_of_a_chain(bencher: Bencher) {
+    bencher.counter(ItemsCount::new(N_BUILT)).bench_local(|| {
+        let mut graph = LiveGraph::new();
+        let mut last = graph.source(1.0);
+        for _ in 1..N_BUILT {
+            last = graph.binary_with(Op::Add, last, 1.0);
+        }
+        graph.observe(last);
+        black_box(graph.get(last));
+        graph
+    });
+}
+
+/// Each node reads two of the last so many.
+#[divan::bench(args = [64, N_BUILT], sample_count = 20)]
+fn build_and_first_read_of_a_random_graph(bencher: Bencher, reach: usize) {
+    bencher.counter(ItemsCount::new(N_BUILT)).bench_local(|| {
+        let (mut graph, mut next) = (LiveGraph::new(), random());
+        let mut nodes: Vec<Number> = (0..100).map(|i| graph.source(f64::from(i))).collect();
+        while nodes.len() < N_BUILT {
+            let mut back = || nodes[nodes.len() - 1 - next(nodes.len().min(reach))];
+            let node = graph.binary(Op::Max, back(), back());
+            nodes.push(node);
+        }
+        let last = nodes[N_BUILT - 1];
+        graph.observe(last);
+        black_box(graph.get(last));
+        graph
+    });
+}
+
 #[divan::bench]
 fn ladder_of_10000_diamonds(bencher: Bencher) {
     let mut graph = LiveGraph::new();

@@ -38,7 +38,7 @@ fn every_evaluator_has_a_row() {
         "auto 2",
     ];
     assert_eq!(names, all);
-    // Forms of live graphs keep single numbers.
+    // Forms of live graphs keep single values.
     let left_out = seen["left_out"].as_array().expect("a list");
     assert_eq!(left_out.len(), 4);
     assert!(left_out.iter().all(|one| text(&one["why"]).contains("many elements")), "{left_out:?}");

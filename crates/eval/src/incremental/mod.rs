@@ -6,15 +6,15 @@
 //! (`memo`, `lazy::keep`).
 //!
 //! A live graph may also be asked for in one of its forms (`Propagation`), which differ in when changes
-//! travel; what cannot be a live graph is refused then.
+//! travel: of single values of any type then; what cannot be a live graph is refused.
 //!
 //! Both run exactly the steps that are demanded now and whose inputs differ, bit for bit, from those
 //! of their last run, and for which no older result is kept.
 
 pub(crate) mod memo;
 mod names;
-mod numbers;
 pub(crate) mod remembered;
+mod singles;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -30,7 +30,7 @@ use crate::lazy::evaluate_keeping;
 use crate::live::{NotNumbers, Propagation};
 pub use memo::Equality;
 use memo::Memo;
-use numbers::Numbers;
+use singles::Singles;
 
 /// The evaluator that keeps results between evaluations.
 ///
@@ -68,7 +68,7 @@ enum Live {
     Unknown,
     /// It cannot be one.
     Impossible(NotNumbers),
-    Graph(Box<Numbers>),
+    Graph(Box<Singles>),
 }
 
 /// Values of so many plans are kept.
@@ -115,7 +115,7 @@ impl Incremental {
     }
 
     /// Plans become live graphs in which changes travel in this form; in the mixed form the first
-    /// of the outputs asked for is pushed. Plans and requests of more than single numbers, and
+    /// of the outputs asked for is pushed. Plans and requests of more than single values, and
     /// types whose equality is not that of bits, are refused with [`EvalError::Unfit`].
     #[must_use]
     pub fn propagation(self, propagation: Propagation) -> Self {
@@ -130,8 +130,8 @@ impl Incremental {
     /// As [`Evaluator::evaluate`].
     pub fn commit(&self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
         self.with_values(plan, request, |values, bound| {
-            match self.numbers(values, plan, bound)? {
-                Some(numbers) => numbers.commit(plan, request, bound),
+            match self.singles(values, plan, bound)? {
+                Some(singles) => singles.commit(plan, request, bound),
                 None => Ok(()),
             }
         })
@@ -172,6 +172,9 @@ impl Incremental {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, values) in plans.iter_mut() {
             values.memo.iter_mut().for_each(Memo::forget_failed);
+            if let Live::Graph(singles) = &mut values.live {
+                singles.try_failed_again();
+            }
         }
     }
 
@@ -196,8 +199,8 @@ impl Evaluator for Incremental {
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         self.with_values(plan, request, |values, bound| {
-            if let Some(numbers) = self.numbers(values, plan, bound)? {
-                return numbers.answer(plan, request, bound);
+            if let Some(singles) = self.singles(values, plan, bound)? {
+                return singles.answer(plan, request, bound);
             }
             let new = || Memo::new(plan, self.budget, self.equality.clone());
             let memo = values.memo.get_or_insert_with(new);
@@ -240,12 +243,12 @@ impl Incremental {
     }
 
     /// The live graph that answers requests like this, if there can be one.
-    fn numbers<'v>(
+    fn singles<'v>(
         &self,
         values: &'v mut Values,
         plan: &Plan,
         bound: &Bound,
-    ) -> Result<Option<&'v mut Numbers>, EvalError> {
+    ) -> Result<Option<&'v mut Singles>, EvalError> {
         let (propagation, is_wanted) = match self.way {
             Way::Walk => return Ok(None),
             Way::Any => (Propagation::Pull, false),
@@ -255,23 +258,23 @@ impl Incremental {
             let refused = EvalError::Unfit { evaluator: self.name(), why };
             if is_wanted { Err(refused) } else { Ok(None) }
         };
-        if !Numbers::fits(bound) {
+        if !Singles::fits(bound) {
             return unfit(
-                "it keeps single numbers only; many elements or moments are asked for".into(),
+                "it keeps single values only; many elements or moments are asked for".into(),
             );
         }
         if !self.equality.is_empty() {
             return unfit("it compares bits, and another equality is wanted".into());
         }
         if let Live::Unknown = values.live {
-            values.live = match Numbers::new(plan, propagation) {
-                Ok(numbers) => Live::Graph(Box::new(numbers)),
+            values.live = match Singles::new(plan, propagation, !is_wanted) {
+                Ok(singles) => Live::Graph(Box::new(singles)),
                 Err(why) => Live::Impossible(why),
             };
         }
         match &mut values.live {
-            Live::Graph(numbers) => Ok(Some(numbers)),
-            Live::Impossible(why) => unfit(format!("it keeps single numbers only; {why}")),
+            Live::Graph(singles) => Ok(Some(singles)),
+            Live::Impossible(why) => unfit(format!("it keeps single values only; {why}")),
             Live::Unknown => Ok(None),
         }
     }

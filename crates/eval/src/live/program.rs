@@ -1,4 +1,4 @@
-//! Plans of single numbers as live graphs.
+//! Plans of single values as live graphs.
 //!
 //! A step of one operation becomes a node of that operation, a longer form a node that runs it, a
 //! choice a switch; inputs and features of the request become sources.
@@ -9,7 +9,7 @@ use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
 use millstream_base::{Feature, Lane, Type, Value};
 use millstream_ir::InputId;
-use millstream_ir::plan::{Plan, Step, StepId, StepOp};
+use millstream_ir::plan::{Plan, Step, StepId, StepOp, StepSource};
 use millstream_kernel::form::LaneValue;
 use millstream_kernel::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
@@ -23,7 +23,9 @@ use super::{Handle, LiveGraph, NodeNumber};
 /// Its graph is kept up to date by [`LiveGraph`]'s rules; the plan is not needed any more.
 pub struct LiveProgram {
     graph: LiveGraph,
-    /// The node of each step.
+    /// Only numbers may be values.
+    of_numbers: bool,
+    /// The node of each step; of one with several outputs that which runs.
     nodes: SideTable<StepId, Option<NodeNumber>>,
     /// The source of each input that is read.
     inputs: SideTable<InputId, Option<NodeNumber>>,
@@ -50,14 +52,6 @@ pub struct NotNumbers {
     pub what: &'static str,
 }
 
-/// The bits of a single number.
-fn bits_of(data: &Data) -> Option<u64> {
-    match data {
-        Data::One(value) => number_bits(value),
-        Data::Many(_) => None,
-    }
-}
-
 /// A step in words.
 fn place_of(plan: &Plan, step: &Step) -> String {
     match step.op {
@@ -73,8 +67,21 @@ impl LiveProgram {
     /// # Errors
     /// If a step computes something else than single numbers in the context of the request.
     pub fn new(plan: &Plan) -> Result<Self, NotNumbers> {
+        Self::made(plan, true)
+    }
+
+    /// The plan as a live graph, whatever the types of its values.
+    ///
+    /// # Errors
+    /// If a step computes something else than single values in the context of the request.
+    pub(crate) fn of_values(plan: &Plan) -> Result<Self, NotNumbers> {
+        Self::made(plan, false)
+    }
+
+    fn made(plan: &Plan, of_numbers: bool) -> Result<Self, NotNumbers> {
         let mut live = Self {
             graph: LiveGraph::new(),
+            of_numbers,
             nodes: SideTable::for_arena(&plan.steps, None),
             inputs: SideTable::for_arena(&plan.inputs, None),
             features: vec![None; plan.needs.len()],
@@ -88,7 +95,7 @@ impl LiveProgram {
         }
         for output in &plan.outputs {
             if let (Some(node), Some(lane)) =
-                (live.nodes[output.source.step], lane_of_number(output.ty))
+                (live.node_of(output.source), lane_of_number(output.ty))
             {
                 live.names.insert(Name::Output(Arc::clone(&output.name)), (node, lane));
             }
@@ -100,50 +107,66 @@ impl LiveProgram {
         match step.op {
             StepOp::Const(constant) => {
                 let data = &plan.constants[constant];
-                self.source(data).ok_or(NOT_A_NUMBER)
+                self.source(data)
             }
             StepOp::Input(id) => {
                 let input = &plan.inputs[id];
                 let value = input.default.clone().unwrap_or_else(|| input.ty.default_value());
-                let node = self.source(&Data::One(value)).ok_or(NOT_A_NUMBER)?;
-                let lane = lane_of_number(input.ty).ok_or(NOT_A_NUMBER)?;
+                let node = self.source(&Data::One(value))?;
                 self.inputs[id] = Some(node);
-                self.names.insert(Name::Input(Arc::clone(&input.name)), (node, lane));
+                if let Some(lane) = lane_of_number(input.ty) {
+                    self.names.insert(Name::Input(Arc::clone(&input.name)), (node, lane));
+                }
                 Ok(node)
             }
             StepOp::Call(instance) => self.call(plan, step, &plan.instances[instance]),
         }
     }
 
-    fn source(&mut self, data: &Data) -> Option<NodeNumber> {
-        Some(self.graph.source_of(lane_of_number(data.ty())?, bits_of(data)?))
+    fn source(&mut self, data: &Data) -> Result<NodeNumber, &'static str> {
+        match data {
+            Data::One(value) if !self.of_numbers || number_bits(value).is_some() => {
+                Ok(self.graph.source_of_value(value))
+            }
+            Data::One(_) => Err(NOT_A_NUMBER),
+            Data::Many(_) => Err("it has many elements"),
+        }
+    }
+
+    /// The node of an output of a step.
+    fn node_of(&self, source: StepSource) -> Option<NodeNumber> {
+        self.graph.output(self.nodes[source.step]?, source.output as usize)
     }
 
     fn call(
         &mut self,
         plan: &Plan,
         step: &Step,
-        instance: &Instance,
+        instance: &Arc<Instance>,
     ) -> Result<NodeNumber, &'static str> {
-        let to = result_lane(instance)?;
         if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel {
+            let to = result_lane(instance)?;
             let (feature, aspect) = (feature.clone(), Aspect::Value);
             let need = millstream_base::feature::Need { feature, level: 0, aspect };
             let bit = plan.needs.find(&need).expect("what a step reads is a need of the plan");
             if let Some(known) = self.features[bit as usize] {
                 return Ok(known);
             }
-            let data = Data::One(need.feature.ty().default_value());
-            let node = self.source(&data).ok_or(NOT_A_NUMBER)?;
+            let node = self.source(&Data::One(need.feature.ty().default_value()))?;
             self.features[bit as usize] = Some(node);
             self.names.insert(Name::Feature(need.feature), (node, to));
             return Ok(node);
         }
         let links = plan.inputs_of(step);
-        let inputs = inputs_needed(instance);
-        let inputs = inputs.iter().map(|i| self.nodes[links[*i as usize].step]);
+        let needed = inputs_needed(instance);
+        let inputs = needed.iter().map(|i| self.node_of(links[*i as usize]));
         let inputs: Option<SmallVec<[NodeNumber; 4]>> = inputs.collect();
-        self.graph.call_of_numbers(instance, &inputs.ok_or(NOT_A_NUMBER)?)
+        let inputs = inputs.ok_or("what it reads has no node")?;
+        if self.of_numbers {
+            self.graph.call_of_numbers(instance, &inputs)
+        } else {
+            self.graph.call(instance, &inputs)
+        }
     }
 
     /// The graph, to set, read, observe and subscribe.
@@ -187,16 +210,21 @@ impl LiveProgram {
         let inputs = self.inputs.as_slice().iter().zip(inputs);
         let inputs = inputs.filter_map(|(node, data)| Some(((*node)?, data)));
         for (node, data) in inputs.chain(features) {
-            if let Some(bits) = bits_of(data) {
-                self.graph.set_number(node, bits);
+            match data {
+                Data::One(value) => self.graph.set_value(node, value),
+                Data::Many(_) => unreachable!("a request of one cell gives single values"),
             }
         }
     }
 
-    /// The value of an output that is observed and settled.
-    pub(crate) fn value(&self, step: StepId, ty: Type) -> Value {
-        let bits = self.graph.number(self.node(step));
-        Value::from_lanes(ty, &[bits]).expect("outputs are numbers")
+    /// The node of an output of the plan.
+    pub(crate) fn output_node(&self, source: StepSource) -> NodeNumber {
+        self.node_of(source).expect("each output of a step has a node")
+    }
+
+    /// The value of an output that is observed and settled; `None` if it failed.
+    pub(crate) fn value(&self, source: StepSource, ty: Type) -> Option<Value> {
+        self.graph.value(self.output_node(source), ty)
     }
 
     /// The graph, to look at.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use millstream_base::{Column, Type};
+use millstream_base::{Column, Type, Vec3};
 use millstream_eval::Incremental;
 use millstream_eval::incremental::Equality;
 use millstream_eval::live::Propagation;
@@ -105,19 +105,21 @@ fn unfit(evaluator: &Incremental, plan: &Plan, request: &Request) -> String {
 }
 
 #[test]
-fn more_than_single_numbers_is_refused_and_nothing_else_takes_its_place() {
+fn more_than_single_values_is_refused_and_nothing_else_takes_its_place() {
     let plan = two_outputs();
     let push = form(Propagation::Push);
-    let many = "incremental-push cannot evaluate this: it keeps single numbers only; ";
+    let many = "incremental-push cannot evaluate this: it keeps single values only; ";
     let told = |what: &str| format!("{many}{what}");
     let column = Request::new().column("x", Column::from_vec(vec![1.0_f32, 2.0]));
     let elements = told("many elements or moments are asked for");
     assert_eq!(unfit(&push, &plan, &column), elements);
     assert_eq!(unfit(&push, &plan, &Request::new().count(3)), elements);
-    let vectors =
-        super::lazy::plan("n0 = input v: vec3 = [1, 2, 3]\nn1 = vector.length n0\noutput n1");
-    let input = told("input `v`: its value is not a single number");
-    assert_eq!(unfit(&push, &vectors, &Request::new()), input);
+    let looped = super::lazy::plan(
+        "n0 = input k: i32 = 3\nn1 = context.index\nn2 = list.generate n1 n0\noutput n2",
+    );
+    let refused = unfit(&push, &looped, &Request::new());
+    assert!(refused.starts_with(many), "{refused}");
+    assert!(refused.ends_with("it changes the context of an input"), "{refused}");
     let tolerant = form(Propagation::Pull).equality(Type::F32, Equality::Within(0.1));
     let why =
         "incremental-pull cannot evaluate this: it compares bits, and another equality is wanted";
@@ -151,7 +153,42 @@ fn forms_agree_on_generated_graphs() {
         Ok(())
     });
     outcome.expect("no case is refused");
-    assert!(compared.get() > 20, "only {} requests are of single numbers", compared.get());
+    assert!(compared.get() > 200, "only {} requests are of single values", compared.get());
+}
+
+/// Vectors, text and lists travel as numbers do, and what fails is told and goes on.
+#[test]
+fn values_of_any_type_travel() {
+    let plan = super::lazy::plan(
+        "n0 = input v: vec3 = [3, 4, 0]
+        n1 = input i: i32 = 0
+        n2 = vector.length n0
+        n3 = vector.scale n0 n2
+        n4 = vector.separate_vec3 n3
+        n5 = list.of [n4.x n4.y n2]
+        n6 = list.get n5 n1
+        n7 = math.sqrt n6
+        output a n7
+        output b n3",
+    );
+    let ask = |v: [f32; 3], i: i32| Request::new().set("v", Vec3(v)).set("i", i);
+    for propagation in FORMS {
+        let evaluator = form(propagation);
+        for (v, i) in [
+            ([3.0, 4.0, 0.0], 0),
+            ([3.0, 4.0, 0.0], 2),
+            ([4.0, 3.0, 0.0], 2),
+            ([4.0, 3.0, 0.0], 9),
+            ([0.0, 1.0, 0.0], 9),
+            ([0.0, 1.0, 0.0], 1),
+        ] {
+            let request = ask(v, i);
+            evaluator.commit(&plan, &request).expect("it fits");
+            let [_, n_runs] = super::incremental::compare(&evaluator, &plan, &request)
+                .unwrap_or_else(|problem| panic!("{propagation:?} {v:?} {i}: {problem}"));
+            assert!(n_runs <= 6, "{propagation:?}: {n_runs} runs");
+        }
+    }
 }
 
 #[test]

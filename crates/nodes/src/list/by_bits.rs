@@ -6,7 +6,7 @@
 use millstream_kernel::{Failure, Pace};
 
 /// So many are sorted at once, between two looks.
-const AT_ONCE: usize = if cfg!(test) { 1 << 14 } else { 1 << 22 };
+const AT_ONCE: usize = if cfg!(test) { 1 << 14 } else { 1 << 20 };
 
 /// So many that were dealt out are dealt out again: what is shorter stays in the cache.
 const DEALT_AGAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 18 };

@@ -1,23 +1,24 @@
-//! Evaluating plans of single numbers in live graphs.
+//! Evaluating plans of single values in live graphs.
 
 use std::sync::Arc;
 
 use millstream_base::id::Id;
+use millstream_ir::NodeFailure;
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series, SkipReason,
 };
 use millstream_ir::keeping::Calls;
-use millstream_ir::plan::{Plan, StepId, StepOp};
+use millstream_ir::plan::{Plan, Step, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_kernel::{Data, Kernel};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::live::{LiveProgram, NodeNumber, NotNumbers, Propagation, Shown, Within};
 use crate::watch::n_steps;
 
 /// A live graph that answers requests.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub(super) struct Singles {
     live: LiveProgram,
     propagation: Propagation,
     /// The outputs that are observed; in the mixed form the first of them is pushed.
@@ -29,18 +30,23 @@ pub(super) struct Numbers {
     shown: Shown,
 }
 
-impl Numbers {
+impl Singles {
     /// Whether a request has one cell only.
     pub(super) fn fits(bound: &Bound) -> bool {
         bound.times.is_none() && bound.count.is_none()
     }
 
-    /// The plan as a live graph.
+    /// The plan as a live graph, of numbers only or of any values.
     ///
     /// # Errors
     /// If it cannot be one.
-    pub(super) fn new(plan: &Plan, propagation: Propagation) -> Result<Self, NotNumbers> {
-        let mut live = LiveProgram::new(plan)?;
+    pub(super) fn new(
+        plan: &Plan,
+        propagation: Propagation,
+        of_numbers: bool,
+    ) -> Result<Self, NotNumbers> {
+        let mut live =
+            if of_numbers { LiveProgram::new(plan)? } else { LiveProgram::of_values(plan)? };
         live.graph().set_propagation(propagation);
         let reads = plan.steps.iter().filter(|(_, step)| match step.op {
             StepOp::Call(instance) => {
@@ -97,13 +103,20 @@ impl Numbers {
         self.commit(plan, request, bound)?;
         let within = self.within(plan, request, bound);
         self.live.graph().settle_within(within)?;
+        let limit = request.limits.bytes;
+        let asked =
+            bound.outputs.iter().map(|output| self.live.output_node(plan.outputs[*output].source));
+        if self.live.graph_ref().bytes_needed(asked) > limit {
+            return Err(EvalError::Bytes { limit });
+        }
         let mut outputs = Vec::with_capacity(bound.outputs.len());
         for position in &bound.outputs {
             let output = &plan.outputs[*position];
-            let value = self.live.value(output.source.step, output.ty);
-            let value = Some(Series { data: Data::One(value), axes: Vec::new() });
+            let value = self.live.value(output.source, output.ty);
+            let value = value.map(|value| Series { data: Data::One(value), axes: Vec::new() });
             outputs.push(OutputAnswer { name: Arc::clone(&output.name), ty: output.ty, value });
         }
+        let failures = self.failures(plan);
         let mut entries = Vec::new();
         if let Some(new) = self.logging.take() {
             if request.log != LogDetail::Off {
@@ -115,8 +128,29 @@ impl Numbers {
             let reads = self.reads.iter().map(|step| self.live.node(*step));
             self.shown.note(graph, reads.filter(|node| graph.is_live(*node)));
         }
-        let (log, failures) = (RunLog { entries }, Vec::new());
+        let log = RunLog { entries };
         Ok(Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None })
+    }
+
+    /// What failed, in the order of paths.
+    fn failures(&mut self, plan: &Plan) -> Vec<NodeFailure> {
+        let failed: FxHashMap<NodeNumber, _> = self.live.graph().failures().into_iter().collect();
+        if failed.is_empty() {
+            return Vec::new();
+        }
+        let failure = |(id, step): (StepId, &Step)| {
+            let why = failed.get(&self.live.node(id))?;
+            let (path, cell) = (plan.paths.get(step.path).clone(), Vec::new());
+            Some(NodeFailure { path, message: why.message.clone(), help: why.help.clone(), cell })
+        };
+        let mut failures: Vec<NodeFailure> = plan.steps.iter().filter_map(failure).collect();
+        failures.sort_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
+        failures
+    }
+
+    /// What failed runs again when it is demanded, though it reads what it read.
+    pub(super) fn try_failed_again(&mut self) {
+        self.live.graph().try_failed_again();
     }
 
     /// Observes these outputs and no others.
@@ -125,7 +159,7 @@ impl Numbers {
             return;
         }
         let node =
-            |live: &LiveProgram, output: &usize| live.node(plan.outputs[*output].source.step);
+            |live: &LiveProgram, output: &usize| live.output_node(plan.outputs[*output].source);
         let wanted: Vec<NodeNumber> =
             outputs.iter().map(|output| node(&self.live, output)).collect();
         for node in &wanted {
@@ -169,6 +203,10 @@ impl Numbers {
             } else if n > 0 {
                 let is_new = new.contains(&node);
                 Fate::Ran(if is_new { RunReason::First } else { RunReason::InputChanged })
+            } else if is_demanded && graph.lacks_input(node) {
+                Fate::Skipped(SkipReason::InputFailed)
+            } else if is_demanded && graph.has_failed(node) {
+                Fate::Skipped(SkipReason::Failed)
             } else if is_demanded && matches!(step.op, StepOp::Call(_)) {
                 let mut links = plan.inputs_of(step).iter();
                 let ran = |step: StepId| match entries.get(step.index()) {
