@@ -32,7 +32,7 @@ pub use footprint::Footprint;
 pub use lane::Lane;
 pub use limits::Limits;
 pub use mask::Mask;
-pub use panic::{panic_text, unwound};
+pub use panic::unwound;
 pub use path::{NodePath, Place, Span};
 pub use table::Table;
 pub use types::{Type, ValueType};

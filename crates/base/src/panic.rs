@@ -1,15 +1,14 @@
 //! Panics in somebody else's code.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The text that a caught panic was raised with, if it is one.
-pub fn panic_text(panic: &(dyn Any + Send)) -> Option<String> {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-}
-
-/// What somebody else's code gives, if it does not panic. It must leave nothing behind that is wrong.
-pub fn unwound<T>(run: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(run)).ok()
+/// What somebody else's code gives, which must leave nothing behind that is wrong.
+///
+/// # Errors
+/// If it panics: what the panic said, empty if that is no text.
+pub fn unwound<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+    })
 }

@@ -83,7 +83,7 @@ mod phases {
     fn c_pass(bencher: Bencher<'_, '_>, name: &str) {
         let registry = millstream_nodes::registry();
         let limits = Limits::default();
-        let cx = PassContext { registry: &registry, limits: &limits, folded: None, stop: None };
+        let cx = PassContext::new(&registry, &limits);
         let checked = checked(&loaded(&large::random(N)), &registry);
         let mut graph = lower::lower(&checked, &registry, &limits).expect("within the limits");
         let at = PASSES.iter().position(|pass| pass.phase.name() == name).expect("a known name");

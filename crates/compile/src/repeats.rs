@@ -100,7 +100,7 @@ impl Repeats {
                     go: repeat.go.map(|go| go as usize),
                     until_stable: repeat.until_stable,
                 };
-                let cx = PassContext { registry, limits, folded: None, stop: None };
+                let cx = PassContext::new(registry, limits);
                 let group = &checked.bodies[repeat.body].name;
                 let made = compile_repeat(group, graph, rounds, &cx).map_err(|problems| {
                     inside(problems, &path_of(checked, expansion, *id).child(&node.name))

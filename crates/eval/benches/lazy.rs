@@ -19,8 +19,8 @@ fn main() {
 fn plan(text: &str) -> Plan {
     let registry = millstream_nodes::registry();
     let mut graph = millstream_ir::text::parse(text, &registry).expect("the graph is valid");
-    let cx =
-        PassContext { registry: &registry, limits: &Limits::default(), folded: None, stop: None };
+    let limits = Limits::default();
+    let cx = PassContext::new(&registry, &limits);
     conversions(&mut graph, &cx).expect("the graph is valid");
     schedule(graph, 24.0).expect("the graph is valid")
 }

@@ -82,7 +82,7 @@ fn workload(name: &'static str, text: &str, request: Request) -> Workload {
     let registry = millstream_nodes::registry();
     let mut graph = millstream_ir::text::parse(text, &registry).expect("the graph is valid");
     let limits = Limits::default();
-    let cx = PassContext { registry: &registry, limits: &limits, folded: None, stop: None };
+    let cx = PassContext::new(&registry, &limits);
     for pass in PASSES {
         (pass.run)(&mut graph, &cx).expect("the graph is valid");
     }

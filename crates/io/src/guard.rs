@@ -1,7 +1,8 @@
 //! Decoders of others, of which a panic means that the file is broken.
 
+use millstream_base::unwound;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+
 
 use crate::error::{IoError, Spot};
 use crate::format::Format;
@@ -24,7 +25,7 @@ pub(crate) fn guarded<T, E: std::fmt::Display>(
 ) -> Result<T, IoError> {
     let syntax = |reason: String| IoError::Syntax { spot: Spot::file(file), format, reason };
     let outside = IS_DECODING.replace(true);
-    let result = catch_unwind(AssertUnwindSafe(decode));
+    let result = unwound(decode);
     IS_DECODING.set(outside);
     match result {
         Ok(result) => result.map_err(|error| syntax(error.to_string())),

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use millstream_base::unwound;
 
 /// How far an evaluation is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,8 +53,7 @@ impl Progress {
 
     /// Tells how far it is; whether to go on.
     pub fn tell(&self, done: &Done) -> ControlFlow<()> {
-        let told = catch_unwind(AssertUnwindSafe(|| (self.tell)(done)));
-        told.unwrap_or(ControlFlow::Break(()))
+        unwound(|| (self.tell)(done)).unwrap_or(ControlFlow::Break(()))
     }
 
     /// The progress of one of several ticks.

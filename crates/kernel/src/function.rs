@@ -6,11 +6,10 @@
 
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use millstream_base::virtual_array::VirtualArray;
-use millstream_base::{Column, Limits, Mask, Type, Value, ValueType};
+use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, unwound};
 
 use crate::form::Val;
 use crate::map::Map;
@@ -375,9 +374,8 @@ impl fmt::Debug for Call<'_> {
 /// # Errors
 /// With what the panic said.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
-        let text = millstream_base::panic_text(&*panic);
-        let what = text.map_or(String::new(), |text| format!(": {text}"));
+    unwound(run).map_err(|text| {
+        let what = if text.is_empty() { text } else { format!(": {text}") };
         Failure::whole(format!("the node type panicked{what}"))
     })
 }

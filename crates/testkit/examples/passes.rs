@@ -12,7 +12,7 @@ fn main() -> Result<(), String> {
     let mut graph = Case::parse(&fixture, &REGISTRY)?.graph;
     println!("{}", text::print_with_paths(&graph));
     let limits = Limits::default();
-    let cx = PassContext { registry: &REGISTRY, limits: &limits, folded: None, stop: None };
+    let cx = PassContext::new(&REGISTRY, &limits);
     for pass in PASSES {
         let changed = (pass.run)(&mut graph, &cx).map_err(|problems| format!("{problems:?}"))?;
         println!("after {}: {changed:?}\n{}", pass.phase.name(), text::print_with_paths(&graph));

@@ -33,7 +33,7 @@ pub fn plain_plan(graph: &Graph) -> Result<Plan, Diagnostics> {
 pub fn compiled_plan(graph: &Graph, registry: &Registry) -> Result<Plan, Diagnostics> {
     let mut graph = graph.clone();
     let limits = Limits::default();
-    let cx = PassContext { registry, limits: &limits, folded: None, stop: None };
+    let cx = PassContext::new(registry, &limits);
     for pass in PASSES {
         (pass.run)(&mut graph, &cx)?;
     }

@@ -5,11 +5,9 @@
 //! that fails stays, so that the failure is reported where it is asked for. Kernels run under
 //! tighter limits than evaluations have. Cost: one sweep.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::types::Kind;
-use millstream_base::{Limits, Mask, Type, Value};
+use millstream_base::{Limits, Mask, Type, Value, unwound};
 use millstream_ir::{Graph, NodeId, RepeatBody};
 use millstream_kernel::form::Form;
 use millstream_kernel::function::{Output, SharedFunction};
@@ -133,7 +131,7 @@ impl<'a> Folder<'a> {
         let mut call = Call::new(&mask, 1, &limits, &mut arguments, &mut outputs);
         // A failure is reported when an evaluation meets it, with its place and context; so is a
         // panic in a function of the program that embeds the engine.
-        catch_unwind(AssertUnwindSafe(|| function.call(&mut call))).ok()?.ok()?;
+        unwound(|| function.call(&mut call)).ok()?.ok()?;
         let values = outputs.iter().map(|output| match output {
             Output::Done(data) => Some(data.get(0)),
             Output::Ignored | Output::Wanted(_) => None,

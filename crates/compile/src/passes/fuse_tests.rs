@@ -225,7 +225,8 @@ proptest! {
         let mut graph = text::parse(&text, &registry).map_err(|errors| {
             TestCaseError::fail(errors.to_string())
         })?;
-        let cx = PassContext { registry: &registry, limits: &Limits::default(), folded: None, stop: None };
+        let limits = Limits::default();
+        let cx = PassContext::new(&registry, &limits);
         for pass in PASSES {
             (pass.run)(&mut graph, &cx).expect("no cycle, few needs");
         }

@@ -21,8 +21,8 @@ fn marks(item: &str, behind: &str) -> Vec<String> {
          {behind}"
     );
     let mut graph = text::parse(&text, &registry).expect("the graph is valid");
-    let cx =
-        PassContext { registry: &registry, limits: &Limits::default(), folded: None, stop: None };
+    let limits = Limits::default();
+    let cx = PassContext::new(&registry, &limits);
     assert_eq!(fuse(&mut graph, &cx).expect("no cycle, few needs"), Changed::Yes);
     assert_eq!(fuse(&mut graph, &cx).expect("no cycle, few needs"), Changed::No);
     assert_eq!(verify(&graph, Stage::Converted), Ok(()));

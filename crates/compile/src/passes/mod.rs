@@ -53,7 +53,12 @@ pub struct PassContext<'a> {
     pub stop: Option<&'a AtomicBool>,
 }
 
-impl PassContext<'_> {
+impl<'a> PassContext<'a> {
+    /// Passes that nobody stops, and that know nothing of earlier compilations.
+    pub fn new(registry: &'a Registry, limits: &'a Limits) -> Self {
+        Self { registry, limits, folded: None, stop: None }
+    }
+
     /// # Errors
     /// If nobody waits any more.
     pub(crate) fn go_on(&self) -> Result<(), Diagnostics> {

@@ -25,7 +25,8 @@ pub(super) fn check(pass: Run, before: &str, expected: &Expect) {
 }
 
 fn run_twice(pass: Run, graph: &mut Graph, registry: &Registry) {
-    let cx = PassContext { registry, limits: &Limits::default(), folded: None, stop: None };
+    let limits = Limits::default();
+    let cx = PassContext::new(registry, &limits);
     assert_eq!(verify(graph, stage_before(pass)), Ok(()), "before the pass");
     let before = text::print_with_paths(graph);
     let changed = pass(graph, &cx).unwrap_or_else(|errors| panic!("{errors}"));
@@ -518,7 +519,8 @@ proptest! {
             run_twice(pass.run, &mut graph, &registry);
         }
         // Behind the last pass none finds anything.
-        let cx = PassContext { registry: &registry, limits: &Limits::default(), folded: None, stop: None };
+        let limits = Limits::default();
+        let cx = PassContext::new(&registry, &limits);
         for pass in PASSES {
             prop_assert_eq!((pass.run)(&mut graph, &cx), Ok(Changed::No), "{:?}", pass.phase);
         }
@@ -530,7 +532,8 @@ proptest! {
         let mut graph = text::parse(&text, &registry).map_err(|errors| {
             TestCaseError::fail(errors.to_string())
         })?;
-        let cx = PassContext { registry: &registry, limits: &Limits::default(), folded: None, stop: None };
+        let limits = Limits::default();
+        let cx = PassContext::new(&registry, &limits);
         conversions(&mut graph, &cx).expect("the types convert");
         let inputs = |id: InputId| match id.index() {
             0 => Value::F32(f32::from_bits(x)),

@@ -106,7 +106,7 @@ fn heavy_sharing_costs_no_more_than_its_links() {
 #[test]
 fn a_ladder_of_ten_thousand_shifts_goes_through_all_passes() {
     let (registry, limits) = (registry(), Limits::default());
-    let cx = PassContext { registry: &registry, limits: &limits, folded: None, stop: None };
+    let cx = PassContext::new(&registry, &limits);
     let mut graph = graph(&ladder(10_000));
     let start = Instant::now();
     for pass in PASSES {

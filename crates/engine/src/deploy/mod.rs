@@ -99,12 +99,7 @@ pub(crate) fn load_binary(engine: &Engine, bytes: &[u8]) -> Result<Program, Erro
     }
     // The compact form is that of a compiled graph, without what is learnt about its nodes.
     let mut graph = loaded.graph;
-    let cx = PassContext {
-        registry: engine.registry(),
-        limits: engine.limits(),
-        folded: None,
-        stop: None,
-    };
+    let cx = PassContext::new(engine.registry(), engine.limits());
     passes::fuse(&mut graph, &cx).map_err(Error::Document)?;
     let plan = schedule(graph, loaded.fps).map_err(Error::Document)?;
     Ok(Program::new(document, plan, Diagnostics::new()))
@@ -210,12 +205,7 @@ pub fn deploy(engine: &Engine, document: &Document, freeze: &Freeze) -> Result<D
         .map_err(Error::Document)?;
     let before = graph.len();
     let defaults = fix_inputs(&mut graph, freeze).map_err(|error| refuse(&error))?;
-    let cx = PassContext {
-        registry: engine.registry(),
-        limits: engine.limits(),
-        folded: None,
-        stop: None,
-    };
+    let cx = PassContext::new(engine.registry(), engine.limits());
     for pass in deploying(&graph) {
         (pass.run)(&mut graph, &cx).map_err(Error::Document)?;
     }

@@ -189,12 +189,7 @@ pub fn explain(
     let checked = checked(engine, document)?;
     let mut graph =
         lower::lower(&checked, engine.registry(), engine.limits()).map_err(Error::Document)?;
-    let cx = PassContext {
-        registry: engine.registry(),
-        limits: engine.limits(),
-        folded: None,
-        stop: None,
-    };
+    let cx = PassContext::new(engine.registry(), engine.limits());
     let mut stages: Vec<Graph> = Vec::with_capacity(PASSES.len());
     for pass in PASSES {
         (pass.run)(&mut graph, &cx).map_err(Error::Document)?;

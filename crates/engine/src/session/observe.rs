@@ -1,12 +1,12 @@
 //! Outputs that are observed: callbacks get their values when they change.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use millstream_base::Limits;
 use millstream_base::same::Same;
+use millstream_base::unwound;
 use millstream_ir::answer::{OutputAnswer, Series};
 use millstream_ir::{EvalError, Progress};
 use millstream_kernel::Data;
@@ -127,10 +127,9 @@ impl Session {
             observer.told = Some(answer.clone());
             pushed.n_called += 1;
             let callback = &mut observer.callback;
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| callback(answer))) {
+            if let Err(text) = unwound(|| callback(answer)) {
                 observer.told = None;
-                let text = millstream_base::panic_text(&*panic);
-                pushed.panicked.push((observer.id, text.unwrap_or_default()));
+                pushed.panicked.push((observer.id, text));
             }
         }
         for answer in answers {

@@ -103,12 +103,9 @@ impl Singles {
         self.commit(plan, request, bound)?;
         let within = self.within(plan, request, bound);
         self.live.graph().settle_within(within)?;
-        let limit = request.limits.bytes;
         let asked =
             bound.outputs.iter().map(|output| self.live.output_node(plan.outputs[*output].source));
-        if self.live.graph_ref().bytes_needed(asked) > limit {
-            return Err(EvalError::Bytes { limit });
-        }
+        self.live.graph_ref().check_bytes(asked, request.limits.bytes)?;
         let mut outputs = Vec::with_capacity(bound.outputs.len());
         for position in &bound.outputs {
             let output = &plan.outputs[*position];

@@ -7,6 +7,7 @@
 
 use millstream_base::same::Same;
 use millstream_base::{Lane, Type, Value};
+use millstream_ir::EvalError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::node::{Flags, Node};
@@ -175,9 +176,16 @@ impl LiveGraph {
         self.boxes.of(&self.nodes[node.index()]).map_or(0, Value::bytes)
     }
 
-    /// Bytes of what the last evaluation [within bounds](Self::settle_within) made, and of the values
-    /// of these nodes besides.
-    pub fn bytes_needed(&self, nodes: impl IntoIterator<Item = NodeNumber>) -> usize {
+    /// Whether what the last evaluation [within bounds](Self::settle_within) made, with the values of
+    /// these nodes besides, holds at most so many bytes.
+    ///
+    /// # Errors
+    /// If it holds more.
+    pub fn check_bytes(
+        &self,
+        nodes: impl IntoIterator<Item = NodeNumber>,
+        limit: usize,
+    ) -> Result<(), EvalError> {
         let mut counted: FxHashSet<u32> = FxHashSet::default();
         let besides = nodes.into_iter().map(|node| match self.bytes_of(node) {
             0 => 0,
@@ -187,7 +195,8 @@ impl LiveGraph {
                 if is_counted { 0 } else { bytes }
             }
         });
-        besides.fold(self.boxes.bytes_made(), usize::saturating_add)
+        let bytes = besides.fold(self.boxes.bytes_made(), usize::saturating_add);
+        if bytes > limit { Err(EvalError::Bytes { limit }) } else { Ok(()) }
     }
 
     /// Bytes of all values that are kept besides nodes.

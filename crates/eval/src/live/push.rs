@@ -10,6 +10,7 @@
 //! and not only what does, so it is slower; in exchange a value is known not to be valid from the
 //! moment that it may not be.
 
+use millstream_base::unwound;
 use millstream_kernel::form::LaneValue;
 use rustc_hash::FxHashSet;
 
@@ -175,13 +176,11 @@ impl LiveGraph {
                 continue;
             }
             subscription.last = Some(bits);
-            let callback = std::panic::AssertUnwindSafe(|| (subscription.callback)(bits));
-            let Err(panic) = std::panic::catch_unwind(callback) else { continue };
+            let Err(text) = unwound(|| (subscription.callback)(bits)) else { continue };
             // It was not told.
             subscription.last = None;
             if failed.is_ok() {
-                let text = millstream_base::panic_text(&*panic);
-                let message = text.map_or(String::new(), |text| format!(": {text}"));
+                let message = if text.is_empty() { text } else { format!(": {text}") };
                 failed = Err(CallbackPanic { node: subscription.node as usize, message });
             }
         }

@@ -34,7 +34,8 @@ fn graph(registry: &Registry, mut sources: impl FnMut(usize) -> [usize; 2]) -> G
 }
 
 fn compiled(mut graph: Graph, registry: &Registry) -> Plan {
-    let cx = PassContext { registry, limits: &Limits::default(), folded: None, stop: None };
+    let limits = Limits::default();
+    let cx = PassContext::new(registry, &limits);
     for pass in PASSES {
         (pass.run)(&mut graph, &cx).expect("the graph is sound");
     }

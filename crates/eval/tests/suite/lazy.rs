@@ -20,7 +20,7 @@ pub(crate) fn plan_with(registry: &Registry, text: &str) -> Plan {
     let mut graph = millstream_ir::text::parse(text, registry)
         .unwrap_or_else(|problems| panic!("the graph parses: {problems}"));
     let limits = millstream_base::Limits::default();
-    let cx = PassContext { registry, limits: &limits, folded: None, stop: None };
+    let cx = PassContext::new(registry, &limits);
     conversions(&mut graph, &cx).expect("the graph is valid");
     fuse(&mut graph, &cx).expect("the graph is valid");
     schedule(graph, 24.0).expect("the graph is valid")

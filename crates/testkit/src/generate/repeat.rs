@@ -54,7 +54,7 @@ pub(super) fn add(
     }
     let rounds = Rounds { count: 3, carries, go, until_stable: plan.set.is_multiple_of(5) };
     let limits = Limits::default();
-    let cx = PassContext { registry, limits: &limits, folded: None, stop: None };
+    let cx = PassContext::new(registry, &limits);
     let Ok(made) = compile_repeat(&Arc::from("body"), inner.graph, rounds, &cx) else {
         return Vec::new();
     };

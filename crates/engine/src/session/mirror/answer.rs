@@ -67,9 +67,7 @@ impl Mirror {
             Some(within) => self.graph.settle_within(within)?,
             None => self.graph.settle(),
         }
-        if self.graph.bytes_needed(asked.iter().map(|(_, node, _)| *node)) > limit {
-            return Err(EvalError::Bytes { limit });
-        }
+        self.graph.check_bytes(asked.iter().map(|(_, node, _)| *node), limit)?;
         let answer = asked.into_iter().map(|(name, node, ty)| {
             let value = self.graph.value(node, ty);
             let value = value.map(|value| Series { data: Data::One(value), axes: Vec::new() });
@@ -341,11 +339,11 @@ impl Mirror {
         self.graph.observe_number(node, true);
         let done = self.graph.settle_within(within.unwrap_or_default());
         let value = self.graph.value(node, ty);
-        let is_too_much = self.graph.bytes_needed([node]) > limit;
+        let checked = self.graph.check_bytes([node], limit);
         if !was {
             self.graph.observe_number(node, false);
         }
         done?;
-        if is_too_much { Err(EvalError::Bytes { limit }) } else { Ok(value) }
+        checked.map(|()| value)
     }
 }
