@@ -4,7 +4,7 @@ use millstream_base::{Lane, Type, Vec3};
 use millstream_kernel::form::Val;
 use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
 
-use super::{Direction, T, dot, each, form_kernel, length, on_vectors, scaled};
+use super::{Direction, T, cross, dot, each, form_kernel, length, on_vectors, scaled};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(signed_angle());
@@ -206,16 +206,28 @@ fn barycentric() -> NodeDef {
         .fold(def, |def, (name, about)| def.input(name, T, about).or_number(0.0))
         .output("value", Type::VEC3, "the weights of a, b and c")
         .form(|_, inputs| {
-            let from_a = |i: usize| each(&inputs[i], &inputs[1], |x, a| x - a);
+            // In double precision, and from cross products rather than squares of lengths: so that
+            // thin triangles lose no more than their corners have.
+            let wide =
+                |i: usize| inputs[i].iter().map(|x| x.convert(Lane::F64)).collect::<Vec<_>>();
+            let from_a = |i: usize| each(&wide(i), &wide(1), |x, a| x - a);
             let (u, v, w) = (from_a(2), from_a(3), from_a(0));
-            let (uu, uv, vv) = (dot(&u, &u), dot(&u, &v), dot(&v, &v));
-            let (wu, wv) = (dot(&w, &u), dot(&w, &v));
-            let area = uu * vv - uv * uv;
-            let none = area.le(0.0);
-            let b = none.select(0.0, (vv * wu - uv * wv) / area);
-            let c = none.select(0.0, (uu * wv - uv * wu) / area);
-            vec![vec![1.0 - b - c, b, c]]
+            let normal = across(&u, &v);
+            let squared = dot(&normal, &normal);
+            let none = squared.eq(0.0);
+            let [b, c] = [across(&w, &v), across(&u, &w)]
+                .map(|part| none.select(0.0, dot(&part, &normal) / squared));
+            let weights = [1.0 - b - c, b, c];
+            vec![weights.iter().map(|x| x.convert(Lane::F32)).collect()]
         })
+}
+
+/// The cross product of vectors of two or three, with one component for two.
+fn across<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    match a {
+        [_, _] => vec![a[0] * b[1] - a[1] * b[0]],
+        _ => cross(a, b).to_vec(),
+    }
 }
 
 fn minkowski() -> NodeDef {

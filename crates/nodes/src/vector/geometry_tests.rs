@@ -169,6 +169,25 @@ fn rows_and_columns_go_in_and_out() {
     assert_eq!((mixed[0], mixed[1]), (0.0, 2.5));
 }
 
+#[test]
+fn thin_triangles_have_weights() {
+    let (a, b, c): ([f32; 3], [f32; 3], [f32; 3]) = (
+        [-1.918_407_7, 0.0, -1.535_833_8],
+        [1.706_963, -1.876_871_2, 0.430_394],
+        [0.894_560_64, -1.399_167_5, 0.0],
+    );
+    let u = 0.946_655_1_f32;
+    let p: Vec<f32> = (0..3).map(|i| a[i] * (1.0 - u) + b[i] * u).collect();
+    let found = run("vector.barycentric", &[Type::VEC3], &[&p[..], &a, &b, &c].concat());
+    assert!(near(&found, &[1.0 - u, u, 0.0], 1e-6), "{found:?}");
+    // Of any size, and in the plane.
+    for size in [1e-30_f32, 1e-12, 1.0, 1e12, 1e30] {
+        let corners = [0.25, 0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0].map(|x| x * size);
+        let found = run("vector.barycentric", &[Type::VEC2], &corners);
+        assert!(near(&found, &[0.25, 0.25, 0.5], 1e-6), "{size}: {found:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn parts_of_any_matrix_make_it_again(m in matrix(), kind in 0..4, power in -20..20) {
