@@ -7,6 +7,18 @@
 
 #![cfg_attr(target_os = "linux", allow(unsafe_code, reason = "advice is an unsafe function"))]
 
+/// Makes room for so many values more, at least twice what there was, in huge pages. For what is
+/// read here and there.
+pub fn reserve_in_huge_pages<T>(vec: &mut Vec<T>, n: usize) {
+    if vec.capacity() - vec.len() >= n {
+        return;
+    }
+    let mut larger = Vec::with_capacity((vec.len() + n).max(2 * vec.capacity()));
+    in_huge_pages(larger.spare_capacity_mut());
+    larger.append(vec);
+    *vec = larger;
+}
+
 /// Asks for huge pages for memory that was not written yet; where there are none nothing changes.
 #[cfg(target_os = "linux")]
 pub fn in_huge_pages<T>(fresh: &mut [T]) {

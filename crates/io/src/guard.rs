@@ -3,7 +3,6 @@
 use millstream_base::unwound;
 use std::cell::Cell;
 
-
 use crate::error::{IoError, Spot};
 use crate::format::Format;
 

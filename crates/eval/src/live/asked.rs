@@ -20,6 +20,9 @@ pub(super) enum Asked {
     If(BlockId),
 }
 
+/// One node in so many is few: to follow their links is sooner done than to look at all positions.
+const FEW_OF: usize = 64;
+
 impl LiveGraph {
     fn block_of_arm(&mut self, choice: u32, arm: u32) -> BlockId {
         let guard = self.guard_of(choice);
@@ -113,7 +116,14 @@ impl LiveGraph {
             }
             // Whatever is always read by what is live is live.
             stack.push(at);
+            let mut n_found = 0;
             while let Some(at) = stack.pop() {
+                n_found += 1;
+                if n_found * FEW_OF > self.order.len() {
+                    stack.push(at);
+                    self.ask_for_many(std::mem::take(&mut stack), &mut queue);
+                    break;
+                }
                 self.for_inputs(at, |graph, input, is_arm| {
                     if graph.nodes[input as usize].flags.has(Flags::LIVE) {
                     } else if is_arm {
@@ -133,6 +143,41 @@ impl LiveGraph {
                     graph.nodes[input as usize].flags.set(Flags::MIXED);
                 }
             });
+        }
+    }
+
+    /// Makes live whatever is always read by nodes that became live. A sweep over all positions,
+    /// from the last to the first, that remembers what is read as bits: much sooner done than to
+    /// follow the links through memory if they lead to a good part of the graph.
+    fn ask_for_many(&mut self, of: Vec<u32>, queue: &mut BinaryHeap<(usize, u32)>) {
+        let mut found = vec![0_u64; self.order.len().div_ceil(64)];
+        let mut follow = |graph: &mut Self, found: &mut [u64], at: u32, below: usize| {
+            graph.for_inputs(at, |graph, input, is_arm| {
+                let position = graph.order.position(input);
+                if is_arm {
+                    queue.push((position, input));
+                } else if position < below {
+                    // Whether it is live already is seen when its turn comes.
+                    found[position >> 6] |= 1 << (position & 63);
+                } else if !graph.nodes[input as usize].flags.has(Flags::LIVE) {
+                    // A source: their positions mean nothing.
+                    graph.ask(input, graph.asked(input), Asked::Always);
+                }
+            });
+        };
+        for at in of {
+            follow(self, &mut found, at, self.order.position(at));
+        }
+        for word in (0..found.len()).rev() {
+            while let Some(bit) = found[word].checked_ilog2() {
+                found[word] ^= 1 << bit;
+                let position = word << 6 | bit as usize;
+                let at = self.order.node_at(position) as u32;
+                if !self.nodes[at as usize].flags.has(Flags::LIVE) {
+                    self.ask(at, self.asked(at), Asked::Always);
+                    follow(self, &mut found, at, position);
+                }
+            }
         }
     }
 

@@ -53,6 +53,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use millstream_base::Lane;
+use millstream_base::pages::reserve_in_huge_pages;
 use millstream_ir::answer::EvalError;
 use millstream_kernel::form::{FoldFunction, LaneValue, Op, OpFunction};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -276,7 +277,7 @@ impl LiveGraph {
 
     /// Makes room for so many nodes more, so that none of them costs a copy of all.
     pub fn reserve(&mut self, n: usize) {
-        self.nodes.reserve(n);
+        reserve_in_huge_pages(&mut self.nodes, n);
     }
 
     /// Bytes that the graph holds, besides what closures and handles of other types do.

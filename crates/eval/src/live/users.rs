@@ -1,6 +1,8 @@
 //! Who reads a node. One or two users stand in the node itself, more in a list; lists lie in one
 //! pool, in blocks whose size is a power of two.
 
+use millstream_base::pages::reserve_in_huge_pages;
+
 use super::node::{Flags, NONE, Node};
 
 /// The lists of all nodes.
@@ -31,16 +33,21 @@ impl UserLists {
         }
     }
 
+    #[inline(always)]
     pub(super) fn add(&mut self, node: &mut Node, user: u32) {
+        if node.flags.has(Flags::LISTED) || node.users[1] != NONE {
+            self.add_to_list(node, user);
+        } else {
+            node.users[usize::from(node.users[0] != NONE)] = user;
+        }
+    }
+
+    fn add_to_list(&mut self, node: &mut Node, user: u32) {
         if node.flags.has(Flags::LISTED) {
             let [start, n] = node.users;
             let start = if n == capacity(n) { self.moved(start, n) } else { start };
             self.pool[(start + n) as usize] = user;
             node.users = [start, n + 1];
-        } else if node.users[0] == NONE {
-            node.users[0] = user;
-        } else if node.users[1] == NONE {
-            node.users[1] = user;
         } else {
             let start = self.block(SMALLEST);
             let [a, b] = node.users;
@@ -88,6 +95,7 @@ impl UserLists {
             return start;
         }
         let start = self.pool.len();
+        reserve_in_huge_pages(&mut self.pool, size as usize);
         self.pool.resize(start + size as usize, NONE);
         u32::try_from(start).expect("limits keep links within 32 bits")
     }
