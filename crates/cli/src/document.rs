@@ -9,6 +9,7 @@ use millstream::{Diagnostics, Engine, Error, Program};
 
 use crate::outcome::{Exit, Message, Stop};
 use crate::problems::{self, Lines};
+use crate::stdin;
 use crate::terminal::{self, tell};
 
 /// The text of a document with its name in messages.
@@ -21,17 +22,18 @@ pub(crate) struct Text {
 /// Reads a document, from the standard input if the path is `-`.
 pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
     let is_stdin = path == Path::new("-");
-    let file = if is_stdin { "standard input".into() } else { path.display().to_string() };
-    let mut bytes = Vec::new();
+    let file = if is_stdin { stdin::NAME.into() } else { path.display().to_string() };
     // One byte more than the limit lets loading see that there is too much.
     let limit = (limit as u64).saturating_add(1);
     let done = if is_stdin {
-        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+        stdin::document(limit)
     } else {
-        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        let mut bytes = Vec::new();
+        let opened = File::open(path);
+        opened.and_then(|file| file.take(limit).read_to_end(&mut bytes)).map(|_| bytes)
     };
     match done {
-        Ok(_) => Ok(Text { file, bytes }),
+        Ok(bytes) => Ok(Text { file, bytes }),
         Err(error) => {
             let help = match error.kind() {
                 ErrorKind::NotFound => Some("look at the path; - is the standard input"),

@@ -5,10 +5,15 @@ use std::path::Path;
 use millstream::parts::base::Table;
 use millstream::parts::base::literal::{LiteralError, from_json};
 use millstream::{Given, Limits, Type, Value};
-use millstream_io::{ColumnChoice, Format, ReadOptions, TableReader, Until, read, read_column};
+use millstream_io::{
+    ColumnChoice, Format, ReadOptions, TableReader, Until, read, read_bytes, read_column,
+    read_column_bytes,
+};
 use serde_json::Value as Json;
 
 use crate::outcome::{Exit, Message, Stop};
+use crate::place::Place;
+use crate::stdin;
 
 /// What stands on the command line for one name.
 #[derive(Clone, Copy, Debug)]
@@ -75,29 +80,47 @@ pub(crate) fn open(
     until: &Until,
 ) -> Result<Option<TableReader>, Stop> {
     let Some(place) = at.value.strip_prefix('@') else { return Ok(None) };
-    let (file, column) = split_place(place);
-    let path = Path::new(file);
-    if !Format::of_path(path).is_ok_and(Format::is_read_in_blocks)
+    let place = Place::of(place);
+    let format = place.format.or_else(|| Format::of_path(place.path()).ok());
+    if place.is_stdin()
+        || !format.is_some_and(Format::is_read_in_blocks)
         || ty.element().is_some()
         || ty == Type::of::<Table>()
     {
         return Ok(None);
     }
-    let choice = ColumnChoice { column, otherwise: at.name, ty: Some(ty) };
-    let reader = TableReader::open_column(path, None, choice, limits, until);
+    let choice = ColumnChoice { column: place.column, otherwise: at.name, ty: Some(ty) };
+    let reader = TableReader::open_column(place.path(), place.format, choice, limits, until);
     reader.map(Some).map_err(|error| Stop::data(Exit::Wrong, &error))
 }
 
 /// The file of a value that is a column of one.
 pub(crate) fn file_of(value: &str) -> Option<&Path> {
-    value.strip_prefix('@').map(|place| Path::new(split_place(place).0))
+    value
+        .strip_prefix('@')
+        .map(Place::of)
+        .filter(|place| !place.is_stdin())
+        .map(|place| place.path())
 }
 
 /// All columns of a file.
-fn whole_table(file: &str, limits: &Limits, until: &Until) -> Result<Given, Stop> {
-    let (limits, until) = (limits.clone(), until.clone());
-    let options = ReadOptions { limits, until, ..ReadOptions::default() };
-    let table = read(Path::new(file), None, &options);
+fn whole_table(place: &str, limits: &Limits, until: &Until) -> Result<Given, Stop> {
+    // Colons may be part of the name: no column is asked for.
+    let named = Place::of(place);
+    let file = match (named.format, named.column) {
+        (Some(_), Some(_)) => place.split_once(':').map_or(place, |(_, file)| file),
+        (None, Some(_)) => place,
+        (_, None) => named.file,
+    };
+    let place = Place { file, column: None, ..named };
+    let options =
+        ReadOptions { limits: limits.clone(), until: until.clone(), ..ReadOptions::default() };
+    let table = if place.is_stdin() {
+        let format = place.format_of_stdin()?;
+        read_bytes(stdin::NAME, stdin::data(limits, until)?, format, &options)
+    } else {
+        read(place.path(), place.format, &options)
+    };
     let table = table.map_err(|error| Stop::data(Exit::Wrong, &error))?;
     let columns = table.into_columns().into_iter().map(|(name, column)| (name.into(), column));
     let table = Table::new(columns.collect()).expect("the reader has checked names and lengths");
@@ -113,14 +136,20 @@ fn from_file(
     limits: &Limits,
     until: &Until,
 ) -> Result<Given, Stop> {
-    let (file, column) = split_place(place);
-    if file.is_empty() {
+    let of = Place::of(place);
+    if of.file.is_empty() {
         let help = Some(format!("write {name}=@FILE or {name}=@FILE:COLUMN"));
         return Err(Stop::new(Exit::Usage, format!("`{name}=@{place}` names no file"), help));
     }
     let read = |ty: Option<Type>| {
-        let choice = ColumnChoice { column, otherwise: name, ty };
-        let column = read_column(Path::new(file), None, choice, limits, until);
+        let choice = ColumnChoice { column: of.column, otherwise: name, ty };
+        let column = if of.is_stdin() {
+            let format = of.format_of_stdin()?;
+            let bytes = stdin::data(limits, until)?;
+            read_column_bytes(stdin::NAME, bytes, format, choice, limits, until)
+        } else {
+            read_column(of.path(), of.format, choice, limits, until)
+        };
         column.map_err(|error| Stop::data(Exit::Wrong, &error))
     };
     let Some(element) = ty.element() else {
@@ -143,21 +172,6 @@ fn from_file(
     }
 }
 
-/// The file and the column. What stands behind the last colon is a column unless there is a file of
-/// the whole name.
-fn split_place(place: &str) -> (&str, Option<&str>) {
-    match place.rsplit_once(':') {
-        Some((file, column))
-            if !column.is_empty()
-                && !column.contains(['/', '\\'])
-                && !Path::new(place).exists() =>
-        {
-            (file, Some(column))
-        }
-        Some(_) | None => (place, None),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,12 +189,5 @@ mod tests {
         assert_eq!(literal("x", "inf", Type::F32).expect("a number").to_string(), "\"inf\"");
         assert!(literal("x", "[1, 2]", Type::VEC3).is_err());
         assert!(literal("x", "infinite", Type::F32).is_err());
-    }
-
-    #[test]
-    fn a_column_stands_behind_the_last_colon() {
-        assert_eq!(split_place("a.csv:p"), ("a.csv", Some("p")));
-        assert_eq!(split_place("a.csv"), ("a.csv", None));
-        assert_eq!(split_place("C:\\a.csv"), ("C:\\a.csv", None));
     }
 }

@@ -15,6 +15,7 @@ use crate::format::Format;
 use crate::given::{assignment, file_of, open};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
+use crate::place::Target;
 use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::stream::{self, Source, Stream};
@@ -31,9 +32,18 @@ Examples:
   millstream run examples/echo.mill.json --frame 1..48 --format json
 
 Values are JSON: 1.5, [1, 2, 3], true. Text needs no quotes. @FILE takes the column that is called
-like the input, or the only one, of a csv, json, jsonl, npy, parquet, arrow, obj, ply or glTF file;
-@FILE:COLUMN takes another. Columns x, y and z of a table, or p.x, p.y and p.z, make a vec3. With
---save, tables may be larger than memory.";
+like the input, or the only one, of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF
+file; @FILE:COLUMN takes another. Columns x, y and z of a table, or p.x, p.y and p.z, make a vec3.
+With --save, tables may be larger than memory.
+
+Where the extension does not name the format it stands before a colon, and - is the standard input
+or output: --in a=@csv:- --in b=@csv:-:COLUMN --in c=@jsonl:DATA.log --save csv:-. The standard input
+is read once, for all inputs, and as a whole.
+
+What is missing (an empty cell, null, a key that a row lacks) is NaN among floats and the empty text
+among texts. Among whole numbers and booleans it is an error that names the row: read such a column
+into an input of type f64 (whose NaNs `list.fill`, `table.fill` and `table.drop_missing` replace or
+leave out), or fill it before.";
 
 /// What to do about a document without outputs.
 pub(crate) const NAME_OUTPUTS: &str =
@@ -50,7 +60,8 @@ pub(crate) struct Args {
     /// Compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
-    /// Write the outputs as columns of a csv, json, jsonl, npy, parquet, arrow, obj or ply file
+    /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj or ply file;
+    /// FORMAT:FILE where the extension does not say, FORMAT:- for the standard output
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// With --save: rows that are read, evaluated and written at once, where the graph allows it
@@ -90,19 +101,21 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let engine = Engine::new().with_limits(limits.clone());
     let text = read(&args.graph, limits.document_bytes)?;
     let program = compile(&engine, &text)?;
-    if let Some(path) = &args.save {
-        save::allowed(path, &sources(args))?;
+    let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;
+    if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
+        let text = "--save and --format json would both write to the standard output";
+        return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
     }
     let evaluator = AnyEvaluator::new(args.evaluator, args.threads);
     let evaluator = evaluator.evaluator();
-    if let Some(path) = &args.save
+    if let Some(target) = &target
         && let Some((sources, outputs)) = in_blocks(args, &program, &limits, started)?
     {
         let given = asked(args, &program, limits, started, Files::Later)?;
         let n_block = args.block as usize;
         let program = &program;
         let stream = Stream { program, evaluator, request: given, outputs, sources, n_block };
-        return stream.run(path);
+        return stream.run(target);
     }
     let mut request = asked(args, &program, limits, started, Files::Now)?;
     let progress = Progress::start(None);
@@ -119,10 +132,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         ));
     }
     let failed = answer.outputs.iter().any(|output| output.value.is_none());
-    match &args.save {
-        Some(path) if !failed => save::save_answer(path, &answer, moments.as_ref())?,
-        Some(path) => {
-            tell(&format!("{} is not written, because an output has no value\n", path.display()));
+    match &target {
+        Some(target) if !failed => save::save_answer(target, &answer, moments.as_ref())?,
+        Some(target) => {
+            tell(&format!("{} is not written, because an output has no value\n", target.name()));
         }
         None => {}
     }

@@ -10,10 +10,11 @@ use millstream::parts::base::Table;
 use millstream::parts::document::save;
 use millstream::parts::kernel::Data;
 use millstream::{Answer, Column, Document, RequestAxis, Series, Type, Value};
-use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
+use millstream_io::ColumnSpec;
 
 use crate::interrupt;
 use crate::outcome::{Exit, Stop};
+use crate::place::{Target, stop};
 use crate::show::Moments;
 use crate::terminal::tell;
 
@@ -50,25 +51,9 @@ pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Stop {
     Stop::new(Exit::Failed, format!("cannot write `{}`: {error}", path.display()), None)
 }
 
-/// Refuses, before anything is computed, a file that cannot be meant: one without a format, or one
-/// of those that are read.
-pub(crate) fn allowed(path: &Path, sources: &[&Path]) -> Result<(), Stop> {
-    Format::of_path(path).map_err(|error| stop(&error))?;
-    // What does not exist is no source.
-    let Ok(target) = path.canonicalize() else { return Ok(()) };
-    let is_target = |source: &&&Path| source.canonicalize().is_ok_and(|source| source == target);
-    match sources.iter().find(is_target) {
-        Some(source) => {
-            let text = format!("`{}` is read here and is not overwritten", source.display());
-            Err(Stop::new(Exit::Usage, text, Some("save under another name".into())))
-        }
-        None => Ok(()),
-    }
-}
-
 /// Writes all outputs; the file is as it was unless that succeeds.
 pub(crate) fn save_answer(
-    path: &Path,
+    target: &Target,
     answer: &Answer,
     moments: Option<&Moments>,
 ) -> Result<(), Stop> {
@@ -95,8 +80,7 @@ pub(crate) fn save_answer(
         answer.n_cells()
     };
     let specs = columns.iter().map(|(spec, _)| spec.clone()).collect();
-    let mut writer =
-        TableWriter::create(path, None, WriteOptions::default(), specs).map_err(|e| stop(&e))?;
+    let mut writer = target.writer(specs)?;
     let count = answer.count.unwrap_or(1).max(1);
     let mut start = 0;
     while start < n_rows {
@@ -108,27 +92,14 @@ pub(crate) fn save_answer(
         start = end;
     }
     writer.finish().map_err(|error| stop(&error))?;
-    saved(path, n_rows);
+    saved(target, n_rows);
     Ok(())
 }
 
 /// Tells the user what was written.
-pub(crate) fn saved(path: &Path, n_rows: usize) {
+pub(crate) fn saved(target: &Target, n_rows: usize) {
     let plural = if n_rows == 1 { "" } else { "s" };
-    tell(&format!("saved {n_rows} row{plural} to {}\n", path.display()));
-}
-
-/// Ends the verb because a file could not be written.
-pub(crate) fn stop(error: &IoError) -> Stop {
-    match error {
-        IoError::UnknownFormat { .. }
-        | IoError::CannotWrite { .. }
-        | IoError::CannotWriteTable { .. }
-        | IoError::NotBuilt { .. }
-        | IoError::OnlyRead { .. }
-        | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error),
-        _ => Stop::data(Exit::Failed, error),
-    }
+    tell(&format!("saved {n_rows} row{plural} to {}\n", target.name()));
 }
 
 /// The outputs by their items, if there are no axes and all are lists of one length.

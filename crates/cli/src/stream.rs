@@ -4,19 +4,18 @@
 //! That is possible if no output needs to know all elements at once. `index` counts on from block
 //! to block, so the result is the same as that of one evaluation, bit for bit.
 
-use std::path::Path;
-
 use millstream::parts::base::feature::Aspect;
 use millstream::{Answer, Column, Evaluator, Feature, Given, Program, Request, RequestError};
-use millstream_io::{ColumnSpec, TableReader, TableWriter, WriteOptions};
+use millstream_io::{ColumnSpec, TableReader};
 
 use crate::interrupt;
 use crate::outcome::{Exit, Message, Stop};
+use crate::place::{Target, stop};
 use crate::progress::Progress;
 use crate::range;
 use crate::request::refused;
 use crate::run::report_failures;
-use crate::save::{saved, stop};
+use crate::save::saved;
 use crate::terminal::tell;
 
 /// An input and the file in which its values are.
@@ -52,12 +51,11 @@ pub(crate) fn is_local(program: &Program, outputs: &[usize]) -> bool {
 
 impl Stream<'_> {
     /// Reads, evaluates and writes; the file is as it was unless all of it succeeds.
-    pub(crate) fn run(mut self, path: &Path) -> Result<Exit, Stop> {
+    pub(crate) fn run(mut self, target: &Target) -> Result<Exit, Stop> {
         let plan = self.program.plan();
         let outputs = self.outputs.iter().map(|output| &plan.outputs[*output]);
         let specs = outputs.map(|output| ColumnSpec::new(&output.name, output.ty)).collect();
-        let mut writer = TableWriter::create(path, None, WriteOptions::default(), specs)
-            .map_err(|e| stop(&e))?;
+        let mut writer = target.writer(specs)?;
         let progress = Progress::start(self.sources[0].reader.n_rows());
         let mut evaluate = self.program.in_blocks(self.evaluator);
         let mut n_done = 0_usize;
@@ -75,8 +73,8 @@ impl Stream<'_> {
                 shift(&mut answer, n_done);
                 report_failures(&answer);
                 if failed {
-                    let path = path.display();
-                    tell(&format!("{path} is not written, because an output has no value\n"));
+                    let name = target.name();
+                    tell(&format!("{name} is not written, because an output has no value\n"));
                 }
                 return Ok(Exit::Failed);
             }
@@ -92,7 +90,7 @@ impl Stream<'_> {
         }
         writer.finish().map_err(|error| stop(&error))?;
         drop(progress);
-        saved(path, n_done);
+        saved(target, n_done);
         Ok(Exit::Done)
     }
 

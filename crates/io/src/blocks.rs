@@ -1,6 +1,6 @@
 //! Reading tables block by block, so that a file need not fit into memory.
 //!
-//! Rows of csv, jsonl, npy, parquet and arrow files are read as they are asked for. Files of the other
+//! Rows of csv, tsv, jsonl, npy, parquet and arrow files are read as they are asked for. Files of the other
 //! formats, and npy arrays in Fortran order, are read at once and handed out in blocks.
 
 use std::fs::File;
@@ -98,7 +98,9 @@ impl TableReader {
             Ok::<Box<dyn Blocks>, IoError>(Box::new(Whole { table, at: 0 }))
         };
         let blocks: Box<dyn Blocks> = match format {
-            Format::Csv => Box::new(csv::CsvBlocks::open(&name, &open, wanted, budget)?),
+            Format::Csv | Format::Tsv => {
+                Box::new(csv::CsvBlocks::open(&name, format, &open, wanted, budget)?)
+            }
             Format::Npy => match npy::NpyBlocks::open(&name, open()?, wanted, budget)? {
                 Some(blocks) => Box::new(blocks),
                 None => whole()?,

@@ -1,4 +1,4 @@
-//! Comma-separated text.
+//! Text with commas or tabs between cells.
 //!
 //! The first line names the columns; names and numbers may have spaces around them, text keeps
 //! its own. A vector is several columns named by component, `p.x,p.y,p.z`; written columns always
@@ -42,17 +42,18 @@ const LISTS: &str = "jsonl, parquet and arrow hold lists";
 /// Reads the wanted columns; the text is read twice if types are to be found out.
 pub(crate) fn read(
     file: &str,
+    format: Format,
     bytes: &[u8],
     wanted: Wanted<'_>,
     budget: &Budget,
 ) -> Result<Table, IoError> {
-    let mut rows = Rows::open(file, bytes)?;
+    let mut rows = Rows::open(file, format, bytes)?;
     let names = rows.names()?;
     let guesses = if wanted.has_all_types() {
         vec![Guess::Float; names.len()]
     } else {
         let guesses = rows.guess(&names, budget)?;
-        rows = Rows::open(file, bytes)?;
+        rows = Rows::open(file, format, bytes)?;
         rows.names()?;
         guesses
     };
@@ -110,6 +111,7 @@ enum Cell {
 /// The records of a text, one at a time.
 struct Rows<'a> {
     file: &'a str,
+    format: Format,
     bytes: &'a [u8],
     reader: ::csv::Reader<&'a [u8]>,
     record: ByteRecord,
@@ -118,19 +120,21 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn open(file: &'a str, bytes: &'a [u8]) -> Result<Self, IoError> {
+    fn open(file: &'a str, format: Format, bytes: &'a [u8]) -> Result<Self, IoError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if bytes.iter().all(u8::is_ascii_whitespace) {
             let reason = "it is empty; the first line names the columns".into();
-            return Err(IoError::Syntax { spot: Spot::file(file), format: Format::Csv, reason });
+            return Err(IoError::Syntax { spot: Spot::file(file), format, reason });
         }
-        Ok(Self::part(file, bytes, 0))
+        Ok(Self::part(file, format, bytes, 0))
     }
 
     /// The records of a part of a text, so many lines below its start.
-    fn part(file: &'a str, bytes: &'a [u8], n_lines: u64) -> Self {
-        let reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
-        Self { file, bytes, reader, record: ByteRecord::new(), n_lines }
+    fn part(file: &'a str, format: Format, bytes: &'a [u8], n_lines: u64) -> Self {
+        let mut reader = ReaderBuilder::new();
+        let reader = reader.delimiter(separator(format)).has_headers(false).flexible(true);
+        let reader = reader.from_reader(bytes);
+        Self { file, format, bytes, reader, record: ByteRecord::new(), n_lines }
     }
 
     /// Bytes up to the end of the current record.
@@ -153,6 +157,7 @@ impl<'a> Rows<'a> {
         }
         let start = self.record.position().map_or(0, |start| start.byte() as usize);
         let text = self.bytes.get(start..).unwrap_or(&[]);
+        let separator = separator(self.format);
         let mut cell = Cell::Start;
         let mut last_quoted = line;
         let mut here = line;
@@ -166,7 +171,8 @@ impl<'a> Rows<'a> {
                     last_quoted = if cell == Cell::Start { here } else { last_quoted };
                     Cell::Quoted
                 }
-                (_, b',' | b'\r' | b'\n') => Cell::Start,
+                (_, b'\r' | b'\n') => Cell::Start,
+                (_, byte) if *byte == separator => Cell::Start,
                 _ => Cell::Plain,
             };
         }
@@ -175,7 +181,7 @@ impl<'a> Rows<'a> {
         }
         let spot = Spot::line(self.file, last_quoted);
         let reason = "a cell that begins with a quote is not closed with one".into();
-        Err(IoError::Syntax { spot, format: Format::Csv, reason })
+        Err(IoError::Syntax { spot, format: self.format, reason })
     }
 
     /// The names in the current record.
@@ -202,7 +208,7 @@ impl<'a> Rows<'a> {
     fn advance(&mut self) -> Result<Option<u64>, IoError> {
         let more = self.reader.read_byte_record(&mut self.record).map_err(|error| {
             let reason = error.to_string();
-            IoError::Syntax { spot: Spot::file(self.file), format: Format::Csv, reason }
+            IoError::Syntax { spot: Spot::file(self.file), format: self.format, reason }
         })?;
         Ok(more.then(|| self.line()))
     }
@@ -322,9 +328,26 @@ fn filled((guess, has_gaps): (Guess, bool)) -> Guess {
     if has_gaps { guess.with_gaps() } else { guess }
 }
 
-/// Writes comma-separated text.
-#[derive(Debug, Default)]
-pub(crate) struct CsvEncoder;
+/// What stands between cells.
+fn separator(format: Format) -> u8 {
+    if format == Format::Tsv { b'\t' } else { b',' }
+}
+
+/// Writes text with commas or tabs between cells.
+#[derive(Debug)]
+pub(crate) struct CsvEncoder {
+    format: Format,
+}
+
+impl CsvEncoder {
+    pub(crate) fn new(format: Format) -> Self {
+        Self { format }
+    }
+
+    fn writer<'w>(&self, out: &'w mut dyn Write) -> ::csv::Writer<&'w mut dyn Write> {
+        WriterBuilder::new().delimiter(separator(self.format)).from_writer(out)
+    }
+}
 
 impl Encoder for CsvEncoder {
     fn begin(
@@ -341,21 +364,21 @@ impl Encoder for CsvEncoder {
                     components(column.ty).iter().map(|part| format!("{}.{part}", column.name)),
                 ),
                 Kind::List(_) => {
-                    return Err(cannot_write(file, Format::Csv, column, LISTS));
+                    return Err(cannot_write(file, self.format, column, LISTS));
                 }
                 Kind::Opaque => {
                     let hint = "only types with a text form can be written";
-                    return Err(cannot_write(file, Format::Csv, column, hint));
+                    return Err(cannot_write(file, self.format, column, hint));
                 }
             }
         }
-        let mut writer = WriterBuilder::new().from_writer(out);
+        let mut writer = self.writer(out);
         let written = writer.write_record(&header).map_err(std::io::Error::from);
         written.and_then(|()| writer.flush()).map_err(|source| write_error(file, source))
     }
 
     fn rows(&mut self, file: &str, block: &[Column], out: &mut dyn Write) -> Result<(), IoError> {
-        write_rows(block, out).map_err(|source| write_error(file, source))
+        write_rows(block, self.writer(out)).map_err(|source| write_error(file, source))
     }
 }
 
@@ -363,8 +386,10 @@ fn write_error(file: &str, source: std::io::Error) -> IoError {
     IoError::Write { file: file.to_owned(), source }
 }
 
-fn write_rows(block: &[Column], out: &mut dyn Write) -> Result<(), std::io::Error> {
-    let mut writer = WriterBuilder::new().from_writer(out);
+fn write_rows(
+    block: &[Column],
+    mut writer: ::csv::Writer<&mut dyn Write>,
+) -> Result<(), std::io::Error> {
     let mut text = String::new();
     for row in 0..block.first().map_or(0, Column::len) {
         for column in block {

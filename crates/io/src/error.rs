@@ -237,9 +237,7 @@ pub enum IoError {
     #[error("{spot} is empty where {ty} is needed")]
     #[diagnostic(
         code(io::missing_cell),
-        help(
-            "empty cells are read as \"\" in text and as nan in floats; read the column as f64, or fill it"
-        )
+        help("{}", in_place_of_nothing("empty cells", *ty))
     )]
     MissingCell {
         /// The cell.
@@ -251,9 +249,7 @@ pub enum IoError {
     #[error("{spot} is null where {ty} is needed")]
     #[diagnostic(
         code(io::null),
-        help(
-            "nulls are read as \"\" in text and as nan in floats; read the column as f64, or fill it"
-        )
+        help("{}", in_place_of_nothing("nulls", *ty))
     )]
     Null {
         /// The cell.
@@ -390,4 +386,14 @@ pub(crate) fn quoted(text: &str) -> String {
         c => c.escape_debug().to_string(),
     });
     format!("`{}{}`", shown.collect::<String>(), if is_long { "..." } else { "" })
+}
+
+/// What to do about a value that is not there.
+fn in_place_of_nothing(what: &str, ty: Type) -> String {
+    if ty.element().is_some() {
+        return "a list without items is written as such, [] in JSON; fill it in the file".into();
+    }
+    format!(
+        "{what} are read as \"\" in text and as nan in floats; read the column as f64, or fill it"
+    )
 }

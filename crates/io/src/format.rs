@@ -10,6 +10,8 @@ use crate::error::IoError;
 pub enum Format {
     /// Comma-separated text with a line of names above.
     Csv,
+    /// The same with tabs in the place of commas.
+    Tsv,
     /// An array of objects, an array of values, or an object of arrays.
     Json,
     /// An object or value on each line.
@@ -30,8 +32,9 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Csv,
+        Self::Tsv,
         Self::Json,
         Self::JsonLines,
         Self::Npy,
@@ -46,6 +49,7 @@ impl Format {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
+            Self::Tsv => "tsv",
             Self::Json => "json",
             Self::JsonLines => "jsonl",
             Self::Npy => "npy",
@@ -62,6 +66,9 @@ impl Format {
         match self {
             Self::Csv => {
                 "the first line has the names of the columns, every other one as many cells, and commas stand between them"
+            }
+            Self::Tsv => {
+                "the first line has the names of the columns, every other one as many cells, and tabs stand between them"
             }
             Self::Json => {
                 "a table is written [{\"x\": 1}, {\"x\": 2}], {\"x\": [1, 2]} or, for one column, [1, 2]; a file with a row on each line is called .jsonl"
@@ -84,6 +91,7 @@ impl Format {
     const fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::Csv | Self::Json | Self::Npy | Self::Obj | Self::Ply => &[],
+            Self::Tsv => &["tab"],
             Self::JsonLines => &["ndjson"],
             Self::Parquet => &["pq"],
             Self::Arrow => &["arrows", "feather", "ipc"],
@@ -94,7 +102,9 @@ impl Format {
     /// Whether rows are read as they are asked for, so that a file need not fit into memory.
     pub const fn is_read_in_blocks(self) -> bool {
         match self {
-            Self::Csv | Self::JsonLines | Self::Npy | Self::Parquet | Self::Arrow => true,
+            Self::Csv | Self::Tsv | Self::JsonLines | Self::Npy | Self::Parquet | Self::Arrow => {
+                true
+            }
             Self::Json | Self::Obj | Self::Ply | Self::Gltf => false,
         }
     }
@@ -110,6 +120,7 @@ impl Format {
         match self {
             Self::Parquet | Self::Arrow => cfg!(feature = "arrow"),
             Self::Csv
+            | Self::Tsv
             | Self::Json
             | Self::JsonLines
             | Self::Npy

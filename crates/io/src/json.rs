@@ -5,14 +5,15 @@
 //! are written as in documents, so a vector is an array of numbers, and numbers that JSON lacks
 //! are the strings `"nan"`, `"inf"` and `"-inf"`. A key that a row lacks counts as `null`, and
 //! `null` is the empty text in a column of text, a NaN in a column of floats (or one of numbers or
-//! truths whose type is not asked for), and an error in any other. Written are an array of
+//! truths whose type is not asked for), and an error in any other; the same goes for the components of
+//! vectors and the items of lists. Written are an array of
 //! objects, one per line, or of values, if the only column is called `value`.
 
 use std::io::Write;
 
 use millstream_base::literal::{LiteralError, form_of, from_json};
 use millstream_base::types::Kind;
-use millstream_base::{Column, Type, Value};
+use millstream_base::{Column, Lane, Type, Value};
 use serde_json::Value as Json;
 
 use crate::builder::{Budget, Builder};
@@ -177,15 +178,10 @@ impl Guesses {
 }
 
 fn value_of(ty: Type, json: &Json, spot: &dyn Fn() -> Spot) -> Result<Value, IoError> {
-    if json.is_null() {
-        return if ty == Type::F32 {
-            Ok(Value::F32(f32::NAN))
-        } else if ty == Type::F64 {
-            Ok(Value::F64(f64::NAN))
-        } else if ty == Type::STRING {
-            Ok(Value::from(""))
-        } else {
-            Err(IoError::MissingCell { spot: spot(), ty })
+    if lacks(json) {
+        return match with_nans(ty, json) {
+            Some(json) => value_of(ty, &json, spot),
+            None => Err(IoError::MissingCell { spot: spot(), ty }),
         };
     }
     // Truths count as 1 and 0 among floats, which columns of truths with gaps are.
@@ -207,6 +203,30 @@ fn value_of(ty: Type, json: &Json, spot: &dyn Fn() -> Spot) -> Result<Value, IoE
             IoError::NotOfType { spot: spot(), ty, found: json.to_string(), form: form_of(ty) }
         }
     })
+}
+
+/// Whether a value is null or holds one.
+fn lacks(json: &Json) -> bool {
+    json.is_null() || json.as_array().is_some_and(|items| items.iter().any(lacks))
+}
+
+/// A value with NaN or the empty text in the place of each null, as the type wants; `None` if there is
+/// nothing of the kind in it.
+fn with_nans(ty: Type, json: &Json) -> Option<Json> {
+    let items = |of: Type, items: &[Json]| {
+        items.iter().map(|item| with_nans(of, item)).collect::<Option<Vec<_>>>().map(Json::from)
+    };
+    match (ty.kind(), json) {
+        (Kind::String, Json::Null) => Some(Json::from("")),
+        (Kind::Lanes(Lane::F32 | Lane::F64, 1), Json::Null) => Some(Json::from("nan")),
+        (Kind::Lanes(lane @ (Lane::F32 | Lane::F64), n), Json::Null) => {
+            items(Type::of_lane(lane), &vec![Json::Null; usize::from(n)])
+        }
+        (_, Json::Null) => None,
+        (Kind::List(element), Json::Array(list)) => items(element, list),
+        (Kind::Lanes(lane, n), Json::Array(list)) if n > 1 => items(Type::of_lane(lane), list),
+        _ => Some(json.clone()),
+    }
 }
 
 /// Where the rows stand.

@@ -1,4 +1,4 @@
-//! Columns from files and into files: csv, json, jsonl, npy, obj, ply, gltf and, with the feature `arrow`,
+//! Columns from files and into files: csv, tsv, json, jsonl, npy, obj, ply, gltf and, with the feature `arrow`,
 //! parquet and arrow.
 //!
 //! A [`Table`] is named columns of one length. [`read`] makes one from a file; types that the
@@ -42,7 +42,7 @@ pub use error::{IoError, Part, Spot};
 pub use format::Format;
 pub use guard::is_decoding;
 pub use options::{ColumnChoice, ReadOptions};
-pub use read::{read, read_bytes, read_column, read_column_bytes};
+pub use read::{read, read_bytes, read_column, read_column_bytes, read_stream};
 pub use table::Table;
 pub use until::{Ended, Until};
 pub use writer::{ArrowFraming, PlyEncoding, TableWriter, WriteOptions, write, write_bytes};

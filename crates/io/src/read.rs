@@ -2,6 +2,7 @@
 
 #[cfg(feature = "arrow")]
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use millstream_base::{Column, Limits};
@@ -9,9 +10,7 @@ use millstream_base::{Column, Limits};
 #[cfg(feature = "arrow")]
 use crate::arrow::ArrowBlocks;
 use crate::builder::Budget;
-use crate::error::IoError;
-#[cfg(feature = "arrow")]
-use crate::error::Spot;
+use crate::error::{IoError, Spot};
 use crate::format::Format;
 use crate::options::{ColumnChoice, ReadOptions, Wanted};
 use crate::table::Table;
@@ -85,6 +84,24 @@ pub fn read_column_bytes(
     dispatch(file, None, bytes, format, Wanted::One(choice), &budget).map(only)
 }
 
+/// The bytes of a stream, called `file` in messages, for [`read_bytes`] and [`read_column_bytes`]; no more
+/// than the limit are read.
+///
+/// # Errors
+/// If it cannot be read, is beyond the limit, or nobody waits any more.
+pub fn read_stream(
+    file: &str,
+    source: impl Read,
+    limits: &Limits,
+    until: &Until,
+) -> Result<Vec<u8>, IoError> {
+    let budget = Budget::new(limits, until);
+    let bytes = budget.read_all(source, 0, file)?;
+    // A source that waits for others may end when nobody waits for it.
+    budget.go_on(|| Spot::file(file))?;
+    Ok(bytes)
+}
+
 fn only(table: Table) -> Column {
     let column = table.into_columns().into_iter().next();
     column.map(|(_, column)| column).expect("one column was asked for, so one was read")
@@ -124,7 +141,7 @@ pub(crate) fn dispatch(
     budget: &Budget,
 ) -> Result<Table, IoError> {
     match format {
-        Format::Csv => csv::read(file, bytes, wanted, budget),
+        Format::Csv | Format::Tsv => csv::read(file, format, bytes, wanted, budget),
         Format::Json => json::read(file, bytes, wanted, budget),
         Format::JsonLines => json::lines::read(file, bytes, wanted, budget),
         Format::Npy => npy::read(file, bytes, wanted, budget),

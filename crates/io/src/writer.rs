@@ -238,7 +238,7 @@ fn encoder_of(
     options: WriteOptions,
 ) -> Result<Box<dyn Encoder>, IoError> {
     Ok(match format {
-        Format::Csv => Box::new(csv::CsvEncoder),
+        Format::Csv | Format::Tsv => Box::new(csv::CsvEncoder::new(format)),
         Format::Json => Box::new(json::JsonEncoder::new(json::Layout::Array)),
         Format::JsonLines => Box::new(json::JsonEncoder::new(json::Layout::Lines)),
         Format::Npy => Box::<npy::NpyEncoder>::default(),

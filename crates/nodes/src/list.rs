@@ -10,6 +10,7 @@ mod convert;
 mod interpolate;
 mod join;
 mod make;
+mod missing;
 mod nest;
 #[cfg(test)]
 mod number_tests;
@@ -18,7 +19,7 @@ mod order;
 mod pattern;
 #[cfg(test)]
 mod pattern_tests;
-mod places;
+pub(crate) mod places;
 mod rank;
 mod read;
 mod sample;
@@ -53,6 +54,7 @@ pub fn register(registry: &mut Registry) {
     search::register(registry);
     sample::register(registry);
     interpolate::register(registry);
+    missing::register(registry);
     nest::register(registry);
     numbers::register(registry);
     pattern::register(registry);

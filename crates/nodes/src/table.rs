@@ -13,7 +13,7 @@ mod reshape_tests;
 mod rows;
 #[cfg(test)]
 mod tests;
-mod values;
+pub(crate) mod values;
 #[cfg(test)]
 mod values_tests;
 

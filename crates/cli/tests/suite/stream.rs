@@ -1,15 +1,15 @@
 //! Tables in blocks: the same files as of one evaluation, and nothing of a run that fails.
 
+use std::io::Write as _;
 #[cfg(unix)]
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::process::Stdio;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
 use expect_test::expect;
 
-#[cfg(unix)]
-use crate::command;
-use crate::{expect_seen, file, new_file, seen};
+use crate::{command, expect_seen, file, new_file, seen};
 
 /// Reads a column, an index and one value.
 const COUNTING: &str = r#"{
@@ -176,4 +176,71 @@ fn ctrl_c_leaves_no_unfinished_file() {
     // It is told while rows are read or while they are evaluated.
     assert!(text.starts_with("error: ") && text.ends_with(" was cancelled\n"), "{text}");
     assert_eq!(files_with(&folder, "interrupted_out"), Vec::<String>::new());
+}
+
+/// What a command prints that is given this on the standard input.
+fn piped(args: &[&str], input: &str) -> (String, String) {
+    let mut command = command(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary was built");
+    let mut stdin = child.stdin.take().expect("it is a pipe");
+    // Who ends early does not read all of it.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+    (text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn data_comes_from_the_standard_input_and_goes_to_the_standard_output() {
+    let double = file(
+        "pipe.mill.json",
+        r#"{ "millstream": 1, "inputs": { "x": { "type": "f32" }, "y": { "type": "f32", "default": 0 } },
+             "nodes": { "sum": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "y" } } } },
+             "outputs": { "sum": { "type": "f32", "from": "sum.value" } } }"#,
+    );
+    let both = ["--in", "x=@csv:-", "--in", "y=@csv:-:z"];
+    let args = ["run", &double, both[0], both[1], both[2], both[3], "--save", "tsv:-"];
+    let (out, told) = piped(&args, "x,z\n1,2\n3,4.5\n");
+    assert_eq!(out, "sum\n3.0\n7.5\n", "{told}");
+    assert_eq!(told, "saved 2 rows to standard output\n");
+    let args = ["run", &double, "--in", "x=@jsonl:-", "--save", "jsonl:-"];
+    assert_eq!(piped(&args, "{\"x\": 1}\n{}\n").0, "{\"sum\": 1.0}\n{\"sum\": \"nan\"}\n");
+    let log = file("pipe.log", "x\n5\n");
+    let given = format!("x=@csv:{log}");
+    assert_eq!(piped(&["run", &double, "--in", &given, "--save", "csv:-"], "").0, "sum\n5.0\n");
+    let table = file(
+        "pipe_table.mill.json",
+        r#"{ "millstream": 1, "inputs": { "t": { "type": "table" } },
+             "outputs": { "t": { "type": "table", "input": "t" } } }"#,
+    );
+    let args = ["run", &table, "--in", "t=@tsv:-", "--save", "csv:-"];
+    assert_eq!(piped(&args, "a\tb\n1\tx\n").0, "a,b\n1,x\n");
+    for (args, expected) in [
+        (
+            ["run", &double, "--in", "x=@-"].as_slice(),
+            "error: the standard input has no extension that names a format\n  help: name it before a colon: @csv:-\n",
+        ),
+        (
+            &["run", &double, "--save", "-"],
+            "error: the standard output has no extension that names a format\n  help: name it before a colon: csv:-\n",
+        ),
+        (
+            &["run", "-", "--in", "x=@csv:-"],
+            "error: the standard input is the document, so it cannot be data as well\n  help: read one of them from a file\n",
+        ),
+        (
+            &["run", &double, "--save", "csv:-", "--format", "json"],
+            "error: --save and --format json would both write to the standard output\n  help: leave out one of them\n",
+        ),
+        (
+            &["run", &double, "--in", "x=1", "--save", "npy:-"],
+            "error: `standard output`: npy cannot hold these columns: `sum`\n",
+        ),
+    ] {
+        let input = std::fs::read_to_string(&double).expect("it was written");
+        let told = piped(args, &input).1;
+        assert!(told.starts_with(expected), "{args:?}: {told}");
+    }
 }

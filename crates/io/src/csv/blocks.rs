@@ -1,4 +1,4 @@
-//! Comma-separated text in pieces.
+//! Text with commas or tabs between cells, in pieces.
 //!
 //! A piece of the file is parsed as if it were all of it; the last record, which may go on in the
 //! next piece, is left for then.
@@ -13,6 +13,7 @@ use crate::blocks::Blocks;
 use crate::builder::{Budget, Builder};
 use crate::encoder::ColumnSpec;
 use crate::error::{IoError, Spot};
+use crate::format::Format;
 use crate::guess::Guess;
 use crate::options::Wanted;
 use crate::plan::{Fields, Target};
@@ -24,6 +25,7 @@ const PIECE: usize = 1 << 20;
 /// The bytes of a file, a piece at a time.
 struct Pieces {
     file: String,
+    format: Format,
     source: File,
     buffer: Vec<u8>,
     /// Lines before the buffer.
@@ -36,10 +38,10 @@ struct Pieces {
 type OnRecord<'f> = dyn FnMut(&Rows<'_>, u64) -> Result<(), IoError> + 'f;
 
 impl Pieces {
-    fn open(file: &str, source: File, budget: &Budget) -> Result<Self, IoError> {
+    fn open(file: &str, format: Format, source: File, budget: &Budget) -> Result<Self, IoError> {
         let (file, buffer) = (file.to_owned(), Vec::new());
-        let mut pieces =
-            Self { file, source, buffer, n_lines: 0, at_end: false, budget: budget.clone() };
+        let budget = budget.clone();
+        let mut pieces = Self { file, format, source, buffer, n_lines: 0, at_end: false, budget };
         pieces.fill()?;
         if pieces.buffer.starts_with(b"\xef\xbb\xbf") {
             pieces.buffer.drain(..3);
@@ -48,7 +50,7 @@ impl Pieces {
             pieces.fill()?;
         }
         // An empty file is refused with the same words as one that is read at once.
-        Rows::open(&pieces.file, &pieces.buffer)?;
+        Rows::open(&pieces.file, format, &pieces.buffer)?;
         Ok(pieces)
     }
 
@@ -71,7 +73,7 @@ impl Pieces {
         let mut n_done = 0;
         loop {
             let mut n_taken = 0;
-            let mut rows = Rows::part(&self.file, &self.buffer, self.n_lines);
+            let mut rows = Rows::part(&self.file, self.format, &self.buffer, self.n_lines);
             while n_done < n {
                 let Some(line) = rows.advance()? else { break };
                 let end = rows.end();
@@ -114,15 +116,16 @@ impl CsvBlocks {
     /// Opens a file, with `open` once more if types have to be found out.
     pub(crate) fn open(
         file: &str,
+        format: Format,
         open: &dyn Fn() -> Result<File, IoError>,
         wanted: Wanted<'_>,
         budget: &Budget,
     ) -> Result<Self, IoError> {
-        let mut pieces = Pieces::open(file, open()?, budget)?;
+        let mut pieces = Pieces::open(file, format, open()?, budget)?;
         let names = pieces.names()?;
         let mut guesses = vec![Guess::Float; names.len()];
         if !wanted.has_all_types() {
-            let mut pieces = Pieces::open(file, open()?, budget)?;
+            let mut pieces = Pieces::open(file, format, open()?, budget)?;
             pieces.names()?;
             let mut found = vec![(Guess::Unknown, false); names.len()];
             pieces.records(usize::MAX, &mut |rows, line| {

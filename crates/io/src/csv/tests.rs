@@ -153,3 +153,33 @@ fn more_rows_or_bytes_than_allowed_are_refused() {
     let options = ReadOptions { limits, ..want("a", Type::F32) };
     assert!(matches!(read_text("a\n1\n2\n3\n", &options), Err(IoError::Limit { .. })));
 }
+
+#[test]
+fn tabs_stand_between_cells_where_the_format_says_so() {
+    let any = ReadOptions::default();
+    let read = |text: &str| read_bytes("t.tsv", text.as_bytes(), Format::Tsv, &any);
+    let table = read("id\tname\tp.x\tp.y\n1\ta, b\t0.5\t1\n-2\t\"c\td\"\t\t2\n").expect("reads");
+    let columns: Vec<String> =
+        table.iter().map(|(name, column)| format!("{name} {column:?}")).collect();
+    assert_eq!(
+        columns,
+        [
+            r#"id i32["1", "-2"]"#,
+            r#"name string["\"a, b\"", "\"c\\td\""]"#,
+            r#"p vec2["[0.5, 1.0]", "[\"nan\", 2.0]"]"#,
+        ]
+    );
+    let bytes = crate::write_bytes(Format::Tsv, crate::WriteOptions::default(), &table);
+    assert_eq!(
+        String::from_utf8(bytes.expect("writes")).expect("text"),
+        "id\tname\tp.x\tp.y\n1\ta, b\t0.5\t1.0\n-2\t\"c\td\"\tnan\t2.0\n"
+    );
+    assert_eq!(
+        read("a\tb\n1\t\"2\n").expect_err("not closed").to_string(),
+        "`t.tsv` line 2 is not valid tsv: a cell that begins with a quote is not closed with one"
+    );
+    assert_eq!(
+        read("a\tb\n1,2\n").expect_err("one cell").to_string(),
+        "`t.tsv` line 2 has 1 cells where the line of names has 2"
+    );
+}

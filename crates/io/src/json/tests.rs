@@ -32,6 +32,31 @@ fn the_three_forms_are_read() {
 }
 
 #[test]
+fn nulls_in_vectors_and_lists_are_nans_or_empty_texts() {
+    assert_eq!(
+        columns(
+            r#"[{"p": [1, null, 3], "l": [1.5, null], "t": [null]}, {"l": [], "t": ["a", "b"]}]"#
+        ),
+        [
+            r#"p vec3["[1.0, \"nan\", 3.0]", "[\"nan\", \"nan\", \"nan\"]"]"#,
+            r#"l list<f64>["[1.5, \"nan\"]", "[]"]"#,
+            r#"t list<string>["[\"\"]", "[\"a\", \"b\"]"]"#,
+        ]
+    );
+    let floats = Type::F32.list().expect("a list");
+    let options = want("l", floats);
+    assert_eq!(
+        message(r#"[{"l": [1]}, {"l": null}]"#, &options),
+        "`t.json` row 2 column `l` is empty where list<f32> is needed"
+    );
+    let wholes = want("l", Type::I32.list().expect("a list"));
+    assert_eq!(
+        message(r#"[{"l": [1]}, {"l": [2, null]}]"#, &wholes),
+        "`t.json` row 2 column `l` is empty where list<i32> is needed"
+    );
+}
+
+#[test]
 fn a_lacking_key_is_null_and_null_is_a_nan_or_the_empty_text() {
     assert_eq!(
         columns(r#"[{"a": 1, "b": 2}, {"b": null}]"#),

@@ -50,8 +50,9 @@ fn samples() -> Vec<(Format, Vec<u8>)> {
         }
     }
     samples.push((Format::Gltf, gltf()));
-    let by_hand: [(Format, &[u8]); 6] = [
+    let by_hand: [(Format, &[u8]); 7] = [
         (Format::Csv, b"a,\"b\",p.x,p.y\n1,\"x\"\"y\",1e5,2\n2,,nan,-0\n"),
+        (Format::Tsv, b"a\t\"b\"\tp.x\n1\t\"x\ty\"\t1e5\n"),
         (Format::Json, b"[{\"a\": [1, 2], \"b\": \"\\u00e9\"}, {\"a\": [3], \"b\": null}]"),
         (Format::JsonLines, b"{\"a\": [1, 2], \"b\": \"\\u00e9\"}\n{\"a\": [3], \"b\": null}\n"),
         (Format::Json, b"{\"a\": [1, 2.5, \"nan\"], \"b\": [[[1]], [], [[2, 3]]]}"),

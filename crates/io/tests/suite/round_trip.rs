@@ -63,6 +63,11 @@ proptest! {
     }
 
     #[test]
+    fn tsv_reads_back(table in table(Format::Tsv)) {
+        check(&table, Format::Tsv, PlyEncoding::Binary)?;
+    }
+
+    #[test]
     fn json_reads_back(table in table(Format::Json)) {
         check(&table, Format::Json, PlyEncoding::Binary)?;
     }

@@ -84,7 +84,7 @@ pub(crate) fn column(ty: Type, n_rows: usize) -> BoxedStrategy<Column> {
 pub(crate) fn types_of(format: Format) -> Vec<Type> {
     let built_in = Type::BUILT_IN.into_iter();
     match format {
-        Format::Csv => built_in.collect(),
+        Format::Csv | Format::Tsv => built_in.collect(),
         Format::Json | Format::JsonLines | Format::Parquet | Format::Arrow => {
             built_in.flat_map(|ty| [Some(ty), ty.list()]).flatten().collect()
         }
@@ -101,6 +101,7 @@ fn name_of(format: Format, i: usize) -> String {
         Format::Npy => "value".into(),
         Format::Obj => ["position", "normal"][i].into(),
         Format::Csv
+        | Format::Tsv
         | Format::Json
         | Format::JsonLines
         | Format::Ply
@@ -116,6 +117,7 @@ pub(crate) fn table(format: Format) -> impl Strategy<Value = Table> {
         Format::Npy => 1..2_usize,
         Format::Obj => 1..3,
         Format::Csv
+        | Format::Tsv
         | Format::Json
         | Format::JsonLines
         | Format::Ply

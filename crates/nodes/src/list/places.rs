@@ -24,7 +24,7 @@ const PART: usize = 1 << 10;
 ///
 /// # Errors
 /// If nobody waits any more.
-pub(super) fn put_in_order<T: Copy>(
+pub(crate) fn put_in_order<T: Copy>(
     items: &mut [T],
     pace: &mut Pace<'_>,
     compare: impl Fn(&T, &T) -> Ordering + Copy,

@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
 
 /// What is computed of the rows of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Summary {
+pub(super) enum Summary {
     Sum,
     Mean,
     Minimum,
@@ -31,7 +31,7 @@ enum Summary {
 }
 
 impl Summary {
-    fn of(name: &str) -> Option<Self> {
+    pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "sum" => Self::Sum,
             "mean" => Self::Mean,
@@ -46,7 +46,7 @@ impl Summary {
         })
     }
 
-    fn needs_numbers(self) -> bool {
+    pub(super) fn needs_numbers(self) -> bool {
         !matches!(self, Self::First | Self::Last | Self::Count)
     }
 }
@@ -147,7 +147,7 @@ fn picked(
 }
 
 /// A summary of each group of rows; of numbers, where the summary needs them.
-fn summed(
+pub(super) fn summed(
     column: &Column,
     groups: &Rows,
     how: Summary,

@@ -4,11 +4,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_base::{Column, Table, Type, num};
-use millstream_kernel::{Call, Default, NodeDef, Registry, SettingKind};
+use millstream_kernel::{Call, Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
 use super::alike::{Groups, gathered};
+use super::group::{Summary, summed};
 use super::rows::numbers;
-use super::{cells_within, column, made, on_table, said, table, table_at, tables, text_at, within};
+use super::values::missing;
+use super::{
+    cells_within, column, made, on_table, said, table, table_at, tables, text_at, with_also, within,
+};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(beside());
@@ -112,12 +116,43 @@ fn melted(
     made(made_of)
 }
 
+const HOW: &[(&str, &str)] = &[
+    ("last", "the last of them"),
+    ("first", "the first of them"),
+    ("only", "it fails, and names the place"),
+    ("sum", "their sum"),
+    ("mean", "their mean"),
+    ("deviation", "their standard deviation (over n)"),
+    ("median", "their median"),
+    ("minimum", "the least of them"),
+    ("maximum", "the greatest of them"),
+    ("count", "their number"),
+];
+
+const ABSENT: &[(&str, &str)] = &[
+    ("zero", "zero, false or the empty text"),
+    ("missing", "NaN in columns of floats, in each component of vectors; as `zero` in others"),
+];
+
 fn pivot() -> NodeDef {
-    on_table("table.pivot", "A table with rows written beside each other")
+    with_also(on_table("table.pivot", "A table with rows written beside each other"))
         .details(
-            "One row for each value of the column `by`, and a column for each text in the column `names`, with what \
-             stands in `values` where both come together: the last one if there are several, zero if there is none. \
-             Both in the order in which they come first. It undoes `table.melt`.",
+            "One row for each value of the column `by`, and of those of `also` together, and a column for each text in \
+             the column `names`, with what stands in `values` where both come together: where there are several rows, \
+             what `how` says, and where there is none, what `absent` says. Both in the order in which they come first. \
+             Sums and their like are those of `table.group`. It undoes `table.melt`.",
+        )
+        .setting(
+            "how",
+            SettingKind::Choice(HOW),
+            Some(SettingValue::Text("last".into())),
+            "what is written where several rows come together",
+        )
+        .setting(
+            "absent",
+            SettingKind::Choice(ABSENT),
+            Some(SettingValue::Text("zero".into())),
+            "what is written where no row is",
         )
         .input("by", Type::STRING, "name of the column that says which row")
         .or(Default::Zero)
@@ -126,48 +161,101 @@ fn pivot() -> NodeDef {
         .input("values", Type::STRING, "name of the column of values")
         .or_value(Arc::<str>::from("value"))
         .output("value", table(), "")
-        .kernel(|_| {
-            Ok(tables(|call, i| {
+        .kernel(|parts| {
+            let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
+            let how = Summary::of(parts.settings.text("how"));
+            let with_nan = parts.settings.text("absent") == "missing";
+            Ok(tables(move |call, i| {
                 let table = table_at(call, 0, i);
                 let [by, names, values] = [1, 2, 3].map(|input| text_at(call, input, i));
-                pivoted(&table, by, &names, &values, call)
+                let by: Vec<Arc<str>> = std::iter::once(by).chain(also.iter().cloned()).collect();
+                let pivot = Pivot { table: &table, by: &by, names: &names, values: &values };
+                pivot.made(how, with_nan, call)
             }))
         })
 }
 
-fn pivoted(
-    table: &Table,
-    by: Arc<str>,
-    names: &str,
-    values: &str,
-    call: &Call<'_>,
-) -> Result<Table, String> {
-    let (keys, labels, values) =
-        (column(table, &by)?, column(table, names)?, column(table, values)?);
-    let Some(texts) = labels.as_slice::<Arc<str>>() else {
-        return Err(format!("the column `{names}` holds {}, not string", labels.ty()));
-    };
-    let mut pace = call.pace();
-    let columns = Groups::of(vec![labels], &mut pace)?;
-    let rows = Groups::of(vec![keys], &mut pace)?;
-    cells_within(rows.first.len(), columns.first.len(), call.limits())?;
-    // A row of zeros behind the others stands for a value that is missing.
-    let zero = Column::filled(&values.ty().default_value(), 1);
-    let source = Column::concat(values.ty(), &[values.clone(), zero])
-        .expect("both are of the column's type");
-    let mut taken = HashSet::from([Arc::clone(&by)]);
-    let of_rows = gathered(keys, rows.first.iter().copied(), &mut pace)?;
-    let mut made_of = vec![(by, of_rows)];
-    for group in columns.rows(&mut pace)?.iter() {
-        pace.work(rows.first.len() + group.len()).map_err(said)?;
-        let mut places = vec![values.len(); rows.first.len()];
-        for row in group {
-            places[rows.of_row[*row as usize] as usize] = *row as usize;
+/// What is written beside each other.
+struct Pivot<'a> {
+    table: &'a Table,
+    by: &'a [Arc<str>],
+    names: &'a str,
+    values: &'a str,
+}
+
+impl Pivot<'_> {
+    /// The table; `how` several rows become one value, or none if there must be one row.
+    fn made(&self, how: Option<Summary>, with_nan: bool, call: &Call<'_>) -> Result<Table, String> {
+        let Self { table, by, names, values } = *self;
+        let keys = super::keys(table, &by[0], &by[1..])?;
+        let (labels, values) = (column(table, names)?, column(table, values)?);
+        let Some(texts) = labels.as_slice::<Arc<str>>() else {
+            return Err(format!("the column `{names}` holds {}, not string", labels.ty()));
+        };
+        let mut pace = call.pace();
+        let columns = Groups::of(vec![labels], &mut pace)?;
+        let rows = Groups::of(keys.clone(), &mut pace)?;
+        cells_within(rows.first.len(), columns.first.len(), call.limits())?;
+        let both: Vec<&Column> = keys.iter().copied().chain([labels]).collect();
+        let pairs = Groups::of(both, &mut pace)?;
+        let summed = self.summed(values, &pairs, how, &mut pace)?;
+        // A row behind the others stands for a value that is missing.
+        let absent = if with_nan { missing(summed.ty()) } else { summed.ty().default_value() };
+        let source = Column::concat(summed.ty(), &[summed.clone(), Column::filled(&absent, 1)])
+            .expect("both are of the column's type");
+        let mut taken: HashSet<Arc<str>> = by.iter().cloned().collect();
+        let mut made_of = Vec::with_capacity(keys.len() + columns.first.len());
+        for (name, key) in by.iter().zip(keys) {
+            let of_rows = gathered(key, rows.first.iter().copied(), &mut pace)?;
+            made_of.push((Arc::clone(name), of_rows));
         }
-        let name = free(&texts[group[0] as usize], &mut taken);
-        made_of.push((name, gathered(&source, places.into_iter(), &mut pace)?));
+        // The pairs of each column; both are numbered by their first rows.
+        let mut of_columns: Vec<Vec<usize>> = vec![Vec::new(); columns.first.len()];
+        for (pair, row) in pairs.first.iter().enumerate() {
+            of_columns[columns.of_row[*row] as usize].push(pair);
+        }
+        for (label, of_column) in columns.first.iter().zip(of_columns) {
+            pace.work(rows.first.len() + of_column.len()).map_err(said)?;
+            let mut places = vec![summed.len(); rows.first.len()];
+            for pair in of_column {
+                places[rows.of_row[pairs.first[pair]] as usize] = pair;
+            }
+            let name = free(&texts[*label], &mut taken);
+            made_of.push((name, gathered(&source, places.into_iter(), &mut pace)?));
+        }
+        made(made_of)
     }
-    made(made_of)
+
+    /// One value for each pair of a row and a column.
+    fn summed(
+        &self,
+        values: &Column,
+        pairs: &Groups<'_>,
+        how: Option<Summary>,
+        pace: &mut Pace<'_>,
+    ) -> Result<Column, String> {
+        let of_pairs = pairs.rows(pace)?;
+        let is_number = values.ty().lanes().is_some_and(|(_, n)| n == 1);
+        match how {
+            Some(how) if how.needs_numbers() && !is_number => {
+                let ty = values.ty();
+                Err(format!("the column `{}` holds {ty}, which is no number", self.values))
+            }
+            Some(how) => summed(values, &of_pairs, how, pace),
+            None => {
+                if let Some(several) = of_pairs.iter().find(|rows| rows.len() > 1) {
+                    let of = |name: &str| {
+                        let column = self.table.column(name).expect("its columns were found");
+                        format!("`{name}` {}", column.get(several[0] as usize))
+                    };
+                    let keys: Vec<String> =
+                        self.by.iter().map(|name| of(name)).chain([of(self.names)]).collect();
+                    return Err(format!("{} rows have {}", several.len(), keys.join(", ")));
+                }
+                gathered(values, pairs.first.iter().copied(), pace)
+            }
+        }
+    }
 }
 
 fn summary() -> NodeDef {

@@ -152,3 +152,56 @@ fn tables_that_would_get_too_many_cells_are_refused_before() {
     assert!(append(25)["k"].is_array());
     assert_eq!(append(26), "104 cells in one table, the limit is 100 (`list_length`)");
 }
+
+#[test]
+fn rows_that_come_together_are_summed_up() {
+    let long = json!({"id": [1, 2, 1, 1], "day": ["a", "a", "a", "b"], "name": ["p", "p", "p", "q"],
+                      "value": [1.5, 2.0, 4.0, 8.0]});
+    let pivot = |set: &Json| {
+        let args = vec![table(&long), "id".into(), "name".into(), "value".into()];
+        on("table.pivot", set, args)
+    };
+    for (how, p, q) in [
+        ("last", json!([4.0, 2.0]), json!([8.0, 0.0])),
+        ("first", json!([1.5, 2.0]), json!([8.0, 0.0])),
+        ("sum", json!([5.5, 2.0]), json!([8.0, 0.0])),
+        ("mean", json!([2.75, 2.0]), json!([8.0, 0.0])),
+        ("deviation", json!([1.25, 0.0]), json!([0.0, 0.0])),
+        ("median", json!([2.75, 2.0]), json!([8.0, 0.0])),
+        ("minimum", json!([1.5, 2.0]), json!([8.0, 0.0])),
+        ("maximum", json!([4.0, 2.0]), json!([8.0, 0.0])),
+        ("count", json!([2, 1]), json!([1, 0])),
+    ] {
+        let expected = json!({"id": [1, 2], "p": p, "q": q});
+        assert_eq!(pivot(&json!({ "how": how })), expected, "{how}");
+    }
+    assert_eq!(pivot(&json!({"how": "only"})), "2 rows have `id` 1, `name` \"p\"");
+    assert_eq!(
+        pivot(&json!({"absent": "missing"})),
+        json!({"id": [1, 2], "p": [4.0, 2.0], "q": [8.0, "nan"]})
+    );
+    assert_eq!(
+        pivot(&json!({"also": ["day"], "how": "sum"})),
+        json!({"id": [1, 2, 1], "day": ["a", "a", "b"], "p": [5.5, 2.0, 0.0], "q": [0.0, 0.0, 8.0]})
+    );
+    let texts = json!({"id": [1, 2], "name": ["p", "q"], "value": ["x", "y"]});
+    let args = |table_of: &Json| vec![table(table_of), "id".into(), "name".into(), "value".into()];
+    assert_eq!(
+        on("table.pivot", &json!({"how": "mean"}), args(&texts)),
+        "the column `value` holds string, which is no number"
+    );
+    let vectors = json!({"id": [1, 2], "name": ["p", "q"], "value": {"type": "vec3", "values": [[1, 2, 3], [4, 5, 6]]}});
+    let found = on("table.pivot", &json!({"absent": "missing"}), args(&vectors));
+    assert_eq!(found["p"][1], json!(["nan", "nan", "nan"]));
+}
+
+#[test]
+fn rows_in_which_something_is_missing_go() {
+    let gaps = json!({"x": [1.5, "nan", 2.5], "t": ["a", "b", ""], "n": [1, 2, 3]});
+    let dropped = |columns: &[&str]| {
+        on("table.drop_missing", &json!({ "columns": columns }), vec![table(&gaps)])
+    };
+    assert_eq!(dropped(&[]), json!({"x": [1.5], "t": ["a"], "n": [1]}));
+    assert_eq!(dropped(&["x", "n"]), json!({"x": [1.5, 2.5], "t": ["a", ""], "n": [1, 3]}));
+    assert_eq!(dropped(&["y"]), "the table has no column `y`; it has `x`, `t`, `n`");
+}

@@ -4,9 +4,11 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use millstream_base::{Column, Type, Value};
+use millstream_kernel::settings::SettingError;
 use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
-use super::{column, list_of, made, on_table, table, table_at, tables, text_at};
+use super::{column, list_of, made, on_table, said, table, table_at, tables, text_at};
+use crate::list::places::put_in_order;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(filter());
@@ -79,10 +81,11 @@ fn pick() -> NodeDef {
 }
 
 fn sort() -> NodeDef {
-    on_table("table.sort", "A table in the order of a column")
+    on_table("table.sort", "A table in the order of one column or several")
         .details(
             "False comes before true, texts are ordered by the numbers of their characters, NaNs come last \
-             in either direction. Equal rows stay in their order.",
+             in either direction. Where rows are equal in the column `by`, the columns of `also` decide, the first one \
+             first. Rows that are equal in all stay in their order.",
         )
         .setting(
             "descending",
@@ -90,21 +93,78 @@ fn sort() -> NodeDef {
             Some(SettingValue::Flag(false)),
             "the greatest comes first",
         )
+        .setting(
+            "also",
+            SettingKind::Texts,
+            Some(SettingValue::Texts(vec![])),
+            "names of further columns",
+        )
+        .setting(
+            "also_order",
+            SettingKind::Texts,
+            Some(SettingValue::Texts(vec![])),
+            "ascending or descending: one for all further columns or one for each; if none, as `descending` says",
+        )
         .input("by", Type::STRING, "name of the column")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|parts| {
             let descending = parts.settings.flag("descending");
+            let also = with_directions(
+                parts.settings.texts("also"),
+                parts.settings.texts("also_order"),
+                descending,
+            )?;
             Ok(tables(move |call, i| {
                 let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
-                let column = column(&table, &by)?;
+                let order = |(name, down): (&Arc<str>, bool)| {
+                    let column = column(&table, name)?;
+                    let order = order_of(column).ok_or_else(|| {
+                        format!("the column `{name}` holds {}, which has no order", column.ty())
+                    })?;
+                    Ok((order, down))
+                };
+                let all = also.iter().map(|(name, down)| (name, *down));
+                let orders: Vec<(Order<'_>, bool)> = std::iter::once((&by, descending))
+                    .chain(all)
+                    .map(order)
+                    .collect::<Result<_, String>>()?;
                 let mut rows: Vec<usize> = (0..table.n_rows()).collect();
-                let order = order_of(column)
-                    .ok_or_else(|| format!("the column `{by}` holds {}, which has no order", column.ty()))?;
-                rows.sort_by(|a, b| order(*a, *b, descending));
+                put_in_order(&mut rows, &mut call.pace(), |a, b| {
+                    let mut each = orders.iter().map(|(order, down)| order(*a, *b, *down));
+                    each.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+                })
+                .map_err(said)?;
                 Ok(table.gather(&rows))
             }))
         })
+}
+
+/// Further columns, and of each whether its greatest comes first.
+fn with_directions(
+    names: &[Arc<str>],
+    order: &[Arc<str>],
+    descending: bool,
+) -> Result<Vec<(Arc<str>, bool)>, SettingError> {
+    let down = |text: &Arc<str>| match &**text {
+        "ascending" => Ok(false),
+        "descending" => Ok(true),
+        other => {
+            let message = format!("`{other}` is neither ascending nor descending");
+            Err(SettingError::refused("also_order", message))
+        }
+    };
+    let order = order.iter().map(down).collect::<Result<Vec<_>, _>>()?;
+    let directions = match order[..] {
+        [] => vec![descending; names.len()],
+        [one] => vec![one; names.len()],
+        _ if order.len() == names.len() => order,
+        _ => {
+            let message = format!("{} directions for {} columns", order.len(), names.len());
+            return Err(SettingError::refused("also_order", message));
+        }
+    };
+    Ok(names.iter().cloned().zip(directions).collect())
 }
 
 /// Says which of two rows comes first.

@@ -5,7 +5,7 @@ use millstream_base::{Column, Limits, Mask, Table, Type, Value, literal};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use crate::cells::testing::{call, instance, list, one};
+use crate::cells::testing::{call, instance, list, one, try_instance};
 
 fn table(json: &Json) -> Value {
     from_json(Type::of::<Table>(), json).expect("a table")
@@ -110,6 +110,24 @@ fn sorting_keeps_equal_rows_in_order_and_puts_nan_last() {
     assert_eq!(sorted("age", false, people())["name"], json!(["Bob", "Ann", "Cy"]));
     assert_eq!(sorted("age", true, people())["name"], json!(["Ann", "Cy", "Bob"]));
     assert_eq!(sorted("name", true, people())["name"], json!(["Cy", "Bob", "Ann"]));
+    let several = |order: &[&str]| {
+        let set = json!({"also": ["b", "c"], "also_order": order, "descending": true});
+        let rows = json!({"a": [1, 2, 1, 2, 1], "b": ["x", "y", "x", "x", "w"], "c": [0.5, 1, 0.25, 2, 3],
+                          "n": [0, 1, 2, 3, 4]});
+        let rows = from_json(Type::of::<Table>(), &rows).expect("a table");
+        on("table.sort", &set, vec![rows, "a".into()])["n"].clone()
+    };
+    assert_eq!(several(&[]), json!([1, 3, 0, 2, 4]));
+    assert_eq!(several(&["ascending"]), json!([3, 1, 4, 2, 0]));
+    assert_eq!(several(&["descending", "ascending"]), json!([1, 3, 2, 0, 4]));
+    for (order, problem) in [
+        (json!(["up"]), "`up` is neither ascending nor descending"),
+        (json!(["ascending", "ascending"]), "2 directions for 1 columns"),
+    ] {
+        let set = json!({"also": ["b"], "also_order": order});
+        let refused = try_instance("table.sort", &set, &[], &[]).expect_err("refused");
+        assert!(refused.contains(problem), "{refused}");
+    }
     let with_nan = || table(&json!({"x": ["nan", 2.5, -1.5, "nan"]}));
     for (descending, order) in [(false, [-1.5, 2.5]), (true, [2.5, -1.5])] {
         let x = sorted("x", descending, with_nan())["x"].clone();

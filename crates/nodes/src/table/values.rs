@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Color, Column, Type, Value, Vec2, Vec3, Vec4};
+use millstream_base::{Color, Column, Lane, Type, Value, Vec2, Vec3, Vec4};
 use millstream_kernel::settings::SettingError;
 use millstream_kernel::{
     Among, Call, Default, NodeDef, Registry, SettingKind, SettingValue, SocketType,
 };
 
 use super::rows::{number, whole};
-use super::{column, made, on_table, table, table_at, tables, text_at};
+use super::{column, made, on_table, said, table, table_at, tables, text_at};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(fill());
+    registry.register(drop_missing());
     registry.register(cast());
 }
 
-const HOW: &[(&str, &str)] = &[
+pub(crate) const HOW: &[(&str, &str)] = &[
     ("value", "with `value`"),
     ("before", "with the nearest before it that is there"),
     ("behind", "with the nearest behind it that is there"),
@@ -26,7 +27,7 @@ const HOW: &[(&str, &str)] = &[
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+pub(crate) enum How {
     Value,
     Before,
     Behind,
@@ -36,7 +37,7 @@ enum How {
 }
 
 impl How {
-    fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         match name {
             "before" => Self::Before,
             "behind" => Self::Behind,
@@ -85,7 +86,7 @@ fn fill() -> NodeDef {
 }
 
 /// What is given to be put in the place of what is missing.
-enum Given {
+pub(crate) enum Given {
     Number(f64),
     Text(Arc<str>),
 }
@@ -99,7 +100,7 @@ fn given(call: &Call<'_>, i: usize, is_text: bool) -> Given {
 }
 
 /// The column without what can be filled, or why it cannot be.
-fn filled(column: &Column, how: How, value: &Given) -> Result<Column, &'static str> {
+pub(crate) fn filled(column: &Column, how: How, value: &Given) -> Result<Column, &'static str> {
     if let Some(texts) = column.as_slice::<Arc<str>>() {
         return filled_texts(texts, how, value);
     }
@@ -138,6 +139,56 @@ fn filled(column: &Column, how: How, value: &Given) -> Result<Column, &'static s
     of_vectors!(Vec4, 4);
     of_vectors!(Color, 4);
     Err("is neither floats nor texts")
+}
+
+fn drop_missing() -> NodeDef {
+    on_table("table.drop_missing", "The rows of a table in which nothing is missing")
+        .details(
+            "Missing is NaN in a column of floats, or in some component of a vector, and the empty text in a column of \
+             texts. Columns of whole numbers, conditions and lists lack nothing.",
+        )
+        .setting(
+            "columns",
+            SettingKind::Texts,
+            Some(SettingValue::Texts(vec![])),
+            "names of the columns that are looked at; all if none is named",
+        )
+        .output("value", table(), "")
+        .kernel(|parts| {
+            let names: Vec<Arc<str>> = parts.settings.texts("columns").to_vec();
+            Ok(tables(move |call, i| {
+                let table = table_at(call, 0, i);
+                let columns: Vec<&Column> = if names.is_empty() {
+                    table.columns().iter().map(|(_, column)| column).collect()
+                } else {
+                    names.iter().map(|name| column(&table, name)).collect::<Result<_, String>>()?
+                };
+                let mut rows: Vec<usize> = (0..table.n_rows()).collect();
+                let mut pace = call.pace();
+                for column in columns.into_iter().filter(|column| may_miss(column.ty())) {
+                    pace.work(rows.len().saturating_mul(4)).map_err(said)?;
+                    rows.retain(|row| !is_missing(column, *row));
+                }
+                Ok(table.gather(&rows))
+            }))
+        })
+}
+
+/// Whether some value of a type stands for what is missing.
+fn may_miss(ty: Type) -> bool {
+    ty == Type::STRING || ty.lanes().is_some_and(|(lane, _)| matches!(lane, Lane::F32 | Lane::F64))
+}
+
+/// Whether a value stands for what is missing: NaN, in some component, or the empty text.
+pub(crate) fn is_missing(column: &Column, row: usize) -> bool {
+    let value = column.get(row);
+    match (&value, value.ty().lanes()) {
+        (Value::String(text), _) => text.is_empty(),
+        (_, Some((Lane::F64, _))) => number(column, row).is_nan(),
+        (_, Some((Lane::F32, n))) => (0..usize::from(n))
+            .any(|i| value.lane(i).is_some_and(|bits| f32::from_bits(bits as u32).is_nan())),
+        _ => false,
+    }
 }
 
 fn filled_texts(texts: &[Arc<str>], how: How, value: &Given) -> Result<Column, &'static str> {
@@ -293,11 +344,14 @@ fn cast() -> NodeDef {
 }
 
 /// What stands for what has no value in a type.
-fn missing(ty: Type) -> Value {
+pub(super) fn missing(ty: Type) -> Value {
     if ty == Type::F32 {
         Value::F32(f32::NAN)
     } else if ty == Type::F64 {
         Value::F64(f64::NAN)
+    } else if let Some((Lane::F32, n)) = ty.lanes() {
+        let nan = u64::from(f32::NAN.to_bits());
+        Value::from_lanes(ty, &vec![nan; usize::from(n)]).expect("as many lanes as the type has")
     } else {
         ty.default_value()
     }

@@ -160,7 +160,8 @@ impl Building<'_> {
         // What keeps state is taken apart while lowering and stands in no graph.
         let defs = || self.registry.iter().filter(|def| def.keeps.is_none());
         let n_defs = defs().count();
-        let at = kind / 3 % (n_defs + 8);
+        // What is left when the choices above are made, or some would never meet.
+        let at = kind / 24 % (n_defs + 8);
         defs().nth(at).map_or_else(|| GROUP.into(), |def| def.name.to_string())
     }
 

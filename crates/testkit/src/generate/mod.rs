@@ -141,7 +141,7 @@ pub fn graphs(max_nodes: usize) -> impl Strategy<Value = Graph> {
 }
 
 fn node_plans() -> impl Strategy<Value = NodePlan> {
-    (0_u16..3000, proptest::array::uniform5(0_u16..800), any::<u32>())
+    (0_u16..60_000, proptest::array::uniform5(0_u16..800), any::<u32>())
         .prop_map(|(kind, picks, set)| NodePlan { kind, picks, set })
 }
 

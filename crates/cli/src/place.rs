@@ -1,0 +1,179 @@
+//! Where data is: a file or a standard stream, its format, and a column of it.
+//!
+//! `FILE`, `FILE:COLUMN`, `FORMAT:FILE` and `FORMAT:FILE:COLUMN`; the file `-` is the standard input or
+//! output, which has no extension and so needs a format.
+
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
+
+use crate::outcome::{Exit, Stop};
+
+/// What the standard output is called in messages.
+const STDOUT: &str = "standard output";
+
+/// Where data comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place<'a> {
+    pub(crate) file: &'a str,
+    /// The format, unless the extension names it.
+    pub(crate) format: Option<Format>,
+    pub(crate) column: Option<&'a str>,
+}
+
+impl<'a> Place<'a> {
+    /// What stands behind the last colon is a column, and before the first a format, unless there is a
+    /// file of the whole name.
+    pub(crate) fn of(text: &'a str) -> Self {
+        let (format, file) = split_format(text);
+        match file.rsplit_once(':') {
+            Some((file, column))
+                if !column.is_empty()
+                    && !column.contains(['/', '\\'])
+                    && !Path::new(text).exists() =>
+            {
+                Self { file, format, column: Some(column) }
+            }
+            Some(_) | None => Self { file, format, column: None },
+        }
+    }
+
+    pub(crate) fn path(&self) -> &'a Path {
+        Path::new(self.file)
+    }
+
+    pub(crate) fn is_stdin(&self) -> bool {
+        self.file == "-"
+    }
+
+    /// The format of the standard input, which has to be named.
+    pub(crate) fn format_of_stdin(&self) -> Result<Format, Stop> {
+        self.format.ok_or_else(|| unnamed("input", "@csv:-"))
+    }
+}
+
+/// A format that is named before the file.
+fn split_format(text: &str) -> (Option<Format>, &str) {
+    let named = text.split_once(':').filter(|(_, file)| !file.is_empty());
+    match named.and_then(|(name, file)| Some((Format::from_name(name)?, file))) {
+        Some((format, file)) if !Path::new(text).exists() => (Some(format), file),
+        Some(_) | None => (None, text),
+    }
+}
+
+fn unnamed(stream: &str, example: &str) -> Stop {
+    let help = Some(format!("name it before a colon: {example}"));
+    Stop::new(
+        Exit::Usage,
+        format!("the standard {stream} has no extension that names a format"),
+        help,
+    )
+}
+
+/// Where outputs are written to.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    format: Option<Format>,
+    /// None for the standard output.
+    path: Option<PathBuf>,
+}
+
+impl Target {
+    /// The target of `--save`; refuses, before anything is computed, one that cannot be meant: without
+    /// a format, or one of the files that are read.
+    pub(crate) fn of(path: &Path, sources: &[&Path]) -> Result<Self, Stop> {
+        let (format, path) = match path.to_str().map(split_format) {
+            Some((format, file)) => (format, Path::new(file)),
+            None => (None, path),
+        };
+        if path == Path::new("-") {
+            let format = format.ok_or_else(|| unnamed("output", "csv:-"))?;
+            return Ok(Self { format: Some(format), path: None });
+        }
+        if format.is_none() {
+            Format::of_path(path).map_err(|error| stop(&error))?;
+        }
+        // What does not exist is no source.
+        if let Ok(target) = path.canonicalize() {
+            let is_target =
+                |source: &&&Path| source.canonicalize().is_ok_and(|source| source == target);
+            if let Some(source) = sources.iter().find(is_target) {
+                let text = format!("`{}` is read here and is not overwritten", source.display());
+                return Err(Stop::new(Exit::Usage, text, Some("save under another name".into())));
+            }
+        }
+        Ok(Self { format, path: Some(path.to_owned()) })
+    }
+
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.path.is_none()
+    }
+
+    /// The name for messages.
+    pub(crate) fn name(&self) -> String {
+        self.path.as_ref().map_or_else(|| STDOUT.to_owned(), |path| path.display().to_string())
+    }
+
+    /// What writes these columns.
+    pub(crate) fn writer(&self, columns: Vec<ColumnSpec>) -> Result<TableWriter, Stop> {
+        let options = WriteOptions::default();
+        let writer = match (&self.path, self.format) {
+            (Some(path), format) => TableWriter::create(path, format, options, columns),
+            (None, Some(format)) => {
+                let out = Box::new(BufWriter::with_capacity(1 << 16, io::stdout()));
+                TableWriter::to_stream(STDOUT, out, format, options, columns)
+            }
+            (None, None) => unreachable!("the format of the standard output is named"),
+        };
+        writer.map_err(|error| stop(&error))
+    }
+}
+
+/// Ends the verb because something could not be written.
+pub(crate) fn stop(error: &IoError) -> Stop {
+    match error {
+        IoError::UnknownFormat { .. }
+        | IoError::CannotWrite { .. }
+        | IoError::CannotWriteTable { .. }
+        | IoError::NotBuilt { .. }
+        | IoError::OnlyRead { .. }
+        | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error),
+        // A reader that went away wants no more.
+        IoError::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
+            io::Error::from(io::ErrorKind::BrokenPipe).into()
+        }
+        _ => Stop::data(Exit::Failed, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> (Option<Format>, &str, Option<&str>) {
+        let place = Place::of(text);
+        (place.format, place.file, place.column)
+    }
+
+    #[test]
+    fn a_column_stands_behind_the_last_colon_and_a_format_before_the_first() {
+        assert_eq!(split("a.csv:p"), (None, "a.csv", Some("p")));
+        assert_eq!(split("a.csv"), (None, "a.csv", None));
+        assert_eq!(split("C:\\a.csv"), (None, "C:\\a.csv", None));
+        assert_eq!(split("csv:-"), (Some(Format::Csv), "-", None));
+        assert_eq!(split("TSV:-:p"), (Some(Format::Tsv), "-", Some("p")));
+        assert_eq!(split("jsonl:a.log:p"), (Some(Format::JsonLines), "a.log", Some("p")));
+        assert_eq!(split("arrow:C:\\a"), (Some(Format::Arrow), "C:\\a", None));
+        assert_eq!(split("xlsx:p"), (None, "xlsx", Some("p")));
+        assert_eq!(split("csv:"), (None, "csv:", None));
+    }
+
+    #[test]
+    fn a_standard_stream_needs_a_format() {
+        assert!(Place::of("-").format_of_stdin().is_err());
+        assert!(Place::of("csv:-").format_of_stdin().is_ok());
+        assert!(Target::of(Path::new("-"), &[]).is_err());
+        assert!(Target::of(Path::new("csv:-"), &[]).is_ok_and(|target| target.is_stdout()));
+    }
+}
