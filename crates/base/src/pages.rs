@@ -9,6 +9,7 @@
 
 /// Makes room for so many values more, at least twice what there was, in huge pages. For what is
 /// read here and there.
+#[inline]
 pub fn reserve_in_huge_pages<T>(vec: &mut Vec<T>, n: usize) {
     if vec.capacity() - vec.len() >= n {
         return;

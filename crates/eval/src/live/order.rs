@@ -8,6 +8,7 @@
 //! Sources are read from anywhere: they never run, so their positions mean nothing.
 
 use millstream_base::order_search::{Moving, Ordered, moving_for};
+use millstream_base::pages::reserve_in_huge_pages;
 
 use super::node::NONE;
 use super::{LiveError, LiveGraph};
@@ -52,7 +53,9 @@ impl Order {
     #[inline]
     pub(super) fn push(&mut self) {
         if !self.is_plain() {
+            reserve_in_huge_pages(&mut self.positions, 1);
             self.positions.push(self.nodes.len() as u32);
+            reserve_in_huge_pages(&mut self.nodes, 1);
             self.nodes.push(self.n as u32);
         }
         self.n += 1;
@@ -61,12 +64,18 @@ impl Order {
     /// Makes gaps, one of at least `front` before all nodes. Nodes that were lifted off their
     /// positions stay off.
     fn spread(&mut self, front: usize) {
-        let mut nodes = vec![NONE; front + SPREAD * self.n];
+        let n_positions = front + SPREAD * self.n;
+        let mut nodes = Vec::new();
+        reserve_in_huge_pages(&mut nodes, n_positions);
+        nodes.resize(n_positions, NONE);
         let in_order: Vec<u32> = if self.is_plain() {
             (0..self.n as u32).collect()
         } else {
             self.nodes.iter().copied().filter(|node| *node != NONE).collect()
         };
+        if self.is_plain() {
+            reserve_in_huge_pages(&mut self.positions, self.n);
+        }
         self.positions.resize(self.n, 0);
         for (i, node) in in_order.into_iter().enumerate() {
             nodes[front + SPREAD * i] = node;

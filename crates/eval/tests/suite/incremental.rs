@@ -259,21 +259,23 @@ fn values_that_come_back_hit_the_memo_within_its_budget() {
     let plan = plan(SORTED);
     let list = |seed| Request::new().set("x", Value::List(numbers(seed)));
     let evaluator = Incremental::new();
-    let n_runs = |evaluator: &Incremental, seed| ask(evaluator, &plan, list(seed)).1;
+    // Whether the sum is kept as well depends on how fast the machine is.
+    let fate_of_sort = |evaluator: &Incremental, seed| ask(evaluator, &plan, list(seed)).0[0].1;
     for seed in 0..4 {
-        assert_eq!(n_runs(&evaluator, seed), 2);
+        assert_eq!(ask(&evaluator, &plan, list(seed)).1, 2);
     }
+    let kept = Fate::Skipped(SkipReason::Cached);
     for seed in [2, 0, 3, 1, 1] {
-        assert_eq!(n_runs(&evaluator, seed), 0, "list {seed} was there before");
+        assert_eq!(fate_of_sort(&evaluator, seed), kept, "list {seed} was there before");
     }
     // A sorted list holds 80 kB: two fit besides the one in use.
     let evaluator = Incremental::new().budget(250_000);
     for seed in 0..5 {
-        n_runs(&evaluator, seed);
+        fate_of_sort(&evaluator, seed);
     }
     assert!(evaluator.bytes() <= 250_000, "{} bytes", evaluator.bytes());
-    assert_eq!(n_runs(&evaluator, 4), 0);
-    let reasons: Vec<Fate> = (0..5).map(|seed| ask(&evaluator, &plan, list(seed)).0[0].1).collect();
+    assert_eq!(fate_of_sort(&evaluator, 4), kept);
+    let reasons: Vec<Fate> = (0..5).map(|seed| fate_of_sort(&evaluator, seed)).collect();
     assert!(reasons.contains(&Fate::Ran(RunReason::Evicted)), "{reasons:?}");
 }
 
