@@ -26,6 +26,7 @@ pub mod color;
 pub mod context;
 pub mod control;
 pub mod curve;
+pub mod date;
 pub mod footprint;
 pub mod list;
 pub mod random;
@@ -54,6 +55,7 @@ pub fn registry() -> Registry {
     footprint::register(&mut registry);
     control::register(&mut registry);
     curve::register(&mut registry);
+    date::register(&mut registry);
     list::register(&mut registry);
     random::register(&mut registry);
     reduce::register(&mut registry);

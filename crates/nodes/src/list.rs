@@ -22,6 +22,7 @@ mod pattern_tests;
 pub(crate) mod places;
 mod rank;
 mod read;
+mod rolling;
 mod sample;
 mod search;
 mod seen;
@@ -51,6 +52,7 @@ pub fn register(registry: &mut Registry) {
     join::register(registry);
     order::register(registry);
     rank::register(registry);
+    rolling::register(registry);
     search::register(registry);
     sample::register(registry);
     interpolate::register(registry);

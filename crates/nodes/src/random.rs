@@ -7,6 +7,7 @@
 //! nodes with the same id and seed draw differently, and a counter.
 
 mod distributions;
+mod divided;
 mod hash;
 mod more;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub fn register(registry: &mut Registry) {
     more::register(registry);
     rejection::register(registry);
     shaped::register(registry);
+    divided::register(registry);
 }
 
 pub(crate) const SOURCE: &str = "PCG4D: M. Jarzynski, M. Olano, Hash Functions for GPU Rendering, Journal of \
@@ -81,6 +83,9 @@ pub(crate) enum Stream {
     VonMises = 37,
     NegativeBinomial = 38,
     TruncatedNormal = 39,
+    Hypergeometric = 40,
+    Multinomial = 41,
+    Dirichlet = 42,
 }
 
 /// Four words hashed into four.

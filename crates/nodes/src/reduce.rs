@@ -3,6 +3,7 @@
 //! Along an axis a node receives a list of what is linked, so both are one function. Sums, products
 //! and means are computed in the order of `tree`, which does not depend on chunks or threads.
 
+mod frequent;
 mod number;
 mod quantile;
 mod scan;
@@ -68,7 +69,7 @@ const ORDER: &str = "The order is fixed, so the result has the same bits however
                      blocks of 1024, in each 16 interleaved partial results that are combined \
                      pairwise, then the blocks pairwise.";
 
-const REDUCTIONS: [Reduction; 15] = [
+const REDUCTIONS: [Reduction; 16] = [
     Reduction {
         name: "sum",
         summary: "The sum",
@@ -136,6 +137,15 @@ const REDUCTIONS: [Reduction; 15] = [
         ordered: false,
         shape: Shape::OfItems(statistics::SINGLE),
         kernel: statistics::median,
+    },
+    Reduction {
+        name: "mode",
+        summary: "The most frequent value",
+        details: "Values are the same if their bits are. Of several that are as frequent the one that comes first. \
+                  Fails where there is nothing.",
+        ordered: false,
+        shape: Shape::OfItems(Among::Any),
+        kernel: |_| function(frequent::most_frequent),
     },
     Reduction {
         name: "index_of_minimum",

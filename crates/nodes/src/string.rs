@@ -13,6 +13,7 @@ mod parts;
 #[cfg(test)]
 mod parts_tests;
 mod query;
+mod regex;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,7 @@ pub fn register(registry: &mut Registry) {
     format::register(registry);
     parts::register(registry);
     alike::register(registry);
+    regex::register(registry);
 }
 
 /// A node on texts, empty by default.

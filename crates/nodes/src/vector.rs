@@ -6,6 +6,7 @@
 mod algebra;
 #[cfg(test)]
 mod algebra_tests;
+mod componentwise;
 mod coordinates;
 mod direction;
 mod geometry;
@@ -36,6 +37,7 @@ use millstream_kernel::{Among, Default, Kernel, NodeDef, Registry, SocketType};
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
     algebra::register(registry);
+    componentwise::register(registry);
     coordinates::register(registry);
     direction::register(registry);
     geometry::register(registry);

@@ -149,3 +149,22 @@ fn a_line_without_end_is_refused_at_the_limit() {
     let error = TableReader::open(&scratch.0, None, &options).expect_err("is refused").to_string();
     assert!(error.contains("line 1") && error.contains("1000 bytes"), "{error}");
 }
+
+#[test]
+fn keys_of_later_json_lines_are_columns() {
+    let scratch = Scratch::new("keys.jsonl");
+    let text = "{\"a\": 1}\n".repeat(5000) + "{\"b\": 2}\n";
+    std::fs::write(&scratch.0, text).expect("writes");
+    for options in [ReadOptions::default(), ReadOptions::default().with_column("b", Type::F64)] {
+        let whole = read(&scratch.0, None, &options).expect("reads");
+        let mut reader = TableReader::open(&scratch.0, None, &options).expect("opens");
+        let names: Vec<&str> = reader.columns().iter().map(|column| &*column.name).collect();
+        assert_eq!(names, whole.iter().map(|(name, _)| name).collect::<Vec<_>>());
+        let mut last = String::new();
+        while let Some(block) = reader.next_block(1000).expect("reads") {
+            let column = block.column("b").expect("is there");
+            last = column.get(column.len() - 1).to_string();
+        }
+        assert_eq!(last, "2.0");
+    }
+}

@@ -4,6 +4,7 @@
 //! places counted from the beginning of the file. Types that are not asked for are found out in a walk over
 //! the file before.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 
@@ -101,6 +102,22 @@ impl Lines {
     }
 }
 
+/// The keys of all rows, in the order in which they come first.
+fn keys_of(mut lines: Lines) -> Result<Vec<String>, IoError> {
+    let (mut keys, mut known) = (Vec::new(), HashSet::new());
+    loop {
+        let batch = lines.batch(N_LINES)?;
+        if batch.n_rows == 0 {
+            return Ok(keys);
+        }
+        if let Shape::Rows(names) =
+            shape_of(&lines.file, &batch.text, &lines.budget).map_err(of_lines)?
+        {
+            keys.extend(names.into_iter().filter(|name| known.insert(name.clone())));
+        }
+    }
+}
+
 /// Rows of a file as columns.
 pub(crate) struct LineBlocks {
     lines: Lines,
@@ -108,7 +125,6 @@ pub(crate) struct LineBlocks {
     names: Vec<String>,
     targets: Vec<Target>,
     types: Vec<Type>,
-    is_strict: bool,
 }
 
 impl LineBlocks {
@@ -124,7 +140,16 @@ impl LineBlocks {
             Shape::Nothing => return Ok(None),
             shape => shape,
         };
-        let names = shape.names();
+        let mut names = shape.names();
+        let is_there = |name: &str| names.iter().any(|known| known == name);
+        let has_all = match wanted {
+            Wanted::All => false,
+            Wanted::Named(columns) => columns.keys().all(|name| is_there(name)),
+            Wanted::One(choice) => is_there(choice.column.unwrap_or(choice.otherwise)),
+        };
+        if matches!(shape, Shape::Rows(_)) && !has_all {
+            names = keys_of(Lines::new(file, open()?, budget))?;
+        }
         let fields = Fields::whole(file, &names);
         let targets = fields.plan(wanted)?;
         let mut blocks = Self {
@@ -133,7 +158,6 @@ impl LineBlocks {
             names,
             targets,
             types: Vec::new(),
-            is_strict: matches!(wanted, Wanted::All),
         };
         let mut guesses = Guesses::new(blocks.targets.len());
         if blocks.targets.iter().any(|target| target.ty.is_none()) {
@@ -160,7 +184,6 @@ impl LineBlocks {
             shape: &self.shape,
             names: &self.names,
             targets: &self.targets,
-            is_strict: self.is_strict,
             begins: batch.begins,
         }
     }

@@ -4,7 +4,7 @@
 //! then calls a function for each cell of the wanted columns. An error of that function stops the
 //! walk; it is kept aside while serde carries a stand-in out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -20,7 +20,7 @@ use crate::plan::Target;
 pub(super) enum Shape {
     /// An array without elements.
     Nothing,
-    /// An array of objects, with the keys of the first.
+    /// An array of objects, with the keys of the first and behind them those that others have.
     Rows(Vec<String>),
     /// An object of arrays, with its keys.
     Columns(Vec<String>),
@@ -50,7 +50,7 @@ pub(super) fn shape_of(file: &str, text: &str, budget: &Budget) -> Result<Shape,
     let shape = shape.and_then(|shape| reader.end().map(|()| shape));
     let shape = shape.map_err(|error| syntax(file, 1, &error))?;
     if let Shape::Rows(names) | Shape::Columns(names) = &shape {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
             return Err(IoError::DuplicateColumn { spot: Spot::file(file).column(twice) });
         }
@@ -108,10 +108,17 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_, '_> {
         let Some(first) = items.next_element_seed(KeysSeed(self.0))? else {
             return Ok(Shape::Nothing);
         };
-        while items.next_element::<IgnoredAny>()?.is_some() {
+        let Some(keys) = first else {
+            while items.next_element::<IgnoredAny>()?.is_some() {
+                self.0.item()?;
+            }
+            return Ok(Shape::Values);
+        };
+        let mut keys = Keys { known: keys.iter().cloned().collect(), in_order: keys };
+        while items.next_element_seed(MoreKeys(&mut keys))?.is_some() {
             self.0.item()?;
         }
-        Ok(first.map_or(Shape::Values, Shape::Rows))
+        Ok(Shape::Rows(keys.in_order))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Shape, A::Error> {
@@ -183,6 +190,100 @@ impl<'de> Visitor<'de> for KeysSeed<'_, '_> {
     }
 }
 
+/// The keys of the rows so far.
+struct Keys {
+    in_order: Vec<String>,
+    known: HashSet<String>,
+}
+
+/// Adds the keys of a row that no row before has; what is no object has none.
+struct MoreKeys<'a>(&'a mut Keys);
+
+impl<'de> DeserializeSeed<'de> for MoreKeys<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MoreKeys<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let mut place = 0;
+        while entries.next_key_seed(Key { keys: self.0, place })?.is_some() {
+            entries.next_value::<IgnoredAny>()?;
+            place += 1;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// A key at a place of its row; most stand where they stood in the rows before.
+struct Key<'a> {
+    keys: &'a mut Keys,
+    place: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<(), E> {
+        let is_there = self.keys.in_order.get(self.place).is_some_and(|known| known == key);
+        if !is_there && !self.keys.known.contains(key) {
+            self.keys.known.insert(key.to_owned());
+            self.keys.in_order.push(key.to_owned());
+        }
+        Ok(())
+    }
+}
+
 /// A text, its form, and which of its columns to go through.
 pub(super) struct Walk<'a> {
     pub(super) file: &'a str,
@@ -190,8 +291,6 @@ pub(super) struct Walk<'a> {
     pub(super) shape: &'a Shape,
     pub(super) names: &'a [String],
     pub(super) targets: &'a [Target],
-    /// Whether a key that the first row lacks is an error.
-    pub(super) is_strict: bool,
     /// Which line and row of the file the text begins with, from 1.
     pub(super) begins: (u64, u64),
 }
@@ -211,10 +310,12 @@ impl Walk<'_> {
         &self,
         visit: impl FnMut(usize, u64, &Json) -> Result<(), IoError>,
     ) -> Result<(), IoError> {
-        let target_of = |name: &String| {
-            self.targets.iter().position(|target| self.names[target.fields[0]] == *name)
-        };
-        let wanted = self.names.iter().map(|name| (name.as_str(), target_of(name))).collect();
+        let mut wanted: HashMap<&str, Option<usize>> =
+            self.names.iter().map(|name| (name.as_str(), None)).collect();
+        for (i, target) in self.targets.iter().enumerate() {
+            let of_name = wanted.entry(&self.names[target.fields[0]]).or_default();
+            *of_name = of_name.or(Some(i));
+        }
         let mut progress = Progress { walk: self, wanted, visit, stopped_by: None };
         let mut reader = serde_json::Deserializer::from_str(self.text);
         let walked = reader.deserialize_any(TopVisitor(&mut progress));
@@ -320,13 +421,6 @@ where
                         return Err(progress.stop(IoError::DuplicateColumn { spot }));
                     }
                     progress.cell(target, row, &json)?;
-                }
-                None if progress.walk.is_strict => {
-                    return Err(progress.stop(IoError::Syntax {
-                        spot: Spot::row(file, row),
-                        format: Format::Json,
-                        reason: format!("the key `{key}` is not in row 1"),
-                    }));
                 }
                 Some(None) | None => {
                     entries.next_value::<IgnoredAny>()?;

@@ -232,3 +232,25 @@ proptest! {
         prop_assert_eq!(found, ints(&wanted).to_string());
     }
 }
+
+/// Made with `numpy.cov(a, b, bias=True)`, numpy 2.4.6.
+#[test]
+fn covariances_are_those_of_numpy() {
+    let covariance = |a: &[f64], b: &[f64]| {
+        let args = vec![list(a.to_vec()), list(b.to_vec())];
+        match value_of("list.covariance", &json!({}), Type::F64, args).expect("runs") {
+            Value::F64(x) => x,
+            other => panic!("{other}"),
+        }
+    };
+    let a = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+    let b = [1.0, 3.0, 2.0, 5.0, 4.0, 8.0, 7.0, 11.0];
+    assert_eq!(covariance(&a, &b), 5.625);
+    assert_eq!(covariance(&a, &a), 4.0);
+    assert_eq!(covariance(&a[..1], &b), 0.0);
+    assert!(covariance(&[], &b).is_nan() && covariance(&[1.0, f64::NAN], &b).is_nan());
+    // Sums and squares of these overflow or vanish, the covariances do not.
+    assert_eq!(covariance(&[1.5e308, -1.5e308], &[1e-300, -1e-300]), 1.5e308 * 1e-300);
+    assert_eq!(covariance(&[f64::MAX, f64::MAX, f64::MAX], &[1.0, 2.0, 3.0]), 0.0);
+    assert_eq!(covariance(&[1e-200, -1e-200], &[1e200, -1e200]), 1e-200 * 1e200);
+}

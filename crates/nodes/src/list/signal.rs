@@ -11,6 +11,7 @@ use crate::cells::{Cells, ListCells, function};
 pub(super) fn register(registry: &mut Registry) {
     registry.register(dot());
     registry.register(correlation());
+    registry.register(covariance());
     registry.register(convolve());
     registry.register(smooth());
     registry.register(gradient());
@@ -99,6 +100,42 @@ fn likeness<T: Real>(a: &[T], b: &[T]) -> f64 {
     let (Some(a), Some(b)) = (around_mean(&a[..n]), around_mean(&b[..n])) else { return f64::NAN };
     let sum = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
     (sum(&a, &b) / (sum(&a, &a) * sum(&b, &b)).sqrt()).clamp(-1.0, 1.0)
+}
+
+fn covariance() -> NodeDef {
+    on_reals("list.covariance", "How far two lists change together")
+        .details(format!(
+            "The mean of the products of the distances to the means. Items without a partner do not count; NaN of \
+             nothing. Times n / (n - 1) it is the estimate from a sample of n. {WIDE}"
+        ))
+        .input("a", LIST, "")
+        .input("b", LIST, "")
+        .output("value", SocketType::Generic(0), "")
+        .kernel(|parts| Ok(for_real!(parts.generics[0], of_two, covaried)))
+}
+
+fn covaried<T: Real>(a: &[T], b: &[T]) -> f64 {
+    let n = a.len().min(b.len());
+    let ((a, of_a), (b, of_b)) = (from_mean(&a[..n]), from_mean(&b[..n]));
+    let sum: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
+    // Powers of two are exact together, unless they are beyond what a number holds.
+    if (of_a * of_b).is_normal() {
+        sum / n as f64 * (of_a * of_b)
+    } else {
+        sum / n as f64 * of_a * of_b
+    }
+}
+
+/// How far numbers are from their mean, and the power of two that this is in parts of, so that sums do
+/// not overflow.
+fn from_mean<T: Real>(numbers: &[T]) -> (Vec<f64>, f64) {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    let wide = || numbers.iter().map(|x| x.wide());
+    let largest = wide().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let power = f64::from_bits(largest.to_bits() & EXPONENT);
+    let power = if power > 0.0 && power.is_finite() { power } else { 1.0 };
+    let mean = wide().map(|x| x / power).sum::<f64>() / numbers.len() as f64;
+    (wide().map(|x| x / power - mean).collect(), power)
 }
 
 /// How far numbers are from their mean, in parts of the farthest, so that squares neither overflow

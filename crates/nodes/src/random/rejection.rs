@@ -68,7 +68,7 @@ pub(super) fn pcg4d(words: [u32; 4]) -> [u32; 4] {
 }
 
 /// ln(k!), by Stirling's series from 10 on.
-fn ln_factorial(k: f64) -> f64 {
+pub(super) fn ln_factorial(k: f64) -> f64 {
     if k < 10.0 {
         return num::ln((1..=k as u32).map(f64::from).product::<f64>());
     }
@@ -160,7 +160,7 @@ fn binomial_by_hat(n: f64, p: f64, draws: &mut Draws) -> f64 {
     mode
 }
 
-fn binomial_of(n: i32, p: f64, draws: &mut Draws) -> i32 {
+pub(super) fn binomial_of(n: i32, p: f64, draws: &mut Draws) -> i32 {
     let (trials, p) = (f64::from(n.max(0)), if p.is_nan() { 0.0 } else { p.clamp(0.0, 1.0) });
     // The rarer outcome is drawn, the other are the rest.
     if p > 0.5 {
@@ -318,7 +318,8 @@ fn weighted() -> NodeDef {
     })
 }
 
-fn place_of(weights: &[f64], unit: f64) -> Result<i32, String> {
+/// Weights beside the greatest, so that their sum is finite; or what is wrong with them.
+pub(super) fn shares(weights: &[f64]) -> Result<Vec<f64>, String> {
     let wrong = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0));
     if let Some(at) = wrong {
         return Err(format!("weight {at} is {}, which is no weight", weights[at]));
@@ -327,13 +328,18 @@ fn place_of(weights: &[f64], unit: f64) -> Result<i32, String> {
     if greatest == 0.0 {
         return Err("no weight is above 0".into());
     }
-    // Beside the greatest, so that the sum is finite.
-    let sum: f64 = weights.iter().map(|weight| weight / greatest).sum();
+    Ok(weights.iter().map(|weight| weight / greatest).collect())
+}
+
+/// The place that a number from 0 to 1 falls on.
+pub(super) fn place_of(weights: &[f64], unit: f64) -> Result<i32, String> {
+    let shares = shares(weights)?;
+    let sum: f64 = shares.iter().sum();
     let mut rest = unit * sum;
     let mut last = 0;
-    for (at, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+    for (at, share) in shares.iter().enumerate().filter(|(at, _)| weights[*at] > 0.0) {
         last = at;
-        rest -= weight / greatest;
+        rest -= share;
         if rest < 0.0 {
             break;
         }

@@ -1,0 +1,270 @@
+//! Dates: seconds since the beginning of 1970 in UTC, as numbers that graphs compute with.
+//!
+//! The calendar is the Gregorian one, also before it was introduced, with a year 0 before the year 1; a
+//! day has 86400 seconds, as Unix counts them. There are no time zones but offsets in texts, and nothing
+//! reads a clock or a file, so the same document gives the same bits everywhere.
+
+mod calendar;
+mod text;
+
+use std::sync::Arc;
+
+use millstream_base::{Type, ValueType};
+use millstream_kernel::{
+    Call, Default, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
+};
+
+use crate::cells::{Cells, function};
+use calendar::{DAY, Moment, days_in_month, days_of};
+
+/// Adds the nodes of this family.
+pub fn register(registry: &mut Registry) {
+    registry.register(from_parts());
+    registry.register(parts());
+    registry.register(from_text());
+    registry.register(to_text());
+    registry.register(add_months());
+    registry.register(start_of());
+}
+
+const SECONDS: &str = "seconds since the beginning of 1970, UTC";
+
+const CALENDAR: &str = "The calendar is the Gregorian one, also before 1582, with a year 0; years go from -999999 to 999999, and \
+                        a day has 86400 seconds.";
+
+/// The kernel that makes a number of each moment.
+fn of_moment<R: ValueType>(
+    f: impl Fn(&Call<'_>, usize, Option<Moment>) -> R + Send + Sync + 'static,
+) -> Kernel {
+    function(move |call| {
+        let mut cells = Cells::<R>::new(call);
+        cells.fill(call, |i| Ok(f(call, i, Moment::of(call.input::<f64>(0).get(i)))))?;
+        cells.put(call);
+        Ok(())
+    })
+}
+
+fn on_seconds(name: &'static str, summary: &'static str) -> NodeDef {
+    NodeDef::new(name, summary).input("seconds", Type::F64, SECONDS).or_number(0.0)
+}
+
+fn from_parts() -> NodeDef {
+    let inputs = [
+        ("year", 1970.0, ""),
+        ("month", 1.0, "1 to 12"),
+        ("day", 1.0, "1 to 31"),
+        ("hour", 0.0, "0 to 23"),
+        ("minute", 0.0, "0 to 59"),
+    ];
+    let def = NodeDef::new("date.from_parts", "A moment from year, month, day and time").details(format!(
+        "What is beyond its range is carried: month 13 is January of the next year, day 0 the last one of the month \
+         before, hour -1 the last one of the day before. NaN beyond the years that there are. {CALENDAR}"
+    ));
+    inputs
+        .iter()
+        .fold(def, |def, (name, default, about)| {
+            def.input(*name, Type::I32, *about).or_number(*default)
+        })
+        .input("second", Type::F64, "with a fraction")
+        .or_number(0.0)
+        .output("value", Type::F64, SECONDS)
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::<f64>::new(call);
+                cells.fill(call, |i| {
+                    let [year, month, day, hour, minute] =
+                        [0, 1, 2, 3, 4].map(|k| i64::from(call.input::<i32>(k).get(i)));
+                    let months = year * 12 + month - 1;
+                    let first = days_of(months.div_euclid(12), months.rem_euclid(12) + 1, 1);
+                    let whole = (first + day - 1) * DAY + hour * 3600 + minute * 60;
+                    let seconds = whole as f64 + call.input::<f64>(5).get(i);
+                    Ok(if Moment::of(seconds).is_some() { seconds } else { f64::NAN })
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+/// The whole numbers of a moment, in the order of the outputs.
+const PARTS: [(&str, &str); 9] = [
+    ("year", ""),
+    ("month", "1 to 12"),
+    ("day", "1 to 31"),
+    ("hour", "0 to 23"),
+    ("minute", "0 to 59"),
+    ("weekday", "1 for Monday to 7 for Sunday"),
+    ("day_of_year", "1 to 366"),
+    ("week", "1 to 53; that of ISO 8601, in which the first week is the one with January 4"),
+    ("week_year", "the year that the week belongs to"),
+];
+
+fn parts() -> NodeDef {
+    let def = on_seconds("date.parts", "Year, month, day, time and week of a moment").details(format!(
+        "All are 0, and `second` is NaN, for NaN and beyond the years that there are. {CALENDAR}"
+    ));
+    PARTS
+        .iter()
+        .fold(def, |def, (name, about)| def.output(*name, Type::I32, *about))
+        .output("second", Type::F64, "from 0 up to but not including 60")
+        .kernel(|_| {
+            Ok(function(|call| {
+                for k in 0..PARTS.len() {
+                    part(call, k, 0, |moment| moment.parts()[k] as i32)?;
+                }
+                part(call, PARTS.len(), f64::NAN, Moment::second)
+            }))
+        })
+}
+
+/// Fills an output with something of each moment, if somebody wants it.
+fn part<R: ValueType + Copy>(
+    call: &mut Call<'_>,
+    output: usize,
+    otherwise: R,
+    of: impl Fn(&Moment) -> R,
+) -> Result<(), Failure> {
+    if !call.wants(output) {
+        return Ok(());
+    }
+    let mut cells = Cells::<R>::for_output(call, output);
+    cells.fill(call, |i| {
+        Ok(Moment::of(call.input::<f64>(0).get(i)).map_or(otherwise, |moment| of(&moment)))
+    })?;
+    cells.put(call);
+    Ok(())
+}
+
+fn from_text() -> NodeDef {
+    NodeDef::new("date.from_text", "The moment that a text names")
+        .details(format!(
+            "As ISO 8601 writes it: `2024-05-06`, `20240506`, `2024-05`, `2024-127` (day of the year), `2024-W19-1` (week and \
+             weekday), `+012024-05-06`; then, behind `T` or a space, `07:08`, `07:08:09`, `070809`, `07:08:09.25` or \
+             `07`, and `Z` or an offset, `+02:00`, `-0530`, `+02`, that is taken off. Without an offset it is UTC. `24:00` is \
+             the end of a day, `23:59:60` the beginning of the next one. White space around it is ignored. {CALENDAR}"
+        ))
+        .input("text", Type::STRING, "")
+        .or(Default::Zero)
+        .output("value", Type::F64, "seconds since the beginning of 1970, UTC; NaN for anything else")
+        .output("valid", Type::BOOL, "whether the text names a moment")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let read = |call: &Call<'_>, i: usize| {
+                    call.input::<Arc<str>>(0).with(i, |text| text::read(text))
+                };
+                let mut cells = Cells::<f64>::for_output(call, 0);
+                cells.fill(call, |i| Ok(read(call, i).unwrap_or(f64::NAN)))?;
+                cells.put(call);
+                if call.wants(1) {
+                    let mut cells = Cells::<bool>::for_output(call, 1);
+                    cells.fill(call, |i| Ok(read(call, i).is_some()))?;
+                    cells.put(call);
+                }
+                Ok(())
+            }))
+        })
+}
+
+const FORMS: &[(&str, &str)] = &[
+    ("date_time", "`2024-05-06T07:08:09Z`"),
+    ("date", "`2024-05-06`"),
+    ("time", "`07:08:09`"),
+    ("week", "`2024-W19-1`"),
+    ("day_of_year", "`2024-127`"),
+];
+
+fn to_text() -> NodeDef {
+    on_seconds("date.to_text", "A moment as text")
+        .details(format!(
+            "As ISO 8601 writes it, rounded to the nearest fraction of so many digits, also where that is the next day. Years \
+             beyond 0 to 9999 have a sign and six digits. Empty for NaN and beyond the years that there are. For other forms \
+             see `date.parts` and `string.format`. {CALENDAR}"
+        ))
+        .setting(
+            "form",
+            SettingKind::Choice(FORMS),
+            Some(SettingValue::Text("date_time".into())),
+            "what is written",
+        )
+        .setting(
+            "digits",
+            SettingKind::Integer(0, 9),
+            Some(SettingValue::Integer(0)),
+            "digits of the fraction of a second",
+        )
+        .output("value", Type::STRING, "")
+        .kernel(|parts| {
+            let form = text::Form::of(parts.settings.text("form"));
+            let digits = parts.settings.integer("digits") as u32;
+            Ok(of_moment(move |_, _, moment| -> Arc<str> {
+                moment.map_or_else(String::new, |moment| text::written(moment, form, digits)).into()
+            }))
+        })
+}
+
+fn add_months() -> NodeDef {
+    on_seconds("date.add_months", "A moment some months later")
+        .details(format!(
+            "On the same day of the month at the same time, or on the last day if the month has not so many: a month \
+             behind January 31 is February 28 or 29. 12 months are a year; days and what is shorter are added as seconds. NaN \
+             beyond the years that there are. {CALENDAR}"
+        ))
+        .input("months", Type::I32, "may be negative")
+        .or_number(1.0)
+        .output("value", Type::F64, SECONDS)
+        .kernel(|_| {
+            Ok(of_moment(|call, i, moment| {
+                let Some(moment) = moment else { return f64::NAN };
+                let (year, month, day) = moment.date();
+                let months = year * 12 + month - 1 + i64::from(call.input::<i32>(1).get(i));
+                let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
+                let day = day.min(days_in_month(year, month));
+                let later = moment.on(days_of(year, month, day));
+                if Moment::of(later).is_some() { later } else { f64::NAN }
+            }))
+        })
+}
+
+const UNITS: &[(&str, &str)] = &[
+    ("year", "January 1"),
+    ("quarter", "the first of January, April, July or October"),
+    ("month", "the first day of the month"),
+    ("week", "Monday"),
+    ("day", ""),
+    ("hour", ""),
+    ("minute", ""),
+    ("second", ""),
+];
+
+fn start_of() -> NodeDef {
+    on_seconds("date.start_of", "When the year, month, week, day or hour of a moment began")
+        .details(format!("To put moments together, as with `table.group`. NaN beyond the years that there are. {CALENDAR}"))
+        .setting(
+            "unit",
+            SettingKind::Choice(UNITS),
+            Some(SettingValue::Text("day".into())),
+            "what it is the beginning of",
+        )
+        .output("value", Type::F64, SECONDS)
+        .kernel(|parts| {
+            let unit = parts.settings.text("unit").to_owned();
+            Ok(of_moment(move |_, _, moment| {
+                let Some(moment) = moment else { return f64::NAN };
+                let (year, month, day) = moment.date();
+                let start = match &*unit {
+                    "year" => days_of(year, 1, 1) * DAY,
+                    "quarter" => days_of(year, (month - 1) / 3 * 3 + 1, 1) * DAY,
+                    "month" => days_of(year, month, 1) * DAY,
+                    "week" => (days_of(year, month, day) - moment.weekday() + 1) * DAY,
+                    "hour" => moment.whole() - moment.whole().rem_euclid(3600),
+                    "minute" => moment.whole() - moment.whole().rem_euclid(60),
+                    "second" => moment.whole(),
+                    _ => days_of(year, month, day) * DAY,
+                };
+                start as f64
+            }))
+        })
+}
+
+#[cfg(test)]
+mod tests;

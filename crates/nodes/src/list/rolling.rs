@@ -1,0 +1,301 @@
+//! What a window sees that is moved over a list.
+//!
+//! Sums and their like are put together from the ends and beginnings of blocks as long as the window:
+//! a window is the end of one block and the beginning of the next. So each takes two steps, whatever the
+//! length, nothing is subtracted that was added before, and what is not finite stays in its window.
+
+use std::cmp::Ordering;
+
+use millstream_base::{Type, ValueType, num};
+use millstream_kernel::{Among, Call, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue};
+
+use super::{LIST, slice};
+use crate::cells::{ListCells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(rolling());
+}
+
+const HOW: &[(&str, &str)] = &[
+    ("mean", "their mean"),
+    ("sum", "their sum"),
+    ("minimum", "the least"),
+    ("maximum", "the greatest"),
+    ("median", "the one in the middle, or half way between the two there"),
+    ("deviation", "their standard deviation (over n)"),
+];
+
+const PLACES: &[(&str, &str)] = &[
+    ("behind", "the item and those before it"),
+    ("around", "the item in the middle; of an even number one more before it than behind"),
+    ("ahead", "the item and those behind it"),
+];
+
+const ENDS: &[(&str, &str)] =
+    &[("shorter", "the window holds as many as there are"), ("missing", "the result is NaN")];
+
+fn rolling() -> NodeDef {
+    NodeDef::new("list.rolling", "What a window sees that is moved over a list")
+        .details(
+            "For each item the items of a window of `size` items at it; a size below 1 counts as 1. NaN where one of \
+             them is NaN. Computed in double precision; a sum adds the items up to somewhere in the window from behind, those \
+             after it from the front, and the two. For the sums of a list from its beginning see `list.running`.",
+        )
+        .generic("T", Among::These(&[Type::F32, Type::F64]))
+        .setting(
+            "how",
+            SettingKind::Choice(HOW),
+            Some(SettingValue::Text("mean".into())),
+            "what is computed of the items of a window",
+        )
+        .setting(
+            "place",
+            SettingKind::Choice(PLACES),
+            Some(SettingValue::Text("behind".into())),
+            "which items a window holds",
+        )
+        .setting(
+            "ends",
+            SettingKind::Choice(ENDS),
+            Some(SettingValue::Text("shorter".into())),
+            "what happens where a window reaches beyond the list",
+        )
+        .input("list", LIST, "")
+        .input("size", Type::I32, "items of a window")
+        .or_number(3.0)
+        .output("value", LIST, "as long as the list")
+        .kernel(|parts| {
+            let how = How::of(parts.settings.text("how"));
+            let place = parts.settings.text("place").to_owned();
+            let whole = parts.settings.text("ends") == "missing";
+            let windows = move |n: usize, size: i32| {
+                let size = usize::try_from(size).unwrap_or(1).max(1);
+                let before = match &*place {
+                    "ahead" => 0,
+                    "around" => size / 2,
+                    _ => size - 1,
+                };
+                Windows { n, before, behind: size - 1 - before, whole }
+            };
+            Ok(if parts.generics[0] == Type::F32 {
+                function(move |call| rolled::<f32>(call, how, &windows, f64::from, |x| x as f32))
+            } else {
+                function(move |call| rolled::<f64>(call, how, &windows, |x| x, |x| x))
+            })
+        })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Mean,
+    Sum,
+    Minimum,
+    Maximum,
+    Median,
+    Deviation,
+}
+
+impl How {
+    fn of(name: &str) -> Self {
+        match name {
+            "sum" => Self::Sum,
+            "minimum" => Self::Minimum,
+            "maximum" => Self::Maximum,
+            "median" => Self::Median,
+            "deviation" => Self::Deviation,
+            _ => Self::Mean,
+        }
+    }
+}
+
+/// The windows over a list.
+#[derive(Clone, Copy)]
+struct Windows {
+    /// Items of the list.
+    n: usize,
+    /// Items of a window before its own, and behind it.
+    before: usize,
+    behind: usize,
+    /// Whether windows that reach beyond the list see nothing.
+    whole: bool,
+}
+
+impl Windows {
+    /// The items of the window at an item.
+    fn range(&self, at: usize) -> std::ops::Range<usize> {
+        at.saturating_sub(self.before)..at.saturating_add(self.behind).saturating_add(1).min(self.n)
+    }
+
+    /// Whether the window at an item lies within the list.
+    fn is_within(&self, at: usize) -> bool {
+        at >= self.before && self.behind < self.n - at
+    }
+}
+
+fn rolled<T: ValueType + Copy>(
+    call: &mut Call<'_>,
+    how: How,
+    windows: &dyn Fn(usize, i32) -> Windows,
+    wide: impl Fn(T) -> f64,
+    narrow: impl Fn(f64) -> T,
+) -> Result<(), Failure> {
+    let mut cells = ListCells::<T>::new(call);
+    let (lists, sizes) = (call.lists(0), call.input::<i32>(1));
+    let mut pace = call.pace();
+    cells.fill(
+        call,
+        |i| lists.n_items(i),
+        |i, out| {
+            let items: Vec<f64> = slice::<T>(&lists, i).iter().map(|x| wide(*x)).collect();
+            let windows = windows(items.len(), sizes.get(i));
+            let seen = match how {
+                How::Mean => {
+                    let means = folded(&items, &windows, |x| x, |a, b| a + b, &mut pace)?;
+                    let count = |at: usize| windows.range(at).len() as f64;
+                    means.into_iter().enumerate().map(|(at, sum)| sum / count(at)).collect()
+                }
+                How::Sum => folded(&items, &windows, |x| x, |a, b| a + b, &mut pace)?,
+                How::Minimum => folded(&items, &windows, |x| x, lesser, &mut pace)?,
+                How::Maximum => folded(&items, &windows, |x| -x, lesser, &mut pace)?
+                    .into_iter()
+                    .map(|x| -x)
+                    .collect(),
+                How::Median => medians(&items, &windows, &mut pace)?,
+                How::Deviation => {
+                    let spreads = folded(&items, &windows, Spread::of, Spread::joined, &mut pace)?;
+                    spreads.into_iter().map(Spread::deviation).collect::<Vec<f64>>()
+                }
+            };
+            let result = |(at, x)| {
+                let is_seen = !windows.whole || windows.is_within(at);
+                narrow(if is_seen { x } else { f64::NAN })
+            };
+            out.extend(seen.into_iter().enumerate().map(result));
+            Ok(())
+        },
+    )?;
+    cells.put(call)
+}
+
+/// The lesser of two numbers, -0 before +0; NaN if one is.
+fn lesser(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else if a.total_cmp(&b).is_lt() {
+        a
+    } else {
+        b
+    }
+}
+
+/// Numbers, their mean, and the sum of the squared distances to it.
+#[derive(Clone, Copy)]
+struct Spread {
+    n: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Spread {
+    fn of(x: f64) -> Self {
+        // Nothing is spread around what is not finite.
+        Self { n: 1.0, mean: x, squares: if x.is_finite() { 0.0 } else { f64::NAN } }
+    }
+
+    /// Of two sets of numbers together (Chan and others 1979).
+    fn joined(a: Self, b: Self) -> Self {
+        let n = a.n + b.n;
+        let apart = b.mean - a.mean;
+        let mean = a.mean + apart * (b.n / n);
+        Self { n, mean, squares: a.squares + b.squares + apart * apart * (a.n * b.n / n) }
+    }
+
+    fn deviation(self) -> f64 {
+        num::sqrt(self.squares / self.n)
+    }
+}
+
+/// The items of each window, joined.
+fn folded<S: Copy>(
+    items: &[f64],
+    windows: &Windows,
+    of: impl Fn(f64) -> S,
+    join: impl Fn(S, S) -> S,
+    pace: &mut Pace<'_>,
+) -> Result<Vec<S>, Failure> {
+    let n = items.len();
+    let size = windows.before.saturating_add(windows.behind).saturating_add(1).min(n.max(1));
+    let mut to_here: Vec<S> = Vec::with_capacity(n);
+    let mut from_here: Vec<S> = Vec::with_capacity(n);
+    for block in items.chunks(size) {
+        pace.work(block.len().saturating_mul(4))?;
+        let mut joined = None;
+        for x in block {
+            let next = joined.map_or_else(|| of(*x), |before| join(before, of(*x)));
+            joined = Some(next);
+            to_here.push(next);
+        }
+        let start = from_here.len();
+        let mut joined = None;
+        for x in block.iter().rev() {
+            let next = joined.map_or_else(|| of(*x), |behind| join(of(*x), behind));
+            joined = Some(next);
+            from_here.push(next);
+        }
+        from_here[start..].reverse();
+    }
+    let mut seen = Vec::with_capacity(n);
+    for at in 0..n {
+        pace.work(4)?;
+        let range = windows.range(at);
+        let (first, last) = (range.start, range.end - 1);
+        let start_of_last = last / size * size;
+        // A window within one block is cut off at an end of the list, so that it reaches an end of the block.
+        seen.push(match first.cmp(&start_of_last) {
+            Ordering::Equal => to_here[last],
+            Ordering::Greater => from_here[first],
+            Ordering::Less => join(from_here[first], to_here[last]),
+        });
+    }
+    Ok(seen)
+}
+
+/// The number in the middle of each window.
+fn medians(items: &[f64], windows: &Windows, pace: &mut Pace<'_>) -> Result<Vec<f64>, Failure> {
+    let mut sorted: Vec<f64> = Vec::new();
+    let (mut n_nans, mut held) = (0_usize, 0..0);
+    let mut seen = Vec::with_capacity(items.len());
+    for at in 0..items.len() {
+        pace.work(16 + sorted.len() / 8)?;
+        let range = windows.range(at);
+        for x in &items[held.end..range.end] {
+            if x.is_nan() {
+                n_nans += 1;
+            } else {
+                let place = sorted.partition_point(|other| other.total_cmp(x).is_lt());
+                sorted.insert(place, *x);
+            }
+        }
+        for x in &items[held.start..range.start] {
+            if x.is_nan() {
+                n_nans -= 1;
+            } else {
+                let place = sorted.partition_point(|other| other.total_cmp(x).is_lt());
+                sorted.remove(place);
+            }
+        }
+        held = range;
+        let n = sorted.len();
+        seen.push(if n_nans > 0 {
+            f64::NAN
+        } else {
+            let (low, high) = (sorted[(n - 1) / 2], sorted[n / 2]);
+            // Halves, so that large numbers do not overflow.
+            if n % 2 == 1 { high } else { low * 0.5 + high * 0.5 }
+        });
+    }
+    Ok(seen)
+}
+
+#[cfg(test)]
+mod tests;

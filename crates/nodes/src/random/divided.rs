@@ -1,0 +1,353 @@
+//! Random parts of a whole: how many of each kind are drawn, and how a whole is divided.
+
+use millstream_base::{Type, num};
+use millstream_kernel::{Call, Default, Failure, NodeDef, Registry};
+
+use super::rejection::{Draws, binomial_of, gamma_of, ln_factorial, of_two, place_of, shares};
+use super::{SOURCE, Stream, drawn};
+use crate::cells::{ListCells, function};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(hypergeometric());
+    registry.register(multinomial());
+    registry.register(dirichlet());
+}
+
+/// What is left out of the tails: no number of 53 bits tells it.
+const NOTHING: f64 = 1e-18;
+
+/// How many of the marked ones are among those drawn, by adding up shares from the likeliest on.
+fn hypergeometric_of(marked: i32, others: i32, drawn: i32, draws: &mut Draws) -> i32 {
+    let (marked, others) = (f64::from(marked.max(0)), f64::from(others.max(0)));
+    let all = marked + others;
+    let drawn = f64::from(drawn.max(0)).min(all);
+    let (least, most) = ((drawn - others).max(0.0), marked.min(drawn));
+    let likeliest = ((drawn + 1.0) * (marked + 1.0) / (all + 2.0)).floor().clamp(least, most);
+    let ln_ways = |n: f64, k: f64| ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k);
+    let share = num::exp(
+        ln_ways(marked, likeliest) + ln_ways(others, drawn - likeliest) - ln_ways(all, drawn),
+    );
+    let mut rest = draws.unit() - share;
+    let (mut up, mut down) = ((likeliest, share), (likeliest, share));
+    while rest > 0.0 && up.1 + down.1 > NOTHING {
+        let (k, share) = up;
+        let more = (marked - k) * (drawn - k) / ((k + 1.0) * (others - drawn + k + 1.0));
+        up = (k + 1.0, if k < most { share * more } else { 0.0 });
+        rest -= up.1;
+        if rest <= 0.0 {
+            return up.0 as i32;
+        }
+        let (k, share) = down;
+        let less = k * (others - drawn + k) / ((marked - k + 1.0) * (drawn - k + 1.0));
+        down = (k - 1.0, if k > least { share * less } else { 0.0 });
+        rest -= down.1;
+        if rest <= 0.0 {
+            return down.0 as i32;
+        }
+    }
+    likeliest as i32
+}
+
+fn hypergeometric() -> NodeDef {
+    let def = NodeDef::new("random.hypergeometric", "How many marked ones are among those drawn")
+        .details(
+            "Drawn without being put back; with that it is `random.binomial`. The mean is drawn * marked / (marked + others). \
+             Numbers below 0 count as 0, more than there are are not drawn. It takes a time in proportion to the deviation.",
+        )
+        .input("marked", Type::I32, "how many there are with a mark")
+        .or_number(10.0)
+        .input("others", Type::I32, "how many there are without")
+        .or_number(10.0)
+        .input("drawn", Type::I32, "how many are drawn")
+        .or_number(5.0);
+    let def = drawn(def)
+        .source(format!("shares added up from the likeliest number on; {SOURCE}"))
+        .output("value", Type::I32, "");
+    of_two(def, Stream::Hypergeometric, |call, i, draws| {
+        let [marked, others, drawn] = [0, 1, 2].map(|k| call.input::<i32>(k).get(i));
+        Ok(hypergeometric_of(marked, others, drawn, draws))
+    })
+}
+
+/// Draws the items for the weights of an element.
+type Draw<R> = fn(&Call<'_>, usize, &[f64], &mut Draws, &mut Vec<R>) -> Result<(), String>;
+
+/// The kernel of lists with an item for each weight.
+fn for_weights<R: millstream_base::ValueType>(
+    def: NodeDef,
+    stream: Stream,
+    weights_at: usize,
+    draw: Draw<R>,
+) -> NodeDef {
+    def.kernel(move |parts| {
+        let n = parts.inputs.len();
+        Ok(function(move |call| {
+            let mut cells = ListCells::<R>::new(call);
+            let lists = call.lists(weights_at);
+            let mut pace = call.pace();
+            cells.fill(
+                call,
+                |i| lists.n_items(i),
+                |i, out| {
+                    let weights = lists.slice::<f64>(i).expect("the socket takes lists of numbers");
+                    pace.work(weights.len().saturating_mul(1 << 5))?;
+                    let id = call.input::<i32>(n - 2).get(i);
+                    let seed = call.input::<i32>(n - 1).get(i);
+                    draw(call, i, weights, &mut Draws::new(id, seed, stream), out)
+                        .map_err(|message| Failure::at(i, message))
+                },
+            )?;
+            cells.put(call)
+        }))
+    })
+}
+
+fn weights(def: NodeDef, about: &'static str) -> NodeDef {
+    def.input("weights", Type::F64.list().expect("lists of numbers exist"), about).or(Default::Zero)
+}
+
+const WRONG: &str = "It fails where a weight is negative or not finite, or none is above 0.";
+
+fn multinomial() -> NodeDef {
+    let def = NodeDef::new("random.multinomial", "How often each of several outcomes comes in many trials")
+        .details(format!(
+            "In each trial one outcome comes, as likely as its weight is large beside the sum. The counts add up to the \
+             trials; those below 0 count as none. {WRONG}"
+        ))
+        .input("trials", Type::I32, "how many trials")
+        .or_number(10.0);
+    let def = drawn(weights(def, "one for each outcome"))
+        .source(format!(
+            "a number of `random.binomial` for each outcome, of the trials that are left; {SOURCE}"
+        ))
+        .output(
+            "value",
+            Type::I32.list().expect("lists of counts exist"),
+            "a count for each outcome",
+        );
+    for_weights(def, Stream::Multinomial, 1, |call, i, weights, draws, out| {
+        multinomial_of(call.input::<i32>(0).get(i), weights, draws, out)
+    })
+}
+
+fn multinomial_of(
+    trials: i32,
+    weights: &[f64],
+    draws: &mut Draws,
+    out: &mut Vec<i32>,
+) -> Result<(), String> {
+    let shares = shares(weights)?;
+    // The shares of each outcome and all behind it, added from the last one on.
+    let mut behind: Vec<f64> = Vec::with_capacity(shares.len());
+    let mut sum = 0.0;
+    for share in shares.iter().rev() {
+        sum += share;
+        behind.push(sum);
+    }
+    let mut left = trials.max(0);
+    for (share, rest) in shares.iter().zip(behind.iter().rev()) {
+        let n = if *share > 0.0 { binomial_of(left, share / rest, draws) } else { 0 };
+        left -= n;
+        out.push(n);
+    }
+    Ok(())
+}
+
+fn dirichlet() -> NodeDef {
+    let def = NodeDef::new("random.dirichlet", "A whole divided at random")
+        .details(format!(
+            "Shares from 0 to 1 that add up to 1, but for rounding; each is on average as large as its weight beside the sum, and \
+             the larger the weights are, the nearer to that. All 1: every division is as likely. Two weights are \
+             `random.beta`. A weight of 0 has the share 0. {WRONG}"
+        ));
+    let def = drawn(weights(def, "one for each share"))
+        .source(format!("gamma numbers beside their sum, by their logarithms; {SOURCE}"))
+        .output(
+            "value",
+            Type::F64.list().expect("lists of numbers exist"),
+            "a share for each weight",
+        );
+    for_weights(def, Stream::Dirichlet, 0, |_, _, weights, draws, out| {
+        dirichlet_of(weights, draws, out)
+    })
+}
+
+/// The logarithm of a gamma number, which may be too small to be a number itself.
+fn ln_gamma_of(shape: f64, draws: &mut Draws) -> f64 {
+    if shape >= 1.0 {
+        return num::ln(gamma_of(shape, draws));
+    }
+    num::ln(gamma_of(shape + 1.0, draws)) + num::ln(draws.unit()) / shape
+}
+
+fn dirichlet_of(weights: &[f64], draws: &mut Draws, out: &mut Vec<f64>) -> Result<(), String> {
+    shares(weights)?;
+    let start = out.len();
+    let ln = |weight: &f64| {
+        if *weight > 0.0 { ln_gamma_of(*weight, draws) } else { f64::NEG_INFINITY }
+    };
+    out.extend(weights.iter().map(ln));
+    let parts = &mut out[start..];
+    let greatest = parts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if greatest == f64::NEG_INFINITY {
+        // Weights next to nothing give one of them all.
+        let whole = place_of(weights, draws.unit())? as usize;
+        for (at, part) in parts.iter_mut().enumerate() {
+            *part = f64::from(u8::from(at == whole));
+        }
+        return Ok(());
+    }
+    let mut sum = 0.0;
+    for part in parts.iter_mut() {
+        *part = num::exp(*part - greatest);
+        sum += *part;
+    }
+    for part in parts {
+        *part /= sum;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const N: i32 = 20_000;
+
+    fn many<R>(stream: Stream, draw: impl Fn(&mut Draws) -> R) -> Vec<R> {
+        (0..N).map(|id| draw(&mut Draws::new(id, 3, stream))).collect()
+    }
+
+    /// Within five standard errors of what is expected; the fourth moments of these are those of normal
+    /// numbers, or nearly.
+    fn has(numbers: &[f64], mean: f64, variance: f64) {
+        let n = numbers.len() as f64;
+        let found = numbers.iter().sum::<f64>() / n;
+        let spread = numbers.iter().map(|x| (x - found) * (x - found)).sum::<f64>() / n;
+        assert!((found - mean).abs() <= 5.0 * (variance / n).sqrt(), "mean {found}, not {mean}");
+        assert!(
+            (spread / variance - 1.0).abs() < 5.0 * (3.0 / n).sqrt(),
+            "{spread}, not {variance}"
+        );
+    }
+
+    /// Means, variances and shares made with `scipy.stats.hypergeom` 1.17.
+    #[test]
+    fn those_drawn_are_marked_as_often_as_scipy_says() {
+        for (marked, others, drawn, mean, variance, first, shares) in [
+            (
+                10,
+                40,
+                20,
+                4.0,
+                1.959_183_673_469_387_7,
+                3,
+                [0.225_929_629_396, 0.280_058_603_105, 0.215_085_007_185],
+            ),
+            (
+                400,
+                600,
+                300,
+                120.0,
+                50.450_450_450_450_454,
+                119,
+                [0.055_630_031_421, 0.056_138_869_606, 0.055_542_667_559],
+            ),
+            (
+                15,
+                5,
+                10,
+                7.5,
+                0.986_842_105_263_157_9,
+                6,
+                [0.135_448_916_409, 0.348_297_213_622, 0.348_297_213_622],
+            ),
+            (
+                30_000,
+                70_000,
+                5000,
+                1500.0,
+                997.509_975_099_751,
+                1499,
+                [0.012_626_617_016, 0.012_630_667_786, 0.012_622_063_146],
+            ),
+        ] {
+            let numbers = many(Stream::Hypergeometric, |draws| {
+                f64::from(hypergeometric_of(marked, others, drawn, draws))
+            });
+            has(&numbers, mean, variance);
+            for (k, share) in (first..).zip(shares) {
+                let found = numbers.iter().filter(|x| **x == f64::from(k)).count() as f64;
+                let n = f64::from(N);
+                let error = (n * share * (1.0 - share)).sqrt();
+                assert!((found - n * share).abs() < 5.0 * error, "{k}: {found}, not {}", n * share);
+            }
+        }
+        let at = |marked, others, drawn| {
+            hypergeometric_of(marked, others, drawn, &mut Draws::new(7, 0, Stream::Hypergeometric))
+        };
+        assert_eq!([at(5, 0, 3), at(0, 5, 3), at(5, 5, 10), at(5, 5, 99)], [3, 0, 5, 5]);
+        assert_eq!([at(-1, 5, 3), at(5, -1, 3), at(5, 5, -3), at(0, 0, 0)], [0, 3, 0, 0]);
+        let half = at(i32::MAX, i32::MAX, i32::MAX);
+        assert!((half - (1 << 30)).abs() < 6 * 16_384, "{half}");
+    }
+
+    #[test]
+    fn counts_of_outcomes_add_up_and_are_binomial_each() {
+        let weights = [1.0, 0.0, 3.0, 4.0];
+        let counts = many(Stream::Multinomial, |draws| {
+            let mut counts = Vec::new();
+            multinomial_of(40, &weights, draws, &mut counts).expect("right weights");
+            counts
+        });
+        assert!(counts.iter().all(|counts| counts.len() == 4 && counts.iter().sum::<i32>() == 40));
+        for (k, p) in [(0, 0.125), (2, 0.375), (3, 0.5)] {
+            let of_one: Vec<f64> = counts.iter().map(|counts| f64::from(counts[k])).collect();
+            has(&of_one, 40.0 * p, 40.0 * p * (1.0 - p));
+        }
+        assert!(counts.iter().all(|counts| counts[1] == 0));
+        let wrong = |weights: &[f64]| {
+            let draws = &mut Draws::new(0, 0, Stream::Multinomial);
+            multinomial_of(1, weights, draws, &mut Vec::new()).expect_err("is refused")
+        };
+        assert_eq!(wrong(&[1.0, -1.0]), "weight 1 is -1, which is no weight");
+        assert_eq!(wrong(&[f64::NAN]), "weight 0 is NaN, which is no weight");
+        assert_eq!(wrong(&[0.0]), "no weight is above 0");
+        assert_eq!(wrong(&[]), "no weight is above 0");
+    }
+
+    #[test]
+    fn shares_of_a_whole_are_beta_each() {
+        for weights in [[2.0, 3.0, 5.0], [0.5, 0.25, 1.0]] {
+            let all: f64 = weights.iter().sum();
+            let shares = many(Stream::Dirichlet, |draws| {
+                let mut shares = Vec::new();
+                dirichlet_of(&weights, draws, &mut shares).expect("right weights");
+                shares
+            });
+            // Three quotients are each wrong by half a unit of 2^-53, their sum by as much twice.
+            assert!(
+                shares.iter().all(|shares| {
+                    (shares.iter().sum::<f64>() - 1.0).abs() <= 4.0 * f64::EPSILON
+                })
+            );
+            for (k, weight) in weights.iter().enumerate() {
+                let mean = weight / all;
+                let of_one: Vec<f64> = shares.iter().map(|shares| shares[k]).collect();
+                has(&of_one, mean, mean * (1.0 - mean) / (all + 1.0));
+            }
+        }
+        let tiny = |weights: &[f64], id| {
+            let mut shares = Vec::new();
+            let draws = &mut Draws::new(id, 0, Stream::Dirichlet);
+            dirichlet_of(weights, draws, &mut shares).expect("right weights");
+            shares
+        };
+        for id in 0..100 {
+            let shares = tiny(&[1e-5, 0.0, 1e-5], id);
+            assert!(shares[1] == 0.0 && (shares[0] + shares[2] - 1.0).abs() < 1e-15, "{shares:?}");
+            let shares = tiny(&[1e-310, 2e-310], id);
+            assert!(shares == [1.0, 0.0] || shares == [0.0, 1.0], "{shares:?}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Expressions against Python 3.11's `re`, and what is refused.
+
+use millstream_base::{Limits, Mask, Value};
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::cells::testing::{call, instance, one, try_instance};
+
+fn on(name: &str, set: &Json, texts: &[&str]) -> String {
+    limited(name, set, texts, &Limits::default())
+}
+
+fn limited(name: &str, set: &Json, texts: &[&str], limits: &Limits) -> String {
+    let instance = instance(&format!("string.regex_{name}"), set, &[], &[]);
+    let args = texts.iter().map(|text| one(Value::from(*text))).collect();
+    match call(&instance, args, &Mask::full(1), 1, limits) {
+        Ok(data) => data.get(0).to_string(),
+        Err(failure) => failure.message,
+    }
+}
+
+fn refused(name: &str, set: &Json) -> String {
+    try_instance(&format!("string.regex_{name}"), set, &[], &[]).expect_err("is refused")
+}
+
+/// Made with `re.search`, `re.finditer`, `re.fullmatch` and `re.split`.
+#[test]
+fn matches_are_those_of_python() {
+    let cases = [
+        (r"\d+", "ab12cd345", 2, r#"["12"]"#, r#"["12", "345"]"#, false, r#"["ab", "cd", ""]"#),
+        (
+            r"(\w+)@(\w+)\.com",
+            "mail jo@site.com, al@home.com",
+            5,
+            r#"["jo@site.com", "jo", "site"]"#,
+            r#"["jo@site.com", "al@home.com"]"#,
+            false,
+            r#"["mail ", ", ", ""]"#,
+        ),
+        (
+            r"\w+",
+            "größe naïve Ωmega",
+            0,
+            r#"["größe"]"#,
+            r#"["größe", "naïve", "Ωmega"]"#,
+            false,
+            r#"["", " ", " ", ""]"#,
+        ),
+        (
+            r"(?i)straße",
+            "STRASSE Straße",
+            8,
+            r#"["Straße"]"#,
+            r#"["Straße"]"#,
+            false,
+            r#"["STRASSE ", ""]"#,
+        ),
+        (
+            r"[,;]\s*",
+            "a, b;c,,d",
+            1,
+            r#"[", "]"#,
+            r#"[", ", ";", ",", ","]"#,
+            false,
+            r#"["a", "b", "c", "", "d"]"#,
+        ),
+        (
+            r"^\s*(\d{4})-(\d{2})(?:-(\d{2}))?$",
+            " 2024-05",
+            0,
+            r#"[" 2024-05", "2024", "05", ""]"#,
+            r#"[" 2024-05"]"#,
+            true,
+            r#"["", ""]"#,
+        ),
+        ("a|b*?", "", 0, r#"[""]"#, r#"[""]"#, true, r#"["", ""]"#),
+        ("(?m)^x", "x\nyx\nx", 0, r#"["x"]"#, r#"["x", "x"]"#, false, r#"["", "\nyx\n", ""]"#),
+        ("z", "abc", -1, "[]", "[]", false, r#"["abc"]"#),
+    ];
+    for (pattern, text, at, groups, all, whole, parts) in cases {
+        let set = json!({ "pattern": pattern });
+        let parts = parts.replace('\n', "\\n");
+        assert_eq!(on("find", &set, &[text]), at.to_string(), "{pattern}");
+        assert_eq!(on("test", &set, &[text]), (at >= 0).to_string(), "{pattern}");
+        assert_eq!(on("groups", &set, &[text]), groups, "{pattern}");
+        assert_eq!(on("find_all", &set, &[text]), all, "{pattern}");
+        assert_eq!(on("split", &set, &[text]), parts, "{pattern}");
+        let set = json!({ "pattern": pattern, "whole": true });
+        assert_eq!(on("test", &set, &[text]), whole.to_string(), "{pattern}");
+    }
+    assert_eq!(on("count", &json!({"pattern": r"\d"}), &["a1b22"]), "3");
+    assert_eq!(on("find", &json!({"pattern": "B", "any_case": true}), &["äb"]), "1");
+    let named = |group: &str| json!({"pattern": r"(?<y>\d+)/(\d+)", "group": group});
+    for (group, expected) in [("y", r#"["24", "23"]"#), ("2", r#"["5", "12"]"#)] {
+        assert_eq!(on("find_all", &named(group), &["24/5 23/12"]), expected);
+    }
+}
+
+/// Made with `re.sub`.
+#[test]
+fn replacements_are_those_of_python() {
+    for (pattern, with, text, expected) in [
+        (r"(\w+) (\w+)", "$2 $1", "hello world foo bar", "world hello bar foo"),
+        (r"\d", "<$0>", "a1b22", "a<1>b<2><2>"),
+        (r"\s+", " ", " a  b\t\nc", " a b c"),
+        ("x*", "-", "abc", "-a-b-c-"),
+        ("(a)|b", "[$1]$$", "ab", "[a]$[]$"),
+        ("ä", "$9${none}", "häh", "hh"),
+    ] {
+        let found = on("replace", &json!({ "pattern": pattern }), &[text, with]);
+        assert_eq!(found, format!("\"{expected}\""), "{pattern}");
+    }
+    let set = json!({"pattern": r"(?P<y>\d+)/(?P<m>\d+)", "first_only": true});
+    assert_eq!(on("replace", &set, &["2024/05 2023/12", "${m}-$y"]), r#""05-2024 2023/12""#);
+    let first = json!({"pattern": "", "first_only": true});
+    assert_eq!(on("replace", &first, &["ab", "-"]), r#""-ab""#);
+}
+
+#[test]
+fn wrong_and_hostile_expressions_are_refused() {
+    for (pattern, problem) in [
+        ("(a", "unclosed group"),
+        ("a{2", "unclosed counted repetition"),
+        (r"(?=a)", "look-around"),
+        (r"(a)\1", "backreferences are not supported"),
+        (r"(\w{500}){500}", "the expression is too large"),
+        ("(((((x{100}){100}){100}){100}){100})", "the expression is too large"),
+    ] {
+        for name in ["test", "find", "count", "find_all", "groups", "replace", "split"] {
+            let found = refused(name, &json!({ "pattern": pattern }));
+            assert!(found.contains(problem), "{name} {pattern}: {found}");
+        }
+    }
+    let deep = format!("{}a{}", "(".repeat(300), ")".repeat(300));
+    assert!(refused("test", &json!({ "pattern": deep })).contains("nest"));
+    let long = "a".repeat(LONGEST + 1);
+    assert!(refused("test", &json!({ "pattern": long })).contains("10001 bytes, up to 10000 go"));
+    let set = json!({"pattern": "(a)(?<b>c)", "group": "3"});
+    assert!(refused("find_all", &set).contains("the expression has no group `3`"));
+    assert!(refused("find_all", &json!({"pattern": "a", "group": "b"})).contains("no group `b`"));
+}
+
+#[test]
+fn what_is_too_long_fails() {
+    let few = Limits { list_length: 10, ..Limits::default() };
+    let all = json!({"pattern": "."});
+    assert_eq!(
+        limited("find_all", &all, &["01234567890"], &few),
+        "a text of 11 bytes is searched, this expression takes up to 10"
+    );
+    let set = json!({"pattern": "a"});
+    let found = limited("replace", &set, &["aaaaa", "$0$0$0"], &few);
+    assert!(
+        found.starts_with("11 bytes in one text") || found.contains("bytes in one text"),
+        "{found}"
+    );
+    let found = limited("split", &json!({"pattern": ""}), &["0123456789"], &few);
+    assert!(found.contains("items in lists"), "{found}");
+    // An expression of much memory takes shorter texts.
+    let large = Expression::of(
+        &Settings::read(
+            &crate::registry().get("string.regex_test").expect("in the library").settings,
+            [("pattern", &json!(r"\w{20}"))],
+            &|_| None,
+        )
+        .expect("settings"),
+        "",
+        "",
+    )
+    .expect("compiles");
+    assert!(large.n_bytes > SIZES[0], "{}", large.n_bytes);
+    let text = "a".repeat(MOST / SIZES[4] + 1);
+    let most = Limits::default();
+    assert_eq!(large.check(&text, 0, &most).is_err(), text.len() > MOST / large.n_bytes);
+}
+
+proptest! {
+    #[test]
+    fn parts_and_matches_make_the_text(
+        text in "[ab,; äß]{0,20}",
+        pattern in prop::sample::select(vec!["[,;]", "a+", "ä|ß", "b?", "", r"\s*,", "(a)(b)?"]),
+    ) {
+        let set = json!({ "pattern": pattern });
+        let list = |name: &str| -> Vec<String> {
+            serde_json::from_str(&on(name, &set, &[&text])).expect("a list of texts")
+        };
+        let (parts, found) = (list("split"), list("find_all"));
+        prop_assert_eq!(parts.len(), found.len() + 1);
+        prop_assert_eq!(on("count", &set, &[&text]), found.len().to_string());
+        let mut joined = parts[0].clone();
+        for (found, part) in found.iter().zip(&parts[1..]) {
+            joined += found;
+            joined += part;
+        }
+        prop_assert_eq!(&joined, &text);
+        let same: String =
+            serde_json::from_str(&on("replace", &set, &[&text, "$0"])).expect("a text");
+        prop_assert_eq!(same, text);
+    }
+}
