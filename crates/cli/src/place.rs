@@ -92,7 +92,7 @@ impl Target {
             return Ok(Self { format: Some(format), path: None });
         }
         if format.is_none() {
-            Format::of_path(path).map_err(|error| stop(&error))?;
+            Format::of_written_path(path).map_err(|error| stop(&error))?;
         }
         // What does not exist is no source.
         if let Ok(target) = path.canonicalize() {

@@ -302,6 +302,21 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
+    /// What to say if the only name looks like several that something else separates.
+    fn other_separator(&self, name: &str) -> String {
+        let by = [(b',', "commas"), (b'\t', "tabs"), (b';', "semicolons"), (b'|', "bars")];
+        let ours = separator(self.format);
+        let is_other = |(sign, _): &&(u8, _)| *sign != ours && name.as_bytes().contains(sign);
+        let other = by.iter().find(is_other).filter(|_| self.record.len() == 1);
+        let Some((_, other)) = other else { return String::new() };
+        let what = if ours == b',' { "commas" } else { "tabs" };
+        let hint = if *other == "tabs" { "; give the file as tsv" } else { "" };
+        format!(
+            "; {} files have {what} between cells, this one seems to have {other}{hint}",
+            self.format
+        )
+    }
+
     fn lane(&self, text: &str, lane: Lane, line: u64, name: &str) -> Result<u64, IoError> {
         let ty = Type::of_lane(lane);
         let spot = || Spot::line(self.file, line).column(name);
@@ -316,7 +331,8 @@ impl<'a> Rows<'a> {
         }
         parse_lane(text, lane).map_err(|misfit| match misfit {
             Misfit::Shape => {
-                IoError::NotOfType { spot: spot(), ty, found: quoted(text), form: form_of(ty) }
+                let form = form_of(ty) + &self.other_separator(name);
+                IoError::NotOfType { spot: spot(), ty, found: quoted(text), form }
             }
             Misfit::Range => IoError::OutOfRange { spot: spot(), ty, found: quoted(text) },
         })

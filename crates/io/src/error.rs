@@ -165,7 +165,9 @@ pub enum IoError {
     #[error("{spot} should hold {expected} of data and holds {found}")]
     #[diagnostic(
         code(io::length),
-        help("the file is cut off or was written by two programs at once")
+        help(
+            "the file is cut off, has more behind its end, or was written by two programs at once"
+        )
     )]
     Length {
         /// The file.
@@ -394,6 +396,6 @@ fn in_place_of_nothing(what: &str, ty: Type) -> String {
         return "a list without items is written as such, [] in JSON; fill it in the file".into();
     }
     format!(
-        "{what} are read as \"\" in text and as nan in floats; read the column as f64, or fill it"
+        "{what} are read as \"\" in text and as nan in floats; read the column as one of these, or fill it"
     )
 }

@@ -135,14 +135,27 @@ impl Format {
     /// # Errors
     /// If there is no extension or it is of none of the formats.
     pub fn of_path(path: &Path) -> Result<Self, IoError> {
+        Self::of_extension(path, |_| true)
+    }
+
+    /// The format that the extension of a file names which is written.
+    ///
+    /// # Errors
+    /// As [`Format::of_path`]; formats that are only read are not among those it tells.
+    pub fn of_written_path(path: &Path) -> Result<Self, IoError> {
+        Self::of_extension(path, |format| format != Self::Gltf)
+    }
+
+    fn of_extension(path: &Path, is_told: impl Fn(Self) -> bool) -> Result<Self, IoError> {
         let extension = path.extension().and_then(|extension| extension.to_str());
-        extension.and_then(Self::from_name).ok_or_else(|| IoError::UnknownFormat {
-            file: path.display().to_string(),
-            known: Self::ALL
-                .iter()
-                .flat_map(|format| std::iter::once(format.name()).chain(format.aliases().to_vec()))
-                .collect::<Vec<_>>()
-                .join(", "),
+        extension.and_then(Self::from_name).ok_or_else(|| {
+            let told = Self::ALL.into_iter().filter(|format| is_told(*format));
+            let names = told
+                .flat_map(|format| std::iter::once(format.name()).chain(format.aliases().to_vec()));
+            IoError::UnknownFormat {
+                file: path.display().to_string(),
+                known: names.collect::<Vec<_>>().join(", "),
+            }
         })
     }
 }

@@ -320,6 +320,44 @@ mod tests {
         writer.into_inner().expect("finishes")
     }
 
+    #[test]
+    fn pages_hold_what_was_promised() {
+        let numbers: ArrayRef = Arc::new(Float64Array::from(vec![1.5; 300]));
+        let batch = RecordBatch::try_from_iter([("t", numbers)]).expect("a batch");
+        let properties = WriterProperties::builder()
+            .set_dictionary_enabled(false)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .build();
+        let writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties));
+        let mut writer = writer.expect("starts");
+        writer.write(&batch).expect("writes");
+        let mut bytes = writer.into_inner().expect("finishes");
+        // The header says twice how many bytes, and then how many values: 300, as twice that.
+        let at = bytes.windows(2).position(|pair| pair == [0xd8, 0x04]).expect("it is there");
+        assert_eq!(read_within(&bytes, 1 << 30).expect("is read").n_rows(), 300);
+        // 256.
+        bytes[at..at + 2].copy_from_slice(&[0x80, 0x04]);
+        let error = read_within(&bytes, 1 << 30).expect_err("is refused").to_string();
+        assert_eq!(
+            error,
+            "`t.parquet` column `t` is not valid parquet: its pages hold 256 values, 300 were promised"
+        );
+    }
+
+    /// A file that pyarrow 26 wrote with `write_page_checksum=True` and one column of four numbers.
+    #[test]
+    fn checksums_of_pages_are_checked() {
+        let bytes = include_bytes!("parquet/checksum.parquet");
+        let read = |bytes: &[u8]| read_within(bytes, 1 << 30);
+        assert_eq!(read(bytes).expect("is read").column("x").expect("there").len(), 4);
+        let number = 2.5_f64.to_le_bytes();
+        let at = bytes.windows(8).position(|bytes| bytes == number).expect("it is there");
+        let mut wrong = bytes.to_vec();
+        wrong[at] ^= 1;
+        let error = read(&wrong).expect_err("is refused").to_string();
+        assert!(error.contains("CRC"), "{error}");
+    }
+
     fn read_within(bytes: &[u8], limit: usize) -> Result<crate::Table, IoError> {
         let limits = millstream_base::Limits { bytes: limit, ..Default::default() };
         let options = ReadOptions { limits, ..ReadOptions::default() };

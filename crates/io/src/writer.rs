@@ -84,7 +84,7 @@ impl TableWriter {
         options: WriteOptions,
         columns: Vec<ColumnSpec>,
     ) -> Result<Self, IoError> {
-        let format = format.map_or_else(|| Format::of_path(path), Ok)?;
+        let format = format.map_or_else(|| Format::of_written_path(path), Ok)?;
         let file = path.display().to_string();
         let is_stream = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("arrows"));
         let arrow = if is_stream { ArrowFraming::Stream } else { options.arrow };

@@ -201,8 +201,9 @@ impl Row {
             elements,
             median_s: median(&contender.seconds),
             min_s: contender.seconds.iter().copied().fold(f64::INFINITY, f64::min),
-            bytes_moved,
-            bound_s,
+            // What is kept from the time before moves nothing.
+            bytes_moved: if runs == 0 { 0 } else { bytes_moved },
+            bound_s: if runs == 0 { 0.0 } else { bound_s },
         }
     }
 

@@ -97,6 +97,22 @@ fn lines_are_counted_over_blank_ones_and_those_inside_quotes() {
 }
 
 #[test]
+fn another_separator_is_told() {
+    let help = |text: &str, ty| {
+        let (name, _) = text.split_once('\n').expect("lines");
+        let error = read_text(text, &want(name, ty)).expect_err("is refused");
+        miette::Diagnostic::help(&error).expect("helps").to_string()
+    };
+    assert_eq!(
+        help("x;k\n1;2\n", Type::F64),
+        "f64 is written as a number; csv files have commas between cells, this one seems to have \
+         semicolons"
+    );
+    assert!(help("x\tk\n1\t2\n", Type::F64).ends_with("have tabs; give the file as tsv"));
+    assert_eq!(help("x\n1;2\n", Type::F64), "f64 is written as a number");
+}
+
+#[test]
 fn a_quote_that_is_not_closed_is_refused() {
     let any = ReadOptions::default();
     let refused = |line: u32| {

@@ -41,6 +41,11 @@ impl Accessors<'_> {
         out: &mut Vec<f32>,
     ) -> Result<(), IoError> {
         let kind = accessor.data_type();
+        if kind == DataType::U32 && !name.starts_with('_') {
+            let reason =
+                format!("`{name}` has components of type 5125 (u32), which are for indices");
+            return Err(syntax(self.file, reason));
+        }
         let scale = if accessor.normalized() { largest(kind) } else { 1.0 };
         self.components(name, accessor, out, |bytes| {
             let x = match kind {

@@ -4,7 +4,7 @@
 
 use ::gltf::{Document, Gltf};
 
-use crate::error::{IoError, Spot};
+use crate::error::{IoError, Spot, quoted};
 use crate::format::Format;
 use crate::guard::guarded;
 
@@ -66,6 +66,16 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Gltf, IoError> {
     let Gltf { document, blob } =
         guarded(file, Format::Gltf, || Gltf::from_slice_without_validation(bytes))?;
     let mut root = document.into_json();
+    // Files of a later minor version are files of the version, with more in them.
+    let asset = &root.asset;
+    let needed = asset.min_version.as_ref().unwrap_or(&asset.version);
+    if !asset.version.starts_with("2.") || !matches!(needed.as_str(), "2.0" | "2.1") {
+        return Err(IoError::Unsupported {
+            spot: Spot::file(file),
+            what: format!("version {} of glTF", quoted(needed)),
+            hint: "export the mesh again as glTF 2.0".into(),
+        });
+    }
     let mut refused = std::mem::take(&mut root.extensions_required);
     refused.retain(|name| !HARMLESS.contains(&name.as_str()));
     if !refused.is_empty() {
@@ -103,6 +113,23 @@ mod tests {
         let error = requiring(names).map(|_| ()).expect_err("is refused");
         let help = miette::Diagnostic::help(&error).expect("the next step").to_string();
         (error.to_string(), help)
+    }
+
+    #[test]
+    fn other_versions_are_refused() {
+        for (asset, is_read) in [
+            (r#""version": "2.0""#, true),
+            (r#""version": "2.1", "minVersion": "2.0""#, true),
+            (r#""version": "3.0""#, false),
+            (r#""version": "1.0""#, false),
+            (r#""version": "2.7", "minVersion": "2.7""#, false),
+        ] {
+            let text = format!(r#"{{"asset": {{{asset}}}, "meshes": []}}"#);
+            let read = parse("t.gltf", text.as_bytes());
+            assert_eq!(read.is_ok(), is_read, "{asset}");
+            let error = read.err().map(|error| error.to_string());
+            assert!(error.is_none_or(|error| error.contains("version `")), "{asset}");
+        }
     }
 
     #[test]

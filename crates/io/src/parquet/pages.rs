@@ -2,7 +2,8 @@
 //!
 //! The decoder makes room for as many bytes as the header of a page promises when unpacked, and for
 //! as many values as that of a dictionary counts; so both are checked here against the bytes that are
-//! there and the limits.
+//! there and the limits. And it takes a column to be at its end where its pages are, however many
+//! values were promised; so those are counted.
 
 use std::io::Read as _;
 
@@ -24,6 +25,8 @@ const FAR: u64 = 1 << 24;
 #[derive(Debug, Default)]
 struct Header {
     is_dictionary: bool,
+    /// Data of the first or second kind; others are indices.
+    is_data: bool,
     unpacked: i64,
     packed: i64,
     n_values: i64,
@@ -40,7 +43,7 @@ pub(super) fn check(
     for group in metadata.row_groups() {
         let columns = group.columns().iter().enumerate();
         for (_, column) in columns.filter(|(i, _)| is_wanted(*i)) {
-            check_column(file, source, column, budget)?;
+            check_column(file, source, column, group.num_rows(), budget)?;
         }
     }
     Ok(())
@@ -50,6 +53,7 @@ fn check_column(
     file: &str,
     source: &impl ChunkReader,
     column: &ColumnChunkMetaData,
+    n_rows: i64,
     budget: &Budget,
 ) -> Result<(), IoError> {
     let spot = || Spot::file(file).column(&column.column_path().string());
@@ -63,7 +67,7 @@ fn check_column(
     let (Some((mut at, _)), Some(end)) = (range, end.filter(|end| *end <= source.len())) else {
         return Err(syntax("its place is not within the file"));
     };
-    let mut n_pages = 0_usize;
+    let (mut n_pages, mut n_found) = (0_usize, 0_i64);
     while at < end {
         if n_pages.is_multiple_of(256) {
             budget.go_on(spot)?;
@@ -88,12 +92,25 @@ fn check_column(
             let reason = format!("a page promises {unpacked} bytes in {packed} packed ones");
             return Err(syntax(&reason));
         }
+        if header.is_data {
+            n_found = n_found.saturating_add(header.n_values.max(0));
+        }
         // A value takes more than a byte in a dictionary: truths have none.
         let n_values = usize::try_from(header.n_values).unwrap_or(usize::MAX);
         if header.is_dictionary && n_values > unpacked {
             let reason = format!("a dictionary promises {n_values} values in {unpacked} bytes");
             return Err(syntax(&reason));
         }
+    }
+    let n_promised = column.num_values();
+    if n_found != n_promised {
+        return Err(syntax(&format!(
+            "its pages hold {n_found} values, {n_promised} were promised"
+        )));
+    }
+    // Only columns of lists have several values per row.
+    if column.column_descr().max_rep_level() == 0 && n_found != n_rows {
+        return Err(syntax(&format!("it holds {n_found} values for {n_rows} rows")));
     }
     Ok(())
 }
@@ -131,7 +148,11 @@ fn header(walk: &mut Walk<'_>) -> Option<Header> {
     while let (next, kind @ 1..) = walk.field(id)? {
         id = next;
         match (id, kind) {
-            (1, 5) => header.is_dictionary = walk.zigzag()? == 2,
+            (1, 5) => {
+                let kind = walk.zigzag()?;
+                header.is_dictionary = kind == 2;
+                header.is_data = kind == 0 || kind == 3;
+            }
             (2, 5) => header.unpacked = walk.zigzag()?,
             (3, 5) => header.packed = walk.zigzag()?,
             // The pages of all kinds count their values first.

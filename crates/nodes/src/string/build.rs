@@ -151,11 +151,38 @@ fn titled(text: &str) -> String {
         if in_word {
             out.extend(c.to_lowercase());
         } else {
-            out.extend(c.to_uppercase());
+            push_title(&mut out, c);
         }
         in_word = c.is_alphanumeric() || (in_word && matches!(c, '\'' | '’'));
     }
     out
+}
+
+/// Appends a letter as it stands at the start of a word: the title case of the Unicode Character
+/// Database, which differs from capitals where one sign stands for two letters.
+fn push_title(out: &mut String, c: char) {
+    match c {
+        'Ǆ'..='ǆ' => out.push('ǅ'),
+        'Ǉ'..='ǉ' => out.push('ǈ'),
+        'Ǌ'..='ǌ' => out.push('ǋ'),
+        'Ǳ'..='ǳ' => out.push('ǲ'),
+        // Georgian starts words and sentences with the letters that it goes on with.
+        '\u{10d0}'..='\u{10ff}' => out.push(c),
+        // Greek with iota below, which stays below.
+        '\u{1f80}'..='\u{1faf}' => out.extend(char::from_u32(u32::from(c) | 8)),
+        '\u{1fb3}' | '\u{1fbc}' => out.push('\u{1fbc}'),
+        '\u{1fc3}' | '\u{1fcc}' => out.push('\u{1fcc}'),
+        '\u{1ff3}' | '\u{1ffc}' => out.push('\u{1ffc}'),
+        '\u{1fb2}'..='\u{1ff7}' => {
+            out.extend(c.to_uppercase().map(|c| if c == 'Ι' { '\u{345}' } else { c }));
+        }
+        'ŉ' => out.extend(c.to_uppercase()),
+        _ => {
+            let mut capitals = c.to_uppercase();
+            out.extend(capitals.next());
+            out.extend(capitals.flat_map(char::to_lowercase));
+        }
+    }
 }
 
 const SIDES: &[(&str, &str)] =

@@ -29,6 +29,9 @@ fn texts_are_joined_and_cut() {
 fn texts_are_turned_padded_and_counted() {
     assert_eq!(on("string.reverse", &["aäb"]), r#""bäa""#);
     assert_eq!(on("string.title", &["hello WORLD, it's x1y"]), r#""Hello World, It's X1y""#);
+    // As Python's `str.title` has it.
+    let title = on("string.title", &["ǆep ßa ᾳδ ᾷ გია ŉa"]);
+    assert_eq!(title, "\"ǅep Ssa ᾼδ \u{391}\u{342}\u{345} გია \u{2bc}Na\"");
     let ascii = json!({"letters": "ascii"});
     assert_eq!(text("string.upper", &ascii, vec!["äb".into()]), r#""äB""#);
     let trimmed = |set, characters: &str| {
