@@ -7,17 +7,21 @@
 
 #![cfg_attr(target_os = "linux", allow(unsafe_code, reason = "advice is an unsafe function"))]
 
-/// Makes room for so many values more, at least twice what there was, in huge pages. For what is
-/// read here and there.
+/// Room for so many values, in huge pages where it is large. For what is read here and there.
+pub fn room_in_huge_pages<T>(n: usize) -> Vec<T> {
+    let mut room = Vec::with_capacity(n);
+    in_huge_pages(room.spare_capacity_mut());
+    room
+}
+
+/// Makes room for so many values more, at least twice what there was, as [`room_in_huge_pages`].
 #[inline]
 pub fn reserve_in_huge_pages<T>(vec: &mut Vec<T>, n: usize) {
-    if vec.capacity() - vec.len() >= n {
-        return;
+    if vec.capacity() - vec.len() < n {
+        let mut larger = room_in_huge_pages((vec.len() + n).max(2 * vec.capacity()));
+        larger.append(vec);
+        *vec = larger;
     }
-    let mut larger = Vec::with_capacity((vec.len() + n).max(2 * vec.capacity()));
-    in_huge_pages(larger.spare_capacity_mut());
-    larger.append(vec);
-    *vec = larger;
 }
 
 /// Asks for huge pages for memory that was not written yet; where there are none nothing changes.

@@ -105,14 +105,7 @@ pub(crate) fn file_of(value: &str) -> Option<&Path> {
 
 /// All columns of a file.
 fn whole_table(place: &str, limits: &Limits, until: &Until) -> Result<Given, Stop> {
-    // Colons may be part of the name: no column is asked for.
-    let named = Place::of(place);
-    let file = match (named.format, named.column) {
-        (Some(_), Some(_)) => place.split_once(':').map_or(place, |(_, file)| file),
-        (None, Some(_)) => place,
-        (_, None) => named.file,
-    };
-    let place = Place { file, column: None, ..named };
+    let place = Place::of_table(place);
     let options =
         ReadOptions { limits: limits.clone(), until: until.clone(), ..ReadOptions::default() };
     let table = if place.is_stdin() {

@@ -26,17 +26,23 @@ impl<'a> Place<'a> {
     /// What stands behind the last colon is a column, and before the first a format, unless there is a
     /// file of the whole name.
     pub(crate) fn of(text: &'a str) -> Self {
-        let (format, file) = split_format(text);
-        match file.rsplit_once(':') {
+        let table = Self::of_table(text);
+        match table.file.rsplit_once(':') {
             Some((file, column))
                 if !column.is_empty()
                     && !column.contains(['/', '\\'])
                     && !Path::new(text).exists() =>
             {
-                Self { file, format, column: Some(column) }
+                Self { file, column: Some(column), ..table }
             }
-            Some(_) | None => Self { file, format, column: None },
+            Some(_) | None => table,
         }
+    }
+
+    /// As [`Place::of`] without a column: colons behind the format are part of the file's name.
+    pub(crate) fn of_table(text: &'a str) -> Self {
+        let (format, file) = split_format(text);
+        Self { file, format, column: None }
     }
 
     pub(crate) fn path(&self) -> &'a Path {

@@ -5,7 +5,7 @@
 
 use millstream_base::Mask;
 use millstream_base::id::Id;
-use millstream_base::pages::in_huge_pages;
+use millstream_base::pages::room_in_huge_pages;
 use millstream_ir::plan::{Plan, Step, StepId};
 use millstream_kernel::Data;
 use rustc_hash::FxHashMap;
@@ -89,13 +89,6 @@ impl Rest {
     }
 }
 
-/// Room for so many things, in huge pages where it is large: it is touched everywhere.
-pub(crate) fn room<T>(n: usize) -> Vec<T> {
-    let mut room = Vec::with_capacity(n);
-    in_huge_pages(room.spare_capacity_mut());
-    room
-}
-
 /// All slots of one evaluation. The parts of a slot lie apart, so that walking over many steps
 /// touches little memory.
 #[derive(Debug)]
@@ -110,11 +103,11 @@ impl Store {
     /// Room for each step of the plan.
     pub(crate) fn new(plan: &Plan) -> Self {
         let n = plan.steps.len();
-        let mut heads = room(n);
+        let mut heads = room_in_huge_pages(n);
         heads.resize(n, Head { frame: Frames::nowhere(), state: State::Empty });
-        let mut outputs = room(n);
+        let mut outputs = room_in_huge_pages(n);
         outputs.resize(n, Outputs::None);
-        let mut rest = room(n);
+        let mut rest = room_in_huge_pages(n);
         rest.extend(plan.steps.as_slice().iter().map(Rest::new));
         Self { heads, outputs, rest, further: FxHashMap::default() }
     }

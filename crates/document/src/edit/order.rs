@@ -8,7 +8,7 @@
 use std::ops::{Index, IndexMut};
 
 use millstream_base::order_search::{Moving, Ordered, moving_for};
-use millstream_base::pages::in_huge_pages;
+use millstream_base::pages::room_in_huge_pages;
 use smallvec::SmallVec;
 
 /// Where a node stands: a place, which nodes share, and an order within it.
@@ -68,8 +68,7 @@ impl Blocks {
     fn grow(&mut self, slot: u32) {
         while self.0.len() <= Self::index_of(slot).0 {
             let n = FIRST << self.0.len();
-            let mut block = Vec::with_capacity(n);
-            in_huge_pages(block.spare_capacity_mut());
+            let mut block = room_in_huge_pages(n);
             block.resize_with(n, Place::default);
             self.0.push(block);
         }

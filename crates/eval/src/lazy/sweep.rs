@@ -9,6 +9,7 @@
 //! where the walk finds them. So what runs is the same as without.
 
 use millstream_base::id::Id;
+use millstream_base::pages::room_in_huge_pages;
 use millstream_ir::answer::EvalError;
 use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::{Bound, LogDetail};
@@ -17,7 +18,7 @@ use millstream_kernel::{Data, Kernel};
 
 use super::Evaluation;
 use super::scalar::{OneOp, bits, number};
-use crate::store::{Outputs, State, room};
+use crate::store::{Outputs, State};
 
 /// Steps between two looks at the clock.
 const AT_ONCE: usize = 1 << 12;
@@ -69,7 +70,7 @@ impl Evaluation<'_> {
             return Ok(());
         }
         let plan = self.plan;
-        let mut bits = room(plan.steps.len());
+        let mut bits = room_in_huge_pages(plan.steps.len());
         bits.resize(plan.steps.len(), 0);
         let mut numbers = Numbers { marks: self.marked(bound), bits };
         for i in 0..plan.steps.len() {

@@ -232,9 +232,7 @@ impl LiveGraph {
             self.order.push();
         }
         let at = u32::try_from(self.nodes.len()).expect("limits keep nodes within 32 bits");
-        if self.nodes.len() == self.nodes.capacity() {
-            self.reserve(1);
-        }
+        self.reserve(1);
         self.nodes.push(node);
         self.order.push();
         self.dirty.grow(self.order.len());

@@ -276,6 +276,7 @@ impl LiveGraph {
     }
 
     /// Makes room for so many nodes more, so that none of them costs a copy of all.
+    #[inline]
     pub fn reserve(&mut self, n: usize) {
         reserve_in_huge_pages(&mut self.nodes, n);
     }

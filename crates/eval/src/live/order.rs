@@ -8,7 +8,7 @@
 //! Sources are read from anywhere: they never run, so their positions mean nothing.
 
 use millstream_base::order_search::{Moving, Ordered, moving_for};
-use millstream_base::pages::reserve_in_huge_pages;
+use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
 
 use super::node::NONE;
 use super::{LiveError, LiveGraph};
@@ -65,8 +65,7 @@ impl Order {
     /// positions stay off.
     fn spread(&mut self, front: usize) {
         let n_positions = front + SPREAD * self.n;
-        let mut nodes = Vec::new();
-        reserve_in_huge_pages(&mut nodes, n_positions);
+        let mut nodes = room_in_huge_pages(n_positions);
         nodes.resize(n_positions, NONE);
         let in_order: Vec<u32> = if self.is_plain() {
             (0..self.n as u32).collect()
@@ -74,7 +73,7 @@ impl Order {
             self.nodes.iter().copied().filter(|node| *node != NONE).collect()
         };
         if self.is_plain() {
-            reserve_in_huge_pages(&mut self.positions, self.n);
+            self.positions = room_in_huge_pages(self.n);
         }
         self.positions.resize(self.n, 0);
         for (i, node) in in_order.into_iter().enumerate() {

@@ -210,25 +210,13 @@ fn dirichlet_of(weights: &[f64], draws: &mut Draws, out: &mut Vec<f64>) -> Resul
 
 #[cfg(test)]
 mod tests {
+    use super::super::rejection::tests::{N, drawn as many, has_within};
     use super::*;
 
-    const N: i32 = 20_000;
-
-    fn many<R>(stream: Stream, draw: impl Fn(&mut Draws) -> R) -> Vec<R> {
-        (0..N).map(|id| draw(&mut Draws::new(id, 3, stream))).collect()
-    }
-
-    /// Within five standard errors of what is expected; the fourth moments of these are those of normal
-    /// numbers, or nearly.
+    /// Within five standard errors also of the variance; the fourth moments of these are those of
+    /// normal numbers, or nearly.
     fn has(numbers: &[f64], mean: f64, variance: f64) {
-        let n = numbers.len() as f64;
-        let found = numbers.iter().sum::<f64>() / n;
-        let spread = numbers.iter().map(|x| (x - found) * (x - found)).sum::<f64>() / n;
-        assert!((found - mean).abs() <= 5.0 * (variance / n).sqrt(), "mean {found}, not {mean}");
-        assert!(
-            (spread / variance - 1.0).abs() < 5.0 * (3.0 / n).sqrt(),
-            "{spread}, not {variance}"
-        );
+        has_within(5.0 * (3.0 / numbers.len() as f64).sqrt(), numbers, mean, variance);
     }
 
     /// Means, variances and shares made with `scipy.stats.hypergeom` 1.17.

@@ -348,22 +348,26 @@ pub(super) fn place_of(weights: &[f64], unit: f64) -> Result<i32, String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    const N: i32 = 20_000;
+    pub(in crate::random) const N: i32 = 20_000;
 
-    fn drawn(stream: Stream, draw: impl Fn(&mut Draws) -> f64) -> Vec<f64> {
+    pub(in crate::random) fn drawn<R>(stream: Stream, draw: impl Fn(&mut Draws) -> R) -> Vec<R> {
         (0..N).map(|id| draw(&mut Draws::new(id, 3, stream))).collect()
     }
 
-    /// Bounds are five standard errors of the mean, and a twentieth of the variance.
-    fn has(numbers: &[f64], mean: f64, variance: f64) {
+    /// Bounds are five standard errors of the mean, and a part of the variance.
+    pub(in crate::random) fn has_within(part: f64, numbers: &[f64], mean: f64, variance: f64) {
         let n = numbers.len() as f64;
         let found = numbers.iter().sum::<f64>() / n;
         let spread = numbers.iter().map(|x| (x - found) * (x - found)).sum::<f64>() / n;
         assert!((found - mean).abs() <= 5.0 * (variance / n).sqrt(), "mean {found}, not {mean}");
-        assert!((spread / variance - 1.0).abs() < 0.05, "variance {spread}, not {variance}");
+        assert!((spread / variance - 1.0).abs() < part, "variance {spread}, not {variance}");
+    }
+
+    fn has(numbers: &[f64], mean: f64, variance: f64) {
+        has_within(0.05, numbers, mean, variance);
     }
 
     /// Whether counts fit shares, by chi-squared over the values expected at least five times.

@@ -340,10 +340,8 @@ fn groups() -> NodeDef {
         let expression = Expression::of(parts.settings, "", "")?;
         Ok(function(move |call| {
             lists_of_texts(call, |call, i, out| {
-                with_text(call, 0, i, |text| {
-                    expression.check(text, i, call.limits())?;
-                    let found = expression.regex.captures(text);
-                    let groups = found.iter().flat_map(Captures::iter);
+                each_captures(call, &expression, i, 1, |_, found| {
+                    let groups = found.iter();
                     out.extend(groups.map(|group| group.map_or("", |group| group.as_str()).into()));
                     Ok(())
                 })
