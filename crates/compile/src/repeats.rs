@@ -15,8 +15,9 @@ use millstream_base::{Feature, Limits, Need, NodePath, Type};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedRepeat};
 use millstream_eval::repeat::Repeat;
 use millstream_ir::graph::GraphInput;
+use millstream_ir::text::{self, TextError};
 use millstream_ir::verify::Stage;
-use millstream_ir::{Graph, NodeId, RepeatBody, Source, text};
+use millstream_ir::{Graph, NodeId, RepeatBody, Source};
 use millstream_kernel::repeat::{COUNT, RepeatParts, type_of};
 use millstream_kernel::{Instance, Kernel, Registry, repeat};
 use rustc_hash::FxHashMap;
@@ -153,6 +154,37 @@ pub fn compile_repeat(
     cx: &PassContext<'_>,
 ) -> Result<Made, Diagnostics> {
     run_passes(&mut graph, cx)?;
+    made_of(group, graph, rounds, cx)
+}
+
+/// The graph that a text describes, with what its repeats run; the inverse of [`text::print`].
+///
+/// # Errors
+/// As [`text::parse_with`].
+pub fn read_text(text: &str, cx: &PassContext<'_>) -> Result<Graph, Diagnostics> {
+    text::parse_with(text, cx.registry, &mut |repeat| {
+        let rounds = Rounds {
+            count: repeat.count,
+            carries: repeat.carries.to_vec(),
+            go: repeat.go,
+            until_stable: repeat.until_stable,
+        };
+        // It has been through the passes when it was printed.
+        let made = made_of(&repeat.name.into(), repeat.graph.clone(), rounds, cx);
+        made.map(|made| made.instance).map_err(|problems| TextError::Group {
+            label: repeat.label.into(),
+            problem: problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        })
+    })
+}
+
+/// The repeat of a graph that has been through the passes.
+fn made_of(
+    group: &Arc<str>,
+    mut graph: Graph,
+    rounds: Rounds,
+    cx: &PassContext<'_>,
+) -> Result<Made, Diagnostics> {
     let authored = graph.clone();
     let captures = captured(&mut graph, group)?;
     run_passes(&mut graph, cx)?;
@@ -165,10 +197,11 @@ pub fn compile_repeat(
         inputs.push((COUNT.into(), Type::I32));
     }
     let outputs = authored.outputs.iter().map(|output| (Arc::clone(&output.name), output.ty));
+    let digest = digest(&authored, count, &carries);
     let instance = |function| {
         let parts = RepeatParts {
             group,
-            digest: &digest(&authored),
+            digest: &digest,
             go: go.map_or("", |go| &authored.outputs[go].name),
             until_stable,
             inputs,
@@ -200,12 +233,13 @@ fn run_passes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<(), Diagnostics
     Ok(())
 }
 
-/// What tells the content of a group from that of others, also of another state of the document.
-fn digest(graph: &Graph) -> String {
-    let text = text::print(graph);
+/// What tells the content of a group from that of others, also of another state of the document. Groups
+/// inside it are named by theirs.
+fn digest(graph: &Graph, count: usize, carries: &[Option<usize>]) -> String {
+    let text = text::print_lines(graph);
     let half = |salt: u8| {
         let mut hasher = DefaultHasher::new();
-        (salt, &text).hash(&mut hasher);
+        (salt, &text, count, carries).hash(&mut hasher);
         hasher.finish()
     };
     format!("{:016x}{:016x}", half(0), half(1))

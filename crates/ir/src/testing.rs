@@ -36,6 +36,13 @@ pub(crate) fn registry() -> Registry {
             .function(never),
     );
     registry.register(
+        NodeDef::new("math.shift", "x and a number")
+            .setting("by", SettingKind::Number, Some(SettingValue::Number(0.0)), "")
+            .input("x", Type::F32, "")
+            .output("value", Type::F32, "")
+            .function(never),
+    );
+    registry.register(
         NodeDef::new("vector.split", "parts")
             .input("v", Type::VEC3, "")
             .output("x", Type::F32, "")

@@ -19,11 +19,28 @@
 //! whose type is not that of its source states it: `output area: f64 n6`; a single output called
 //! `value` needs no name. `@r0` marks a member of a region, `@r0?` a choice that joins only where its
 //! selector is the same for all elements. Behind `#` stands the node's path. Ids may have gaps and are kept; links
-//! may lead to later lines. [`parse`] takes back what [`print()`] gives.
+//! may lead to later lines.
+//!
+//! A repeat says in its settings which group it runs. The groups follow behind the graph, each before
+//! those that its own repeats run: a line with what repeats call it, the input that counts the rounds,
+//! and for each output the input that it is carried to; then its nodes, which have numbers of their own.
+//!
+//! ```text
+//! n2 = repeat{"body": "b7", "group": "halve", "while": "go"} n0 n1
+//!
+//! group "b7" count 1 carries [0 -]
+//! n0 = input x: f32 = 0.0
+//! ...
+//! output x n3
+//! output go n4
+//! ```
+//!
+//! [`parse_with`] takes back what [`print()`] gives; [`parse`] does for graphs without repeats.
 
 mod build;
 mod cursor;
 mod error;
+mod group;
 mod line;
 mod print;
 #[cfg(test)]
@@ -35,16 +52,40 @@ use millstream_kernel::Registry;
 use crate::Graph;
 
 pub use error::TextError;
-pub use print::{print, print_with_paths};
+pub use group::{GroupText, MakeRepeat};
+pub use print::{print, print_lines, print_with_paths};
 
-/// The graph that a text describes. What the lines say is checked against the registry; that the
-/// graph as a whole makes sense is for the verifier.
+/// The graph that a text describes, without repeats. What the lines say is checked against the
+/// registry; that the graph as a whole makes sense is for the verifier.
 ///
 /// # Errors
 /// Everything that does not belong there, each with its line, bytes and, where there is one, a hint.
 pub fn parse(text: &str, registry: &Registry) -> Result<Graph, Diagnostics> {
+    parse_with(text, registry, &mut |group| {
+        let problem = "it has to be compiled, and whoever reads the text does not compile";
+        Err(TextError::Group { label: group.label.into(), problem: problem.into() })
+    })
+}
+
+/// The graph that a text describes. Whoever compiles makes the repeats: each is asked for once, its
+/// group without problems.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(
+    text: &str,
+    registry: &Registry,
+    repeats: MakeRepeat<'_>,
+) -> Result<Graph, Diagnostics> {
     let mut problems = error::Problems::default();
-    let statements = line::read_lines(text, registry, &mut problems);
-    let graph = build::build(&statements, &mut problems);
+    let mut sections = line::read_lines(text, registry, &mut problems);
+    let mut groups = group::Groups::new(repeats);
+    for section in sections.drain(1..).rev() {
+        let graph = build::build(&section.statements, &mut groups, &mut problems);
+        if let Some(line) = section.group {
+            groups.add(line, graph, &mut problems);
+        }
+    }
+    let graph = build::build(&sections[0].statements, &mut groups, &mut problems);
     problems.into_result(graph)
 }

@@ -7,6 +7,8 @@
 use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
+use millstream_base::footprint::Footprint;
+use millstream_base::table::Table;
 use millstream_base::{Feature, Need, Type};
 use serde_json::{Value as Json, json};
 
@@ -30,7 +32,7 @@ pub(crate) fn node_type() -> NodeDef {
             let mut outputs = vec![socket("started", Type::BOOL)];
             for value in settings.texts("values") {
                 let read = value
-                    .split_once(": ")
+                    .rsplit_once(": ")
                     .and_then(|(name, ty)| type_named(ty).map(|ty| socket(name, ty)));
                 let message = || format!("`{value}` is no name with a type");
                 outputs.push(read.ok_or_else(|| SettingError::refused("values", message()))?);
@@ -117,7 +119,7 @@ pub(crate) fn need_named(text: &str) -> Option<Need> {
     Some(Need { feature, level: level.parse().ok()?, aspect })
 }
 
-/// The built-in type called so, lists included.
+/// The type called so, of those that every registry has, lists included.
 fn type_named(name: &str) -> Option<Type> {
     let (mut element, mut depth) = (name, 0);
     while let Some(inner) = element.strip_prefix("list<").and_then(|s| s.strip_suffix('>')) {
@@ -126,7 +128,8 @@ fn type_named(name: &str) -> Option<Type> {
             return None;
         }
     }
-    let ty = Type::BUILT_IN.into_iter().find(|ty| ty.name() == element)?;
+    let opaque = [Type::of::<Table>(), Type::of::<Footprint>()];
+    let ty = Type::BUILT_IN.into_iter().chain(opaque).find(|ty| ty.name() == element)?;
     (0..depth).try_fold(ty, |ty, _| ty.list())
 }
 
@@ -147,8 +150,16 @@ mod tests {
         ];
         let list = Type::F32.list().expect("there are lists of numbers");
         let def = Arc::new(node_type());
-        let made =
-            instance(&def, "loop/sum", &[("sum".into(), Type::F64), ("all".into(), list)], &needs);
+        let made = instance(
+            &def,
+            "loop/sum",
+            &[
+                ("sum: all".into(), Type::F64),
+                ("all".into(), list),
+                ("rows".into(), Type::of::<Table>()),
+            ],
+            &needs,
+        );
         let read = def.instantiate(made.settings.clone(), Vec::new(), &[]).expect("it is read");
         let types = |instance: &Instance| instance.outputs.iter().map(|o| o.ty).collect::<Vec<_>>();
         assert_eq!(types(&read), types(&made));

@@ -51,6 +51,15 @@ pub fn settings() -> Vec<Setting> {
     ]
 }
 
+/// The settings of its instances: those that documents write, and which group it is.
+pub fn instance_settings() -> Vec<Setting> {
+    let mut settings = settings();
+    for name in ["body", "group"] {
+        settings.push(Setting { name, kind: SettingKind::Text, default: None, about: "" });
+    }
+    settings
+}
+
 /// The node type as the manual shows it; what it takes and gives besides is up to the group.
 pub(crate) fn node_type() -> NodeDef {
     let mut def = NodeDef::new(REPEAT, "A group, round by round")
@@ -95,10 +104,7 @@ pub struct RepeatParts<'a> {
 /// The instance of a repeat; `function` runs the rounds.
 pub fn instance(parts: RepeatParts<'_>, function: SharedFunction) -> Instance {
     let mut def = NodeDef::new(REPEAT, "A group, round by round");
-    def.settings = settings();
-    for name in ["body", "group"] {
-        def.settings.push(Setting { name, kind: SettingKind::Text, default: None, about: "" });
-    }
+    def.settings = instance_settings();
     let captured = parts.captures.iter().map(|need| (text_of(need).into(), type_of(need)));
     let inputs: Vec<(Arc<str>, Type)> = parts.inputs.into_iter().chain(captured).collect();
     for (name, ty) in &inputs {

@@ -5,18 +5,25 @@ use std::sync::Arc;
 use millstream_base::id::Id;
 use millstream_base::{Span, Type};
 use millstream_kernel::Instance;
+use millstream_kernel::repeat::REPEAT;
 use millstream_kernel::signature::{InputFact, Signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::error::{Problems, TextError};
+use super::group::Groups;
 use super::line::{CallLine, LinkText, Making, Statement, What};
 use crate::graph::{Graph, GraphOutput, NodeId, Source};
 use crate::paths::{PathId, Paths};
 
 /// The graph of these lines; what does not fit is reported and left out.
-pub(super) fn build(statements: &[Statement], problems: &mut Problems) -> Graph {
+pub(super) fn build(
+    statements: &[Statement],
+    groups: &mut Groups<'_>,
+    problems: &mut Problems,
+) -> Graph {
     let mut builder = Builder {
         statements,
+        groups,
         problems,
         made_by: FxHashMap::default(),
         states: vec![State::New; statements.len()],
@@ -40,8 +47,9 @@ enum State {
 /// What makes instances equal: node type, settings, types, number of sources of each socket.
 type InstanceKey<'a> = (usize, &'a str, Vec<Type>, Vec<u16>);
 
-struct Builder<'a> {
+struct Builder<'a, 'g> {
     statements: &'a [Statement],
+    groups: &'a mut Groups<'g>,
     problems: &'a mut Problems,
     /// Which statement makes a node.
     made_by: FxHashMap<u32, usize>,
@@ -52,7 +60,7 @@ struct Builder<'a> {
 /// Ids beyond the number of lines that are taken in any case.
 const MAX_GAPS: usize = 1 << 21;
 
-impl<'a> Builder<'a> {
+impl<'a> Builder<'a, '_> {
     fn report(&mut self, at: usize, span: Span, error: impl Into<TextError>) {
         self.problems.add(self.statements[at].line, span, &error.into());
     }
@@ -132,6 +140,9 @@ impl<'a> Builder<'a> {
     }
 
     fn instance(&mut self, at: usize, call: &'a CallLine) -> Option<Arc<Instance>> {
+        if *call.def.name == *REPEAT {
+            return self.repeat(at, call);
+        }
         let span = self.statements[at].span;
         let signature = match call.def.signature(&call.settings) {
             Ok(signature) => signature,
@@ -181,6 +192,34 @@ impl<'a> Builder<'a> {
                 None
             }
         }
+    }
+
+    /// The instance of a repeat: what its group has been compiled to.
+    fn repeat(&mut self, at: usize, call: &'a CallLine) -> Option<Arc<Instance>> {
+        let span = self.statements[at].span;
+        let address = Arc::as_ptr(&call.def) as usize;
+        let key = (address, call.settings_text.as_str(), Vec::new(), Vec::new());
+        let instance = match self.known.get(&key) {
+            Some(known) => Arc::clone(known),
+            None if !self.problems.is_empty() => return None,
+            None => match self.groups.repeat(&call.settings) {
+                Ok(instance) => instance,
+                Err(error) => {
+                    self.report(at, span, error);
+                    return None;
+                }
+            },
+        };
+        self.known.insert(key, Arc::clone(&instance));
+        let signature = instance.def.signature(&instance.settings).ok()?;
+        self.arities(at, call, &signature)?;
+        if call.generics.is_some() {
+            let (expected, found) = (0, call.generics.as_ref().map_or(0, Vec::len));
+            let name = call.def.name.to_string();
+            self.report(at, span, TextError::Generics { name, expected, found });
+            return None;
+        }
+        Some(instance)
     }
 
     /// How many sources each socket has.

@@ -134,6 +134,22 @@ pub enum TextError {
         /// How many are written.
         found: usize,
     },
+    /// A repeat runs a group that does not stand below it.
+    #[error("there is no group `{label}` below")]
+    #[diagnostic(code(text::unknown_group), help("groups stand behind the lines that use them"))]
+    UnknownGroup {
+        /// What the repeat calls it.
+        label: String,
+    },
+    /// What is said of a group does not fit its inputs and outputs, or it makes no repeat.
+    #[error("the group `{label}` cannot be repeated: {problem}")]
+    #[diagnostic(code(text::group))]
+    Group {
+        /// What repeats call it.
+        label: String,
+        /// Why.
+        problem: String,
+    },
     /// A literal does not fit its type.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -157,6 +173,11 @@ pub enum TextError {
 pub(super) struct Problems(Vec<(u32, Span, Diagnostic)>);
 
 impl Problems {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds a problem on a line, counted from 1.
     pub(super) fn add(&mut self, line: u32, span: Span, error: &TextError) {
         let place = Place::with_span(format!("line {line}").as_str(), span);

@@ -1,18 +1,39 @@
 //! Reads the lines of a text one by one; links and types are resolved later.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use millstream_base::id::Id;
 use millstream_base::{Span, Type, Value, literal};
+use millstream_kernel::repeat::{REPEAT, instance_settings};
 use millstream_kernel::{NodeDef, Registry, Settings};
 use serde_json::Value as Json;
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, number};
 use super::error::{Problems, TextError};
 use crate::graph::GraphInput;
 use crate::graph::NodeId;
 use crate::loops::{Apart, LoopMark};
 use crate::region::{InRegion, RegionId};
+
+/// The lines of one graph.
+#[derive(Default)]
+pub(super) struct Section {
+    /// What the first line says of the group that a repeat runs; the graph itself has no such line.
+    pub(super) group: Option<GroupLine>,
+    pub(super) statements: Vec<Statement>,
+}
+
+/// `group "name" count 1 carries [0 -]`.
+pub(super) struct GroupLine {
+    /// Counted from 1.
+    pub(super) line: u32,
+    pub(super) span: Span,
+    /// What repeats call it.
+    pub(super) label: String,
+    pub(super) count: usize,
+    pub(super) carries: Vec<Option<usize>>,
+}
 
 /// What a line says.
 pub(super) struct Statement {
@@ -69,13 +90,10 @@ pub(super) struct OutputLine {
     pub(super) link: LinkText,
 }
 
-/// The statements of all lines that could be read, the others reported.
-pub(super) fn read_lines(
-    text: &str,
-    registry: &Registry,
-    problems: &mut Problems,
-) -> Vec<Statement> {
-    let mut statements = Vec::new();
+/// The statements of all lines that could be read, the others reported: those of the graph, then those
+/// of each group.
+pub(super) fn read_lines(text: &str, registry: &Registry, problems: &mut Problems) -> Vec<Section> {
+    let mut sections = vec![Section::default()];
     let mut base = 0;
     for (i, with_end) in text.split_inclusive('\n').enumerate() {
         let text = with_end.trim_end_matches(['\n', '\r']);
@@ -88,15 +106,23 @@ pub(super) fn read_lines(
             continue;
         }
         let start = reader.cursor.position();
+        if reader.cursor.word() == "group" {
+            // What follows belongs to the group also where its line cannot be read.
+            let group = reader.group_line(start);
+            sections.push(Section { group, statements: Vec::new() });
+            continue;
+        }
+        reader.cursor.rewind(start);
         // What follows on other lines may read a node that a line meant to make.
         let what = reader.statement().or(reader.made.map(|id| What::Node(id, None)));
         let Some(what) = what else { continue };
         let span = reader.cursor.span_since(start);
         let path = reader.cursor.rest().trim_start().strip_prefix('#').unwrap_or_default();
         let path = path.strip_prefix(' ').unwrap_or(path).into();
-        statements.push(Statement { line, span, what, path });
+        let section = sections.last_mut().expect("there is the section of the graph itself");
+        section.statements.push(Statement { line, span, what, path });
     }
-    statements
+    sections
 }
 
 /// Reads one line. What is `None` was reported.
@@ -139,13 +165,68 @@ impl Reader<'_, '_> {
                     let mut back = self.cursor.clone();
                     back.rewind(start);
                     let span = back.next_span();
-                    return self.fail(span, back.unexpected("`n0 = ...`, `input` or `output`"));
+                    let expected = "`n0 = ...`, `input`, `output` or `group`";
+                    return self.fail(span, back.unexpected(expected));
                 }
             }
         };
+        self.at_end()?;
+        Some(what)
+    }
+
+    /// What stands behind `group`.
+    fn group_line(&mut self, start: usize) -> Option<GroupLine> {
+        self.cursor.skip_blanks();
+        let label = self.cursor.name("what repeats call the group");
+        let label = self.check(label)?;
+        self.keyword("count", "`count`")?;
+        let count = self.position("the number of the input that counts the rounds")?;
+        self.keyword("carries", "`carries`")?;
+        let open = self.cursor.expect('[', "`[`");
+        self.check(open)?;
+        let mut carries = Vec::new();
+        while !self.cursor.eat(']') {
+            carries.push(if self.cursor.eat('-') {
+                None
+            } else {
+                Some(self.position("the number of an input, `-`, or `]`")?)
+            });
+            self.cursor.skip_blanks();
+        }
+        let span = self.cursor.span_since(start);
+        self.at_end()?;
+        Some(GroupLine { line: self.line, span, label, count, carries })
+    }
+
+    fn keyword(&mut self, word: &str, expected: &'static str) -> Option<()> {
+        self.cursor.skip_blanks();
+        let start = self.cursor.position();
+        if self.cursor.word() == word {
+            return Some(());
+        }
+        self.cursor.rewind(start);
+        let error = self.cursor.unexpected(expected);
+        let span = self.cursor.next_span();
+        self.fail(span, error)
+    }
+
+    fn position(&mut self, expected: &'static str) -> Option<usize> {
+        self.cursor.skip_blanks();
+        let start = self.cursor.position();
+        let number = number(self.cursor.run(|c| c.is_ascii_digit()));
+        if number.is_none() {
+            self.cursor.rewind(start);
+            let error = self.cursor.unexpected(expected);
+            let span = self.cursor.next_span();
+            return self.fail(span, error);
+        }
+        number.map(|number| number as usize)
+    }
+
+    fn at_end(&mut self) -> Option<()> {
         self.cursor.skip_blanks();
         if self.cursor.is_at_end() {
-            return Some(what);
+            return Some(());
         }
         let error = self.cursor.unexpected("the end of the line");
         let span = self.cursor.next_span();
@@ -334,7 +415,13 @@ impl Reader<'_, '_> {
         let registry = self.registry;
         let type_named = |name: &str| registry.type_named(name);
         let pairs = given.iter().map(|(name, json)| (name.as_str(), json));
-        match Settings::read(&def.settings, pairs, &type_named) {
+        // A repeat of a graph also says which group it runs.
+        let settings = if *def.name == *REPEAT {
+            Cow::Owned(instance_settings())
+        } else {
+            Cow::Borrowed(def.settings.as_slice())
+        };
+        match Settings::read(&settings, pairs, &type_named) {
             Ok(settings) => Some((settings, Json::Object(given).to_string())),
             Err(errors) => {
                 for error in errors {

@@ -6,28 +6,85 @@ use millstream_base::id::{Id, SideTable};
 use millstream_base::{Value, literal};
 use millstream_kernel::Instance;
 use millstream_kernel::signature::InputFact;
+use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
 use super::cursor::is_plain;
 use crate::graph::{Graph, GraphInput, InputId, NodeId, Op, Source};
-use crate::{Paths, walk};
+use crate::{Paths, RepeatBody, walk};
 
 /// The text of a graph, without the paths of its nodes.
 pub fn print(graph: &Graph) -> String {
+    with_groups(graph, print_lines)
+}
+
+/// The text of a graph without its paths and without the groups that its repeats run, which it
+/// names.
+pub fn print_lines(graph: &Graph) -> String {
     Printer::new(graph).print(|_, _| Ok(()))
 }
 
 /// The text of a graph, each node with its path.
 pub fn print_with_paths(graph: &Graph) -> String {
-    Printer::new(graph).print(|out, id| {
-        let path = graph.node(id).path;
-        if path == Paths::root() {
-            return Ok(());
-        }
-        // A path is one line, whatever names a program has put into it.
-        let path: String = graph.paths.get(path).as_str().chars().map(without_break).collect();
-        write!(out, "  # {path}")
+    with_groups(graph, |graph| {
+        Printer::new(graph).print(|out, id| {
+            let path = graph.node(id).path;
+            if path == Paths::root() {
+                return Ok(());
+            }
+            // A path is one line, whatever names a program has put into it.
+            let path: String = graph.paths.get(path).as_str().chars().map(without_break).collect();
+            write!(out, "  # {path}")
+        })
     })
+}
+
+/// The text of a graph, behind it the groups that its repeats run, each before those that its own
+/// repeats run.
+fn with_groups(graph: &Graph, lines: impl Fn(&Graph) -> String) -> String {
+    let mut out = lines(graph);
+    for (label, body) in groups_of(graph).into_iter().rev() {
+        write_group(&mut out, label, body).expect("writing to a string does not fail");
+        out.push_str(&lines(&body.graph));
+    }
+    out
+}
+
+fn write_group(out: &mut String, label: &str, body: &RepeatBody) -> fmt::Result {
+    write!(out, "\ngroup {} count {} carries [", Json::from(label), body.count)?;
+    for (i, input) in body.carries.iter().enumerate() {
+        out.push_str(if i > 0 { " " } else { "" });
+        match input {
+            Some(input) => write!(out, "{input}")?,
+            None => out.push('-'),
+        }
+    }
+    out.write_str("]\n")
+}
+
+/// The groups that the repeats of a graph run, and the repeats in these, each once and behind those
+/// that it uses.
+fn groups_of(graph: &Graph) -> Vec<(&str, &RepeatBody)> {
+    fn used(graph: &Graph) -> impl Iterator<Item = (&str, &RepeatBody)> {
+        let instances = graph.ids().filter_map(|id| graph.instance_of(id));
+        instances.filter_map(|used| Some((used.settings.text("body"), RepeatBody::of(used)?)))
+    }
+    let mut found = Vec::new();
+    let mut met = FxHashSet::default();
+    let mut open = vec![(None, used(graph))];
+    while let Some((of, rest)) = open.last_mut() {
+        match rest.next() {
+            Some((label, body)) if met.insert(label) => {
+                open.push((Some((label, body)), used(&body.graph)));
+            }
+            Some(_) => {}
+            None => {
+                found.extend(*of);
+                open.pop();
+            }
+        }
+    }
+    found
 }
 
 fn without_break(c: char) -> char {
@@ -173,8 +230,10 @@ impl<'a> Printer<'a> {
         for (name, value) in instance.settings.iter() {
             let setting = instance.def.settings.iter().find(|setting| setting.name == name);
             let default = setting.and_then(|setting| setting.default.as_ref());
-            let json = value.to_json();
-            if default.is_some_and(|default| default.to_json() == json) {
+            // As text, in which zeros have their signs.
+            let default = default.map(|default| default.to_json().to_string());
+            let json = value.to_json().to_string();
+            if default.is_some_and(|default| default == json) {
                 continue;
             }
             self.out.write_str(if is_first { "{" } else { ", " })?;

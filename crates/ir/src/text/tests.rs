@@ -141,6 +141,134 @@ fn constants_state_their_type_where_it_is_not_clear() {
 }
 
 #[test]
+fn settings_keep_the_signs_of_zeros() {
+    check(
+        r#"n0 = const 1.0
+           n1 = math.shift{"by": -0.0} n0
+           n2 = math.shift{"by": 0} n1"#,
+        &expect![[r#"
+            n0 = const 1.0
+            n1 = math.shift{"by": -0.0} n0
+            n2 = math.shift n1
+        "#]],
+    );
+}
+
+#[test]
+fn repeats_are_made_by_whoever_compiles() {
+    let text = r#"n0 = const 1.0
+n1 = const 3
+n2 = repeat{"body": "b", "group": "step", "while": "go"} n0 n1
+
+group "b" count 1 carries [0 -]
+n0 = input x: f32 = 0.0
+n1 = const true
+output x n0
+output go n1
+"#;
+    let problems = |text: &str| {
+        let problems = parse(text, &registry()).expect_err("nobody compiles here");
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        lines.join("\n") + "\n"
+    };
+    let asked = std::cell::Cell::new(0);
+    let read = parse_with(text, &registry(), &mut |group| {
+        asked.set(asked.get() + 1);
+        assert_eq!((group.label, group.name, group.count), ("b", "step", 1));
+        assert_eq!((group.carries, group.go), (&[Some(0), None][..], Some(1)));
+        assert_eq!(group.graph.len(), 2);
+        Err(TextError::UnknownGroup { label: "asked".into() })
+    });
+    assert!(read.is_err() && asked.get() == 1);
+    expect![[r#"
+        line 3: the group `b` cannot be repeated: it has to be compiled, and whoever reads the text does not compile
+    "#]]
+    .assert_eq(&problems(text));
+    let wrong = [
+        ("\"b\" count", "\"c\" count"),
+        ("count 1", "count 2"),
+        ("count 1", "count 0"),
+        ("[0 -]", "[0]"),
+        ("[0 -]", "[- -]"),
+        ("[0 -]", "[1 -]"),
+        ("[0 -]", "[x"),
+        ("\"go\"}", "\"x\"}"),
+        ("output x n0", "output x n7"),
+    ];
+    let told: String = wrong.iter().map(|(a, b)| problems(&text.replace(a, b))).collect();
+    expect![[r#"
+        line 3: there is no group `b` below (groups stand behind the lines that use them)
+        line 5: the group `b` cannot be repeated: no input is 2
+        line 5: the group `b` cannot be repeated: input 0 does not count
+        line 5: the group `b` cannot be repeated: its line tells of 1 outputs, it has 2
+        line 3: the group `b` cannot be repeated: its output `x` is not carried
+        line 5: the group `b` cannot be repeated: output `x` cannot be carried to input 1
+        line 5: expected the number of an input, `-`, or `]`, found `x`
+        line 3: the group `b` cannot be repeated: it has no bool output `x`
+        line 8: no line makes n7
+    "#]]
+    .assert_eq(&told);
+}
+
+/// Constants of every type that has a text.
+fn constants() -> impl Strategy<Value = millstream_base::Value> {
+    use millstream_base::types::Kind;
+    use millstream_base::{Table, Type, Value};
+    fn value(ty: Type, bits: &mut dyn Iterator<Item = u64>, texts: &[String]) -> Value {
+        let mut next = || bits.next().unwrap_or(0);
+        match ty.kind() {
+            Kind::Lanes(lane, n) => {
+                let lanes: Vec<u64> = (0..n).map(|_| special(lane, next())).collect();
+                Value::from_lanes(ty, &lanes).expect("as many lanes as the type has")
+            }
+            Kind::String => texts[next() as usize % texts.len()].as_str().into(),
+            Kind::List(element) => {
+                let n = next() % 4;
+                let items: Vec<Value> = (0..n).map(|_| value(element, bits, texts)).collect();
+                Value::List(element.collect(&mut items.into_iter()).expect("values of one type"))
+            }
+            Kind::Opaque => {
+                let n = 1 + next() as usize % 3;
+                let columns = [Type::F32, Type::STRING, Type::MAT4, Type::BOOL, Type::I64];
+                let columns = columns.iter().enumerate().map(|(i, ty)| {
+                    let items: Vec<Value> = (0..n).map(|_| value(*ty, bits, texts)).collect();
+                    let column = ty.collect(&mut items.into_iter()).expect("values of one type");
+                    (format!("{i} {}", texts[0]).into(), column)
+                });
+                Table::new(columns.collect()).expect("columns of one length").into()
+            }
+        }
+    }
+    /// Bits of a lane, those with a special meaning more often.
+    fn special(lane: millstream_base::Lane, bits: u64) -> u64 {
+        use millstream_base::Lane;
+        let pick = (bits >> 8) as usize % 8;
+        match lane {
+            Lane::Bool => bits % 2,
+            Lane::I32 => u64::from([bits as u32, 0x8000_0000, 0x7fff_ffff, 0][pick % 4]),
+            Lane::I64 => [bits, 1 << 63, i64::MAX as u64, 0][pick % 4],
+            Lane::F32 => {
+                let all = [1 << 31, 0x7f80_0000, 0xff80_0000, 0x7fc0_1234, 1, 0x7f7f_ffff];
+                u64::from(all.get(pick).copied().unwrap_or(bits as u32))
+            }
+            Lane::F64 => {
+                let nan = 0x7ff8_0000_0000_1234;
+                let all = [1 << 63, 0x7ff0_0000_0000_0000, 0xfff0_0000_0000_0000, nan, 1];
+                all.get(pick).copied().unwrap_or(bits)
+            }
+        }
+    }
+    let text = prop_oneof![any::<String>(), "[\\x00-\\x7f]{0,8}", Just("\u{2028}# \"\\".into())];
+    let list = |ty: Type| ty.list().expect("there are lists");
+    let mut types = Type::BUILT_IN.to_vec();
+    types.extend(Type::BUILT_IN.map(list));
+    types.extend([list(list(Type::STRING)), list(list(Type::F64)), Type::of::<Table>()]);
+    let bits = proptest::collection::vec(any::<u64>(), 120);
+    (proptest::sample::select(types), bits, proptest::collection::vec(text, 1..4))
+        .prop_map(|(ty, bits, texts)| value(ty, &mut bits.into_iter(), &texts))
+}
+
+#[test]
 fn generics_are_written_only_where_links_do_not_say_them() {
     check(
         "n0 = const 1
@@ -226,7 +354,7 @@ output x n8 n8"#,
             line 14: `math.add` has 1 open types, found 2 at "n13 = math.add<f32, f32> n8 n8"
             line 15: `list.of` takes 1 inputs, found 2 (its inputs: items) at "n14 = list.of [n8] n8"
             line 16: expected `=` behind the number of the node, found `math` at "math"
-            line 17: expected `n0 = ...`, `input` or `output`, found `nonsense` at "nonsense"
+            line 17: expected `n0 = ...`, `input`, `output` or `group`, found `nonsense` at "nonsense"
             line 18: n4000000000 is out of all proportion to the number of lines (numbers up to 2098240 are taken here) at "n4000000000 = const 1"
             line 19: there is no type `n8` (types: bool, color, f32, f64, i32, i64, mat4, quat, string, vec2, vec3, vec4) at "n8"
             line 20: expected a name or a node like `n7`, found the end of the line at ""
@@ -347,6 +475,32 @@ proptest! {
     #[test]
     fn no_characters_make_the_reader_panic(text in any::<String>()) {
         drop(parse(&text, &registry()));
+    }
+
+    #[test]
+    fn every_constant_reads_back_to_the_same_bits(value in constants()) {
+        use millstream_base::same::Same;
+        let mut graph = Graph::new();
+        let node = graph.add_own_const(value.clone());
+        graph.add_input(crate::GraphInput {
+            name: "x".into(),
+            ty: value.ty(),
+            default: Some(value.clone()),
+        });
+        graph.outputs.push(crate::GraphOutput {
+            name: "n1 \"\n".into(),
+            ty: value.ty(),
+            source: crate::Source::first(node),
+        });
+        let printed = print(&graph);
+        let mut registry = registry();
+        registry.register_type(millstream_base::Type::of::<millstream_base::Table>());
+        let read = parse(&printed, &registry).map_err(|problems| {
+            TestCaseError::fail(format!("{problems}\n{printed}"))
+        })?;
+        prop_assert_eq!(print(&read), printed);
+        let read_value = read.constants().values().as_slice()[0].clone();
+        prop_assert!(read_value.same(&value), "{} is {}", value, read_value);
     }
 
     #[test]

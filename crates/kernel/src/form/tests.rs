@@ -109,7 +109,9 @@ fn float_operations_are_those_of_base() {
 fn every_operation_that_fits_has_a_meaning() {
     for (op, of, to) in all_singles() {
         eval_op(op, of, to, [1, 1, 1]);
-        assert_eq!(single(op, of, to).verify(), Ok(()));
+        let form = single(op, of, to);
+        assert_eq!(form.verify(), Ok(()));
+        assert_eq!(form.to_string().parse(), Ok(form), "it reads back");
     }
 }
 

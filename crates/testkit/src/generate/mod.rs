@@ -18,10 +18,12 @@ pub mod values;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use millstream_base::{Feature, Type};
+use millstream_base::{Feature, Limits, Type};
+use millstream_compile::PassContext;
+use millstream_compile::repeats::read_text;
 use millstream_ir::request::Given;
 use millstream_ir::verify::{Stage, verify};
-use millstream_ir::{Graph, Plan, RepeatBody, text};
+use millstream_ir::{Graph, Plan, text};
 use millstream_kernel::Registry;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -79,7 +81,9 @@ impl Case {
     pub fn parse(text: &str, registry: &Registry) -> Result<Self, String> {
         let (first, rest) = text.split_once('\n').ok_or("a fixture has several lines")?;
         let request = first.strip_prefix("# request:").ok_or("the first line is the request")?;
-        let graph = text::parse(rest, registry).map_err(|problems| format!("{problems:?}"))?;
+        let limits = Limits::default();
+        let cx = PassContext::new(registry, &limits);
+        let graph = read_text(rest, &cx).map_err(|problems| format!("{problems:?}"))?;
         verify(&graph, Stage::Converted).map_err(|errors| format!("{errors:?}"))?;
         let request = RequestSketch::parse(request, &graph)?;
         let plain = crate::plans::plain_plan(&graph).map_err(|problems| format!("{problems:?}"))?;
@@ -90,14 +94,7 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "# request: {}", self.request)?;
-        write!(f, "{}", text::print_with_paths(&self.graph))?;
-        for instance in self.graph.instances().as_slice() {
-            if let Some(body) = RepeatBody::of(instance) {
-                let text = text::print(&body.graph).replace('\n', "\n#   ");
-                write!(f, "\n# {}:\n#   {text}", instance.settings.text("body"))?;
-            }
-        }
-        Ok(())
+        write!(f, "{}", text::print_with_paths(&self.graph))
     }
 }
 
@@ -112,7 +109,7 @@ pub fn cases(max_nodes: usize) -> impl Strategy<Value = Case> {
     (graph_plans(max_nodes), request_plans()).prop_map(|(graph, request)| case(&graph, &request))
 }
 
-/// The same with repeats. These have no text from which they could be read again.
+/// The same with repeats.
 pub fn cases_with_repeats(max_nodes: usize) -> impl Strategy<Value = Case> {
     (graph_plans(max_nodes), request_plans())
         .prop_map(|(graph, request)| case(&GraphPlan { has_repeats: true, ..graph }, &request))

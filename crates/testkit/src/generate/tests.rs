@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use millstream_kernel::Kernel;
+use millstream_kernel::form::Form;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -39,19 +41,104 @@ fn requests_fit_their_graphs() {
 
 #[test]
 fn fixtures_read_back_what_cases_print() {
+    let n_repeats = std::cell::Cell::new(0);
     runner()
-        .run(&cases(10), |case| {
+        .run(&cases_with_repeats(10), |case| {
             let printed = case.to_string();
+            n_repeats.set(n_repeats.get() + printed.matches("\ngroup ").count());
             let read = Case::parse(&printed, &REGISTRY).map_err(TestCaseError::fail)?;
             prop_assert_eq!(read.to_string(), printed);
+            let values = |case: &Case| {
+                let expected = crate::agreement::expect(&case.plain, &case.request.request());
+                expected.map(|expected| expected.outputs)
+            };
+            let (Ok(wanted), Ok(found)) = (values(&case), values(&read)) else { return Ok(()) };
+            prop_assert_eq!(wanted.len(), found.len());
+            for outputs in wanted.iter().zip(&found) {
+                match outputs {
+                    (Ok(a), Ok(b)) => prop_assert_eq!(crate::agreement::difference(a, b), None),
+                    (a, b) => prop_assert_eq!(a.is_ok(), b.is_ok()),
+                }
+            }
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(n_repeats.get() > 100, "only {} groups were repeated", n_repeats.get());
+}
+
+/// What the text of a graph reads back to prints the same.
+fn reads_back(graph: &Graph) -> Result<(), TestCaseError> {
+    let limits = Limits::default();
+    let cx = PassContext::new(&REGISTRY, &limits);
+    let printed = text::print_with_paths(graph);
+    let read = read_text(&printed, &cx)
+        .map_err(|problems| TestCaseError::fail(format!("{problems}\n{printed}")))?;
+    prop_assert_eq!(text::print_with_paths(&read), printed);
+    Ok(())
+}
+
+#[test]
+fn graphs_read_back_after_every_pass_and_forms_too() {
+    runner()
+        .run(&cases_with_repeats(12), |case| {
+            let limits = Limits::default();
+            let cx = PassContext::new(&REGISTRY, &limits);
+            let mut graph = case.graph;
+            for pass in millstream_compile::PASSES {
+                if (pass.run)(&mut graph, &cx).is_err() {
+                    return Ok(());
+                }
+                reads_back(&graph)?;
+            }
+            for instance in graph.instances().as_slice() {
+                if let Kernel::Form(form) = &instance.kernel {
+                    let read: Result<Form, _> = form.to_string().parse();
+                    prop_assert_eq!(read.as_ref(), Ok(&**form));
+                }
+            }
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
+#[test]
+fn graphs_of_documents_read_back_after_every_phase() {
+    let scoped = serde_json::json!({ "millstream": 1, "nodes": {
+            "i": { "type": "context.index" },
+            "rate": { "type": "convert.to_f32", "in": { "x": { "from": "i.value" } } },
+            "sum": { "type": "state.integrate", "in": { "rate": { "from": "rate.value" } } },
+            "late": { "type": "state.delay", "in": { "value": { "input": "rows" } } },
+            "y": { "type": "list.generate", "in": { "item": { "from": "sum.value" }, "count": 3 } } },
+        "inputs": { "rows": { "type": "table", "default": { "a": [1, 2] } } },
+        "outputs": { "y": { "type": "list<f32>", "from": "y.value" },
+            "late": { "type": "table", "from": "late.value" } } });
+    let mut documents = vec![("scoped".to_owned(), scoped.to_string())];
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    for entry in std::fs::read_dir(folder).expect("there are examples") {
+        let path = entry.expect("the folder is read").path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let text = std::fs::read_to_string(&path).expect("an example is text");
+            documents.push((path.display().to_string(), text));
+        }
+    }
+    assert!(documents.len() > 7, "{} documents", documents.len());
+    let limits = Limits::default();
+    for (name, text) in documents {
+        let (opened, problems) =
+            millstream_document::open(text.as_bytes(), &REGISTRY, &[], &limits);
+        let (_, checked) = opened.unwrap_or_else(|| panic!("{name}: {problems}"));
+        for phase in millstream_compile::Phase::ALL {
+            let options = millstream_compile::Options { after: Some(phase), ..Default::default() };
+            let graph = millstream_compile::compile_graph(&checked, &REGISTRY, &options)
+                .unwrap_or_else(|problems| panic!("{name}: {problems}"));
+            reads_back(&graph).unwrap_or_else(|error| panic!("{name}, {phase:?}: {error}"));
+        }
+    }
+}
+
 /// The plan of a document, with and without passes.
 fn plans_of(document: &serde_json::Value) -> Result<[Plan; 2], String> {
-    let limits = millstream_base::Limits::default();
+    let limits = Limits::default();
     let text = document.to_string();
     let (opened, problems) = millstream_document::open(text.as_bytes(), &REGISTRY, &[], &limits);
     let (_, checked) = opened.ok_or_else(|| format!("{problems:?}"))?;
