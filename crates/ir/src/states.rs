@@ -56,6 +56,26 @@ impl States {
         self.n_ticks
     }
 
+    /// What is kept by the name of a hidden input and output; nothing of nodes inside scopes.
+    pub fn value(&self, name: &str) -> Option<&Data> {
+        self.values.get(name)
+    }
+
+    /// Keeps these values from now on, by the names of hidden inputs, sorted, for one element. What
+    /// nodes inside scopes keep goes.
+    pub fn commit_values(&mut self, values: Vec<(Arc<str>, Data)>) {
+        let names = values.iter().map(|(name, _)| name);
+        if self.values.keys().eq(names) {
+            for (kept, (_, value)) in self.values.values_mut().zip(values) {
+                *kept = value;
+            }
+        } else {
+            self.values = values.into_iter().collect();
+        }
+        (self.tables, self.count) = (Tables::default(), None);
+        self.n_ticks += 1;
+    }
+
     /// The request with what is kept given to it. Elements beyond those of the last tick start
     /// anew; what was kept for elements that are no more is dropped.
     pub fn given_to(&self, plan: &Plan, request: Request) -> Request {

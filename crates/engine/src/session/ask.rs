@@ -115,7 +115,7 @@ impl Session {
     /// If an output has no meaning in the document as it is, if the request does not fit, or if the
     /// evaluation was ended.
     pub fn eval(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
-        if let Some(answer) = self.eval_mirror(ask) {
+        if let Some(answer) = self.eval_mirror(ask, For::Outputs) {
             return answer;
         }
         let plan = self.newest_plan("the document")?;
@@ -150,8 +150,13 @@ impl Session {
         Ok((self.live.answer(&newest, &asked)?, newest))
     }
 
-    /// The answer of the mirror; `None` if a plan has to give it.
-    fn eval_mirror(&mut self, ask: &Ask) -> Option<Result<Evaluated, SessionError>> {
+    /// The answer of the mirror; `None` if a plan has to give it. At the end of a tick it commits what
+    /// nodes keep, all or nothing.
+    pub(super) fn eval_mirror(
+        &mut self,
+        ask: &Ask,
+        what: For,
+    ) -> Option<Result<Evaluated, SessionError>> {
         let known = |name: &String| self.document().outputs.contains_key(name.as_str());
         if !self.is_of_one_cell(ask) || !ask.outputs.iter().all(known) {
             return None;
@@ -168,7 +173,10 @@ impl Session {
         if let Some(error) = EvalError::ended(ask.cancel.as_deref(), ask.deadline) {
             return Some(Err(error.into()));
         }
-        let moment = self.moment(ask);
+        let moment = match self.moment_of_mirror(ask) {
+            Ok(moment) => moment,
+            Err(error) => return Some(Err(error)),
+        };
         let (within, limit) = (self.within(ask), ask.limits.bytes);
         // Plans are swapped between evaluations, also where they are not needed.
         if self.plans.poll(&self.editor)
@@ -177,17 +185,22 @@ impl Session {
             self.live.replaced(plan);
         }
         let mirror = self.mirror.as_mut()?;
+        mirror.bring_states(&self.editor, &self.states);
         for (name, given) in &ask.what_if {
             mirror.set(name, one(given));
         }
         let is_timed = ask.log == LogDetail::Times;
         let new = (ask.log != LogDetail::Off).then(|| mirror.start_log(is_timed));
-        let outputs = if ask.outputs.is_empty() {
+        let is_over = what != For::Outputs;
+        let outputs = if what == For::States {
+            mirror.answer(std::iter::empty(), &moment, is_over, within, limit)
+        } else if ask.outputs.is_empty() {
             let names: Vec<String> =
                 mirror.right_outputs(&self.editor).map(str::to_owned).collect();
-            mirror.answer(names.iter().map(String::as_str), &moment, within, limit)
+            mirror.answer(names.iter().map(String::as_str), &moment, is_over, within, limit)
         } else {
-            mirror.answer(ask.outputs.iter().map(String::as_str), &moment, within, limit)
+            let names = ask.outputs.iter().map(String::as_str);
+            mirror.answer(names, &moment, is_over, within, limit)
         };
         let runs = new.map(|new| mirror.end_log(&self.editor, &new)).unwrap_or_default();
         let failures = mirror.failures(&self.editor);
@@ -204,6 +217,12 @@ impl Session {
             Err(error) => return Some(Err(error.into())),
         };
         mirror.evaluated();
+        if is_over {
+            let Some(kept) = mirror.commit() else {
+                return Some(Err(SessionError::Tick(failures)));
+            };
+            self.states.commit_values(kept);
+        }
         let log = millstream_ir::answer::RunLog::default();
         let answer =
             Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None };
@@ -232,6 +251,22 @@ impl Session {
             && !self.settings.features.iter().any(|(feature, given)| {
                 matches!(feature, Feature::Time | Feature::Tick) || one(given).is_none()
             })
+    }
+
+    /// The moment that is asked for, where a mirror answers.
+    ///
+    /// # Errors
+    /// If it is no frame, and nodes keep state from frame to frame.
+    pub(super) fn moment_of_mirror(&self, ask: &Ask) -> Result<Moment, SessionError> {
+        if !self.is_frame(ask) && self.mirror.as_ref().is_some_and(|mirror| mirror.keeps()) {
+            return Err(no_frame());
+        }
+        Ok(self.moment(ask))
+    }
+
+    /// Whether a frame is asked for, and not a time.
+    fn is_frame(&self, ask: &Ask) -> bool {
+        ask.time.is_none() && (ask.frame.is_some() || self.settings.time.is_none())
     }
 
     /// The moment that is asked for.
@@ -329,21 +364,35 @@ impl Session {
         if let Some(count) = self.settings.count {
             request = request.count(count);
         }
-        let is_frame = ask.time.is_none() && (ask.frame.is_some() || self.settings.time.is_none());
         let moment = self.moment(ask);
-        request = if is_frame {
+        request = if self.is_frame(ask) {
             request.frame(moment.tick)
         } else {
             let tick = Given::One(millstream_base::Value::I64(moment.tick));
             request.time(moment.seconds).feature(Feature::Tick, tick)
         };
         if plan.has_states() && request.has_own_times() {
-            let what = "a time is asked for that is no frame".into();
-            let hint = "ask for frames; `seek` goes to one";
-            return Err(EvalError::Request(vec![RequestError::Ticks { what, hint }]).into());
+            return Err(no_frame());
         }
         Ok(self.states.given_to(plan, request))
     }
+}
+
+/// What an evaluation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum For {
+    /// What is asked; what nodes keep stays as it is.
+    Outputs,
+    /// What is asked, and the next tick.
+    Tick,
+    /// The next tick alone.
+    States,
+}
+
+fn no_frame() -> SessionError {
+    let what = "a time is asked for that is no frame".into();
+    let hint = "ask for frames; `seek` goes to one";
+    EvalError::Request(vec![RequestError::Ticks { what, hint }]).into()
 }
 
 /// Whether what a plan needs is not provided.

@@ -2,8 +2,8 @@
 //!
 //! An edit changes the document at once, or is refused and changes nothing. Where all is one value
 //! at one moment, a live graph follows the edits and answers, at a cost that follows what they touch
-//! (see `mirror`). For columns of elements, and where contexts change or state is kept, a plain plan answers behind an edit; a thread
-//! compiles the optimised one, which takes its place before an evaluation once it is ready (see
+//! (see `mirror`). For columns of elements, and where contexts change, a plain plan answers behind an
+//! edit; a thread compiles the optimised one, which takes its place before an evaluation once it is ready (see
 //! `swap`). Answers are the same bits, whichever answers. Where the document is wrong, what does not
 //! depend on that has values all the same, and [`Session::problems`] tells.
 //!
@@ -350,6 +350,9 @@ impl Session {
         let (editor, changes) = (&self.editor, &done.changes);
         let followed =
             self.mirror.as_mut().map(|mirror| mirror.follow(editor, changes, &back.copies));
+        if let Some(mirror) = self.mirror.as_mut().filter(|_| may_move(edit)) {
+            mirror.paths_changed();
+        }
         if let Some(Ok(())) = followed {
             self.forget_whole();
             self.plans.told(edit, is_back);

@@ -102,10 +102,14 @@ impl Session {
         if !self.is_of_one_cell(ask) {
             return None;
         }
-        let moment = self.moment(ask);
+        let moment = match self.moment_of_mirror(ask) {
+            Ok(moment) => moment,
+            Err(error) => return Some(Err(error)),
+        };
         let within = self.within(ask);
         let mirror = self.mirror.as_mut()?;
         let (node, ty) = mirror.socket(&self.editor, path, socket)?;
+        mirror.bring_states(&self.editor, &self.states);
         for (name, given) in &ask.what_if {
             mirror.set(name, one(given));
         }

@@ -8,6 +8,7 @@ use millstream_ir::Plan;
 use millstream_ir::answer::EvalError;
 use millstream_ir::states::{States, nodes_of};
 
+use super::ask::For;
 use super::moves::Moves;
 use super::{Ask, Evaluated, Session, SessionError};
 
@@ -39,11 +40,8 @@ impl Session {
             return refused(format!("frame {frame} is the last one"), "go to another with `seek`");
         };
         let ask = Ask { frame: Some(frame), ..ask.clone() };
-        // What has a mirror keeps nothing.
-        let evaluated = match self.mirror {
-            Some(_) => self.eval(&ask)?,
-            None => self.eval_and_commit(&ask)?,
-        };
+        let keeps = self.mirror.as_ref().is_none_or(|mirror| mirror.keeps());
+        let evaluated = if keeps { self.eval_and_commit(&ask)? } else { self.eval(&ask)? };
         self.settings.frame = Some(next);
         self.settings.time = None;
         self.changed();
@@ -52,6 +50,9 @@ impl Session {
 
     /// Evaluates, and commits what nodes keep.
     fn eval_and_commit(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
+        if let Some(answer) = self.eval_mirror(ask, For::Tick) {
+            return answer;
+        }
         let plan = self.newest_plan("the document")?;
         let request = |it: &Self, plan: &Plan| Ok(it.request(plan, ask)?.with_states(plan));
         let (mut answer, plan) = self.answer(plan, request)?;
@@ -59,7 +60,7 @@ impl Session {
         if !states.commit(&mut answer) {
             return Err(SessionError::Tick(answer.failures));
         }
-        self.states = states;
+        self.keep(states);
         Ok(Evaluated::by_plan(answer, plan))
     }
 
@@ -92,7 +93,10 @@ impl Session {
         if let Some(error) = EvalError::ended(ask.cancel.as_deref(), ask.deadline) {
             return Err(error.into());
         }
-        let keeps = self.mirror.is_none() && self.plan().is_some_and(|plan| plan.has_states());
+        let keeps = match &self.mirror {
+            Some(mirror) => mirror.keeps(),
+            None => self.plan().is_some_and(|plan| plan.has_states()),
+        };
         let is_back = frame < self.frame();
         if !keeps && is_back {
             self.forget_aside();
@@ -108,10 +112,10 @@ impl Session {
         let before = self.states.clone();
         let first = if is_back { start } else { self.frame() };
         if is_back {
-            self.states = States::new();
+            self.keep(States::new());
         }
         if let Err(error) = self.play(first..frame, ask) {
-            self.states = before;
+            self.keep(before);
             return Err(error);
         }
         if is_back {
@@ -125,7 +129,6 @@ impl Session {
 
     /// Plays ticks for what nodes keep, one after the other.
     fn play(&mut self, frames: Range<i64>, ask: &Ask) -> Result<(), SessionError> {
-        let plan = self.newest_plan("the document")?;
         let (first, n_ticks) = (frames.start, frames.end.abs_diff(frames.start));
         let (cancel, progress) = (ask.cancel.as_deref(), ask.progress.as_ref());
         let between = Between::new(cancel, ask.deadline, progress, n_ticks);
@@ -137,6 +140,11 @@ impl Session {
             let cancel = ask.cancel.clone();
             let ask =
                 Ask { frame: Some(frame), limits, cancel, deadline, progress, ..Ask::default() };
+            if let Some(answer) = self.eval_mirror(&ask, For::States) {
+                answer?;
+                continue;
+            }
+            let plan = self.newest_plan("the document")?;
             let request = self.request(&plan, &ask)?;
             // Nodes inside scopes keep on only where something asks for them.
             let request = if plan.keepers.is_empty() {
@@ -149,14 +157,22 @@ impl Session {
             if !states.commit(&mut answer) {
                 return Err(SessionError::Tick(answer.failures));
             }
-            self.states = states;
+            self.keep(states);
         }
         Ok(())
     }
 
+    /// Nodes keep this from now on.
+    fn keep(&mut self, states: States) {
+        self.states = states;
+        if let Some(mirror) = &mut self.mirror {
+            mirror.states_changed();
+        }
+    }
+
     /// Lets what nodes keep start anew, at the document's start frame.
     pub fn restart(&mut self) {
-        self.states = States::new();
+        self.keep(States::new());
         self.forget_aside();
         self.settings.frame = None;
         self.settings.time = None;
@@ -183,6 +199,10 @@ impl Session {
         if !self.has_states() && back.is_empty() {
             return States::new();
         }
+        let are_others = self.mirror.as_mut().is_none_or(|mirror| mirror.takes_other_keepers());
+        if !are_others && moves.is_none() && back.is_empty() && self.aside.is_empty() {
+            return States::new();
+        }
         let place = |path: &str| -> Option<String> {
             let to = moves.map_or(Some(path), |moves| moves.get(path).map(String::as_str))?;
             self.editor.ids_of(to).map(|_| to.to_owned())
@@ -192,13 +212,22 @@ impl Session {
         removed.extend(self.aside.renamed(gone));
         there.extend(self.aside.renamed(place));
         there.extend(back);
-        // No plan runs where nothing keeps state.
-        let now = self.plans.running().map(|plan| nodes_of(plan)).unwrap_or_default();
-        let works: HashSet<String> = (there.nodes().into_iter())
-            .filter(|(path, variables)| now.get(path).is_some_and(|now| now == variables))
-            .map(|(path, _)| path.to_owned())
-            .collect();
-        self.states = there.renamed(|path| works.contains(path).then(|| path.to_owned()));
+        let works: HashSet<String> = match &self.mirror {
+            Some(mirror) => (there.nodes().into_iter())
+                .filter(|(path, variables)| mirror.keeps_at(&self.editor, path, variables))
+                .map(|(path, _)| path.to_owned())
+                .collect(),
+            None => {
+                // No plan runs where nothing keeps state.
+                let now = self.plans.running().map(|plan| nodes_of(plan)).unwrap_or_default();
+                (there.nodes().into_iter())
+                    .filter(|(path, variables)| now.get(path).is_some_and(|now| now == variables))
+                    .map(|(path, _)| path.to_owned())
+                    .collect()
+            }
+        };
+        let kept = there.renamed(|path| works.contains(path).then(|| path.to_owned()));
+        self.keep(kept);
         self.aside = there.renamed(|path| (!works.contains(path)).then(|| path.to_owned()));
         removed
     }

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream::session::{Ask, Session, SessionError};
-use millstream::{Edit, Engine, EvalError, Feature, Given, Limits, Progress, RequestError, Value};
+use millstream::{
+    Edit, Engine, EvalError, Feature, Given, Limits, LogDetail, Progress, RequestError, Value,
+};
 use serde_json::{Value as Json, json};
 
 fn integrating() -> Session {
@@ -272,4 +274,51 @@ fn what_nodes_keep_is_no_output() {
     let RequestError::UnknownOutput { hint, .. } = &errors[0] else { panic!("{errors:?}") };
     assert_eq!(hint, "outputs: y, n");
     assert_eq!(y(&mut session), Ok(Some(0.5)));
+}
+
+/// What ran in an evaluation of all outputs, and whether a live graph gave it.
+fn ran(evaluated: &millstream::session::Evaluated) -> (Vec<String>, bool) {
+    let runs = evaluated.runs().into_iter().filter(|run| run.entry.runs > 0);
+    (runs.map(|run| run.path.to_string()).collect(), evaluated.plan().is_none())
+}
+
+#[test]
+fn a_tick_runs_what_reads_what_nodes_keep_and_nothing_else() {
+    let document = json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f32", "default": 1 } },
+        "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f32", "from": "other.value" } },
+        "nodes": {
+            "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
+            "last": { "type": "state.feedback", "in": { "value": { "from": "sum.value" } } },
+            "sum": { "type": "math.add", "in": { "a": { "from": "a.value" }, "b": { "from": "last.value" } } },
+            "other": { "type": "math.sin", "in": { "x": { "from": "a.value" } } } } });
+    let mut session =
+        Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens");
+    let ask = Ask::all().with_log(LogDetail::Counts);
+    let tick = |session: &mut Session| {
+        let evaluated = session.tick(&ask).expect("it runs");
+        (evaluated.answer.value::<f32>("y"), ran(&evaluated))
+    };
+    let all = |names: &[&str]| (names.iter().map(ToString::to_string).collect::<Vec<_>>(), true);
+    assert_eq!(tick(&mut session), (Some(2.0), all(&["a", "last", "sum", "other"])));
+    assert_eq!(tick(&mut session), (Some(4.0), all(&["last", "sum"])));
+    assert_eq!(tick(&mut session), (Some(6.0), all(&["last", "sum"])));
+    // The frame after it: what was kept is read once, however often somebody asks.
+    let evaluated = session.eval(&ask).expect("it runs");
+    assert_eq!(ran(&evaluated), all(&["last", "sum"]));
+    let evaluated = session.eval(&ask).expect("it runs");
+    assert_eq!(ran(&evaluated), all(&[]));
+    // A node that keeps something goes on with what it has where it moves, and so does what reads it.
+    edit(&mut session, json!({ "edit": "group", "nodes": ["last", "sum"], "name": "loop" }));
+    let evaluated = session.eval(&ask).expect("it runs");
+    assert_eq!((evaluated.answer.value::<f32>("y"), ran(&evaluated)), (Some(8.0), all(&[])));
+    assert_eq!(tick(&mut session).0, Some(8.0));
+    assert!(session.undo());
+    assert_eq!(tick(&mut session), (Some(10.0), all(&["last", "sum"])));
+    // Columns are left to plans, which go on with what is kept, and give it back.
+    session.set_all([("x", Given::PerIndex(vec![1.0_f32, 2.0].into()))]).expect("it fits");
+    let evaluated = session.tick(&ask).expect("it runs");
+    assert!(evaluated.plan().is_some());
+    session.set("x", 0.0_f32).expect("it fits");
+    assert!(ran(&session.eval(&ask).expect("it runs")).1);
 }

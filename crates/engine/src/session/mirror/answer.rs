@@ -40,8 +40,9 @@ impl Mirror {
         self.outputs.get(output).is_some_and(|output| output.node.is_some())
     }
 
-    /// Brings outputs up to date at a moment, and gives them; what is not right is left out. What
-    /// this makes and what it gives may hold so many bytes.
+    /// Brings outputs up to date at a moment, and gives them; what is not right is left out. If a tick
+    /// `is_over`, what nodes keep from then on is brought up to date with them. What this makes and
+    /// what it gives may hold so many bytes.
     ///
     /// # Errors
     /// If the evaluation was ended, or values need too many bytes. What was made is kept.
@@ -49,6 +50,7 @@ impl Mirror {
         &mut self,
         names: impl Iterator<Item = &'n str>,
         moment: &Moment,
+        is_over: bool,
         within: Option<Within>,
         limit: usize,
     ) -> Result<Vec<OutputAnswer>, EvalError> {
@@ -62,12 +64,15 @@ impl Mirror {
                 asked.push((Arc::clone(name), node, output.ty));
             }
         }
-        self.observe(asked.iter().map(|(_, node, _)| *node));
+        let kept: Vec<NodeNumber> =
+            if is_over { self.nodes_to_keep().collect() } else { Vec::new() };
+        let nodes = || asked.iter().map(|(_, node, _)| *node).chain(kept.iter().copied());
+        self.observe(nodes());
         match within {
             Some(within) => self.graph.settle_within(within)?,
             None => self.graph.settle(),
         }
-        self.graph.check_bytes(asked.iter().map(|(_, node, _)| *node), limit)?;
+        self.graph.check_bytes(nodes(), limit)?;
         let answer = asked.into_iter().map(|(name, node, ty)| {
             let value = self.graph.value(node, ty);
             let value = value.map(|value| Series { data: Data::One(value), axes: Vec::new() });
@@ -108,15 +113,33 @@ impl Mirror {
 
     /// The path of a call that may fail.
     fn path_of(&self, editor: &Editor, node: NodeNumber) -> NodePath {
+        NodePath::from(&*self.path_at(editor, self.places.get(&node).copied()))
+    }
+
+    /// The path of a node in a use of its body.
+    pub(super) fn path_at(&self, editor: &Editor, mut place: Option<(u32, u32)>) -> String {
         let mut names: Vec<&str> = Vec::new();
-        let mut place = self.places.get(&node).copied();
         while let Some((use_id, slot)) = place {
             let it = self.use_of(use_id);
             names.extend(editor.nodes_of_body(it.body).at(slot).map(|(name, _)| &**name));
             place = it.outer;
         }
         names.reverse();
-        NodePath::from(names.join("/").as_str())
+        names.join("/")
+    }
+
+    /// The use of a body and the slot of the node at a path.
+    pub(super) fn place_at(&self, editor: &Editor, path: &str) -> Option<(u32, u32)> {
+        let mut use_id = 0;
+        let mut names = path.split('/').peekable();
+        loop {
+            let name = names.next()?;
+            let slot = editor.nodes_of_body(self.use_of(use_id).body).slot_of(name)?;
+            if names.peek().is_none() {
+                return Some((use_id, slot));
+            }
+            use_id = self.use_of(use_id).many.get(&slot)?.child?;
+        }
     }
 
     fn set_moment(&mut self, moment: &Moment) {
@@ -197,7 +220,9 @@ impl Mirror {
             }
             let kind = self.bodies[&it.body].kinds.get(slot as usize);
             let node = it.outs.get(slot as usize).copied().flatten();
-            let (Some(node), Some(Kind::Call(instance))) = (node, kind) else { continue };
+            let (Some(node), Some(instance)) = (node, kind.and_then(Kind::instance)) else {
+                continue;
+            };
             let mut n = runs.get(&node).copied().unwrap_or_default();
             let fate = if let Kernel::Read { .. } = instance.kernel {
                 let fate = self.shown.fate(&self.graph, node, demanded.contains(&node));
@@ -263,19 +288,11 @@ impl Mirror {
         path: &str,
         socket: &str,
     ) -> Option<(NodeNumber, millstream_base::Type)> {
-        let mut use_id = 0;
-        let mut names = path.split('/').peekable();
-        loop {
-            let name = names.next()?;
-            let body = self.use_of(use_id).body;
-            let slot = editor.nodes_of_body(body).slot_of(name)?;
-            let (_, node) = editor.nodes_of_body(body).at(slot)?;
-            if names.peek().is_none() {
-                let output = self.output_socket(editor, (use_id, slot), body, socket);
-                return output.or_else(|| self.input_socket(editor, (use_id, slot), node, socket));
-            }
-            use_id = self.use_of(use_id).many.get(&slot)?.child?;
-        }
+        let (use_id, slot) = self.place_at(editor, path)?;
+        let body = self.use_of(use_id).body;
+        let (_, node) = editor.nodes_of_body(body).at(slot)?;
+        let output = self.output_socket(editor, (use_id, slot), body, socket);
+        output.or_else(|| self.input_socket(editor, (use_id, slot), node, socket))
     }
 
     fn output_socket(
@@ -290,7 +307,7 @@ impl Mirror {
             Kind::Group(group) => {
                 self.registry.type_named(&editor.outputs_of_body(*group)[position].ty)?
             }
-            Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Muted(_) => {
+            Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Keeps(_) | Kind::Muted(_) => {
                 self.output_type(body, slot, position)?
             }
         };
@@ -307,7 +324,7 @@ impl Mirror {
     ) -> Option<(NodeNumber, millstream_base::Type)> {
         let body = self.use_of(use_id).body;
         match self.bodies.get(&body)?.kinds.get(slot as usize)? {
-            Kind::Call(_) | Kind::Group(_) => {}
+            Kind::Call(_) | Kind::Keeps(_) | Kind::Group(_) => {}
             Kind::None | Kind::Wrong | Kind::Muted(_) => return None,
         }
         let input = node.inputs.get(input)?;

@@ -1,6 +1,7 @@
 //! The mirror of a whole document.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +10,11 @@ use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode, Editor, InputDef, Source};
 use millstream_eval::live::{self, LiveGraph, NodeNumber, Shown};
-use millstream_kernel::Registry;
+use millstream_kernel::{Instance, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::keep::Keeping;
 use super::{
     Bits, Kind, Known, Lost, Many, Mirror, OUTPUTS, Observed, Owner, RootInput, RootOutput, Side,
     Use, Want,
@@ -45,7 +47,7 @@ impl Mirror {
     /// The mirror of a document without errors.
     ///
     /// # Errors
-    /// If something in it changes contexts or keeps state.
+    /// If something in it changes contexts.
     pub(in crate::session) fn new(
         editor: &Editor,
         checked: &Checked,
@@ -76,6 +78,12 @@ impl Mirror {
             observed: Observed::default(),
             edited: FxHashMap::default(),
             shown: Shown::default(),
+            keepers: FxHashMap::default(),
+            variables: Vec::new(),
+            has_states: false,
+            has_other_keepers: true,
+            fps: checked.fps,
+            seconds_per_tick: None,
             n_calls: 0,
             n_removed: 0,
         };
@@ -83,6 +91,8 @@ impl Mirror {
             mirror.add_input(&input.name, input.ty, input.default.clone());
         }
         let places = places(editor, checked);
+        // Nodes that do the same share their instance.
+        let mut keeping: FxHashMap<*const Instance, Arc<Keeping>> = FxHashMap::default();
         for (id, body) in checked.bodies.iter() {
             let key = places.key[index(id)];
             let n_slots = editor.nodes_of_body(key).n_slots();
@@ -90,7 +100,19 @@ impl Mirror {
             for (node, slot) in body.nodes.iter().zip(&places.slots[index(id)]) {
                 ids[*slot as usize] = editor.id_at(key, *slot);
                 kinds[*slot as usize] = match &node.kind {
-                    CheckedKind::Call(instance) => Kind::Call(Arc::clone(instance)),
+                    CheckedKind::Call(instance) if instance.def.keeps.is_none() => {
+                        Kind::Call(Arc::clone(instance))
+                    }
+                    CheckedKind::Call(instance) => {
+                        let known = match keeping.entry(Arc::as_ptr(instance)) {
+                            Entry::Occupied(known) => known.into_mut(),
+                            Entry::Vacant(place) => {
+                                let made = Keeping::of(registry, instance)?.ok_or(Lost)?;
+                                place.insert(Arc::new(made))
+                            }
+                        };
+                        Kind::Keeps(Arc::clone(known))
+                    }
                     CheckedKind::Group(inner) => Kind::Group(places.key[index(*inner)]),
                     CheckedKind::Repeat(_) => return Err(Lost),
                     CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
@@ -126,6 +148,8 @@ impl Mirror {
     fn fill(&mut self, editor: &Editor, checked: &Checked, places: &Places) -> Result<(), Lost> {
         self.enter(editor, places, checked.root, None, HashMap::new());
         let mut stack = vec![Frame { use_id: 0, body: checked.root, at: 0 }];
+        // What counts for later ticks may stand behind what reads it.
+        let mut later: Vec<(u32, u32, BodyId, Source)> = Vec::new();
         while let Some(frame) = stack.last_mut() {
             let (use_id, id) = (frame.use_id, frame.body);
             let body = &checked.bodies[id];
@@ -142,6 +166,24 @@ impl Mirror {
             frame.at += 1;
             let node = &body.nodes[position as usize];
             let slot = places.slots[index(id)][position as usize];
+            if let CheckedKind::Call(instance) = &node.kind
+                && instance.def.keeps.is_some()
+            {
+                let kind = self.bodies[&places.key[index(id)]].kinds[slot as usize].clone();
+                let Kind::Keeps(keeping) = kind else { return Err(Lost) };
+                let mut wants = Vec::new();
+                for (at, source) in body.sources_of(node).iter().enumerate() {
+                    wants.push(if keeping.is_delayed(at) {
+                        later.push((use_id, slot, id, *source));
+                        None
+                    } else {
+                        Some(self.want(use_id, (checked, places), id, *source)?)
+                    });
+                }
+                let keeper = self.keeper(None, &keeping, &wants)?;
+                self.put_keeper((use_id, slot), keeper);
+                continue;
+            }
             let wants = self.wants(use_id, (checked, places), id, node)?;
             match &node.kind {
                 CheckedKind::Call(instance) => {
@@ -170,6 +212,10 @@ impl Mirror {
                     stack.push(Frame { use_id: child, body: *inner, at: 0 });
                 }
             }
+        }
+        for (use_id, slot, id, source) in later {
+            let want = self.want(use_id, (checked, places), id, source)?;
+            self.link_delayed((use_id, slot), &want)?;
         }
         Ok(())
     }
@@ -256,12 +302,12 @@ fn roomy<T: Clone>(value: T, n: usize) -> Vec<T> {
 
 /// Whether all nodes can be live.
 fn can_be_live(checked: &Checked) -> bool {
-    let mut last: *const millstream_kernel::Instance = std::ptr::null();
+    let mut last: *const Instance = std::ptr::null();
     checked.bodies.as_slice().iter().flat_map(|body| &body.nodes).all(|node| match &node.kind {
         CheckedKind::Call(instance) => {
             let is_known = std::ptr::eq(Arc::as_ptr(instance), last);
             last = Arc::as_ptr(instance);
-            is_known || live::can_be_live(instance)
+            is_known || instance.def.keeps.is_some() || live::can_be_live(instance)
         }
         CheckedKind::Group(_) | CheckedKind::Muted(_) => true,
         CheckedKind::Repeat(_) => false,

@@ -5,7 +5,8 @@
 use millstream_eval::live::NodeNumber;
 use rustc_hash::FxHashMap;
 
-use super::{Kind, Mirror};
+use super::Mirror;
+use super::keep::Keeper;
 use crate::session::Session;
 
 /// A mirror is made anew when so many nodes were removed, and twice as many as it has.
@@ -71,17 +72,22 @@ impl Mirror {
             outputs.filter_map(|(name, it)| Some((it.node?, self.outputs.get(name)?.node?))),
         );
         let mut uses = vec![(0, 0)];
+        let mut keepers: Vec<(&Keeper, &Keeper)> = Vec::new();
         while let Some((old_id, new_id)) = uses.pop() {
             let (old, new) = (before.use_of(old_id), self.use_of(new_id));
             if old.body != new.body {
                 continue;
             }
             let kinds = before.bodies[&old.body].kinds.iter().zip(&self.bodies[&new.body].kinds);
-            for ((out, now), kinds) in old.outs.iter().zip(&new.outs).zip(kinds) {
-                if let (Some(out), Some(now), (Kind::Call(a), Kind::Call(b))) = (out, now, kinds)
+            for (slot, ((out, now), kinds)) in (0..).zip(old.outs.iter().zip(&new.outs).zip(kinds))
+            {
+                if let (Some(out), Some(now)) = (out, now)
+                    && let (Some(a), Some(b)) = (kinds.0.instance(), kinds.1.instance())
                     && a.does_same(b)
                 {
                     stack.push((*out, *now));
+                    let before = before.keepers.get(&(old_id, slot));
+                    keepers.extend(before.zip(self.keepers.get(&(new_id, slot))));
                 }
             }
             let inputs = old.inputs.iter();
@@ -94,6 +100,9 @@ impl Mirror {
                 stack.extend(outs.filter_map(|(old, new)| Some(((*old)?, (*new)?))));
                 uses.extend(many.child.zip(now.child));
             }
+        }
+        for (old, new) in keepers {
+            stack.extend(old.nodes().zip(new.nodes()));
         }
         let mut places = FxHashMap::default();
         while let Some((old, new)) = stack.pop() {

@@ -11,6 +11,7 @@ use millstream_document::Editor;
 use millstream_document::edit::{BodyKey, Change, Copied, ROOT, User};
 
 use super::build::declared;
+use super::keep::Keeper;
 use super::queue::Queue;
 use super::{Kind, Known, Lost, Many, Mirror, Owner, Port, Side};
 
@@ -25,6 +26,7 @@ impl Mirror {
         changes: &[Change],
         copies: &[Copied],
     ) -> Result<(), Lost> {
+        self.set_fps(editor.document().fps);
         let mut queue = Queue::new(editor, copies);
         queue.n_planned = self.n_calls;
         let depth = queue.heights.values().copied().max().unwrap_or_default();
@@ -67,6 +69,10 @@ impl Mirror {
         }
         while let Some((body, slot, of)) = queue.pop() {
             self.renew(&mut queue, body, slot, of)?;
+        }
+        // Nothing can wait for what is wrong behind it.
+        if queue.lacking.iter().any(|place| self.keepers.get(place).is_some_and(Keeper::lacks)) {
+            return Err(Lost);
         }
         self.renew_outputs(&queue)?;
         self.drop_left(&mut queue)?;
@@ -160,7 +166,7 @@ impl Mirror {
         let out = it.outs.get_mut(slot as usize).and_then(Option::take);
         let many = it.many.remove(&slot);
         if let Some(node) = out {
-            self.doom_call(node);
+            self.doom_out((use_id, slot), node);
         }
         match many {
             Some(many) => self.drop_many((use_id, Side::Out(slot)), many),
@@ -181,8 +187,10 @@ impl Mirror {
             for node in gone.inputs.into_values().flatten() {
                 self.doom_owned(Owner::Port((child, Side::In)), node);
             }
-            for node in gone.outs.into_iter().flatten() {
-                self.doom_call(node);
+            for (slot, node) in (0..).zip(gone.outs) {
+                if let Some(node) = node {
+                    self.doom_out((child, slot), node);
+                }
             }
             let inner = gone.many.into_iter();
             stack.extend(inner.map(|(slot, many)| ((child, Side::Out(slot)), many)));

@@ -1,9 +1,11 @@
 //! Looking things up: the types and live nodes of what nodes read and give.
 
+use std::sync::Arc;
+
 use millstream_base::Type;
-use millstream_document::check::{Alone, AloneSource};
+use millstream_document::check::{Alone, AloneKind, AloneSource};
 use millstream_document::edit::{BodyKey, Reference, references};
-use millstream_document::{Editor, Node};
+use millstream_document::{Editor, Fields, Node, NodeKind};
 use millstream_eval::live::NodeNumber;
 use millstream_kernel::convert::convertible;
 use millstream_kernel::{Instance, Kernel};
@@ -19,9 +21,56 @@ impl Mirror {
         };
         let mut known = std::mem::take(&mut self.known_alone);
         let type_of = |reference: Reference<'_>| self.type_in(editor, body, reference);
-        let alone = known.check_alone(&self.registry, node, group, type_of);
+        let later = self.delayed_input(node).and_then(|socket| node.inputs.get(socket));
+        let alone = match later {
+            Some(later) if references(later).any(|it| type_of(it).is_none()) => {
+                let bare = self.without_delayed(node);
+                let alone = known.check_alone(&self.registry, &bare, group, type_of);
+                alone.and_then(|alone| self.with_delayed(node, alone))
+            }
+            _ => known.check_alone(&self.registry, node, group, type_of),
+        };
         self.known_alone = known;
         alone
+    }
+
+    /// The input of a node that counts for later ticks only.
+    pub(super) fn delayed_input(&self, node: &Node) -> Option<&'static str> {
+        match &node.kind {
+            NodeKind::Type(ty) if !node.muted => self.registry.get(ty)?.delayed,
+            NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Repeat(_) => None,
+        }
+    }
+
+    /// A node without what counts for later ticks, which decides no type: that may depend on the node
+    /// itself, and be looked at behind it.
+    fn without_delayed(&self, node: &Node) -> Node {
+        let mut bare = node.clone();
+        bare.inputs = Fields::default();
+        let delayed = self.delayed_input(node);
+        for (name, input) in node.inputs.iter().filter(|(name, _)| delayed != Some(&***name)) {
+            bare.inputs.insert(Arc::clone(name), input.clone());
+        }
+        bare
+    }
+
+    /// What checking a node without that gave, for the node with it.
+    fn with_delayed(&self, node: &Node, mut alone: Alone) -> Option<Alone> {
+        let delayed = self.delayed_input(node)?;
+        let AloneKind::Call(instance) = &alone.kind else { return None };
+        let signature = instance.def.signature(&instance.settings).ok()?;
+        let socket = signature.inputs.iter().position(|socket| *socket.name == *delayed)?;
+        let before = node.inputs.iter().take_while(|(name, _)| ***name != *delayed);
+        let first = before.map(|(_, input)| references(input).count()).sum();
+        let n_read = references(node.inputs.get(delayed)?).count();
+        for (slot, source) in instance.inputs.iter().zip(&mut alone.sources) {
+            match source {
+                source if slot.socket as usize == socket => *source = AloneSource::Wrong,
+                AloneSource::Read(k) if *k >= first => *k += n_read,
+                AloneSource::Read(_) | AloneSource::Literal(_) | AloneSource::Wrong => {}
+            }
+        }
+        Some(alone)
     }
 
     /// The type of something that a node or output of a body reads; `None` if that is wrong.
@@ -44,7 +93,7 @@ impl Mirror {
                         let def = &editor.outputs_of_body(*group)[output];
                         self.registry.type_named(&def.ty)
                     }
-                    Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Muted(_) => {
+                    Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Keeps(_) | Kind::Muted(_) => {
                         self.output_type(body, slot, output)
                     }
                 }
@@ -59,9 +108,12 @@ impl Mirror {
         slot: u32,
         output: &str,
     ) -> Option<usize> {
-        match self.bodies.get(&body)?.kinds.get(slot as usize)? {
+        let kind = self.bodies.get(&body)?.kinds.get(slot as usize)?;
+        match kind {
             Kind::None | Kind::Wrong => None,
-            Kind::Call(instance) => instance.output_names.iter().position(|name| **name == *output),
+            Kind::Call(_) | Kind::Keeps(_) => {
+                kind.instance()?.output_names.iter().position(|name| **name == *output)
+            }
             Kind::Muted(muted) => muted.outputs.iter().position(|known| *known.name == *output),
             Kind::Group(group) => editor.outputs_of_body(*group).get_index_of(output),
         }
@@ -170,9 +222,10 @@ impl Mirror {
 
     /// The type of what a node that uses no group gives.
     pub(super) fn output_type(&self, body: BodyKey, slot: u32, output: usize) -> Option<Type> {
-        match self.bodies.get(&body)?.kinds.get(slot as usize)? {
+        let kind = self.bodies.get(&body)?.kinds.get(slot as usize)?;
+        match kind {
             Kind::None | Kind::Wrong | Kind::Group(_) => None,
-            Kind::Call(instance) => Some(instance.outputs.get(output)?.ty),
+            Kind::Call(_) | Kind::Keeps(_) => Some(kind.instance()?.outputs.get(output)?.ty),
             Kind::Muted(muted) => Some(muted.outputs.get(output)?.ty),
         }
     }

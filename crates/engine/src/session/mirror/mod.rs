@@ -8,13 +8,14 @@
 //!
 //! A node that is wrong has no value, like all that reads it. A use of a group is there whatever is
 //! wrong in the group or goes into it, and gives what does not depend on that. A node that fails has no value until it reads something else or
-//! something is edited. Documents in which contexts change or state is kept have no mirror: they are
-//! evaluated with plans.
+//! something is edited. What nodes keep from tick to tick comes in from outside, see `keep`. Documents
+//! in which contexts change have no mirror: they are evaluated with plans.
 
 mod answer;
 mod build;
 mod carried;
 mod follow;
+mod keep;
 mod look;
 mod moved;
 mod parts;
@@ -38,6 +39,8 @@ use millstream_kernel::convert::convert_value;
 use millstream_kernel::{Instance, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use keep::{Keeper, Keeping, Variable};
+
 /// A document as a live graph.
 pub(super) struct Mirror {
     registry: Arc<Registry>,
@@ -54,6 +57,17 @@ pub(super) struct Mirror {
     outputs: HashMap<Arc<str>, RootOutput>,
     features: FxHashMap<Feature, NodeNumber>,
     conversions: FxHashMap<(Type, Type), Arc<Instance>>,
+    /// Nodes that keep something, by the use of the body and the slot.
+    keepers: FxHashMap<(u32, u32), Keeper>,
+    /// What these keep, sorted by name; empty as long as nobody wants to know.
+    variables: Vec<Variable>,
+    /// Whether they read what they keep.
+    has_states: bool,
+    /// Whether one of them came or went since somebody wanted to know.
+    has_other_keepers: bool,
+    /// Ticks in a second, and the source of the seconds from tick to tick, once a node reads it.
+    fps: f64,
+    seconds_per_tick: Option<NodeNumber>,
     /// Where calls that may fail are: the use of the body, and the slot.
     places: FxHashMap<NodeNumber, (u32, u32)>,
     known_alone: KnownAlone,
@@ -106,8 +120,21 @@ enum Kind {
     /// Something is wrong with it, or with what it reads.
     Wrong,
     Call(Arc<Instance>),
+    /// A call that keeps something.
+    Keeps(Arc<Keeping>),
     Group(BodyKey),
     Muted(Arc<Muted>),
+}
+
+impl Kind {
+    /// What the node is an instance of, if it calls a node type.
+    fn instance(&self) -> Option<&Arc<Instance>> {
+        match self {
+            Self::Call(instance) => Some(instance),
+            Self::Keeps(keeping) => Some(&keeping.instance),
+            Self::None | Self::Wrong | Self::Group(_) | Self::Muted(_) => None,
+        }
+    }
 }
 
 /// One use of a body.

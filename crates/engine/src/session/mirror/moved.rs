@@ -12,12 +12,14 @@ use millstream_document::edit::BodyKey;
 use millstream_eval::live::NodeNumber;
 use millstream_kernel::Instance;
 
+use super::keep::{Keeper, Keeping};
 use super::queue::Queue;
 use super::{Kind, Lost, Many, Mirror, Owner, Port, Side};
 
 /// What a node had in the use of a body that it left.
 pub(super) enum Left {
     Call(Arc<Instance>, NodeNumber),
+    Keeper(Keeper),
     /// A use of a group, with what its outputs belong to.
     Group(BodyKey, Port, Many),
 }
@@ -39,6 +41,16 @@ impl Mirror {
                     self.put_down(queue, (use_id, id), Left::Call(Arc::clone(instance), node))?;
                 }
                 Ok(())
+            }
+            Kind::Keeps(_) => {
+                it.outs.get_mut(slot as usize).and_then(Option::take);
+                match self.keepers.remove(&(use_id, slot)) {
+                    Some(keeper) => {
+                        let left = Left::Keeper(keeper);
+                        self.put_down(queue, (use_id, id), left)
+                    }
+                    None => Ok(()),
+                }
             }
             Kind::Group(group) => match it.many.remove(&slot) {
                 Some(many) => self.leave_group(queue, (use_id, slot), *group, id, many),
@@ -84,6 +96,13 @@ impl Mirror {
                         let left = Left::Call(Arc::clone(instance), node);
                         self.put_down(queue, (anchor, *id), left)?;
                     }
+                    (Some(_), Some((Kind::Keeps(_), id))) => {
+                        let Some(keeper) = self.keepers.remove(&(child, slot as u32)) else {
+                            return Err(Lost);
+                        };
+                        let left = Left::Keeper(keeper);
+                        self.put_down(queue, (anchor, *id), left)?;
+                    }
                     (Some(node), _) => self.doom_call(node),
                     (None, _) => {}
                 }
@@ -93,7 +112,7 @@ impl Mirror {
                 let port = (child, Side::Out(slot as u32));
                 match kind {
                     Kind::Group(group) => stack.push((port, group, id, many)),
-                    Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Muted(_) => {
+                    Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Keeps(_) | Kind::Muted(_) => {
                         self.drop_many(port, many)?;
                     }
                 }
@@ -154,7 +173,21 @@ impl Mirror {
         let fits = |left: &Left| matches!(left, Left::Call(known, _) if known.does_same(instance));
         match self.picked_up(queue, place, fits)? {
             Left::Call(_, node) => Some(node),
-            Left::Group(..) => None,
+            Left::Keeper(..) | Left::Group(..) => None,
+        }
+    }
+
+    /// The nodes of one that keeps something and moved here.
+    pub(super) fn moved_keeper(
+        &self,
+        queue: &mut Queue<'_>,
+        place: (u32, u32),
+        keeping: &Keeping,
+    ) -> Option<Keeper> {
+        let fits = |left: &Left| matches!(left, Left::Keeper(known) if known.is_of(keeping));
+        match self.picked_up(queue, place, fits)? {
+            Left::Keeper(keeper) => Some(keeper),
+            Left::Call(..) | Left::Group(..) => None,
         }
     }
 
@@ -188,6 +221,10 @@ impl Mirror {
         match left {
             Left::Call(_, node) => {
                 self.doom_call(node);
+                Ok(())
+            }
+            Left::Keeper(keeper) => {
+                self.doom_keeper(keeper);
                 Ok(())
             }
             Left::Group(_, port, many) => self.drop_many(port, many),

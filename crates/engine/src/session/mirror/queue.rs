@@ -26,6 +26,8 @@ pub(super) struct Queue<'e> {
     pub(super) outputs: BTreeSet<u32>,
     /// What went with its node, which may have moved.
     pub(super) left: FxHashMap<(u32, u64), Left>,
+    /// Nodes that keep something, and lacked what counts for later ticks when they were made.
+    pub(super) lacking: FxHashSet<(u32, u32)>,
     /// Uses that went while what was in them is left, each with the use around it.
     pub(super) opened: FxHashMap<u32, u32>,
     /// The copy of a node of a group that stands in the place of a node that used the group, by the
@@ -51,6 +53,7 @@ impl<'e> Queue<'e> {
             edited: FxHashSet::default(),
             outputs: BTreeSet::new(),
             left: FxHashMap::default(),
+            lacking: FxHashSet::default(),
             opened: FxHashMap::default(),
             copies: copies.iter().map(|it| ((it.user, it.original), it.copy)).collect(),
             copied: copies.iter().map(|it| it.user).collect(),

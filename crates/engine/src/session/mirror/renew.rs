@@ -6,8 +6,10 @@ use std::sync::Arc;
 use millstream_document::check::{Alone, AloneKind};
 use millstream_document::edit::{BodyKey, ROOT, User, reference_of};
 use millstream_document::{Editor, Node};
+use millstream_eval::live::NodeNumber;
 use rustc_hash::FxHashMap;
 
+use super::keep::Keeping;
 use super::queue::Queue;
 use super::{Kind, Lost, Many, Mirror, OUTPUTS, Owner, RootOutput, Side, Use, Want};
 
@@ -26,10 +28,15 @@ impl Mirror {
         let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
         let alone = self.alone(editor, body, node);
         let kind = match alone.as_ref().map(|alone| &alone.kind) {
+            // What reads it may be what it reads: neither can wait for the other to be right.
+            None if self.delayed_input(node).is_some() => return Err(Lost),
             None => Kind::Wrong,
-            Some(AloneKind::Call(instance)) => match &before {
-                Kind::Call(known) if known.does_same(instance) => Kind::Call(Arc::clone(known)),
-                _ => Kind::Call(Arc::clone(instance)),
+            Some(AloneKind::Call(instance)) => match before.instance() {
+                Some(known) if known.does_same(instance) => before.clone(),
+                _ => match Keeping::of(&self.registry, instance)? {
+                    Some(keeping) => Kind::Keeps(Arc::new(keeping)),
+                    None => Kind::Call(Arc::clone(instance)),
+                },
             },
             Some(AloneKind::Muted(muted)) => Kind::Muted(Arc::clone(muted)),
             Some(AloneKind::Group) => group_of(editor, node).map_or(Kind::Wrong, Kind::Group),
@@ -38,6 +45,7 @@ impl Mirror {
         };
         let stays = match (&before, &kind) {
             (Kind::Call(a), Kind::Call(b)) => Arc::ptr_eq(a, b),
+            (Kind::Keeps(a), Kind::Keeps(b)) => Arc::ptr_eq(a, b),
             (Kind::Group(a), Kind::Group(b)) => a == b,
             (Kind::Wrong, Kind::Wrong) => true,
             (Kind::Muted(a), Kind::Muted(b)) => {
@@ -115,19 +123,17 @@ impl Mirror {
         if let Kind::Group(group) = kind {
             return self.renew_group(queue, use_id, slot, *group, &wants);
         }
+        if let Kind::Keeps(keeping) = kind {
+            return self.renew_keeper(queue, (use_id, slot), keeping, &wants, stays);
+        }
         let Some(wants) = wants.into_iter().collect::<Option<Vec<Want>>>() else {
             self.clear(use_id, slot)?;
             return Ok(had);
         };
         match kind {
-            Kind::None | Kind::Wrong | Kind::Group(_) => Ok(false),
+            Kind::None | Kind::Wrong | Kind::Keeps(_) | Kind::Group(_) => Ok(false),
             Kind::Call(instance) => {
-                let had_run = match out {
-                    Some(out) => {
-                        !self.graph.is_new(out) || self.edited.get(&out).is_some_and(|had| *had)
-                    }
-                    None => had,
-                };
+                let had_run = out.map_or(had, |out| self.had_run(out));
                 if !stays {
                     self.clear(use_id, slot)?;
                 }
@@ -154,6 +160,46 @@ impl Mirror {
                 Ok(changed)
             }
         }
+    }
+
+    /// Whether a node has run since it, or what stood in its place, was made.
+    fn had_run(&self, out: NodeNumber) -> bool {
+        !self.graph.is_new(out) || self.edited.get(&out).is_some_and(|had| *had)
+    }
+
+    /// The same for one that keeps something.
+    fn renew_keeper(
+        &mut self,
+        queue: &mut Queue<'_>,
+        (use_id, slot): (u32, u32),
+        keeping: &Arc<Keeping>,
+        wants: &[Option<Want>],
+        stays: bool,
+    ) -> Result<bool, Lost> {
+        let it = self.use_of(use_id);
+        let (out, is_edited) = (it.outs[slot as usize], queue.edited.contains(&(it.body, slot)));
+        let had = out.is_some() || it.many.contains_key(&slot);
+        let is_made = |(at, want): (usize, &Option<Want>)| want.is_some() || keeping.is_delayed(at);
+        if !wants.iter().enumerate().all(is_made) {
+            self.clear(use_id, slot)?;
+            return Ok(had);
+        }
+        let had_run = out.map_or(had, |out| self.had_run(out));
+        if !stays {
+            self.clear(use_id, slot)?;
+        }
+        let before = self.keepers.remove(&(use_id, slot));
+        let before = before.or_else(|| self.moved_keeper(queue, (use_id, slot), keeping));
+        let keeper = self.keeper(before, keeping, wants)?;
+        if keeper.lacks() {
+            queue.lacking.insert((use_id, slot));
+        }
+        let made = keeper.out();
+        if is_edited {
+            self.edited.insert(made, had_run);
+        }
+        self.put_keeper((use_id, slot), keeper);
+        Ok(out != Some(made))
     }
 
     pub(super) fn renew_group(

@@ -53,6 +53,30 @@ impl World {
         }
     }
 
+    /// A document whose nodes keep numbers, also in a group and in circles.
+    pub(super) fn of_states() -> Self {
+        Self {
+            start: STATES.into(),
+            types: &[
+                "math.add",
+                "math.fraction",
+                "test.picky",
+                "control.switch",
+                "compare.less",
+                "context.time",
+                "state.feedback",
+                "state.delay",
+                "state.counter",
+                "state.hold",
+                "state.smooth",
+                "state.integrate",
+                "state.damp",
+            ],
+            sockets: &["a", "b", "x", "condition", "false", "value", "initial", "when", "rate"],
+            ..Self::of_numbers("test.picky")
+        }
+    }
+
     /// A document of vectors, texts and lists, of which some nodes may fail and some give several
     /// outputs.
     pub(super) fn of_values() -> Self {
@@ -231,6 +255,31 @@ pub(super) fn generated(mut seed: u64, n: usize) -> String {
         "groups": { "twice": twice } });
     document.to_string()
 }
+
+const STATES: &str = r#"{ "millstream": 1,
+    "inputs": { "x": { "type": "f32", "default": 3 } },
+    "outputs": { "y": { "type": "f32", "from": "soft.value" }, "z": { "type": "f32", "from": "use.v" },
+        "w": { "type": "f32", "from": "picky.value" }, "n": { "type": "i32", "from": "count.value" } },
+    "nodes": {
+        "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "from": "last.value" } } },
+        "last": { "type": "state.feedback", "in": { "value": { "from": "a.value" }, "initial": 1 } },
+        "late": { "type": "state.delay", "set": { "ticks": 2 }, "in": { "value": { "from": "a.value" } } },
+        "time": { "type": "context.time" },
+        "less": { "type": "compare.less", "in": { "a": { "from": "time.value" }, "b": 0.1 } },
+        "count": { "type": "state.counter", "in": { "when": { "from": "less.value" } } },
+        "hold": { "type": "state.hold", "in": { "value": { "from": "a.value" }, "when": { "from": "less.value" } } },
+        "soft": { "type": "state.smooth", "in": { "value": { "from": "hold.value" } } },
+        "use": { "type": "group", "group": "twice", "in": { "x": { "from": "late.value" } } },
+        "other": { "type": "group", "group": "twice", "in": { "x": { "from": "use.v" } } },
+        "picky": { "type": "test.picky", "in": { "x": { "from": "other.v" } } }
+    },
+    "groups": { "twice": {
+        "inputs": { "x": { "type": "f32" } },
+        "outputs": { "v": { "type": "f32", "from": "s.value" } },
+        "nodes": {
+            "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "from": "mem.value" } } },
+            "half": { "type": "math.multiply", "in": { "a": { "from": "s.value" }, "b": 0.5 } },
+            "mem": { "type": "state.feedback", "in": { "value": { "from": "half.value" } } } } } } }"#;
 
 const NUMBERS: &str = r#"{ "millstream": 1,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },

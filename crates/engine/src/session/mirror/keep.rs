@@ -1,0 +1,353 @@
+//! Nodes that keep something from tick to tick, taken apart as lowering does it: what they keep comes
+//! in from sources, and what they keep from then on is read from the nodes that compute it when a tick
+//! is over. So a live graph runs no circles: what counts for later ticks is no link in it.
+
+use std::sync::Arc;
+
+use millstream_base::{Type, Value};
+use millstream_document::Editor;
+use millstream_eval::live::NodeNumber;
+use millstream_ir::states::States;
+use millstream_kernel::{Data, Instance, Keeps, Kernel, Registry, Settings};
+
+use super::{Lost, Mirror, Owner, Want};
+
+/// A node type that keeps something, with what does the work of a tick.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    pub(super) instance: Arc<Instance>,
+    work: Work,
+    /// The names and types of what is kept, besides whether anything is.
+    kept: Vec<(Arc<str>, Type)>,
+}
+
+#[derive(Debug)]
+enum Work {
+    /// A node gives the outputs, then what is kept from then on.
+    Tick(Arc<Instance>),
+    /// A row of values moves on by one; this takes one of two.
+    Past(Arc<Instance>),
+    /// What was given is given again, or a value is taken over; this takes one of two.
+    Held(Arc<Instance>),
+}
+
+/// A node that keeps something, in one use of its body.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    keeping: Arc<Keeping>,
+    /// Whether anything is kept.
+    started: NodeNumber,
+    /// Each source of what is kept, with what that is from then on; `None` as long as what it reads
+    /// has no node.
+    kept: Vec<(NodeNumber, Option<NodeNumber>)>,
+    /// The nodes that compute something, the last one the outputs.
+    calls: Vec<NodeNumber>,
+}
+
+/// Something that is kept.
+#[derive(Debug)]
+pub(super) struct Variable {
+    /// As plans call their hidden inputs and outputs.
+    name: Arc<str>,
+    ty: Type,
+    source: NodeNumber,
+    /// What it is from the tick on; of whether anything is kept there is no node, it always is then.
+    next: Option<NodeNumber>,
+}
+
+/// Name of whether anything is kept, behind the path of a node.
+const STARTED: &str = "started";
+
+impl Keeping {
+    /// What an instance needs that keeps something; `None` for others.
+    ///
+    /// # Errors
+    /// If it has no place in a live graph.
+    pub(super) fn of(registry: &Registry, instance: &Arc<Instance>) -> Result<Option<Self>, Lost> {
+        let Some(keeps) = &instance.def.keeps else { return Ok(None) };
+        // What else counts for later ticks lowering knows no way for.
+        let has_other_delay = instance.def.delayed.is_some() && !matches!(keeps, Keeps::Past);
+        if instance.has_scopes() || has_other_delay {
+            return Err(Lost);
+        }
+        let ty = |at: usize| instance.inputs.get(at).map(|slot| slot.ty).ok_or(Lost);
+        let pick = |ty| {
+            let made = registry.pick().instantiate(Settings::default(), vec![ty], &[1; 3]);
+            made.map(Arc::new).map_err(|_| Lost)
+        };
+        let (work, kept) = match keeps {
+            Keeps::Values(values, work) => {
+                let (settings, generics) = (instance.settings.clone(), instance.generics.clone());
+                let first = instance.inputs.len() + 2;
+                let made = work.instantiate(settings, generics, &vec![1; first + values.len()]);
+                let made = made.map_err(|_| Lost)?;
+                let types = made.inputs[first..].iter().map(|slot| slot.ty);
+                let kept = values.iter().zip(types).map(|((name, _), ty)| ((*name).into(), ty));
+                let kept = kept.collect();
+                (Work::Tick(Arc::new(made)), kept)
+            }
+            Keeps::Past => {
+                let (ty, n_ticks) = (ty(0)?, instance.settings.integer("ticks").max(1));
+                let kept = (0..n_ticks).map(|i| (format!("past{i}").into(), ty)).collect();
+                (Work::Past(pick(ty)?), kept)
+            }
+            Keeps::Held => (Work::Held(pick(ty(0)?)?), vec![("held".into(), ty(0)?)]),
+        };
+        Ok(Some(Self { instance: Arc::clone(instance), work, kept }))
+    }
+
+    /// Whether what goes into a slot counts for later ticks only, and may depend on the node itself.
+    pub(super) fn is_delayed(&self, slot: usize) -> bool {
+        slot == 0 && matches!(self.work, Work::Past(_)) && self.instance.def.delayed.is_some()
+    }
+}
+
+impl Keeper {
+    /// The node of the outputs.
+    pub(super) fn out(&self) -> NodeNumber {
+        *self.calls.last().expect("it computes something")
+    }
+
+    /// Whether something that it reads has no node.
+    pub(super) fn lacks(&self) -> bool {
+        self.kept.iter().any(|(_, next)| next.is_none())
+    }
+
+    /// Whether it is of an instance that does the same.
+    pub(super) fn is_of(&self, keeping: &Keeping) -> bool {
+        self.keeping.instance.does_same(&keeping.instance)
+    }
+
+    /// Each source of what is kept, with what that is from then on, and the name and type.
+    fn kept(&self) -> impl Iterator<Item = (NodeNumber, Option<NodeNumber>, &str, Type)> {
+        let kept = self.kept.iter().zip(&self.keeping.kept);
+        kept.map(|((source, next), (name, ty))| (*source, *next, &**name, *ty))
+    }
+
+    /// All its nodes, in an order that is the same for keepers of instances that do the same.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeNumber> {
+        let kept = self.kept.iter().flat_map(|(source, next)| [Some(*source), *next]);
+        [Some(self.started)].into_iter().chain(kept).flatten().chain(self.calls.iter().copied())
+    }
+}
+
+impl Mirror {
+    /// The nodes of one that keeps something. Those that were there `before` are used again. What is
+    /// delayed may be missing.
+    pub(super) fn keeper(
+        &mut self,
+        before: Option<Keeper>,
+        keeping: &Arc<Keeping>,
+        wants: &[Option<Want>],
+    ) -> Result<Keeper, Lost> {
+        self.has_other_keepers |= before.is_none();
+        let known = before.as_ref().map(|before| before.kept.clone());
+        let mut keeper = before.unwrap_or_else(|| {
+            let mut source = |ty: Type| self.graph.source_of_value(&ty.default_value());
+            let kept = keeping.kept.iter().map(|(_, ty)| (source(*ty), None)).collect();
+            let started = source(Type::BOOL);
+            Keeper { keeping: Arc::clone(keeping), started, kept, calls: Vec::new() }
+        });
+        keeper.keeping = Arc::clone(keeping);
+        let mut old = std::mem::take(&mut keeper.calls).into_iter();
+        let want = |at: usize| wants.get(at).cloned().flatten().ok_or(Lost);
+        let started = Want::Node(keeper.started, Type::BOOL);
+        match &keeping.work {
+            Work::Tick(work) => {
+                let n_inputs = keeping.instance.inputs.len();
+                let mut all = (0..n_inputs).map(want).collect::<Result<Vec<Want>, Lost>>()?;
+                all.extend([started, Want::Node(self.seconds_per_tick(), Type::F64)]);
+                all.extend(keeper.kept().map(|(source, _, _, ty)| Want::Node(source, ty)));
+                let made = self.call(old.next(), work, &all)?;
+                let first = keeping.instance.outputs.len();
+                for (at, (_, next)) in (first..).zip(&mut keeper.kept) {
+                    *next = Some(self.graph.output(made, at).ok_or(Lost)?);
+                }
+                keeper.calls.push(made);
+            }
+            Work::Past(pick) => {
+                let ty = keeping.kept[0].1;
+                let value = wants.first().cloned().flatten();
+                let mut next = self.delayed(keeper.kept[0].1, value.as_ref(), ty)?;
+                for (source, known) in &mut keeper.kept {
+                    *known = next;
+                    let all = [started.clone(), want(1)?, Want::Node(*source, ty)];
+                    let made = self.call(old.next(), pick, &all)?;
+                    keeper.calls.push(made);
+                    next = Some(made);
+                }
+            }
+            Work::Held(pick) => {
+                let (held, ty) = (keeper.kept[0].0, keeping.kept[0].1);
+                let all = [want(1)?, Want::Node(held, ty), want(0)?];
+                let current = self.call(old.next(), pick, &all)?;
+                let all = [started, want(0)?, Want::Node(current, ty)];
+                let given = self.call(old.next(), pick, &all)?;
+                keeper.kept[0].1 = Some(given);
+                keeper.calls.extend([current, given]);
+            }
+        }
+        if known.as_ref() != Some(&keeper.kept) {
+            self.variables.clear();
+        }
+        Ok(keeper)
+    }
+
+    /// What is delayed, as a `ty`. `old` is what it was before.
+    fn delayed(
+        &mut self,
+        old: Option<NodeNumber>,
+        want: Option<&Want>,
+        ty: Type,
+    ) -> Result<Option<NodeNumber>, Lost> {
+        let new = match want {
+            Some(want) => Some(self.fitted(Owner::Call, old, want, ty)?),
+            None => None,
+        };
+        if let Some(old) = old.filter(|old| new != Some(*old)) {
+            self.doom_owned(Owner::Call, old);
+        }
+        Ok(new)
+    }
+
+    /// Links what is delayed of a node, which was not there when the node was made.
+    pub(super) fn link_delayed(&mut self, place: (u32, u32), want: &Want) -> Result<(), Lost> {
+        let ty = self.keepers.get(&place).ok_or(Lost)?.keeping.kept[0].1;
+        let next = self.delayed(None, Some(want), ty)?;
+        self.keepers.get_mut(&place).ok_or(Lost)?.kept[0].1 = next;
+        Ok(())
+    }
+
+    /// Notes the nodes of one that keeps something.
+    pub(super) fn put_keeper(&mut self, place: (u32, u32), keeper: Keeper) {
+        self.use_mut(place.0).outs[place.1 as usize] = Some(keeper.out());
+        if let Work::Tick(work) = &keeper.keeping.work
+            && let Kernel::Function(_) = work.kernel
+        {
+            self.places.insert(keeper.out(), place);
+        }
+        self.keepers.insert(place, keeper);
+    }
+
+    /// The nodes of one that keeps something are not needed any more.
+    pub(super) fn doom_keeper(&mut self, keeper: Keeper) {
+        self.has_other_keepers = true;
+        self.variables.clear();
+        for call in keeper.calls {
+            self.doom_call(call);
+        }
+        if let Some(next) = keeper.kept.first().and_then(|(_, next)| *next) {
+            self.doom_owned(Owner::Call, next);
+        }
+        self.doomed.insert(keeper.started);
+        self.doomed.extend(keeper.kept.iter().map(|(source, _)| *source));
+    }
+
+    /// What a node gave in its place is not needed any more.
+    pub(super) fn doom_out(&mut self, place: (u32, u32), out: NodeNumber) {
+        match self.keepers.remove(&place) {
+            Some(keeper) => self.doom_keeper(keeper),
+            None => self.doom_call(out),
+        }
+    }
+
+    /// The source of the seconds from tick to tick.
+    fn seconds_per_tick(&mut self) -> NodeNumber {
+        let seconds = Value::F64(1.0 / self.fps);
+        *self.seconds_per_tick.get_or_insert_with(|| self.graph.source_of_value(&seconds))
+    }
+
+    /// So many ticks are a second from now on.
+    pub(super) fn set_fps(&mut self, fps: f64) {
+        self.fps = fps;
+        if let Some(source) = self.seconds_per_tick {
+            self.graph.set_value(source, &Value::F64(1.0 / fps));
+        }
+    }
+
+    /// Whether nodes keep something.
+    pub(in crate::session) fn keeps(&self) -> bool {
+        !self.keepers.is_empty()
+    }
+
+    /// What nodes keep may have changed, and not by a tick of this mirror.
+    pub(in crate::session) fn states_changed(&mut self) {
+        self.has_states = false;
+    }
+
+    /// Nodes may have other paths.
+    pub(in crate::session) fn paths_changed(&mut self) {
+        self.variables.clear();
+        self.has_states = false;
+    }
+
+    /// Whether a node that keeps something came or went since this was asked last.
+    pub(in crate::session) fn takes_other_keepers(&mut self) -> bool {
+        std::mem::take(&mut self.has_other_keepers)
+    }
+
+    /// Lets nodes read what they keep, if that changed.
+    pub(in crate::session) fn bring_states(&mut self, editor: &Editor, states: &States) {
+        self.name_variables(editor);
+        if self.has_states {
+            return;
+        }
+        self.has_states = true;
+        for it in &self.variables {
+            let value = match states.value(&it.name) {
+                Some(Data::One(value)) if value.ty() == it.ty => value,
+                Some(_) | None => &it.ty.default_value(),
+            };
+            self.graph.set_value(it.source, value);
+        }
+    }
+
+    /// Finds all that is kept, with the names.
+    fn name_variables(&mut self, editor: &Editor) {
+        if !self.variables.is_empty() || self.keepers.is_empty() {
+            return;
+        }
+        self.has_states = false;
+        let mut all = Vec::new();
+        for (place, keeper) in &self.keepers {
+            let path = self.path_at(editor, Some(*place));
+            let (ty, source, next) = (Type::BOOL, keeper.started, None);
+            all.push(Variable { name: format!("{path}.{STARTED}").into(), ty, source, next });
+            for (source, next, name, ty) in keeper.kept() {
+                all.push(Variable { name: format!("{path}.{name}").into(), ty, source, next });
+            }
+        }
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        self.variables = all;
+    }
+
+    /// The nodes of what is kept from then on.
+    pub(super) fn nodes_to_keep(&self) -> impl Iterator<Item = NodeNumber> {
+        self.variables.iter().filter_map(|it| it.next)
+    }
+
+    /// What nodes keep from then on, by the names of the hidden outputs of plans, sorted; they read it
+    /// from now on. `None`, and nothing changes, if one of them failed.
+    pub(in crate::session) fn commit(&mut self) -> Option<Vec<(Arc<str>, Data)>> {
+        let value = |it: &Variable| match it.next {
+            Some(next) => self.graph.value(next, it.ty),
+            None => Some(Value::Bool(true)),
+        };
+        let values: Vec<Value> = self.variables.iter().map(value).collect::<Option<_>>()?;
+        for (it, value) in self.variables.iter().zip(&values) {
+            self.graph.set_value(it.source, value);
+        }
+        let values = self.variables.iter().zip(values);
+        Some(values.map(|(it, value)| (Arc::clone(&it.name), Data::One(value))).collect())
+    }
+
+    /// Whether the node at a path keeps values of these names, which are sorted.
+    pub(in crate::session) fn keeps_at(&self, editor: &Editor, path: &str, names: &[&str]) -> bool {
+        let place = self.place_at(editor, path);
+        let Some(keeper) = place.and_then(|place| self.keepers.get(&place)) else { return false };
+        let mut kept: Vec<&str> = keeper.kept().map(|(_, _, name, _)| name).collect();
+        kept.push(STARTED);
+        kept.sort_unstable();
+        kept == names
+    }
+}
