@@ -28,6 +28,7 @@ use crate::table::Table;
 mod blocks;
 pub(crate) mod lines;
 mod walk;
+mod whole;
 
 pub(crate) use blocks::LineBlocks;
 
@@ -60,7 +61,15 @@ pub(crate) fn read(
     let names = shape.names();
     let fields = Fields::whole(file, &names);
     let targets = fields.plan(wanted)?;
-    let walk = Walk { file, text, shape: &shape, names: &names, targets: &targets, begins: (1, 1) };
+    let walk = Walk {
+        file,
+        text,
+        shape: &shape,
+        names: &names,
+        targets: &targets,
+        begins: (1, 1),
+        budget,
+    };
     let mut guesses = Guesses::new(targets.len());
     if targets.iter().any(|target| target.ty.is_none()) {
         guesses.add(&walk, |row| {

@@ -33,6 +33,29 @@ fn columns(text: &str, options: &ReadOptions) -> Result<Vec<String>, IoError> {
 }
 
 #[test]
+fn elements_that_overlap_are_refused() {
+    let mut buffer = positions();
+    buffer.extend(positions());
+    let text = |stride: u32| {
+        document(
+            &buffer,
+            None,
+            &format!(
+                r#", {{"buffer": 0, "byteOffset": 24, "byteLength": 24, "byteStride": {stride}}}"#
+            ),
+            r#", {"bufferView": 1, "componentType": 5126, "count": 2, "type": "VEC3"}"#,
+            r#", "NORMAL": 1"#,
+        )
+    };
+    assert!(columns(&text(12), &ReadOptions::default()).is_ok());
+    for stride in [4, 8] {
+        let refused = columns(&text(stride), &ReadOptions::default()).expect_err("they overlap");
+        let reason = format!("`normal` has elements of 12 bytes every {stride} bytes");
+        assert!(refused.to_string().contains(&reason), "{refused}");
+    }
+}
+
+#[test]
 fn vertices_of_all_meshes_stand_one_after_the_other() {
     let mut buffer = positions();
     buffer.extend([255, 0, 51, 0, 0, 255, 0, 0]);

@@ -185,6 +185,7 @@ impl LineBlocks {
             names: &self.names,
             targets: &self.targets,
             begins: batch.begins,
+            budget: &self.lines.budget,
         }
     }
 }

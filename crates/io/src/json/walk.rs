@@ -7,13 +7,14 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::builder::Budget;
 use crate::error::{IoError, Spot};
 use crate::format::Format;
 use crate::json::ONLY;
+use crate::json::whole::{Looks, Skipped, Whole};
 use crate::plan::Target;
 
 /// Which form a text has.
@@ -42,7 +43,7 @@ impl Shape {
 /// The form of a text, all of whose syntax is checked.
 pub(super) fn shape_of(file: &str, text: &str, budget: &Budget) -> Result<Shape, IoError> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let mut looks = Looks { file, budget, n_items: 0, stopped_by: None };
+    let mut looks = Looks::new(file, budget);
     let shape = reader.deserialize_any(ShapeVisitor(&mut looks));
     if let Some(error) = looks.stopped_by {
         return Err(error);
@@ -71,27 +72,6 @@ fn syntax(file: &str, first_line: u64, error: &serde_json::Error) -> IoError {
     IoError::Syntax { spot: Spot::line(file, line), format: Format::Json, reason }
 }
 
-/// Looks, every some thousand items, whether anybody still waits.
-struct Looks<'a> {
-    file: &'a str,
-    budget: &'a Budget,
-    n_items: u64,
-    stopped_by: Option<IoError>,
-}
-
-impl Looks<'_> {
-    fn item<E: Error>(&mut self) -> Result<(), E> {
-        self.n_items += 1;
-        if !self.n_items.is_multiple_of(4096) {
-            return Ok(());
-        }
-        self.budget.go_on(|| Spot::file(self.file)).map_err(|error| {
-            self.stopped_by = Some(error);
-            E::custom("stopped")
-        })
-    }
-}
-
 /// What the top of a text has to be.
 const FORMS: &str = "an array of objects, an array of values or an object of arrays";
 
@@ -109,13 +89,11 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_, '_> {
             return Ok(Shape::Nothing);
         };
         let Some(keys) = first else {
-            while items.next_element::<IgnoredAny>()?.is_some() {
-                self.0.item()?;
-            }
+            while items.next_element_seed(Skipped(self.0))?.is_some() {}
             return Ok(Shape::Values);
         };
         let mut keys = Keys { known: keys.iter().cloned().collect(), in_order: keys };
-        while items.next_element_seed(MoreKeys(&mut keys))?.is_some() {
+        while items.next_element_seed(MoreKeys(&mut keys, self.0))?.is_some() {
             self.0.item()?;
         }
         Ok(Shape::Rows(keys.in_order))
@@ -152,16 +130,15 @@ impl<'de> Visitor<'de> for KeysSeed<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
         let mut keys = Vec::new();
-        while let Some((key, IgnoredAny)) = entries.next_entry::<String, IgnoredAny>()? {
+        while let Some(key) = entries.next_key::<String>()? {
+            entries.next_value_seed(Skipped(self.0))?;
             keys.push(key);
         }
         Ok(Some(keys))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {
-            self.0.item()?;
-        }
+        while items.next_element_seed(Skipped(self.0))?.is_some() {}
         Ok(None)
     }
 
@@ -197,9 +174,9 @@ struct Keys {
 }
 
 /// Adds the keys of a row that no row before has; what is no object has none.
-struct MoreKeys<'a>(&'a mut Keys);
+struct MoreKeys<'a, 'b>(&'a mut Keys, &'a mut Looks<'b>);
 
-impl<'de> DeserializeSeed<'de> for MoreKeys<'_> {
+impl<'de> DeserializeSeed<'de> for MoreKeys<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
@@ -207,7 +184,7 @@ impl<'de> DeserializeSeed<'de> for MoreKeys<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for MoreKeys<'_> {
+impl<'de> Visitor<'de> for MoreKeys<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -217,14 +194,14 @@ impl<'de> Visitor<'de> for MoreKeys<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
         let mut place = 0;
         while entries.next_key_seed(Key { keys: self.0, place })?.is_some() {
-            entries.next_value::<IgnoredAny>()?;
+            entries.next_value_seed(Skipped(self.1))?;
             place += 1;
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
+        while items.next_element_seed(Skipped(self.1))?.is_some() {}
         Ok(())
     }
 
@@ -293,6 +270,7 @@ pub(super) struct Walk<'a> {
     pub(super) targets: &'a [Target],
     /// Which line and row of the file the text begins with, from 1.
     pub(super) begins: (u64, u64),
+    pub(super) budget: &'a Budget,
 }
 
 /// What the visitors of one walk share.
@@ -301,7 +279,7 @@ struct Progress<'a, F> {
     /// The target of each name, if it is wanted.
     wanted: HashMap<&'a str, Option<usize>>,
     visit: F,
-    stopped_by: Option<IoError>,
+    looks: Looks<'a>,
 }
 
 impl Walk<'_> {
@@ -316,10 +294,11 @@ impl Walk<'_> {
             let of_name = wanted.entry(&self.names[target.fields[0]]).or_default();
             *of_name = of_name.or(Some(i));
         }
-        let mut progress = Progress { walk: self, wanted, visit, stopped_by: None };
+        let looks = Looks::new(self.file, self.budget);
+        let mut progress = Progress { walk: self, wanted, visit, looks };
         let mut reader = serde_json::Deserializer::from_str(self.text);
         let walked = reader.deserialize_any(TopVisitor(&mut progress));
-        match progress.stopped_by {
+        match progress.looks.stopped_by {
             Some(error) => Err(error),
             None => walked.map_err(|error| syntax(self.file, self.begins.0, &error)),
         }
@@ -332,7 +311,7 @@ impl<F: FnMut(usize, u64, &Json) -> Result<(), IoError>> Progress<'_, F> {
     }
 
     fn stop<E: Error>(&mut self, error: IoError) -> E {
-        self.stopped_by = Some(error);
+        self.looks.stopped_by = Some(error);
         E::custom("stopped")
     }
 }
@@ -357,7 +336,7 @@ where
             }
             return Ok(());
         }
-        while let Some(json) = items.next_element::<Json>()? {
+        while let Some(json) = items.next_element_seed(Whole(&mut self.0.looks))? {
             for target in 0..self.0.walk.targets.len() {
                 self.0.cell(target, row, &json)?;
             }
@@ -373,7 +352,7 @@ where
                     entries.next_value_seed(ColumnSeed { progress: self.0, target })?;
                 }
                 None => {
-                    entries.next_value::<IgnoredAny>()?;
+                    entries.next_value_seed(Skipped(&mut self.0.looks))?;
                 }
             }
         }
@@ -415,7 +394,7 @@ where
         while let Some(key) = entries.next_key::<String>()? {
             match progress.wanted.get(key.as_str()).copied() {
                 Some(Some(target)) => {
-                    let json = entries.next_value::<Json>()?;
+                    let json = entries.next_value_seed(Whole(&mut progress.looks))?;
                     if std::mem::replace(&mut seen[target], true) {
                         let spot = Spot::row(file, row).column(&key);
                         return Err(progress.stop(IoError::DuplicateColumn { spot }));
@@ -423,7 +402,7 @@ where
                     progress.cell(target, row, &json)?;
                 }
                 Some(None) | None => {
-                    entries.next_value::<IgnoredAny>()?;
+                    entries.next_value_seed(Skipped(&mut progress.looks))?;
                 }
             }
         }
@@ -465,7 +444,7 @@ where
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let mut row = 1;
-        while let Some(json) = items.next_element::<Json>()? {
+        while let Some(json) = items.next_element_seed(Whole(&mut self.progress.looks))? {
             self.progress.cell(self.target, row, &json)?;
             row += 1;
         }

@@ -1,7 +1,10 @@
 //! Sorting and picking among millions of numbers, such that the work can be ended.
 //!
 //! A number is ordered by a word of bits. Long lists are dealt out by the upper bits in which their
-//! words differ, in passes from end to end; what is short then is left to the standard library.
+//! words differ, in passes from end to end; what is short then is left to the standard library. Lists
+//! that are in order but for some of their numbers are sorted part by part, and the parts merged.
+
+use std::cmp::Ordering;
 
 use millstream_kernel::{Failure, Pace};
 
@@ -18,7 +21,7 @@ const BITS: u32 = 10;
 const PART: usize = 1 << 13;
 
 /// A number with a word by which it is ordered.
-pub(crate) trait Bits: Copy {
+pub(crate) trait Bits: Copy + PartialOrd {
     /// Ascending; -0 and +0 are equal, NaNs are greatest in either direction.
     fn bits(self, descending: bool) -> u64;
 }
@@ -68,11 +71,202 @@ pub(super) fn sort_long<T: Bits>(
         return Ok(());
     }
     let bits = |item: T| item.bits(descending);
-    if is_easy(items, bits) {
-        sort(items);
+    // Where there are NaNs it is neither.
+    let (is_in_order, is_reversed) = if descending {
+        (is_chain(items, pace, |a, b| a >= b)?, is_chain(items, pace, |a, b| a < b)?)
+    } else {
+        (is_chain(items, pace, |a, b| a <= b)?, is_chain(items, pace, |a, b| a > b)?)
+    };
+    if is_reversed {
+        items.reverse();
+    }
+    if is_in_order || is_reversed {
         return Ok(());
     }
-    deal(items, descending, pace, sort)
+    match look_of(items, bits) {
+        Look::Heavy(word) => around(items, word, descending, pace, sort),
+        Look::Rising => {
+            for part in items.chunks_mut(AT_ONCE) {
+                pace.work(part.len())?;
+                sort(part);
+            }
+            merge_all(items, pace, bits)
+        }
+        Look::Mixed => deal(items, descending, pace, sort),
+    }
+}
+
+/// Whether each item and the next one are as `is` says.
+fn is_chain<T: Copy>(
+    items: &[T],
+    pace: &mut Pace<'_>,
+    is: impl Fn(T, T) -> bool,
+) -> Result<bool, Failure> {
+    for start in (0..items.len()).step_by(PART) {
+        let part = &items[start..items.len().min(start + PART + 1)];
+        pace.work(part.len())?;
+        // All of a part at once, as that is quicker than to end within it.
+        if !part.iter().zip(&part[1..]).fold(true, |all, (a, b)| all & is(*a, *b)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Sorts what comes before and behind all the items with this word.
+fn around<T: Bits>(
+    items: &mut [T],
+    word: u64,
+    descending: bool,
+    pace: &mut Pace<'_>,
+    sort: impl Fn(&mut [T]) + Copy,
+) -> Result<(), Failure> {
+    let mut parts = [const { Vec::new() }; 3];
+    for part in items.chunks(PART) {
+        pace.work(part.len())?;
+        for item in part {
+            let part = match item.bits(descending).cmp(&word) {
+                Ordering::Less => 0,
+                Ordering::Equal => 1,
+                Ordering::Greater => 2,
+            };
+            parts[part].push(*item);
+        }
+    }
+    let mut rest = items;
+    for (i, part) in parts.into_iter().enumerate() {
+        let (to, behind) = rest.split_at_mut(part.len());
+        pace.work(part.len())?;
+        to.copy_from_slice(&part);
+        drop(part);
+        if i != 1 {
+            sort_long(to, descending, pace, sort)?;
+        }
+        rest = behind;
+    }
+    Ok(())
+}
+
+/// Merges sorted parts of so many items; what is equal stays in its order.
+fn merge_all<T: Copy>(
+    items: &mut [T],
+    pace: &mut Pace<'_>,
+    bits: impl Fn(T) -> u64 + Copy,
+) -> Result<(), Failure> {
+    let is_end = |at: &usize| bits(items[*at - 1]) > bits(items[*at]);
+    let mut ends: Vec<usize> = (AT_ONCE..items.len()).step_by(AT_ONCE).filter(is_end).collect();
+    ends.push(items.len());
+    let mut held = Vec::new();
+    while ends.len() > 1 {
+        let mut start = 0;
+        let mut merged = Vec::with_capacity(ends.len().div_ceil(2));
+        for pair in ends.chunks(2) {
+            let end = pair[pair.len() - 1];
+            if pair.len() == 2 {
+                merge(&mut items[start..end], pair[0] - start, &mut held, pace, bits)?;
+            }
+            merged.push(end);
+            start = end;
+        }
+        ends = merged;
+    }
+    Ok(())
+}
+
+/// Merges what comes before and behind a place; `held` is room for some items.
+fn merge<T: Copy>(
+    items: &mut [T],
+    middle: usize,
+    held: &mut Vec<T>,
+    pace: &mut Pace<'_>,
+    bits: impl Fn(T) -> u64,
+) -> Result<(), Failure> {
+    let (before, behind) = items.split_at(middle);
+    let (last, first) = (bits(before[middle - 1]), bits(behind[0]));
+    // What is in its place already stays there.
+    let start = before.partition_point(|item| bits(*item) <= first);
+    let end = middle + behind.partition_point(|item| bits(*item) < last);
+    if start == middle {
+        return Ok(());
+    }
+    held.clear();
+    let is_left_short = middle - start <= end - middle;
+    let short = if is_left_short { start..middle } else { middle..end };
+    for part in items[short].chunks(PART) {
+        pace.work(part.len())?;
+        held.extend_from_slice(part);
+    }
+    if is_left_short {
+        merge_up(&mut items[start..end], held, pace, bits)
+    } else {
+        merge_down(&mut items[start..end], held, pace, bits)
+    }
+}
+
+/// Merges what is held, which was the beginning of the items, with the rest of them.
+fn merge_up<T: Copy>(
+    items: &mut [T],
+    held: &[T],
+    pace: &mut Pace<'_>,
+    bits: impl Fn(T) -> u64,
+) -> Result<(), Failure> {
+    let (mut left, mut right, mut to) = (0, held.len(), 0);
+    let (mut word, mut other) = (bits(held[left]), bits(items[right]));
+    loop {
+        pace.work(PART)?;
+        for _ in 0..PART {
+            // Long stretches come from one side, so that this is foreseen.
+            if other < word {
+                items[to] = items[right];
+                (right, to) = (right + 1, to + 1);
+                if right == items.len() {
+                    items[to..].copy_from_slice(&held[left..]);
+                    return Ok(());
+                }
+                other = bits(items[right]);
+            } else {
+                items[to] = held[left];
+                (left, to) = (left + 1, to + 1);
+                if left == held.len() {
+                    return Ok(());
+                }
+                word = bits(held[left]);
+            }
+        }
+    }
+}
+
+/// Merges what is held, which was the end of the items, with the rest of them, the last first.
+fn merge_down<T: Copy>(
+    items: &mut [T],
+    held: &[T],
+    pace: &mut Pace<'_>,
+    bits: impl Fn(T) -> u64,
+) -> Result<(), Failure> {
+    let (mut left, mut right, mut to) = (items.len() - held.len(), held.len(), items.len());
+    let (mut word, mut other) = (bits(items[left - 1]), bits(held[right - 1]));
+    loop {
+        pace.work(PART)?;
+        for _ in 0..PART {
+            to -= 1;
+            if other < word {
+                left -= 1;
+                items[to] = items[left];
+                if left == 0 {
+                    items[..to].copy_from_slice(&held[..right]);
+                    return Ok(());
+                }
+                word = bits(items[left - 1]);
+            } else {
+                right -= 1;
+                items[to] = held[right];
+                if right == 0 {
+                    return Ok(());
+                }
+                other = bits(held[right - 1]);
+            }
+        }
+    }
 }
 
 /// Deals items out to buckets and sorts these.
@@ -91,12 +285,20 @@ fn deal<T: Bits>(
             range.greatest = range.greatest.max(bits);
         }
     }
+    if range.least == range.greatest {
+        return Ok(());
+    }
     let mut ends = counts(items, range, pace, bits)?;
     let mut n = 0;
     for end in &mut ends {
         n += std::mem::replace(end, n);
     }
-    let mut dealt = vec![items[0]; items.len()];
+    // Memory that is new is slow to come.
+    let mut dealt = Vec::with_capacity(items.len());
+    while dealt.len() < items.len() {
+        pace.work(PART)?;
+        dealt.resize(items.len().min(dealt.len() + PART), items[0]);
+    }
     for part in items.chunks(PART) {
         pace.work(part.len())?;
         for item in part {
@@ -182,22 +384,32 @@ impl Range {
     }
 }
 
-/// Whether `sort` is quickest with a list as it is, judged by some stretches of it: they rise or fall
-/// for long, or hold few different items.
-fn is_easy<T: Copy>(items: &[T], bits: impl Fn(T) -> u64) -> bool {
+/// What a list looks like, judged by some stretches of it.
+enum Look {
+    /// Most of its words are this one.
+    Heavy(u64),
+    /// It rises in the stretches but for a few.
+    Rising,
+    Mixed,
+}
+
+fn look_of<T: Copy>(items: &[T], bits: impl Fn(T) -> u64) -> Look {
     const N: usize = 64;
     let mut words: Vec<u64> = Vec::with_capacity(N * N);
-    let (mut n_rising, mut n_falling) = (0, 0);
     for k in 0..N {
         let start = k * ((items.len() - N) / (N - 1));
-        let stretch: Vec<u64> = items[start..start + N].iter().map(|item| bits(*item)).collect();
-        n_rising += stretch.windows(2).filter(|pair| pair[0] < pair[1]).count();
-        n_falling += stretch.windows(2).filter(|pair| pair[0] > pair[1]).count();
-        words.extend(stretch);
+        words.extend(items[start..start + N].iter().map(|item| bits(*item)));
     }
+    let falls = |words: &[u64]| words.windows(2).filter(|pair| pair[0] > pair[1]).count();
+    let n_uneven = words.chunks(N).filter(|stretch| falls(stretch) > 0).count();
+    let is_rising = n_uneven < N / 8;
     words.sort_unstable();
-    words.dedup();
-    n_rising.min(n_falling) < N * N / 16 || words.len() < N * N / 16
+    // What more than half of them are is in the middle.
+    let middle = words[N * N / 2];
+    if words.iter().filter(|word| **word == middle).count() > N * N / 2 {
+        return Look::Heavy(middle);
+    }
+    if is_rising { Look::Rising } else { Look::Mixed }
 }
 
 /// How many items of a range are in each bucket.
@@ -254,6 +466,10 @@ mod tests {
             any(&|word| if word >> 60 == 0 { f64::from_bits(word) } else { 7.0 }),
             (0..n).map(|i| -(i as f64)).collect(),
             (0..n).map(|i| (i % 7001) as f64).collect(),
+            (0..n).map(|i| if i % 50 == 7 { 0.0 } else { (i / 3) as f64 - 9e3 }).collect(),
+            (0..n).map(|i| if i > 4 * AT_ONCE { -0.0 } else { i as f64 - 99.0 }).collect(),
+            (0..n).map(|i| if i < n / 2 { i } else { i - n / 2 } as f64).collect(),
+            (0..n).map(|i| i as f64).collect(),
             any(&|word| (word >> 11) as f64 - 1e15),
         ];
         for items in &lists {

@@ -54,16 +54,42 @@ pub(crate) fn put_in_order<T: Copy>(
     }
     let mut rest = items;
     for mut bucket in buckets {
-        // What is equal cannot be dealt out.
         if bucket.len() < n {
             put_in_order(&mut bucket, pace, compare)?;
         } else {
-            bucket.sort_by(compare);
+            // All bounds are the least item, so that nothing was dealt out but what is equal to it.
+            behind_least(&mut bucket, &bounds[0], pace, compare)?;
         }
         let (sorted, behind) = rest.split_at_mut(bucket.len());
         sorted.copy_from_slice(&bucket);
         rest = behind;
     }
+    Ok(())
+}
+
+/// Sorts items none of which comes before the least, and some of which are equal to it.
+fn behind_least<T: Copy>(
+    items: &mut [T],
+    least: &T,
+    pace: &mut Pace<'_>,
+    compare: impl Fn(&T, &T) -> Ordering + Copy,
+) -> Result<(), Failure> {
+    let mut others = Vec::new();
+    let mut n_equal = 0;
+    for at in 0..items.len() {
+        if at % PART == 0 {
+            pace.work(PART)?;
+        }
+        let item = items[at];
+        if compare(&item, least) == Ordering::Equal {
+            items[n_equal] = item;
+            n_equal += 1;
+        } else {
+            others.push(item);
+        }
+    }
+    put_in_order(&mut others, pace, compare)?;
+    items[n_equal..].copy_from_slice(&others);
     Ok(())
 }
 
@@ -109,10 +135,11 @@ mod tests {
     fn long_lists_are_put_in_order_as_short_ones_are() {
         let n = 300_000;
         let mixed = |i: i32| i.wrapping_mul(0x9e37_79b9_u32 as i32) >> 3;
-        let lists: [Vec<i32>; 5] = [
+        let lists: [Vec<i32>; 6] = [
             (0..n).map(mixed).collect(),
             (0..n).map(|i| mixed(i) % 3).collect(),
             (0..n).map(|i| if i % 1000 == 0 { i } else { 7 }).collect(),
+            (0..n).map(|i| if i % 1000 == 0 { mixed(i) % 5 } else { -7 }).collect(),
             (0..n).rev().collect(),
             (0..n).collect(),
         ];
