@@ -19,6 +19,7 @@ use millstream_base::id::SideTable;
 use millstream_base::{FeatureSet, Need, NeedTable, Type};
 use millstream_ir::states::is_state;
 use millstream_ir::{Graph, NodeId, Op, Paths, Source};
+use millstream_kernel::state::STARTED;
 use millstream_kernel::{Registry, ScopeRule, kept};
 use rustc_hash::FxHashMap;
 
@@ -279,6 +280,3 @@ fn read_by_element(
     }
     graph.remove_inputs(|input| gone.contains(&input.name));
 }
-
-/// Name of what says whether anything is kept yet.
-pub(crate) const STARTED: &str = "started";

@@ -17,6 +17,7 @@ use crate::instance::{Instance, Kernel, OutputSlot};
 use crate::node_def::NodeDef;
 use crate::settings::{SettingError, SettingKind, Settings};
 use crate::signature::{OutputSocket, Signature};
+use crate::state::STARTED;
 
 /// Name of the node type.
 pub const KEPT: &str = "state.kept";
@@ -29,7 +30,7 @@ pub(crate) fn node_type() -> NodeDef {
         .setting("values", SettingKind::Texts, None, "names and types of what is kept")
         .setting("needs", SettingKind::Texts, None, "what the node needs of its context")
         .sockets_by_settings(|settings| {
-            let mut outputs = vec![socket("started", Type::BOOL)];
+            let mut outputs = vec![socket(STARTED, Type::BOOL)];
             for value in settings.texts("values") {
                 let read = value
                     .rsplit_once(": ")
@@ -69,7 +70,7 @@ pub fn instance(
     let settings = Settings::read(&def.settings, given, &|_| None);
     let mut outputs = vec![OutputSlot { ty: Type::BOOL }];
     outputs.extend(values.iter().map(|(_, ty)| OutputSlot { ty: *ty }));
-    let mut output_names: Vec<Arc<str>> = vec!["started".into()];
+    let mut output_names: Vec<Arc<str>> = vec![STARTED.into()];
     output_names.extend(values.iter().map(|(name, _)| Arc::clone(name)));
     Instance {
         def: Arc::clone(def),

@@ -8,6 +8,7 @@ use millstream_base::diagnostics::did_you_mean;
 use rustc_hash::FxHashMap;
 
 use crate::convert;
+use crate::instance::Instance;
 use crate::kept;
 use crate::node_def::NodeDef;
 use crate::repeat;
@@ -75,9 +76,9 @@ impl Registry {
         self.defs.get(name).or_else(|| self.hidden.get(name))
     }
 
-    /// The node type that takes what a node keeps, or something else where it keeps nothing yet.
-    pub fn pick(&self) -> &Arc<NodeDef> {
-        &self.pick
+    /// What takes a value of a type that a node keeps, or something else where it keeps nothing yet.
+    pub fn pick(&self, ty: Type) -> Instance {
+        state::pick_of(&self.pick, ty)
     }
 
     /// The node type that gives what a node keeps for the element at hand.

@@ -9,12 +9,16 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 
-use crate::instance::Kernel;
+use crate::instance::{Instance, Kernel};
 use crate::node_def::NodeDef;
+use crate::settings::Settings;
 use crate::signature::{Among, SocketType};
 
 /// Name of the node type that takes one of two values.
 pub const PICK: &str = "state.pick";
+
+/// Name of whether a node keeps anything yet, which comes besides what it keeps.
+pub const STARTED: &str = "started";
 
 /// What a node type keeps.
 #[derive(Clone)]
@@ -30,6 +34,42 @@ pub enum Keeps {
     /// What the node gave. It gives input 0 where input 1 holds or nothing is kept, else what it
     /// kept.
     Held,
+}
+
+impl Keeps {
+    /// The node that does the work of a tick for an instance; `None` where values only move.
+    ///
+    /// # Panics
+    /// If the work does not take the types that the node type takes.
+    pub fn work_of(&self, instance: &Instance) -> Option<Instance> {
+        let Self::Values(values, work) = self else { return None };
+        let n_inputs = instance.inputs.len() + 2 + values.len();
+        let (settings, generics) = (instance.settings.clone(), instance.generics.clone());
+        let made = work.instantiate(settings, generics, &vec![1; n_inputs]);
+        Some(made.expect("the work of a tick takes the types that its node takes"))
+    }
+
+    /// The names and types of what an instance keeps, besides [`STARTED`]; `work` is its
+    /// [work](Self::work_of).
+    pub fn variables(&self, instance: &Instance, work: Option<&Instance>) -> Vec<(Arc<str>, Type)> {
+        match self {
+            Self::Values(values, _) => {
+                let kept = work.map_or(&[][..], |work| &work.inputs[instance.inputs.len() + 2..]);
+                values.iter().zip(kept).map(|((name, _), slot)| ((*name).into(), slot.ty)).collect()
+            }
+            Self::Past => {
+                let n_ticks = instance.settings.integer("ticks").max(1);
+                (0..n_ticks).map(|i| (format!("past{i}").into(), instance.inputs[0].ty)).collect()
+            }
+            Self::Held => vec![("held".into(), instance.inputs[0].ty)],
+        }
+    }
+}
+
+/// What takes one of two values of a type; `pick` is the node type.
+pub(crate) fn pick_of(pick: &Arc<NodeDef>, ty: Type) -> Instance {
+    let made = pick.instantiate(Settings::default(), vec![ty], &[1; 3]);
+    made.expect("one of two values can be of any type")
 }
 
 /// The node type that takes one of two values, which lowering makes use of.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use millstream_base::{Type, Value};
 use millstream_document::{CheckedNode, Source as From};
 use millstream_ir::{GraphInput, GraphOutput, NodeId, PathId, Source};
-use millstream_kernel::{Instance, Keeps, NodeDef};
+use millstream_kernel::state::STARTED;
+use millstream_kernel::{Instance, Keeps};
 
 use super::{Frame, Lowering};
 
@@ -33,36 +34,33 @@ impl<'a> Lowering<'a> {
     ) -> NodeId {
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
         let key = self.graph.paths.get(path).to_string();
-        let started = self.kept(&key, "started", Value::Bool(false));
+        let started = self.kept(&key, STARTED, Value::Bool(false));
         let parts = Parts { path, key, started };
         let always = Source::first(self.graph.add_const(Value::Bool(true)));
-        self.keep(&parts, "started", Type::BOOL, always);
+        self.keep(&parts, STARTED, Type::BOOL, always);
+        let work = self.work_of(instance, keeps);
+        let variables = keeps.variables(instance, work.as_deref());
         match keeps {
-            Keeps::Values(values, work) => {
+            Keeps::Values(..) => {
                 let sources = frame.body.sources_of(node);
                 let sources = sources.iter().map(|source| frame.source(&self.literals, *source));
                 let sources: Vec<Source> = sources.collect();
-                self.keep_values(
-                    &parts,
-                    instance,
-                    work,
-                    values.iter().map(|(name, _)| *name),
-                    sources,
-                )
+                let work = work.expect("what keeps values does work");
+                self.keep_values(&parts, instance.outputs.len(), &work, &variables, sources)
             }
             Keeps::Past => {
                 let [value, initial] = [0, 1].map(|i| frame.body.sources_of(node)[i]);
                 let initial = frame.source(&self.literals, initial);
-                self.keep_past(&parts, instance, (value, initial), frame)
+                self.keep_past(&parts, &variables, (value, initial), frame)
             }
             Keeps::Held => {
                 let [value, when] =
                     [0, 1].map(|i| frame.source(&self.literals, frame.body.sources_of(node)[i]));
-                let ty = instance.inputs[0].ty;
-                let held = self.kept(&parts.key, "held", ty.default_value());
+                let (name, ty) = (&variables[0].0, variables[0].1);
+                let held = self.kept(&parts.key, name, ty.default_value());
                 let current = self.pick(&parts, ty, [when, held, value]);
                 let out = self.pick(&parts, ty, [parts.started, value, current]);
-                self.keep(&parts, "held", ty, out);
+                self.keep(&parts, name, ty, out);
                 out.node
             }
         }
@@ -104,36 +102,36 @@ impl<'a> Lowering<'a> {
         made
     }
 
-    /// The node that does the work of one tick.
-    fn keep_values<'n>(
+    /// What does the work of one tick, the same for nodes of one instance.
+    fn work_of(&mut self, instance: &Arc<Instance>, keeps: &Keeps) -> Option<Arc<Instance>> {
+        let address = Arc::as_ptr(instance) as usize;
+        if let Some(known) = self.works.get(&address) {
+            return Some(Arc::clone(known));
+        }
+        let made = Arc::new(keeps.work_of(instance)?);
+        self.works.insert(address, Arc::clone(&made));
+        Some(made)
+    }
+
+    /// The node that does the work of one tick, and gives what the node has as outputs first.
+    fn keep_values(
         &mut self,
         parts: &Parts,
-        instance: &Arc<Instance>,
-        work: &Arc<NodeDef>,
-        names: impl Iterator<Item = &'n str> + Clone,
+        n_outputs: usize,
+        work: &Arc<Instance>,
+        variables: &[(Arc<str>, Type)],
         mut sources: Vec<Source>,
     ) -> NodeId {
-        let n_inputs = sources.len() + 2 + names.clone().count();
-        let address = Arc::as_ptr(instance) as usize;
-        let made = self.works.entry(address).or_insert_with(|| {
-            let (settings, generics) = (instance.settings.clone(), instance.generics.clone());
-            let made = work.instantiate(settings, generics, &vec![1; n_inputs]);
-            Arc::new(made.expect("the work of a tick takes the types that its node takes"))
-        });
-        let made = Arc::clone(made);
         let dt = Source::first(self.graph.add_const(Value::F64(1.0 / self.checked.fps)));
         sources.extend([parts.started, dt]);
-        let first = sources.len();
-        for (i, name) in names.clone().enumerate() {
-            let ty = made.inputs[first + i].ty;
+        for (name, ty) in variables {
             sources.push(self.kept(&parts.key, name, ty.default_value()));
         }
-        let id = self.graph.intern_instance(&made);
+        let id = self.graph.intern_instance(work);
         let node = self.graph.add_call(id, &sources, parts.path);
-        let n_outputs = instance.outputs.len();
-        for (output, name) in (n_outputs..).zip(names) {
+        for (output, (name, _)) in (n_outputs..).zip(variables) {
             let source = Source { node, output: output as u32 };
-            self.keep(parts, name, made.outputs[output].ty, source);
+            self.keep(parts, name, work.outputs[output].ty, source);
         }
         node
     }
@@ -142,33 +140,28 @@ impl<'a> Lowering<'a> {
     fn keep_past(
         &mut self,
         parts: &Parts,
-        instance: &Instance,
+        variables: &[(Arc<str>, Type)],
         (value, initial): (From, Source),
         frame: &mut Frame<'a>,
     ) -> NodeId {
-        let ty = instance.inputs[0].ty;
-        let n_ticks = instance.settings.integer("ticks").max(1);
         let mut before = None;
-        for i in 0..n_ticks {
-            let name = format!("past{i}");
-            let kept = self.kept(&parts.key, &name, ty.default_value());
+        for (name, ty) in variables {
+            let ty = *ty;
+            let kept = self.kept(&parts.key, name, ty.default_value());
             // Nodes that read this one may stand behind it, and feed it all the same.
             let next = before.unwrap_or(initial);
             if before.is_none() {
                 frame.later.push((self.kept_next.len() as u32, value));
             }
-            self.keep(parts, &name, ty, next);
+            self.keep(parts, name, ty, next);
             before = Some(self.pick(parts, ty, [parts.started, initial, kept]));
         }
         before.expect("at least one value is kept").node
     }
 
     fn pick(&mut self, parts: &Parts, ty: Type, sources: [Source; 3]) -> Source {
-        let pick = self.registry.pick();
-        let made = self.picks.entry(ty).or_insert_with(|| {
-            let made = pick.instantiate(millstream_kernel::Settings::default(), vec![ty], &[1; 3]);
-            Arc::new(made.expect("one of two values can be of any type"))
-        });
+        let registry = self.registry;
+        let made = self.picks.entry(ty).or_insert_with(|| Arc::new(registry.pick(ty)));
         let id = self.graph.intern_instance(made);
         Source::first(self.graph.add_call(id, &sources, parts.path))
     }

@@ -147,7 +147,7 @@ impl<'d> BodyView<'d> {
 }
 
 /// The socket of a node whose value counts for later ticks only.
-pub(super) fn delayed<'r>(registry: &'r Registry, node: &Node) -> Option<&'r str> {
+pub fn delayed<'r>(registry: &'r Registry, node: &Node) -> Option<&'r str> {
     match &node.kind {
         NodeKind::Type(ty) if !node.muted => registry.get(ty)?.delayed,
         NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Repeat(_) => None,

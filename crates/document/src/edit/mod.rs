@@ -54,7 +54,7 @@ use serde::{Deserialize, Serialize};
 pub use editor::{Applied, Copied, Editor, Ids};
 pub use error::EditError;
 pub use follow::Change;
-pub use index::{BodyKey, MAX_ID, ROOT, User};
+pub use index::{BodyKey, MAX_ID, ROOT, User, delayed};
 pub use order::Rank;
 pub use sources::{Reference, reference_of, references};
 

@@ -192,16 +192,17 @@ impl Session {
         let is_timed = ask.log == LogDetail::Times;
         let new = (ask.log != LogDetail::Off).then(|| mirror.start_log(is_timed));
         let is_over = what != For::Outputs;
-        let outputs = if what == For::States {
-            mirror.answer(std::iter::empty(), &moment, is_over, within, limit)
-        } else if ask.outputs.is_empty() {
-            let names: Vec<String> =
-                mirror.right_outputs(&self.editor).map(str::to_owned).collect();
-            mirror.answer(names.iter().map(String::as_str), &moment, is_over, within, limit)
-        } else {
-            let names = ask.outputs.iter().map(String::as_str);
-            mirror.answer(names, &moment, is_over, within, limit)
+        let all: Vec<String>;
+        let names = match what {
+            For::States => &[],
+            For::Outputs | For::Tick if !ask.outputs.is_empty() => &ask.outputs[..],
+            For::Outputs | For::Tick => {
+                all = mirror.right_outputs(&self.editor).map(str::to_owned).collect();
+                &all
+            }
         };
+        let names = names.iter().map(String::as_str);
+        let outputs = mirror.answer(names, &moment, is_over, within, limit);
         let runs = new.map(|new| mirror.end_log(&self.editor, &new)).unwrap_or_default();
         let failures = mirror.failures(&self.editor);
         for (name, _) in &ask.what_if {

@@ -212,20 +212,16 @@ impl Session {
         removed.extend(self.aside.renamed(gone));
         there.extend(self.aside.renamed(place));
         there.extend(back);
-        let works: HashSet<String> = match &self.mirror {
-            Some(mirror) => (there.nodes().into_iter())
-                .filter(|(path, variables)| mirror.keeps_at(&self.editor, path, variables))
-                .map(|(path, _)| path.to_owned())
-                .collect(),
-            None => {
-                // No plan runs where nothing keeps state.
-                let now = self.plans.running().map(|plan| nodes_of(plan)).unwrap_or_default();
-                (there.nodes().into_iter())
-                    .filter(|(path, variables)| now.get(path).is_some_and(|now| now == variables))
-                    .map(|(path, _)| path.to_owned())
-                    .collect()
-            }
-        };
+        // Where a mirror answers no plan need be there, and where neither is nothing keeps state.
+        let now = self.plans.running().filter(|_| self.mirror.is_none());
+        let now = now.map(|plan| nodes_of(plan)).unwrap_or_default();
+        let works: HashSet<String> = (there.nodes().into_iter())
+            .filter(|(path, variables)| match &self.mirror {
+                Some(mirror) => mirror.keeps_at(&self.editor, path, variables),
+                None => now.get(path).is_some_and(|now| now == variables),
+            })
+            .map(|(path, _)| path.to_owned())
+            .collect();
         let kept = there.renamed(|path| works.contains(path).then(|| path.to_owned()));
         self.keep(kept);
         self.aside = there.renamed(|path| (!works.contains(path)).then(|| path.to_owned()));

@@ -8,7 +8,8 @@ use millstream_base::{Type, Value};
 use millstream_document::Editor;
 use millstream_eval::live::NodeNumber;
 use millstream_ir::states::States;
-use millstream_kernel::{Data, Instance, Keeps, Kernel, Registry, Settings};
+use millstream_kernel::state::STARTED;
+use millstream_kernel::{Data, Instance, Keeps, Kernel, Registry};
 
 use super::{Lost, Mirror, Owner, Want};
 
@@ -55,9 +56,6 @@ pub(super) struct Variable {
     next: Option<NodeNumber>,
 }
 
-/// Name of whether anything is kept, behind the path of a node.
-const STARTED: &str = "started";
-
 impl Keeping {
     /// What an instance needs that keeps something; `None` for others.
     ///
@@ -70,28 +68,13 @@ impl Keeping {
         if instance.has_scopes() || has_other_delay {
             return Err(Lost);
         }
-        let ty = |at: usize| instance.inputs.get(at).map(|slot| slot.ty).ok_or(Lost);
-        let pick = |ty| {
-            let made = registry.pick().instantiate(Settings::default(), vec![ty], &[1; 3]);
-            made.map(Arc::new).map_err(|_| Lost)
-        };
-        let (work, kept) = match keeps {
-            Keeps::Values(values, work) => {
-                let (settings, generics) = (instance.settings.clone(), instance.generics.clone());
-                let first = instance.inputs.len() + 2;
-                let made = work.instantiate(settings, generics, &vec![1; first + values.len()]);
-                let made = made.map_err(|_| Lost)?;
-                let types = made.inputs[first..].iter().map(|slot| slot.ty);
-                let kept = values.iter().zip(types).map(|((name, _), ty)| ((*name).into(), ty));
-                let kept = kept.collect();
-                (Work::Tick(Arc::new(made)), kept)
-            }
-            Keeps::Past => {
-                let (ty, n_ticks) = (ty(0)?, instance.settings.integer("ticks").max(1));
-                let kept = (0..n_ticks).map(|i| (format!("past{i}").into(), ty)).collect();
-                (Work::Past(pick(ty)?), kept)
-            }
-            Keeps::Held => (Work::Held(pick(ty(0)?)?), vec![("held".into(), ty(0)?)]),
+        let work = keeps.work_of(instance);
+        let kept = keeps.variables(instance, work.as_ref());
+        let pick = || Arc::new(registry.pick(kept[0].1));
+        let work = match (keeps, work) {
+            (Keeps::Held, _) => Work::Held(pick()),
+            (_, Some(work)) => Work::Tick(Arc::new(work)),
+            (_, None) => Work::Past(pick()),
         };
         Ok(Some(Self { instance: Arc::clone(instance), work, kept }))
     }

@@ -1,11 +1,9 @@
 //! Looking things up: the types and live nodes of what nodes read and give.
 
-use std::sync::Arc;
-
 use millstream_base::Type;
 use millstream_document::check::{Alone, AloneKind, AloneSource};
-use millstream_document::edit::{BodyKey, Reference, references};
-use millstream_document::{Editor, Fields, Node, NodeKind};
+use millstream_document::edit::{BodyKey, Reference, delayed, references};
+use millstream_document::{Editor, Node};
 use millstream_eval::live::NodeNumber;
 use millstream_kernel::convert::convertible;
 use millstream_kernel::{Instance, Kernel};
@@ -21,56 +19,21 @@ impl Mirror {
         };
         let mut known = std::mem::take(&mut self.known_alone);
         let type_of = |reference: Reference<'_>| self.type_in(editor, body, reference);
-        let later = self.delayed_input(node).and_then(|socket| node.inputs.get(socket));
+        let later = delayed(&self.registry, node)
+            .and_then(|socket| Some((socket, node.inputs.get(socket)?)))
+            .filter(|(_, later)| references(later).any(|it| type_of(it).is_none()));
         let alone = match later {
-            Some(later) if references(later).any(|it| type_of(it).is_none()) => {
-                let bare = self.without_delayed(node);
+            // That decides no type, may depend on the node itself, and be looked at behind it.
+            Some((socket, _)) => {
+                let mut bare = node.clone();
+                bare.inputs.remove(socket);
                 let alone = known.check_alone(&self.registry, &bare, group, type_of);
-                alone.and_then(|alone| self.with_delayed(node, alone))
+                alone.and_then(|alone| with_delayed(node, socket, alone))
             }
             _ => known.check_alone(&self.registry, node, group, type_of),
         };
         self.known_alone = known;
         alone
-    }
-
-    /// The input of a node that counts for later ticks only.
-    pub(super) fn delayed_input(&self, node: &Node) -> Option<&'static str> {
-        match &node.kind {
-            NodeKind::Type(ty) if !node.muted => self.registry.get(ty)?.delayed,
-            NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Repeat(_) => None,
-        }
-    }
-
-    /// A node without what counts for later ticks, which decides no type: that may depend on the node
-    /// itself, and be looked at behind it.
-    fn without_delayed(&self, node: &Node) -> Node {
-        let mut bare = node.clone();
-        bare.inputs = Fields::default();
-        let delayed = self.delayed_input(node);
-        for (name, input) in node.inputs.iter().filter(|(name, _)| delayed != Some(&***name)) {
-            bare.inputs.insert(Arc::clone(name), input.clone());
-        }
-        bare
-    }
-
-    /// What checking a node without that gave, for the node with it.
-    fn with_delayed(&self, node: &Node, mut alone: Alone) -> Option<Alone> {
-        let delayed = self.delayed_input(node)?;
-        let AloneKind::Call(instance) = &alone.kind else { return None };
-        let signature = instance.def.signature(&instance.settings).ok()?;
-        let socket = signature.inputs.iter().position(|socket| *socket.name == *delayed)?;
-        let before = node.inputs.iter().take_while(|(name, _)| ***name != *delayed);
-        let first = before.map(|(_, input)| references(input).count()).sum();
-        let n_read = references(node.inputs.get(delayed)?).count();
-        for (slot, source) in instance.inputs.iter().zip(&mut alone.sources) {
-            match source {
-                source if slot.socket as usize == socket => *source = AloneSource::Wrong,
-                AloneSource::Read(k) if *k >= first => *k += n_read,
-                AloneSource::Read(_) | AloneSource::Literal(_) | AloneSource::Wrong => {}
-            }
-        }
-        Some(alone)
     }
 
     /// The type of something that a node or output of a body reads; `None` if that is wrong.
@@ -229,4 +192,22 @@ impl Mirror {
             Kind::Muted(muted) => Some(muted.outputs.get(output)?.ty),
         }
     }
+}
+
+/// What checking a node without what is delayed gave, for the node with it.
+fn with_delayed(node: &Node, delayed: &str, mut alone: Alone) -> Option<Alone> {
+    let AloneKind::Call(instance) = &alone.kind else { return None };
+    let signature = instance.def.signature(&instance.settings).ok()?;
+    let socket = signature.inputs.iter().position(|socket| *socket.name == *delayed)?;
+    let before = node.inputs.iter().take_while(|(name, _)| ***name != *delayed);
+    let first = before.map(|(_, input)| references(input).count()).sum();
+    let n_read = references(node.inputs.get(delayed)?).count();
+    for (slot, source) in instance.inputs.iter().zip(&mut alone.sources) {
+        match source {
+            source if slot.socket as usize == socket => *source = AloneSource::Wrong,
+            AloneSource::Read(k) if *k >= first => *k += n_read,
+            AloneSource::Read(_) | AloneSource::Literal(_) | AloneSource::Wrong => {}
+        }
+    }
+    Some(alone)
 }

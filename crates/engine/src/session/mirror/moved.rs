@@ -45,10 +45,7 @@ impl Mirror {
             Kind::Keeps(_) => {
                 it.outs.get_mut(slot as usize).and_then(Option::take);
                 match self.keepers.remove(&(use_id, slot)) {
-                    Some(keeper) => {
-                        let left = Left::Keeper(keeper);
-                        self.put_down(queue, (use_id, id), left)
-                    }
+                    Some(keeper) => self.put_down(queue, (use_id, id), Left::Keeper(keeper)),
                     None => Ok(()),
                 }
             }
@@ -100,8 +97,7 @@ impl Mirror {
                         let Some(keeper) = self.keepers.remove(&(child, slot as u32)) else {
                             return Err(Lost);
                         };
-                        let left = Left::Keeper(keeper);
-                        self.put_down(queue, (anchor, *id), left)?;
+                        self.put_down(queue, (anchor, *id), Left::Keeper(keeper))?;
                     }
                     (Some(node), _) => self.doom_call(node),
                     (None, _) => {}

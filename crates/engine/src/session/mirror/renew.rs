@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_document::check::{Alone, AloneKind};
-use millstream_document::edit::{BodyKey, ROOT, User, reference_of};
+use millstream_document::edit::{BodyKey, ROOT, User, delayed, reference_of};
 use millstream_document::{Editor, Node};
 use millstream_eval::live::NodeNumber;
 use rustc_hash::FxHashMap;
@@ -29,7 +29,7 @@ impl Mirror {
         let alone = self.alone(editor, body, node);
         let kind = match alone.as_ref().map(|alone| &alone.kind) {
             // What reads it may be what it reads: neither can wait for the other to be right.
-            None if self.delayed_input(node).is_some() => return Err(Lost),
+            None if delayed(&self.registry, node).is_some() => return Err(Lost),
             None => Kind::Wrong,
             Some(AloneKind::Call(instance)) => match before.instance() {
                 Some(known) if known.does_same(instance) => before.clone(),
