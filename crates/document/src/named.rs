@@ -29,12 +29,24 @@ pub struct Named<T> {
     last: u32,
     /// Slots to be used again.
     free: Vec<u32>,
-    /// Slots to be used again later, while [slots are kept](Self::keep_slots).
-    kept: Option<Vec<u32>>,
+    /// Slots of what was removed while [slots are kept](Self::keep_slots), the last one last.
+    kept: Vec<u32>,
+    keeping: Keeping,
     /// Whether slots lie without gaps in order, so that they are positions.
     is_tidy: bool,
     /// The order, where slots are not positions and somebody asked.
     order: OnceLock<Box<Order>>,
+}
+
+/// What becomes of the slots of what is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeping {
+    /// What is put in next has them.
+    Off,
+    /// They are kept until later.
+    Kept,
+    /// What was removed while they were kept comes back to them.
+    Back,
 }
 
 #[derive(Clone)]
@@ -66,7 +78,8 @@ impl<T> Named<T> {
             first: NONE,
             last: NONE,
             free: Vec::new(),
-            kept: None,
+            kept: Vec::new(),
+            keeping: Keeping::Off,
             is_tidy: true,
             order: OnceLock::new(),
         }
@@ -215,7 +228,11 @@ impl<T> Named<T> {
         let before = if after == NONE { self.last } else { self.slots[after as usize].before };
         let hash = self.hash(&name);
         let new = Slot { before, after, thing: Some((name, thing)) };
-        let slot = if let Some(slot) = self.free.pop() {
+        let again = match self.keeping {
+            Keeping::Back => self.kept.pop(),
+            Keeping::Off | Keeping::Kept => None,
+        };
+        let slot = if let Some(slot) = again.or_else(|| self.free.pop()) {
             self.slots[slot as usize] = new;
             slot
         } else {
@@ -242,18 +259,17 @@ impl<T> Named<T> {
         }
     }
 
-    /// Removes the thing called `name`; the others keep their order.
+    /// Removes the thing called `name`; the others keep their order. What is put in next has its
+    /// slot, so that taking changes back, the last one first, brings all to the slots they had.
     pub fn remove(&mut self, name: &str) -> Option<T> {
         let slot = self.slot_of(name)?;
         self.forget(slot);
         let Slot { before, after, .. } = self.slots[slot as usize];
         let (_, thing) = self.slots[slot as usize].thing.take()?;
         self.tie(before, after);
-        if let Some(kept) = &mut self.kept {
+        if self.keeping == Keeping::Kept {
             self.is_tidy = false;
-            kept.push(slot);
-        } else if self.is_empty() {
-            *self = Self { hasher: self.hasher.clone(), ..Self::new() };
+            self.kept.push(slot);
         } else if self.is_tidy && slot as usize + 1 == self.slots.len() {
             self.slots.pop();
         } else {
@@ -268,12 +284,19 @@ impl<T> Named<T> {
     ///
     /// [`release_slots`]: Self::release_slots
     pub(crate) fn keep_slots(&mut self) {
-        self.kept.get_or_insert_default();
+        self.keeping = Keeping::Kept;
+    }
+
+    /// What happened since [`keep_slots`](Self::keep_slots) is taken back from now on, the last
+    /// change first: what comes back has the slot it had.
+    pub(crate) fn bring_back_slots(&mut self) {
+        self.keeping = Keeping::Back;
     }
 
     /// Ends [`keep_slots`](Self::keep_slots).
     pub(crate) fn release_slots(&mut self) {
-        self.free.extend(self.kept.take().into_iter().flatten());
+        self.keeping = Keeping::Off;
+        self.free.append(&mut self.kept);
     }
 
     /// Takes a slot's name out of the table.

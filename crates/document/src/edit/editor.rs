@@ -267,8 +267,8 @@ impl Editor {
                 Ok(Applied { inverse, changes: done.changes, copies: done.copies })
             }
             Err(Refusal { path, error }) => {
-                // What went comes back to where it was: the last first.
-                self.document.groups.release_slots();
+                // Who follows the changes is told nothing, so what went comes back to its slot.
+                self.document.groups.bring_back_slots();
                 self.take_back(&done.inverses);
                 self.next_id = next_id;
                 Err(Diagnostic::new(Place::at(path.as_str()), &error))

@@ -11,8 +11,9 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value as Json, json};
 
-use super::index::{BodyKey, ROOT, User};
+use super::index::{BodyKey, ById, ROOT, User};
 use super::{Edit, Editor};
+use crate::model::Named;
 use crate::properties::{FORMAT_0, HERON, MANY_PARTS, document, json_value};
 use crate::test_registry::registry;
 use crate::{Document, check, load, open, save};
@@ -249,6 +250,40 @@ fn told(problems: &Diagnostics) -> Vec<String> {
     told
 }
 
+/// What the slots of a document hold, of which nobody is told who is not told of an edit.
+fn slots(editor: &Editor) -> (ById, Vec<(BodyKey, u32, String)>) {
+    fn names<T>(body: BodyKey, named: &Named<T>) -> Vec<(BodyKey, u32, String)> {
+        named.iter_slots().map(|(slot, name, _)| (body, slot, name.to_string())).collect()
+    }
+    let groups = &editor.document().groups;
+    let bodies = groups.iter_slots().map(|(slot, ..)| slot).chain([ROOT]);
+    let of_body = |body| {
+        let view = editor.view(body);
+        [names(body, view.inputs), names(body, view.outputs), names(body, view.nodes)].concat()
+    };
+    let all = names(ROOT, groups).into_iter().chain(bodies.flat_map(of_body)).collect();
+    (editor.by_id.clone(), all)
+}
+
+/// A batch of some edits, each of which fits behind the ones before it, is refused because of its
+/// last one: all is where it was.
+fn refuse_late(editor: &mut Editor, script: &[Sketch]) {
+    let mut twin = Editor::with_ids(editor.document().clone(), Arc::new(registry()), &editor.ids());
+    let mut edits: Vec<Edit> = Vec::new();
+    for sketch in script {
+        let edit = sketch.edit(twin.document());
+        if twin.apply(&edit).is_ok() {
+            edits.push(edit);
+        }
+    }
+    edits.push(Edit::RemoveGroup { name: "no such group".into() });
+    let before = (seen(editor), slots(editor));
+    let batch = Edit::Batch { edits };
+    editor.apply(&batch).expect_err("its last edit does not fit");
+    assert_eq!((seen(editor), slots(editor)), before, "{batch:?}");
+    assert_sound(editor);
+}
+
 /// Plays a script; every edit takes back, and all of them together.
 fn play(start: Document, script: &[Sketch]) {
     let mut editor = Editor::new(start, Arc::new(registry()));
@@ -261,13 +296,14 @@ fn play(start: Document, script: &[Sketch]) {
             let (copy, ids) = (editor.document().clone(), editor.ids());
             twin = Some(Editor::with_ids(copy, Arc::new(registry()), &ids));
         }
-        let (before, slots) = (seen(&editor), editor.by_id.clone());
+        refuse_late(&mut editor, &script[i..script.len().min(i + 5)]);
+        let (before, held) = (seen(&editor), slots(&editor));
         let edit = sketch.edit(editor.document());
         match editor.apply(&edit) {
             Err(refused) => {
                 assert!(!refused.message.is_empty());
                 assert_eq!(seen(&editor), before, "{edit:?}");
-                assert_eq!(editor.by_id, slots, "whoever follows is not told of {edit:?}");
+                assert_eq!(slots(&editor), held, "whoever follows is not told of {edit:?}");
             }
             Ok(done) => {
                 let after = seen(&editor);

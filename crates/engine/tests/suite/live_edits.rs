@@ -379,6 +379,21 @@ fn play_faulty(world: &World, script: &[Sketch], faults: u16, keeps: bool) -> An
     answered
 }
 
+/// A batch of edits, each of which fits behind the ones before it, is refused because of its last
+/// one. What follows shows whether it left anything.
+fn refuse_late(session: &mut Session, engine: &Engine, world: &World, script: &[Sketch]) {
+    let mut twin = opened(engine, &millstream_document::save(session.document()), false);
+    let mut edits: Vec<Edit> = Vec::new();
+    for sketch in script {
+        let edit = sketch.edit(&twin, world);
+        if twin.edit(&edit).is_ok() {
+            edits.push(edit);
+        }
+    }
+    edits.push(Edit::RemoveGroup { name: "no such group".into() });
+    session.edit(&Edit::Batch { edits }).expect_err("its last edit does not fit");
+}
+
 /// Plays a script of edits, and takes them back.
 fn play(world: &World, script: &[Sketch], settle: u16, keeps: bool) -> Answered {
     let engine = engine();
@@ -387,6 +402,10 @@ fn play(world: &World, script: &[Sketch], settle: u16, keeps: bool) -> Answered 
     let mut answered = Answered::default();
     let mut n_edits = 0;
     for (i, sketch) in script.iter().enumerate() {
+        if settle >> (i + 4) & 1 != 0 {
+            let next = &script[i..script.len().min(i + 4)];
+            refuse_late(&mut session, &engine, world, next);
+        }
         let edit = sketch.edit(&session, world);
         // Refused edits leave everything as it was, which is compared too.
         n_edits += usize::from(session.edit(&edit).is_ok());
@@ -496,4 +515,29 @@ fn what_failed_runs_again_when_an_input_is_set_to_what_it_is() {
         assert_eq!(told(session.get("w").ok()), "f32(2.0)");
         assert_eq!(calls.load(Ordering::Relaxed), 3);
     }
+}
+
+#[test]
+fn a_group_that_a_refused_batch_took_apart_is_followed_as_before() {
+    let engine = engine();
+    let document = json!({ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 1 } },
+        "outputs": { "o": { "type": "f32", "from": "z.value" }, "p": { "type": "f32", "from": "g.value" } },
+        "nodes": {
+            "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
+            "m": { "type": "math.add", "in": { "a": { "from": "a.value" }, "b": 1 } },
+            "z": { "type": "math.add", "in": { "a": { "from": "m.value" }, "b": 1 } },
+            "g": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 100 } } },
+        "groups": { "unused": { "inputs": {}, "outputs": {}, "nodes": {} } } });
+    let mut session = Session::open(&engine, document.to_string().as_bytes()).expect("it opens");
+    let edit = |json: Json| serde_json::from_value::<Edit>(json).expect("an edit");
+    session
+        .edit(&edit(json!({ "edit": "group", "nodes": ["g"], "name": "k" })))
+        .expect("it makes a group");
+    assert_eq!(session.value::<f32>("p").expect("it runs"), Some(101.0));
+    let circle = json!({ "edit": "batch", "edits": [{ "edit": "ungroup", "node": "k" },
+        { "edit": "group", "nodes": ["a", "z"], "name": "c" }] });
+    session.edit(&edit(circle)).expect_err("`m` lies between them");
+    let set = json!({ "edit": "set_input", "within": "k", "node": "g", "input": "b", "to": 200 });
+    session.edit(&edit(set)).expect("it fits");
+    assert_eq!(session.value::<f32>("p").expect("it runs"), Some(201.0));
 }
