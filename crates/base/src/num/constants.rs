@@ -24,8 +24,8 @@ pub(super) const FRAC_PI_2: [f64; 4] = [
 ];
 /// pi / 2 as a number of 29 bits and the rest.
 pub(super) const FRAC_PI_2_F32: [f64; 2] = [1.570_796_325_802_803, 9.920_935_796_805_404e-10];
-/// pi as a number of 29 bits and the rest.
-pub(super) const PI_F32: [f64; 2] = [3.141_592_651_605_606, 1.984_187_159_361_081e-9];
+/// 1 / pi as a number of 29 bits and the rest, which is positive, so that -0 stays.
+pub(super) const FRAC_1_PI_F32: [f64; 2] = [0.318_309_885_449_707_5, 7.340_831_634_506_093e-10];
 /// 1 / 3 and what it is more than that.
 pub(super) const THIRD: [f64; 2] = [0.333_333_333_333_333_3, 1.850_371_707_708_594e-17];
 /// What pi / 2 is more than the nearest f64.
@@ -111,12 +111,13 @@ pub(super) const COS: [f64; 6] = [
     2.087_572_332_740_102e-9,
     -1.135_965_061_635_999_1e-11,
 ];
-/// (sin r - r) / r^3 over z = r^2, |r| up to pi / 2; error 2^-27.3.
-pub(super) const SIN_F32: [f64; 4] = [
-    -0.166_666_595_444_943_97,
-    0.008_333_066_082_145_612,
-    -0.000_198_095_901_832_676_48,
-    2.605_751_025_896_902_2e-6,
+/// sin(pi r) / r over z = r^2, |r| up to 0.502; error 2^-27.4.
+pub(super) const SIN_F32: [f64; 5] = [
+    3.141_592_636_189_263_7,
+    -5.167_709_581_620_996,
+    2.550_067_398_328_286,
+    -0.598_225_516_469_953_3,
+    0.077_523_738_097_717_41,
 ];
 /// 2 (atanh s - s) / s^3 over z = s^2, 1 + f = (1 + s) / (1 - s); error 2^-58.49.
 pub(super) const LN: [f64; 7] = [

@@ -38,19 +38,7 @@ pub(super) fn scale(value: f64, n: f64) -> f64 {
 }
 
 /// [`SHIFT`] of f32, for values below 2^22.
-const SHIFT_F32: f32 = 12_582_912.0;
-
-/// `value` as the nearest integer.
-#[inline(always)]
-pub(super) fn nearest_f32(value: f32) -> f32 {
-    (value + SHIFT_F32) - SHIFT_F32
-}
-
-/// 2 to the power of an integer from -126 to 127; anything, but no trap, for others.
-#[inline(always)]
-pub(super) fn power_of_two_f32(n: f32) -> f32 {
-    f32::from_bits(((n + SHIFT_F32).to_bits().wrapping_add(127)) << 23)
-}
+pub(super) const SHIFT_F32: f32 = 12_582_912.0;
 
 /// The polynomial with these coefficients, lowest first.
 #[inline(always)]

@@ -6,8 +6,8 @@
 
 use super::constants::{EXP, EXP_F32, EXP_SHORT, EXP2_F32, LN_2, LN_2_26, LN_2_F32, SINH};
 use super::exact::{
-    head, nearest, nearest_f32, ordered_sum, pick, polynomial, polynomial_f32, power_of_two,
-    power_of_two_f32, scale, sum,
+    SHIFT_F32, head, nearest, ordered_sum, pick, polynomial, polynomial_f32, power_of_two, scale,
+    sum,
 };
 
 /// `value` kept within bounds; NaN stays.
@@ -47,18 +47,24 @@ pub(super) fn exp(x: f64) -> f64 {
     scale(1.0 + (r + t), n)
 }
 
+/// Behind its sum with a number stand an integer and twice the bias of exponents in the lowest bits.
+const SHIFT_TWICE_BIASED: f32 = SHIFT_F32 + 254.0;
+
 #[inline(always)]
 pub(super) fn exp_f32(x: f32) -> f32 {
     let x = pick(x > 89.0, 89.0, x);
     let x = pick(x < -104.0, -104.0, x);
-    let n = nearest_f32(x * std::f32::consts::LOG2_E);
+    let shifted = x * std::f32::consts::LOG2_E + SHIFT_TWICE_BIASED;
+    let n = shifted - SHIFT_TWICE_BIASED;
     let far = x - n * LN_2_F32[0];
     let near = n * LN_2_F32[1];
     let r = far - near;
     let low = (far - r) - near;
     let power = 1.0 + (r + (r * r * polynomial_f32(r, &EXP_F32) + low));
-    let half = nearest_f32(n * 0.5);
-    power * power_of_two_f32(half) * power_of_two_f32(n - half)
+    // The powers for two halves of `n`, as the lowest bits with the bias say them.
+    let bits = shifted.to_bits();
+    let half = bits >> 1;
+    power * f32::from_bits(half << 23) * f32::from_bits((bits - half) << 23)
 }
 
 /// As an `f64` that is right to some 33 bits.

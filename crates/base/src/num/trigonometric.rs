@@ -1,17 +1,18 @@
 //! Sine, cosine and tangent.
 //!
-//! Multiples of pi / 2 (in f32 of pi) are subtracted in parts, of which products with a whole
-//! number are exact (W. J. Cody, W. Waite, as in `exponential`). Angles too large for that take a
+//! Multiples of pi / 2 are subtracted in parts, of which products with a whole number are exact
+//! (W. J. Cody, W. Waite, as in `exponential`); sine and cosine of f32 count in half turns, with
+//! 1 / pi in two parts. Angles too large for that take a
 //! way of their own ([`reduce`]), with integers; loops over columns treat them behind all others,
 //! so that the usual way is one without branches.
 
-use super::constants::{COS, FRAC_PI_2, FRAC_PI_2_F32, PI_F32, SIN, SIN_F32, TWO_OVER_PI};
+use super::constants::{COS, FRAC_1_PI_F32, FRAC_PI_2, FRAC_PI_2_F32, SIN, SIN_F32, TWO_OVER_PI};
 use super::exact::{nearest, ordered_sum, pick, polynomial, power_of_two, product, sum};
 
 /// Larger angles are rare: 2^20 multiples of pi / 2, less some.
 const LARGE: f64 = 1_600_000.0;
-/// Larger angles are rare in f32: 2^22 multiples of pi, less some.
-const LARGE_F32: f32 = 13_000_000.0;
+/// Larger angles are rare in f32: so many times what `FRAC_1_PI_F32[0]` lacks is 0.0019 of a half turn.
+const LARGE_F32: f32 = 2_600_000.0;
 
 #[inline(always)]
 pub(super) fn is_rare(x: f64) -> bool {
@@ -179,26 +180,30 @@ pub(super) fn tan_rare(x: f64) -> f64 {
     tan_of(reduce(x))
 }
 
-/// Sine of `x - n pi` with the sign for `n`, whose lowest bit is that of `bits`.
+/// An angle in half turns; the product is exact, and what it lacks comes later.
+#[inline(always)]
+fn half_turns(x: f64) -> f64 {
+    x * FRAC_1_PI_F32[0]
+}
+
+/// Sine of an angle less `n` half turns, with the sign for `n`, whose lowest bit is that of `bits`.
 #[inline(always)]
 fn sin_short(x: f64, n: f64, bits: u64) -> f32 {
-    let rest = (x - n * PI_F32[0]) - n * PI_F32[1];
-    let z = rest * rest;
-    turn(rest + rest * z * polynomial(z, &SIN_F32), bits, 0) as f32
+    let rest = (half_turns(x) - n) + x * FRAC_1_PI_F32[1];
+    turn(rest * polynomial(rest * rest, &SIN_F32), bits, 0) as f32
 }
 
 #[inline(always)]
 pub(super) fn sin_f32_usual(x: f32) -> f32 {
     let wide = f64::from(x);
-    let (n, bits) = nearest(wide * std::f64::consts::FRAC_1_PI);
-    let result = sin_short(wide, n, bits);
-    pick(x == 0.0, x, result)
+    let (n, bits) = nearest(half_turns(wide));
+    sin_short(wide, n, bits)
 }
 
 #[inline(always)]
 pub(super) fn cos_f32_usual(x: f32) -> f32 {
     let wide = f64::from(x);
-    let (n, bits) = nearest(wide * std::f64::consts::FRAC_1_PI + 0.5);
+    let (n, bits) = nearest(half_turns(wide) + 0.5);
     sin_short(wide, n - 0.5, bits)
 }
 
