@@ -51,10 +51,11 @@ impl LiveGraph {
 
     /// What the users of a node make of it.
     pub(super) fn asked_by_users(&mut self, at: u32) -> Asked {
-        let node = &self.nodes[at as usize];
-        if node.flags.has(Flags::OBSERVED) {
+        if self.nodes[at as usize].flags.has(Flags::OBSERVED) {
             return Asked::Always;
         }
+        self.link_far();
+        let node = &self.nodes[at as usize];
         let mut ways = Blocks::new();
         let mut arms: SmallVec<[(u32, u32); 4]> = SmallVec::new();
         let mut before = NONE;

@@ -209,12 +209,12 @@ impl LiveGraph {
         if node.flags.has(Flags::SPECIAL | Flags::FOLD) {
             let mut i = 0;
             while let Some(&input) = self.inputs_of(at).get(i) {
-                self.users.add(&mut self.nodes[input as usize], at);
+                self.link_new(i, input, at);
                 i += 1;
             }
         } else {
-            for &input in node.plain_inputs() {
-                self.users.add(&mut self.nodes[input as usize], at);
+            for (k, &input) in node.plain_inputs().iter().enumerate() {
+                self.link_new(k, input, at);
             }
         }
         if !self.failed.is_empty() && self.reads_any_failed(at) {

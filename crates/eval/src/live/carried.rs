@@ -24,7 +24,10 @@ impl LiveGraph {
     /// Sources keep the values that they have here.
     pub fn carry_on(&mut self, before: &mut Self, places: &FxHashMap<NodeNumber, NodeNumber>) {
         before.take_back();
+        before.link_far();
         before.mark_pending();
+        // Nodes may have run.
+        self.wave = self.wave.max(1);
         self.boxes.stamps_follow(&before.boxes);
         self.within.limits = before.within.limits.clone();
         self.n_runs = before.n_runs;

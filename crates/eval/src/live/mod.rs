@@ -32,6 +32,7 @@ mod edit_tests;
 mod failed;
 #[cfg(test)]
 mod failed_tests;
+mod far;
 mod held;
 mod node;
 mod order;
@@ -62,6 +63,7 @@ use boxed::{Boxes, HeldValues};
 use demand::{Demand, Demands};
 use dirty::Dirty;
 use failed::AllFailed;
+use far::FarLinks;
 use held::Held;
 use node::{Flags, Node};
 use order::Order;
@@ -105,6 +107,7 @@ pub struct LiveGraph {
     /// The inputs of nodes that fold, one behind the other.
     wide: Vec<u32>,
     users: UserLists,
+    far: FarLinks,
     /// Sources that were set since the last wave, with their value before.
     pending: Vec<(u32, u64)>,
     /// What nodes read at their last run, if that may be asked for.
@@ -286,6 +289,7 @@ impl LiveGraph {
         self.nodes.capacity() * size_of::<Node>()
             + self.wide.capacity() * size_of::<u32>()
             + self.users.bytes()
+            + self.far.bytes()
             + self.dirty.bytes()
             + self.retracted.bytes()
             + self.order.bytes()

@@ -190,6 +190,7 @@ impl LiveGraph {
     /// Retracts what could change by what was set: until the next wave [`LiveGraph::is_retracted`]
     /// answers true for it. Answers how many nodes that are.
     pub fn retract(&mut self) -> usize {
+        self.link_far();
         self.mark_pending();
         let mut retracted = std::mem::take(&mut self.retracted);
         retracted.grow(self.order.len());

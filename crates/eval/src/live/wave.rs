@@ -59,11 +59,11 @@ impl LiveGraph {
     /// Runs what is dirty and demanded now.
     #[inline]
     pub(super) fn run_wave(&mut self) {
-        self.mark_pending();
-        if self.order.is_plain() {
-            self.run_words::<true>();
+        if self.has_far_links() || self.wave == 0 {
+            self.run_first();
         } else {
-            self.run_words::<false>();
+            self.mark_pending();
+            self.run_in_order::<false>();
         }
         self.cursor = 0;
         self.wave += 1;
@@ -75,16 +75,46 @@ impl LiveGraph {
         }
     }
 
+    /// Runs what is dirty as [`run_wave`](Self::run_wave), while some users are not known.
+    #[cold]
+    fn run_first(&mut self) {
+        // Before the first wave nothing has run; so whatever reads what runs now is marked, if it is
+        // demanded at all, and nobody has to ask for users.
+        let is_first = self.wave == 0
+            && self.pending.is_empty()
+            && self.specials.is_empty()
+            && self.failed.is_empty()
+            && self.held.is_empty()
+            && self.journal.is_none();
+        if is_first {
+            self.run_in_order::<true>();
+            self.link_far();
+        } else {
+            self.link_far();
+            self.mark_pending();
+            self.run_in_order::<false>();
+        }
+    }
+
+    #[inline(always)]
+    fn run_in_order<const FIRST: bool>(&mut self) {
+        if self.order.is_plain() {
+            self.run_words::<true, FIRST>();
+        } else {
+            self.run_words::<false, FIRST>();
+        }
+    }
+
     /// Runs what is dirty until nothing is, or nobody waits any more.
     #[inline(always)]
-    fn run_words<const PLAIN: bool>(&mut self) {
+    fn run_words<const PLAIN: bool, const FIRST: bool>(&mut self) {
         let Some(mut word) = self.dirty.lowest_word() else { return };
         let mut next_look = self.within.next_look(self.n_runs);
         while self.stopped.is_none() {
             if self.n_runs >= next_look && self.is_stopped_between(&mut next_look) {
                 return;
             }
-            self.run_word::<PLAIN>(word);
+            self.run_word::<PLAIN, FIRST>(word);
             let Some(next) = self.dirty.lowest_word() else { return };
             word = next;
         }
@@ -95,7 +125,7 @@ impl LiveGraph {
     ///
     /// What is dirty of the word is kept in a register, so that a chain does not wait for memory.
     #[inline]
-    fn run_word<const PLAIN: bool>(&mut self, word: usize) {
+    fn run_word<const PLAIN: bool, const FIRST: bool>(&mut self, word: usize) {
         let is_watched = self.journal.is_some();
         let mut bits = self.dirty.take_word(word);
         while bits != 0 {
@@ -125,6 +155,9 @@ impl LiveGraph {
                 }
                 node.flags.clear(Flags::NEW);
                 let old = std::mem::replace(&mut node.value, value);
+                if FIRST {
+                    continue;
+                }
                 if flags.has(Flags::MIXED) {
                     self.hold_users(at as u32, old);
                 }
@@ -170,6 +203,7 @@ impl LiveGraph {
     /// Marks the users of a node whose value changed.
     #[inline]
     pub(super) fn mark_users(&mut self, at: u32, old: u64) {
+        debug_assert!(!self.has_far_links(), "users are asked for when they are known");
         if self.nodes[at as usize].flags.has(Flags::MIXED) {
             self.hold_users(at, old);
         }
