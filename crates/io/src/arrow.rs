@@ -39,6 +39,7 @@ use crate::writer::ArrowFraming;
 mod blocks;
 mod decode;
 mod encode;
+mod fields;
 mod nulls;
 mod numbers;
 

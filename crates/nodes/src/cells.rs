@@ -126,8 +126,8 @@ impl<T> ListCells<T> {
 
     /// Appends the items of each element of the mask, ascending; stops at the first that fails.
     ///
-    /// `n_items` is how many there are at most, and is checked against the limit before `write`
-    /// appends them.
+    /// `n_items` is how many there are at most, as far as that is known, and is checked against the limit
+    /// before `write` appends them; what was appended is checked behind it.
     pub(crate) fn fill(
         &mut self,
         call: &Call<'_>,
@@ -139,6 +139,7 @@ impl<T> ListCells<T> {
             if let Some(i) = first(call) {
                 check_length(n_items(i), i, limits)?;
                 write(i, &mut self.items)?;
+                check_length(self.items.len(), i, limits)?;
             }
             return Ok(());
         }
@@ -151,6 +152,7 @@ impl<T> ListCells<T> {
             check_total(self.items.len().saturating_add(n), limits)?;
             pace.work(n.saturating_add(PER_ELEMENT))?;
             write(i, &mut self.items)?;
+            check_total(self.items.len(), limits)?;
         }
         self.offsets.resize(call.extent() + 1, self.items.len());
         Ok(())

@@ -171,13 +171,17 @@ const FORMS: &[(&str, &str)] = &[
     ("time", "`07:08:09`"),
     ("week", "`2024-W19-1`"),
     ("day_of_year", "`2024-127`"),
+    ("weekday_name", "`Monday`"),
+    ("weekday_short", "`Mon`"),
+    ("month_name", "`May`, `September`"),
+    ("month_short", "`May`, `Sep`"),
 ];
 
 fn to_text() -> NodeDef {
     on_seconds("date.to_text", "A moment as text")
         .details(format!(
             "As ISO 8601 writes it, rounded to the nearest fraction of so many digits, also where that is the next day. Years \
-             beyond 0 to 9999 have a sign and six digits. Empty for NaN and beyond the years that there are. For other forms \
+             beyond 0 to 9999 have a sign and six digits. Names are English. Empty for NaN and beyond the years that there are. For other forms \
              see `date.parts` and `string.format`. {CALENDAR}"
         ))
         .setting(

@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use millstream_base::types::Kind;
 use millstream_base::{Column, Lane, Type};
 
-use super::decode::TYPE_KEY;
+use super::fields::TYPE_KEY;
 use crate::encoder::{ColumnSpec, cannot_write};
 use crate::error::IoError;
 use crate::format::Format;

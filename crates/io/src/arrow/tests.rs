@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float16Array, Float32Array, Float64Array, Int64Array,
-    ListArray, RecordBatch, StringArray, StructArray, TimestampMillisecondArray, UInt8Array,
-    UInt64Array,
+    ListArray, NullArray, RecordBatch, StringArray, StructArray, TimestampMillisecondArray,
+    UInt8Array, UInt64Array,
 };
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Field};
@@ -207,6 +207,31 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // A test that failed before it wrote has nothing to remove.
         let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn columns_of_nothing_but_nulls_are_read_as_what_is_asked_for() {
+    let nulls: ArrayRef = Arc::new(NullArray::new(2));
+    let one = batch(vec![("n", nulls)]);
+    assert_eq!(columns(&one), [r#"n f64["\"nan\"", "\"nan\""]"#]);
+    let mut writer = ArrowWriter::try_new(Vec::new(), one.schema(), None).expect("starts");
+    writer.write(&one).expect("writes");
+    let parquet = writer.into_inner().expect("finishes");
+    for (ty, wanted) in
+        [(Type::F32, r#""nan""#), (Type::STRING, r#""""#), (Type::VEC2, r#"["nan", "nan"]"#)]
+    {
+        let arrow = read(&file(std::slice::from_ref(&one), None), &want("n", ty));
+        let parquet = read_bytes("t.parquet", &parquet, Format::Parquet, &want("n", ty));
+        for table in [arrow, parquet] {
+            let table = table.expect("reads");
+            let column = table.column("n").expect("it is there");
+            assert_eq!([0, 1].map(|i| column.get(i).to_string()), [wanted, wanted]);
+        }
+    }
+    for ty in [Type::I32, Type::F32.list().expect("there are lists")] {
+        let refused = read(&file(std::slice::from_ref(&one), None), &want("n", ty));
+        assert!(matches!(refused, Err(IoError::Null { .. })), "{refused:?}");
     }
 }
 

@@ -78,6 +78,16 @@ fn dates_are_those_of_python() {
         assert_eq!(parts(seconds), expected, "{iso}");
         assert_eq!(from_parts(date, second), seconds, "{iso}");
         assert_eq!(text(seconds, "date_time", 0), iso);
+        let [name, short] = ["weekday_name", "weekday_short"].map(|form| text(seconds, form, 0));
+        let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+        assert_eq!((name.as_str(), short.as_str()), (days[week[0] as usize - 1], &name[..3]));
+        assert!(
+            "JanFebMarAprMayJunJulAugSepOctNovDec"[3 * date[1] as usize - 3..].starts_with(&text(
+                seconds,
+                "month_short",
+                0
+            ))
+        );
         assert_eq!(read(iso), seconds, "{iso}");
         assert_eq!(read(&text(seconds, "week", 0)), seconds - seconds.rem_euclid(86400.0), "{iso}");
         assert_eq!(read(&text(seconds, "day_of_year", 0)), seconds - seconds.rem_euclid(86400.0));
@@ -161,6 +171,8 @@ fn fractions_are_rounded_and_carried() {
     assert_eq!(text(253_402_300_800.0, "date", 0), "+010000-01-01");
     assert_eq!(text(-62_167_219_201.0, "date", 0), "-000001-12-31");
     assert_eq!(text(f64::NAN, "date", 0), "");
+    assert_eq!(text(20_718.0 * 86400.0, "month_name", 0), "September");
+    assert_eq!(text(f64::NAN, "month_name", 0), "");
     assert_eq!(text(4e13, "date", 0), "");
     let nothing = parts(f64::INFINITY);
     assert!(nothing[..9].iter().all(|x| *x == 0.0) && nothing[9].is_nan());

@@ -12,7 +12,29 @@ pub(super) enum Form {
     Time,
     Week,
     DayOfYear,
+    WeekdayName,
+    WeekdayShort,
+    MonthName,
+    MonthShort,
 }
+
+const WEEKDAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 
 impl Form {
     pub(super) fn of(name: &str) -> Self {
@@ -21,6 +43,10 @@ impl Form {
             "time" => Self::Time,
             "week" => Self::Week,
             "day_of_year" => Self::DayOfYear,
+            "weekday_name" => Self::WeekdayName,
+            "weekday_short" => Self::WeekdayShort,
+            "month_name" => Self::MonthName,
+            "month_short" => Self::MonthShort,
             _ => Self::DateTime,
         }
     }
@@ -55,6 +81,10 @@ pub(super) fn written(moment: Moment, form: Form, digits: u32) -> String {
             format!("{}-W{week:02}-{}", year_text(year), moment.weekday())
         }
         Form::DayOfYear => format!("{}-{:03}", year_text(year), moment.day_of_year()),
+        Form::WeekdayName => WEEKDAYS[moment.weekday() as usize - 1].into(),
+        Form::WeekdayShort => WEEKDAYS[moment.weekday() as usize - 1][..3].into(),
+        Form::MonthName => MONTHS[month as usize - 1].into(),
+        Form::MonthShort => MONTHS[month as usize - 1][..3].into(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Expressions against Python 3.11's `re`, and what is refused.
 
-use millstream_base::{Limits, Mask, Value};
+use millstream_base::{Column, Limits, Mask, Value};
+use millstream_kernel::{Argument, Data, Map};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
+use super::expression::{LONGEST, MOST, SIZES};
 use super::*;
 use crate::cells::testing::{call, instance, one, try_instance};
 
@@ -113,8 +115,8 @@ fn replacements_are_those_of_python() {
     }
     let set = json!({"pattern": r"(?P<y>\d+)/(?P<m>\d+)", "first_only": true});
     assert_eq!(on("replace", &set, &["2024/05 2023/12", "${m}-$y"]), r#""05-2024 2023/12""#);
-    let first = json!({"pattern": "", "first_only": true});
-    assert_eq!(on("replace", &first, &["ab", "-"]), r#""-ab""#);
+    let first = json!({"first_only": true});
+    assert_eq!(on("replace", &first, &["ab", "-", ""]), r#""-ab""#);
 }
 
 #[test]
@@ -155,24 +157,86 @@ fn what_is_too_long_fails() {
         found.starts_with("11 bytes in one text") || found.contains("bytes in one text"),
         "{found}"
     );
-    let found = limited("split", &json!({"pattern": ""}), &["0123456789"], &few);
-    assert!(found.contains("items in lists"), "{found}");
+    let found = limited("split", &json!({}), &["0123456789", ""], &few);
+    assert!(found.contains("items in one list"), "{found}");
     // An expression of much memory takes shorter texts.
-    let large = Expression::of(
-        &Settings::read(
-            &crate::registry().get("string.regex_test").expect("in the library").settings,
-            [("pattern", &json!(r"\w{20}"))],
-            &|_| None,
-        )
-        .expect("settings"),
-        "",
-        "",
-    )
-    .expect("compiles");
+    let set = json!({"pattern": r"\w{20}"});
+    let large = instance("string.regex_test", &set, &[], &[]);
+    let parts = Parts {
+        settings: &large.settings,
+        generics: &[],
+        inputs: &large.inputs,
+        outputs: &large.outputs,
+    };
+    let large = Expressions::of(&parts).expect("it is right").fixed.expect("it is a setting");
     assert!(large.n_bytes > SIZES[0], "{}", large.n_bytes);
     let text = "a".repeat(MOST / SIZES[4] + 1);
     let most = Limits::default();
     assert_eq!(large.check(&text, 0, &most).is_err(), text.len() > MOST / large.n_bytes);
+}
+
+/// The column of texts.
+fn many(texts: &[&str]) -> Data {
+    let texts: Vec<Arc<str>> = texts.iter().map(|text| Arc::from(*text)).collect();
+    Data::Many(Column::from_vec(texts))
+}
+
+#[test]
+fn each_element_may_have_an_expression_of_its_own() {
+    let instance = instance("string.regex_find_all", &json!({"group": "1"}), &[], &[]);
+    let limits = Limits::default();
+    let run = |texts: &[&str], patterns: (Data, Map<'static>)| {
+        let n = texts.len();
+        call(&instance, vec![(many(texts), Map::Each), patterns], &Mask::full(n), n, &limits)
+    };
+    let own = |patterns: &[&str]| (many(patterns), Map::Each);
+    let patterns = own(&[r"(\d)", r"([a-z])\d", r"(\d)"]);
+    let found = run(&["a1b2", "a1b2", "x"], patterns).expect("they are right");
+    let found: Vec<String> = (0..3).map(|i| found.get(i).to_string()).collect();
+    assert_eq!(found, [r#"["1", "2"]"#, r#"["a", "b"]"#, "[]"]);
+    let found = run(&["a1", "b2"], one(Value::from("([a-z])"))).expect("it is right");
+    assert_eq!(found.get(1).to_string(), r#"["b"]"#);
+    for (pattern, problem) in [
+        ("(a", "the regular expression `(a`: unclosed group"),
+        ("a", "the regular expression `a`: the expression has no group `1`"),
+    ] {
+        let failure = run(&["x", "y"], own(&["(a)", pattern])).expect_err("it is wrong");
+        assert_eq!((failure.message.as_str(), failure.element), (problem, Some(1)));
+    }
+}
+
+#[test]
+fn expressions_are_compiled_once_and_only_some_are_kept() {
+    let def = instance("string.regex_test", &json!({}), &[], &[]);
+    let parts = Parts {
+        settings: &def.settings,
+        generics: &[],
+        inputs: &def.inputs,
+        outputs: &def.outputs,
+    };
+    let all = Expressions::of(&parts).expect("they are open");
+    let n = 6000;
+    let texts = many(&vec!["x"; n]);
+    let compiled = |patterns: Vec<String>| {
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let patterns = many(&patterns);
+        let data = [texts.clone(), patterns];
+        let mut arguments: Vec<Argument<'_>> =
+            data.iter().map(|data| Argument::shared(data, Map::Each)).collect();
+        let (mask, limits) = (Mask::full(n), Limits::default());
+        let call = Call::new(&mask, n, &limits, &mut arguments, &mut []);
+        let mut met = all.of_call();
+        let mut at = |i| Arc::clone(&met.at(&call, i).expect("it is right").pattern);
+        (0..n).map(&mut at).collect::<Vec<_>>()
+    };
+    let few = compiled((0..n).map(|i| format!("a{}", i % 7)).collect());
+    assert!((7..n).all(|i| Arc::ptr_eq(&few[i], &few[i % 7])));
+    let again = compiled((0..n).map(|i| format!("a{}", i % 7)).collect());
+    assert!(Arc::ptr_eq(&few[3], &again[3]), "those of another call are known");
+    let many = compiled((0..n).map(|i| format!("b{i}")).collect());
+    assert_eq!(many.len(), n);
+    let again = compiled(vec!["a3".to_owned(); n]);
+    assert!(!Arc::ptr_eq(&few[3], &again[3]), "what was kept is bounded");
 }
 
 proptest! {
@@ -181,13 +245,13 @@ proptest! {
         text in "[ab,; äß]{0,20}",
         pattern in prop::sample::select(vec!["[,;]", "a+", "ä|ß", "b?", "", r"\s*,", "(a)(b)?"]),
     ) {
-        let set = json!({ "pattern": pattern });
+        let set = json!({});
         let list = |name: &str| -> Vec<String> {
-            serde_json::from_str(&on(name, &set, &[&text])).expect("a list of texts")
+            serde_json::from_str(&on(name, &set, &[&text, pattern])).expect("a list of texts")
         };
         let (parts, found) = (list("split"), list("find_all"));
         prop_assert_eq!(parts.len(), found.len() + 1);
-        prop_assert_eq!(on("count", &set, &[&text]), found.len().to_string());
+        prop_assert_eq!(on("count", &set, &[&text, pattern]), found.len().to_string());
         let mut joined = parts[0].clone();
         for (found, part) in found.iter().zip(&parts[1..]) {
             joined += found;
@@ -195,7 +259,20 @@ proptest! {
         }
         prop_assert_eq!(&joined, &text);
         let same: String =
-            serde_json::from_str(&on("replace", &set, &[&text, "$0"])).expect("a text");
+            serde_json::from_str(&on("replace", &set, &[&text, "$0", pattern])).expect("a text");
         prop_assert_eq!(same, text);
+    }
+}
+
+/// Classes of thousands of ranges are made before it is known how large the expression is.
+#[test]
+fn hostile_expressions_are_refused_soon() {
+    for part in [r"(?i)\pL", r"[^\w]", r"(?i)[\pL--\p{Greek}]", r"(?i:[\w&&\pL])", "(?i)\u{10ffff}"]
+    {
+        let pattern = part.repeat(LONGEST / part.len());
+        let start = std::time::Instant::now();
+        let _ = try_instance("string.regex_test", &json!({ "pattern": pattern }), &[], &[]);
+        let elapsed = start.elapsed();
+        assert!(elapsed.as_secs() < 10, "{part}: {elapsed:?}");
     }
 }

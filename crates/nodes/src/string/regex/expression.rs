@@ -1,0 +1,210 @@
+//! Expressions: compiled once for each text, those of inputs kept while they are met.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use millstream_base::Limits;
+use millstream_kernel::node_def::Parts;
+use millstream_kernel::settings::SettingError;
+use millstream_kernel::{Call, Failure};
+use regex::{Error, Regex, RegexBuilder};
+
+use crate::string::with_text;
+
+/// Characters of the longest expression.
+pub(super) const LONGEST: usize = 10_000;
+
+/// Bytes of a compiled expression; what takes no more than one of these, but more than the one before, is of
+/// that size.
+pub(super) const SIZES: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+
+/// Bytes of text times bytes of compiled expression that are searched at most.
+pub(super) const MOST: usize = 1 << 38;
+
+/// Bytes of the compiled expressions of inputs that a node keeps, with what searches remember of each.
+const KEPT: usize = 1 << 28;
+
+/// Bytes that searches with an expression of an input remember, in each direction.
+const REMEMBERED: usize = 1 << 18;
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(super) struct Expression {
+    /// As it was written.
+    pub(super) pattern: Arc<str>,
+    pub(super) regex: Regex,
+    pub(super) n_bytes: usize,
+    /// The number of the group that the setting `group` names; 0 for a node without that setting.
+    pub(super) group: usize,
+}
+
+impl Expression {
+    /// Refuses a text that would be searched for too long.
+    pub(super) fn check(&self, text: &str, i: usize, limits: &Limits) -> Result<(), Failure> {
+        let most = (MOST / self.n_bytes).min(limits.list_length);
+        if text.len() <= most {
+            return Ok(());
+        }
+        let n = text.len();
+        Err(Failure::at(
+            i,
+            format!("a text of {n} bytes is searched, this expression takes up to {most}"),
+        )
+        .with_help("search its lines one by one, or write a simpler expression"))
+    }
+}
+
+/// How the texts of expressions are read.
+#[derive(Clone, Debug)]
+struct Reading {
+    any_case: bool,
+    is_whole: bool,
+    /// Number or name of a group; empty for the whole match.
+    group: String,
+    /// Bytes that searches remember, if that is not up to the crate.
+    remembered: Option<usize>,
+}
+
+/// What is wrong, and in which setting if it is in one.
+type Problem = (&'static str, String);
+
+impl Reading {
+    fn read(&self, pattern: &str) -> Result<Expression, Problem> {
+        if pattern.len() > LONGEST {
+            return Err(("pattern", format!("{} bytes, up to {LONGEST} go", pattern.len())));
+        }
+        // What is wrong is told of the expression as it was written.
+        self.compiled(pattern, SIZES[SIZES.len() - 1])?;
+        let whole = self.is_whole.then(|| format!("\\A(?:{pattern})\\z"));
+        for n_bytes in SIZES {
+            match self.compiled(whole.as_deref().unwrap_or(pattern), n_bytes) {
+                Ok(regex) => {
+                    let group = self.group_of(&regex)?;
+                    return Ok(Expression { pattern: pattern.into(), regex, n_bytes, group });
+                }
+                Err(problem) if n_bytes == SIZES[SIZES.len() - 1] => return Err(problem),
+                Err(_) => {}
+            }
+        }
+        unreachable!("the largest size is tried last")
+    }
+
+    fn compiled(&self, pattern: &str, n_bytes: usize) -> Result<Regex, Problem> {
+        let mut builder = RegexBuilder::new(pattern);
+        builder.case_insensitive(self.any_case).size_limit(n_bytes).nest_limit(100);
+        if let Some(n_bytes) = self.remembered {
+            builder.dfa_size_limit(n_bytes);
+        }
+        builder.build().map_err(|error| {
+            let message = match error {
+                Error::CompiledTooBig(_) => {
+                    "the expression is too large: repetitions and classes multiply".into()
+                }
+                // The last line says what is wrong, those before draw where.
+                error => {
+                    let text = error.to_string();
+                    let last = text.lines().last().unwrap_or_default();
+                    last.strip_prefix("error: ").unwrap_or(last).to_owned()
+                }
+            };
+            ("pattern", message)
+        })
+    }
+
+    fn group_of(&self, regex: &Regex) -> Result<usize, Problem> {
+        let name = self.group.as_str();
+        let number = match name.parse::<usize>() {
+            _ if name.is_empty() => Some(0),
+            Ok(number) => Some(number).filter(|number| *number < regex.captures_len()),
+            Err(_) => regex.capture_names().position(|known| known == Some(name)),
+        };
+        number.ok_or_else(|| ("group", format!("the expression has no group `{name}`")))
+    }
+}
+
+/// The expressions of a node: that of its setting, or those of its last input.
+#[derive(Debug)]
+pub(super) struct Expressions {
+    pub(super) fixed: Option<Expression>,
+    input: usize,
+    reading: Reading,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_text: HashMap<Arc<str>, Arc<Expression>>,
+    n_bytes: usize,
+}
+
+impl Expressions {
+    pub(super) fn of(parts: &Parts<'_>) -> Result<Self, SettingError> {
+        let settings = parts.settings;
+        let pattern = settings.text("pattern");
+        let reading = Reading {
+            any_case: settings.flag("any_case"),
+            is_whole: settings.flag("whole"),
+            group: settings.text("group").to_owned(),
+            remembered: pattern.is_empty().then_some(REMEMBERED),
+        };
+        let fixed = if pattern.is_empty() {
+            None
+        } else {
+            let read = reading.read(pattern);
+            Some(read.map_err(|(name, text)| SettingError::refused(name, text))?)
+        };
+        Ok(Self { fixed, input: parts.inputs.len() - 1, reading, known: Mutex::default() })
+    }
+
+    /// Those of the elements of one call.
+    pub(super) fn of_call(&self) -> Met<'_> {
+        Met { all: self, last: None }
+    }
+
+    fn read(&self, call: &Call<'_>, pattern: &str, i: usize) -> Result<Arc<Expression>, Failure> {
+        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().by_text.get(pattern) {
+            return Ok(Arc::clone(known));
+        }
+        // To compile one takes up to some milliseconds.
+        call.pace().look()?;
+        let read = self.reading.read(pattern);
+        let expression = Arc::new(read.map_err(|(_, problem)| {
+            let shown: String = pattern.chars().take(40).collect();
+            Failure::at(i, format!("the regular expression `{shown}`: {problem}"))
+        })?);
+        let mut known = lock();
+        let n_bytes = expression.n_bytes + pattern.len() + 2 * REMEMBERED;
+        if known.n_bytes + n_bytes > KEPT {
+            *known = Known::default();
+        }
+        known.n_bytes += n_bytes;
+        known.by_text.insert(Arc::clone(&expression.pattern), Arc::clone(&expression));
+        Ok(expression)
+    }
+}
+
+/// The expressions that a call meets.
+#[derive(Debug)]
+pub(super) struct Met<'a> {
+    all: &'a Expressions,
+    /// The last one, which most elements have too.
+    last: Option<Arc<Expression>>,
+}
+
+impl Met<'_> {
+    /// The expression of element `i`.
+    ///
+    /// # Errors
+    /// If it is wrong or too large, or nobody waits any more.
+    pub(super) fn at(&mut self, call: &Call<'_>, i: usize) -> Result<&Expression, Failure> {
+        if let Some(fixed) = &self.all.fixed {
+            return Ok(fixed);
+        }
+        let last = with_text(call, self.all.input, i, |pattern| {
+            let last = self.last.take().filter(|last| *last.pattern == *pattern);
+            last.map_or_else(|| self.all.read(call, pattern, i), Ok)
+        })?;
+        Ok(self.last.insert(last))
+    }
+}
