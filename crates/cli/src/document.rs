@@ -6,6 +6,7 @@ use std::path::Path;
 
 use millstream::deploy::is_binary;
 use millstream::{Diagnostics, Engine, Error, Program};
+use millstream_io::{IoError, Spot, Until};
 
 use crate::outcome::{Exit, Message, Stop};
 use crate::problems::{self, Lines};
@@ -21,17 +22,26 @@ pub(crate) struct Text {
 
 /// Reads a document, from the standard input if the path is `-`.
 pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
+    read_until(path, limit, &Until::default())
+}
+
+/// As [`read`] does, as long as somebody waits for the standard input.
+pub(crate) fn read_until(path: &Path, limit: usize, until: &Until) -> Result<Text, Stop> {
     let is_stdin = path == Path::new("-");
     let file = if is_stdin { stdin::NAME.into() } else { path.display().to_string() };
     // One byte more than the limit lets loading see that there is too much.
     let limit = (limit as u64).saturating_add(1);
     let done = if is_stdin {
-        stdin::document(limit)
+        stdin::document(limit, until)
     } else {
         let mut bytes = Vec::new();
         let opened = File::open(path);
         opened.and_then(|file| file.take(limit).read_to_end(&mut bytes)).map(|_| bytes)
     };
+    if is_stdin && let Some(why) = until.ended() {
+        let spot = Spot::file(stdin::NAME);
+        return Err(Stop::data(Exit::Failed, &IoError::Ended { spot, why }));
+    }
     match done {
         Ok(bytes) => Ok(Text { file, bytes }),
         Err(error) => {

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use millstream::{Answer, Engine, Limits, LogDetail, Program, Request};
+use millstream_io::Until;
 
-use crate::document::{compile, read};
+use crate::document::{compile, read_until};
 use crate::evaluators::{AnyEvaluator, EvaluatorName};
 use crate::format::Format;
 use crate::given::{assignment, file_of, open};
@@ -99,7 +100,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let started = Instant::now();
     let limits = limits(&args.limits)?;
     let engine = Engine::new().with_limits(limits.clone());
-    let text = read(&args.graph, limits.document_bytes)?;
+    // While only a document is read or compiled, Ctrl-C ends the program at once.
+    let until = Until { cancel: None, deadline: deadline_of(args, started) };
+    let text = read_until(&args.graph, limits.document_bytes, &until)?;
     let program = compile(&engine, &text)?;
     let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;
     if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {

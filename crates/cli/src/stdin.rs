@@ -1,6 +1,6 @@
 //! The standard input, which is read once: as the document, or as data of any number of inputs.
 //!
-//! Data is read by a thread of its own, so that whoever waits for it can give up waiting.
+//! It is read by a thread of its own, so that whoever waits for it can give up waiting.
 
 use std::io::{self, Read};
 use std::sync::OnceLock;
@@ -23,12 +23,12 @@ enum Content {
 
 static CONTENT: OnceLock<Content> = OnceLock::new();
 
-/// The bytes of a document.
-pub(crate) fn document(limit: u64) -> io::Result<Vec<u8>> {
+/// The bytes of a document, as far as they come while somebody waits for them.
+pub(crate) fn document(limit: u64, until: &Until) -> io::Result<Vec<u8>> {
     // Only that it was read counts from now on.
     let _ = CONTENT.set(Content::Document);
     let mut bytes = Vec::new();
-    io::stdin().lock().take(limit).read_to_end(&mut bytes).map(|_| bytes)
+    Waiting::start(until.clone()).take(limit).read_to_end(&mut bytes).map(|_| bytes)
 }
 
 /// The bytes of data, read when they are first asked for.

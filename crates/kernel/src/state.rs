@@ -29,7 +29,7 @@ pub enum Keeps {
     /// what is kept from now on.
     Values(Vec<(&'static str, SocketType)>, Arc<NodeDef>),
     /// What input 0 was, as many ticks as the setting `ticks` says. The node gives the oldest; as
-    /// long as there is none, input 1.
+    /// long as there is none, what input 1 was at the first tick.
     Past,
     /// What the node gave. It gives input 0 where input 1 holds or nothing is kept, else what it
     /// kept.

@@ -39,12 +39,13 @@ fn with_ticks(def: NodeDef) -> NodeDef {
 fn delay() -> NodeDef {
     with_ticks(NodeDef::new("state.delay", "The value some ticks ago"))
         .details(
-            "Until there was a value that many ticks ago it gives the initial value. For a value that \
-             depends on the node itself, use `state.feedback`.",
+            "In the ticks that are too early for a value that many ticks ago it gives what `initial` was at \
+             the first tick; what `initial` is later counts for nothing. An element that comes in has its first \
+             tick then. For a value that depends on the node itself, use `state.feedback`.",
         )
         .generic("T", Among::Any)
         .input("value", T, "what is delayed")
-        .input("initial", T, "given until there is something to give")
+        .input("initial", T, "given in the first ticks: what it is at the very first")
         .or(Default::Zero)
         .output("value", T, "what the value was")
         .keeps(Keeps::Past)
@@ -54,7 +55,9 @@ fn feedback() -> NodeDef {
     let def = with_ticks(NodeDef::new("state.feedback", "A value of earlier ticks, for circles"))
         .details(
             "What is linked to `value` counts for later ticks only, so it may depend on the node \
-             itself. Until there was a value that many ticks ago the node gives the initial value.",
+             itself. In the ticks that are too early for a value that many ticks ago the node gives what \
+             `initial` was at the first tick; what `initial` is later counts for nothing. An element that comes \
+             in has its first tick then.",
         )
         .setting(
             "type",
@@ -77,7 +80,7 @@ fn feedback() -> NodeDef {
             generics: Vec::new(),
             inputs: vec![
                 socket("value", "given that many ticks later"),
-                socket("initial", "given until there is something to give"),
+                socket("initial", "given in the first ticks: what it is at the very first"),
             ],
             outputs: vec![OutputSocket {
                 name: "value".into(),

@@ -47,17 +47,21 @@ fn a_file_is_read_until_the_deadline() {
 
 #[test]
 fn a_standard_input_that_nobody_writes_to_is_left_at_the_deadline() {
-    let started = Instant::now();
-    let mut run = command(&["run", &sum(), "--in", "x=@csv:-", "--deadline", "0.5"]);
-    let run = run.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let mut run = run.expect("the binary was built");
-    let idle = run.stdin.take();
-    let output = run.wait_with_output().expect("it ends");
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
-    let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
-    assert_eq!(output.status.code(), Some(3), "{text}");
-    assert!(text.contains("`standard input` took longer than it may\n"), "{text}");
-    drop(idle);
+    // As data, and as the document.
+    for source in [&[&*sum(), "--in", "x=@csv:-"][..], &["-"]] {
+        let started = Instant::now();
+        let mut run = command(&[&["run"], source, &["--deadline", "0.5"]].concat());
+        let run = run.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut run = run.expect("the binary was built");
+        let idle = run.stdin.take();
+        let output = run.wait_with_output().expect("it ends");
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+        let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("`standard input` took longer than it may\n"), "{text}");
+        assert!(text.contains("help: give it more with --deadline, or read less\n"), "{text}");
+        drop(idle);
+    }
 }
 
 #[test]
