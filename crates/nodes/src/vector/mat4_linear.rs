@@ -1,0 +1,192 @@
+//! The upper left 3 by 3 part of matrices, which turns, scales and slants but does not move: matrices of
+//! three vectors, and what people do with matrices of 3 by 3.
+
+use millstream_base::{Type, Vec3};
+use millstream_kernel::form::Val;
+use millstream_kernel::{NodeDef, Registry};
+
+use super::mat4::{affine, matrix_input};
+use super::mat4_parts::by_lines;
+use super::{cross, dot, form_kernel, scaled};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(combine());
+    registry.register(separate());
+    registry.register(part());
+    registry.register(determinant());
+    registry.register(normal_matrix());
+}
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+const PART: &str = "The upper left part of a matrix is a matrix of 3 by 3: `mat4.multiply` multiplies two, \
+                    `mat4.transform_direction` applies one to a vector, `mat4.transpose` and `mat4.invert` do what they say.";
+
+/// The lines of the upper left part, and the lines from the other side.
+fn rows<'b>(m: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
+    [0, 1, 2].map(|row| [0, 1, 2].map(|column| m[4 * row + column]))
+}
+
+fn exchanged<'b>(rows: &[[Val<'b>; 3]; 3]) -> [[Val<'b>; 3]; 3] {
+    [0, 1, 2].map(|row| [0, 1, 2].map(|column| rows[column][row]))
+}
+
+fn unmoved<'b>(rows: &[[Val<'b>; 3]; 3]) -> Vec<Val<'b>> {
+    let zero = rows[0][0].like(0.0);
+    affine(rows, &[zero, zero, zero])
+}
+
+fn combine() -> NodeDef {
+    let def = NodeDef::new("mat4.combine_3x3", "A matrix from three vectors, its rows or columns");
+    let def = by_lines(def.details(format!("It does not move: the rest is 0 0 0 1. {PART}")));
+    (0..3)
+        .fold(def, |def, i| {
+            let axis = [0, 1, 2].map(|k| if k == i { 1.0 } else { 0.0 });
+            def.input(NAMES[i], Type::VEC3, "").or_value(Vec3(axis))
+        })
+        .output("value", Type::MAT4, "")
+        .kernel(|parts| {
+            let columns = parts.settings.text("lines") == "columns";
+            Ok(form_kernel(parts, |inputs| {
+                let lines = [0, 1, 2].map(|i| [0, 1, 2].map(|k| inputs[i][k]));
+                vec![unmoved(&if columns { exchanged(&lines) } else { lines })]
+            }))
+        })
+}
+
+fn separate() -> NodeDef {
+    let summary = "The rows or columns of the upper left 3 by 3 part of a matrix";
+    let def = by_lines(NodeDef::new("mat4.separate_3x3", summary)).details(
+        "The columns are where the matrix takes the axes. What it adds to points is the fourth column of `mat4.separate`.",
+    );
+    NAMES
+        .into_iter()
+        .fold(matrix_input(def, "matrix", ""), |def, name| def.output(name, Type::VEC3, ""))
+        .kernel(|parts| {
+            let columns = parts.settings.text("lines") == "columns";
+            Ok(form_kernel(parts, |inputs| {
+                let lines = rows(&inputs[0]);
+                let lines = if columns { exchanged(&lines) } else { lines };
+                lines.iter().map(|line| line.to_vec()).collect()
+            }))
+        })
+}
+
+fn part() -> NodeDef {
+    let summary = "A matrix without what it adds to points: its upper left 3 by 3 part";
+    let def = NodeDef::new("mat4.part_3x3", summary).details(format!(
+        "Rotation, scale and slant, above 0 0 0 1. `mat4.decompose` and `mat4.svd` take it further apart. {PART}"
+    ));
+    matrix_input(def, "matrix", "")
+        .output("value", Type::MAT4, "")
+        .form(|_, inputs| vec![unmoved(&rows(&inputs[0]))])
+}
+
+/// The rows of the adjugate, transposed: cross products of rows.
+fn cofactors<'b>(rows: &[[Val<'b>; 3]; 3]) -> [[Val<'b>; 3]; 3] {
+    [cross(&rows[1], &rows[2]), cross(&rows[2], &rows[0]), cross(&rows[0], &rows[1])]
+}
+
+fn determinant() -> NodeDef {
+    let summary = "By how much the upper left 3 by 3 part of a matrix scales volume";
+    let def = NodeDef::new("mat4.determinant_3x3", summary).details(
+        "Negative where it mirrors, 0 where it flattens. Off by at most 3e-7 of the sum of the sizes of the six products \
+         that it is made of.",
+    );
+    matrix_input(def, "matrix", "").output("value", Type::F32, "the determinant").form(
+        |_, inputs| {
+            let rows = rows(&inputs[0]);
+            vec![vec![dot(&rows[0], &cross(&rows[1], &rows[2]))]]
+        },
+    )
+}
+
+/// Greatest numbers beyond this, or below one over this, are moved by [`MOVED`].
+const LARGE: f64 = (1_u64 << 30) as f64;
+const MOVED: f64 = (1_u128 << 64) as f64;
+
+/// Numbers of which three can be multiplied, and the power of two that they were multiplied by.
+fn cubable<'b>(a: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
+    let greatest = a.iter().map(|a| a.abs()).reduce(Val::max).expect("matrices have numbers");
+    let factor = greatest.lt(1.0 / LARGE).select(greatest.like(MOVED), 1.0);
+    let factor = greatest.gt(LARGE).select(1.0 / MOVED, factor);
+    (scaled(a, factor), factor)
+}
+
+fn normal_matrix() -> NodeDef {
+    let def = NodeDef::new("mat4.normal_matrix", "The matrix for normals of what a matrix moves")
+        .details(
+            "The transposed inverse of the upper left 3 by 3 part, above 0 0 0 1. By `mat4.transform_direction` it keeps \
+             normals at right angles to surfaces, not their lengths; `mat4.transform_normal` does both for one normal. Zeros \
+             where the part flattens.",
+        )
+        .source("Cramer's rule");
+    matrix_input(def, "matrix", "what moves the surface")
+        .output("value", Type::MAT4, "the transposed inverse, or zeros")
+        .form(|_, inputs| {
+            let numbers: Vec<Val<'_>> = rows(&inputs[0]).into_iter().flatten().collect();
+            let (m, factor) = cubable(&numbers);
+            let rows = [0, 1, 2].map(|row| [0, 1, 2].map(|column| m[3 * row + column]));
+            let cofactors = cofactors(&rows);
+            let determinant = dot(&rows[0], &cofactors[0]);
+            let flat = determinant.eq(0.0);
+            vec![unmoved(
+                &cofactors.map(|row| row.map(|x| flat.select(0.0, x / determinant * factor))),
+            )]
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::cells::testing::numbers;
+
+    const ROWS: [f32; 9] = [2.0, 0.0, 1.0, 1.0, 3.0, 2.0, 1.0, 1.0, 4.0];
+
+    fn run(name: &str, lines: &str, arguments: &[f32]) -> Vec<f32> {
+        numbers(name, &json!({ "lines": lines }), &[], arguments)
+    }
+
+    fn of(name: &str, arguments: &[f32]) -> Vec<f32> {
+        numbers(name, &json!({}), &[], arguments)
+    }
+
+    /// The numbers of a matrix that adds 5, 6, 7 to points.
+    fn moving(rows: &[f32; 9]) -> Vec<f32> {
+        let [a, b, c, d, e, f, g, h, i] = *rows;
+        vec![a, b, c, 5.0, d, e, f, 6.0, g, h, i, 7.0, 0.0, 0.0, 0.0, 1.0]
+    }
+
+    #[test]
+    fn matrices_are_made_of_three_vectors_and_taken_apart() {
+        let still =
+            [2.0, 0.0, 1.0, 0.0, 1.0, 3.0, 2.0, 0.0, 1.0, 1.0, 4.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+        assert_eq!(run("mat4.combine_3x3", "rows", &ROWS), still);
+        assert_eq!(of("mat4.part_3x3", &moving(&ROWS)), still);
+        assert_eq!(run("mat4.separate_3x3", "rows", &moving(&ROWS)), ROWS);
+        let columns = run("mat4.separate_3x3", "columns", &moving(&ROWS));
+        assert_eq!(columns, [2.0, 1.0, 1.0, 0.0, 3.0, 1.0, 1.0, 2.0, 4.0]);
+        assert_eq!(run("mat4.combine_3x3", "columns", &columns), still);
+        assert_eq!(of("mat4.determinant_3x3", &moving(&ROWS)), [18.0]);
+    }
+
+    #[test]
+    fn normals_are_turned_by_the_transposed_inverse() {
+        let scaled = |x: f32| moving(&[x, 0.0, 0.0, 0.0, 2.0 * x, 0.0, 0.0, 0.0, -4.0 * x]);
+        for size in [1.0, 1e-24, 1e24] {
+            let found = of("mat4.normal_matrix", &scaled(size));
+            let right = [1.0, 0.5, -0.25].map(|x| x / size);
+            for (found, right) in [found[0], found[5], found[10]].into_iter().zip(right) {
+                assert!((found - right).abs() <= 4e-7 * right.abs(), "{found} {right}");
+            }
+            assert_eq!((found[1], found[3], found[15]), (0.0, 0.0, 1.0));
+        }
+        assert_eq!(of("mat4.normal_matrix", &scaled(0.0))[..12], [0.0; 12]);
+        let normal = of("mat4.normal_matrix", &moving(&ROWS));
+        for (i, j) in [(0, 0), (0, 1), (1, 2), (2, 0), (2, 2)] {
+            let sum: f32 = (0..3).map(|k| normal[4 * k + i] * ROWS[3 * k + j]).sum();
+            assert!((sum - if i == j { 1.0 } else { 0.0 }).abs() < 1e-6, "{i} {j}: {sum}");
+        }
+    }
+}
