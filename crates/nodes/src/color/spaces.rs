@@ -368,7 +368,7 @@ fn convert() -> NodeDef {
             "Alpha stays. The result is a color whose channels mean something else: take them apart with \
              `color.separate`, and convert back to `linear` before other nodes use them as light. \
              Colors that the other space cannot show have coordinates outside of 0 to 1; nothing is cut \
-             off. Grey has hue 0. A hue counts once around from 0 to 1 and repeats.",
+             off. Grey has hue 0. A hue counts once around from 0 to 1 and repeats. Off by at most 2e-6 from linear light of 0 to 1 to Oklab.",
         )
         .source(
             "IEC 61966-2-1 (sRGB), BT.709 (primaries and white), CIE 15 (XYZ, L*a*b*), Smith, \"Color \

@@ -26,7 +26,7 @@ pub(super) fn register(registry: &mut Registry) {
 
 fn to_polar() -> NodeDef {
     NodeDef::new("vector.to_polar", "Distance and angle of a plane vector")
-        .details("The angle is from -pi to pi, from the x axis against the clock; 0 for no length.")
+        .details("The angle is from -pi to pi, from the x axis against the clock; 0 for no length. Off by at most 6e-7: in radians, and of the radius.")
         .input("vector", Type::VEC2, "")
         .or_number(0.0)
         .output("radius", Type::F32, "the length")
@@ -39,6 +39,7 @@ fn to_polar() -> NodeDef {
 
 fn from_polar() -> NodeDef {
     NodeDef::new("vector.from_polar", "A plane vector from distance and angle")
+        .details("Off by at most 2e-7 of the radius, for angles up to 100.")
         .input("radius", Type::F32, "the length; a negative one points the other way")
         .or_number(1.0)
         .input("angle", Type::F32, "in radians, from the x axis against the clock")
@@ -54,7 +55,7 @@ fn to_spherical() -> NodeDef {
     NodeDef::new("vector.to_spherical", "Distance, azimuth and elevation of a vector")
         .details(
             "The azimuth is from -pi to pi, about z from the x axis against the clock; the elevation is from \
-             -pi/2 to pi/2 above the plane of x and y. Both are 0 for no length.",
+             -pi/2 to pi/2 above the plane of x and y. Both are 0 for no length. Off by at most 6e-7: in radians, and of the radius.",
         )
         .input("vector", Type::VEC3, "")
         .or_number(0.0)
@@ -70,6 +71,7 @@ fn to_spherical() -> NodeDef {
 
 fn from_spherical() -> NodeDef {
     NodeDef::new("vector.from_spherical", "A vector from distance, azimuth and elevation")
+        .details("Off by at most 3e-7 of the radius, for angles up to 100.")
         .input("radius", Type::F32, "the length; a negative one points the other way")
         .or_number(1.0)
         .input("azimuth", Type::F32, "in radians, about z from the x axis against the clock")
@@ -143,6 +145,7 @@ fn manhattan() -> NodeDef {
         "How far two points are apart along the axes",
         &[("a", ""), ("b", "")],
     )
+    .details("Off by at most 3e-7 of itself.")
     .output("value", Type::F32, "the sum of the ways along the axes")
     .form(|_, inputs| vec![vec![ways(inputs).reduce(|a, b| a + b).expect("components")]])
 }
@@ -159,6 +162,7 @@ fn chebychev() -> NodeDef {
 
 fn mean() -> NodeDef {
     on_vectors("vector.mean", "The mean of the components", &[("vector", "")])
+        .details("Off by at most 3e-7 of the mean of the sizes of the components.")
         .output("value", Type::F32, "their sum over their number")
         .form(|_, inputs| {
             let sum = inputs[0].iter().copied().reduce(|a, b| a + b).expect("components");
@@ -168,7 +172,7 @@ fn mean() -> NodeDef {
 
 fn to_cylindrical() -> NodeDef {
     NodeDef::new("vector.to_cylindrical", "Distance from z, azimuth and height of a vector")
-        .details("The azimuth is from -pi to pi, about z from the x axis against the clock; 0 on the z axis.")
+        .details("The azimuth is from -pi to pi, about z from the x axis against the clock; 0 on the z axis. Off by at most 6e-7: in radians, and of the radius.")
         .input("vector", Type::VEC3, "")
         .or_number(0.0)
         .output("radius", Type::F32, "distance from the z axis")
@@ -182,6 +186,7 @@ fn to_cylindrical() -> NodeDef {
 
 fn from_cylindrical() -> NodeDef {
     NodeDef::new("vector.from_cylindrical", "A vector from distance from z, azimuth and height")
+        .details("Off by at most 2e-7 of the radius, for angles up to 100.")
         .input("radius", Type::F32, "distance from the z axis; a negative one points the other way")
         .or_number(1.0)
         .input("azimuth", Type::F32, "in radians, about z from the x axis against the clock")

