@@ -29,7 +29,8 @@ Examples:
   millstream explain examples/tone_curve.mill.json --run --count 256
   millstream explain my.mill.json --format dot | dot -Tpdf -o my.pdf
 
-Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, nullify, fuse";
+Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, resolve-scopes,
+nullify, fuse";
 
 /// Show what each node depends on, what became of it, and when it runs
 #[derive(clap::Args)]

@@ -11,33 +11,34 @@ fn each_node_is_explained() {
     expect_seen(
         &["explain", "examples/echo.mill.json", "--columns", "none"],
         expect![[r#"
-        Two echoes of a pulse
-        explained for requests that give columns for: no input
+            Two echoes of a pulse
+            explained for requests that give columns for: no input
 
-        input delay: f64
-        input decay: f64
-        time = context.time()
-            contextual, along time, needs time
-            runs once per moment; again when time changes
-        pulse = math.expression{text: "t < 0 ? 0 : exp(-6 * t) * sin(8 * tau * t)"}(t: time)
-            contextual, along time, needs time
-            runs once per moment; again when time changes
-        back = math.expression{text: "-delay"}(delay: input delay)
-            user-input
-            runs once; again when `delay` changes
-        echo = time.shift(value: pulse [changes time], by: back)
-            contextual, along time, needs time
-            runs once per moment; again when `delay` or time changes
-        echo_of_echo = time.shift(value: echo [changes time], by: back)
-            contextual, along time, needs time
-            runs once per moment; again when `delay` or time changes
-        heard = math.expression{text: "pulse + decay * (echo + decay * again)"}(pulse: pulse, decay: input decay, echo: echo, again: echo_of_echo)
-            contextual, along time, needs time
-            runs once per moment; again when `delay`, `decay` or time changes
+            input delay: f64
+            input decay: f64
+            time = context.time()
+                contextual, along time, needs time
+                runs once per moment; again when time changes
+            pulse = math.expression{text: "t < 0 ? 0 : exp(-6 * t) * sin(8 * tau * t)"}(t: time)
+                contextual, along time, needs time
+                runs once per moment; again when time changes; in region r0
+            back = math.expression{text: "-delay"}(delay: input delay)
+                user-input
+                runs once; again when `delay` changes; in region r0
+            echo = time.shift(value: pulse [changes time], by: back)
+                contextual, along time, needs time
+                is replaced by a node that does what pulse does, with what it provides
+            echo_of_echo = time.shift(value: echo [changes time], by: back)
+                contextual, along time, needs time
+                is replaced by a node that does what pulse does, with what it provides
+            heard = math.expression{text: "pulse + decay * (echo + decay * again)"}(pulse: pulse, decay: input decay, echo: echo, again: echo_of_echo)
+                contextual, along time, needs time
+                runs once per moment; again when `delay`, `decay` or time changes; in region r0
 
-        output heard: f64 = heard
-        6 nodes: 6 in the plan
-    "#]],
+            output heard: f64 = heard
+            region r0 runs as one: pulse, back, heard; leaving it: heard
+            6 nodes: 4 in the plan, 2 simplified away
+        "#]],
     );
 }
 
@@ -65,7 +66,7 @@ fn columns_say_what_runs_per_element() {
 
 #[test]
 fn the_graph_is_shown_after_every_pass() {
-    let passes = "lower conversions fold-constants merge-duplicates simplify prune nullify fuse";
+    let passes = "lower conversions fold-constants merge-duplicates simplify prune resolve-scopes nullify fuse";
     for pass in passes.split(' ') {
         let text = seen(&["explain", TRIANGLE, "--after", pass]);
         assert!(text.contains("# area2/p"), "{pass}: {text}");

@@ -18,6 +18,9 @@ mod merge_duplicates;
 mod nullify;
 mod prune;
 mod replaced;
+mod resolve_scopes;
+#[cfg(test)]
+mod scope_tests;
 mod simplify;
 mod sweep;
 #[cfg(test)]
@@ -38,6 +41,7 @@ pub use fuse::fuse;
 pub use merge_duplicates::merge_duplicates;
 pub use nullify::nullify;
 pub use prune::prune;
+pub use resolve_scopes::resolve_scopes;
 pub use simplify::simplify;
 
 /// What passes may look at besides the graph.
@@ -102,6 +106,8 @@ pub enum Phase {
     Simplify,
     /// See [`prune`].
     Prune,
+    /// See [`resolve_scopes`].
+    ResolveScopes,
     /// See [`nullify`].
     Nullify,
     /// See [`fuse`].
@@ -110,13 +116,14 @@ pub enum Phase {
 
 impl Phase {
     /// All, in their order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Lower,
         Self::Conversions,
         Self::FoldConstants,
         Self::MergeDuplicates,
         Self::Simplify,
         Self::Prune,
+        Self::ResolveScopes,
         Self::Nullify,
         Self::Fuse,
     ];
@@ -130,6 +137,7 @@ impl Phase {
             Self::MergeDuplicates => "merge-duplicates",
             Self::Simplify => "simplify",
             Self::Prune => "prune",
+            Self::ResolveScopes => "resolve-scopes",
             Self::Nullify => "nullify",
             Self::Fuse => "fuse",
         }
@@ -178,7 +186,12 @@ pub const PASSES: &[Pass] = &[
     Pass {
         phase: Phase::Prune,
         run: prune,
-        reason: "before the need analysis of nullify, so that dead nodes claim no needs",
+        reason: "before the need analyses of the next two, so that dead nodes claim no needs",
+    },
+    Pass {
+        phase: Phase::ResolveScopes,
+        run: resolve_scopes,
+        reason: "before nullify, which drops the scopes that have no effect any more, folds and merges",
     },
     Pass {
         phase: Phase::Nullify,

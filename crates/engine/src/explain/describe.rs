@@ -270,18 +270,25 @@ impl Describing<'_> {
     fn call(&self, id: NodeId, instance: &Instance, called: &Called) -> Node {
         let fate = self.fate(id, instance);
         let facts = match fate {
-            Fate::Kept => &self.at_last,
-            Fate::Constant(_) | Fate::SameAs(_) | Fate::Replaced(_) | Fate::Unread => {
-                &self.at_first
-            }
+            Fate::Kept | Fate::Scoped(_) => &self.at_last,
+            Fate::Constant(_)
+            | Fate::SameAs(_)
+            | Fate::Replaced(_)
+            | Fate::Resolved(_)
+            | Fate::Unread => &self.at_first,
         };
-        let class = facts.classes[id];
-        let (depends_on, axes) = (facts.depends_on(id), facts.axes(id));
+        let sockets_of = if fate == Fate::Kept { facts } else { &self.at_first };
+        // One of the nodes that do it in other contexts tells for all.
+        let at = self.fates.copies_of(id).first().copied().filter(|_| fate != Fate::Kept);
+        let at = at.unwrap_or(id);
+        let class = facts.classes[at];
+        let (depends_on, axes) = (facts.depends_on(at), facts.axes(at));
         let runs = match &fate {
-            Fate::Kept => runs(class, &axes, &depends_on, &facts.features(id)),
+            Fate::Kept | Fate::Scoped(_) => runs(class, &axes, &depends_on, &facts.features(at)),
             Fate::Constant(_) => "never: its value is known once the document is compiled".into(),
             Fate::SameAs(_) => "never: another node does the same".into(),
             Fate::Replaced(_) => "never: what it reads is its result".into(),
+            Fate::Resolved(_) => "never: what it reads gets what it provides".into(),
             Fate::Unread => "never: nothing that is left reads it".into(),
         };
         Node {
@@ -289,15 +296,15 @@ impl Describing<'_> {
             is_input: false,
             node_type: instance.name().to_owned(),
             settings: called.settings.clone(),
-            inputs: self.sockets(id, instance, called, facts),
+            inputs: self.sockets(id, instance, called, sockets_of),
             outputs: called.outputs.clone(),
             fate,
             class,
-            needs: facts.needs(id),
+            needs: facts.needs(at),
             depends_on,
             axes,
             runs,
-            step: self.steps[id],
+            step: self.steps[at],
             region: None,
             body: None,
             rounds: None,
@@ -344,7 +351,15 @@ impl Describing<'_> {
         if let Some(constants) = constants.filter(|constants| !constants.is_empty()) {
             return Fate::Constant(constants);
         }
+        match self.fates.copies_of(id) {
+            [] => {}
+            copies => return Fate::Scoped(copies.len()),
+        }
         let Some(source) = self.fates.source(Source::first(id)) else { return Fate::Unread };
+        let original = self.fates.original(source);
+        if original != source {
+            return Fate::Resolved(self.from(original));
+        }
         if source.node.index() >= self.first.n_ids() {
             return Fate::Unread;
         }

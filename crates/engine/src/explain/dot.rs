@@ -32,11 +32,8 @@ fn write_nodes(out: &mut String, explanation: &Explanation, prefix: &str) {
     for (i, node) in explanation.nodes.iter().enumerate() {
         for socket in &node.inputs {
             if let From::Node { node: from, .. } = socket.from {
-                let style = if node.fate == Fate::Kept && !node.stood_still() {
-                    ""
-                } else {
-                    ", style=dashed"
-                };
+                let is_there = matches!(node.fate, Fate::Kept | Fate::Scoped(_));
+                let style = if is_there && !node.stood_still() { "" } else { ", style=dashed" };
                 push(
                     out,
                     format_args!(
@@ -178,17 +175,25 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
         push(&mut label, format_args!("\nfolded into {}", explanation.nodes[*into].label()));
     }
     let fate = match &node.fate {
-        Fate::Kept if node.stood_still() => {
+        Fate::Kept | Fate::Scoped(_) if node.stood_still() => {
             label.push_str("\ndid not run");
             ", fontcolor=\"#6b7280\""
         }
         Fate::Kept => "",
+        Fate::Scoped(_) => {
+            label.push_str("\nin other contexts");
+            ""
+        }
         Fate::Constant(values) => {
             push(&mut label, format_args!("\n= {}", shortened(&values.join(", "))));
             ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
         }
         Fate::SameAs(other) => {
             push(&mut label, format_args!("\nmerged into {}", explanation.nodes[*other].label()));
+            ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
+        }
+        Fate::Resolved(from) => {
+            push(&mut label, format_args!("\nis {} with this", source(explanation, from)));
             ", style=\"filled,rounded,dashed\", fontcolor=\"#6b7280\""
         }
         Fate::Replaced(from) => {

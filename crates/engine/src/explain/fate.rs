@@ -9,20 +9,43 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
-use millstream_ir::{Graph, NodeId, Op, Source};
+use millstream_base::id::Id;
+use millstream_ir::{Graph, NodeId, Op, PathId, Source};
 
 /// What took the place of an output of a node that is gone.
 pub(super) struct Fates<'a> {
     stages: &'a [Graph],
     /// For each stage but the first: what replaced what since the one before.
     replaced: Vec<HashMap<Source, Source>>,
+    /// Nodes of the last stage that do what one of the first does, in another context.
+    copies: HashMap<NodeId, Vec<NodeId>>,
+    originals: HashMap<NodeId, NodeId>,
 }
 
 impl<'a> Fates<'a> {
     /// Compares the graphs after the passes, in their order.
     pub(super) fn new(stages: &'a [Graph]) -> Result<Self, Diagnostics> {
         let pairs = stages.windows(2).map(|pair| replaced(&pair[0], &pair[1]));
-        Ok(Self { stages, replaced: pairs.collect::<Result<_, _>>()? })
+        let replaced = pairs.collect::<Result<_, _>>()?;
+        let (mut copies, mut originals) = (HashMap::<NodeId, Vec<NodeId>>::new(), HashMap::new());
+        if let (Some(first), Some(last)) = (stages.first(), stages.last()) {
+            for (copy, original) in copied(first, last) {
+                copies.entry(original).or_default().push(copy);
+                originals.insert(copy, original);
+            }
+        }
+        Ok(Self { stages, replaced, copies, originals })
+    }
+
+    /// The nodes of the last stage that do in other contexts what one of the first does.
+    pub(super) fn copies_of(&self, id: NodeId) -> &[NodeId] {
+        self.copies.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// What the document calls a source of the last stage.
+    pub(super) fn original(&self, source: Source) -> Source {
+        let node = self.originals.get(&source.node).copied().unwrap_or(source.node);
+        Source { node, ..source }
     }
 
     /// What an output of the first stage is in the last; `None` if nothing there reads it.
@@ -52,6 +75,24 @@ impl<'a> Fates<'a> {
         }
         value
     }
+}
+
+/// The nodes of the last stage that passes made after nodes of the first, with these.
+fn copied(first: &Graph, last: &Graph) -> Vec<(NodeId, NodeId)> {
+    let is_new = |id: &NodeId| id.index() >= first.n_ids() && last.instance_of(*id).is_some();
+    let new: Vec<NodeId> = last.ids().filter(is_new).collect();
+    if new.is_empty() {
+        return Vec::new();
+    }
+    let mut by_path: HashMap<PathId, Vec<NodeId>> = HashMap::new();
+    for id in first.ids().filter(|id| first.instance_of(*id).is_some()) {
+        by_path.entry(first.node(id).path).or_default().push(id);
+    }
+    let original = |copy: &NodeId| {
+        let known = by_path.get(&last.node(*copy).path)?;
+        known.iter().copied().find(|id| is_same_call(first, *id, last, *copy))
+    };
+    new.iter().filter_map(|copy| Some((*copy, original(copy)?))).collect()
 }
 
 fn replaced(before: &Graph, after: &Graph) -> Result<HashMap<Source, Source>, Diagnostics> {

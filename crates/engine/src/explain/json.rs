@@ -159,6 +159,10 @@ fn fate_json(explanation: &Explanation, fate: &Fate) -> Json {
             json!({ "is": "merged", "into": explanation.nodes[*other].path })
         }
         Fate::Replaced(from) => json!({ "is": "replaced", "by": source(explanation, from) }),
+        Fate::Resolved(from) => {
+            json!({ "is": "resolved", "by": source(explanation, from) })
+        }
+        Fate::Scoped(n) => json!({ "is": "in other contexts", "nodes": n }),
         Fate::Unread => json!({ "is": "dropped" }),
     }
 }

@@ -162,6 +162,10 @@ pub enum Fate {
     SameAs(usize),
     /// It gives on what this source gives.
     Replaced(From),
+    /// It gave this source on from another context; a node that reads what it provides does that now.
+    Resolved(From),
+    /// It is read within scopes only: so many nodes of the plan do what it does, with what these provide.
+    Scoped(usize),
     /// Nothing that is left reads from it.
     Unread,
 }

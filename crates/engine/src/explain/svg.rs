@@ -38,8 +38,12 @@ pub struct TooLarge {
 /// The color of a node by its class; gray if it does not run.
 pub(super) fn color_of(node: &Node) -> &'static str {
     match node.fate {
-        Fate::Kept => class_color(node.class),
-        Fate::Constant(_) | Fate::SameAs(_) | Fate::Replaced(_) | Fate::Unread => "#eceef1",
+        Fate::Kept | Fate::Scoped(_) => class_color(node.class),
+        Fate::Constant(_)
+        | Fate::SameAs(_)
+        | Fate::Replaced(_)
+        | Fate::Resolved(_)
+        | Fate::Unread => "#eceef1",
     }
 }
 
@@ -180,11 +184,15 @@ impl Card {
         }
         let mut foot = match &node.fate {
             Fate::Kept => foot(node),
+            Fate::Scoped(_) => format!("{}; other contexts", foot(node)),
             Fate::Constant(values) => format!("constant {}", clipped(&values.join(", "), 24)),
             Fate::SameAs(other) => {
                 format!("merged into {}", clipped(&explanation.nodes[*other].label(), 24))
             }
             Fate::Replaced(from) => format!("is {}", clipped(&source(explanation, from), 24)),
+            Fate::Resolved(from) => {
+                format!("is {} with this", clipped(&source(explanation, from), 24))
+            }
             Fate::Unread => "not read".into(),
         };
         let mut tooltip = format!("{}: {}; runs {}", node.label(), node.class, node.runs);

@@ -97,29 +97,30 @@ fn a_shift_without_effect_is_replaced_and_one_with_effect_stays() {
         SHIFTED,
         Some(&[]),
         expect![[r#"
-        explained for requests that give columns for: no input
+            explained for requests that give columns for: no input
 
-        input x: f64
-        time = context.time()
-            contextual, along time, needs time
-            runs once per moment; again when time changes
-        twice = math.multiply(a: time, b: input x)
-            contextual, along time, needs time
-            runs once per moment; again when `x` or time changes
-        late = time.shift(value: twice [changes time], by: -1.0)
-            contextual, along time, needs time
-            runs once per moment; again when `x` or time changes
-        half = math.multiply(a: input x, b: 0.5)
-            user-input
-            runs once; again when `x` changes
-        same = time.shift(value: half [changes time, without effect], by: -1.0)
-            user-input
-            is replaced by half
+            input x: f64
+            time = context.time()
+                contextual, along time, needs time
+                runs once per moment; again when time changes
+            twice = math.multiply(a: time, b: input x)
+                contextual, along time, needs time
+                runs once per moment; again when `x` or time changes
+                is read in other contexts only: 1 node of the plan
+            late = time.shift(value: twice [changes time], by: -1.0)
+                contextual, along time, needs time
+                is replaced by a node that does what twice does, with what it provides
+            half = math.multiply(a: input x, b: 0.5)
+                user-input
+                runs once; again when `x` changes
+            same = time.shift(value: half [changes time, without effect], by: -1.0)
+                user-input
+                is replaced by half
 
-        output y: f64 = late
-        output z: f64 = same
-        5 nodes: 4 in the plan, 1 simplified away
-    "#]],
+            output y: f64 = late
+            output z: f64 = same
+            5 nodes: 2 in the plan, 1 in the plan for other contexts, 2 simplified away
+        "#]],
     );
 }
 

@@ -63,7 +63,12 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
     if node.is_input {
         let note = match node.fate {
             Fate::Unread => " (not read)",
-            Fate::Kept | Fate::Constant(_) | Fate::SameAs(_) | Fate::Replaced(_) => "",
+            Fate::Kept
+            | Fate::Constant(_)
+            | Fate::SameAs(_)
+            | Fate::Replaced(_)
+            | Fate::Resolved(_)
+            | Fate::Scoped(_) => "",
         };
         line(out, format_args!("input {}: {}{}{note}", node.path, node.node_type, axes(node)));
         return;
@@ -79,11 +84,18 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
     line(out, format_args!("{head}({})", sockets.join(", ")));
     line(out, format_args!("    {}{}{}", node.class, axes(node), needs(node)));
     match &node.fate {
-        Fate::Kept => {
+        Fate::Kept | Fate::Scoped(_) => {
             let region = explanation.region_of(node).map(region_text).unwrap_or_default();
             let rounds = node.rounds.as_ref().map(|rounds| rounds.text(explanation));
             let rounds = rounds.map(|text| format!("; {text}")).unwrap_or_default();
             line(out, format_args!("    runs {}{region}{rounds}", node.runs));
+            if let Fate::Scoped(n) = node.fate {
+                let nodes = if n == 1 { "node" } else { "nodes" };
+                line(
+                    out,
+                    format_args!("    is read in other contexts only: {n} {nodes} of the plan"),
+                );
+            }
             if let Some(entry) = &node.run {
                 line(out, format_args!("    {}", run_text(entry)));
             }
@@ -101,6 +113,15 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
         }
         Fate::Replaced(from) => {
             line(out, format_args!("    is replaced by {}", source(explanation, from)));
+        }
+        Fate::Resolved(from) => {
+            let source = source(explanation, from);
+            line(
+                out,
+                format_args!(
+                    "    is replaced by a node that does what {source} does, with what it provides"
+                ),
+            );
         }
         Fate::Unread => line(out, format_args!("    is dropped: nothing that is left reads it")),
     }
@@ -215,9 +236,10 @@ pub(super) fn summary(explanation: &Explanation) -> String {
     let count = |is: fn(&Fate) -> bool| nodes().filter(|node| is(&node.fate)).count();
     let parts = [
         (count(|fate| matches!(fate, Fate::Kept)), "in the plan"),
+        (count(|fate| matches!(fate, Fate::Scoped(_))), "in the plan for other contexts"),
         (count(|fate| matches!(fate, Fate::Constant(_))), "constant"),
         (count(|fate| matches!(fate, Fate::SameAs(_))), "merged"),
-        (count(|fate| matches!(fate, Fate::Replaced(_))), "simplified away"),
+        (count(|fate| matches!(fate, Fate::Replaced(_) | Fate::Resolved(_))), "simplified away"),
         (count(|fate| matches!(fate, Fate::Unread)), "dropped"),
     ];
     let parts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));

@@ -177,9 +177,11 @@ fn an_observer_more_is_told_alone() {
     let n_runs = Arc::default();
     let outputs: serde_json::Map<String, Json> =
         (0..50).map(|i| (format!("o{i}"), f32_from(&format!("n{i}.value")))).collect();
-    let node = json!({ "type": "test.counted", "in": { "a": { "input": "x" } } });
+    // Each on something else: what does the same is merged in a plan.
+    let add = |i: u32| json!({ "type": "math.add", "in": { "a": { "input": "x" }, "b": i } });
+    let counted = |i: u32| json!({ "type": "test.counted", "in": { "a": { "from": format!("a{i}.value") } } });
     let nodes: serde_json::Map<String, Json> =
-        (0..50).map(|i| (format!("n{i}"), node.clone())).collect();
+        (0..50).flat_map(|i| [(format!("a{i}"), add(i)), (format!("n{i}"), counted(i))]).collect();
     let text = document(&Json::Object(outputs), &Json::Object(nodes));
     let mut session = session(&engine(&n_runs), &text);
     let mut ids = Vec::new();
