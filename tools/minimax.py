@@ -133,7 +133,10 @@ def main():
     parts("LN_2_POW", "ln 2 in three parts, two of 32 bits.", ln2, [32, 32, 53])
     parts("FRAC_PI_2", "pi / 2 in four parts, three of 33 bits.", pi / 2, [33, 33, 33, 53])
     parts("FRAC_PI_2_F32", "pi / 2 as a number of 29 bits and the rest.", pi / 2, [29, 53])
-    parts("PI_F32", "pi as a number of 29 bits and the rest.", pi, [29, 53])
+    parts(
+        "FRAC_1_PI_F32", "1 / pi as a number of 29 bits and the rest, which is positive, so that -0 stays.",
+        1 / pi, [29, 53],
+    )
     parts("THIRD", "1 / 3 and what it is more than that.", one / 3, [53, 53])
     constant("FRAC_PI_2_LOW", "What pi / 2 is more than the nearest f64.", pi / 2 - mpf(float(pi / 2)))
     constant("PI_LOW", "What pi is more than the nearest f64.", pi - mpf(float(pi)))
@@ -167,10 +170,10 @@ def main():
         "COS", "(cos r - 1 + z / 2) / z^2 over z = r^2, |r| up to pi / 4",
         rest(lambda z: (mp.cos(root(z)) - 1 + z / 2) / z**2, one / 24), lambda z: z**2, 0, z, 5,
     )
+    half_turns = lambda z: mp.sin(pi * root(z)) / root(z)
     polynomial(
-        "SIN_F32", "(sin r - r) / r^3 over z = r^2, |r| up to pi / 2",
-        rest(lambda z: (mp.sin(root(z)) / root(z) - 1) / z, -one / 6),
-        lambda z: z / (mp.sin(root(z)) / root(z)), 0, (pi / 2 * mpf("1.0001")) ** 2, 3,
+        "SIN_F32", "sin(pi r) / r over z = r^2, |r| up to 0.502",
+        half_turns, lambda z: 1 / half_turns(z), 0, mpf("0.502") ** 2, 4,
     )
     s = ((root(mpf(2)) - 1) / (root(mpf(2)) + 1) * mpf("1.0001")) ** 2
     atanh_rest = lambda z: (mp.atanh(root(z)) / root(z) - 1) / z

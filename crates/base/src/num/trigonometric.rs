@@ -2,9 +2,9 @@
 //!
 //! Multiples of pi / 2 are subtracted in parts, of which products with a whole number are exact
 //! (W. J. Cody, W. Waite, as in `exponential`); sine and cosine of f32 count in half turns, with
-//! 1 / pi in two parts. Angles too large for that take a
-//! way of their own ([`reduce`]), with integers; loops over columns treat them behind all others,
-//! so that the usual way is one without branches.
+//! 1 / pi in two parts. Angles too large for that take a way of their own ([`reduce`]), with
+//! integers; loops over columns treat them behind all others, so that the usual way is one without
+//! branches.
 
 use super::constants::{COS, FRAC_1_PI_F32, FRAC_PI_2, FRAC_PI_2_F32, SIN, SIN_F32, TWO_OVER_PI};
 use super::exact::{nearest, ordered_sum, pick, polynomial, power_of_two, product, sum};

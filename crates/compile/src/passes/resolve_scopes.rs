@@ -14,7 +14,7 @@ use millstream_base::feature::Aspect;
 use millstream_base::id::Id;
 use millstream_base::{FeatureSet, Type};
 use millstream_ir::graph::InstanceId;
-use millstream_ir::need_map::{Fate, NeedMap};
+use millstream_ir::need_map::Fate;
 use millstream_ir::{Graph, NodeId, Op, Source, walk};
 use millstream_kernel::form::Form;
 use millstream_kernel::settings::Settings;
@@ -224,30 +224,23 @@ impl Resolver<'_> {
             if matches!(instance.kernel, Kernel::Kept(_)) || instance.def.keeps.is_some() {
                 return false;
             }
-            if !instance.has_scopes() {
-                continue;
-            }
             for (k, link) in graph.inputs_of(*node).iter().enumerate() {
-                let rules = &instance.inputs[k].scope;
+                let Some(mut map) = self.flow.map(id, k).cloned() else { continue };
                 let inside = self.needs[link.node.index()];
                 // A level further out may be the one that is provided.
-                let is_outer = |bit: u32| match self.flow.map(id, k).map(|map| map.fate(bit)) {
-                    Some(Fate::Outer(outer)) => bits.contains(FeatureSet::bit(outer)),
-                    Some(Fate::Same | Fate::Provided(_) | Fate::Modified(..)) | None => false,
+                let is_outer = |bit: u32| match map.fate(bit) {
+                    Fate::Outer(outer) => bits.contains(FeatureSet::bit(outer)),
+                    Fate::Same | Fate::Provided(_) | Fate::Modified(..) => false,
                 };
                 if inside.bits().any(is_outer) {
                     return false;
                 }
-                if rules.is_empty() || inside.intersect(bits).is_empty() {
+                if inside.intersect(bits).is_empty() {
                     continue;
                 }
                 // What is asked for here may be a need that never came by.
-                let Ok(mut map) = NeedMap::new(rules, &mut self.flow.table) else {
-                    return false;
-                };
-                if map.learn(around, rules, &mut self.flow.table).is_err()
-                    || !map.is_transparent(around)
-                {
+                let learnt = map.learn(around, &instance.inputs[k].scope, &mut self.flow.table);
+                if learnt.is_err() || !map.is_transparent(around) {
                     return false;
                 }
             }

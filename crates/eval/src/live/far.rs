@@ -69,32 +69,30 @@ impl LiveGraph {
     fn link_all_far(&mut self) {
         let links = std::mem::take(&mut self.far.links);
         let n_parts = (self.nodes.len() >> AT_ONCE) + 1;
-        if n_parts == 1 || links.len() < n_parts {
-            for [input, reader] in links {
-                self.users.add(&mut self.nodes[input as usize], reader);
-            }
-            return;
-        }
-        // Those into each part of the nodes, one part behind the other.
-        let part = |link: &Link| (link[0] >> AT_ONCE) as usize;
-        let mut ends = vec![0_usize; n_parts];
-        for link in &links {
-            ends[part(link)] += 1;
-        }
-        let mut n = 0;
-        for end in &mut ends {
-            n += std::mem::replace(end, n);
-        }
-        let mut sorted: Vec<Link> = room_in_huge_pages(links.len());
-        sorted.resize(links.len(), [0; 2]);
-        for link in &links {
-            let at = &mut ends[part(link)];
-            sorted[*at] = *link;
-            *at += 1;
-        }
-        drop(links);
-        for [input, reader] in sorted {
+        let links = if links.len() < n_parts { links } else { by_part(&links, n_parts) };
+        for [input, reader] in links {
             self.users.add(&mut self.nodes[input as usize], reader);
         }
     }
+}
+
+/// Links in the order of the parts of the nodes that they lead to; those into one part keep theirs.
+fn by_part(links: &[Link], n_parts: usize) -> Vec<Link> {
+    let part = |link: &Link| (link[0] >> AT_ONCE) as usize;
+    let mut next = vec![0_usize; n_parts];
+    for link in links {
+        next[part(link)] += 1;
+    }
+    let mut n = 0;
+    for place in &mut next {
+        n += std::mem::replace(place, n);
+    }
+    let mut sorted: Vec<Link> = room_in_huge_pages(links.len());
+    sorted.resize(links.len(), [0; 2]);
+    for link in links {
+        let place = &mut next[part(link)];
+        sorted[*place] = *link;
+        *place += 1;
+    }
+    sorted
 }
