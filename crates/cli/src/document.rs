@@ -9,8 +9,8 @@ use millstream::{Diagnostics, Engine, Error, Program};
 use millstream_io::{IoError, Spot, Until};
 
 use crate::outcome::{Exit, Message, Stop};
+use crate::piped;
 use crate::problems::{self, Lines};
-use crate::stdin;
 use crate::terminal::{self, tell};
 
 /// The text of a document with its name in messages.
@@ -25,21 +25,21 @@ pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
     read_until(path, limit, &Until::default())
 }
 
-/// As [`read`] does, as long as somebody waits for the standard input.
+/// As [`read`] does, as long as somebody waits for the standard input or a pipe.
 pub(crate) fn read_until(path: &Path, limit: usize, until: &Until) -> Result<Text, Stop> {
-    let is_stdin = path == Path::new("-");
-    let file = if is_stdin { stdin::NAME.into() } else { path.display().to_string() };
+    let is_piped = piped::is_piped(path);
+    let file = piped::name_of(path);
     // One byte more than the limit lets loading see that there is too much.
     let limit = (limit as u64).saturating_add(1);
-    let done = if is_stdin {
-        stdin::document(limit, until)
+    let done = if is_piped {
+        piped::document(path, limit, until)
     } else {
         let mut bytes = Vec::new();
         let opened = File::open(path);
         opened.and_then(|file| file.take(limit).read_to_end(&mut bytes)).map(|_| bytes)
     };
-    if is_stdin && let Some(why) = until.ended() {
-        let spot = Spot::file(stdin::NAME);
+    if is_piped && let Some(why) = until.ended() {
+        let spot = Spot::file(&file);
         return Err(Stop::data(Exit::Failed, &IoError::Ended { spot, why }));
     }
     match done {

@@ -12,8 +12,8 @@ use millstream_io::{
 use serde_json::Value as Json;
 
 use crate::outcome::{Exit, Message, Stop};
+use crate::piped;
 use crate::place::Place;
-use crate::stdin;
 
 /// What stands on the command line for one name.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ pub(crate) fn open(
     let Some(place) = at.value.strip_prefix('@') else { return Ok(None) };
     let place = Place::of(place);
     let format = place.format.or_else(|| Format::of_path(place.path()).ok());
-    if place.is_stdin()
+    if place.is_piped()
         || !format.is_some_and(Format::is_read_in_blocks)
         || ty.element().is_some()
         || ty == Type::of::<Table>()
@@ -108,9 +108,9 @@ fn whole_table(place: &str, limits: &Limits, until: &Until) -> Result<Given, Sto
     let place = Place::of_table(place);
     let options =
         ReadOptions { limits: limits.clone(), until: until.clone(), ..ReadOptions::default() };
-    let table = if place.is_stdin() {
-        let format = place.format_of_stdin()?;
-        read_bytes(stdin::NAME, stdin::data(limits, until)?, format, &options)
+    let table = if place.is_piped() {
+        let (path, format) = (place.path(), place.format_of_stream()?);
+        read_bytes(&piped::name_of(path), piped::data(path, limits, until)?, format, &options)
     } else {
         read(place.path(), place.format, &options)
     };
@@ -136,10 +136,10 @@ fn from_file(
     }
     let read = |ty: Option<Type>| {
         let choice = ColumnChoice { column: of.column, otherwise: name, ty };
-        let column = if of.is_stdin() {
-            let format = of.format_of_stdin()?;
-            let bytes = stdin::data(limits, until)?;
-            read_column_bytes(stdin::NAME, bytes, format, choice, limits, until)
+        let column = if of.is_piped() {
+            let (path, format) = (of.path(), of.format_of_stream()?);
+            let bytes = piped::data(path, limits, until)?;
+            read_column_bytes(&piped::name_of(path), bytes, format, choice, limits, until)
         } else {
             read_column(of.path(), of.format, choice, limits, until)
         };

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
 
 use crate::outcome::{Exit, Stop};
+use crate::piped;
 
 /// What the standard output is called in messages.
 const STDOUT: &str = "standard output";
@@ -50,12 +51,21 @@ impl<'a> Place<'a> {
     }
 
     pub(crate) fn is_stdin(&self) -> bool {
-        self.file == "-"
+        piped::is_stdin(self.path())
     }
 
-    /// The format of the standard input, which has to be named.
-    pub(crate) fn format_of_stdin(&self) -> Result<Format, Stop> {
-        self.format.ok_or_else(|| unnamed("input", "@csv:-"))
+    /// Whether it can be read only once.
+    pub(crate) fn is_piped(&self) -> bool {
+        piped::is_piped(self.path())
+    }
+
+    /// The format of what is read as a stream, which has to be named for the standard input.
+    pub(crate) fn format_of_stream(&self) -> Result<Format, Stop> {
+        match self.format {
+            Some(format) => Ok(format),
+            None if self.is_stdin() => Err(unnamed("input", "@csv:-")),
+            None => Format::of_path(self.path()).map_err(|error| Stop::data(Exit::Wrong, &error)),
+        }
     }
 }
 
@@ -177,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_standard_stream_needs_a_format() {
-        assert!(Place::of("-").format_of_stdin().is_err());
-        assert!(Place::of("csv:-").format_of_stdin().is_ok());
+        assert!(Place::of("-").format_of_stream().is_err());
+        assert!(Place::of("csv:-").format_of_stream().is_ok());
         assert!(Target::of(Path::new("-"), &[]).is_err());
         assert!(Target::of(Path::new("csv:-"), &[]).is_ok_and(|target| target.is_stdout()));
     }

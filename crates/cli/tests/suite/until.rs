@@ -1,16 +1,23 @@
 //! Files that are slow to come or never end: reading them stops with the deadline and Ctrl-C.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::{command, document, new_file};
 
-/// A file that gives rows as long as somebody reads them.
-fn endless(name: &str) -> String {
+/// A named pipe.
+fn pipe(name: &str) -> PathBuf {
     let path = new_file(name);
     let made = Command::new("mkfifo").arg(&path).status().expect("there is a shell");
     assert!(made.success());
+    path
+}
+
+/// A pipe that gives rows as long as somebody reads them.
+fn endless(name: &str) -> String {
+    let path = pipe(name);
     let shown = path.display().to_string();
     std::thread::spawn(move || {
         let opened = std::fs::OpenOptions::new().write(true).open(path);
@@ -62,6 +69,31 @@ fn a_standard_input_that_nobody_writes_to_is_left_at_the_deadline() {
         assert!(text.contains("help: give it more with --deadline, or read less\n"), "{text}");
         drop(idle);
     }
+}
+
+#[test]
+fn a_pipe_that_nobody_writes_to_is_left_at_the_deadline() {
+    let idle = pipe("idle.csv").display().to_string();
+    let (graph, given) = (sum(), format!("x=@{idle}"));
+    for args in [&[&*graph, "--in", &given][..], &[&idle]] {
+        let run = command(&[&["run"], args, &["--deadline", "0.5"]].concat()).output();
+        let output = run.expect("the binary was built");
+        let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("idle.csv` took longer than it may\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_pipe_is_read_once_whatever_its_column_is_tried_as() {
+    let path = pipe("once.csv");
+    let (graph, given) = (sum(), format!("x=@{}", path.display()));
+    let writer = std::thread::spawn(move || std::fs::write(path, "x\n1.5\n2.25\n"));
+    let run = command(&["run", &graph, "--in", &given, "--deadline", "20"]).output();
+    let output = run.expect("the binary was built");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("3.75"), "{output:?}");
+    writer.join().expect("it ends").expect("somebody read it");
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! What can be read only once: the standard input, named pipes and other streams. Each is read as the
+//! document, or as data of any number of inputs.
+//!
+//! They are opened and read by a thread of their own, so that whoever waits for them can give up
+//! waiting.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use millstream::Limits;
+use millstream_io::{Until, read_stream};
+
+use crate::outcome::{Exit, Stop};
+
+/// The path of the standard input.
+const STDIN: &str = "-";
+
+/// What a stream was; its bytes stay as long as the program.
+#[derive(Clone, Copy)]
+enum Content {
+    Document,
+    Data(&'static [u8]),
+}
+
+static READ: Mutex<Option<HashMap<PathBuf, Content>>> = Mutex::new(None);
+
+/// Whether a path is that of the standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new(STDIN)
+}
+
+/// Whether what is at a path can be read only once.
+pub(crate) fn is_piped(path: &Path) -> bool {
+    is_stdin(path) || path.metadata().is_ok_and(|data| !data.is_file() && !data.is_dir())
+}
+
+/// What a file or stream is called in messages.
+pub(crate) fn name_of(path: &Path) -> String {
+    if is_stdin(path) { "standard input".into() } else { path.display().to_string() }
+}
+
+fn content_of(path: &Path) -> Option<Content> {
+    READ.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(path).copied()
+}
+
+fn keep(path: &Path, content: Content) {
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    read.get_or_insert_default().insert(path.to_owned(), content);
+}
+
+/// The bytes of a document, as far as they come while somebody waits for them.
+pub(crate) fn document(path: &Path, limit: u64, until: &Until) -> io::Result<Vec<u8>> {
+    // Only that it was read counts from now on.
+    keep(path, Content::Document);
+    let mut bytes = Vec::new();
+    Waiting::start(path, until.clone()).take(limit).read_to_end(&mut bytes).map(|_| bytes)
+}
+
+/// The bytes of data, read when they are first asked for.
+pub(crate) fn data(path: &Path, limits: &Limits, until: &Until) -> Result<&'static [u8], Stop> {
+    match content_of(path) {
+        Some(Content::Data(bytes)) => Ok(bytes),
+        Some(Content::Document) => {
+            let name = name_of(path);
+            let shown = if is_stdin(path) { format!("the {name}") } else { format!("`{name}`") };
+            let text = format!("{shown} is the document, so it cannot be data as well");
+            Err(Stop::new(Exit::Usage, text, Some("read one of them from a file".into())))
+        }
+        None => {
+            let source = Waiting::start(path, until.clone());
+            let bytes = read_stream(&name_of(path), source, limits, until);
+            let bytes = bytes.map_err(|error| Stop::data(Exit::Wrong, &error))?.leak();
+            keep(path, Content::Data(bytes));
+            Ok(bytes)
+        }
+    }
+}
+
+/// Bytes that come from another thread; they end when nobody waits any more.
+struct Waiting {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    until: Until,
+    piece: io::Cursor<Vec<u8>>,
+}
+
+impl Waiting {
+    fn start(path: &Path, until: Until) -> Self {
+        let (sender, pieces) = sync_channel(4);
+        let path = path.to_owned();
+        // The thread ends with the input, with whoever waits for it, or with the program.
+        std::thread::spawn(move || {
+            let opened: io::Result<Box<dyn Read>> = if is_stdin(&path) {
+                Ok(Box::new(io::stdin().lock()))
+            } else {
+                // A pipe is opened when somebody writes to it.
+                File::open(&path).map(|file| Box::new(file) as Box<dyn Read>)
+            };
+            let mut source = match opened {
+                Ok(source) => source,
+                Err(error) => {
+                    // Nobody waits any more if it is not taken.
+                    let _ = sender.send(Err(error));
+                    return;
+                }
+            };
+            loop {
+                let mut piece = vec![0; 1 << 16];
+                let read = source.read(&mut piece).map(|n| {
+                    piece.truncate(n);
+                    piece
+                });
+                let is_last = read.as_ref().map_or(true, Vec::is_empty);
+                if sender.send(read).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        Self { pieces, until, piece: io::Cursor::default() }
+    }
+}
+
+impl Read for Waiting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let n = self.piece.read(buffer)?;
+            if n > 0 || buffer.is_empty() {
+                return Ok(n);
+            }
+            match self.pieces.recv_timeout(Duration::from_millis(20)) {
+                Ok(piece) => {
+                    let piece = piece?;
+                    if piece.is_empty() {
+                        return Ok(0);
+                    }
+                    self.piece = io::Cursor::new(piece);
+                }
+                // Whoever reads asks the same.
+                Err(RecvTimeoutError::Timeout) if self.until.ended().is_some() => return Ok(0),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+            }
+        }
+    }
+}
