@@ -205,16 +205,20 @@ impl Plans {
     /// Has the optimised plan made behind an edit of a document that was [opened](Self::opened).
     pub(super) fn told(&mut self, edit: &Edit, is_back: bool) {
         self.outdated();
-        self.background.send(Job::Feed(News::Edited(Box::new(edit.clone()), is_back)));
+        self.noted(edit, is_back);
+        // A thread that has no copy any more says so, and is given one.
         self.background.send(Job::Make(self.current.edit(), Source::Copy));
     }
 
     /// The document was edited in what no plan depends on.
-    pub(super) fn noted(&self, edit: &Edit, is_back: bool) {
-        if !self.is_told {
-            return;
+    pub(super) fn noted(&mut self, edit: &Edit, is_back: bool) {
+        if self.is_told && self.background.is_far_behind() {
+            self.is_told = false;
+            self.background.send(Job::Feed(News::Leave));
         }
-        self.background.send(Job::Feed(News::Edited(Box::new(edit.clone()), is_back)));
+        if self.is_told {
+            self.background.send(Job::Feed(News::Edited(Box::new(edit.clone()), is_back)));
+        }
     }
 
     /// What runs is of a document that was edited since.

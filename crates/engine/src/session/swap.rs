@@ -10,6 +10,8 @@
 //! which they can act; the thread only calls one of them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -46,50 +48,43 @@ pub(super) enum Outcome<O> {
 
 /// The side of the thread: jobs that came and were not done.
 pub(super) struct Worker<F, I> {
-    jobs: VecDeque<Job<F, I>>,
+    /// What is to be taken note of.
+    news: VecDeque<F>,
+    /// What is to be compiled behind all that, and for which edit.
+    to_make: Option<(u64, I)>,
     /// What is to be compiled is waited for.
     is_hurried: bool,
 }
 
 impl<F, I> Worker<F, I> {
     pub(super) fn new() -> Self {
-        Self { jobs: VecDeque::new(), is_hurried: false }
+        Self { news: VecDeque::new(), to_make: None, is_hurried: false }
     }
 
     /// Takes a job; what was to be compiled before is not asked for any more.
     pub(super) fn accept(&mut self, job: Job<F, I>) {
         match job {
-            Job::Make(..) => self.jobs.retain(|job| !matches!(job, Job::Make(..))),
-            Job::Feed(_) => {}
-            Job::Hurry => {
-                self.is_hurried = self.jobs.iter().any(|job| matches!(job, Job::Make(..)));
-                return;
-            }
+            Job::Feed(what) => self.news.push_back(what),
+            Job::Make(number, what) => self.to_make = Some((number, what)),
+            Job::Hurry => self.is_hurried = self.to_make.is_some(),
         }
-        self.jobs.push_back(job);
     }
 
     /// What is to be compiled next, if nothing is to be taken note of before.
     fn to_make(&self) -> Option<&I> {
-        match self.jobs.front() {
-            Some(Job::Make(_, what)) => Some(what),
-            Some(Job::Feed(_) | Job::Hurry) | None => None,
-        }
+        self.to_make.as_ref().filter(|_| self.news.is_empty()).map(|(_, what)| what)
     }
 
-    /// Does the next job.
+    /// Does the next job. What was taken note of behind the last job to compile is in what is
+    /// compiled: then another such job is on its way, or it makes no difference.
     pub(super) fn step<O>(&mut self, work: &mut impl Work<F, I, O>) -> Outcome<O> {
-        match self.jobs.pop_front() {
-            None | Some(Job::Hurry) => Outcome::Idle,
-            Some(Job::Make(number, what)) => {
-                self.is_hurried = false;
-                Outcome::Made(number, work.make(what))
-            }
-            Some(Job::Feed(what)) => {
-                work.feed(what);
-                Outcome::Fed
-            }
+        if let Some(what) = self.news.pop_front() {
+            work.feed(what);
+            return Outcome::Fed;
         }
+        let Some((number, what)) = self.to_make.take() else { return Outcome::Idle };
+        self.is_hurried = false;
+        Outcome::Made(number, work.make(what))
     }
 }
 
@@ -152,6 +147,8 @@ pub(super) enum Waited<O> {
 /// The thread, as the session holds it.
 pub(super) struct Background<F, I, O> {
     jobs: Option<Sender<Job<F, I>>>,
+    /// The jobs that the thread did not take up yet.
+    n_waiting: Arc<AtomicUsize>,
     made: Receiver<(u64, O)>,
     thread: Option<JoinHandle<()>>,
 }
@@ -161,14 +158,16 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
     pub(super) fn new(mut work: impl Work<F, I, O> + Send + 'static) -> Self {
         let (jobs, inbox) = channel::<Job<F, I>>();
         let (outbox, made) = channel();
+        let n_waiting = Arc::new(AtomicUsize::new(0));
+        let inbox = Inbox { jobs: inbox, n_waiting: Arc::clone(&n_waiting) };
         let thread = std::thread::spawn(move || {
             let mut worker = Worker::new();
             let mut last = Duration::ZERO;
-            while let Some(job) = wait_for_job(&inbox) {
+            while let Some(job) = inbox.wait() {
                 worker.accept(job);
                 loop {
                     // What came meanwhile may make what is to be done needless.
-                    for job in inbox.try_iter() {
+                    while let Ok(job) = inbox.try_next() {
                         worker.accept(job);
                     }
                     if let Some(what) = worker.to_make() {
@@ -191,16 +190,24 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
                 }
             }
         });
-        Self { jobs: Some(jobs), made, thread: Some(thread) }
+        Self { jobs: Some(jobs), n_waiting, made, thread: Some(thread) }
     }
 
     /// Hands a job over that need not be done at once. A thread that is gone does nothing; then what
     /// runs keeps running.
     pub(super) fn send(&self, job: Job<F, I>) {
-        if let Some(jobs) = &self.jobs {
-            // The job is dropped here if the thread is gone.
-            let _ = jobs.send(job);
+        let Some(jobs) = &self.jobs else { return };
+        let n_before = self.n_waiting.fetch_add(1, Ordering::Relaxed);
+        // The job is dropped here if the thread is gone.
+        let _ = jobs.send(job);
+        if n_before % WAKES_AT == WAKES_AT - 1 {
+            self.wake();
         }
+    }
+
+    /// Whether so many jobs wait for the thread that it should not be told more than it must.
+    pub(super) fn is_far_behind(&self) -> bool {
+        self.n_waiting.load(Ordering::Relaxed) > FAR_BEHIND
     }
 
     /// Hands a job over, to be begun now unless it has to wait for calm.
@@ -244,26 +251,49 @@ impl<F, I, O> Background<F, I, O> {
     }
 }
 
+/// A thread that sleeps is woken when so many jobs more wait for it.
+const WAKES_AT: usize = 1024;
+
+/// So many jobs wait while something is compiled that takes long: tens of megabytes of edits.
+const FAR_BEHIND: usize = 1 << 16;
+
 /// A thread without jobs looks for one this often.
 const DOZE: Duration = Duration::from_millis(50);
 
 /// It does so until there was none for this long.
 const DOZES_FOR: Duration = Duration::from_secs(10);
 
-/// The next job; `None` if the session is gone.
-///
-/// Waking a thread can take the one that does it longer than an edit. So for a while the thread
-/// looks now and then, and is not woken by the first of some edits; then it sleeps until it is.
-fn wait_for_job<F, I>(inbox: &Receiver<Job<F, I>>) -> Option<Job<F, I>> {
-    let end = Instant::now() + DOZES_FOR;
-    while Instant::now() < end {
-        match inbox.try_recv() {
-            Ok(job) => return Some(job),
-            Err(TryRecvError::Empty) => std::thread::park_timeout(DOZE),
-            Err(TryRecvError::Disconnected) => return None,
-        }
+/// Where the thread gets its jobs.
+struct Inbox<F, I> {
+    jobs: Receiver<Job<F, I>>,
+    n_waiting: Arc<AtomicUsize>,
+}
+
+impl<F, I> Inbox<F, I> {
+    /// The next job, if there is one.
+    fn try_next(&self) -> Result<Job<F, I>, TryRecvError> {
+        let job = self.jobs.try_recv()?;
+        self.n_waiting.fetch_sub(1, Ordering::Relaxed);
+        Ok(job)
     }
-    inbox.recv().ok()
+
+    /// The next job; `None` if the session is gone.
+    ///
+    /// Waking a thread can take the one that does it longer than an edit. So for a while the thread
+    /// looks now and then, and is not woken by the first of some edits; then it sleeps until it is.
+    fn wait(&self) -> Option<Job<F, I>> {
+        let end = Instant::now() + DOZES_FOR;
+        while Instant::now() < end {
+            match self.try_next() {
+                Ok(job) => return Some(job),
+                Err(TryRecvError::Empty) => std::thread::park_timeout(DOZE),
+                Err(TryRecvError::Disconnected) => return None,
+            }
+        }
+        let job = self.jobs.recv().ok()?;
+        self.n_waiting.fetch_sub(1, Ordering::Relaxed);
+        Some(job)
+    }
 }
 
 /// Waits until nothing is to be compiled that was not before for so long, or somebody is in a hurry:
@@ -274,14 +304,14 @@ fn wait_for_job<F, I>(inbox: &Receiver<Job<F, I>>) -> Option<Job<F, I>> {
 fn wait_for_calm<F, I, O>(
     worker: &mut Worker<F, I>,
     work: &mut impl Work<F, I, O>,
-    inbox: &Receiver<Job<F, I>>,
+    inbox: &Inbox<F, I>,
     calm: Duration,
 ) -> bool {
     let mut end = Instant::now() + calm;
     loop {
         let mut is_edited = false;
         loop {
-            match inbox.try_recv() {
+            match inbox.try_next() {
                 Ok(job) => {
                     is_edited |= matches!(job, Job::Make(..));
                     worker.accept(job);
