@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
-use millstream_document::{Body, Checked, Edit, Link, OutputDef, OutputFrom, Source};
+use millstream_document::{
+    Body, Checked, CheckedNode, Edit, InputValue, Link, Node, OutputDef, OutputFrom, Source,
+};
 use millstream_ir::answer::{Answer, OutputAnswer, Series};
 use millstream_ir::{EvalError, Plan};
 use millstream_kernel::Data;
@@ -66,10 +68,16 @@ impl Session {
             let name = names.next().unwrap_or_default();
             let body = bodies[bodies.len() - 1];
             let Some(node) = body.nodes.iter().find(|node| *node.name == *name) else {
-                if self.editor.ids_of(node_path).is_some() {
-                    return Err(self.broken(&format!("`{path}`")));
+                if self.editor.ids_of(node_path).is_none() {
+                    return Err(no_socket("there is no such node"));
                 }
-                return Err(no_socket("there is no such node"));
+                // What goes in may be right where the node, or another input of it, is not.
+                let of_node = names.peek().is_none().then(|| self.node(&users, name)).flatten();
+                let found = of_node.and_then(|node| found_in(&checked, body, node, socket_name));
+                match found {
+                    Some(found) => break Some(Ok(found)),
+                    None => return Err(self.broken(&format!("`{path}`"))),
+                }
             };
             if names.peek().is_none() {
                 break found(&checked, body, node, socket_name);
@@ -192,6 +200,17 @@ impl Session {
         groups
     }
 
+    /// A node of the document inside the groups that nodes use, each in the group before it.
+    fn node(&self, users: &[&str], name: &str) -> Option<&Node> {
+        let document = self.document();
+        let mut nodes = &document.nodes;
+        for user in users {
+            let group = nodes.get(user)?.kind.group()?;
+            nodes = &document.groups.get(group)?.nodes;
+        }
+        nodes.get(name)
+    }
+
     /// Evaluates one output of a plan that was made for it.
     fn probe_with(
         &mut self,
@@ -214,13 +233,11 @@ impl Session {
 fn found(
     checked: &Checked,
     body: &Body,
-    node: &millstream_document::CheckedNode,
+    node: &CheckedNode,
     socket: &str,
 ) -> Option<Result<Found, OutputAnswer>> {
-    if let Some((position, _)) = outputs_of(checked, node).find(|(_, name)| ***name == *socket) {
-        let ty = checked.output_type(&node.kind, position).name();
-        let link = Link::new(Arc::clone(&node.name), socket);
-        return Some(Ok(Found { from: OutputFrom::Link(link), ty }));
+    if let Some(output) = outputs_of(checked, node).find(|(_, name)| ***name == *socket) {
+        return Some(Ok(found_output(checked, node, output)));
     }
     let position = input_slot(checked, node, socket)?;
     let source = *body.sources_of(node).get(position)?;
@@ -237,21 +254,43 @@ fn found(
         }
         Source::Node { node, output } => {
             let from = &body.nodes[node as usize];
-            let (_, name) = outputs_of(checked, from).find(|(i, _)| *i == output)?;
-            let ty = checked.output_type(&from.kind, output).name();
-            Found {
-                from: OutputFrom::Link(Link::new(Arc::clone(&from.name), Arc::clone(name))),
-                ty,
-            }
+            found_output(checked, from, outputs_of(checked, from).find(|(i, _)| *i == output)?)
         }
     };
     Some(Ok(found))
 }
 
+/// What a socket of a node is linked to that is not among those that are right.
+fn found_in(checked: &Checked, body: &Body, node: &Node, socket: &str) -> Option<Found> {
+    let mut input = node.inputs.get(socket)?;
+    if let InputValue::Several(inputs) = &input.value {
+        input = inputs.first()?;
+    }
+    match &input.value {
+        InputValue::Link(link) => {
+            let from = body.nodes.iter().find(|node| node.name == link.node)?;
+            let mut outputs = outputs_of(checked, from);
+            Some(found_output(checked, from, outputs.find(|(_, name)| **name == link.output)?))
+        }
+        InputValue::Input(name) => {
+            let input = body.inputs.iter().find(|input| input.name == *name)?;
+            Some(Found { from: OutputFrom::Input(Arc::clone(&input.name)), ty: input.ty.name() })
+        }
+        InputValue::Literal(_) | InputValue::Several(_) => None,
+    }
+}
+
+/// An output of a node, by its position and name.
+fn found_output(checked: &Checked, node: &CheckedNode, (output, name): (u32, &Arc<str>)) -> Found {
+    let ty = checked.output_type(&node.kind, output).name();
+    let link = Link::new(Arc::clone(&node.name), Arc::clone(name));
+    Found { from: OutputFrom::Link(link), ty }
+}
+
 /// The outputs of a node with their positions.
 fn outputs_of<'c>(
     checked: &'c Checked,
-    node: &'c millstream_document::CheckedNode,
+    node: &'c CheckedNode,
 ) -> Box<dyn Iterator<Item = (u32, &'c Arc<str>)> + 'c> {
     use millstream_document::CheckedKind;
     match &node.kind {
@@ -268,11 +307,7 @@ fn outputs_of<'c>(
 }
 
 /// The position of the first source of an input among the sources of a node.
-fn input_slot(
-    checked: &Checked,
-    node: &millstream_document::CheckedNode,
-    socket: &str,
-) -> Option<usize> {
+fn input_slot(checked: &Checked, node: &CheckedNode, socket: &str) -> Option<usize> {
     use millstream_document::CheckedKind;
     match &node.kind {
         CheckedKind::Call(instance) => {

@@ -286,3 +286,50 @@ fn a_group_that_grows_too_large_takes_what_depends_on_it() {
     edit(&mut it, &to);
     only_good(&mut it);
 }
+
+#[test]
+fn what_goes_into_a_node_is_seen_where_another_input_of_it_is_wrong() {
+    let group = json!({ "g": { "inputs": { "p": { "type": "f32" } },
+        "outputs": { "o": { "type": "f32", "from": "w.value" } },
+        "nodes": { "w": { "type": "math.add", "in": { "a": { "input": "p" }, "b": "text" } } } } });
+    let wrong = |a: Json| json!({ "type": "math.add", "in": { "a": a, "b": "text" } });
+    let k = json!({ "type": "group", "group": "g", "in": { "p": { "from": "a.value" } } });
+    let nodes = [
+        ("b", wrong(json!({ "from": "a.value" }))),
+        ("c", wrong(json!({ "input": "x" }))),
+        ("d", wrong(json!({ "from": "b.value" }))),
+        ("k", k),
+    ];
+    let mut fresh = session(two_outputs(&nodes, &group), false);
+    // The other one was right before.
+    let mut mended = nodes.clone();
+    for (_, node) in &mut mended[..3] {
+        node["in"]["b"] = json!(1);
+    }
+    let mut right = group.clone();
+    right["g"]["nodes"]["w"]["in"]["b"] = json!(1);
+    let mut edited = session(two_outputs(&mended, &right), false);
+    for name in ["b", "c", "d"] {
+        edit(
+            &mut edited,
+            &json!({ "edit": "set_input", "node": name, "input": "b", "to": "text" }),
+        );
+    }
+    edit(
+        &mut edited,
+        &json!({ "edit": "set_input", "within": "g", "node": "w", "input": "b", "to": "text" }),
+    );
+    for it in [&mut fresh, &mut edited] {
+        let mut seen = |path: &str| {
+            let value = it.probe(path).ok()?.value?;
+            value.data.get(0).to_string().parse::<f32>().ok()
+        };
+        assert_eq!(seen("b.a"), Some(4.0));
+        assert_eq!(seen("c.a"), Some(3.0));
+        assert_eq!(seen("k.p"), Some(4.0));
+        assert_eq!(seen("k/w.a"), Some(4.0));
+        for path in ["b.value", "b.b", "d.a", "k.o", "k/w.value", "k/w.b"] {
+            assert_eq!(seen(path), None, "{path}");
+        }
+    }
+}
