@@ -39,7 +39,7 @@ pub(super) struct Outputs {
 /// Gives one output of a call on.
 pub(super) struct OneOutput {
     pub(super) of: [u32; 1],
-    position: u32,
+    pub(super) position: u32,
 }
 
 impl Call {

@@ -19,6 +19,7 @@
 //! *Editing.* A link may be changed at any time; positions change only where the order is hurt. See
 //! `order`.
 
+mod alike;
 mod asked;
 mod boxed;
 mod build;

@@ -1,6 +1,7 @@
 //! Answers of a mirror.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use millstream_base::{Feature, NodePath, Value};
 use millstream_document::edit::{BodyKey, ROOT, references};
@@ -18,6 +19,15 @@ use crate::run_log::NodeRun;
 pub(in crate::session) struct Moment {
     pub(in crate::session) seconds: f64,
     pub(in crate::session) tick: i64,
+}
+
+/// What the copies of a node did that are evaluated at other moments.
+#[derive(Default)]
+struct Copies {
+    runs: u32,
+    time: Duration,
+    /// One that is needed.
+    demanded: Option<NodeNumber>,
 }
 
 impl Mirror {
@@ -99,8 +109,9 @@ impl Mirror {
     /// The nodes that failed in the last evaluation, in the order of their paths.
     pub(in crate::session) fn failures(&mut self, editor: &Editor) -> Vec<NodeFailure> {
         let failed = self.graph.failures();
+        let originals = if failed.is_empty() { FxHashMap::default() } else { self.originals() };
         let failure = |(node, why): (NodeNumber, Arc<millstream_kernel::Failure>)| NodeFailure {
-            path: self.path_of(editor, node),
+            path: self.path_of(editor, originals.get(&node).copied().unwrap_or(node)),
             message: why.message.clone(),
             help: why.help.clone(),
             // There is one cell, which no axis tells from others.
@@ -108,6 +119,8 @@ impl Mirror {
         };
         let mut failures: Vec<NodeFailure> = failed.into_iter().map(failure).collect();
         failures.sort_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
+        // At several moments it may be the same.
+        failures.dedup_by(|a, b| a.path == b.path && a.message == b.message && a.help == b.help);
         failures
     }
 
@@ -181,8 +194,14 @@ impl Mirror {
     /// What has never been computed; what runs from now on is written down.
     pub(in crate::session) fn start_log(&mut self, is_timed: bool) -> FxHashSet<NodeNumber> {
         self.graph.start_journal(is_timed);
-        let calls = self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten());
-        calls.copied().filter(|node| self.graph.is_new(*node)).collect()
+        let mut new: FxHashSet<NodeNumber> =
+            self.calls().filter(|node| self.graph.is_new(*node)).collect();
+        for (copy, original) in self.originals() {
+            if !self.graph.is_new(copy) {
+                new.remove(&original);
+            }
+        }
+        new
     }
 
     /// What became of each call since the log was started.
@@ -191,12 +210,20 @@ impl Mirror {
         editor: &Editor,
         new: &FxHashSet<NodeNumber>,
     ) -> Vec<NodeRun> {
-        let calls = self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten());
-        let calls: Vec<NodeNumber> = calls.copied().collect();
+        // What ran at another moment counts for the node of which it is a copy.
+        let originals = self.originals();
+        let calls: Vec<NodeNumber> = self.calls().chain(originals.keys().copied()).collect();
         let demanded: FxHashSet<NodeNumber> = self.graph.demanded(calls).into_iter().collect();
         let mut runs: FxHashMap<NodeNumber, u32> = FxHashMap::default();
         for node in self.graph.journal_numbers() {
             *runs.entry(node).or_default() += 1;
+        }
+        let mut of_copies: FxHashMap<NodeNumber, Copies> = FxHashMap::default();
+        for (copy, original) in &originals {
+            let all = of_copies.entry(*original).or_default();
+            all.runs += runs.get(copy).copied().unwrap_or_default();
+            all.time += self.graph.time_of(*copy);
+            all.demanded = all.demanded.or(demanded.contains(copy).then_some(*copy));
         }
         let mut log = Vec::with_capacity(self.n_calls);
         let slots = |body| {
@@ -223,17 +250,20 @@ impl Mirror {
             let (Some(node), Some(instance)) = (node, kind.and_then(Kind::instance)) else {
                 continue;
             };
-            let mut n = runs.get(&node).copied().unwrap_or_default();
+            let copies = of_copies.remove(&node).unwrap_or_default();
+            let mut n = runs.get(&node).copied().unwrap_or_default() + copies.runs;
+            // What is needed at another moment only is what it is there.
+            let seen = copies.demanded.filter(|_| !demanded.contains(&node)).unwrap_or(node);
             let fate = if let Kernel::Read { .. } = instance.kernel {
                 let fate = self.shown.fate(&self.graph, node, demanded.contains(&node));
                 n = u32::from(matches!(fate, Fate::Ran(_)));
                 fate
             } else {
-                self.fate(node, n, (new, &demanded), &runs)
+                self.fate((node, seen), n, (new, &demanded), &runs)
             };
             let elements = u64::from(n);
-            let time = self.graph.time_of(node);
-            let bytes = if n > 0 { self.graph.bytes_of(node) as u64 } else { 0 };
+            let time = self.graph.time_of(node) + copies.time;
+            let bytes = if n > 0 { self.graph.bytes_of(seen) as u64 } else { 0 };
             let entry = LogEntry { fate, runs: n, elements, bytes, time };
             let node_type = instance.name().to_owned();
             log.push(NodeRun { path: NodePath::from(path.as_str()), node_type, entry });
@@ -244,9 +274,15 @@ impl Mirror {
         log
     }
 
+    /// The node of each call in each use.
+    fn calls(&self) -> impl Iterator<Item = NodeNumber> {
+        self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten()).copied()
+    }
+
+    /// What became of a node; `seen` is the one of it and its copies that is needed.
     fn fate(
         &self,
-        node: NodeNumber,
+        (node, seen): (NodeNumber, NodeNumber),
         n: u32,
         (new, demanded): (&FxHashSet<NodeNumber>, &FxHashSet<NodeNumber>),
         runs: &FxHashMap<NodeNumber, u32>,
@@ -258,16 +294,16 @@ impl Mirror {
                 Some(false) => RunReason::Edited,
                 None => RunReason::InputChanged,
             })
-        } else if !demanded.contains(&node) {
+        } else if !demanded.contains(&seen) {
             Fate::Skipped(SkipReason::NotNeeded)
-        } else if self.graph.lacks_input(node) {
+        } else if self.graph.lacks_input(seen) {
             Fate::Skipped(SkipReason::InputFailed)
-        } else if self.graph.is_new(node) {
+        } else if self.graph.is_new(seen) {
             Fate::Skipped(SkipReason::NotNeeded)
-        } else if self.graph.has_failed(node) {
+        } else if self.graph.has_failed(seen) {
             Fate::Skipped(SkipReason::Failed)
         } else {
-            let mut inputs = (0..).map_while(|at| self.graph.input_of(node, at));
+            let mut inputs = (0..).map_while(|at| self.graph.input_of(seen, at));
             let is_cut_off = inputs.any(|input| runs.contains_key(&self.graph.call_behind(input)));
             Fate::Skipped(if is_cut_off { SkipReason::CutOff } else { SkipReason::Cached })
         }

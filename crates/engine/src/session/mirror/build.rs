@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::keep::Keeping;
+use super::scoped::is_scope;
 use super::{
     Bits, Kind, Known, Lost, Many, Mirror, OUTPUTS, Observed, Owner, RootInput, RootOutput, Side,
     Use, Want,
@@ -70,6 +71,10 @@ impl Mirror {
             outputs: HashMap::new(),
             features: FxHashMap::default(),
             conversions: FxHashMap::default(),
+            kept_sources: FxHashSet::default(),
+            scopes: FxHashMap::default(),
+            relinked: Vec::new(),
+            n_copies: 0,
             places: FxHashMap::default(),
             known_alone: KnownAlone::default(),
             args: Bits::default(),
@@ -307,7 +312,10 @@ fn can_be_live(checked: &Checked) -> bool {
         CheckedKind::Call(instance) => {
             let is_known = std::ptr::eq(Arc::as_ptr(instance), last);
             last = Arc::as_ptr(instance);
-            is_known || instance.def.keeps.is_some() || live::can_be_live(instance)
+            is_known
+                || instance.def.keeps.is_some()
+                || live::can_be_live(instance)
+                || is_scope(instance)
         }
         CheckedKind::Group(_) | CheckedKind::Muted(_) => true,
         CheckedKind::Repeat(_) => false,

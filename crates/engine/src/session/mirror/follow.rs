@@ -76,6 +76,8 @@ impl Mirror {
         }
         self.renew_outputs(&queue)?;
         self.drop_left(&mut queue)?;
+        self.follow_scopes()?;
+        self.doom_copies_of_doomed();
         for body in gone {
             if self.bodies.remove(&body).is_some_and(|known| !known.uses.is_empty()) {
                 return Err(Lost);

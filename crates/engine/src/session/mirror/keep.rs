@@ -101,6 +101,11 @@ impl Keeper {
         self.keeping.instance.does_same(&keeping.instance)
     }
 
+    /// The sources of what is kept, and of whether anything is.
+    fn sources(&self) -> impl Iterator<Item = NodeNumber> {
+        [self.started].into_iter().chain(self.kept.iter().map(|(source, _)| *source))
+    }
+
     /// Each source of what is kept, with what that is from then on, and the name and type.
     fn kept(&self) -> impl Iterator<Item = (NodeNumber, Option<NodeNumber>, &str, Type)> {
         let kept = self.kept.iter().zip(&self.keeping.kept);
@@ -131,6 +136,7 @@ impl Mirror {
             let started = source(Type::BOOL);
             Keeper { keeping: Arc::clone(keeping), started, kept, calls: Vec::new() }
         });
+        self.kept_sources.extend(keeper.sources());
         keeper.keeping = Arc::clone(keeping);
         let mut old = std::mem::take(&mut keeper.calls).into_iter();
         let want = |at: usize| wants.get(at).cloned().flatten().ok_or(Lost);
@@ -213,23 +219,25 @@ impl Mirror {
     }
 
     /// The nodes of one that keeps something are not needed any more.
-    pub(super) fn doom_keeper(&mut self, keeper: Keeper) {
+    pub(super) fn doom_keeper(&mut self, keeper: &Keeper) {
         self.has_other_keepers = true;
         self.variables.clear();
-        for call in keeper.calls {
-            self.doom_call(call);
+        for call in &keeper.calls {
+            self.doom_call(*call);
         }
         if let Some(next) = keeper.kept.first().and_then(|(_, next)| *next) {
             self.doom_owned(Owner::Call, next);
         }
-        self.doomed.insert(keeper.started);
-        self.doomed.extend(keeper.kept.iter().map(|(source, _)| *source));
+        for source in keeper.sources() {
+            self.kept_sources.remove(&source);
+            self.doomed.insert(source);
+        }
     }
 
     /// What a node gave in its place is not needed any more.
     pub(super) fn doom_out(&mut self, place: (u32, u32), out: NodeNumber) {
         match self.keepers.remove(&place) {
-            Some(keeper) => self.doom_keeper(keeper),
+            Some(keeper) => self.doom_keeper(&keeper),
             None => self.doom_call(out),
         }
     }

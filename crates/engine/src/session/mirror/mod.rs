@@ -8,8 +8,9 @@
 //!
 //! A node that is wrong has no value, like all that reads it. A use of a group is there whatever is
 //! wrong in the group or goes into it, and gives what does not depend on that. A node that fails has no value until it reads something else or
-//! something is edited. What nodes keep from tick to tick comes in from outside, see `keep`. Documents
-//! in which contexts change have no mirror: they are evaluated with plans.
+//! something is edited. What nodes keep from tick to tick comes in from outside, see `keep`. What is
+//! evaluated at other moments has nodes of its own, see `scoped`. Documents in which contexts change
+//! otherwise have no mirror: they are evaluated with plans.
 
 mod answer;
 mod build;
@@ -21,6 +22,7 @@ mod moved;
 mod parts;
 mod queue;
 mod renew;
+mod scoped;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -40,6 +42,7 @@ use millstream_kernel::{Instance, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use keep::{Keeper, Keeping, Variable};
+use scoped::Scoped;
 
 /// A document as a live graph.
 pub(super) struct Mirror {
@@ -68,6 +71,14 @@ pub(super) struct Mirror {
     /// Ticks in a second, and the source of the seconds from tick to tick, once a node reads it.
     fps: f64,
     seconds_per_tick: Option<NodeNumber>,
+    /// The sources of what nodes keep.
+    kept_sources: FxHashSet<NodeNumber>,
+    /// What passes something on in another context, and what is there.
+    scopes: FxHashMap<NodeNumber, Scoped>,
+    /// Nodes that were linked anew, and copies of which did not follow yet.
+    relinked: Vec<NodeNumber>,
+    /// How many nodes are copies.
+    n_copies: usize,
     /// Where calls that may fail are: the use of the body, and the slot.
     places: FxHashMap<NodeNumber, (u32, u32)>,
     known_alone: KnownAlone,

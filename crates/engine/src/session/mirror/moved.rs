@@ -220,7 +220,7 @@ impl Mirror {
                 Ok(())
             }
             Left::Keeper(keeper) => {
-                self.doom_keeper(keeper);
+                self.doom_keeper(&keeper);
                 Ok(())
             }
             Left::Group(_, port, many) => self.drop_many(port, many),

@@ -84,6 +84,9 @@ impl Mirror {
         if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel {
             return self.feature(feature);
         }
+        if instance.has_scopes() {
+            return self.scoped(before, instance, wants);
+        }
         let needed = inputs_needed(instance);
         if let Some(node) = before {
             for (at, input) in needed.iter().enumerate() {
@@ -91,7 +94,7 @@ impl Mirror {
                 let old = self.graph.input_of(node, at);
                 let new = self.fitted(Owner::Call, old, want, to)?;
                 if let Some(old) = old.filter(|old| *old != new) {
-                    self.graph.relink_number(node, at, new).map_err(|_| Lost)?;
+                    self.link(node, at, new)?;
                     self.doom_owned(Owner::Call, old);
                 }
             }
@@ -109,7 +112,7 @@ impl Mirror {
         self.graph.call(instance, &inputs).map_err(|_| Lost)
     }
 
-    fn feature(&mut self, feature: &Feature) -> Result<NodeNumber, Lost> {
+    pub(super) fn feature(&mut self, feature: &Feature) -> Result<NodeNumber, Lost> {
         if !matches!(feature, Feature::Time | Feature::Tick) {
             return Err(Lost);
         }
@@ -166,6 +169,7 @@ impl Mirror {
         if self.features.values().any(|known| *known == node) {
             return;
         }
+        self.doom_scope(node);
         let mut at = 0;
         while let Some(input) = self.graph.input_of(node, at) {
             at += 1;

@@ -77,6 +77,32 @@ impl World {
         }
     }
 
+    /// A document of numbers, which depend on the time and are evaluated at other times, also in a group
+    /// and within each other.
+    pub(super) fn of_moments(picky: &'static str) -> Self {
+        let types: &[&str] = match picky {
+            "test.picky" => MOMENT_TYPES,
+            _ => &MOMENT_TYPES[1..],
+        };
+        Self {
+            start: MOMENTS.replace("test.picky", picky),
+            types,
+            sockets: &[
+                "a",
+                "b",
+                "x",
+                "condition",
+                "false",
+                "value",
+                "time",
+                "by",
+                "factor",
+                "tick",
+            ],
+            ..Self::of_numbers(picky)
+        }
+    }
+
     /// A document of vectors, texts and lists, of which some nodes may fail and some give several
     /// outputs.
     pub(super) fn of_values() -> Self {
@@ -158,6 +184,9 @@ const SHAPES: &[Shape] = &[
     ("string.length", &[("text", "string")], &[("value", "i32")]),
     ("compare.less", &[("a", "f32"), ("b", "f32")], &[("value", "bool")]),
     ("twice", &[("x", "vec3")], &[("v", "vec3")]),
+    ("context.time", &[], &[("value", "f64")]),
+    ("time.shift", &[("value", "f32"), ("by", "f32")], &[("value", "f32")]),
+    ("context.with_time", &[("value", "vec3"), ("time", "f32")], &[("value", "vec3")]),
     (SWITCH, &[("condition", "bool"), ("false", "f32"), ("true", "f32")], &[("value", "f32")]),
     (SWITCH, &[("condition", "bool"), ("false", "vec3"), ("true", "vec3")], &[("value", "vec3")]),
     (
@@ -174,6 +203,20 @@ const SHAPES: &[Shape] = &[
 
 const SWITCH: &str = "control.switch";
 
+const MOMENT_TYPES: &[&str] = &[
+    "test.picky",
+    "math.add",
+    "math.negate",
+    "control.switch",
+    "compare.less",
+    "context.time",
+    "context.tick",
+    "time.shift",
+    "time.scale",
+    "context.with_time",
+    "context.with_tick",
+];
+
 /// Whether something of one type converts to another where that is wanted and no other.
 fn converts(from: &str, to: &str) -> bool {
     matches!(
@@ -184,9 +227,18 @@ fn converts(from: &str, to: &str) -> bool {
 
 /// Whether nodes of a type take what is linked as it is.
 fn is_generic(ty: &str) -> bool {
-    ["math.", "list.", "compare.", "control.", "vector.length", "string.from_number"]
-        .iter()
-        .any(|start| ty.starts_with(start))
+    [
+        "math.",
+        "list.",
+        "time.",
+        "context.",
+        "compare.",
+        "control.",
+        "vector.length",
+        "string.from_number",
+    ]
+    .iter()
+    .any(|start| ty.starts_with(start))
 }
 
 /// A well-typed document of so many nodes, whose last nodes are outputs.
@@ -280,6 +332,32 @@ const STATES: &str = r#"{ "millstream": 1,
             "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "from": "mem.value" } } },
             "half": { "type": "math.multiply", "in": { "a": { "from": "s.value" }, "b": 0.5 } },
             "mem": { "type": "state.feedback", "in": { "value": { "from": "half.value" } } } } } } }"#;
+
+const MOMENTS: &str = r#"{ "millstream": 1,
+    "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
+    "outputs": { "y": { "type": "f32", "from": "late.value" }, "z": { "type": "f32", "from": "use.v" },
+        "w": { "type": "f32", "from": "then.value" }, "now": { "type": "f32", "from": "sum.value" } },
+    "nodes": {
+        "time": { "type": "context.time" },
+        "still": { "type": "math.negate", "in": { "x": { "input": "x" } } },
+        "sum": { "type": "math.add", "in": { "a": { "from": "time.value" }, "b": { "from": "still.value" } } },
+        "picky": { "type": "test.picky", "in": { "x": { "from": "sum.value" } } },
+        "less": { "type": "compare.less", "in": { "a": { "from": "sum.value" }, "b": { "input": "n" } } },
+        "which": { "type": "control.switch", "in": { "condition": { "from": "less.value" },
+            "false": { "from": "picky.value" }, "true": { "from": "use.v" } } },
+        "late": { "type": "time.shift", "in": { "value": { "from": "which.value" }, "by": 4 } },
+        "both": { "type": "math.add", "in": { "a": { "from": "late.value" }, "b": { "from": "sum.value" } } },
+        "then": { "type": "context.with_time", "in": { "value": { "from": "both.value" }, "time": { "from": "sum.value" } } },
+        "use": { "type": "group", "group": "twice", "in": { "x": { "from": "sum.value" } } }
+    },
+    "groups": { "twice": {
+        "inputs": { "x": { "type": "f32" } },
+        "outputs": { "v": { "type": "f32", "from": "s.value" } },
+        "nodes": {
+            "t": { "type": "context.time" },
+            "p": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": { "from": "t.value" } } },
+            "sooner": { "type": "time.shift", "in": { "value": { "from": "p.value" }, "by": -1.5 } },
+            "s": { "type": "math.add", "in": { "a": { "from": "sooner.value" }, "b": { "input": "x" } } } } } } }"#;
 
 const NUMBERS: &str = r#"{ "millstream": 1,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },

@@ -1,0 +1,398 @@
+//! Nodes that evaluate what goes into them at another moment.
+//!
+//! Such a node passes on a copy of what it is linked to, in which each node reads what the moment is
+//! there. Only what needs the moment is copied, up to where it is read; all else is the same node
+//! inside and outside. So values are kept, change and are cut off in each context as anywhere in a live
+//! graph. Scopes within scopes are copies of copies. When nodes of which there are copies are linked
+//! anew, the copies follow, before something is made that reads them, and when the edit is done.
+
+use std::sync::Arc;
+
+use millstream_base::Feature;
+use millstream_eval::live::NodeNumber;
+use millstream_kernel::instance::InputSlot;
+use millstream_kernel::{Instance, Kernel, ScopeRule};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::{Lost, Mirror, Owner, Want};
+
+/// Scopes get at most so many copies, and so many more for each call.
+const MANY_COPIES: usize = 1 << 12;
+const COPIES_PER_CALL: usize = 4;
+
+/// What stands for the nodes outside is looked through for what is not read any more when it is so much
+/// more than it was then.
+const MANY_LEFT: usize = 1 << 10;
+
+/// What passes something on in another context.
+#[derive(Debug)]
+pub(super) struct Scoped {
+    /// What goes in, as it is outside.
+    root: NodeNumber,
+    /// What goes in besides.
+    args: Vec<NodeNumber>,
+    /// The features that are others inside: the source outside, and what stands for it.
+    features: SmallVec<[(NodeNumber, NodeNumber); 2]>,
+    /// Nodes that compute what a feature is inside.
+    modifiers: Vec<NodeNumber>,
+    /// What each node that was looked at is inside; itself if it needs none of these features.
+    inside: FxHashMap<NodeNumber, NodeNumber>,
+    /// How many that were when all of them were read.
+    n_read: usize,
+}
+
+impl Scoped {
+    /// Whether a node reads, outside, what is another in the scope.
+    fn gives(&self, node: NodeNumber) -> bool {
+        self.features.iter().any(|(outside, _)| *outside == node)
+    }
+}
+
+/// Whether an instance passes on what it takes at another moment, and does nothing else.
+pub(super) fn is_scope(instance: &Instance) -> bool {
+    let of_moment = |rule: &ScopeRule| match rule {
+        ScopeRule::Inject { feature, .. } | ScopeRule::Modify { feature, .. } => {
+            matches!(feature, Feature::Time | Feature::Tick)
+        }
+        ScopeRule::Each { .. } | ScopeRule::Along { .. } => false,
+    };
+    matches!(instance.kernel, Kernel::Pass)
+        && instance.has_scopes()
+        && instance.outputs.len() == 1
+        && instance.def.keeps.is_none()
+        && instance.inputs[0].scope.iter().all(of_moment)
+        && instance.inputs.iter().skip(1).all(|slot| slot.scope.is_empty())
+}
+
+impl Mirror {
+    /// The node of one that evaluates its first input at another moment. `before` is what the same
+    /// instance was before in its place.
+    pub(super) fn scoped(
+        &mut self,
+        before: Option<NodeNumber>,
+        instance: &Arc<Instance>,
+        wants: &[Want],
+    ) -> Result<NodeNumber, Lost> {
+        if !is_scope(instance) {
+            return Err(Lost);
+        }
+        self.follow_scopes()?;
+        let known = before.and_then(|before| Some((before, self.scopes.remove(&before)?)));
+        let old = |at: usize| {
+            let (_, scope) = known.as_ref()?;
+            if at == 0 { Some(scope.root) } else { scope.args.get(at - 1).copied() }
+        };
+        let mut nodes = Vec::with_capacity(wants.len());
+        for (at, (want, slot)) in wants.iter().zip(&instance.inputs).enumerate() {
+            let before = old(at);
+            let node = self.fitted(Owner::Call, before, want, slot.ty)?;
+            if let Some(before) = before.filter(|before| *before != node) {
+                self.doom_owned(Owner::Call, before);
+            }
+            nodes.push(node);
+        }
+        let (root, args) = (nodes[0], nodes.split_off(1));
+        let Some((node, mut scope)) = known else {
+            self.n_calls += 1;
+            if self.n_calls > self.max_calls {
+                return Err(Lost);
+            }
+            let mut scope = self.scope_of(instance, root, args)?;
+            let input = self.inside(&mut scope, root)?;
+            let made = self.graph.call(&passing(instance), &[input]).map_err(|_| Lost)?;
+            self.scopes.insert(made, scope);
+            return Ok(made);
+        };
+        if scope.args != args {
+            self.doom_copies(&scope);
+            scope = self.scope_of(instance, root, args)?;
+        }
+        let is_moved = scope.root != root;
+        scope.root = root;
+        let input = self.inside(&mut scope, root)?;
+        self.link(node, 0, input)?;
+        if is_moved {
+            self.sweep(&mut scope);
+        }
+        self.scopes.insert(node, scope);
+        Ok(node)
+    }
+
+    /// A scope in which nothing was looked at.
+    fn scope_of(
+        &mut self,
+        instance: &Arc<Instance>,
+        root: NodeNumber,
+        args: Vec<NodeNumber>,
+    ) -> Result<Scoped, Lost> {
+        let mut scope = Scoped {
+            root,
+            args,
+            features: SmallVec::new(),
+            modifiers: Vec::new(),
+            inside: FxHashMap::default(),
+            n_read: 0,
+        };
+        let arg = |scope: &Scoped, at: u16| {
+            scope.args.get(usize::from(at).wrapping_sub(1)).copied().ok_or(Lost)
+        };
+        for rule in &instance.inputs[0].scope {
+            let outside = self.feature(rule.feature())?;
+            let inside = match rule {
+                ScopeRule::Inject { value, .. } => arg(&scope, *value)?,
+                ScopeRule::Modify { feature, args, .. } => {
+                    let [at] = args[..] else { return Err(Lost) };
+                    let modifier = modifier(instance, rule, feature, at).ok_or(Lost)?;
+                    let operands = [outside, arg(&scope, at)?];
+                    let made = self.graph.call(&Arc::new(modifier), &operands);
+                    let made = made.map_err(|_| Lost)?;
+                    scope.modifiers.push(made);
+                    made
+                }
+                ScopeRule::Each { .. } | ScopeRule::Along { .. } => return Err(Lost),
+            };
+            scope.features.push((outside, inside));
+        }
+        Ok(scope)
+    }
+
+    /// What a node is inside a scope, with all that it reads.
+    fn inside(&mut self, scope: &mut Scoped, node: NodeNumber) -> Result<NodeNumber, Lost> {
+        let mut stack = vec![node];
+        while let Some(node) = stack.last().copied() {
+            if scope.inside.contains_key(&node) {
+                stack.pop();
+                continue;
+            }
+            let n_before = stack.len();
+            if !scope.gives(node) {
+                let inputs = self.inputs_of(node);
+                stack.extend(inputs.into_iter().filter(|it| !scope.inside.contains_key(it)));
+            }
+            if stack.len() == n_before {
+                let found = self.made_inside(scope, node, None)?;
+                scope.inside.insert(node, found);
+                stack.pop();
+            }
+        }
+        Ok(scope.inside[&node])
+    }
+
+    fn inputs_of(&self, node: NodeNumber) -> SmallVec<[NodeNumber; 4]> {
+        (0..).map_while(|at| self.graph.input_of(node, at)).collect()
+    }
+
+    /// What a node is inside a scope, all inputs of which were looked at. A copy that was there `before`
+    /// is linked anew.
+    fn made_inside(
+        &mut self,
+        scope: &Scoped,
+        node: NodeNumber,
+        before: Option<NodeNumber>,
+    ) -> Result<NodeNumber, Lost> {
+        if let Some((_, inside)) = scope.features.iter().find(|(outside, _)| *outside == node) {
+            return Ok(*inside);
+        }
+        if self.graph.is_source(node) {
+            // What nodes keep is another in each context.
+            return if self.kept_sources.contains(&node) { Err(Lost) } else { Ok(node) };
+        }
+        let inputs = self.inputs_of(node);
+        let inside: SmallVec<[NodeNumber; 4]> =
+            inputs.iter().map(|input| scope.inside[input]).collect();
+        if inputs == inside {
+            return Ok(node);
+        }
+        if let Some(at) = self.graph.position_of_output(node) {
+            return self.graph.output(inside[0], at).ok_or(Lost);
+        }
+        if let Some(copy) = before.filter(|before| *before != node) {
+            for (at, input) in inside.into_iter().enumerate() {
+                self.link(copy, at, input)?;
+            }
+            return Ok(copy);
+        }
+        self.n_copies += 1;
+        if self.n_copies > MANY_COPIES + COPIES_PER_CALL * self.n_calls {
+            return Err(Lost);
+        }
+        self.graph.alike(node, &inside).map_err(|_| Lost)
+    }
+
+    /// Links a node, of which there may be copies.
+    pub(super) fn link(
+        &mut self,
+        node: NodeNumber,
+        at: usize,
+        input: NodeNumber,
+    ) -> Result<(), Lost> {
+        if self.graph.input_of(node, at) == Some(input) {
+            return Ok(());
+        }
+        self.graph.relink_number(node, at, input).map_err(|_| Lost)?;
+        // A scope that is being followed is not among them, and its copies may be in others.
+        if self.n_copies > 0 || !self.scopes.is_empty() {
+            self.relinked.push(node);
+        }
+        Ok(())
+    }
+
+    /// Lets all copies follow the nodes that were linked anew.
+    pub(super) fn follow_scopes(&mut self) -> Result<(), Lost> {
+        while let Some(node) = self.relinked.pop() {
+            let within: SmallVec<[NodeNumber; 4]> = self
+                .scopes
+                .iter()
+                .filter(|(_, it)| it.inside.contains_key(&node))
+                .map(|it| *it.0)
+                .collect();
+            for scope in within {
+                self.follow_in(scope, node)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the copies in a scope follow a node.
+    fn follow_in(&mut self, passing: NodeNumber, node: NodeNumber) -> Result<(), Lost> {
+        let Some(mut scope) = self.scopes.remove(&passing) else { return Ok(()) };
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            for input in self.inputs_of(node) {
+                self.inside(&mut scope, input)?;
+            }
+            let Some(before) = scope.inside.get(&node).copied() else { continue };
+            let now = self.made_inside(&scope, node, Some(before))?;
+            if now == before {
+                continue;
+            }
+            scope.inside.insert(node, now);
+            self.doom_copy(&scope, node, before);
+            let readers = self.graph.readers_of(node);
+            stack.extend(readers.into_iter().filter(|it| scope.inside.contains_key(it)));
+        }
+        let input = scope.inside[&scope.root];
+        self.link(passing, 0, input)?;
+        if scope.inside.len() > 2 * scope.n_read + MANY_LEFT {
+            self.sweep(&mut scope);
+        }
+        self.scopes.insert(passing, scope);
+        Ok(())
+    }
+
+    /// Forgets what nobody reads in a scope any more.
+    fn sweep(&mut self, scope: &mut Scoped) {
+        let mut read = FxHashSet::default();
+        let mut stack = vec![scope.root];
+        while let Some(node) = stack.pop() {
+            if read.insert(node) && !scope.gives(node) {
+                stack.extend(self.inputs_of(node));
+            }
+        }
+        let left = scope.inside.iter().filter(|(node, _)| !read.contains(node));
+        let left: Vec<(NodeNumber, NodeNumber)> = left.map(|(node, copy)| (*node, *copy)).collect();
+        for (node, copy) in left {
+            scope.inside.remove(&node);
+            self.doom_copy(scope, node, copy);
+        }
+        scope.n_read = scope.inside.len();
+    }
+
+    /// What stood for a node in a scope is not needed any more.
+    fn doom_copy(&mut self, scope: &Scoped, node: NodeNumber, copy: NodeNumber) {
+        let is_copy =
+            copy != node && !scope.gives(node) && self.graph.position_of_output(copy).is_none();
+        if is_copy && self.doomed.insert(copy) {
+            self.n_copies -= 1;
+        }
+    }
+
+    fn doom_copies(&mut self, scope: &Scoped) {
+        for (node, copy) in &scope.inside {
+            self.doom_copy(scope, *node, *copy);
+        }
+        self.doomed.extend(scope.modifiers.iter().copied());
+    }
+
+    /// What a node had of its own that is not needed any more, if it passes on what is in a scope.
+    pub(super) fn doom_scope(&mut self, node: NodeNumber) {
+        let Some(scope) = self.scopes.remove(&node) else { return };
+        self.doom_copies(&scope);
+        for input in scope.args.iter().chain([&scope.root]) {
+            self.doom_owned(Owner::Call, *input);
+        }
+    }
+
+    /// The copies of nodes that go, go too.
+    pub(super) fn doom_copies_of_doomed(&mut self) {
+        if self.scopes.is_empty() {
+            return;
+        }
+        let mut stack: Vec<NodeNumber> = self.doomed.iter().copied().collect();
+        let mut scopes = std::mem::take(&mut self.scopes);
+        while let Some(node) = stack.pop() {
+            let outputs = (0..).map_while(|at| self.graph.output(node, at));
+            let gone: SmallVec<[NodeNumber; 4]> = outputs.chain([node]).collect();
+            for scope in scopes.values_mut() {
+                for node in &gone {
+                    if let Some(copy) = scope.inside.remove(node) {
+                        self.doom_copy(scope, *node, copy);
+                        stack.extend(Some(copy).filter(|copy| self.doomed.contains(copy)));
+                    }
+                }
+            }
+        }
+        self.scopes = scopes;
+    }
+
+    /// Of which node each copy is one, whichever copies are between.
+    pub(super) fn originals(&self) -> FxHashMap<NodeNumber, NodeNumber> {
+        let mut of: FxHashMap<NodeNumber, NodeNumber> = FxHashMap::default();
+        for scope in self.scopes.values() {
+            let copies =
+                scope.inside.iter().filter(|(node, copy)| node != copy && !scope.gives(**node));
+            of.extend(copies.map(|(node, copy)| (*copy, *node)));
+        }
+        let mut found = FxHashMap::default();
+        for copy in of.keys() {
+            let mut node = *copy;
+            while let Some(original) = of.get(&node) {
+                node = *original;
+            }
+            found.insert(*copy, node);
+        }
+        found
+    }
+}
+
+/// An instance that passes on what it takes, in the context where it is.
+fn passing(instance: &Instance) -> Arc<Instance> {
+    let input = InputSlot { scope: Vec::new(), ..instance.inputs[0].clone() };
+    Arc::new(like(instance, vec![input], Kernel::Pass))
+}
+
+/// What computes a feature inside a scope out of what it is outside and an argument; `None` if these
+/// are not of its type.
+fn modifier(instance: &Instance, rule: &ScopeRule, feature: &Feature, at: u16) -> Option<Instance> {
+    let ScopeRule::Modify { form, .. } = rule else { return None };
+    let arg = instance.inputs.get(usize::from(at)).filter(|arg| arg.ty == feature.ty())?;
+    let inputs = vec![InputSlot { scope: Vec::new(), ..arg.clone() }, arg.clone()];
+    let mut modifier = like(instance, inputs, Kernel::Form(Arc::clone(form)));
+    modifier.outputs[0].ty = feature.ty();
+    Some(modifier)
+}
+
+/// An instance that is called like another one.
+fn like(instance: &Instance, inputs: Vec<InputSlot>, kernel: Kernel) -> Instance {
+    Instance {
+        def: Arc::clone(&instance.def),
+        settings: instance.settings.clone(),
+        generics: instance.generics.clone(),
+        inputs,
+        outputs: instance.outputs.clone(),
+        output_names: instance.output_names.clone(),
+        kernel,
+        class: instance.class,
+    }
+}
