@@ -3,6 +3,8 @@
 //! The number behind `Off by at most` in the manual is the one that is checked here, times what each case
 //! says it is a multiple of.
 
+mod mixing;
+
 use millstream_base::Type;
 use millstream_kernel::Kernel;
 use serde_json::json;
@@ -505,7 +507,8 @@ fn stated(name: &str) -> f64 {
 fn nodes_are_as_accurate_as_the_manual_says() {
     let mut wrong = Vec::new();
     let cases = [vectors(), more_vectors(), coordinates(), rotations(), matrices(), colors()];
-    for case in cases.into_iter().flatten() {
+    let more = [mixing::mixes(), mixing::curves()];
+    for case in cases.into_iter().chain(more).flatten() {
         let (name, stated) = (case.name, stated(case.name));
         let node = instance(name, &json!({}), case.generics, &[]);
         let Kernel::Form(form) = node.kernel else { panic!("{name} is a form") };

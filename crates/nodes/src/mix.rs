@@ -66,7 +66,7 @@ fn mix_def() -> NodeDef {
             "a * (1 - factor) + b * factor, which is exactly a at 0 and b at 1 where both are \
              finite; an infinity times 0 is NaN. Vectors are mixed by the same factor in every \
              component. A factor below 0 or above 1 goes past the ends unless clamped; clamping \
-             takes NaN to 0.",
+             takes NaN to 0. Off by at most 2e-7 of the sum of the sizes of both products.",
         )
         .setting(
             "clamp",
@@ -145,7 +145,8 @@ fn map_range_def() -> NodeDef {
             "With f = (x - from_min) / (from_max - from_min): to_min * (1 - f) + to_max * f. An \
              empty source range gives f = 0. Stepped: f becomes floor(f * (steps + 1)) / steps, \
              steps being at least 1; there is an input `steps` for it. Smoothstep and smootherstep \
-             clamp f always, the others if `clamp` is set; clamping takes NaN to 0.",
+             clamp f always, the others if `clamp` is set; clamping takes NaN to 0. Off by at most 4e-7 of the sum of the \
+             sizes of `to_min` and `to_max` where it is linear and clamped.",
         )
         .source(
             "f * f * (3 - 2 * f); f * f * f * (f * (f * 6 - 15) + 10) of Perlin, \"Improving \
@@ -208,7 +209,9 @@ fn factors(registry: &mut Registry) {
                 ("x", 0.5, "the number"),
             ],
         )
-        .details("(x - a) / (b - a), not clamped; 0 where a equals b.")
+        .details(
+            "(x - a) / (b - a), not clamped; 0 where a equals b. Off by at most 2e-7 of itself.",
+        )
         .lanewise(|_, x| inverse_mix(x[0], x[1], x[2])),
     );
     let edges = [
@@ -219,14 +222,14 @@ fn factors(registry: &mut Registry) {
     let equal = "Where the edges are equal it is a step: 1 from the edge upwards.";
     registry.register(
         of_one_type("mix.smoothstep", "Rises from 0 to 1 between two edges, eased", FLOATS, &edges)
-            .details(format!("t * t * (3 - 2 * t) of the clamped way t between the edges. {equal}"))
+            .details(format!("t * t * (3 - 2 * t) of the clamped way t between the edges. {equal} Off by at most 1e-6."))
             .lanewise(|_, x| smoothstep(x[0], x[1], x[2])),
     );
     registry.register(
         of_one_type("mix.smootherstep", "Rises from 0 to 1, eased more", FLOATS, &edges)
             .details(format!(
                 "t * t * t * (t * (t * 6 - 15) + 10) of the clamped way t between the edges; first \
-                 and second derivative are 0 at both. {equal}"
+                 and second derivative are 0 at both. {equal} Off by at most 3e-6."
             ))
             .source("Perlin, \"Improving Noise\", 2002")
             .lanewise(|_, x| smootherstep(x[0], x[1], x[2])),
@@ -254,7 +257,7 @@ fn shapers(registry: &mut Registry) {
         )
         .details(
             "x / ((1 / bias - 2) * (1 - x) + 1); 0 and 1 stay. The bias lies between 0 and 1, both \
-             excluded.",
+             excluded. Off by at most 1e-6 for one of 0.1 to 0.9.",
         )
         .source(source)
         .lanewise(|_, x| bias(x[0], x[1])),
@@ -268,7 +271,7 @@ fn shapers(registry: &mut Registry) {
         )
         .details(
             "`mix.bias` in the lower half, mirrored in the upper: 0, 0.5 and 1 stay, a quarter \
-             becomes half the gain. The gain lies between 0 and 1, both excluded.",
+             becomes half the gain. The gain lies between 0 and 1, both excluded. Off by at most 1e-6 for one of 0.1 to 0.9.",
         )
         .source(source)
         .lanewise(|_, x| gain(x[0], x[1])),
