@@ -4,6 +4,8 @@
 //! says it is a multiple of.
 
 mod mixing;
+mod sums;
+mod wide;
 
 use millstream_base::Type;
 use millstream_kernel::Kernel;

@@ -145,8 +145,8 @@ fn map_range_def() -> NodeDef {
             "With f = (x - from_min) / (from_max - from_min): to_min * (1 - f) + to_max * f. An \
              empty source range gives f = 0. Stepped: f becomes floor(f * (steps + 1)) / steps, \
              steps being at least 1; there is an input `steps` for it. Smoothstep and smootherstep \
-             clamp f always, the others if `clamp` is set; clamping takes NaN to 0. Off by at most 4e-7 of the sum of the \
-             sizes of `to_min` and `to_max` where it is linear and clamped.",
+             clamp f always, the others if `clamp` is set; clamping takes NaN to 0. Off by at most 4e-7 \
+             of the sum of the sizes of `to_min` and `to_max` where it is linear and clamped.",
         )
         .source(
             "f * f * (3 - 2 * f); f * f * f * (f * (f * 6 - 15) + 10) of Perlin, \"Improving \
@@ -222,7 +222,10 @@ fn factors(registry: &mut Registry) {
     let equal = "Where the edges are equal it is a step: 1 from the edge upwards.";
     registry.register(
         of_one_type("mix.smoothstep", "Rises from 0 to 1 between two edges, eased", FLOATS, &edges)
-            .details(format!("t * t * (3 - 2 * t) of the clamped way t between the edges. {equal} Off by at most 1e-6."))
+            .details(format!(
+                "t * t * (3 - 2 * t) of the clamped way t between the edges. {equal} Off by at most \
+                 1e-6."
+            ))
             .lanewise(|_, x| smoothstep(x[0], x[1], x[2])),
     );
     registry.register(
@@ -271,7 +274,8 @@ fn shapers(registry: &mut Registry) {
         )
         .details(
             "`mix.bias` in the lower half, mirrored in the upper: 0, 0.5 and 1 stay, a quarter \
-             becomes half the gain. The gain lies between 0 and 1, both excluded. Off by at most 1e-6 for one of 0.1 to 0.9.",
+             becomes half the gain. The gain lies between 0 and 1, both excluded. Off by at most 1e-6 \
+             for one of 0.1 to 0.9.",
         )
         .source(source)
         .lanewise(|_, x| gain(x[0], x[1])),

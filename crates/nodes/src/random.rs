@@ -145,7 +145,8 @@ fn value() -> NodeDef {
     let def = NodeDef::new("random.value", "A random number")
         .details(
             "Uniform from `min` up to but not including `max`, in 2^24 steps; `min` where both are \
-             the same. The width of the range must be finite.",
+             the same. The width of the range must be finite. Never NaN for ends that are none. Off by at most \
+             2e-7 of the greatest of the sizes of the ends; exact from 0 to 1.",
         )
         .input("min", Type::F32, "lower end, included")
         .or_number(0.0)
@@ -209,7 +210,7 @@ fn turn(word: Val<'_>) -> Val<'_> {
 
 fn direction() -> NodeDef {
     let def = NodeDef::new("random.direction", "A random direction").details(
-        "Evenly spread over the sphere (Archimedes: the height of a point on it is uniform).",
+        "Evenly spread over the sphere (Archimedes: the height of a point on it is uniform). Off by at most 1e-6.",
     );
     drawn(def).output("value", Type::VEC3, "length 1").form(|b, inputs| {
         let [height, angle, ..] = draw(b, inputs[0][0], inputs[1][0], Stream::Direction);
@@ -225,7 +226,7 @@ fn normal() -> NodeDef {
     let def = NodeDef::new("random.normal", "A random number around a mean")
         .details(
             "Normally distributed. With 2^24 steps no number is further from the mean than 5.8 \
-             deviations.",
+             deviations. Off by at most 3e-6 deviations besides the rounding of the sum.",
         )
         .input("mean", Type::F32, "")
         .or_number(0.0)

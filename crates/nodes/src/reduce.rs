@@ -73,7 +73,8 @@ const REDUCTIONS: [Reduction; 16] = [
     Reduction {
         name: "sum",
         summary: "The sum",
-        details: "0 of nothing. Integers wrap.",
+        details: "0 of nothing. Integers wrap. Off by at most 5e-6 of the sum of the sizes of the items, in \
+                  `f64` 1e-14 of it, for up to 2^26 of them.",
         ordered: true,
         shape: Shape::OfItems(NUMBERS),
         kernel: sum,
@@ -81,7 +82,7 @@ const REDUCTIONS: [Reduction; 16] = [
     Reduction {
         name: "product",
         summary: "The product",
-        details: "1 of nothing. Integers wrap.",
+        details: "1 of nothing. Integers wrap. Off by at most 6e-8 of itself for each item, in `f64` 1.2e-16.",
         ordered: true,
         shape: Shape::OfItems(NUMBERS),
         kernel: product,
@@ -89,7 +90,8 @@ const REDUCTIONS: [Reduction; 16] = [
     Reduction {
         name: "mean",
         summary: "The mean",
-        details: "The sum divided by the number of elements; NaN of nothing.",
+        details: "The sum divided by the number of elements; NaN of nothing. Off by at most 6e-6 of the mean \
+                  size of the items, in `f64` 1e-14 of it, for up to 2^26 of them.",
         ordered: true,
         shape: Shape::OfItems(FRACTIONS),
         kernel: mean,
@@ -116,7 +118,8 @@ const REDUCTIONS: [Reduction; 16] = [
         name: "variance",
         summary: "The variance",
         details: "The mean of the squared distances to the mean, in each component; NaN of nothing. Times \
-                  n / (n - 1) it is the estimate from a sample of n.",
+                  n / (n - 1) it is the estimate from a sample of n. Off by at most 6e-6 of itself and the square \
+                  of 6e-6 of the mean size of the items, in `f64` 1e-14, for up to 2^26 of them.",
         ordered: true,
         shape: Shape::OfItems(FRACTIONS),
         kernel: statistics::variance,
@@ -124,7 +127,8 @@ const REDUCTIONS: [Reduction; 16] = [
     Reduction {
         name: "deviation",
         summary: "The standard deviation",
-        details: "The square root of the variance, in each component; NaN of nothing.",
+        details: "The square root of the variance, in each component; NaN of nothing. Off by at most 6e-6 of \
+                  itself and of the mean size of the items, in `f64` 1e-14, for up to 2^26 of them.",
         ordered: true,
         shape: Shape::OfItems(FRACTIONS),
         kernel: statistics::deviation,
@@ -133,7 +137,7 @@ const REDUCTIONS: [Reduction; 16] = [
         name: "median",
         summary: "The median",
         details: "Half of the numbers are at most that. Of an even number halfway between the two in the \
-                  middle. NaNs do not count unless there is nothing else. Fails where there is nothing.",
+                  middle, rounded once. NaNs do not count unless there is nothing else. Fails where there is nothing.",
         ordered: false,
         shape: Shape::OfItems(statistics::SINGLE),
         kernel: statistics::median,

@@ -81,7 +81,9 @@ fn exposure() -> NodeDef {
         let factor = x[0].exp2();
         c.map(|c| c * factor)
     })
-    .details("Each channel times 2 to the power of the stops; alpha stays.")
+    .details(
+        "Each channel times 2 to the power of the stops; alpha stays. Off by at most 2e-7 of itself.",
+    )
 }
 
 fn invert() -> NodeDef {
@@ -89,7 +91,10 @@ fn invert() -> NodeDef {
     adjusting("color.invert", "The opposite color", &inputs, |c, x| {
         c.map(|c| c * (1.0 - x[0]) + (1.0 - c) * x[0])
     })
-    .details("1 - c for each channel, mixed by the factor; alpha stays.")
+    .details(
+        "1 - c for each channel, mixed by the factor; alpha stays. Off by at most 2e-7 for channels \
+         from 0 to 1.",
+    )
 }
 
 fn desaturate() -> NodeDef {
@@ -98,21 +103,27 @@ fn desaturate() -> NodeDef {
         let grey = luminance(c);
         each(c, [grey; 3], |c, grey| c * (1.0 - x[0]) + grey * x[0])
     })
-    .details("Mixed with the luminance by the factor; alpha stays.")
+    .details(
+        "Mixed with the luminance by the factor; alpha stays. Off by at most 3e-7 for channels from \
+         0 to 1.",
+    )
 }
 
 fn premultiply() -> NodeDef {
-    color_input(NodeDef::new("color.premultiply", "A color with alpha multiplied in"), "color", "")
-        .output("value", Type::COLOR, "")
-        .form(|_, inputs| {
-            let alpha = inputs[0][3];
-            vec![with_alpha(three(&inputs[0]).map(|c| c * alpha), alpha)]
-        })
+    let def = NodeDef::new("color.premultiply", "A color with alpha multiplied in")
+        .details("Off by at most 6e-8 of itself: each channel is rounded once.");
+    color_input(def, "color", "").output("value", Type::COLOR, "").form(|_, inputs| {
+        let alpha = inputs[0][3];
+        vec![with_alpha(three(&inputs[0]).map(|c| c * alpha), alpha)]
+    })
 }
 
 fn unpremultiply() -> NodeDef {
     let def = NodeDef::new("color.unpremultiply", "A color with alpha divided out")
-        .details("Where alpha is 0 the channels stay.");
+        .details(
+            "Where alpha is 0 the channels stay. Off by at most 6e-8 of itself: each channel is rounded \
+             once.",
+        );
     color_input(def, "color", "with alpha multiplied in").output("value", Type::COLOR, "").form(
         |_, inputs| {
             let alpha = inputs[0][3];

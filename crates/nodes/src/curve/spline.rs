@@ -11,7 +11,8 @@ pub(super) fn register(registry: &mut Registry) {
         "curve.bezier",
         "A point of a curve between two points, with handles",
         "Starts at `a` towards `b` and arrives at `d` from `c`; it stays within the four. Cut into two by the same \
-         points it is the construction of de Casteljau. Off by at most 3e-6 of the sum of the sizes of the four, for t from 0 to 1.",
+         points it is the construction of de Casteljau. Off by at most 3e-6 of \
+         the sum of the sizes of the four, for t from 0 to 1.",
         "P. Bézier; the polynomials of S. Bernstein, 1912",
         [
             ("a", "where it starts"),
@@ -24,7 +25,8 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(piece(
         "curve.hermite",
         "A point of a curve between two points, with slopes",
-        "Pieces with the same slope where they meet go on without a corner. Off by at most 3e-6 of the sum of the sizes of the four, for t from 0 to 1.",
+        "Pieces with the same slope where they meet go on without a corner. Off by at most 3e-6 of \
+         the sum of the sizes of the four, for t from 0 to 1.",
         "the cubic polynomials of C. Hermite",
         [
             ("a", "where it starts"),
@@ -43,7 +45,8 @@ pub(super) fn register(registry: &mut Registry) {
         "curve.catmull_rom",
         "A point of a curve through points, by four of them",
         "Goes from `b` to `c`, with the slopes of the lines from `a` to `c` and from `b` to `d`, halved. The next \
-         piece takes the next four points. Off by at most 3e-6 of the sum of the sizes of the four, for t from 0 to 1.",
+         piece takes the next four points. Off by at most 3e-6 of \
+         the sum of the sizes of the four, for t from 0 to 1.",
         "E. Catmull, R. Rom, A class of local interpolating splines, 1974",
         [
             ("a", "the point before"),
@@ -57,7 +60,8 @@ pub(super) fn register(registry: &mut Registry) {
         "curve.b_spline",
         "A point of a curve near points, by four of them",
         "Smoother than `curve.catmull_rom`, with two continuous derivatives, but it does not reach the points. The \
-         next piece takes the next four points. Off by at most 3e-6 of the sum of the sizes of the four, for t from 0 to 1.",
+         next piece takes the next four points. Off by at most 3e-6 of \
+         the sum of the sizes of the four, for t from 0 to 1.",
         "I. Schoenberg, 1946",
         [
             ("a", "the first point"),

@@ -260,6 +260,17 @@ fn folded<S: Copy>(
     Ok(seen)
 }
 
+/// The mean of the items that are at most `radius` from each.
+pub(super) fn means_around(
+    items: &[f64],
+    radius: usize,
+    pace: &mut Pace<'_>,
+) -> Result<impl Iterator<Item = f64>, Failure> {
+    let windows = Windows { n: items.len(), before: radius, behind: radius, whole: false };
+    let sums = folded(items, &windows, |x| x, |a, b| a + b, pace)?;
+    Ok(sums.into_iter().enumerate().map(move |(at, sum)| sum / windows.range(at).len() as f64))
+}
+
 /// The number in the middle of each window.
 fn medians(items: &[f64], windows: &Windows, pace: &mut Pace<'_>) -> Result<Vec<f64>, Failure> {
     let mut sorted: Vec<f64> = Vec::new();

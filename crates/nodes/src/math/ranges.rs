@@ -74,7 +74,8 @@ fn extremes(registry: &mut Registry) {
         of_one_type("math.smooth_minimum", "The lesser of two, rounded off", FLOATS, &near)
             .details(
                 "With h = max(distance - |a - b|, 0) / distance: minimum(a, b) - h^3 * distance / 6. \
-                 A distance of 0 or below, or NaN, gives the plain minimum.",
+                 A distance of 0 or below, or NaN, gives the plain minimum. Off by at most 2e-7 of the \
+                 greatest of the sizes of the three.",
             )
             .source(source)
             .lanewise(|_, x| smooth_minimum(x[0], x[1], x[2])),
@@ -83,7 +84,8 @@ fn extremes(registry: &mut Registry) {
         of_one_type("math.smooth_maximum", "The greater of two, rounded off", FLOATS, &near)
             .details(
                 "With h = max(distance - |a - b|, 0) / distance: maximum(a, b) + h^3 * distance / 6. \
-                 A distance of 0 or below, or NaN, gives the plain maximum.",
+                 A distance of 0 or below, or NaN, gives the plain maximum. Off by at most 2e-7 of the \
+                 greatest of the sizes of the three.",
             )
             .source(source)
             .lanewise(|_, x| smooth_maximum(x[0], x[1], x[2])),

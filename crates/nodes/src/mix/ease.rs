@@ -32,7 +32,8 @@ pub(super) fn node() -> NodeDef {
     let x = [("x", 0.5, "from 0 to 1, kept in this range")];
     let def = of_one_type("mix.ease", "From 0 to 1, gently at an end", FLOATS, &x)
         .details(
-            "Exactly 0 at 0 and 1 at 1; `back` and `elastic` leave the range between. NaN counts as 0.",
+            "Exactly 0 at 0 and 1 at 1; `back` and `elastic` leave the range between. NaN counts as 0. \
+             Off by at most 2e-6.",
         )
         .source("the easing functions of R. Penner, 2001; `exponential` shifted so that it starts at 0")
         .setting("curve", SettingKind::Choice(CURVES), text("cubic"), "the curve, with t for x")

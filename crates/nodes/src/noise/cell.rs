@@ -147,7 +147,7 @@ fn cell() -> NodeDef {
              to the nearest, \
              and 0 or below where several are very near. `position` is the point and `random` a number for \
              its cell; with `smooth_f1` they are those of the nearest. Where the scale is 0 the point is \
-             NaN. With `tile` it repeats after `period` cells along each axis, without a seam. \
+             NaN. Off by at most 1e-6, but for the point, with a smoothness and an exponent of 1. With `tile` it repeats after `period` cells along each axis, without a seam. \
              {ABOUT_FAR}"
         ))
         .source("Worley, \"A Cellular Texture Basis Function\", 1996")

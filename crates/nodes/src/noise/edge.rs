@@ -13,7 +13,8 @@ pub(super) fn edge() -> NodeDef {
             "The points are those of `noise.cell` with the same inputs. The value is the distance to the \
              nearest place that is equally far from two points, in cells: 0 on the borders, up to about \
              0.5 or 1 at the points. Points further off than the cells beside that of the position are \
-             not looked at. With `tile` it repeats after `period` cells along each axis, without a seam.",
+             not looked at. With `tile` it repeats after `period` cells along each axis, without a seam. Off \
+             by at most 1e-6.",
         )
         .source("the distance to the plane between two points, as described by Inigo Quilez, \"voronoi borders\"");
     tiling(def)

@@ -111,7 +111,8 @@ impl Kind {
             .details(format!(
                 "With n_i the noise at the position times lacunarity^i, i from 0, each octave with a seed \
                  of its own. {} With `tile` it repeats after `period` cells of the first octave if the \
-                 lacunarity is whole, with simplex noise a multiple of the number of dimensions. {ABOUT_FAR}",
+                 lacunarity is whole, with simplex noise a multiple of the number of dimensions. Off by at most 4e-5 of 1, \
+                 or of itself if that is more, for three octaves with the default inputs within 10 cells of the origin. {ABOUT_FAR}",
                 self.formula()
             ))
             .source(MUSGRAVE)

@@ -15,8 +15,8 @@ pub(super) fn register(registry: &mut Registry) {
         scan("scan.sum", "The running sum of a list")
             .details(format!(
                 "Item i is the sum of items 0 to i, added from the first to the last. That is another \
-                 order than that of `list.sum`, so the last item may differ from it in the last bits. \
-                 Integers wrap. {before}, and item 0 is 0, if `exclusive` is set."
+                 order than that of `list.sum`, so the last item may differ from it in the last bits: after n items it is off by at most \
+                 n * 6e-8 of the sum of their sizes, in `f64` n * 1.2e-16. Integers wrap. {before}, and item 0 is 0, if `exclusive` is set."
             ))
             .setting("exclusive", SettingKind::Flag, Some(SettingValue::Flag(false)), EXCLUSIVE)
             .kernel(|parts| Ok(sums(parts.generics[0], parts.settings.flag("exclusive")))),

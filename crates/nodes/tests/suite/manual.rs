@@ -39,41 +39,42 @@ fn entries_show_choices_and_sockets_of_the_default_settings() {
     check(
         "mix.map_range",
         &expect![[r#"
-        mix.map_range: x taken from one range to another
-            version 1, static
+            mix.map_range: x taken from one range to another
+                version 1, static
 
-          Sockets with the default settings:
+              Sockets with the default settings:
 
-          inputs
-            x: T = 0         the number
-            from_min: T = 0  the beginning of the source range
-            from_max: T = 1  the end of the source range
-            to_min: T = 0    what the beginning becomes
-            to_max: T = 1    what the end becomes
+              inputs
+                x: T = 0         the number
+                from_min: T = 0  the beginning of the source range
+                from_max: T = 1  the end of the source range
+                to_min: T = 0    what the beginning becomes
+                to_max: T = 1    what the end becomes
 
-          outputs
-            value: T
+              outputs
+                value: T
 
-          types
-            T  f32, f64, vec2, vec3, vec4
+              types
+                T  f32, f64, vec2, vec3, vec4
 
-          settings
-            interpolation: a choice = linear  the way from one end to the other
-              linear                          a straight line
-              stepped                         as many equal steps as the input `steps` says
-              smoothstep                      eased at both ends, a cubic
-              smootherstep                    eased more, a polynomial of degree 5
-            clamp: true or false = true       keep the result inside the target range
+              settings
+                interpolation: a choice = linear  the way from one end to the other
+                  linear                          a straight line
+                  stepped                         as many equal steps as the input `steps` says
+                  smoothstep                      eased at both ends, a cubic
+                  smootherstep                    eased more, a polynomial of degree 5
+                clamp: true or false = true       keep the result inside the target range
 
-          With f = (x - from_min) / (from_max - from_min): to_min * (1 - f) + to_max *
-          f. An empty source range gives f = 0. Stepped: f becomes floor(f * (steps +
-          1)) / steps, steps being at least 1; there is an input `steps` for it.
-          Smoothstep and smootherstep clamp f always, the others if `clamp` is set;
-          clamping takes NaN to 0.
+              With f = (x - from_min) / (from_max - from_min): to_min * (1 - f) + to_max *
+              f. An empty source range gives f = 0. Stepped: f becomes floor(f * (steps +
+              1)) / steps, steps being at least 1; there is an input `steps` for it.
+              Smoothstep and smootherstep clamp f always, the others if `clamp` is set;
+              clamping takes NaN to 0. Off by at most 4e-7 of the sum of the sizes of
+              `to_min` and `to_max` where it is linear and clamped.
 
-          Source: f * f * (3 - 2 * f); f * f * f * (f * (f * 6 - 15) + 10) of Perlin,
-          "Improving Noise", 2002.
-    "#]],
+              Source: f * f * (3 - 2 * f); f * f * f * (f * (f * 6 - 15) + 10) of Perlin,
+              "Improving Noise", 2002.
+        "#]],
     );
 }
 
