@@ -23,7 +23,7 @@ use millstream_kernel::{Instance, Kernel, Registry, repeat};
 use rustc_hash::FxHashMap;
 
 use crate::analyses::needs;
-use crate::expansion::Expansion;
+use crate::expansion::{Expansion, expansion};
 use crate::lower::{State, lowered_body};
 use crate::passes::{PASSES, PassContext};
 use crate::schedule::{schedule, too_many};
@@ -71,9 +71,21 @@ pub struct Rounds {
 
 /// The repeats of a document.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats(FxHashMap<CheckedRepeat, Made>);
+pub struct Repeats(FxHashMap<CheckedRepeat, Made>);
 
 impl Repeats {
+    /// Compiles what the repeats run that a document uses.
+    ///
+    /// # Errors
+    /// As [`compile_repeat`], and if groups hold more than the limits allow.
+    pub fn of_document(
+        checked: &Checked,
+        registry: &Registry,
+        limits: &Limits,
+    ) -> Result<Self, Diagnostics> {
+        Self::compile(checked, registry, limits, &expansion(checked, limits)?)
+    }
+
     /// Compiles what the repeats of all bodies run.
     ///
     /// # Errors
@@ -114,7 +126,12 @@ impl Repeats {
 
     /// A repeat of the document.
     pub(crate) fn of(&self, repeat: &CheckedRepeat) -> &Made {
-        self.0.get(repeat).expect("the repeats of a document are compiled before it is lowered")
+        self.get(repeat).expect("the repeats of a document are compiled before it is lowered")
+    }
+
+    /// A repeat that the document uses.
+    pub fn get(&self, repeat: &CheckedRepeat) -> Option<&Made> {
+        self.0.get(repeat)
     }
 }
 

@@ -9,7 +9,7 @@ use millstream_kernel::{Instance, Registry};
 
 use super::check;
 use super::instances::passing;
-use crate::checked::{CheckedKind, Muted, Source};
+use crate::checked::{Checked, CheckedKind, Muted, Source};
 use crate::edit::{Reference, references};
 use crate::fields::Fields;
 use crate::model::{Document, GroupDef, Input, InputDef, InputValue, Node, NodeKind};
@@ -114,30 +114,7 @@ fn check_at_once(
     if let NodeKind::Repeat(_) = node.kind {
         return Some(Alone { kind: AloneKind::Repeat, sources: Vec::new() });
     }
-    let mut document = Document::default();
-    let mut alone = Node { muted: false, ..node.clone() };
-    let mut n_read = 0;
-    for (input, (_, original)) in alone.inputs.values_mut().zip(node.inputs.iter()) {
-        let mut types = references(original).map(type_of);
-        let mut change = |source: &mut Input| -> Option<()> {
-            match &source.value {
-                InputValue::Literal(_) => {}
-                InputValue::Several(_) => return None,
-                InputValue::Link(_) | InputValue::Input(_) => {
-                    let name: Arc<str> = n_read.to_string().into();
-                    let def = InputDef::new(types.next()??.name());
-                    document.inputs.insert(Arc::clone(&name), def);
-                    source.value = InputValue::Input(name);
-                    n_read += 1;
-                }
-            }
-            Some(())
-        };
-        match &mut input.value {
-            InputValue::Several(sources) => sources.iter_mut().try_for_each(change)?,
-            InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => change(input)?,
-        }
-    }
+    let (mut document, mut alone) = detached(node, type_of)?;
     // A muted node type decides by its types alone; a muted group by those it declares.
     let is_group = matches!(node.kind, NodeKind::Group(_));
     alone.muted = node.muted && !is_group;
@@ -164,10 +141,82 @@ fn check_at_once(
         CheckedKind::Group(_) => AloneKind::Group,
         CheckedKind::Repeat(_) => AloneKind::Repeat,
     };
+    let sources = sources_of(&checked)?;
+    Some(Alone { kind, sources })
+}
+
+/// Checks a node that runs a group round by round with this group, and all those inside it; gives the
+/// document of this node alone, and what goes in.
+///
+/// `None` if something is wrong with the node or the groups, it is muted, or the type of a source is
+/// not known.
+pub fn check_repeat_alone(
+    registry: &Registry,
+    limits: &Limits,
+    within: &Document,
+    node: &Node,
+    type_of: impl Fn(Reference<'_>) -> Option<Type>,
+) -> Option<(Checked, Vec<AloneSource>)> {
+    if node.muted {
+        return None;
+    }
+    let (mut document, alone) = detached(node, &type_of)?;
+    document.fps = within.fps;
+    let mut wanted: Vec<&Arc<str>> = node.kind.group().into_iter().collect();
+    while let Some(name) = wanted.pop() {
+        if !document.groups.contains_key(name) {
+            let group = within.groups.get(name)?;
+            document.groups.insert(Arc::clone(name), group.clone());
+            wanted.extend(group.nodes.values().filter_map(|node| node.kind.group()));
+        }
+    }
+    document.nodes.insert("n".into(), alone);
+    let (checked, problems) = check(&document, registry, limits);
+    let checked = checked.filter(|_| !problems.has_errors())?;
+    let sources = sources_of(&checked)?;
+    Some((checked, sources))
+}
+
+/// What goes into the one node of a document, whose inputs are what it reads.
+fn sources_of(checked: &Checked) -> Option<Vec<AloneSource>> {
+    let body = checked.root();
+    let [made] = &body.nodes[..] else { return None };
     let sources = body.sources_of(made).iter().map(|source| match source {
         Source::Literal(i) => Some(AloneSource::Literal(body.literals[*i as usize].clone())),
         Source::Input(i) => Some(AloneSource::Read(*i as usize)),
         Source::Node { .. } => None,
     });
-    Some(Alone { kind, sources: sources.collect::<Option<_>>()? })
+    sources.collect()
+}
+
+/// A node that reads inputs of a document, of the types of what it reads, and that document without it.
+fn detached(
+    node: &Node,
+    type_of: &impl Fn(Reference<'_>) -> Option<Type>,
+) -> Option<(Document, Node)> {
+    let mut document = Document::default();
+    let mut alone = Node { muted: false, ..node.clone() };
+    let mut n_read = 0;
+    for (input, (_, original)) in alone.inputs.values_mut().zip(node.inputs.iter()) {
+        let mut types = references(original).map(type_of);
+        let mut change = |source: &mut Input| -> Option<()> {
+            match &source.value {
+                InputValue::Literal(_) => {}
+                InputValue::Several(_) => return None,
+                InputValue::Link(_) | InputValue::Input(_) => {
+                    let name: Arc<str> = n_read.to_string().into();
+                    let def = InputDef::new(types.next()??.name());
+                    document.inputs.insert(Arc::clone(&name), def);
+                    source.value = InputValue::Input(name);
+                    n_read += 1;
+                }
+            }
+            Some(())
+        };
+        match &mut input.value {
+            InputValue::Several(sources) => sources.iter_mut().try_for_each(change)?,
+            InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => change(input)?,
+        }
+    }
+    Some((document, alone))
 }

@@ -31,7 +31,7 @@ use millstream_base::id::Arena;
 use millstream_base::{Limits, Span};
 use millstream_kernel::Registry;
 
-pub use alone::{Alone, AloneKind, AloneSource, check_alone};
+pub use alone::{Alone, AloneKind, AloneSource, check_alone, check_repeat_alone};
 pub use error::CheckError;
 pub use known::KnownAlone;
 pub(crate) use order::sorted;

@@ -94,6 +94,9 @@ pub struct Session {
     /// After how many compilations a mirror is tried again, the last one having kept too much, and
     /// how many they were last time.
     rest: (u32, u32),
+    /// After how many right documents a mirror is tried again, the last one having none, and how many
+    /// they were last time.
+    refused: (u32, u32),
     settings: Settings,
     states: States,
     /// What nodes of the document kept that do not work now: muted ones, and wrong ones.
@@ -197,6 +200,7 @@ impl Session {
             is_mirrored,
             kept_bytes: KEPT_BYTES,
             rest: (0, 0),
+            refused: (0, 0),
             settings: Settings::default(),
             states: States::new(),
             aside: States::new(),
@@ -383,9 +387,7 @@ impl Session {
         let whole = self.whole();
         let is_right = self.is_mirrored && self.rest.0 == 0 && !whole.problems.has_errors();
         if let Some(checked) = whole.checked().filter(|_| is_right).cloned() {
-            let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
-            let mirror = Mirror::new(&self.editor, &checked, &registry, limits);
-            self.mirror = mirror.ok().map(Box::new);
+            self.mirror = self.new_mirror(&checked);
             if let Some(mirror) = &mut self.mirror {
                 if let Some(before) = &mut before {
                     mirror.go_on_with_results_of(before);

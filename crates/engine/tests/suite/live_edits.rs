@@ -146,6 +146,11 @@ impl Sketch {
                 json!({ "edit": "change_input", "name": "x",
                     "def": { "type": ty, "default": default } })
             }
+            20 if world.has_rounds && self.number % 2 == 0 => {
+                json!({ "edit": "add_nodes", "nodes": [{ "name": fresh,
+                    "node": { "type": "repeat", "group": "twice",
+                        "in": { "x": link, "count": self.number % 5 } } }] })
+            }
             20 => json!({ "edit": "add_nodes", "nodes": [{ "name": fresh,
                 "node": { "type": "group", "group": "twice", "in": { "x": link } } }] }),
             21 => json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "a",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_base::Limits;
+use millstream_compile::repeats::Repeats;
 use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode, Editor, InputDef, Source};
@@ -15,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::keep::Keeping;
+use super::rounds::live_bodies;
 use super::scoped::is_scope;
 use super::{
     Bits, Kind, Known, Lost, Many, Mirror, OUTPUTS, Observed, Owner, RootInput, RootOutput, Side,
@@ -55,15 +57,68 @@ impl Mirror {
         registry: &Arc<Registry>,
         limits: &Limits,
     ) -> Result<Self, Lost> {
-        if !can_be_live(checked) {
+        let live = live_bodies(checked);
+        if !can_be_live(checked, &live) {
             return Err(Lost);
         }
+        let repeats = repeats_of(checked, &live, registry, limits)?;
+        let mut mirror = Self::empty(registry, limits, checked.fps);
+        for input in &checked.root().inputs {
+            mirror.add_input(&input.name, input.ty, input.default.clone());
+        }
+        let places = places(editor, checked);
+        // Nodes that do the same share their instance.
+        let mut keeping: FxHashMap<*const Instance, Arc<Keeping>> = FxHashMap::default();
+        for (id, body) in checked.bodies.iter() {
+            let key = places.key[index(id)];
+            let n_slots = editor.nodes_of_body(key).n_slots();
+            let (mut kinds, mut ids) = (roomy(Kind::None, n_slots), roomy(0, n_slots));
+            let is_live = live.contains(&id);
+            for (node, slot) in body.nodes.iter().zip(&places.slots[index(id)]) {
+                ids[*slot as usize] = editor.id_at(key, *slot);
+                kinds[*slot as usize] = match &node.kind {
+                    // What it does is found out when it is used.
+                    CheckedKind::Call(_) | CheckedKind::Repeat(_) if !is_live => Kind::Wrong,
+                    CheckedKind::Call(instance) if instance.def.keeps.is_none() => {
+                        Kind::Call(Arc::clone(instance))
+                    }
+                    CheckedKind::Call(instance) => {
+                        let known = match keeping.entry(Arc::as_ptr(instance)) {
+                            Entry::Occupied(known) => known.into_mut(),
+                            Entry::Vacant(place) => {
+                                let made = Keeping::of(registry, instance)?.ok_or(Lost)?;
+                                place.insert(Arc::new(made))
+                            }
+                        };
+                        Kind::Keeps(Arc::clone(known))
+                    }
+                    CheckedKind::Group(inner) => Kind::Group(places.key[index(*inner)]),
+                    CheckedKind::Repeat(repeat) => {
+                        let group = places.key[index(repeat.body)];
+                        Kind::Call(mirror.repeat_of(group, repeat, (checked, &repeats))?)
+                    }
+                    CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
+                };
+            }
+            mirror.bodies.insert(key, Known { kinds, ids, uses: Vec::new() });
+        }
+        mirror.fill(editor, checked, &places)?;
+        let root = checked.root();
+        for output in &root.outputs {
+            let want = mirror.want(0, (checked, &places), checked.root, output.source)?;
+            let node = Some(mirror.fitted(OUTPUTS, None, &want, output.ty)?);
+            mirror.outputs.insert(Arc::clone(&output.name), RootOutput { ty: output.ty, node });
+        }
+        mirror.graph.reserve(mirror.graph.len() / 8);
+        Ok(mirror)
+    }
+
+    fn empty(registry: &Arc<Registry>, limits: &Limits, fps: f64) -> Self {
         let mut graph = LiveGraph::new();
         graph.keep_results(KEPT_FROM, KEPT_BYTES);
-        let mut mirror = Self {
+        Self {
             registry: Arc::clone(registry),
-            max_calls: limits.expanded_nodes,
-            max_depth: limits.group_depth,
+            limits: limits.clone(),
             graph,
             bodies: FxHashMap::default(),
             uses: Vec::new(),
@@ -72,6 +127,7 @@ impl Mirror {
             features: FxHashMap::default(),
             conversions: FxHashMap::default(),
             kept_sources: FxHashSet::default(),
+            repeats: FxHashMap::default(),
             scopes: FxHashMap::default(),
             relinked: Vec::new(),
             n_copies: 0,
@@ -87,53 +143,11 @@ impl Mirror {
             variables: Vec::new(),
             has_states: false,
             has_other_keepers: true,
-            fps: checked.fps,
+            fps,
             seconds_per_tick: None,
             n_calls: 0,
             n_removed: 0,
-        };
-        for input in &checked.root().inputs {
-            mirror.add_input(&input.name, input.ty, input.default.clone());
         }
-        let places = places(editor, checked);
-        // Nodes that do the same share their instance.
-        let mut keeping: FxHashMap<*const Instance, Arc<Keeping>> = FxHashMap::default();
-        for (id, body) in checked.bodies.iter() {
-            let key = places.key[index(id)];
-            let n_slots = editor.nodes_of_body(key).n_slots();
-            let (mut kinds, mut ids) = (roomy(Kind::None, n_slots), roomy(0, n_slots));
-            for (node, slot) in body.nodes.iter().zip(&places.slots[index(id)]) {
-                ids[*slot as usize] = editor.id_at(key, *slot);
-                kinds[*slot as usize] = match &node.kind {
-                    CheckedKind::Call(instance) if instance.def.keeps.is_none() => {
-                        Kind::Call(Arc::clone(instance))
-                    }
-                    CheckedKind::Call(instance) => {
-                        let known = match keeping.entry(Arc::as_ptr(instance)) {
-                            Entry::Occupied(known) => known.into_mut(),
-                            Entry::Vacant(place) => {
-                                let made = Keeping::of(registry, instance)?.ok_or(Lost)?;
-                                place.insert(Arc::new(made))
-                            }
-                        };
-                        Kind::Keeps(Arc::clone(known))
-                    }
-                    CheckedKind::Group(inner) => Kind::Group(places.key[index(*inner)]),
-                    CheckedKind::Repeat(_) => return Err(Lost),
-                    CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
-                };
-            }
-            mirror.bodies.insert(key, Known { kinds, ids, uses: Vec::new() });
-        }
-        mirror.fill(editor, checked, &places)?;
-        let root = checked.root();
-        for output in &root.outputs {
-            let want = mirror.want(0, (checked, &places), checked.root, output.source)?;
-            let node = Some(mirror.fitted(OUTPUTS, None, &want, output.ty)?);
-            mirror.outputs.insert(Arc::clone(&output.name), RootOutput { ty: output.ty, node });
-        }
-        mirror.graph.reserve(mirror.graph.len() / 8);
-        Ok(mirror)
     }
 
     /// An input of the document, not given yet.
@@ -200,7 +214,12 @@ impl Mirror {
                     let many = Many { outs, child: None };
                     self.use_mut(use_id).many.insert(slot, many);
                 }
-                CheckedKind::Repeat(_) => return Err(Lost),
+                CheckedKind::Repeat(_) => {
+                    let kind = &self.bodies[&places.key[index(id)]].kinds[slot as usize];
+                    let instance = Arc::clone(kind.instance().ok_or(Lost)?);
+                    let made = self.call(None, &instance, &wants)?;
+                    self.put(made, (use_id, slot), &instance);
+                }
                 CheckedKind::Group(inner) => {
                     let mut inputs = HashMap::new();
                     let port = Owner::Port((self.uses.len() as u32, Side::In));
@@ -305,10 +324,25 @@ fn roomy<T: Clone>(value: T, n: usize) -> Vec<T> {
     all
 }
 
-/// Whether all nodes can be live.
-fn can_be_live(checked: &Checked) -> bool {
+/// What the repeats run that a document uses.
+fn repeats_of(
+    checked: &Checked,
+    live: &FxHashSet<BodyId>,
+    registry: &Registry,
+    limits: &Limits,
+) -> Result<Repeats, Lost> {
+    let is_repeat = |node: &CheckedNode| matches!(node.kind, CheckedKind::Repeat(_));
+    if !live.iter().any(|id| checked.bodies[*id].nodes.iter().any(is_repeat)) {
+        return Ok(Repeats::default());
+    }
+    Repeats::of_document(checked, registry, limits).map_err(|_| Lost)
+}
+
+/// Whether all nodes can be live that have to.
+fn can_be_live(checked: &Checked, live: &FxHashSet<BodyId>) -> bool {
     let mut last: *const Instance = std::ptr::null();
-    checked.bodies.as_slice().iter().flat_map(|body| &body.nodes).all(|node| match &node.kind {
+    let bodies = checked.bodies.iter().filter(|(id, _)| live.contains(id));
+    bodies.flat_map(|(_, body)| &body.nodes).all(|node| match &node.kind {
         CheckedKind::Call(instance) => {
             let is_known = std::ptr::eq(Arc::as_ptr(instance), last);
             last = Arc::as_ptr(instance);
@@ -317,8 +351,7 @@ fn can_be_live(checked: &Checked) -> bool {
                 || live::can_be_live(instance)
                 || is_scope(instance)
         }
-        CheckedKind::Group(_) | CheckedKind::Muted(_) => true,
-        CheckedKind::Repeat(_) => false,
+        CheckedKind::Group(_) | CheckedKind::Repeat(_) | CheckedKind::Muted(_) => true,
     })
 }
 

@@ -1,7 +1,8 @@
 //! A mirror in the place of one in which most is what edits removed: live nodes are not made of what was
 //! removed, so those of a session that goes on for long would become more and more. What nodes have
-//! goes with them, so nothing runs for that.
+//! goes with them, so nothing runs for that. And trying to make a mirror where a document had none.
 
+use millstream_document::Checked;
 use millstream_eval::live::NodeNumber;
 use rustc_hash::FxHashMap;
 
@@ -12,7 +13,26 @@ use crate::session::Session;
 /// A mirror is made anew when so many nodes were removed, and twice as many as it has.
 const MANY_REMOVED: usize = 1 << 16;
 
+/// After so many edits a mirror is tried again, however often the document had none: trying takes as long
+/// as making one.
+const MOST_REFUSED: u32 = 16;
+
 impl Session {
+    /// The mirror of a right document, if there can be one. Where there was none last time it is not
+    /// tried each time.
+    pub(in crate::session) fn new_mirror(&mut self, checked: &Checked) -> Option<Box<Mirror>> {
+        let (left, last) = self.refused;
+        if left > 0 {
+            self.refused.0 -= 1;
+            return None;
+        }
+        let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
+        let mirror = Mirror::new(&self.editor, checked, &registry, limits).ok();
+        let n_edits = (2 * last).clamp(1, MOST_REFUSED);
+        self.refused = if mirror.is_some() { (0, 0) } else { (n_edits, n_edits) };
+        mirror.map(Box::new)
+    }
+
     /// Makes the mirror anew if most of it is what was removed.
     pub(in crate::session) fn renew_worn_mirror(&mut self) {
         if self.mirror.as_ref().is_some_and(|mirror| mirror.is_worn()) {

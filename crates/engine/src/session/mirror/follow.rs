@@ -30,7 +30,7 @@ impl Mirror {
         let mut queue = Queue::new(editor, copies);
         queue.n_planned = self.n_calls;
         let depth = queue.heights.values().copied().max().unwrap_or_default();
-        if depth as usize > self.max_depth {
+        if depth as usize > self.limits.group_depth {
             return Err(Lost);
         }
         let mut gone: Vec<BodyKey> = Vec::new();
@@ -67,6 +67,7 @@ impl Mirror {
                 Change::Head => {}
             }
         }
+        self.touch_repeats(&mut queue, changes);
         while let Some((body, slot, of)) = queue.pop() {
             self.renew(&mut queue, body, slot, of)?;
         }

@@ -22,6 +22,7 @@ mod moved;
 mod parts;
 mod queue;
 mod renew;
+mod rounds;
 mod scoped;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(super) use answer::Moment;
-use millstream_base::{Feature, Type, Value};
+use millstream_base::{Feature, Limits, Type, Value};
 use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{Editor, Muted};
@@ -42,14 +43,14 @@ use millstream_kernel::{Instance, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use keep::{Keeper, Keeping, Variable};
+use rounds::Way;
 use scoped::Scoped;
 
 /// A document as a live graph.
 pub(super) struct Mirror {
     registry: Arc<Registry>,
-    /// The most calls that expanding groups may give.
-    max_calls: usize,
-    max_depth: usize,
+    /// How much groups may hold, and how deep they may be, when they are expanded.
+    limits: Limits,
     graph: LiveGraph,
     /// The bodies that are in use.
     bodies: FxHashMap<BodyKey, Known>,
@@ -73,6 +74,8 @@ pub(super) struct Mirror {
     seconds_per_tick: Option<NodeNumber>,
     /// The sources of what nodes keep.
     kept_sources: FxHashSet<NodeNumber>,
+    /// What runs groups round by round, in each way that it does.
+    repeats: FxHashMap<BodyKey, Vec<Way>>,
     /// What passes something on in another context, and what is there.
     scopes: FxHashMap<NodeNumber, Scoped>,
     /// Nodes that were linked anew, and copies of which did not follow yet.

@@ -87,6 +87,8 @@ impl Mirror {
         if instance.has_scopes() {
             return self.scoped(before, instance, wants);
         }
+        let captured = self.with_captures(instance, wants)?;
+        let wants = captured.as_deref().unwrap_or(wants);
         let needed = inputs_needed(instance);
         if let Some(node) = before {
             for (at, input) in needed.iter().enumerate() {
@@ -106,7 +108,7 @@ impl Mirror {
             inputs.push(self.fitted(Owner::Call, None, want, to)?);
         }
         self.n_calls += 1;
-        if self.n_calls > self.max_calls {
+        if self.n_calls > self.limits.expanded_nodes {
             return Err(Lost);
         }
         self.graph.call(instance, &inputs).map_err(|_| Lost)

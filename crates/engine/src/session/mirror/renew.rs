@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use millstream_document::check::{Alone, AloneKind};
 use millstream_document::edit::{BodyKey, ROOT, User, delayed, reference_of};
-use millstream_document::{Editor, Node};
+use millstream_document::{Editor, Node, NodeKind};
 use millstream_eval::live::NodeNumber;
 use rustc_hash::FxHashMap;
 
@@ -25,8 +25,15 @@ impl Mirror {
         let editor = queue.editor;
         let Some((name, node)) = editor.nodes_of_body(body).at(slot) else { return Ok(()) };
         let Some(known) = self.bodies.get(&body) else { return Ok(()) };
+        if known.uses.is_empty() && body != ROOT && !self.repeats.is_empty() {
+            // Its nodes may be those of a repeat; they are looked at when a group uses them.
+            return Ok(());
+        }
         let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
-        let alone = self.alone(editor, body, node);
+        let alone = match node.kind {
+            NodeKind::Repeat(_) => Some(self.repeat_alone(editor, body, node)?),
+            NodeKind::Type(_) | NodeKind::Group(_) => self.alone(editor, body, node),
+        };
         let kind = match alone.as_ref().map(|alone| &alone.kind) {
             // What reads it may be what it reads: neither can wait for the other to be right.
             None if delayed(&self.registry, node).is_some() => return Err(Lost),
@@ -40,7 +47,7 @@ impl Mirror {
             },
             Some(AloneKind::Muted(muted)) => Kind::Muted(Arc::clone(muted)),
             Some(AloneKind::Group) => group_of(editor, node).map_or(Kind::Wrong, Kind::Group),
-            // No live node runs rounds.
+            // Those have been found out above.
             Some(AloneKind::Repeat) => return Err(Lost),
         };
         let stays = match (&before, &kind) {
@@ -289,7 +296,7 @@ impl Mirror {
     ) -> Result<u32, Lost> {
         let nodes = queue.editor.nodes_of_body(group);
         // Groups grow with the number of their uses inside each other: they are counted first.
-        if queue.size_of(group).saturating_add(queue.n_planned) > self.max_calls {
+        if queue.size_of(group).saturating_add(queue.n_planned) > self.limits.expanded_nodes {
             return Err(Lost);
         }
         queue.n_planned += nodes.len();

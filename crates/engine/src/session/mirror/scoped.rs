@@ -95,7 +95,7 @@ impl Mirror {
         let (root, args) = (nodes[0], nodes.split_off(1));
         let Some((node, mut scope)) = known else {
             self.n_calls += 1;
-            if self.n_calls > self.max_calls {
+            if self.n_calls > self.limits.expanded_nodes {
                 return Err(Lost);
             }
             let mut scope = self.scope_of(instance, root, args)?;

@@ -15,6 +15,8 @@ pub(super) struct World {
     pub(super) outputs: &'static [&'static str],
     /// Types for an input, with a default.
     pub(super) inputs: fn(usize, i16) -> (&'static str, Json),
+    /// Whether the group that comes with it can also be run round by round.
+    pub(super) has_rounds: bool,
 }
 
 impl World {
@@ -50,6 +52,16 @@ impl World {
                 "bool" => ("bool", json!(true)),
                 ty => (ty, json!(number)),
             },
+            has_rounds: false,
+        }
+    }
+
+    /// A document of numbers with groups that run round by round, in each other and at other times.
+    pub(super) fn of_rounds(picky: &'static str) -> Self {
+        Self {
+            start: ROUNDS.replace("test.picky", picky),
+            has_rounds: true,
+            ..Self::of_moments(picky)
         }
     }
 
@@ -159,6 +171,7 @@ impl World {
                 "list<f32>" => ("list<f32>", json!([number, 4])),
                 ty => (ty, json!(number)),
             },
+            has_rounds: false,
         }
     }
 }
@@ -332,6 +345,31 @@ const STATES: &str = r#"{ "millstream": 1,
             "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "from": "mem.value" } } },
             "half": { "type": "math.multiply", "in": { "a": { "from": "s.value" }, "b": 0.5 } },
             "mem": { "type": "state.feedback", "in": { "value": { "from": "half.value" } } } } } } }"#;
+
+const ROUNDS: &str = r#"{ "millstream": 1,
+    "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": 2 } },
+    "outputs": { "y": { "type": "f32", "from": "grow.v" }, "z": { "type": "f32", "from": "use.v" },
+        "w": { "type": "f32", "from": "late.value" }, "o": { "type": "f32", "from": "around.v" } },
+    "nodes": {
+        "sum": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
+        "picky": { "type": "test.picky", "in": { "x": { "from": "sum.value" } } },
+        "grow": { "type": "repeat", "group": "twice", "in": { "x": { "from": "sum.value" }, "v": { "from": "picky.value" }, "count": { "input": "n" } } },
+        "late": { "type": "time.shift", "in": { "value": { "from": "grow.v" }, "by": 4 } },
+        "use": { "type": "group", "group": "twice", "in": { "x": { "from": "grow.v" }, "v": 2 } },
+        "around": { "type": "repeat", "group": "outer", "in": { "v": { "from": "sum.value" }, "count": 2 } }
+    },
+    "groups": {
+        "twice": {
+            "inputs": { "x": { "type": "f32" }, "v": { "type": "f32", "default": 1 } },
+            "outputs": { "v": { "type": "f32", "from": "s.value" } },
+            "nodes": {
+                "t": { "type": "context.time" },
+                "late": { "type": "math.add", "in": { "a": { "input": "v" }, "b": { "from": "t.value" } } },
+                "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "from": "late.value" } } } } },
+        "outer": {
+            "inputs": { "v": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "r.v" } },
+            "nodes": { "r": { "type": "repeat", "group": "twice", "in": { "x": 1, "v": { "input": "v" }, "count": 3 } } } } } }"#;
 
 const MOMENTS: &str = r#"{ "millstream": 1,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
