@@ -146,7 +146,7 @@ fn value() -> NodeDef {
         .details(
             "Uniform from `min` up to but not including `max`, in 2^24 steps; `min` where both are \
              the same. The width of the range must be finite. Never NaN for ends that are none. Off by at most \
-             2e-7 of the greatest of the sizes of the ends; exact from 0 to 1.",
+             3e-7 of the greatest of the sizes of the ends; exact from 0 to 1.",
         )
         .input("min", Type::F32, "lower end, included")
         .or_number(0.0)

@@ -140,7 +140,7 @@ impl Node {
             let Kernel::Form(form) = node.kernel else { panic!("{} is a form", self.name) };
             let (mut random, mut registers) = (Random(1), Vec::new());
             let mut results = vec![0; form.results.len()];
-            for _ in 0..5_000 {
+            for _ in 0..20_000 {
                 let mut given = 0.0_f64;
                 let argument = |(at, lane): (usize, &Lane)| match lane {
                     Lane::F32 => {
@@ -186,7 +186,13 @@ const F32: &[Type] = &[Type::F32];
 const V3: &[Type] = &[Type::VEC3];
 
 fn colors() -> Vec<Node> {
+    /// Mostly near black.
+    fn dark(r: &mut Random, _: usize) -> f64 {
+        r.unit().powi(6)
+    }
     vec![
+        node("color.mix", Scale::One).each("space").on(dark),
+        node("color.difference", Scale::Most).each("metric").on(dark),
         node("color.blend", Scale::Most).each("mode"),
         node("color.over", Scale::One),
         node("color.composite", Scale::Most).each("operator"),

@@ -25,8 +25,8 @@ const METRICS: &[(&str, &str)] = &[
 fn difference() -> NodeDef {
     let def = NodeDef::new("color.difference", "How unlike two colors look")
         .details(
-            "0 for equal colors; alpha does not count. Off by at most 2e-5 of 1, or of itself if that is more, for \
-             channels from 0 to 1.",
+            "0 for equal colors; alpha does not count. Off by at most 5e-3 of 1, or of itself if that is more, for \
+             channels from 0 to 1: near black and grey, where hues mean little; else by less than 1e-4.",
         )
         .source(
             "G. Sharma et al., The CIEDE2000 Color-Difference Formula: Implementation Notes, 2005; CIE 15",
@@ -148,7 +148,8 @@ fn mixed() -> NodeDef {
     let def = NodeDef::new("color.mix", "Two colors mixed in a space of choice")
         .details(
             "Alpha is mixed as it is. In spaces with a hue, that of grey, which has none, is taken from the other \
-             color. Off by at most 2e-5 for channels from 0 to 1.",
+             color. Off by at most 5e-4 for channels from 0 to 1: near black, in spaces with a hue; else by less \
+             than 5e-5.",
         )
         .source("CSS Color Module Level 4, section 12")
         .setting("space", SettingKind::Choice(SPACES), text("oklab"), "where the colors are mixed")

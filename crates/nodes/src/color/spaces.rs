@@ -178,10 +178,11 @@ pub(super) fn from_hsv([h, s, v]: Three<'_>) -> Three<'_> {
 
 fn to_hsl(c: Three<'_>) -> Three<'_> {
     let (greatest, least) = (c[0].max(c[1]).max(c[2]), c[0].min(c[1]).min(c[2]));
-    let range = greatest - least;
-    let lightness = (greatest + least) * 0.5;
-    let saturation = range / (1.0 - (lightness * 2.0 - 1.0).abs());
-    [hue(c, greatest, range), range.eq(0.0).select(0.0, saturation), lightness]
+    let (range, sum) = (greatest - least, greatest + least);
+    // 1 - |2 l - 1| without what is lost near black.
+    let most = sum.min(2.0 - sum);
+    let is_grey = range.eq(0.0) | most.eq(0.0);
+    [hue(c, greatest, range), is_grey.select(0.0, range / most), sum * 0.5]
 }
 
 fn from_hsl([h, s, l]: Three<'_>) -> Three<'_> {

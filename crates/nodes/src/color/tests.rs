@@ -38,6 +38,20 @@ fn convert(from: &str, to: &str, c: [f32; 3]) -> Value {
 }
 
 #[test]
+fn colors_near_black_and_white_have_a_saturation() {
+    near(&convert("linear", "hsl", [3e-9, 1e-9, 1e-9]), [0.0, 0.5, 2e-9], 1e-6);
+    near(&convert("linear", "hsl", [1.0, 1.0, 1.0]), [0.0, 0.0, 1.0], 0.0);
+    // Where no saturation says how far the channels are from their middle, there is none.
+    near(&convert("linear", "hsl", [1.0, -1.0, 0.0]), [11.0 / 12.0, 0.0, 0.0], 1e-6);
+    for dark in [1e-6_f32, 1e-8, 1e-20, 1e-44] {
+        let there = convert("linear", "hsl", [dark, 0.0, dark]);
+        near(&there, [5.0 / 6.0, 1.0, 0.0], 1e-6);
+        let [h, s, l, _] = channels(&there);
+        near(&convert("hsl", "linear", [h, s, l]), [dark, 0.0, dark], dark);
+    }
+}
+
+#[test]
 fn known_colors_have_their_coordinates() {
     // Coordinates of the sRGB primaries as published with the definitions of the spaces.
     let red = [1.0, 0.0, 0.0];

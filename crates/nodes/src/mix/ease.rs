@@ -61,7 +61,8 @@ fn rising<'b>(curve: &str, t: Val<'b>) -> Val<'b> {
         "quartic" => (t * t) * (t * t),
         "quintic" => (t * t) * (t * t) * t,
         "exponential" => ((t * 10).exp2() - 1) / 1023,
-        "circular" => 1 - (1 - t * t).sqrt(),
+        // A product keeps what 1 - t^2 would lose near 1.
+        "circular" => 1 - ((1 - t) * (t + 1)).sqrt(),
         "back" => t.eq(1).select(1, t * t * (t * 2.701_58 - 1.701_58)),
         "elastic" => {
             let swing = -((t * 10 - 10).exp2() * ((t * 10 - 10.75) * (TAU / 3.0)).sin());
@@ -74,7 +75,11 @@ fn rising<'b>(curve: &str, t: Val<'b>) -> Val<'b> {
 
 /// The way that is slow at the end.
 fn settling<'b>(curve: &str, t: Val<'b>) -> Val<'b> {
-    1 - rising(curve, 1 - t)
+    match curve {
+        // Steep at 0, where 1 - t would be rounded.
+        "circular" => (t * (2 - t)).sqrt(),
+        _ => 1 - rising(curve, 1 - t),
+    }
 }
 
 /// The height that a ball has fallen, with bounces of 1/4, 1/16 and 1/64 of the height.
