@@ -3,7 +3,7 @@
 //!
 //! Requires: types equal along links, every node reachable. Establishes: no node only passes on what it
 //! reads with another value of a feature, unless its axes are gathered, levels further out or extents are asked for, somebody
-//! keeps something in it, or too much would have to be copied; every node is reachable. Then all
+//! keeps something in it, a repeat needs the feature in it, or too much would have to be copied; every node is reachable. Then all
 //! evaluators see values where contexts were: regions fuse across scopes, constants fold, and plans of single
 //! numbers are live graphs. Cost: a walk over the nodes in scopes.
 
@@ -17,6 +17,7 @@ use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::Fate;
 use millstream_ir::{Graph, NodeId, Op, Source, walk};
 use millstream_kernel::form::Form;
+use millstream_kernel::repeat::CAPTURE;
 use millstream_kernel::settings::Settings;
 use millstream_kernel::{Instance, Kernel, Registry, ScopeRule};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -222,6 +223,10 @@ impl Resolver<'_> {
             let Op::Call(id) = graph.op(*node) else { return false };
             let instance = &graph.instances()[id];
             if matches!(instance.kernel, Kernel::Kept(_)) || instance.def.keeps.is_some() {
+                return false;
+            }
+            // What a repeat needs of the context is no input of it in a document.
+            if instance.name() == CAPTURE {
                 return false;
             }
             for (k, link) in graph.inputs_of(*node).iter().enumerate() {

@@ -149,6 +149,59 @@ fn deployed_documents_repeat_as_they_did() {
     assert!(engine.load_binary(&damaged).is_err());
 }
 
+/// A repeat that needs the time, at other times: by a shift, and in a group that runs round by round itself.
+#[test]
+fn deployed_documents_repeat_at_other_times_as_they_did() {
+    let mut whole: Json = serde_json::from_str(GROWTH).expect("it is JSON");
+    let shifted =
+        |of: &str| json!({ "type": "time.shift", "in": { "value": { "from": of }, "by": 4 } });
+    whole["nodes"]["late"] = shifted("grow.x");
+    whole["nodes"]["around"] =
+        json!({ "type": "repeat", "group": "outer", "in": { "x": { "input": "x" }, "count": 2 } });
+    whole["groups"]["outer"] = json!({ "inputs": { "x": { "type": "f64" } },
+        "outputs": { "x": { "type": "f64", "from": "late.value" } },
+        "nodes": { "late": shifted("grow.x"),
+            "grow": { "type": "repeat", "group": "step", "in": { "x": { "input": "x" }, "count": 3 } } } });
+    whole["outputs"]["late"] = json!({ "type": "f64", "from": "late.value" });
+    whole["outputs"]["around"] = json!({ "type": "f64", "from": "around.x" });
+    let engine = Engine::new();
+    let text = whole.to_string();
+    let original = engine.load(text.as_bytes()).expect("it loads");
+    let (document, problems) = millstream::parts::document::load(text.as_bytes(), engine.limits());
+    let document: Document = document.unwrap_or_else(|| panic!("{problems}"));
+    for keep in [vec!["x".into(), "n".into()], Vec::new()] {
+        let deployed = deploy(&engine, &document, &Freeze { keep, ..Freeze::default() });
+        let deployed = deployed.expect("it is deployed");
+        let text = millstream::parts::document::save(&deployed.document);
+        let as_text =
+            engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let as_bytes = engine.load_binary(&deployed.to_bytes()).expect("it is read");
+        let mut session = Session::open(&engine, text.as_bytes()).expect("it opens");
+        for time in [0.0, 0.25, 3.0] {
+            let request = Request::new().time(time);
+            let expected = original.run(&request).expect("it runs");
+            session.set_time(time);
+            for output in ["y", "late", "around"] {
+                let value = |program: &millstream::Program| {
+                    program.run(&request).expect("it runs").value::<f64>(output)
+                };
+                let wanted = expected.value::<f64>(output);
+                assert!(wanted.is_some());
+                assert_eq!(
+                    (value(&as_text), value(&as_bytes)),
+                    (wanted, wanted),
+                    "{output}: {text}"
+                );
+                assert_eq!(
+                    session.value::<f64>(output).expect("it runs"),
+                    wanted,
+                    "{output}: {text}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn explained_repeats_name_their_group_and_what_it_needs() {
     let engine = Engine::new();
