@@ -164,19 +164,40 @@ fn build_and_first_read_of_a_chain(bencher: Bencher) {
     });
 }
 
-/// Each node reads two of the last so many.
+/// Each node reads two of the last so many; how far back stands in a list, so that making up random
+/// numbers is not timed.
+fn random_graph(back: &[[u32; 2]]) -> (LiveGraph, Number, Number) {
+    let mut graph = LiveGraph::new();
+    let mut nodes: Vec<Number> = Vec::with_capacity(100 + back.len());
+    nodes.extend((0..100).map(|i| graph.source(f64::from(i))));
+    for back in back {
+        let [a, b] = back.map(|back| nodes[nodes.len() - 1 - back as usize]);
+        nodes.push(graph.binary(Op::Max, a, b));
+    }
+    let last = nodes[nodes.len() - 1];
+    graph.observe(last);
+    black_box(graph.get(last));
+    (graph, nodes[0], last)
+}
+
+fn random_links(reach: usize) -> Vec<[u32; 2]> {
+    let mut next = random();
+    (100..N_BUILT).map(|n| [(); 2].map(|()| next(n.min(reach)) as u32)).collect()
+}
+
 #[divan::bench(args = [64, N_BUILT], sample_count = 20)]
 fn build_and_first_read_of_a_random_graph(bencher: Bencher, reach: usize) {
+    let links = random_links(reach);
+    bencher.counter(ItemsCount::new(N_BUILT)).bench_local(|| random_graph(&links));
+}
+
+/// The first change also costs finding out who reads what.
+#[divan::bench(args = [64, N_BUILT], sample_count = 20)]
+fn build_first_read_and_first_change_of_a_random_graph(bencher: Bencher, reach: usize) {
+    let links = random_links(reach);
     bencher.counter(ItemsCount::new(N_BUILT)).bench_local(|| {
-        let (mut graph, mut next) = (LiveGraph::new(), random());
-        let mut nodes: Vec<Number> = (0..100).map(|i| graph.source(f64::from(i))).collect();
-        while nodes.len() < N_BUILT {
-            let mut back = || nodes[nodes.len() - 1 - next(nodes.len().min(reach))];
-            let node = graph.binary(Op::Max, back(), back());
-            nodes.push(node);
-        }
-        let last = nodes[N_BUILT - 1];
-        graph.observe(last);
+        let (mut graph, source, last) = random_graph(&links);
+        graph.set(source, -1.0);
         black_box(graph.get(last));
         graph
     });

@@ -74,8 +74,8 @@ impl LiveGraph {
     /// The nodes that read a node, some of them more than once; of what decides for a choice that is the
     /// choice.
     pub fn readers_of(&mut self, of: NodeNumber) -> SmallVec<[NodeNumber; 4]> {
-        self.link_far();
-        let readers = self.users.of(&self.nodes[of.index()]).iter();
+        self.link_new();
+        let readers = self.users_of(of.0).iter();
         let reader = |reader: &u32| match self.special_at(*reader) {
             Some(Special::Guard(guard)) => NodeNumber(guard.choice),
             Some(_) | None => NodeNumber(*reader),

@@ -54,7 +54,7 @@ impl LiveGraph {
         if self.nodes[at as usize].flags.has(Flags::OBSERVED) {
             return Asked::Always;
         }
-        self.link_far();
+        self.link_new();
         let node = &self.nodes[at as usize];
         let mut ways = Blocks::new();
         let mut arms: SmallVec<[(u32, u32); 4]> = SmallVec::new();

@@ -203,20 +203,9 @@ impl LiveGraph {
         code
     }
 
-    /// Adds a node and makes it a user of what it reads.
+    /// Adds a node that reads others; they are told of it later, see `linked`.
     pub(super) fn linked(&mut self, node: Node) -> u32 {
         let at = self.push(node);
-        if node.flags.has(Flags::SPECIAL | Flags::FOLD) {
-            let mut i = 0;
-            while let Some(&input) = self.inputs_of(at).get(i) {
-                self.link_new(i, input, at);
-                i += 1;
-            }
-        } else {
-            for (k, &input) in node.plain_inputs().iter().enumerate() {
-                self.link_new(k, input, at);
-            }
-        }
         if !self.failed.is_empty() && self.reads_any_failed(at) {
             self.nodes[at as usize].flags.set(Flags::CAREFUL);
         }

@@ -24,7 +24,7 @@ impl LiveGraph {
     /// Sources keep the values that they have here.
     pub fn carry_on(&mut self, before: &mut Self, places: &FxHashMap<NodeNumber, NodeNumber>) {
         before.take_back();
-        before.link_far();
+        before.link_new();
         before.mark_pending();
         // Nodes may have run.
         self.wave = self.wave.max(1);

@@ -99,7 +99,7 @@ impl LiveGraph {
         if old == source {
             return Ok(0);
         }
-        self.link_far();
+        self.link_new();
         let moved = self.put_before(source, reader)?;
         for (reader, slot) in slots {
             self.hold(reader, None);
@@ -140,7 +140,7 @@ impl LiveGraph {
             return false;
         }
         self.take_back();
-        self.link_far();
+        self.link_new();
         // Of what reads the call only the nodes of its outputs go with it.
         let outputs = self.outputs_of(node);
         let it = self.nodes[node as usize];

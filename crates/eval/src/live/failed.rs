@@ -144,7 +144,7 @@ impl LiveGraph {
     /// What reads a node that has no value now is looked at.
     pub(super) fn tell_of_failure(&mut self, node: u32) {
         let mut i = 0;
-        while let Some(&user) = self.users.of(&self.nodes[node as usize]).get(i) {
+        while let Some(&user) = self.users_of(node).get(i) {
             i += 1;
             let is_settled = !self.dirty.contains(self.order.position(user))
                 && !self.nodes[user as usize].flags.has(Flags::PARKED);

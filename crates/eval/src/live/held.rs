@@ -63,7 +63,7 @@ impl LiveGraph {
     /// Holds what the users of a node that changed read, as far as they may not run in this wave.
     pub(super) fn hold_users(&mut self, at: u32, old: u64) {
         let mut i = 0;
-        while let Some(&user) = self.users.of(&self.nodes[at as usize]).get(i) {
+        while let Some(&user) = self.users_of(at).get(i) {
             i += 1;
             if !self.nodes[user as usize].flags.has(Flags::LIVE)
                 && !self.are_asked_together(at, user)

@@ -33,8 +33,8 @@ mod edit_tests;
 mod failed;
 #[cfg(test)]
 mod failed_tests;
-mod far;
 mod held;
+mod linked;
 mod node;
 mod order;
 mod program;
@@ -64,7 +64,6 @@ use boxed::{Boxes, HeldValues};
 use demand::{Demand, Demands};
 use dirty::Dirty;
 use failed::AllFailed;
-use far::FarLinks;
 use held::Held;
 use node::{Flags, Node};
 use order::Order;
@@ -108,7 +107,8 @@ pub struct LiveGraph {
     /// The inputs of nodes that fold, one behind the other.
     wide: Vec<u32>,
     users: UserLists,
-    far: FarLinks,
+    /// So many nodes, from the first, are known to what they read as users.
+    n_linked: usize,
     /// Sources that were set since the last wave, with their value before.
     pending: Vec<(u32, u64)>,
     /// What nodes read at their last run, if that may be asked for.
@@ -290,7 +290,6 @@ impl LiveGraph {
         self.nodes.capacity() * size_of::<Node>()
             + self.wide.capacity() * size_of::<u32>()
             + self.users.bytes()
-            + self.far.bytes()
             + self.dirty.bytes()
             + self.retracted.bytes()
             + self.order.bytes()

@@ -120,8 +120,7 @@ impl Ordered for LiveGraph {
 
     #[inline]
     fn leads_to(&self, node: u32) -> impl Iterator<Item = u32> {
-        debug_assert!(!self.has_far_links(), "users are asked for when they are known");
-        self.users.of(&self.nodes[node as usize]).iter().copied()
+        self.users_of(node).iter().copied()
     }
 
     #[inline]

@@ -190,7 +190,7 @@ impl LiveGraph {
     /// Retracts what could change by what was set: until the next wave [`LiveGraph::is_retracted`]
     /// answers true for it. Answers how many nodes that are.
     pub fn retract(&mut self) -> usize {
-        self.link_far();
+        self.link_new();
         self.mark_pending();
         let mut retracted = std::mem::take(&mut self.retracted);
         retracted.grow(self.order.len());
@@ -204,7 +204,7 @@ impl LiveGraph {
         let mut next = 0;
         while let Some(node) = reached.get(next).copied() {
             next += 1;
-            for &user in self.users.of(&self.nodes[node as usize]) {
+            for &user in self.users_of(node) {
                 let position = self.order.position(user);
                 if !retracted.contains(position) {
                     retracted.mark(position);

@@ -14,10 +14,16 @@ pub(super) struct UserLists {
 }
 
 /// The smallest block.
-const SMALLEST: u32 = 4;
+pub(super) const SMALLEST: usize = 4;
 
 fn capacity(n: u32) -> u32 {
-    n.next_power_of_two().max(SMALLEST)
+    n.next_power_of_two().max(SMALLEST as u32)
+}
+
+/// Room in the pool for so many users of a node.
+#[inline(always)]
+pub(super) fn room_for(n: u32) -> u32 {
+    if n > 2 { capacity(n) } else { 0 }
 }
 
 impl UserLists {
@@ -42,6 +48,34 @@ impl UserLists {
         }
     }
 
+    /// Gives users to nodes that have none. Those of all nodes stand in a row, with room for a
+    /// smallest block behind; where those of each end is told, and what room lists need in all.
+    pub(super) fn put(&mut self, nodes: &mut [Node], users: &[u32], ends: &[u32], n_listed: u32) {
+        let (mut start, mut block) = (0, self.pool.len());
+        let n_pool = block + n_listed as usize;
+        u32::try_from(n_pool).expect("limits keep links within 32 bits");
+        reserve_in_huge_pages(&mut self.pool, n_listed as usize + SMALLEST);
+        self.pool.resize(n_pool + SMALLEST, NONE);
+        for (node, &end) in nodes.iter_mut().zip(ends) {
+            let (n, users) = (end - start, &users[start as usize..]);
+            // Whether a node has a list can not be guessed. So the smallest list is always written,
+            // and stays if it is one.
+            self.pool[block..][..SMALLEST].copy_from_slice(&users[..SMALLEST]);
+            if n as usize > SMALLEST {
+                self.pool[block..][..n as usize].copy_from_slice(&users[..n as usize]);
+            }
+            let is_listed = n > 2;
+            let [a, b] = [users[0], users[1]];
+            let pair = [if n > 0 { a } else { NONE }, if n > 1 { b } else { NONE }];
+            node.users = if is_listed { [block as u32, n] } else { pair };
+            node.flags.set(if is_listed { Flags::LISTED } else { 0 });
+            block += room_for(n) as usize;
+            start = end;
+        }
+        debug_assert_eq!(block, n_pool, "what is needed was counted");
+        self.pool.truncate(n_pool);
+    }
+
     fn add_to_list(&mut self, node: &mut Node, user: u32) {
         if node.flags.has(Flags::LISTED) {
             let [start, n] = node.users;
@@ -49,7 +83,7 @@ impl UserLists {
             self.pool[(start + n) as usize] = user;
             node.users = [start, n + 1];
         } else {
-            let start = self.block(SMALLEST);
+            let start = self.block(SMALLEST as u32);
             let [a, b] = node.users;
             self.pool[start as usize..][..3].copy_from_slice(&[a, b, user]);
             node.users = [start, 3];

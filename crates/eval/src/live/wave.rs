@@ -59,7 +59,7 @@ impl LiveGraph {
     /// Runs what is dirty and demanded now.
     #[inline]
     pub(super) fn run_wave(&mut self) {
-        if self.has_far_links() || self.wave == 0 {
+        if self.has_new_links() || self.wave == 0 {
             self.run_first();
         } else {
             self.mark_pending();
@@ -88,9 +88,8 @@ impl LiveGraph {
             && self.journal.is_none();
         if is_first {
             self.run_in_order::<true>();
-            self.link_far();
         } else {
-            self.link_far();
+            self.link_new();
             self.mark_pending();
             self.run_in_order::<false>();
         }
@@ -203,7 +202,7 @@ impl LiveGraph {
     /// Marks the users of a node whose value changed.
     #[inline]
     pub(super) fn mark_users(&mut self, at: u32, old: u64) {
-        debug_assert!(!self.has_far_links(), "users are asked for when they are known");
+        debug_assert!(!self.has_new_links(), "users are asked for when they are known");
         if self.nodes[at as usize].flags.has(Flags::MIXED) {
             self.hold_users(at, old);
         }

@@ -1,0 +1,101 @@
+//! Nodes become users of what they read when somebody first asks for users.
+//!
+//! The first evaluation of a new graph asks for none, so a graph that is evaluated once does without. Where
+//! many nodes are new, counting who is read how often and then writing the users down, one node behind the
+//! other, waits for memory and guesses wrong far less often than adding users one by one.
+
+use std::ops::Range;
+
+use millstream_base::pages::room_in_huge_pages;
+
+use super::LiveGraph;
+use super::node::{Flags, NONE};
+use super::users::{SMALLEST, room_for};
+
+/// So many nodes are many. Tests are of few nodes.
+const MANY: usize = if cfg!(test) { 3 } else { 512 };
+
+impl LiveGraph {
+    /// Whether there are nodes that what they read does not know of yet.
+    #[inline(always)]
+    pub(super) fn has_new_links(&self) -> bool {
+        self.n_linked < self.nodes.len()
+    }
+
+    /// Makes new nodes users of what they read; to be called before users are asked for.
+    #[inline(always)]
+    pub(super) fn link_new(&mut self) {
+        if self.has_new_links() {
+            self.link_all_new();
+        }
+    }
+
+    /// Who reads a node, each as often as it does.
+    #[inline(always)]
+    pub(super) fn users_of(&self, node: u32) -> &[u32] {
+        debug_assert!(!self.has_new_links(), "users are asked for when they are known");
+        self.users.of(&self.nodes[node as usize])
+    }
+
+    #[cold]
+    fn link_all_new(&mut self) {
+        let new = self.n_linked..self.nodes.len();
+        self.n_linked = new.end;
+        if new.len() < MANY {
+            for reader in new {
+                let mut i = 0;
+                while let Some(&input) = self.inputs_of(reader as u32).get(i) {
+                    self.users.add(&mut self.nodes[input as usize], reader as u32);
+                    i += 1;
+                }
+            }
+        } else {
+            self.link_many(new);
+        }
+    }
+
+    fn link_many(&mut self, new: Range<usize>) {
+        // Of new nodes: how often each is read, then where its users begin, then where they end.
+        let mut places: Vec<u32> = room_in_huge_pages(new.len());
+        places.resize(new.len(), 0);
+        for reader in new.clone() {
+            self.for_links(reader, |graph, input| match input.checked_sub(new.start) {
+                Some(at) => places[at] += 1,
+                None => graph.users.add(&mut graph.nodes[input], reader as u32),
+            });
+        }
+        let (mut n, mut n_listed) = (0, 0);
+        for place in &mut places {
+            n_listed += room_for(*place);
+            n += std::mem::replace(place, n);
+        }
+        let mut users: Vec<u32> = room_in_huge_pages(n as usize + SMALLEST);
+        users.resize(n as usize + SMALLEST, NONE);
+        for reader in new.clone() {
+            self.for_links(reader, |_, input| {
+                if let Some(at) = input.checked_sub(new.start) {
+                    users[places[at] as usize] = reader as u32;
+                    places[at] += 1;
+                }
+            });
+        }
+        self.users.put(&mut self.nodes[new], &users, &places, n_listed);
+    }
+
+    #[inline(always)]
+    fn for_links(&mut self, reader: usize, mut f: impl FnMut(&mut Self, usize)) {
+        let node = &self.nodes[reader];
+        if !node.flags.has(Flags::SPECIAL | Flags::FOLD) {
+            let (inputs, n) = (node.inputs, node.flags.arity());
+            for input in inputs.into_iter().take(n) {
+                f(self, input as usize);
+            }
+        } else {
+            let mut i = 0;
+            while let Some(&input) = self.inputs_of(reader as u32).get(i) {
+                f(self, input as usize);
+                i += 1;
+            }
+        }
+    }
+}
