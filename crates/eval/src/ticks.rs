@@ -5,11 +5,16 @@
 //! ticks of a request is computed in one of them. The log of a request counts what ran in all ticks
 //! that were played for it.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use millstream_base::path::NodePath;
 use millstream_base::{Column, Limits};
-use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
+use millstream_ir::answer::{
+    Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, RunLog, Series,
+};
 use millstream_ir::keeping::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::progress::{Done, Pace, Progress};
@@ -242,9 +247,34 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
         });
         outputs.push(OutputAnswer { value, ..output.clone() });
     }
-    let failures = answers.into_iter().flat_map(|answer| answer.failures).collect();
+    let failures = joined_failures(answers);
     let (log, calls) = (RunLog::default(), Calls::default());
     Ok(Answer { outputs, failures, log, calls, times: Some(n_times), count })
+}
+
+/// What failed in any of several frames: each node once, where it failed first; without the frame if
+/// it failed alike in all of them.
+fn joined_failures(answers: Vec<Answer>) -> Vec<NodeFailure> {
+    let n_times = answers.len();
+    let mut joined: BTreeMap<NodePath, (NodeFailure, usize, usize)> = BTreeMap::new();
+    for (time, answer) in answers.into_iter().enumerate() {
+        for failure in answer.failures {
+            match joined.entry(failure.path.clone()) {
+                Entry::Vacant(entry) => drop(entry.insert((failure, time, 1))),
+                Entry::Occupied(mut entry) => {
+                    let (known, _, n_alike) = entry.get_mut();
+                    *n_alike += usize::from(*known == failure);
+                }
+            }
+        }
+    }
+    let failures = joined.into_values().map(|(mut failure, time, n_alike)| {
+        if n_alike < n_times {
+            failure.cell.insert(0, (RequestAxis::Time.name(), time));
+        }
+        failure
+    });
+    failures.collect()
 }
 
 /// Counts what ran in another evaluation too.

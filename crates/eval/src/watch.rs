@@ -78,8 +78,12 @@ impl<'r> Watch<'r> {
         if let Some(error) = self.over.get() {
             return Some(error.clone());
         }
-        let error = self.look(ran)?;
-        Some(self.over.get_or_init(|| error).clone())
+        Some(self.end(self.look(ran)?))
+    }
+
+    /// Ends the evaluation, if it is not over, and says why it is.
+    pub(crate) fn end(&self, error: EvalError) -> EvalError {
+        self.over.get_or_init(|| error).clone()
     }
 
     fn look(&self, ran: Ran) -> Option<EvalError> {

@@ -16,7 +16,7 @@ use crate::request::{Request, RequestAxis, RequestError};
 pub struct Answer {
     /// One for each output asked for, in order of asking.
     pub outputs: Vec<OutputAnswer>,
-    /// The nodes that failed themselves, in order of failing.
+    /// The nodes that failed themselves, each once, by their paths.
     pub failures: Vec<NodeFailure>,
     /// What ran, if the request asked for a log.
     pub log: RunLog,
@@ -58,7 +58,8 @@ pub struct NodeFailure {
     pub message: String,
     /// The next step, if there is one.
     pub help: Option<String>,
-    /// The lowest element that failed: its position along each axis, outermost first.
+    /// The lowest element that failed: its position along each axis, outermost first; empty if it
+    /// fails wherever it is asked for.
     pub cell: Vec<(&'static str, usize)>,
 }
 

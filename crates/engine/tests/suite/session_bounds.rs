@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use millstream::parts::document::load;
-use millstream::parts::eval::Incremental;
 use millstream::parts::eval::incremental::Equality;
 use millstream::session::{Ask, Session, SessionError, Standing};
-use millstream::{Call, Class, Edit, Engine, EvalError, Given, LogDetail, NodeDef, Progress, Type};
+use millstream::{
+    Call, Chunked, Class, Edit, Engine, EvalError, Evaluator, Given, Incremental, Lazy, List,
+    LogDetail, NodeDef, Parallel, Progress, Request, Type,
+};
 use serde_json::{Value as Json, json};
 
 /// An engine with a node that counts its runs, one that gives much, and one that takes long.
@@ -295,4 +297,64 @@ fn volatile_nodes_say_so() {
     session.settle();
     assert_eq!(reasons(&mut session, Ask::all()), ["v is volatile", "k first time"]);
     assert_eq!(reasons(&mut session, Ask::all()), ["v is volatile", "k an input changed"]);
+}
+
+/// A node that takes a while, and while it is `armed` is cancelled in the middle by somebody who
+/// lowers the flag at once.
+fn cancelled_for_a_moment(armed: &Arc<AtomicBool>, cancel: &Arc<AtomicBool>) -> NodeDef {
+    let (armed, cancel) = (Arc::clone(armed), Arc::clone(cancel));
+    NodeDef::new("test.long", "").input("a", Type::F32, "").output("value", Type::F32, "").function(
+        move |call: &mut Call<'_>| {
+            std::thread::sleep(Duration::from_millis(3));
+            if armed.load(Ordering::Relaxed) {
+                cancel.store(true, Ordering::Relaxed);
+                let looked = call.pace().look();
+                cancel.store(false, Ordering::Relaxed);
+                looked?;
+            }
+            let a: Vec<f32> = (0..call.extent()).map(|i| call.input::<f32>(0).get(i)).collect();
+            call.set(0, a);
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn what_was_cancelled_for_a_moment_did_not_fail() {
+    let (armed, cancel) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+    let mut engine = Engine::new();
+    engine.register(cancelled_for_a_moment(&armed, &cancel));
+    let long = || json!({ "type": "test.long", "in": { "a": { "input": "x" } } });
+    let longer = |from: &str| json!({ "type": "test.long", "in": { "a": { "from": from } } });
+    let nodes = json!({ "a": long(), "b": longer("a.value"), "c": longer("a.value") });
+    let outputs = json!({ "o": f32_from("b.value"), "p": f32_from("c.value") });
+    let text = document(&outputs, &nodes);
+    let program = engine.load(text.as_bytes()).expect("it compiles");
+    let evaluators: [&dyn Evaluator; 5] =
+        [&Lazy, &List::default(), &Chunked::default(), &Parallel::default(), &Incremental::new()];
+    for evaluator in evaluators {
+        for x in [1_f32, 2.0, 3.0] {
+            let request = Request::new();
+            for is_armed in [false, true, false] {
+                armed.store(is_armed, Ordering::Relaxed);
+                let mut request = request.clone().set("x", x + f32::from(u8::from(is_armed)) / 2.0);
+                request.cancel = Some(Arc::clone(&cancel));
+                let answer = program.run_with(evaluator, &request);
+                match answer {
+                    Ok(answer) => assert!(!is_armed && answer.failures.is_empty(), "{answer:?}"),
+                    Err(error) => assert!(is_armed && error == EvalError::Cancelled, "{error}"),
+                }
+            }
+        }
+    }
+    let mut session = session(&engine, &text);
+    for is_armed in [false, true, false] {
+        session.set("x", 7_f32 + f32::from(u8::from(is_armed))).expect("it fits");
+        armed.store(is_armed, Ordering::Relaxed);
+        let answer = session.eval(&Ask { cancel: Some(Arc::clone(&cancel)), ..Ask::all() });
+        assert_eq!(answer.is_err(), is_armed);
+        armed.store(false, Ordering::Relaxed);
+        let now = session.eval(&Ask::all()).expect("it runs").answer;
+        assert_eq!((now.value::<f32>("o"), now.failures.len()), (now.value::<f32>("p"), 0));
+    }
 }

@@ -1,6 +1,8 @@
 //! Nodes that keep state: what they give tick by tick, and where they may stand.
 
-use millstream::{Chunked, Engine, Error, Program, Request};
+use millstream::{
+    Chunked, Engine, Error, Evaluator, Incremental, Lazy, Parallel, Program, Request,
+};
 use serde_json::{Value as Json, json};
 
 /// A document of these nodes; the outputs are `y: f32` and `n: i32`, where they are linked.
@@ -188,4 +190,32 @@ fn times_that_are_no_ticks_are_refused() {
     assert_eq!(program.inputs().len(), 0);
     let empty = program.run(&Request::new().frames(vec![])).expect("it runs");
     assert_eq!(empty.column::<f32>("y"), Some(vec![]));
+}
+
+#[test]
+fn what_fails_in_several_frames_is_told_once_by_the_first_of_them() {
+    let nodes = json!({
+        "n": { "type": "state.counter", "in": { "start": -1 } },
+        "often": { "type": "list.get", "in": { "list": [1.0, 2.0], "index": { "from": "n.value" } } },
+        "always": { "type": "list.get", "in": { "list": [1.0, 2.0], "index": 9 } },
+        "of_all": { "type": "list.get", "in": { "list": [1.0, 2.0], "index": { "from": "last.value" } } },
+        "tick": { "type": "context.tick" },
+        "last": { "type": "convert.to_i32", "in": { "x": { "from": "tick.value" } } },
+    });
+    let outputs = json!({
+        "y": { "type": "f32", "from": "often.value" },
+        "z": { "type": "f32", "from": "always.value" },
+        "w": { "type": "f32", "from": "of_all.value" },
+    });
+    let program = program(&nodes, &json!({ "outputs": outputs })).expect("it compiles");
+    let evaluators: [&dyn Evaluator; 4] =
+        [&Lazy, &Chunked::default(), &Parallel::default(), &Incremental::new()];
+    for evaluator in evaluators {
+        let request = Request::new().frames((0..5).collect());
+        let answer = program.run_with(evaluator, &request).expect("it runs");
+        let failures: Vec<(&str, &[(&str, usize)])> =
+            answer.failures.iter().map(|it| (it.path.as_str(), &it.cell[..])).collect();
+        let first = [("time", 2)];
+        assert_eq!(failures, [("always", &[][..]), ("of_all", &first), ("often", &first[..])]);
+    }
 }

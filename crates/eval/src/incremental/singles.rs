@@ -141,7 +141,7 @@ impl Singles {
             Some(NodeFailure { path, message: why.message.clone(), help: why.help.clone(), cell })
         };
         let mut failures: Vec<NodeFailure> = plan.steps.iter().filter_map(failure).collect();
-        failures.sort_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
+        failures.sort_by(|a, b| a.path.cmp(&b.path));
         failures
     }
 

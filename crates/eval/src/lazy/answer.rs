@@ -128,10 +128,13 @@ impl<'a> Evaluation<'a> {
                 value: self.computed(output.source),
             });
         }
+        // In which order nodes run, and so fail, is up to the evaluator.
+        let mut failures = std::mem::take(&mut self.failures);
+        failures.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Answer {
             outputs,
             calls,
-            failures: std::mem::take(&mut self.failures),
+            failures,
             log: RunLog { entries: self.log.take().unwrap_or_default() },
             times: bound.times,
             count: bound.count,

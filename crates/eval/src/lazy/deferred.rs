@@ -193,6 +193,7 @@ impl<'a> Evaluation<'a> {
             Computed::Function(result, outputs) => {
                 self.finish_function(top, (result, outputs), &taken, &mask, n_cells, shape)
             }
+            Computed::Ended(error) => Err(Stop::All(self.watch.end(error))),
         };
         self.release_all(top, &places);
         self.stack.truncate(top);

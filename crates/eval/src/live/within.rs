@@ -1,8 +1,8 @@
 //! What waves may use, and whether somebody still waits for what they compute.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use millstream_base::Limits;
@@ -54,7 +54,7 @@ impl Within {
         }
         let (cancel, progress) = (cancel.cloned(), progress.cloned());
         let pace = Pace::new();
-        let watch = move |n_runs: u64| {
+        let look = move |n_runs: u64| {
             if let Some(error) = EvalError::ended(cancel.as_deref(), deadline) {
                 return Some(error);
             }
@@ -66,6 +66,13 @@ impl Within {
             done.runs = n_runs - n_before;
             (done.steps, done.elements, done.ticks) = (n_steps, done.runs, 1);
             progress.tell(&done).is_break().then_some(EvalError::Cancelled)
+        };
+        // What is over stays so, whatever becomes of the flag: a function that was ended by it did
+        // not fail.
+        let over: OnceLock<EvalError> = OnceLock::new();
+        let watch = move |n_runs: u64| match over.get() {
+            Some(error) => Some(error.clone()),
+            None => look(n_runs).map(|error| over.get_or_init(|| error).clone()),
         };
         Self { watch: Some(Arc::new(watch)), ..self }
     }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use millstream_base::{Column, Limits, Mask, Value};
@@ -57,6 +57,8 @@ pub(crate) struct Ends {
 pub(crate) enum Computed {
     Form(Vec<Option<Column>>),
     Function(Result<(), Failure>, Vec<Output>),
+    /// Nothing, because nobody waited any more.
+    Ended(EvalError),
 }
 
 /// A job that is done.
@@ -93,11 +95,20 @@ impl Job {
                     None => Argument::shared(&input.data, input.map.as_map()),
                 });
                 let mut arguments: Vec<Argument<'_>> = arguments.collect();
-                let is_over = || EvalError::ended(ends.cancel.as_deref(), ends.deadline).is_some();
+                let over: OnceLock<EvalError> = OnceLock::new();
+                let look = || EvalError::ended(ends.cancel.as_deref(), ends.deadline);
+                let is_over = || match over.get() {
+                    Some(_) => true,
+                    None => look().map(|error| over.get_or_init(|| error)).is_some(),
+                };
                 let crew = Some((1, &is_over as &(dyn Fn() -> bool + Sync)));
                 let done =
                     call(function, (&mask, n_cells), &limits, crew, &mut arguments, &mut outputs);
-                Computed::Function(done, outputs)
+                match (done, over.into_inner()) {
+                    // What was ended in the middle did not fail.
+                    (Err(_), Some(error)) => Computed::Ended(error),
+                    (done, _) => Computed::Function(done, outputs),
+                }
             }
             (Kind::Form(_) | Kind::Function(_), _) => panic!("a job is of the kind of its kernel"),
         };

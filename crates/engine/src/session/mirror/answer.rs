@@ -118,7 +118,7 @@ impl Mirror {
             cell: Vec::new(),
         };
         let mut failures: Vec<NodeFailure> = failed.into_iter().map(failure).collect();
-        failures.sort_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
+        failures.sort_by(|a, b| a.path.cmp(&b.path));
         // At several moments it may be the same.
         failures.dedup_by(|a, b| a.path == b.path && a.message == b.message && a.help == b.help);
         failures
