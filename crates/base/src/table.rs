@@ -158,8 +158,10 @@ fn column_of(ty: Type, items: &[Json]) -> Option<Column> {
 
 /// The column of a list that does not name its type.
 fn plain_column(items: &[Json]) -> Option<Column> {
-    let kinds = [Type::BOOL, Type::I64, Type::F64, Type::STRING];
-    kinds.into_iter().find_map(|ty| column_of(ty, items))
+    // Numbers are whole if they are all written so: 2.0 is not.
+    let are_whole = items.iter().all(|item| item.as_i64().is_some());
+    let numbers = if are_whole { Type::I64 } else { Type::F64 };
+    [Type::BOOL, numbers, Type::STRING].into_iter().find_map(|ty| column_of(ty, items))
 }
 
 impl PartialEq for Table {
@@ -203,6 +205,17 @@ mod tests {
         let error = of(&[("a", 2), ("a", 2)]).expect_err("repeated");
         assert_eq!(error.to_string(), "two columns are called `a`");
         assert_eq!(of(&[]).expect("nothing").n_rows(), 0);
+    }
+
+    #[test]
+    fn numbers_written_with_fractions_are_not_whole() {
+        let json = json!({"q": [2.0, 3.0], "z": [-0.0, 1], "n": [2, 3]});
+        let value = literal::from_json(Type::of::<Table>(), &json).expect("a literal");
+        let table: Table = value.get().expect("a table");
+        let types: Vec<Type> = table.columns().iter().map(|(_, column)| column.ty()).collect();
+        assert_eq!(types, [Type::F64, Type::F64, Type::I64]);
+        let back = literal::from_json(Type::of::<Table>(), &literal::to_json(&value));
+        assert_eq!(back.expect("a literal").get::<Table>(), Some(table));
     }
 
     #[test]

@@ -114,6 +114,13 @@ pub(crate) fn import(args: &Args) -> Result<Exit, Stop> {
         }
         Format::Text => out.write_all(as_text(args, &outcomes, style).as_bytes())?,
     }
+    if args.verify && outcomes.is_empty() {
+        return Err(Stop::new(
+            Exit::Wrong,
+            "the dump holds no networks, so nothing was compared",
+            None,
+        ));
+    }
     let all_agree = outcomes.iter().all(|outcome| outcome.agrees(args.tolerance));
     Ok(if all_agree { Exit::Done } else { Exit::Wrong })
 }

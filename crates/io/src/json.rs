@@ -160,11 +160,20 @@ impl Guesses {
             let (guess, has_gaps) = &mut self.0[i];
             *has_gaps |= json.is_null();
             let of_cell = Guess::of_json(json);
+            let (what, hint) = if of_cell.is_some() {
+                let what = "a value of another kind than the rows before";
+                (what, "the values of one column have one type")
+            } else {
+                (
+                    "a value of a kind that no column has",
+                    "a column holds booleans, numbers, texts or lists",
+                )
+            };
             let both = of_cell.and_then(|cell| std::mem::take(guess).and_json(cell));
             *guess = both.ok_or_else(|| IoError::Unsupported {
                 spot: Spot::row(walk.file, row).column(&walk.targets[i].name),
-                what: "a value of another kind than the rows before".into(),
-                hint: "the values of one column have one type".into(),
+                what: what.into(),
+                hint: hint.into(),
             })?;
             Ok(())
         })

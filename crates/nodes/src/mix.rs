@@ -111,7 +111,10 @@ fn clamp_def() -> NodeDef {
             "what bounds in the wrong order mean",
         );
     lanewise_by_settings(def, |settings, _, _, x| match settings.text("order") {
-        "range" => clamp(x[0], x[1].min(x[2]), x[1].max(x[2])),
+        "range" => {
+            let swapped = x[1].gt(x[2]);
+            clamp(x[0], swapped.select(x[2], x[1]), swapped.select(x[1], x[2]))
+        }
         _ => clamp(x[0], x[1], x[2]),
     })
 }

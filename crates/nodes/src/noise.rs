@@ -165,4 +165,4 @@ fn seed_words(seed: Val<'_>, octave: i32) -> [Val<'_>; 4] {
 const ABOUT_TILES: &str = "With `tile` it repeats after `period` cells along each axis, without a \
                            seam.";
 const ABOUT_FAR: &str = "Beyond 2^24 cells from the origin positions have no fractions, and beyond 2^31 \
-                         all cells are one.";
+                         all cells are one. Simplex noise, which slants them, gives NaN from about 1e38 on.";

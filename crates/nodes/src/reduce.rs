@@ -7,7 +7,8 @@ mod frequent;
 mod number;
 mod quantile;
 mod scan;
-mod statistics;
+pub(crate) mod spread;
+pub(crate) mod statistics;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;
@@ -90,8 +91,8 @@ const REDUCTIONS: [Reduction; 16] = [
     Reduction {
         name: "mean",
         summary: "The mean",
-        details: "The sum divided by the number of elements; NaN of nothing. Off by at most 6e-6 of the mean \
-                  size of the items, in `f64` 1e-14 of it, for up to 2^26 of them.",
+        details: "The sum divided by the number of elements; NaN of nothing, infinite where the sum is. Off by \
+                  at most 6e-6 of the mean size of the items, in `f64` 1e-14 of it, for up to 2^26 of them.",
         ordered: true,
         shape: Shape::OfItems(FRACTIONS),
         kernel: mean,

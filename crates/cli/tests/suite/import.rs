@@ -324,6 +324,8 @@ fn nothing_compared_is_no_agreement() {
     "]]
     .assert_eq(&verified("all_sensitive.json", &sensitive));
     assert_eq!(verified("compared.json", &recorded).lines().next(), Some("n: N, 1 nodes"));
+    let nothing = seen(&["import", &dump("no_networks.json", &json!([])), "--verify"]);
+    assert!(nothing.contains("exit code 1") && nothing.contains("holds no networks"), "{nothing}");
     let network = json!({ "group": "N", "nodes": [math("ADD")], "inputs": [
         { "type": "VALUE", "values": [] }, { "type": "VALUE", "values": [] },
     ] });

@@ -197,7 +197,9 @@ fn one_state_in_two_contexts_of_a_tick_is_an_error_that_keeps_nothing() {
     let failures: Vec<String> = answer.failures.iter().map(ToString::to_string).collect();
     assert_eq!(
         failures,
-        ["sum: one state is reached with two contexts in one tick: time is -0.9 and 0.1"]
+        [
+            "sum: one state is reached with two contexts in one tick: time is -0.9 and 0.1 (at time 1)"
+        ]
     );
     // The tick that failed kept nothing.
     let shown = answer.column::<f32>("y");

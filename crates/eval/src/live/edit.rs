@@ -135,7 +135,11 @@ impl LiveGraph {
 
     /// Takes a node out that nobody reads or observes, with those for its outputs; false, and nothing
     /// changes, if somebody does or there is no such node. Its number is not given to another node.
-    pub fn remove(&mut self, NodeNumber(node): NodeNumber) -> bool {
+    pub fn remove(&mut self, node: impl Into<NodeNumber>) -> bool {
+        self.remove_number(node.into())
+    }
+
+    fn remove_number(&mut self, NodeNumber(node): NodeNumber) -> bool {
         if !self.is_there(node) {
             return false;
         }
@@ -151,7 +155,7 @@ impl LiveGraph {
             return false;
         }
         for output in outputs {
-            self.remove(NodeNumber(output));
+            self.remove_number(NodeNumber(output));
         }
         let it = self.nodes[node as usize];
         let position = self.order.position(node);
@@ -197,7 +201,7 @@ impl LiveGraph {
             self.refresh_demand(input);
         }
         if let Some(guard) = guard {
-            self.remove(NodeNumber(guard));
+            self.remove_number(NodeNumber(guard));
         }
         self.retract_anew();
         true

@@ -27,6 +27,18 @@ fn what_is_not_there_is_neither_removed_nor_linked() {
     assert_eq!(graph.relink(end, 0, other), missing(end.number()));
     assert_eq!(graph.relink_number(number(other), 0, NodeNumber(99)), missing(99));
     assert_eq!(graph.get(other), 3.0);
+    let removed = graph.try_get(end).expect_err("it was removed");
+    assert_eq!(removed.to_string(), format!("g{} failed: it was removed", end.number()));
+    assert!(graph.remove(other));
+}
+
+#[test]
+#[should_panic = "only sources are set that are there"]
+fn what_was_removed_is_not_set() {
+    let mut graph = LiveGraph::new();
+    let a = graph.source(1.0);
+    assert!(graph.remove(a));
+    graph.set(a, 2.0);
 }
 
 #[test]

@@ -85,17 +85,17 @@ impl LiveGraph {
     #[inline(always)]
     fn for_links(&mut self, reader: usize, mut f: impl FnMut(&mut Self, usize)) {
         let node = &self.nodes[reader];
-        if !node.flags.has(Flags::SPECIAL | Flags::FOLD) {
-            let (inputs, n) = (node.inputs, node.flags.arity());
-            for input in inputs.into_iter().take(n) {
-                f(self, input as usize);
-            }
-        } else {
+        if node.flags.has(Flags::SPECIAL | Flags::FOLD) {
             let mut i = 0;
             while let Some(&input) = self.inputs_of(reader as u32).get(i) {
                 f(self, input as usize);
                 i += 1;
             }
+            return;
+        }
+        let (inputs, n) = (node.inputs, node.flags.arity());
+        for input in inputs.into_iter().take(n) {
+            f(self, input as usize);
         }
     }
 }

@@ -52,11 +52,13 @@ mod wave;
 mod within;
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_base::Lane;
 use millstream_base::pages::reserve_in_huge_pages;
 use millstream_ir::answer::EvalError;
+use millstream_kernel::Failure;
 use millstream_kernel::form::{FoldFunction, LaneValue, Op, OpFunction};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -153,7 +155,9 @@ pub struct LiveGraph {
 /// An operation, the lane of its operands and that of its result.
 type CodeKey = (Op, Lane, Lane);
 
-/// A node of a live graph whose value is a `T`.
+/// A node of a live graph whose value is a `T`. It belongs to the graph that made it: another graph
+/// takes it for the node that has this number there. Nodes that were [removed](LiveGraph::remove)
+/// have no value any more; nothing may be made to read them.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Handle<T> {
     node: u32,
@@ -192,7 +196,7 @@ impl LiveGraph {
     /// Sets a source. Nothing is computed before somebody reads.
     ///
     /// # Panics
-    /// If the node is not a source.
+    /// If the node is not a source, or was removed.
     #[inline]
     pub fn set<T: LaneValue>(&mut self, source: Handle<T>, value: T) {
         self.set_bits(source.node, value.to_bits());
@@ -204,11 +208,12 @@ impl LiveGraph {
     /// read again and again.
     ///
     /// # Panics
-    /// If it has no value, because somebody's code panicked; see [`try_get`](Self::try_get).
+    /// If it has no value, because somebody's code panicked or it was removed; see
+    /// [`try_get`](Self::try_get).
     #[inline]
     pub fn get<T: LaneValue>(&mut self, of: Handle<T>) -> T {
         let node = &self.nodes[of.node as usize];
-        if node.flags.has(Flags::LIVE) || node.is_source() {
+        if node.flags.has(Flags::LIVE) || node.is_source() && !node.is_gone() {
             self.run_wave();
             if self.failed.is_empty() {
                 return T::from_bits(self.nodes[of.node as usize].value);
@@ -220,9 +225,13 @@ impl LiveGraph {
     /// As [`get`](Self::get), for graphs in which nodes may fail.
     ///
     /// # Errors
-    /// If the node or something that it reads failed. It stays so until what failed reads something
-    /// else, or [`try_failed_again`](Self::try_failed_again).
+    /// If the node was removed, or it or something that it reads failed. It stays so until what failed
+    /// reads something else, or [`try_failed_again`](Self::try_failed_again).
     pub fn try_get<T: LaneValue>(&mut self, of: Handle<T>) -> Result<T, NoValue> {
+        if self.nodes[of.node as usize].is_gone() {
+            let failure = Arc::new(Failure::whole("it was removed"));
+            return Err(NoValue { failed: of.number(), failure });
+        }
         self.take_back();
         let is_observed = self.nodes[of.node as usize].flags.has(Flags::LIVE);
         if !is_observed {

@@ -125,6 +125,7 @@ impl Node {
     }
 
     /// Whether it was removed.
+    #[inline(always)]
     pub(super) fn is_gone(&self) -> bool {
         self.flags.has(Flags::SPECIAL) && self.code == GONE
     }

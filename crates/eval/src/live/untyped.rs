@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::node::{Flags, NONE, Node, canonical};
 use super::special::{Arms, ChoiceKind, Special, Whole};
-use super::{LiveGraph, Selector};
+use super::{Handle, LiveGraph, Selector};
 use crate::lazy::operation_of;
 
 /// The number of a node of a live graph, whatever its type.
@@ -21,6 +21,12 @@ impl NodeNumber {
     /// The number.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+impl<T> From<Handle<T>> for NodeNumber {
+    fn from(handle: Handle<T>) -> Self {
+        Self(handle.node)
     }
 }
 

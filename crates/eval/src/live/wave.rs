@@ -15,7 +15,7 @@ impl LiveGraph {
     #[inline]
     pub(super) fn set_bits(&mut self, source: u32, bits: u64) {
         let node = &mut self.nodes[source as usize];
-        assert!(node.is_source(), "only sources are set");
+        assert!(node.is_source() && !node.is_gone(), "only sources are set that are there");
         if node.value == bits {
             return;
         }

@@ -125,6 +125,14 @@ fn wrong_cells_are_named_by_row_and_column() {
 }
 
 #[test]
+fn objects_in_columns_are_named_for_what_they_are() {
+    assert_eq!(
+        message(r#"[{"a": {"x": 1}}]"#, &ReadOptions::default()),
+        "`t.json` row 1 column `a` holds a value of a kind that no column has, which cannot be read"
+    );
+}
+
+#[test]
 fn syntax_errors_say_line_and_column() {
     assert_eq!(
         message("[1,\n 2,,]", &ReadOptions::default()),

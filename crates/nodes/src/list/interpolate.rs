@@ -7,7 +7,7 @@ use millstream_kernel::{
     Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings,
 };
 
-use super::sample::MIXED;
+use super::sample::{MIXED, Mixed};
 use super::{ITEM, LIST, slice};
 use crate::cells::{Cells, function};
 
@@ -196,7 +196,7 @@ impl Curve {
             Interpolation::Nearest if t < 0.5 => values[k],
             Interpolation::Nearest => *next,
             Interpolation::Linear => {
-                T::of(|c| values[k].component(c) * (1.0 - t) + next.component(c) * t)
+                T::of(|c| f64::on_line(values[k].component(c), next.component(c), t))
             }
             Interpolation::Cubic | Interpolation::Monotone => T::of(|c| {
                 let (a, b) = (values[k].component(c), next.component(c));

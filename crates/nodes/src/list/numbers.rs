@@ -6,6 +6,7 @@ use millstream_kernel::{
 };
 
 use super::by_bits::at_place;
+use super::sample::Mixed;
 use super::{ITEM, LIST, slice};
 use crate::cells::{Cells, ListCells, function};
 
@@ -118,7 +119,7 @@ fn quantile_of(items: &[f64], part: f64, pace: &mut Pace<'_>) -> Result<f64, Fai
     let low = at_place(items, at, pace)?;
     if way > 0.0 && at + 1 < items.len() {
         let high = at_place(items, at + 1, pace)?;
-        return Ok(low * (1.0 - way) + high * way);
+        return Ok(f64::on_line(low, high, way));
     }
     Ok(low)
 }

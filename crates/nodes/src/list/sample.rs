@@ -112,7 +112,7 @@ impl Sampling {
         match self.interpolation {
             Interpolation::Nearest => item((position + 0.5).floor() as i64),
             Interpolation::Linear if t == 0.0 => item(at),
-            Interpolation::Linear => T::mixed(&[(item(at), 1.0 - t), (item(at + 1), t)]),
+            Interpolation::Linear => T::on_line(item(at), item(at + 1), t),
             Interpolation::Cubic if t == 0.0 => item(at),
             Interpolation::Cubic => {
                 let (t2, t3) = (t * t, t * t * t);
@@ -128,9 +128,12 @@ impl Sampling {
 }
 
 /// A number or vector that can be mixed.
-trait Mixed: ValueType + Copy {
+pub(super) trait Mixed: ValueType + Copy {
     /// The sum of the values times their weights, from the first to the last.
     fn mixed(parts: &[(Self, f64)]) -> Self;
+
+    /// The value so far on the straight way from one to another; rounding does not lead beyond them.
+    fn on_line(a: Self, b: Self, t: f64) -> Self;
 }
 
 macro_rules! mixed_numbers {
@@ -138,6 +141,11 @@ macro_rules! mixed_numbers {
         impl Mixed for $ty {
             fn mixed(parts: &[(Self, f64)]) -> Self {
                 parts.iter().map(|(x, weight)| x * *weight as Self).sum()
+            }
+
+            fn on_line(a: Self, b: Self, t: f64) -> Self {
+                let x = Self::mixed(&[(a, 1.0 - t), (b, t)]);
+                if x.is_nan() { x } else { x.max(a.min(b)).min(a.max(b)) }
             }
         }
     )*};
@@ -151,6 +159,10 @@ macro_rules! mixed_vectors {
                 Self(std::array::from_fn(|i| {
                     parts.iter().map(|(x, weight)| x.0[i] * *weight as f32).sum()
                 }))
+            }
+
+            fn on_line(a: Self, b: Self, t: f64) -> Self {
+                Self(std::array::from_fn(|i| f32::on_line(a.0[i], b.0[i], t)))
             }
         }
     )*};
@@ -220,6 +232,7 @@ mod tests {
     use millstream_base::{Limits, Mask, Value, Vec2};
     use serde_json::json;
 
+    use super::Mixed;
     use crate::cells::testing::{call, instance, list, many, one};
 
     fn at(set: &serde_json::Value, items: &[f32], position: f64) -> f32 {
@@ -314,5 +327,17 @@ mod tests {
             call(&node, vec![one(none), one(0.5_f64)], &Mask::full(1), 1, &Limits::default())
                 .is_err()
         );
+    }
+
+    #[test]
+    fn straight_ways_stay_between_their_ends() {
+        for k in 0..1000 {
+            let t = f64::from(k) / 1000.0;
+            assert_eq!(f64::on_line(0.1, 0.1, t), 0.1);
+            assert_eq!(f64::on_line(5e-324, 5e-324, t), 5e-324);
+            assert!((0.3..=0.7).contains(&f32::on_line(0.7, 0.3, t)));
+        }
+        assert!(f64::on_line(f64::NAN, 1.0, 0.5).is_nan());
+        assert_eq!(f32::on_line(f32::INFINITY, f32::INFINITY, 0.5), f32::INFINITY);
     }
 }

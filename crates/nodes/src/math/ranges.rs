@@ -177,7 +177,8 @@ fn folds(registry: &mut Registry) {
         .details(
             "A number in the range stays. Bounds in the wrong order are swapped; equal bounds give \
              the bound. Rounding may give the maximum itself for a float just below the minimum. \
-             Integer bounds must be less than half the integers apart. Infinities give NaN.",
+             Integer bounds must be less than half the integers apart. Infinities give NaN, and so do floats \
+             so far apart that their distance is infinite.",
         )
         .lanewise(|_, x| wrap(x[0], x[1], x[2])),
     );

@@ -3,7 +3,7 @@
 use millstream_base::{Type, num};
 use millstream_kernel::{Call, Default, Failure, NodeDef, Registry};
 
-use super::rejection::{Draws, binomial_of, gamma_of, ln_factorial, of_two, place_of, shares};
+use super::rejection::{Draws, binomial_of, ln_factorial, ln_gamma_of, of_two, place_of, shares};
 use super::{SOURCE, Stream, drawn};
 use crate::cells::{ListCells, function};
 
@@ -170,14 +170,6 @@ fn dirichlet() -> NodeDef {
     for_weights(def, Stream::Dirichlet, 0, |_, _, weights, draws, out| {
         dirichlet_of(weights, draws, out)
     })
-}
-
-/// The logarithm of a gamma number, which may be too small to be a number itself.
-fn ln_gamma_of(shape: f64, draws: &mut Draws) -> f64 {
-    if shape >= 1.0 {
-        return num::ln(gamma_of(shape, draws));
-    }
-    num::ln(gamma_of(shape + 1.0, draws)) + num::ln(draws.unit()) / shape
 }
 
 fn dirichlet_of(weights: &[f64], draws: &mut Draws, out: &mut Vec<f64>) -> Result<(), String> {

@@ -29,6 +29,12 @@ impl Draws {
         Self { words: [id as u32, seed as u32, stream as u32, 0], counter: 0, left: Vec::new() }
     }
 
+    /// The same numbers once more, from the first one on.
+    fn restarted(&self) -> Self {
+        let [id, seed, stream, _] = self.words;
+        Self { words: [id, seed, stream, 0], counter: 0, left: Vec::new() }
+    }
+
     fn word(&mut self) -> u32 {
         if self.left.is_empty() {
             self.words[3] = self.counter;
@@ -296,10 +302,37 @@ fn beta() -> NodeDef {
         "0 to 1",
     );
     of_two(def, Stream::Beta, |call, i, draws| {
-        let a = gamma_of(call.input::<f64>(0).get(i), draws);
-        let b = gamma_of(call.input::<f64>(1).get(i), draws);
-        Ok(a / (a + b))
+        Ok(beta_of(call.input::<f64>(0).get(i), call.input::<f64>(1).get(i), draws))
     })
+}
+
+fn beta_of(a: f64, b: f64, draws: &mut Draws) -> f64 {
+    let mut same = draws.restarted();
+    let (x, y) = (gamma_of(a, draws), gamma_of(b, draws));
+    if x + y > 1e-290 {
+        return x / (x + y);
+    }
+    // Numbers of small shapes may be too small to be any; their logarithms are not.
+    let mut ln = |shape: f64| {
+        if shape > 0.0 { ln_gamma_of(shape, &mut same) } else { f64::NEG_INFINITY }
+    };
+    let (x, y) = (ln(a), ln(b));
+    if x == y && x == f64::NEG_INFINITY {
+        // Weights next to nothing give one side all.
+        let whole = place_of(&[a.max(0.0), b.max(0.0)], same.unit());
+        return whole.map_or(f64::NAN, |whole| f64::from(u8::from(whole == 0)));
+    }
+    1.0 / (1.0 + num::exp(y - x))
+}
+
+/// The logarithm of a gamma number, which may be too small to be a number itself; made of the same
+/// draws.
+pub(super) fn ln_gamma_of(shape: f64, draws: &mut Draws) -> f64 {
+    if shape >= 1.0 {
+        return num::ln(gamma_of(shape, draws));
+    }
+    let boost = num::ln(draws.unit()) / shape;
+    num::ln(gamma_of(shape + 1.0, draws)) + boost
 }
 
 fn weighted() -> NodeDef {
@@ -454,15 +487,30 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn beta_numbers_of_small_weights_are_near_one_end() {
+        for (a, b, mean) in [
+            (1e-3, 1e-3, 0.5),
+            (1e-10, 3e-10, 0.25),
+            (1e-323, 1e-323, 0.5),
+            (0.0, 1e-5, 0.0),
+            (1e-5, 0.0, 1.0),
+            (0.005, 0.005, 0.5),
+        ] {
+            let numbers: Vec<f64> =
+                (0..4000).map(|id| beta_of(a, b, &mut Draws::new(id, 7, Stream::Beta))).collect();
+            assert!(numbers.iter().all(|x| (0.0..=1.0).contains(x)), "{a} {b}");
+            let found = numbers.iter().sum::<f64>() / 4000.0;
+            assert!((found - mean).abs() < 0.04, "{found}, not {mean}, for {a} {b}");
+        }
+        assert!(beta_of(0.0, -1.0, &mut Draws::new(0, 0, Stream::Beta)).is_nan());
+    }
+
+    #[test]
     fn gamma_and_beta_have_their_means_and_variances() {
         for shape in [0.4, 1.0, 2.5, 30.0] {
             has(&drawn(Stream::Gamma, |draws| gamma_of(shape, draws)), shape, shape);
         }
-        let beta = |draws: &mut Draws| {
-            let a = gamma_of(2.0, draws);
-            a / (a + gamma_of(3.0, draws))
-        };
-        has(&drawn(Stream::Beta, beta), 0.4, 0.04);
+        has(&drawn(Stream::Beta, |draws| beta_of(2.0, 3.0, draws)), 0.4, 0.04);
         let at = |shape| gamma_of(shape, &mut Draws::new(0, 0, Stream::Gamma));
         assert_eq!([at(-1.0), at(f64::NAN), at(1e-300)], [0.0, 0.0, 0.0]);
         assert_eq!([at(f64::MAX), at(f64::INFINITY)], [f64::MAX, f64::INFINITY]);

@@ -3,6 +3,8 @@
 use millstream_base::num;
 use millstream_base::{ValueType, Vec2, Vec3, Vec4};
 
+use super::spread::{self, is_safe, is_safe_f32};
+
 /// A number, or a vector of them.
 pub(crate) trait Number: ValueType + Copy {
     /// 0 in every lane.
@@ -26,8 +28,9 @@ pub(crate) trait Fraction: Number {
     fn divided_by(self, n: usize) -> Self;
     /// The square of the difference.
     fn squared_distance(self, other: Self) -> Self;
-    /// The square root.
-    fn root(self) -> Self;
+    /// The variance that it is, or its square `root`; in lanes in which the squares of the items have
+    /// overflowed or lost bits these are looked at again.
+    fn of_spread(self, items: &[Self], root: bool) -> Self;
 }
 
 macro_rules! integers {
@@ -58,7 +61,7 @@ macro_rules! integers {
 integers!(i32 i64);
 
 macro_rules! floats {
-    ($($ty:ident)*) => {$(
+    ($($ty:ident $is_safe:ident),*) => {$(
         impl Number for $ty {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -90,14 +93,19 @@ macro_rules! floats {
             fn squared_distance(self, other: Self) -> Self {
                 (self - other) * (self - other)
             }
-            #[inline]
-            fn root(self) -> Self {
-                num::sqrt(self)
+            fn of_spread(self, items: &[Self], root: bool) -> Self {
+                if $is_safe(self) {
+                    return if root { num::sqrt(self) } else { self };
+                }
+                let spread = spread::deviation(items.iter().map(|item| f64::from(*item)));
+                let spread = if root { spread } else { spread * spread };
+                // Items that are not finite have what arithmetic gives, and so has nothing.
+                if spread.is_nan() && self.is_nan() { self } else { spread as Self }
             }
         }
     )*};
 }
-floats!(f32 f64);
+floats!(f32 is_safe_f32, f64 is_safe);
 
 macro_rules! vectors {
     ($($ty:ident $n:literal)*) => {$(
@@ -132,9 +140,14 @@ macro_rules! vectors {
             fn squared_distance(self, other: Self) -> Self {
                 Self(std::array::from_fn(|i| self.0[i].squared_distance(other.0[i])))
             }
-            #[inline]
-            fn root(self) -> Self {
-                Self(self.0.map(num::sqrt))
+            fn of_spread(self, items: &[Self], root: bool) -> Self {
+                Self(std::array::from_fn(|i| {
+                    if is_safe_f32(self.0[i]) {
+                        return if root { num::sqrt(self.0[i]) } else { self.0[i] };
+                    }
+                    let lane: Vec<f32> = items.iter().map(|item| item.0[i]).collect();
+                    self.0[i].of_spread(&lane, root)
+                }))
             }
         }
     )*};

@@ -14,15 +14,15 @@ pub(super) const SINGLE: Among = Among::These(&[Type::F32, Type::F64]);
 pub(super) const ORDERED: Among = Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]);
 
 pub(super) fn variance(ty: Type) -> Kernel {
-    for_numbers!(fractions ty, T => function(|call| spread::<T>(call, |variance| variance)))
+    for_numbers!(fractions ty, T => function(|call| spread::<T>(call, false)))
 }
 
 pub(super) fn deviation(ty: Type) -> Kernel {
-    for_numbers!(fractions ty, T => function(|call| spread::<T>(call, T::root)))
+    for_numbers!(fractions ty, T => function(|call| spread::<T>(call, true)))
 }
 
-/// What `finish` makes of the mean of the squared distances to the mean.
-fn spread<T: Fraction>(call: &mut Call<'_>, finish: impl Fn(T) -> T) -> Result<(), Failure> {
+/// The mean of the squared distances to the mean, or the square root of that.
+fn spread<T: Fraction>(call: &mut Call<'_>, root: bool) -> Result<(), Failure> {
     let mut squares: Vec<T> = Vec::new();
     let mut cells = Cells::new(call);
     let lists = call.lists(0);
@@ -33,7 +33,7 @@ fn spread<T: Fraction>(call: &mut Call<'_>, finish: impl Fn(T) -> T) -> Result<(
         let middle = mean(items);
         squares.clear();
         squares.extend(items.iter().map(|item| item.squared_distance(middle)));
-        Ok(finish(mean(&squares)))
+        Ok(mean(&squares).of_spread(items, root))
     })?;
     cells.put(call);
     Ok(())
@@ -41,10 +41,18 @@ fn spread<T: Fraction>(call: &mut Call<'_>, finish: impl Fn(T) -> T) -> Result<(
 
 pub(super) fn median(ty: Type) -> Kernel {
     if ty == Type::F64 {
-        function(|call| middle(call, f64::total_cmp, |a, b| a * 0.5 + b * 0.5, f64::is_nan))
+        function(|call| middle(call, f64::total_cmp, halfway, f64::is_nan))
     } else {
-        function(|call| middle(call, f32::total_cmp, |a, b| a * 0.5 + b * 0.5, f32::is_nan))
+        let between = |a, b| halfway(f64::from(a), f64::from(b)) as f32;
+        function(move |call| middle(call, f32::total_cmp, between, f32::is_nan))
     }
+}
+
+/// The number halfway between two, rounded once.
+pub(crate) fn halfway(a: f64, b: f64) -> f64 {
+    // Where the sum is so small that halving it rounds, adding did not.
+    let sum = a + b;
+    if sum.is_finite() { sum * 0.5 } else { a * 0.5 + b * 0.5 }
 }
 
 fn middle<T: ValueType + Copy>(

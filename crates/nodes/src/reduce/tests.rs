@@ -24,6 +24,18 @@ fn lists_reduce_to_one_value() {
     assert_eq!(reduced("deviation", vec![Vec2([0.0, 1.0]), Vec2([2.0, 1.0])]), "[1.0, 0.0]");
     assert_eq!(reduced("median", items()), "3.0");
     assert_eq!(reduced("median", vec![4.0_f64, 1.0, 9.0, 2.0]), "3.0");
+    for items in [[5e-324, 5e-324], [5e-324, 15e-324], [f64::MAX, f64::MAX]] {
+        let halfway = [5e-324, 1e-323, f64::MAX].map(|x: f64| Value::from(x).to_string());
+        assert!(halfway.contains(&reduced("median", items.to_vec())), "{items:?}");
+    }
+    assert_eq!(reduced("median", vec![1e-45_f32, 1e-45]), Value::from(1e-45_f32).to_string());
+    for items in [vec![1e25_f32, 2e25], vec![1e-24, 3e-24], vec![1e30; 3]] {
+        let found: f32 = reduced("deviation", items.clone()).parse().expect("a number");
+        let wanted = (items[1] - items[0]) / 2.0;
+        assert!((found - wanted).abs() <= 1e-6 * wanted, "{found}, not {wanted}");
+    }
+    assert_eq!(reduced("variance", vec![1e30_f32; 3]), "0.0");
+    assert_eq!(reduced("deviation", vec![f32::INFINITY, 1.0]), "\"nan\"");
     assert_eq!(reduced("index_of_minimum", items()), "1");
     assert_eq!(reduced("index_of_maximum", vec![5_i64, 7, 7, 6]), "1");
     assert_eq!(reduced("first", items()), "3.0");

@@ -10,6 +10,8 @@ use millstream_kernel::{Default, NodeDef, Pace, Registry, SettingKind, SettingVa
 use super::alike::{Groups, Rows, gathered};
 use super::rows::{numbers, wholes};
 use super::{column, keys, made, on_table, said, table, table_at, tables, text_at, with_also};
+use crate::reduce::spread::{deviation, is_safe};
+use crate::reduce::statistics::halfway;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(group());
@@ -189,8 +191,10 @@ pub(super) fn summed(
                     Summary::Mean => sum(rows) / n,
                     Summary::Deviation => {
                         let mean = sum(rows) / n;
-                        let squares = rows.iter().map(|row| (items[*row as usize] - mean).powi(2));
-                        num::sqrt(squares.sum::<f64>() / n)
+                        let items = rows.iter().map(|row| items[*row as usize]);
+                        let variance =
+                            items.clone().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+                        if is_safe(variance) { num::sqrt(variance) } else { deviation(items) }
                     }
                     _ => sum(rows),
                 }
@@ -208,7 +212,7 @@ fn median(mut items: Vec<f64>) -> f64 {
     let (below, high, _) = items.select_nth_unstable_by(n / 2, f64::total_cmp);
     let high = *high;
     let low = below.iter().copied().max_by(f64::total_cmp).filter(|_| n.is_multiple_of(2));
-    f64::midpoint(low.unwrap_or(high), high)
+    halfway(low.unwrap_or(high), high)
 }
 
 fn unique() -> NodeDef {

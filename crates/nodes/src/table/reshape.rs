@@ -13,6 +13,8 @@ use super::values::missing;
 use super::{
     cells_within, column, made, on_table, said, table, table_at, tables, text_at, with_also, within,
 };
+use crate::reduce::spread::{deviation, is_safe};
+use crate::reduce::statistics::halfway;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(beside());
@@ -282,13 +284,16 @@ fn summed_up(table: &Table) -> Result<Table, String> {
         numbers.sort_unstable_by(f64::total_cmp);
         let n = numbers.len() as f64;
         let mean = numbers.iter().sum::<f64>() / n;
-        let squares = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+        let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+        let is_safe = is_safe(variance);
+        let deviation =
+            if is_safe { num::sqrt(variance) } else { deviation(numbers.iter().copied()) };
         let at = |place: usize| numbers.get(place).copied().unwrap_or(f64::NAN);
         let last = numbers.len().saturating_sub(1);
-        let median = f64::midpoint(at(last / 2), at(numbers.len() / 2));
+        let median = halfway(at(last / 2), at(numbers.len() / 2));
         names.push(Arc::clone(name));
         counts.push(i32::try_from(numbers.len()).unwrap_or(i32::MAX));
-        let found = [mean, num::sqrt(squares / n), at(0), median, at(last)];
+        let found = [mean, deviation, at(0), median, at(last)];
         figures.iter_mut().zip(found).for_each(|(column, x)| column.push(x));
     }
     let mut columns: Vec<(Arc<str>, Column)> = vec![

@@ -10,6 +10,7 @@ use millstream_kernel::{
 
 use super::rows::{number, whole};
 use super::{column, made, on_table, said, table, table_at, tables, text_at};
+use crate::reduce::statistics::halfway;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(fill());
@@ -252,7 +253,7 @@ fn filled_numbers(mut items: Vec<f64>, how: How, value: f64) -> Vec<f64> {
             let mut there: Vec<f64> = items.iter().copied().filter(is_there).collect();
             there.sort_unstable_by(f64::total_cmp);
             let last = there.len().saturating_sub(1);
-            there.get(last / 2).map_or(f64::NAN, |low| f64::midpoint(*low, there[there.len() / 2]))
+            there.get(last / 2).map_or(f64::NAN, |low| halfway(*low, there[there.len() / 2]))
         }
     };
     for x in items.iter_mut().filter(|x| x.is_nan()) {

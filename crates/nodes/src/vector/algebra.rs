@@ -17,8 +17,13 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// What the squares under a root do at the ends of the range.
-const RANGE: &str = "Computed from squares: components beyond about 1e19 in size give infinity, and a \
-                     vector whose components are all below about 1e-23 counts as zero.";
+const RANGE: &str = "Computed from squares: components beyond about 1e19 in size give infinity, lengths \
+                     below 1e-18 have fewer bits, and a vector whose components are all below about \
+                     1e-23 counts as zero.";
+
+const RANGE_OF_DIRECTIONS: &str = "Computed from squares: vectors with components beyond about 1e19 in size give zero, of those with \
+     lengths below 1e-18 directions have fewer bits, and one whose components are all below about 1e-23 \
+     counts as zero.";
 
 fn dot_product() -> NodeDef {
     on_vectors("vector.dot", "The dot product of two vectors", &[("a", ""), ("b", "")])
@@ -88,7 +93,7 @@ fn normalize() -> NodeDef {
     on_vectors("vector.normalize", "The direction of a vector", &[("vector", "")])
         .details(format!(
             "The vector divided by its length. A vector of length 0 gives zero, one with a NaN gives \
-             NaN. Off by at most 3e-7 in each component. {RANGE}"
+             NaN. Off by at most 3e-7 in each component. {RANGE_OF_DIRECTIONS}"
         ))
         .output("value", T, "length 1, or zero")
         .form(|_, inputs| vec![normalized(&inputs[0])])

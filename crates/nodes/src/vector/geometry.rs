@@ -146,7 +146,10 @@ fn closest_on_line() -> NodeDef {
         ("end", "another point of the line"),
     ];
     on_vectors("vector.closest_on_line", "The point of a line that is nearest to another", &points)
-        .details("Where start and end are the same point it is this one, at factor 0.")
+        .details(
+            "Where start and end are the same point it is this one, at factor 0. Computed from squares: for \
+             points whose distances are between about 1e-18 and 1e19.",
+        )
         .setting(
             "segment",
             SettingKind::Flag,

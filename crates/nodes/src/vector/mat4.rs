@@ -1,6 +1,6 @@
 //! Matrices of 4 by 4, row by row, applied to column vectors.
 
-use millstream_base::{Mat4, Type};
+use millstream_base::{Lane, Mat4, Type};
 use millstream_kernel::form::Val;
 use millstream_kernel::{Default, Law, NodeDef, Registry};
 
@@ -233,11 +233,14 @@ fn invert() -> NodeDef {
         .source("Cramer's rule");
     matrix_input(def, "matrix", "").output("value", Type::MAT4, "the inverse, or zeros").form(
         |_, inputs| {
-            let minors = Minors::of(&inputs[0]);
+            // Products of four `f32` may be beyond what these hold.
+            let matrix: Vec<Val<'_>> = inputs[0].iter().map(|x| x.convert(Lane::F64)).collect();
+            let minors = Minors::of(&matrix);
             let determinant = minors.determinant();
             let singular = determinant.eq(0.0);
-            let inverse = adjugate(&inputs[0], &minors);
-            vec![inverse.iter().map(|x| singular.select(0.0, *x / determinant)).collect()]
+            let inverse = adjugate(&matrix, &minors);
+            let divided = |x| singular.select(0.0, x / determinant).convert(Lane::F32);
+            vec![inverse.into_iter().map(divided).collect()]
         },
     )
 }

@@ -162,6 +162,20 @@ fn grey_with(x: f32) -> Value {
 }
 
 #[test]
+fn matrices_of_any_scale_have_an_inverse() {
+    for scale in [1e-30_f32, 1e-16, 1e-14, 1e13, 1e30] {
+        let matrix = run("mat4.scale", &[v3(scale, 2.0 * scale, scale)]);
+        let inverse = run("mat4.invert", &[matrix]);
+        let millstream_base::Mat4(m) = inverse.get().expect("a matrix");
+        for (at, factor) in [(0, 1.0), (5, 0.5), (10, 1.0)] {
+            let wanted = factor / scale;
+            assert!((m[at] - wanted).abs() <= 1e-6 * wanted, "{} {scale}", m[at]);
+        }
+        assert_eq!((m[1], m[15]), (0.0, 1.0));
+    }
+}
+
+#[test]
 fn a_singular_matrix_has_no_inverse() {
     let flat = run("mat4.scale", &[v3(1.0, 0.0, 2.0)]);
     assert_eq!(run("mat4.determinant", std::slice::from_ref(&flat)).to_string(), "0.0");
