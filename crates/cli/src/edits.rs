@@ -97,8 +97,11 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
     let settled = begin.elapsed().as_secs_f64();
     let n_frames = quiet.len() + edited.len();
     let (quiet, edited) = (Percentiles::of(quiet), Percentiles::of(edited));
-    let edits = Percentiles::of(std::mem::take(&mut player.times));
-    let ratio = edited.p99 / quiet.p99;
+    let times = std::mem::take(&mut player.times);
+    let n_made = times.len() - player.n_refused;
+    let edits = Percentiles::of(times);
+    // Where nothing was edited there is nothing to compare.
+    let ratio = (n_made > 0).then_some(edited.p99 / quiet.p99);
     if as_json {
         let told = json!({
             "hz": RATE,
@@ -118,9 +121,12 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
         print(&quiet.row("frames without edits"))?;
         print(&edited.row("frames with an edit"))?;
         print(&edits.row("the edits alone"))?;
-        print(&format!(
-            "99 of 100 frames with an edit take at most {ratio:.2} times as long as without"
-        ))?;
+        print(&match ratio {
+            Some(ratio) => format!(
+                "99 of 100 frames with an edit take at most {ratio:.2} times as long as without"
+            ),
+            None => "no edit fitted the document, so nothing is compared".into(),
+        })?;
         print(&format!(
             "{} edits were refused; the last optimised plan ran after {settled:.3} s",
             player.n_refused

@@ -219,6 +219,9 @@ fn edits_are_played_on_what_needs_elements_clocks_and_views() {
         assert_eq!(code(args), Some(0), "{args:?}");
     }
     assert_eq!(code(&["bench", &path, "--size", "4x4"]), Some(2), "nothing reads the view");
+    let path = file("bench_nothing.mill.json", r#"{ "millstream": 1 }"#);
+    let told = json(&["bench", "--edits", &path, "--seconds", "0", "--format", "json"]);
+    assert!(told["p99_ratio"].is_null(), "no edit fits: {told}");
 }
 
 #[test]

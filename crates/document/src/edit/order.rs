@@ -7,7 +7,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use millstream_base::order_search::{Moving, Ordered, moving_for};
+use millstream_base::order_search::{Marks, Moving, Ordered, moving_for};
 use millstream_base::pages::room_in_huge_pages;
 use smallvec::SmallVec;
 
@@ -35,6 +35,7 @@ pub(super) struct Order {
     /// Higher than all orders within places, and lower.
     above: i64,
     below: i64,
+    marks: Marks,
 }
 
 /// What is known of one node. A search that looks at its rank goes on from it soon: so all of it
@@ -168,7 +169,10 @@ impl Order {
         let (low, high) = (self.rank(target).place, self.rank(source).place);
         let first = Rank { place: low, within: i64::MIN }.number();
         let last = Rank { place: high, within: i64::MAX }.number();
-        match moving_for(self, source, target, first..=last)? {
+        let mut marks = std::mem::take(&mut self.marks);
+        let moving = moving_for(self, source, target, first..=last, &mut marks);
+        self.marks = marks;
+        match moving? {
             Moving::Behind(nodes) => self.move_behind(nodes, high),
             Moving::Before(nodes) => self.move_before(nodes, low),
         }
@@ -195,6 +199,8 @@ impl Order {
 }
 
 impl Ordered for Order {
+    type Rank = u128;
+
     #[inline]
     fn stands_at(&self, node: u32) -> u128 {
         self.nodes[node].rank.number()

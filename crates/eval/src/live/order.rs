@@ -7,7 +7,7 @@
 //!
 //! Sources are read from anywhere: they never run, so their positions mean nothing.
 
-use millstream_base::order_search::{Moving, Ordered, moving_for};
+use millstream_base::order_search::{Marks, Moving, Ordered, moving_for};
 use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
 
 use super::node::NONE;
@@ -21,6 +21,7 @@ pub(super) struct Order {
     positions: Vec<u32>,
     /// The node at each position, [`NONE`] in gaps.
     nodes: Vec<u32>,
+    marks: Marks,
 }
 
 /// So many positions for each node once there are gaps.
@@ -85,7 +86,7 @@ impl Order {
 
     /// Bytes of the order.
     pub(super) fn bytes(&self) -> usize {
-        (self.positions.capacity() + self.nodes.capacity()) * size_of::<u32>()
+        (self.positions.capacity() + self.nodes.capacity()) * size_of::<u32>() + self.marks.bytes()
     }
 
     fn place(&mut self, node: u32, position: usize) {
@@ -113,9 +114,11 @@ impl Order {
 }
 
 impl Ordered for LiveGraph {
+    type Rank = u32;
+
     #[inline]
-    fn stands_at(&self, node: u32) -> u128 {
-        self.order.position(node) as u128
+    fn stands_at(&self, node: u32) -> u32 {
+        self.order.position(node) as u32
     }
 
     #[inline]
@@ -142,8 +145,10 @@ impl LiveGraph {
         if is_source || high < low {
             return Ok(0);
         }
-        let moving = moving_for(self, source, reader, low as u128..=high as u128)
-            .map_err(|way| LiveError::Cycle { path: self.shown(&way) })?;
+        let mut marks = std::mem::take(&mut self.order.marks);
+        let moving = moving_for(self, source, reader, low as u32..=high as u32, &mut marks);
+        self.order.marks = marks;
+        let moving = moving.map_err(|way| LiveError::Cycle { path: self.shown(&way) })?;
         let (mut moving, is_before) = match moving {
             Moving::Behind(nodes) => (nodes, false),
             Moving::Before(nodes) => (nodes, true),
