@@ -10,6 +10,7 @@ use millstream_base::feature::{Aspect, Need};
 use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::{FeatureSet, NeedTable, Type, define_id};
 use millstream_kernel::{Class, Data, Instance};
+use smallvec::SmallVec;
 
 use crate::graph::{ConstId, GraphInput, InputId, InstanceId};
 use crate::loops::Loop;
@@ -212,6 +213,16 @@ impl Plan {
     /// The position of the output called `name`.
     pub fn output_named(&self, name: &str) -> Option<usize> {
         self.outputs.iter().position(|output| &*output.name == name)
+    }
+
+    /// Which inputs of a call are asked in its own context.
+    pub fn asked_outside(&self, step: &Step, id: InstanceId) -> SmallVec<[bool; 8]> {
+        let links = self.inputs_of(step);
+        self.instances[id].asked_outside(|i| {
+            let inside = self.needs_of(&self.steps[links[i].step]);
+            let map = self.need_maps[id].get(i).and_then(Option::as_ref);
+            map.map_or(0, |map| map.active_rules(inside))
+        })
     }
 
     /// The steps that the outputs at these positions may need.

@@ -50,9 +50,13 @@ fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
 fn upstream(plan: &Plan, step: StepId, bit: u32) -> Vec<(StepId, u32)> {
     let StepOp::Call(instance) = plan.steps[step].op else { return Vec::new() };
     let mut found = Vec::new();
+    let asked = plan.asked_outside(&plan.steps[step], instance);
     for (i, link) in plan.inputs_of(&plan.steps[step]).iter().enumerate() {
         let inside = plan.needs_of(&plan.steps[link.step]);
         let map = plan.need_maps[instance].get(i).and_then(Option::as_ref);
+        if map.is_none() && !asked[i] {
+            continue;
+        }
         let becomes = |inner: u32| match map.map_or(Fate::Same, |map| map.fate(inner)) {
             Fate::Same => Some(inner),
             Fate::Outer(outer) | Fate::Modified(_, outer) => Some(outer),

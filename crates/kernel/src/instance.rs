@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Need, Type};
+use smallvec::SmallVec;
 
 use crate::class::Class;
 use crate::form::Form;
 use crate::function::SharedFunction;
 use crate::node_def::NodeDef;
+use crate::repeat::REPEAT;
 use crate::scope::ScopeRule;
 use crate::settings::{SettingValue, Settings};
 
@@ -101,6 +103,27 @@ impl Instance {
         self.inputs.iter().any(|input| !input.scope.is_empty())
     }
 
+    /// Which inputs a call asks for in its own context, where bit `r` of `active_rules(i)` says whether
+    /// anything behind input `i`, which has a scope, needs what rule `r` changes: of an instance that
+    /// only passes on, those that its scopes use; of others also all without a scope.
+    pub fn asked_outside(&self, active_rules: impl Fn(usize) -> u64) -> SmallVec<[bool; 8]> {
+        let passes = matches!(self.kernel, Kernel::Pass) && self.has_scopes();
+        let mut asked = SmallVec::from_elem(false, self.inputs.len());
+        for (i, input) in self.inputs.iter().enumerate() {
+            if input.scope.is_empty() {
+                asked[i] |= !passes;
+                continue;
+            }
+            let active = active_rules(i);
+            for (r, rule) in input.scope.iter().enumerate() {
+                for used in rule.uses(active & 1 << r != 0) {
+                    asked[*used as usize] = true;
+                }
+            }
+        }
+        asked
+    }
+
     /// The form, if all inputs are read in the instance's own context.
     pub fn plain_form(&self) -> Option<&Form> {
         match &self.kernel {
@@ -129,10 +152,11 @@ impl Instance {
     }
 
     /// Whether nodes of this instance and of another do the same: the same node type, settings to
-    /// the bit, types, and number of sources of each socket.
+    /// the bit, types, and number of sources of each socket. What repeats run is one of their settings.
     pub fn does_same(&self, other: &Self) -> bool {
         let sockets = |i: &Self| i.inputs.iter().map(|slot| slot.socket).collect::<Vec<_>>();
-        Arc::ptr_eq(&self.def, &other.def)
+        let are_repeats = self.name() == REPEAT && other.name() == REPEAT;
+        (are_repeats || Arc::ptr_eq(&self.def, &other.def))
             && self.generics == other.generics
             && same_settings(&self.settings, &other.settings)
             && self.inputs.len() == other.inputs.len()

@@ -65,6 +65,17 @@ impl ScopeRule {
         }
     }
 
+    /// The inputs whose values it takes, where `is_active` says whether anything inside needs what it
+    /// changes. Only the extent of a loop is asked for in any case.
+    pub fn uses(&self, is_active: bool) -> &[u16] {
+        match self {
+            Self::Each { count, .. } => std::slice::from_ref(count),
+            Self::Inject { value, .. } if is_active => std::slice::from_ref(value),
+            Self::Modify { args, .. } if is_active => args,
+            Self::Inject { .. } | Self::Modify { .. } | Self::Along { .. } => &[],
+        }
+    }
+
     /// The feature that changes.
     pub fn feature(&self) -> &Feature {
         match self {

@@ -1,7 +1,8 @@
 //! What each node needs of the context: itself, and through its inputs.
 //!
 //! A node needs what its kernel reads, and of each input what that needs, after it crossed the
-//! socket: an injected feature is provided there, outer levels come one nearer, the rest stays.
+//! socket: an injected feature is provided there, outer levels come one nearer, the rest stays. What
+//! a scope changes a feature to counts only where something inside needs the feature.
 //! Every node is looked at once, with a 64-bit set, however many ways lead to it.
 
 use millstream_base::feature::TooManyNeeds;
@@ -11,6 +12,7 @@ use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::NeedMap;
 use millstream_ir::{Graph, NodeId, Op};
 use millstream_kernel::{Instance, Kernel};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The needs of a graph.
@@ -62,17 +64,19 @@ impl NeedFlow {
             }
             return Ok(all);
         }
-        for ((needs, map), slot) in
-            inside.into_iter().zip(&mut crossing.maps).zip(&instances[id].inputs)
+        let inside: SmallVec<[FeatureSet; 8]> = inside.into_iter().collect();
+        for ((needs, map), slot) in inside.iter().zip(&mut crossing.maps).zip(&instances[id].inputs)
         {
-            let outside = match map {
-                Some(map) => {
-                    map.learn(needs, &slot.scope, &mut self.table)?;
-                    map.outside(needs)
-                }
-                None => needs,
-            };
-            all = all.union(outside);
+            if let Some(map) = map {
+                map.learn(*needs, &slot.scope, &mut self.table)?;
+                all = all.union(map.outside(*needs));
+            }
+        }
+        let active = |i: usize| crossing.maps[i].as_ref().map_or(0, |m| m.active_rules(inside[i]));
+        for (needs, is_asked) in inside.iter().zip(instances[id].asked_outside(active)) {
+            if is_asked {
+                all = all.union(*needs);
+            }
         }
         Ok(all)
     }

@@ -117,3 +117,25 @@ fn a_ladder_of_ten_thousand_shifts_goes_through_all_passes() {
     assert_eq!(plan.needs.len(), 2);
     assert!(plan.steps.len() > 30_000, "{}", plan.steps.len());
 }
+
+#[test]
+fn what_a_scope_changes_a_feature_to_counts_where_the_feature_is_needed() {
+    let wind = r#"context.feature{"name": "wind", "type": "f64"} # wind"#;
+    let needed = |inside: &str| {
+        let text =
+            format!("n0 = {wind}\n n1 = {inside}\n n2 = time.shift n1 n0 # shifted\n output n2");
+        let plan = scheduled(&text);
+        plan.required().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(needed("context.index # row"), "index");
+    assert_eq!(needed("context.time # now"), "wind, time");
+    let problems = |inside: &str| {
+        let text =
+            format!("n0 = {wind}\n n1 = {inside}\n n2 = time.shift n1 n0 # shifted\n output n2");
+        check_available(&scheduled(&text), &registry(), &[Feature::Time, Feature::Index])
+            .to_string()
+    };
+    assert_eq!(problems("context.index # row"), "");
+    let told = problems("context.time # now");
+    assert!(told.contains("output <- `shifted` <- `wind`"), "{told}");
+}

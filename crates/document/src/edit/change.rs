@@ -318,6 +318,7 @@ impl Editor {
             }
             self.index_mut(body).of_nodes.insert(Arc::clone(to), users);
         }
+        done.changes.push(Change::NodeName { body });
         let within = self.within(body);
         let (node, to) = (Arc::clone(to), Arc::clone(from));
         done.inverses.push(Edit::RenameNode { within, node, to });

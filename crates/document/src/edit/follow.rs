@@ -11,7 +11,7 @@ use super::index::{BodyKey, User};
 use super::order::Rank;
 use crate::model::{InputDef, Named, Node, OutputDef};
 
-/// Something that an edit changed. Names are no content.
+/// Something that an edit changed. Names are no content of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// A node came, or what it does or reads changed.
@@ -27,6 +27,11 @@ pub enum Change {
         body: BodyKey,
         /// Its slot.
         slot: u32,
+    },
+    /// A node has another name.
+    NodeName {
+        /// The body it is in.
+        body: BodyKey,
     },
     /// Inputs of a body came, went, changed, or have other names.
     Inputs {

@@ -1,8 +1,9 @@
 //! Groups that run round by round, in sessions and deployed documents.
 
 use millstream::deploy::{Freeze, deploy};
-use millstream::session::Session;
+use millstream::session::{Ask, Session};
 use millstream::{Document, Edit, Engine, Request};
+use millstream_ir::LogDetail;
 use serde_json::{Value as Json, json};
 
 /// y is x, tripled and increased by the time, n times; the tripling stands in a repeat of its own.
@@ -234,4 +235,61 @@ fn a_repeat_follows_the_name_of_the_output_that_ends_it() {
     assert!(text.contains("\"while\": \"go\""), "{text}");
     assert!(session.undo());
     assert_eq!(y(&mut session), Some(6.25));
+}
+
+#[test]
+fn what_failed_in_a_round_is_told_by_the_names_that_nodes_have_now() {
+    const READ: &str = r#"{ "millstream": 1,
+        "inputs": { "t": { "type": "string", "default": "12" } },
+        "outputs": { "y": { "type": "f64", "from": "rounds.y" } },
+        "nodes": { "rounds": { "type": "repeat", "group": "outer",
+            "in": { "t": { "input": "t" }, "y": 0, "count": 2 } } },
+        "groups": {
+            "outer": {
+                "inputs": { "t": { "type": "string" }, "y": { "type": "f64" } },
+                "outputs": { "y": { "type": "f64", "from": "within.y" } },
+                "nodes": { "within": { "type": "group", "group": "inner",
+                    "in": { "t": { "input": "t" }, "y": { "input": "y" } } } } },
+            "inner": {
+                "inputs": { "t": { "type": "string" }, "y": { "type": "f64" } },
+                "outputs": { "y": { "type": "f64", "from": "sum.value" } },
+                "nodes": {
+                    "read": { "type": "string.to_number", "in": { "text": { "input": "t" } } },
+                    "sum": { "type": "math.add",
+                        "in": { "a": { "from": "read.value" }, "b": { "input": "y" } } } } } } }"#;
+    let mut session = Session::open(&Engine::new(), READ.as_bytes()).expect("it opens");
+    let failed = |session: &mut Session| {
+        let evaluated = session.eval(&Ask::all()).expect("it runs");
+        let told: Vec<String> = evaluated.answer.failures.iter().map(ToString::to_string).collect();
+        told.join("; ")
+    };
+    assert_eq!(y(&mut session), Some(24.0));
+    edit(
+        &mut session,
+        json!({ "edit": "rename_node", "within": "inner", "node": "read", "to": "number" }),
+    );
+    let logged = session.eval(&Ask::all().with_log(LogDetail::Counts)).expect("it runs");
+    assert!(logged.plan().is_none(), "a live graph answers");
+    let n_runs: u32 = logged.runs().iter().map(|run| run.entry.runs).sum();
+    assert_eq!(n_runs, 0, "a name is nothing to run for");
+    session.set("t", "twelve").expect("it is an input");
+    let now = failed(&mut session);
+    assert!(now.contains("within/number"), "{now}");
+    edit(
+        &mut session,
+        json!({ "edit": "rename_node", "within": "inner", "node": "number", "to": "digits" }),
+    );
+    let now = failed(&mut session);
+    assert!(now.contains("within/digits"), "{now}");
+    edit(
+        &mut session,
+        json!({ "edit": "rename_node", "within": "outer", "node": "within", "to": "part" }),
+    );
+    let now = failed(&mut session);
+    assert!(now.contains("part/digits"), "{now}");
+    session.settle();
+    assert_eq!(failed(&mut session), now);
+    assert!(session.undo() && session.undo());
+    let now = failed(&mut session);
+    assert!(now.contains("within/number"), "{now}");
 }

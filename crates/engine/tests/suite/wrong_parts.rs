@@ -1,7 +1,7 @@
 //! Documents of which parts are wrong: what does not depend on these has its values, live and with
 //! plans.
 
-use millstream::session::{Session, SessionError};
+use millstream::session::{Ask, Session, SessionError};
 use millstream::{Edit, Engine};
 use serde_json::{Value as Json, json};
 
@@ -330,6 +330,44 @@ fn what_goes_into_a_node_is_seen_where_another_input_of_it_is_wrong() {
         assert_eq!(seen("k/w.a"), Some(4.0));
         for path in ["b.value", "b.b", "d.a", "k.o", "k/w.value", "k/w.b"] {
             assert_eq!(seen(path), None, "{path}");
+        }
+    }
+}
+
+#[test]
+fn moments_that_nothing_asks_for_may_fail_and_need_what_is_not_there() {
+    let number = json!({ "type": "string.to_number", "in": { "text": { "input": "t" } } });
+    let shifted = |of: &str| json!({ "type": "time.shift", "in": { "value": { "from": of }, "by": { "from": "late.value" } } });
+    let document = json!({ "millstream": 1,
+        "inputs": { "t": { "type": "string", "default": "none" },
+                    "x": { "type": "f64", "default": 2 } },
+        "outputs": { "still": { "type": "f64", "from": "still.value" },
+                     "moved": { "type": "f64", "from": "moved.value" },
+                     "wrong": { "type": "f64", "from": "wrong.value" } },
+        "nodes": { "late": number,
+            "sum": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1.5 } },
+            "time": { "type": "context.time" },
+            "still": shifted("sum.value"), "moved": shifted("time.value"),
+            "wrong": { "type": "math.add", "in": { "a": { "from": "nobody.value" }, "b": 1 } } } });
+    for is_wrong in [false, true] {
+        let mut document = document.clone();
+        if !is_wrong {
+            document["nodes"]["wrong"]["in"]["a"] = json!(1);
+        }
+        let opened = Session::open(&Engine::new(), document.to_string().as_bytes());
+        let mut it = opened.unwrap_or_else(|error| panic!("{error}"));
+        for settled in [false, true] {
+            if settled {
+                it.settle();
+            }
+            assert_eq!(it.value::<f64>("still").expect("it has a meaning"), Some(3.5));
+            let ask = Ask { frame: Some(3), ..Ask::output("still") };
+            let answer = it.eval(&ask).expect("it runs").answer;
+            assert_eq!(answer.value::<f64>("still"), Some(3.5));
+            assert!(answer.failures.is_empty(), "{:?}", answer.failures);
+            let answer = it.eval(&Ask::output("moved")).expect("it runs").answer;
+            let told: Vec<String> = answer.failures.iter().map(ToString::to_string).collect();
+            assert!(told.len() == 1 && told[0].starts_with("late: "), "{told:?}");
         }
     }
 }

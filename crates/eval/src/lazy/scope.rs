@@ -10,7 +10,7 @@ use millstream_ir::need_map::{Fate, NeedMap};
 use millstream_ir::plan::{Step, StepSource};
 use millstream_kernel::form::Form;
 use millstream_kernel::instance::OutputSlot;
-use millstream_kernel::{Data, Instance, Kernel, ScopeRule};
+use millstream_kernel::{Data, Instance, ScopeRule};
 use smallvec::SmallVec;
 
 use super::run::Operand;
@@ -32,35 +32,10 @@ pub(super) fn need_map(plan: &Plan, id: InstanceId, input: usize) -> &NeedMap {
     plan.need_maps[id][input].as_ref().expect("inputs with a scope have a map of needs")
 }
 
-/// The inputs of a call that are asked in its own context: of a step that only passes on, those that
-/// its scope uses here; of others all without a scope. Only for calls with a scope.
+/// The inputs of a call that are asked in its own context, by position.
 pub(crate) fn arguments(plan: &Plan, step: &Step, id: InstanceId) -> SmallVec<[usize; 4]> {
-    let instance = &plan.instances[id];
-    let passes = matches!(instance.kernel, Kernel::Pass);
-    let mut used = SmallVec::<[bool; 8]>::from_elem(false, instance.inputs.len());
-    for (i, input) in instance.inputs.iter().enumerate() {
-        if input.scope.is_empty() {
-            used[i] |= !passes;
-            continue;
-        }
-        let inside = plan.needs_of(&plan.steps[plan.inputs_of(step)[i].step]);
-        let active = need_map(plan, id, i).active_rules(inside);
-        for (r, rule) in input.scope.iter().enumerate() {
-            match rule {
-                ScopeRule::Inject { value, .. } if active & 1 << r != 0 => {
-                    used[*value as usize] = true;
-                }
-                ScopeRule::Each { count, .. } => used[*count as usize] = true,
-                ScopeRule::Modify { args, .. } if active & 1 << r != 0 => {
-                    for arg in args {
-                        used[*arg as usize] = true;
-                    }
-                }
-                ScopeRule::Inject { .. } | ScopeRule::Modify { .. } | ScopeRule::Along { .. } => {}
-            }
-        }
-    }
-    (0..used.len()).filter(|i| used[*i]).collect()
+    let asked = plan.asked_outside(step, id);
+    (0..asked.len()).filter(|i| asked[*i]).collect()
 }
 
 impl<'a> Evaluation<'a> {

@@ -177,8 +177,9 @@ impl<'a> Evaluation<'a> {
         let plan = self.plan;
         let sources = plan.inputs_of(&plan.steps[step]);
         let waiting = stack.len();
-        for (source, input) in sources.iter().zip(&instance.inputs) {
-            if input.scope.is_empty() {
+        let asked = plan.asked_outside(&plan.steps[step], id);
+        for (source, is_asked) in sources.iter().zip(&asked) {
+            if *is_asked {
                 self.want(*source, frame, stack);
             }
         }

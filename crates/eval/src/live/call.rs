@@ -92,6 +92,21 @@ impl LiveGraph {
         }
     }
 
+    /// A call tells of failures as another instance does, which does the same.
+    ///
+    /// # Panics
+    /// If it does not do the same.
+    pub fn reword(&mut self, of: NodeNumber, instance: &Arc<Instance>) {
+        if let Some(call) = self.call_at(of.0)
+            && !Arc::ptr_eq(&call.instance, instance)
+        {
+            assert!(call.instance.does_same(instance), "a call goes on with what it does");
+            if let Some(call) = self.call_mut(of.0) {
+                call.instance = Arc::clone(instance);
+            }
+        }
+    }
+
     /// The node of an output of what [`call`](Self::call) made; `None` if there is none.
     pub fn output(&self, of: NodeNumber, position: usize) -> Option<NodeNumber> {
         let outputs = self.call_at(of.0).and_then(|call| call.outputs.as_ref());

@@ -64,7 +64,8 @@ impl Mirror {
                         queue.push((body, slot, None));
                     }
                 }
-                Change::Head => {}
+                // What runs rounds tells of nodes by their names.
+                Change::NodeName { .. } | Change::Head => {}
             }
         }
         self.touch_repeats(&mut queue, changes);

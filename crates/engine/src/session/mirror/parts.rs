@@ -91,6 +91,9 @@ impl Mirror {
         let wants = captured.as_deref().unwrap_or(wants);
         let needed = inputs_needed(instance);
         if let Some(node) = before {
+            if captured.is_some() {
+                self.graph.reword(self.graph.call_behind(node), instance);
+            }
             for (at, input) in needed.iter().enumerate() {
                 let (want, to) = (&wants[*input as usize], instance.inputs[*input as usize].ty);
                 let old = self.graph.input_of(node, at);

@@ -7,6 +7,7 @@ use millstream_document::check::{Alone, AloneKind};
 use millstream_document::edit::{BodyKey, ROOT, User, delayed, reference_of};
 use millstream_document::{Editor, Node, NodeKind};
 use millstream_eval::live::NodeNumber;
+use millstream_ir::RepeatBody;
 use rustc_hash::FxHashMap;
 
 use super::keep::Keeping;
@@ -39,7 +40,10 @@ impl Mirror {
             None if delayed(&self.registry, node).is_some() => return Err(Lost),
             None => Kind::Wrong,
             Some(AloneKind::Call(instance)) => match before.instance() {
-                Some(known) if known.does_same(instance) => before.clone(),
+                // What runs rounds tells of their nodes by the names that these have now.
+                Some(known) if known.does_same(instance) && RepeatBody::of(instance).is_none() => {
+                    before.clone()
+                }
                 _ => match Keeping::of(&self.registry, instance)? {
                     Some(keeping) => Kind::Keeps(Arc::new(keeping)),
                     None => Kind::Call(Arc::clone(instance)),
@@ -51,7 +55,7 @@ impl Mirror {
             Some(AloneKind::Repeat) => return Err(Lost),
         };
         let stays = match (&before, &kind) {
-            (Kind::Call(a), Kind::Call(b)) => Arc::ptr_eq(a, b),
+            (Kind::Call(a), Kind::Call(b)) => Arc::ptr_eq(a, b) || a.does_same(b),
             (Kind::Keeps(a), Kind::Keeps(b)) => Arc::ptr_eq(a, b),
             (Kind::Group(a), Kind::Group(b)) => a == b,
             (Kind::Wrong, Kind::Wrong) => true,

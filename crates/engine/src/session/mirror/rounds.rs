@@ -111,6 +111,7 @@ impl Mirror {
         let body = |change: &Change| match *change {
             Change::Node { body, .. }
             | Change::Gone { body, .. }
+            | Change::NodeName { body }
             | Change::Inputs { body }
             | Change::Outputs { body }
             | Change::GroupCame { body }
