@@ -1,6 +1,7 @@
 //! Scripts of random edits: a session has the problems and the values of a fresh compile of the
 //! document that results, at once and when the optimised plan has come in, also where nodes fail.
 
+mod library;
 mod moments;
 mod states;
 mod worlds;

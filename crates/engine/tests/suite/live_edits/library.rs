@@ -1,0 +1,312 @@
+//! Scripts over documents of the whole node library: any node type, with any settings, values of any
+//! type, and columns of changing lengths.
+
+mod deeds;
+
+use std::collections::BTreeMap;
+
+use millstream::session::{Ask, Session};
+use millstream::{Edit, Engine, Request};
+use millstream_base::{Feature, Limits, Value};
+use millstream_ir::Answer;
+use millstream_ir::answer::OutputAnswer;
+use millstream_ir::request::Given;
+use millstream_kernel::Data;
+use millstream_testkit::generate::document::document_of;
+use millstream_testkit::generate::values::{column, own_features, value};
+use millstream_testkit::generate::{REGISTRY, graphs};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::worlds::generated;
+use super::{Answered, engine, opened, play_many, problems};
+use deeds::{Deed, Edited, deed};
+
+/// A session with what it was given, so that another one can be given the same.
+struct Played {
+    engine: Engine,
+    session: Session,
+    /// A session that has plans, with which the same is done.
+    plain: Session,
+    inputs: BTreeMap<String, Given>,
+    features: Vec<(Feature, Given)>,
+    count: Option<usize>,
+    frame: i64,
+    n_names: usize,
+    /// Whether it has columns and axes, which live graphs do not have.
+    has_columns: bool,
+}
+
+impl Played {
+    fn new(text: &str, has_columns: bool) -> Self {
+        let limits = Limits { list_length: 20_000, repeat_count: 200, ..Limits::default() };
+        let engine = engine().with_limits(limits);
+        let mut session = Session::open(&engine, text.as_bytes())
+            .unwrap_or_else(|problems| panic!("{problems}: {text}"));
+        let mut features = vec![(Feature::RealTime, Given::One(Value::F64(1000.25)))];
+        for (name, ty) in own_features() {
+            features.push((Feature::Custom(name, ty), Given::One(value(ty, 2))));
+        }
+        features.push((Feature::Position, Given::One(Value::Vec3([1.0, -2.0, 0.5].into()))));
+        for (feature, given) in &features {
+            session.set_feature(feature.clone(), given.clone());
+        }
+        let mut plain = opened(&engine, text, false);
+        for (feature, given) in &features {
+            plain.set_feature(feature.clone(), given.clone());
+        }
+        Self {
+            engine,
+            session,
+            plain,
+            inputs: BTreeMap::new(),
+            features,
+            count: None,
+            frame: 2,
+            n_names: 0,
+            has_columns,
+        }
+    }
+
+    fn edit_for(&mut self, deed: &Deed) -> Option<Edit> {
+        self.n_names += 1;
+        let fresh = format!("made{}", self.n_names);
+        let document = self.session.document();
+        let json = Edited::new(&self.engine, document, fresh, self.has_columns).edit(deed)?;
+        Some(serde_json::from_value(json.clone()).unwrap_or_else(|error| panic!("{error}: {json}")))
+    }
+
+    /// Gives values, or goes elsewhere in time, if it is that.
+    fn give(&mut self, deed: &Deed) {
+        let inputs = &self.session.document().inputs;
+        let number = usize::from(deed.number);
+        match deed.kind {
+            32..=36 if !inputs.is_empty() => {
+                let at = deed.picks[0].index(inputs.len());
+                let (name, def) = inputs.iter().nth(at).expect("there are so many");
+                let name = name.to_string();
+                let Some(ty) = self.engine.registry().type_named(&def.ty) else { return };
+                let given = match deed.kind {
+                    35 if self.has_columns => {
+                        Given::PerIndex(column(ty, [0, 1, 3, 5, 70, 1100][number % 6], number))
+                    }
+                    _ => Given::One(value(ty, number)),
+                };
+                self.both(|it| it.set_all([(&*name, given.clone())]).map_err(|e| e.to_string()))
+                    .expect("it has the type");
+                self.inputs.insert(name, given);
+            }
+            37 if !inputs.is_empty() => {
+                let name =
+                    inputs.keys().nth(deed.picks[0].index(inputs.len())).expect("it is there");
+                let name = name.to_string();
+                self.both(|it| it.unset(&name));
+                self.inputs.remove(&name);
+            }
+            38 if self.has_columns => {
+                let count = [None, Some(3), Some(5), Some(0)][number % 4];
+                self.both(|it| it.set_count(count));
+                self.count = count;
+            }
+            39 => self.frame = [0, 2, 7][number % 3],
+            40 => {
+                self.both(told_tick);
+            }
+            41 => {
+                let frame = [0, 2, 5][number % 3];
+                self.both(|it| it.seek(frame).map_err(|error| error.to_string())).ok();
+            }
+            _ => {}
+        }
+    }
+
+    /// Another session of the document, given the same.
+    fn fresh(&self, text: &str) -> Session {
+        let mut fresh = Session::open(&self.engine, text.as_bytes()).expect("what is saved loads");
+        for (feature, given) in &self.features {
+            fresh.set_feature(feature.clone(), given.clone());
+        }
+        let inputs = self.inputs.iter().map(|(name, given)| (&**name, given.clone()));
+        fresh.set_all(inputs).expect("they fit");
+        fresh.set_count(self.count);
+        fresh
+    }
+
+    fn request(&self, name: &str) -> Request {
+        let mut request = Request::new().output(name).frame(self.frame);
+        for (name, given) in &self.inputs {
+            request = match given {
+                Given::One(value) => request.set(name, value.clone()),
+                Given::PerIndex(column) => request.column(name, column.clone()),
+                Given::PerTime(column) => request.per_time(name, column.clone()),
+            };
+        }
+        for (feature, given) in &self.features {
+            request = request.feature(feature.clone(), given.clone());
+        }
+        match self.count {
+            Some(n) => request.count(n),
+            None => request,
+        }
+    }
+
+    /// Compares with a session that has plans and went the same way, with one that is opened now, with one
+    /// whose plan is optimised, and with a program; with the latter if nothing is kept from tick to tick.
+    fn compare(&mut self, settles: bool) -> Answered {
+        let mut answered = Answered::default();
+        let text = millstream_document::save(self.session.document());
+        if settles {
+            self.session.settle();
+        }
+        let keeps = text.contains("\"state.");
+        let mut others = vec![];
+        let mut program = None;
+        if !keeps {
+            let fresh = self.fresh(&text);
+            let mut settled = self.fresh(&text);
+            settled.settle();
+            assert_eq!(problems(self.session.problems()), problems(fresh.problems()), "{text}");
+            others.extend([("fresh", fresh), ("settled", settled)]);
+            let loaded = self.engine.load(text.as_bytes());
+            assert_eq!(loaded.is_ok(), !self.session.problems().has_errors());
+            program = loaded.ok();
+        }
+        let names: Vec<String> =
+            self.session.document().outputs.keys().map(ToString::to_string).collect();
+        let frame = (!keeps).then_some(self.frame);
+        for name in &names {
+            let ask = Ask { frame, ..Ask::output(name) };
+            let (mine, is_live) = told_by(&mut self.session, &ask);
+            answered.n += 1;
+            answered.n_live += usize::from(is_live);
+            let (inputs, count) = (&self.inputs, self.count);
+            let at = || format!("{name} at {frame:?} of {text} with {inputs:?} for {count:?}");
+            let (its, _) = told_by(&mut self.plain, &ask);
+            assert_eq!(mine, its, "with plans: {}", at());
+            for (which, other) in &mut others {
+                let (its, _) = told_by(other, &ask);
+                assert_eq!(mine, its, "{which}: {}", at());
+            }
+            let ran = program.as_ref().map(|program| program.run(&self.request(name)));
+            match ran {
+                None => {}
+                Some(Ok(answer)) => {
+                    assert_eq!(mine, Told::of(&answer), "program: {}", at());
+                }
+                Some(Err(error)) => assert!(mine.outputs.is_empty(), "{error}: {}", at()),
+            }
+        }
+        answered
+    }
+
+    /// Does it in both sessions; says whether both did.
+    fn both<T: std::fmt::Debug + PartialEq>(
+        &mut self,
+        mut what: impl FnMut(&mut Session) -> T,
+    ) -> T {
+        let (mine, its) = (what(&mut self.session), what(&mut self.plain));
+        assert_eq!(mine, its, "{}", millstream_document::save(self.session.document()));
+        mine
+    }
+}
+
+/// What a session or a program gives. A plan that is optimised may find that something does not vary.
+#[derive(Debug)]
+struct Told {
+    outputs: Vec<Output>,
+    failures: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Output {
+    name: String,
+    cells: Vec<String>,
+}
+
+impl Told {
+    fn of(answer: &Answer) -> Self {
+        let cells = |output: &OutputAnswer| match output.value.as_ref().map(|series| &series.data) {
+            Some(Data::One(value)) => vec![format!("{value:?}")],
+            Some(Data::Many(column)) => {
+                let mut cells: Vec<String> =
+                    column.iter().map(|value| format!("{value:?}")).collect();
+                let is_even = cells.windows(2).all(|pair| pair[0] == pair[1]);
+                cells.truncate(if is_even { 1 } else { usize::MAX });
+                cells
+            }
+            None => vec!["failed".into()],
+        };
+        let outputs =
+            answer.outputs.iter().map(|it| Output { name: it.name.to_string(), cells: cells(it) });
+        let mut failures: Vec<String> =
+            answer.failures.iter().map(|it| it.message.clone()).collect();
+        failures.sort();
+        failures.dedup();
+        Self { outputs: outputs.collect(), failures }
+    }
+
+    fn refused(error: String) -> Self {
+        Self { outputs: Vec::new(), failures: vec![error] }
+    }
+}
+
+impl PartialEq for Told {
+    fn eq(&self, other: &Self) -> bool {
+        // Of no elements there is nothing to tell.
+        let same = |(a, b): (&Output, &Output)| {
+            a.name == b.name && (a.cells == b.cells || a.cells.is_empty() || b.cells.is_empty())
+        };
+        self.failures == other.failures
+            && self.outputs.len() == other.outputs.len()
+            && self.outputs.iter().zip(&other.outputs).all(same)
+    }
+}
+
+fn told_tick(session: &mut Session) -> Told {
+    match session.tick(&Ask::all()) {
+        Ok(it) => Told::of(&it.answer),
+        Err(error) => Told::refused(error.to_string()),
+    }
+}
+
+/// What a session gives, and whether a live graph gave it.
+fn told_by(session: &mut Session, ask: &Ask) -> (Told, bool) {
+    match session.eval(ask) {
+        Ok(it) => (Told::of(&it.answer), it.plan().is_none()),
+        Err(error) => (Told::refused(error.to_string()), false),
+    }
+}
+
+fn play(start: &str, has_columns: bool, script: &[Deed], settles: u16) -> Answered {
+    let mut played = Played::new(start, has_columns);
+    let mut answered = played.compare(false);
+    for (i, deed) in script.iter().enumerate() {
+        if let Some(edit) = played.edit_for(deed) {
+            let done = played.both(|it| it.edit(&edit).map_err(|error| error.to_string()));
+            if done.is_ok() && deed.number.is_multiple_of(7) {
+                answered += played.compare(false);
+                assert!(played.both(Session::undo));
+                if deed.number.is_multiple_of(2) {
+                    assert!(played.both(Session::redo));
+                }
+            }
+        }
+        played.give(deed);
+        answered += played.compare(settles >> i & 1 != 0);
+    }
+    answered
+}
+
+#[test]
+fn so_have_ones_of_any_nodes() {
+    assert!(REGISTRY.iter().count() > 500, "the whole library");
+    let scripts = (graphs(14), vec(deed(), 1..10), any::<u16>());
+    play_many(&scripts, |(graph, script, settles)| {
+        play(&document_of(&graph, None).to_string(), true, &script, settles)
+    });
+    let scripts = (any::<u64>(), 1_usize..16, vec(deed(), 1..16), any::<u16>());
+    let answered = play_many(&scripts, |(seed, n, script, settles)| {
+        play(&generated(seed, n), false, &script, settles)
+    });
+    assert!(answered.n_live * 2 >= answered.n, "{answered:?}");
+}
