@@ -72,7 +72,7 @@ impl Played {
         self.n_names += 1;
         let fresh = format!("made{}", self.n_names);
         let document = self.session.document();
-        let json = Edited::new(&self.engine, document, fresh, self.has_columns).edit(deed)?;
+        let json = Edited::new(&self.engine, document, deed, fresh, self.has_columns).edit(deed)?;
         Some(serde_json::from_value(json.clone()).unwrap_or_else(|error| panic!("{error}: {json}")))
     }
 

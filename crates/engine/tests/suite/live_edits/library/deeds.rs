@@ -2,7 +2,7 @@
 
 use millstream::{Engine, Type};
 use millstream_document::check::check;
-use millstream_document::{Checked, CheckedKind, Document};
+use millstream_document::{Checked, CheckedKind, Document, InputDef, Named, Node, OutputDef};
 use millstream_kernel::{Default, SettingKind, Settings, SocketType, convert};
 use millstream_testkit::generate::values::{input_types, value};
 use proptest::prelude::*;
@@ -15,47 +15,58 @@ pub(super) struct Deed {
     pub(super) kind: u8,
     pub(super) picks: [Index; 4],
     pub(super) number: u16,
+    /// Whether it is done in a group, if there is one, and in which.
+    within: Option<Index>,
 }
 
 pub(super) fn deed() -> impl Strategy<Value = Deed> {
-    (0_u8..43, any::<[Index; 4]>(), 0_u16..800).prop_map(|(kind, picks, number)| Deed {
-        kind,
-        picks,
-        number,
-    })
+    let within = prop::option::weighted(0.3, any::<Index>());
+    (0_u8..43, any::<[Index; 4]>(), 0_u16..800, within)
+        .prop_map(|(kind, picks, number, within)| Deed { kind, picks, number, within })
 }
 
 /// What can be linked to: the reference and the type, if that is known.
 type Linkable = (Json, Option<Type>);
 
-/// A document that is edited.
+/// A body of a document that is edited.
 pub(super) struct Edited<'a> {
     engine: &'a Engine,
-    document: &'a Document,
-    /// What can be linked to, in the document outside groups.
+    /// Name of the group, if it is one.
+    within: Option<&'a str>,
+    nodes: &'a Named<Node>,
+    outputs: &'a Named<OutputDef>,
+    /// What can be linked to.
     sources: Vec<Linkable>,
     /// A name that nothing has.
     fresh: String,
     has_columns: bool,
 }
 
-/// The outputs of the nodes of the root, with their types.
-fn sources(document: &Document, engine: &Engine) -> Vec<Linkable> {
+/// The inputs of a body and the outputs of its nodes, with their types.
+fn sources(
+    engine: &Engine,
+    document: &Document,
+    within: Option<&str>,
+    (inputs, nodes): (&Named<InputDef>, &Named<Node>),
+) -> Vec<Linkable> {
     let type_named = |name: &str| engine.registry().type_named(name);
-    let mut all: Vec<Linkable> = (document.inputs.iter())
+    let mut all: Vec<Linkable> = (inputs.iter())
         .map(|(name, def)| (json!({ "input": &**name }), type_named(&def.ty)))
         .collect();
     let (checked, _) = check(document, engine.registry(), engine.limits());
-    match checked {
-        Some(checked) => {
-            for node in &checked.bodies[checked.root].nodes {
-                for (output, ty) in outputs_of(&checked, &node.kind) {
+    let name = within.unwrap_or("");
+    let mut bodies = checked.iter().flat_map(|it| it.bodies.as_slice());
+    let body = bodies.find(|body| *body.name == *name);
+    match (&checked, body) {
+        (Some(checked), Some(body)) => {
+            for node in &body.nodes {
+                for (output, ty) in outputs_of(checked, &node.kind) {
                     all.push((json!({ "from": format!("{}.{output}", node.name) }), Some(ty)));
                 }
             }
         }
-        None => {
-            let names = document.nodes.keys();
+        _ => {
+            let names = nodes.keys();
             all.extend(names.map(|name| (json!({ "from": format!("{name}.value") }), None)));
         }
     }
@@ -108,27 +119,42 @@ impl<'a> Edited<'a> {
     pub(super) fn new(
         engine: &'a Engine,
         document: &'a Document,
+        deed: &Deed,
         fresh: String,
         has_columns: bool,
     ) -> Self {
-        Self { engine, document, sources: sources(document, engine), fresh, has_columns }
+        let groups = &document.groups;
+        let group = deed.within.filter(|_| !groups.is_empty());
+        let group = group.and_then(|at| groups.iter().nth(at.index(groups.len())));
+        let (within, inputs, outputs, nodes) = match group {
+            Some((name, def)) => (Some(&**name), &def.inputs, &def.outputs, &def.nodes),
+            None => (None, &document.inputs, &document.outputs, &document.nodes),
+        };
+        let sources = sources(engine, document, within, (inputs, nodes));
+        Self { engine, within, nodes, outputs, sources, fresh, has_columns }
     }
 
-    /// The edit that this is of the document, if it is one.
+    /// The edit that this is of the body, if it is one.
     pub(super) fn edit(&self, deed: &Deed) -> Option<Json> {
-        match deed.kind {
+        let mut edit = match deed.kind {
             0..=11 => self.edit_of_socket(deed),
             12..=24 | 29 => self.edit_of_node(deed),
             25..=28 => self.edit_of_output(deed),
-            30 => self.edit_of_setting(deed),
-            31 => self.edit_within(deed),
+            30 | 31 => self.edit_of_setting(deed),
             _ => None,
+        }?;
+        if let Some(group) = self.within {
+            match edit.get_mut("edits").and_then(Json::as_array_mut) {
+                Some(edits) => edits.iter_mut().for_each(|edit| edit["within"] = group.into()),
+                None => edit["within"] = group.into(),
+            }
         }
+        Some(edit)
     }
 
     /// A node, by number `k` of the picks.
     fn node(&self, deed: &Deed, k: usize) -> Option<(&str, Json)> {
-        let (name, node) = deed.of(k, self.document.nodes.iter())?;
+        let (name, node) = deed.of(k, self.nodes.iter())?;
         Some((&**name, serde_json::to_value(node).expect("it is JSON")))
     }
 
@@ -196,7 +222,7 @@ impl<'a> Edited<'a> {
         let (link, ty) = deed.of(3, self.sources.iter())?;
         let mut def = link.clone();
         def["type"] = ty.unwrap_or(Type::F32).name().into();
-        Some(match deed.of(2, self.document.outputs.keys()).filter(|_| !deed.is(4)) {
+        Some(match deed.of(2, self.outputs.keys()).filter(|_| !deed.is(4)) {
             Some(name) => json!({ "edit": "change_output", "name": &**name, "def": def }),
             None => json!({ "edit": "add_output", "name": self.fresh, "def": def }),
         })
@@ -214,22 +240,6 @@ impl<'a> Edited<'a> {
             _ => json!("x + 1"),
         };
         Some(json!({ "edit": "set_setting", "node": node, "setting": setting.name, "to": to }))
-    }
-
-    fn edit_within(&self, deed: &Deed) -> Option<Json> {
-        let (group, def) = deed.of(3, self.document.groups.iter())?;
-        let (name, node) = deed.of(1, def.nodes.iter())?;
-        let (group, name) = (&**group, &**name);
-        Some(match deed.number % 3 {
-            0 => json!({ "edit": "mute", "within": group, "node": name, "muted": deed.is(2) }),
-            1 => json!({ "edit": "remove_nodes", "within": group, "nodes": [name] }),
-            _ => {
-                let (socket, _) = deed.of(2, node.inputs.iter())?;
-                let to = literal(deed.type_at(0), deed.number());
-                json!({ "edit": "set_input", "within": group, "node": name,
-                    "input": &**socket, "to": to })
-            }
-        })
     }
 
     /// A node of any type, with links to what there is.
