@@ -10,7 +10,7 @@ use millstream::parts::base::Table;
 use millstream::parts::document::save;
 use millstream::parts::kernel::Data;
 use millstream::{Answer, Column, Document, RequestAxis, Series, Type, Value};
-use millstream_io::ColumnSpec;
+use millstream_io::{ColumnSpec, write_file};
 
 use crate::interrupt;
 use crate::outcome::{Exit, Stop};
@@ -40,10 +40,7 @@ pub(crate) fn write_document(path: &Path, document: &Document) -> Result<(), Sto
 
 /// Writes a file under its name once it is complete.
 pub(crate) fn write_complete(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".part");
-    let done = std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
-    done.map_err(|error| not_written(path, &error))
+    write_file(path, bytes).map_err(|error| not_written(path, &error))
 }
 
 /// A file could not be written.

@@ -45,4 +45,6 @@ pub use options::{ColumnChoice, ReadOptions};
 pub use read::{read, read_bytes, read_column, read_column_bytes, read_stream};
 pub use table::Table;
 pub use until::{Ended, Until};
-pub use writer::{ArrowFraming, PlyEncoding, TableWriter, WriteOptions, write, write_bytes};
+pub use writer::{
+    ArrowFraming, PlyEncoding, TableWriter, WriteOptions, write, write_bytes, write_file,
+};

@@ -93,8 +93,7 @@ impl TableWriter {
         let mut encoder = encoder_of(&file, format, options)?;
         encoder.begin(&file, &columns, &mut io::sink())?;
         let failed = |source| IoError::Write { file: file.clone(), source };
-        if std::fs::metadata(path).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
-            let device = OpenOptions::new().write(true).open(path).map_err(failed)?;
+        if let Some(device) = device(path).map_err(failed)? {
             let out = Box::new(BufWriter::new(device));
             return Self::to_stream(&file, out, format, options, columns);
         }
@@ -285,6 +284,28 @@ pub fn write_bytes(
     let mut writer = TableWriter::in_memory(format, options, specs_of(table))?;
     writer.write_rows(&blocks_of(table))?;
     writer.finish()
+}
+
+/// Gives a file these bytes once they are all written, as [`TableWriter`] does with tables.
+///
+/// # Errors
+/// If writing or renaming fails; the file then is as it was, unless it is a device or a pipe.
+pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(mut device) = device(path)? {
+        return device.write_all(bytes);
+    }
+    let mut file = TemporaryFile::beside(path)?;
+    file.out.write_all(bytes)?;
+    file.keep()
+}
+
+/// What is at a path, open to be written, if it is a device or a pipe.
+fn device(path: &Path) -> io::Result<Option<File>> {
+    if std::fs::metadata(path).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
+        OpenOptions::new().write(true).open(path).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 fn specs_of(table: &Table) -> Vec<ColumnSpec> {

@@ -119,3 +119,31 @@ fn tables_keep_their_columns_in_order_and_of_their_types() {
         assert_eq!(fixed.to_string(), whole.to_string(), "{keep:?}");
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn what_is_at_the_target_stays_what_it_is() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+
+    let deploy = |out: &str| assert_eq!(code(&["deploy", TRIANGLE, "-o", out]), Some(0), "{out}");
+    let read = |path: &str| std::fs::read_to_string(path).expect("it is there");
+    // A link, where it leads; the permissions of a file; a file of the user's own beside it.
+    let (led, link) = (file("led_to.mill.json", "old"), target("link.mill.json"));
+    symlink(&led, &link).expect("links can be made");
+    std::fs::set_permissions(&led, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+    let beside = file("led_to.mill.json.part", "mine");
+    deploy(&link);
+    assert!(std::fs::symlink_metadata(&link).expect("it is there").is_symlink());
+    assert!(read(&led).contains("millstream"));
+    assert_eq!(std::fs::metadata(&led).expect("it is there").permissions().mode() & 0o777, 0o600);
+    assert_eq!(read(&beside), "mine");
+    // A pipe, into which it goes.
+    let pipe = target("pipe.mill.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let from = pipe.clone();
+    let reader = std::thread::spawn(move || std::fs::read_to_string(from).expect("it is read"));
+    deploy(&pipe);
+    assert!(std::fs::metadata(&pipe).expect("it is there").file_type().is_fifo());
+    assert!(reader.join().expect("it ends").contains("millstream"));
+}
