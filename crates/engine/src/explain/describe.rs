@@ -270,7 +270,7 @@ impl Describing<'_> {
     fn call(&self, id: NodeId, instance: &Instance, called: &Called) -> Node {
         let fate = self.fate(id, instance);
         let facts = match fate {
-            Fate::Kept | Fate::Scoped(_) => &self.at_last,
+            Fate::Kept | Fate::Scoped(_) | Fate::As(_) => &self.at_last,
             Fate::Constant(_)
             | Fate::SameAs(_)
             | Fate::Replaced(_)
@@ -280,11 +280,14 @@ impl Describing<'_> {
         let sockets_of = if fate == Fate::Kept { facts } else { &self.at_first };
         // One of the nodes that do it in other contexts tells for all.
         let at = self.fates.copies_of(id).first().copied().filter(|_| fate != Fate::Kept);
-        let at = at.unwrap_or(id);
+        let made = self.made(id).filter(|_| matches!(fate, Fate::As(_)));
+        let at = at.or(made).unwrap_or(id);
         let class = facts.classes[at];
         let (depends_on, axes) = (facts.depends_on(at), facts.axes(at));
         let runs = match &fate {
-            Fate::Kept | Fate::Scoped(_) => runs(class, &axes, &depends_on, &facts.features(at)),
+            Fate::Kept | Fate::Scoped(_) | Fate::As(_) => {
+                runs(class, &axes, &depends_on, &facts.features(at))
+            }
             Fate::Constant(_) => "never: its value is known once the document is compiled".into(),
             Fate::SameAs(_) => "never: another node does the same".into(),
             Fate::Replaced(_) => "never: what it reads is its result".into(),
@@ -341,6 +344,12 @@ impl Describing<'_> {
         links.map(socket).collect()
     }
 
+    /// The node that was made for one to do what it did, if the compiler made one.
+    fn made(&self, id: NodeId) -> Option<NodeId> {
+        let node = self.fates.source(Source::first(id))?.node;
+        (node.index() >= self.first.n_ids()).then_some(node)
+    }
+
     fn fate(&self, id: NodeId, instance: &Instance) -> Fate {
         if matches!(self.at_last.graph.op(id), Op::Call(_)) {
             return Fate::Kept;
@@ -361,7 +370,8 @@ impl Describing<'_> {
             return Fate::Resolved(self.from(original));
         }
         if source.node.index() >= self.first.n_ids() {
-            return Fate::Unread;
+            let made = self.at_last.graph.instance_of(source.node);
+            return made.map_or(Fate::Unread, |made| Fate::As(made.name().to_owned()));
         }
         if is_same_call(self.first, id, self.at_last.graph, source.node) {
             return Fate::SameAs(self.listed.position[source.node]);

@@ -32,7 +32,7 @@ fn write_nodes(out: &mut String, explanation: &Explanation, prefix: &str) {
     for (i, node) in explanation.nodes.iter().enumerate() {
         for socket in &node.inputs {
             if let From::Node { node: from, .. } = socket.from {
-                let is_there = matches!(node.fate, Fate::Kept | Fate::Scoped(_));
+                let is_there = matches!(node.fate, Fate::Kept | Fate::Scoped(_) | Fate::As(_));
                 let style = if is_there && !node.stood_still() { "" } else { ", style=dashed" };
                 push(
                     out,
@@ -175,11 +175,15 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
         push(&mut label, format_args!("\nfolded into {}", explanation.nodes[*into].label()));
     }
     let fate = match &node.fate {
-        Fate::Kept | Fate::Scoped(_) if node.stood_still() => {
+        Fate::Kept | Fate::Scoped(_) | Fate::As(_) if node.stood_still() => {
             label.push_str("\ndid not run");
             ", fontcolor=\"#6b7280\""
         }
         Fate::Kept => "",
+        Fate::As(ty) => {
+            push(&mut label, format_args!("\nas {ty}"));
+            ""
+        }
         Fate::Scoped(_) => {
             label.push_str("\nin other contexts");
             ""

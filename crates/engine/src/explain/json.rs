@@ -163,6 +163,7 @@ fn fate_json(explanation: &Explanation, fate: &Fate) -> Json {
             json!({ "is": "resolved", "by": source(explanation, from) })
         }
         Fate::Scoped(n) => json!({ "is": "in other contexts", "nodes": n }),
+        Fate::As(ty) => json!({ "is": "done by another node", "type": ty }),
         Fate::Unread => json!({ "is": "dropped" }),
     }
 }

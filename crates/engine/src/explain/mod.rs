@@ -166,6 +166,8 @@ pub enum Fate {
     Resolved(From),
     /// It is read within scopes only: so many nodes of the plan do what it does, with what these provide.
     Scoped(usize),
+    /// A node of this type, which the compiler made, does what it does.
+    As(String),
     /// Nothing that is left reads from it.
     Unread,
 }

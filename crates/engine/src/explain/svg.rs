@@ -38,7 +38,7 @@ pub struct TooLarge {
 /// The color of a node by its class; gray if it does not run.
 pub(super) fn color_of(node: &Node) -> &'static str {
     match node.fate {
-        Fate::Kept | Fate::Scoped(_) => class_color(node.class),
+        Fate::Kept | Fate::Scoped(_) | Fate::As(_) => class_color(node.class),
         Fate::Constant(_)
         | Fate::SameAs(_)
         | Fate::Replaced(_)
@@ -119,7 +119,9 @@ fn links(explanation: &Explanation) -> Vec<(Link, bool)> {
             if let From::Node { node: from, output } = socket.from {
                 let to_port = HEAD + ROW * (row as f64 + 0.5);
                 let link = Link { from, from_port: port(from, output), to: i, to_port };
-                let is_kept = |node: &Node| node.fate == Fate::Kept && !node.stood_still();
+                let is_kept = |node: &Node| {
+                    matches!(node.fate, Fate::Kept | Fate::As(_)) && !node.stood_still()
+                };
                 let runs = is_kept(node) && is_kept(&explanation.nodes[from]);
                 links.push((link, runs));
             }
@@ -185,6 +187,7 @@ impl Card {
         let mut foot = match &node.fate {
             Fate::Kept => foot(node),
             Fate::Scoped(_) => format!("{}; other contexts", foot(node)),
+            Fate::As(ty) => format!("{}; as {}", foot(node), clipped(ty, 24)),
             Fate::Constant(values) => format!("constant {}", clipped(&values.join(", "), 24)),
             Fate::SameAs(other) => {
                 format!("merged into {}", clipped(&explanation.nodes[*other].label(), 24))
@@ -228,7 +231,7 @@ impl Card {
             rows: (0..n_rows).map(row).collect(),
             foot,
             fill: color_of(node),
-            runs: node.fate == Fate::Kept && !node.stood_still(),
+            runs: matches!(node.fate, Fate::Kept | Fate::As(_)) && !node.stood_still(),
             is_end: node.is_input,
             tooltip,
         }

@@ -92,6 +92,31 @@ fn every_fate_of_a_node_is_told() {
 }
 
 #[test]
+fn a_moment_that_an_output_reads_is_told_as_what_computes_it() {
+    check(
+        r#"{ "millstream": 1, "outputs": { "y": { "type": "f64", "from": "late.value" } },
+            "nodes": { "time": { "type": "context.time" },
+                "late": { "type": "time.shift",
+                    "in": { "value": { "from": "time.value" }, "by": 1 } } } }"#,
+        Some(&[]),
+        expect![[r#"
+            explained for requests that give columns for: no input
+
+            time = context.time()
+                contextual, along time, needs time
+                runs once per moment; again when time changes
+            late = time.shift(value: time [changes time], by: 1.0)
+                contextual, along time, needs time
+                runs once per moment; again when time changes
+                is done by a math.add
+
+            output y: f64 = late
+            2 nodes: 2 in the plan
+        "#]],
+    );
+}
+
+#[test]
 fn a_shift_without_effect_is_replaced_and_one_with_effect_stays() {
     check(
         SHIFTED,

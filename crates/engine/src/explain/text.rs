@@ -68,6 +68,7 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
             | Fate::SameAs(_)
             | Fate::Replaced(_)
             | Fate::Resolved(_)
+            | Fate::As(_)
             | Fate::Scoped(_) => "",
         };
         line(out, format_args!("input {}: {}{}{note}", node.path, node.node_type, axes(node)));
@@ -84,11 +85,14 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
     line(out, format_args!("{head}({})", sockets.join(", ")));
     line(out, format_args!("    {}{}{}", node.class, axes(node), needs(node)));
     match &node.fate {
-        Fate::Kept | Fate::Scoped(_) => {
+        Fate::Kept | Fate::Scoped(_) | Fate::As(_) => {
             let region = explanation.region_of(node).map(region_text).unwrap_or_default();
             let rounds = node.rounds.as_ref().map(|rounds| rounds.text(explanation));
             let rounds = rounds.map(|text| format!("; {text}")).unwrap_or_default();
             line(out, format_args!("    runs {}{region}{rounds}", node.runs));
+            if let Fate::As(ty) = &node.fate {
+                line(out, format_args!("    is done by a {ty}"));
+            }
             if let Fate::Scoped(n) = node.fate {
                 let nodes = if n == 1 { "node" } else { "nodes" };
                 line(
@@ -235,7 +239,7 @@ pub(super) fn summary(explanation: &Explanation) -> String {
     let nodes = || explanation.nodes.iter().filter(|node| !node.is_input);
     let count = |is: fn(&Fate) -> bool| nodes().filter(|node| is(&node.fate)).count();
     let parts = [
-        (count(|fate| matches!(fate, Fate::Kept)), "in the plan"),
+        (count(|fate| matches!(fate, Fate::Kept | Fate::As(_))), "in the plan"),
         (count(|fate| matches!(fate, Fate::Scoped(_))), "in the plan for other contexts"),
         (count(|fate| matches!(fate, Fate::Constant(_))), "constant"),
         (count(|fate| matches!(fate, Fate::SameAs(_))), "merged"),
