@@ -181,10 +181,15 @@ fn interface(out: &mut String, program: &Program) {
         let text = format!("  output {}: {}{note}", output.name, output.ty);
         line(out, format_args!("{}", visible(&text)));
     }
+    // A node may keep several things for one reason.
+    let mut told: Vec<String> = Vec::new();
     for (need, output, way) in needs(program) {
         let asker = if is_state(&output) { asker(&output) } else { format!("output {output}") };
         let text = format!("  needs {need} for {asker}: {}", way.join(" <- "));
-        line(out, format_args!("{}", visible(&text)));
+        if !told.contains(&text) {
+            line(out, format_args!("{}", visible(&text)));
+            told.push(text);
+        }
     }
 }
 

@@ -196,3 +196,13 @@ fn types_that_differ_have_the_node_that_converts_named() {
         mean.mill.json: wrong, 2 errors
     "#]].assert_eq(&text);
 }
+
+#[test]
+fn what_a_node_keeps_needs_something_once() {
+    let damped = r#"{ "millstream": 1, "outputs": { "y": { "type": "f64", "from": "damp.value" } },
+        "nodes": { "time": { "type": "context.time" },
+            "damp": { "type": "state.damp", "in": { "value": { "from": "time.value" } } } } }"#;
+    let seen = millstream(&["check", &file("damped.mill.json", damped)]);
+    let said = String::from_utf8_lossy(&seen.stdout).into_owned();
+    assert_eq!(said.matches("what `damp` keeps").count(), 1, "{said}");
+}

@@ -128,7 +128,8 @@ fn what_is_at_the_target_stays_what_it_is() {
     let deploy = |out: &str| assert_eq!(code(&["deploy", TRIANGLE, "-o", out]), Some(0), "{out}");
     let read = |path: &str| std::fs::read_to_string(path).expect("it is there");
     // A link, where it leads; the permissions of a file; a file of the user's own beside it.
-    let (led, link) = (file("led_to.mill.json", "old"), target("link.mill.json"));
+    let (led, link) =
+        (file("led_to.mill.json", "old"), target("deployed_through_a_link.mill.json"));
     symlink(&led, &link).expect("links can be made");
     std::fs::set_permissions(&led, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
     let beside = file("led_to.mill.json.part", "mine");
@@ -138,7 +139,7 @@ fn what_is_at_the_target_stays_what_it_is() {
     assert_eq!(std::fs::metadata(&led).expect("it is there").permissions().mode() & 0o777, 0o600);
     assert_eq!(read(&beside), "mine");
     // A pipe, into which it goes.
-    let pipe = target("pipe.mill.json");
+    let pipe = target("deployed_into_a_pipe.mill.json");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());
     let from = pipe.clone();
