@@ -1,5 +1,6 @@
 //! `millstream check`: all problems of documents, and what they ask of a caller.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use millstream::parts::base::literal::to_json;
 use millstream::parts::compile::available::missing;
 use millstream::parts::ir::states::{asker, is_state};
+use millstream::parts::ir::trace::{way_paths, way_text};
 use millstream::twice::{Twice, twice};
 use millstream::{Diagnostics, Engine, Error, Place, Program};
 use serde_json::{Value as Json, json};
@@ -86,13 +88,17 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
             Ok(program) => {
                 let mut problems = program.warnings().clone();
                 if args.twice {
-                    let Twice { liars, failed } = run_twice(args, &engine, &text, &program)?;
+                    let Twice { liars, failed, not_run } =
+                        run_twice(args, &engine, &text, &program)?;
                     for liar in liars {
                         exit = Exit::Wrong;
                         problems.report(Place::at(liar.path.clone()), &liar);
                     }
                     for failed in failed {
                         problems.report(Place::at(failed.path.clone()), &failed);
+                    }
+                    for not_run in not_run {
+                        problems.report(Place::at(not_run.path.clone()), &not_run);
                     }
                 }
                 (Some(program), problems)
@@ -182,13 +188,12 @@ fn interface(out: &mut String, program: &Program) {
         line(out, format_args!("{}", visible(&text)));
     }
     // A node may keep several things for one reason.
-    let mut told: Vec<String> = Vec::new();
+    let mut told = HashSet::new();
     for (need, output, way) in needs(program) {
         let asker = if is_state(&output) { asker(&output) } else { format!("output {output}") };
-        let text = format!("  needs {need} for {asker}: {}", way.join(" <- "));
-        if !told.contains(&text) {
+        let text = format!("  needs {need} for {asker}: {}", way_text(way, ""));
+        if told.insert(text.clone()) {
             line(out, format_args!("{}", visible(&text)));
-            told.push(text);
         }
     }
 }
@@ -214,16 +219,8 @@ fn note(unit: Option<&str>, about: Option<&str>) -> String {
 fn needs(program: &Program) -> Vec<(String, String, Vec<String>)> {
     let plan = program.plan();
     let ways = missing(plan, &|_| false).into_iter().map(|way| {
-        let path = |step: &_| {
-            let step = &plan.steps[*step];
-            plan.paths.get(step.path).to_string()
-        };
         let output = plan.outputs[way.output].name.to_string();
-        // A conversion stands at the path of the node that it was inserted for.
-        let mut steps: Vec<String> = way.steps.iter().map(path).collect();
-        steps.retain(|node| !node.is_empty());
-        steps.dedup();
-        (way.need.to_string(), output, steps)
+        (way.need.to_string(), output, way_paths(plan, &way.steps))
     });
     ways.collect()
 }

@@ -1,8 +1,10 @@
 //! `millstream deploy`: fixes inputs, stores results, drops what produced them.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use millstream::deploy::{Deployed, Freeze, Settled, SettledFate, deploy};
+use millstream::parts::document::save;
 use millstream::{Engine, Given};
 use millstream_io::Until;
 use serde_json::{Value as Json, json};
@@ -14,7 +16,7 @@ use crate::limits::limits;
 use crate::number;
 use crate::outcome::{Exit, Stop};
 use crate::request::unknown;
-use crate::save::{write_complete, write_document};
+use crate::save::write_complete;
 use crate::terminal::{self, tell, visible_lines};
 
 const EXAMPLES: &str = "\
@@ -25,7 +27,8 @@ Examples:
 
 What depends on nothing that can change any more is computed once and stored; what a result larger
 than the limit is computed from stays, and runs at the start. The output is a document like any
-other, with its groups expanded; the compact form runs and checks like it.";
+other, with its groups expanded; the compact form runs and checks like it. What is found not to vary
+by element or moment is one value, computed also where a request asks for no elements.";
 
 /// Fix inputs, store results, drop what produced them
 #[derive(clap::Args)]
@@ -33,7 +36,7 @@ other, with its groups expanded; the compact form runs and checks like it.";
 pub(crate) struct Args {
     /// The document, - for the standard input
     graph: PathBuf,
-    /// Where the new document goes
+    /// Where the new document goes, - for the standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Inputs that stay inputs, separated by commas
@@ -92,13 +95,21 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
             }
         }
     }
+    let is_stdout = args.output.as_os_str() == "-";
+    if is_stdout && args.format == Format::Json {
+        let text = "-o - and --format json would both write to the standard output";
+        return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
+    }
     let freeze = Freeze { values, keep: args.keep.clone(), store_limit: args.store_limit };
     let deployed =
         deploy(&engine, program.document(), &freeze).map_err(|error| shown(&text, error))?;
-    if args.binary || args.output.extension().is_some_and(|extension| extension == "bin") {
-        write_complete(&args.output, &deployed.to_bytes())?;
+    let is_compact = args.binary || args.output.extension().is_some_and(|ending| ending == "bin");
+    let bytes =
+        if is_compact { deployed.to_bytes() } else { save(&deployed.document).into_bytes() };
+    if is_stdout {
+        std::io::stdout().lock().write_all(&bytes)?;
     } else {
-        write_document(&args.output, &deployed.document)?;
+        write_complete(&args.output, &bytes)?;
     }
     match args.format {
         Format::Json => terminal::print(&as_json(args, &deployed).to_string())?,
@@ -118,7 +129,9 @@ fn as_text(args: &Args, deployed: &Deployed) -> String {
     let (before, after) = deployed.n_nodes;
     let kept = deployed.document.inputs.len();
     let file = args.output.display();
-    out += &format!("{file}: {after} of {before} nodes and constants left, {kept} inputs\n");
+    out += &format!(
+        "{file}: {before} nodes and constants have become {after}; inputs that stay: {kept}\n"
+    );
     visible_lines(&out).into_owned()
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn limits(changes: &[String]) -> Result<Limits, Stop> {
     let mut limits = Limits::default();
     // What is read is held twice for a moment. To run out of memory ends the program at once.
     limits.bytes = available().map_or(limits.bytes, |free| limits.bytes.min(free / 2));
+    let mut changed = Vec::new();
     for change in changes {
         let (name, value) = change.split_once('=').ok_or_else(|| {
             let help = Some(format!("write NAME=VALUE; names: {}", NAMES.join(", ")));
@@ -33,6 +34,11 @@ pub(crate) fn limits(changes: &[String]) -> Result<Limits, Stop> {
             Stop::new(Exit::Usage, format!("the limit `{name}` cannot be `{value}`"), help)
         })?;
         *field(&mut limits, name).ok_or_else(|| unknown(name))? = value;
+        if changed.contains(&name) {
+            let help = Some("give it once".to_owned());
+            return Err(Stop::new(Exit::Usage, format!("the limit `{name}` is given twice"), help));
+        }
+        changed.push(name);
     }
     Ok(limits)
 }

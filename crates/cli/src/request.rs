@@ -12,6 +12,7 @@ use millstream_io::Until;
 use crate::given::{assignment, given};
 use crate::interrupt;
 use crate::moments::{self, FrameNumbers, Times};
+use crate::number;
 use crate::outcome::{Exit, Message, Stop};
 use crate::range;
 use crate::show::Moments;
@@ -23,7 +24,7 @@ pub(crate) struct RequestArgs {
     #[arg(long = "in", value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// Evaluate for this many elements
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     pub(crate) count: Option<usize>,
     /// Evaluate at a time in seconds, T, or at many, A..B:STEP
     #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
@@ -131,11 +132,7 @@ impl RequestArgs {
             }
             let given = given(at, ty, &limits, until)?;
             range::warn(program, at.name, &given);
-            request = match given {
-                Given::One(value) => request.set(at.name, value),
-                Given::PerIndex(column) => request.column(at.name, column),
-                Given::PerTime(column) => request.per_time(at.name, column),
-            };
+            request = request.given(at.name, given);
         }
         let size = self.size.as_ref();
         for (feature, given) in features(program, &self.features, size, &limits, until)? {

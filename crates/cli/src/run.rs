@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// With --save: rows that are read, evaluated and written at once, where the graph allows it
-    #[arg(long, value_name = "ROWS", default_value_t = 1 << 16,
+    #[arg(long, value_name = "ROWS", default_value_t = 1 << 16, requires = "save",
           value_parser = clap::value_parser!(u32).range(1..))]
     block: u32,
     /// Which evaluator runs the graph; all give the same bits

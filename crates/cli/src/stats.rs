@@ -13,7 +13,7 @@ pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> Str
     let head = ["node", "type", "runs", "elements", "bytes", "time", "why"];
     let mut rows: Vec<[String; 7]> = vec![head.map(str::to_owned)];
     let (mut n_nodes, mut n_runs, mut n_elements, mut time) = (0, 0, 0, Duration::ZERO);
-    for NodeRun { path, node_type, entry } in program.runs(answer) {
+    for NodeRun { path, node_type, entry, failure } in program.runs(answer) {
         n_nodes += usize::from(entry.runs > 0);
         n_runs += u64::from(entry.runs);
         n_elements += entry.elements;
@@ -25,7 +25,10 @@ pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> Str
             entry.elements.to_string(),
             entry.bytes.to_string(),
             short(entry.time),
-            entry.fate.why().to_owned(),
+            match failure {
+                Some(_) if entry.fate.ran() => format!("{}; failed", entry.fate.why()),
+                Some(_) | None => entry.fate.why().to_owned(),
+            },
         ]);
     }
     let n_steps = rows.len() - 1;
@@ -59,8 +62,8 @@ pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> Str
 
 /// The log for other programs; times in seconds.
 pub(crate) fn json(program: &Program, answer: &Answer) -> Json {
-    let entries = program.runs(answer).map(|NodeRun { path, node_type, entry }| {
-        let mut json = run_json(&entry);
+    let entries = program.runs(answer).map(|NodeRun { path, node_type, entry, failure }| {
+        let mut json = run_json(&entry, failure.as_deref());
         json["path"] = path.as_str().into();
         json["type"] = node_type.into();
         json

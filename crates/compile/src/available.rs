@@ -1,13 +1,12 @@
 //! Which needs nobody provides, and the way from the output to what reads them.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::path::Place;
 use millstream_base::{Feature, NodePath};
-use millstream_ir::trace::trace_need;
+use millstream_ir::trace::{trace_need, way_paths, way_text};
 use millstream_ir::{Plan, StepId};
 use millstream_kernel::{NodeDef, Registry, ScopeRule, Settings};
 use serde_json::Value as Json;
@@ -49,7 +48,7 @@ pub fn check_available(plan: &Plan, registry: &Registry, available: &[Feature]) 
         let error = Unavailable {
             output: plan.outputs[way.output].name.to_string(),
             need: format!("`{}`", way.need),
-            way: describe(plan, &way),
+            way: format!("output <- {}", way_text(way_paths(plan, &way.steps), "`")),
             hint: hint(registry, &way.need),
         };
         problems.report(Place::at(path), &error);
@@ -71,24 +70,6 @@ pub fn missing(plan: &Plan, provided: &dyn Fn(&Need) -> bool) -> Vec<Way> {
         }
     }
     ways
-}
-
-/// The way by the paths of its steps, the middle of a long one left out.
-fn describe(plan: &Plan, way: &Way) -> String {
-    const SHOWN: usize = 8;
-    let mut text = String::from("output");
-    for (i, step) in way.steps.iter().enumerate() {
-        if way.steps.len() > SHOWN && i == SHOWN / 2 {
-            let n_left_out = way.steps.len() - SHOWN;
-            // Writing to a string does not fail.
-            let _ = write!(text, " <- ({n_left_out} more)");
-        }
-        if way.steps.len() <= SHOWN || i < SHOWN / 2 || i >= way.steps.len() - SHOWN / 2 {
-            let path = plan.paths.get(plan.steps[*step].path);
-            let _ = write!(text, " <- `{path}`");
-        }
-    }
-    text
 }
 
 /// Which node types have a socket that provides the feature.

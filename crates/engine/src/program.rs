@@ -72,7 +72,7 @@ impl Program {
     /// What became of each node in an evaluation of this program, if its request asked for a log; see
     /// [`run_log`].
     pub fn runs<'a>(&'a self, answer: &'a Answer) -> impl Iterator<Item = NodeRun> + 'a {
-        run_log::runs(&self.plan, answer)
+        run_log::runs(&self.plan, answer).into_iter().map(|(_, run)| run)
     }
 
     /// The program as a live graph, for programs of single numbers that are set and read many times

@@ -21,7 +21,9 @@
 //! ```
 
 use millstream_base::NodePath;
-use millstream_ir::{Answer, Plan, StepOp};
+use millstream_ir::answer::NodeFailure;
+use millstream_ir::{Answer, Plan, StepId, StepOp};
+use rustc_hash::FxHashMap;
 
 pub use millstream_ir::answer::{Fate, LogEntry, RunLog, RunReason, SkipReason};
 
@@ -35,17 +37,51 @@ pub struct NodeRun {
     pub node_type: String,
     /// What became of it: whether it ran, why, for how long, on how much.
     pub entry: LogEntry,
+    /// Why it failed, if it did, now or with the same before. A repeat fails with the node in it that
+    /// did.
+    pub failure: Option<String>,
 }
 
 /// What became of each node of a plan, if the answer has a log; in the order of the plan, in which
 /// each node comes behind what it reads. Constants and inputs are not listed.
-pub(crate) fn runs<'a>(plan: &'a Plan, answer: &'a Answer) -> impl Iterator<Item = NodeRun> + 'a {
-    plan.steps.iter().filter_map(|(id, step)| {
+pub(crate) fn runs(plan: &Plan, answer: &Answer) -> Vec<(StepId, NodeRun)> {
+    let listed = plan.steps.iter().filter_map(|(id, step)| {
         let StepOp::Call(instance) = step.op else { return None };
-        Some(NodeRun {
+        let run = NodeRun {
             path: plan.paths.get(step.path),
             node_type: plan.instances[instance].name().to_owned(),
             entry: *answer.log.entry(id)?,
-        })
-    })
+            failure: None,
+        };
+        Some((id, run))
+    });
+    let mut listed: Vec<(StepId, NodeRun)> = listed.collect();
+    tell_failures(&mut listed.iter_mut().map(|(_, run)| run), &answer.failures);
+    listed
+}
+
+/// Tells the nodes that failed why.
+pub(crate) fn tell_failures(
+    runs: &mut dyn Iterator<Item = &mut NodeRun>,
+    failures: &[NodeFailure],
+) {
+    if failures.is_empty() {
+        return;
+    }
+    // A node comes behind the conversions that have its path.
+    let mut by_path: FxHashMap<NodePath, &mut NodeRun> = FxHashMap::default();
+    for run in runs {
+        if matches!(run.entry.fate, Fate::Ran(_) | Fate::Skipped(SkipReason::Failed)) {
+            by_path.insert(run.path.clone(), run);
+        }
+    }
+    for failure in failures {
+        let path = failure.path.as_str();
+        let around = path.rmatch_indices('/').map(|(end, _)| NodePath::new(&path[..end]));
+        let mut paths = std::iter::once(failure.path.clone()).chain(around);
+        let known = paths.find(|path| by_path.contains_key(path));
+        if let Some(run) = known.and_then(|path| by_path.get_mut(&path)) {
+            run.failure.get_or_insert_with(|| failure.why());
+        }
+    }
 }

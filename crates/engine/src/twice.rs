@@ -5,6 +5,7 @@
 //! differ, having read equal inputs, break their word. Nodes that follow from them are not named.
 
 use millstream_base::diagnostics::Diagnostics;
+use millstream_base::feature::{Aspect, Need};
 use millstream_base::same::Same;
 use millstream_base::{Feature, NodePath};
 use millstream_compile::schedule::schedule;
@@ -13,7 +14,9 @@ use millstream_document::{Document, check};
 use millstream_eval::Lazy;
 use millstream_ir::answer::{Answer, EvalError};
 use millstream_ir::graph::GraphOutput;
+use millstream_ir::plan::{PlanOutput, Step};
 use millstream_ir::request::Given;
+use millstream_ir::trace::reads;
 use millstream_ir::{Evaluator, Graph, NodeFailure, NodeId, Plan, Request, Source};
 use millstream_kernel::{Class, Data};
 use rustc_hash::FxHashSet;
@@ -52,6 +55,21 @@ pub struct NotCompared {
     pub why: String,
 }
 
+/// A node that cannot be run by itself, nor can those that depend on what it reads.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("`{path}` reads {need}, which no request provides, so it was not run twice by itself")]
+#[diagnostic(
+    severity(warning),
+    code(twice::not_run),
+    help("only scopes around it provide that; what they run is compared by what they give")
+)]
+pub struct NotRun {
+    /// The node.
+    pub path: NodePath,
+    /// What it reads.
+    pub need: String,
+}
+
 /// What running every node twice told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Twice {
@@ -59,6 +77,8 @@ pub struct Twice {
     pub liars: Vec<Liar>,
     /// The nodes that failed, so that their results could not be compared.
     pub failed: Vec<NotCompared>,
+    /// The nodes that read what no request provides, such as the index of a loop around another.
+    pub not_run: Vec<NotRun>,
 }
 
 /// How many elements nodes are run on that need to know which they are.
@@ -78,8 +98,12 @@ pub fn twice(engine: &Engine, document: &Document, request: &Request) -> Result<
     let limits = engine.limits().clone();
     let options = Options { limits, after: Some(Phase::Conversions), ..Options::default() };
     let graph = compile_graph(&checked, engine.registry(), &options).map_err(Error::Document)?;
-    let (plan, asked) = everything(&graph, checked.fps).map_err(Error::Document)?;
-    let request = completed(request, &plan);
+    let (plan, mut asked) = everything(&graph, checked.fps).map_err(Error::Document)?;
+    let mut request = completed(request, &plan);
+    let not_run = leave_out(&plan, &mut asked, &mut request);
+    if asked.is_empty() {
+        return Ok(Twice { not_run, ..Twice::default() });
+    }
     let run = || -> Result<Answer, EvalError> { Lazy.evaluate(&plan, &request) };
     let answers = [run().map_err(Error::Eval)?, run().map_err(Error::Eval)?];
     let differs = |position: usize| {
@@ -108,7 +132,7 @@ pub fn twice(engine: &Engine, document: &Document, request: &Request) -> Result<
         .failures
         .into_iter()
         .map(|NodeFailure { path, message, .. }| NotCompared { path, why: message });
-    Ok(Twice { liars, failed: failed.collect() })
+    Ok(Twice { liars, failed: failed.collect(), not_run })
 }
 
 /// The plan that gives every output of every call, and which they are.
@@ -148,6 +172,39 @@ fn completed(request: &Request, plan: &Plan) -> Request {
         }
     }
     request
+}
+
+/// Asks for nothing that needs what requests do not provide; gives the nodes that read it.
+fn leave_out(plan: &Plan, asked: &mut Vec<Source>, request: &mut Request) -> Vec<NotRun> {
+    let is_provided = |need: &Need| {
+        need.aspect == Aspect::Extent || need.level == 0 && request.gives(&need.feature)
+    };
+    let needs = |step: &Step| plan.needs.of(plan.needs_of(step));
+    let mut lacking: Vec<&Need> = plan.needs.of(plan.interface()).collect();
+    lacking.retain(|need| !is_provided(need));
+    if lacking.is_empty() {
+        return Vec::new();
+    }
+    let is_whole = |output: &PlanOutput| needs(&plan.steps[output.source.step]).all(is_provided);
+    let kept: Vec<bool> = plan.outputs.iter().map(is_whole).collect();
+    let mut names = Vec::new();
+    let mut position = 0;
+    asked.retain(|_| {
+        let is_kept = kept[position];
+        if is_kept {
+            names.push(plan.outputs[position].name.to_string());
+        }
+        position += 1;
+        is_kept
+    });
+    let mut not_run = Vec::new();
+    for (id, step) in plan.steps.iter() {
+        for need in lacking.iter().filter(|need| reads(plan, id, need)) {
+            not_run.push(NotRun { path: plan.paths.get(step.path), need: need.to_string() });
+        }
+    }
+    *request = names.into_iter().fold(request.clone(), Request::output);
+    not_run
 }
 
 #[cfg(test)]

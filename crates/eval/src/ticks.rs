@@ -54,13 +54,15 @@ fn tick_of(
 /// whose state fails leaves what was kept before it.
 ///
 /// # Errors
-/// If the request asks for times that are no frames, or for frames before the start; and as
+/// If the request asks for times at which no frame is, or for frames before the start; and as
 /// [`Evaluator::evaluate`].
 pub fn evaluate(
     evaluator: &dyn Evaluator,
     plan: &Plan,
     request: &Request,
 ) -> Result<Answer, EvalError> {
+    let on_frames = request.on_frames(plan.fps);
+    let request = on_frames.as_ref().unwrap_or(request);
     let (frames, is_axis) = frames_of(plan, request)?;
     let mut states = States::new();
     let mut answers: Vec<Option<Answer>> = frames.iter().map(|_| None).collect();

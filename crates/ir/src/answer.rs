@@ -63,6 +63,13 @@ pub struct NodeFailure {
     pub cell: Vec<(&'static str, usize)>,
 }
 
+impl NodeFailure {
+    /// What is wrong, and with which element.
+    pub fn why(&self) -> String {
+        format!("{}{}", self.message, at(&self.cell))
+    }
+}
+
 fn at(cell: &[(&'static str, usize)]) -> String {
     let coordinates: Vec<String> = cell.iter().map(|(axis, i)| format!("{axis} {i}")).collect();
     if cell.is_empty() { String::new() } else { format!(" (at {})", coordinates.join(", ")) }

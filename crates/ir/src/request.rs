@@ -26,7 +26,7 @@ use crate::keeping::Tables;
 use crate::plan::{Plan, StepOp};
 use crate::progress::Progress;
 use crate::states::is_state;
-use crate::trace::trace_need;
+use crate::trace::{trace_need, way_paths, way_text};
 use named::Named;
 
 pub use error::RequestError;
@@ -459,13 +459,6 @@ fn inputs_read(plan: &Plan, outputs: &[usize]) -> SideTable<InputId, bool> {
 
 fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestError {
     let need = plan.needs.need(bit);
-    let mut path: Vec<String> = trace_need(plan, output.source.step, bit)
-        .into_iter()
-        .map(|step| plan.paths.get(plan.steps[step].path).to_string())
-        .collect();
-    // A conversion has the path of the node that it is for, or none.
-    path.retain(|node| !node.is_empty());
-    path.dedup();
     let hint = if need.level > 0 {
         format!("there are fewer than {} injectors of {} around it", need.level + 1, need.feature)
     } else {
@@ -488,7 +481,7 @@ fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestEr
     RequestError::MissingFeature {
         output: output.name.to_string(),
         need: need.to_string(),
-        path: path.join(" <- "),
+        path: way_text(way_paths(plan, &trace_need(plan, output.source.step, bit)), ""),
         hint,
     }
 }

@@ -35,7 +35,32 @@ pub fn trace_need(plan: &Plan, from: StepId, bit: u32) -> Vec<StepId> {
     Vec::new()
 }
 
-fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
+/// The paths of the steps along a way, those of one path once. A conversion has the path of the node that
+/// it is for, or none.
+pub fn way_paths(plan: &Plan, steps: &[StepId]) -> Vec<String> {
+    let path = |step: &StepId| plan.paths.get(plan.steps[*step].path).to_string();
+    let mut paths: Vec<String> = steps.iter().map(path).collect();
+    paths.retain(|path| !path.is_empty());
+    paths.dedup();
+    paths
+}
+
+/// The paths along a way as a text, each between `quote`; the middle of a long way is left out.
+pub fn way_text(mut paths: Vec<String>, quote: &str) -> String {
+    const SHOWN: usize = 8;
+    for path in &mut paths {
+        *path = format!("{quote}{path}{quote}");
+    }
+    if paths.len() > SHOWN {
+        let left_out = SHOWN / 2..paths.len() - SHOWN / 2;
+        let note = format!("({} more)", left_out.len());
+        paths.splice(left_out, [note]);
+    }
+    paths.join(" <- ")
+}
+
+/// Whether a step itself reads a need, other than through what is linked to it.
+pub fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
     let StepOp::Call(instance) = plan.steps[step].op else { return false };
     match &plan.instances[instance].kernel {
         Kernel::Read { feature, level, aspect } => {

@@ -4,6 +4,8 @@ use millstream::parts::base::Lane;
 use millstream::{Column, Given, Limits, Program, Request, Type, Value};
 
 use super::Args;
+use super::changes::arms;
+use super::still::bytes_of;
 use millstream_io::Until;
 
 use crate::given::{assignment, given};
@@ -27,8 +29,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// What the flags say. Where elements are asked for, inputs of numbers that are not given are
-    /// columns.
+    /// What the flags say. Where elements are asked for, inputs of numbers or booleans that are not given
+    /// are columns, unless they change and choose among arms.
     pub(super) fn new(args: &Args, program: &Program, limits: Limits) -> Result<Self, Stop> {
         // The first Ctrl-C ends this verb at once, and it has no deadline.
         let until = Until::default();
@@ -57,8 +59,12 @@ impl Asked {
         }
         let count = if args.one { None } else { Some(count.unwrap_or(DEFAULT_COUNT)) };
         if let Some(n) = count.filter(|n| *n <= limits.list_length) {
+            let arms = if args.changes.is_some() { arms(program) } else { Vec::new() };
             for (k, input) in program.inputs().iter().enumerate() {
-                if inputs[k].is_none() {
+                if inputs[k].is_none() && arms.get(k).is_some_and(|n| *n > 1) {
+                    let value = input.default.clone().unwrap_or_else(|| input.ty.default_value());
+                    inputs[k] = Some(Given::One(value));
+                } else if inputs[k].is_none() {
                     let column = arbitrary(input.ty, n, &mut salted(k as u64));
                     inputs[k] = column.map(Given::PerIndex);
                 }
@@ -71,6 +77,15 @@ impl Asked {
         }
         let (time, frame) = (args.time.clone(), args.frame.clone());
         Ok(Self { base: base.with_limits(limits), inputs, time, frame, count })
+    }
+
+    /// Bytes of the columns that inputs are given.
+    pub(super) fn bytes(&self) -> usize {
+        let columns = self.inputs.iter().map(|given| match given {
+            Some(Given::PerIndex(column) | Given::PerTime(column)) => bytes_of(column),
+            Some(Given::One(_)) | None => 0,
+        });
+        columns.sum()
     }
 
     /// The request.

@@ -69,7 +69,11 @@ impl<'p> Changes<'p> {
                 *given = input.default.clone().map(Given::One);
             }
         }
-        let switches = switches(program, &asked);
+        let is_single = |k: usize| matches!(asked.inputs[k], Some(Given::One(_)));
+        let switches = arms(program).into_iter().enumerate();
+        let switches = switches.filter(|(k, n_arms)| *n_arms > 1 && is_single(*k));
+        let switches: Vec<Switch> =
+            switches.map(|(input, n_arms)| Switch { input, n_arms }).collect();
         let is_number = |k: &usize| {
             let is_switch = switches.iter().any(|switch| switch.input == *k);
             program.inputs()[*k].ty.lanes().is_some() && !is_switch && asked.inputs[*k].is_some()
@@ -197,33 +201,28 @@ fn refused(kind: Kind, lack: &str) -> Stop {
     Stop::new(Exit::Usage, text, Some(help.to_owned()))
 }
 
-/// Inputs of single values that are booleans, or whole numbers that something chooses by.
-fn switches(program: &Program, asked: &Asked) -> Vec<Switch> {
+/// For each input how many arms it chooses among: two if it is a boolean, those of what reads it if it is a
+/// whole number that something chooses by, else none.
+pub(super) fn arms(program: &Program) -> Vec<u64> {
     let plan = program.plan();
-    let mut switches: Vec<Switch> = Vec::new();
-    for (k, input) in program.inputs().iter().enumerate() {
-        if input.ty == Type::BOOL && matches!(asked.inputs[k], Some(Given::One(_))) {
-            switches.push(Switch { input: k, n_arms: 2 });
-        }
-    }
+    let arms = program.inputs().iter().map(|input| if input.ty == Type::BOOL { 2 } else { 0 });
+    let mut arms: Vec<u64> = arms.collect();
     for (_, step) in plan.steps.iter() {
         let StepOp::Call(instance) = step.op else { continue };
         let instance = &plan.instances[instance];
-        let links = plan.inputs_of(step);
         if !matches!(instance.kernel, Kernel::Choose) || instance.inputs[0].ty != Type::I32 {
             continue;
         }
+        let links = plan.inputs_of(step);
         let StepOp::Input(id) = plan.steps[links[0].step].op else { continue };
         let known = program.inputs().iter().position(|input| input.name == plan.inputs[id].name);
         if let Some(k) = known
-            && matches!(asked.inputs[k], Some(Given::One(_)))
-            && switches.iter().all(|switch| switch.input != k)
-            && links.len() > 2
+            && arms[k] == 0
         {
-            switches.push(Switch { input: k, n_arms: links.len() as u64 - 1 });
+            arms[k] = links.len() as u64 - 1;
         }
     }
-    switches
+    arms
 }
 
 /// Between which numbers the lanes of a single value stay.

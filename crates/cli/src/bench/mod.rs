@@ -9,6 +9,7 @@ mod contender;
 mod played;
 mod still;
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::number;
 use crate::outcome::{Exit, Stop};
-use crate::request::{features, size};
+use crate::request::{features, size, unknown};
 use crate::run::NAME_OUTPUTS;
 use asked::Asked;
 use changes::{Changes, Kind};
@@ -43,9 +44,10 @@ Examples:
   millstream bench --edits --nodes 100000 --seconds 10
   millstream bench --edits examples/tone_curve.mill.json
 
-Inputs of numbers that are not given become columns of arbitrary values, the same every time:
-floats from 0 to 1, integers from 0 to 99. Changes are the same every time and for every evaluator;
-their results are compared, and what keeps results shows what it is good for.";
+Inputs of numbers or booleans that are not given become columns of arbitrary values, the same every
+time: floats from 0 to 1, integers from 0 to 99. With --changes those that choose among arms have
+their default instead, false or 0 without one. Changes are the same every time and for every
+evaluator; their results are compared, and what keeps results shows what it is good for.";
 
 /// Elements that a document is edited with if nobody says how many and something needs it.
 const DEFAULT_EDITED: usize = 1000;
@@ -62,7 +64,7 @@ pub(crate) struct Args {
     graph: Option<PathBuf>,
     /// Play live editing: 60 frames a second, with and without a random edit in each
     #[arg(long, conflicts_with_all = ["evaluators", "threads", "outputs", "time", "frame", "one",
-          "changes"])]
+          "changes", "per_read"])]
     edits: bool,
     /// Change inputs between evaluations: all kinds by turns, or those of one kind
     #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, require_equals = true,
@@ -145,7 +147,8 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     }
     let request = asked.request(&program);
     let field = Field::of(&args.evaluators, threads, &program, &request)?;
-    still::time(field, &program, &request, threads, args.seconds, args.format)
+    let play = still::Play { program: &program, request: &request, bytes_in: asked.bytes() };
+    still::time(field, &play, threads, args.seconds, args.format)
 }
 
 /// Plays live editing.
@@ -169,15 +172,32 @@ fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
         }
         None => {
             let n = args.nodes.map_or(DEFAULT_NODES, NonZeroUsize::get);
+            for (name, limit) in
+                [("nodes", limits.nodes), ("expanded_nodes", limits.expanded_nodes)]
+            {
+                if n > limit {
+                    let text = format!("the graph would have {n} nodes, the limit is {limit}");
+                    let help = Some(format!("raise it with --limit {name}={n}"));
+                    return Err(Stop::new(Exit::Failed, text, help));
+                }
+            }
             Session::new(engine, edits::random_graph(n))
         }
     };
+    let mut names = HashSet::new();
     for text in &args.inputs {
         let at = assignment("--in", text)?;
-        let def = session.document().inputs.get(at.name);
-        let ty = def.and_then(|def| engine.registry().type_named(&def.ty));
-        // What is no input is refused below, with the names there are.
-        let given = given(at, ty.unwrap_or(Type::F32), limits, &until)?;
+        let document = session.document();
+        let Some(def) = document.inputs.get(at.name) else {
+            let known = document.inputs.keys().map(|name| &**name);
+            return Err(Stop::all(Exit::Usage, vec![unknown("there is no input", at.name, known)]));
+        };
+        let ty = engine.registry().type_named(&def.ty).unwrap_or(Type::F32);
+        let given = given(at, ty, limits, &until)?;
+        if !names.insert(at.name) {
+            let text = format!("`{}` is given twice", at.name);
+            return Err(Stop::new(Exit::Usage, text, Some("give it once".into())));
+        }
         if let Given::PerIndex(_) = given
             && args.count.is_none()
         {

@@ -9,13 +9,12 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use millstream::parts::kernel::Data;
-use millstream::{Answer, EvalError, LogDetail, Program, Request};
+use millstream::{Answer, Column, LogDetail, Program, Request};
 use serde_json::{Value as Json, json};
 
 use super::contender::{Contender, Field, whole};
 use crate::format::Format;
 use crate::outcome::{Exit, Stop};
-use crate::request::refused;
 use crate::terminal::print;
 
 /// Every evaluator runs at least so often.
@@ -24,30 +23,36 @@ const MIN_ROUNDS: usize = 5;
 /// What takes longer than so many seconds finds nothing of use in the caches.
 const SHORT: f64 = 0.01;
 
-/// Bytes that go through memory for data: those of a column, none for a single value.
-fn bytes_of(data: &Data) -> usize {
-    match data {
-        Data::One(_) => 0,
-        Data::Many(column) => column.len() * column.ty().size(),
-    }
+/// Bytes that go through memory for a column.
+pub(super) fn bytes_of(column: &Column) -> usize {
+    column.len() * column.ty().size()
 }
 
 fn bytes_out(answer: &Answer) -> usize {
     let series = answer.outputs.iter().filter_map(|output| output.value.as_ref());
-    series.map(|series| bytes_of(&series.data)).sum()
+    let bytes = series.map(|series| match &series.data {
+        Data::One(_) => 0,
+        Data::Many(column) => bytes_of(column),
+    });
+    bytes.sum()
+}
+
+/// What is timed.
+pub(super) struct Play<'a> {
+    pub(super) program: &'a Program,
+    pub(super) request: &'a Request,
+    /// Bytes of the columns that are given.
+    pub(super) bytes_in: usize,
 }
 
 /// Times evaluators, and shows.
 pub(super) fn time(
     mut field: Field,
-    program: &Program,
-    request: &Request,
+    &Play { program, request, bytes_in }: &Play<'_>,
     threads: NonZeroUsize,
     seconds: f64,
     format: Format,
 ) -> Result<Exit, Stop> {
-    let bound = request.bind(program.plan()).map_err(|e| refused(&EvalError::Request(e)))?;
-    let bytes_in: usize = bound.inputs.iter().map(|data| bytes_of(&data.data)).sum();
     let mut movings: Option<[Moving; 2]> = None;
     let until = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
     let (mut elements, mut bytes, mut round) = (0, bytes_in, 0);

@@ -183,6 +183,38 @@ fn there_must_be_something_to_change_and_to_time() {
 }
 
 #[test]
+fn what_chooses_stays_single_while_it_changes() {
+    let path = file("bench_chooses.mill.json", NUMBERS);
+    let (rows, told) = changed(&path, &["--count", "20", "--changes=switch"]);
+    assert_eq!(
+        (&told["changes"]["kinds"], &told["elements"]),
+        (&serde_json::json!(["switch"]), &20.into())
+    );
+    assert!(rows.iter().all(|(_, runs)| *runs > 0.0), "{rows:?}");
+}
+
+#[test]
+fn frames_of_what_keeps_state_are_timed() {
+    let path = file(
+        "bench_state.mill.json",
+        r#"{ "millstream": 1, "fps": 10, "inputs": { "x": { "type": "f32", "default": 2 } },
+            "outputs": { "y": { "type": "f32", "from": "sum.value" } },
+            "nodes": { "sum": { "type": "state.integrate", "in": { "rate": { "input": "x" } } } } }"#,
+    );
+    for when in [["--frame", "0..6"], ["--time", "0..0.6:0.1"]] {
+        let args =
+            ["bench", &path, "--one", "--seconds", "0", "--threads", "1", "--format", "json"];
+        let told = json(&[&args[..], &when].concat());
+        assert!(told["results"].as_array().is_some_and(|rows| rows.len() > 4), "{told}");
+        assert_eq!(told["results"][0]["elements"], 7);
+    }
+    let at = |when: [&str; 2]| json(&[&["run", &path, "--format", "json"][..], &when].concat());
+    assert_eq!(at(["--time", "0.5"])["outputs"], at(["--frame", "5"])["outputs"]);
+    let told = millstream(&["run", &path, "--time", "0.55"]);
+    assert!(String::from_utf8_lossy(&told.stderr).contains("no frame"), "{told:?}");
+}
+
+#[test]
 fn live_editing_is_played_and_told() {
     let args = ["bench", "--edits", "--nodes", "300", "--seconds", "0", "--format", "json"];
     let told = json(&args);
@@ -267,11 +299,25 @@ fn numbers_that_make_no_sense_are_refused_by_what_is_wanted() {
         (&["bench", TRIANGLE, "--count", "-1"], "a whole number from 0"),
         (&["bench", "--edits", "--nodes", "0"], "a whole number from 1"),
         (&["bench", "--edits", "--nodes", "-5"], "a whole number from 1"),
+        (&["run", TRIANGLE, "--count", "-1"], "a whole number from 0"),
         (&["deploy", TRIANGLE, "-o", "x.json", "--store-limit", "-1"], "a whole number from 0"),
+        (&["bench", "--edits", "--per-read", "4"], "'--per-read <N>'"),
+        (&["run", TRIANGLE, "--block", "7"], "--save <FILE>"),
+        (&["bench", "--edits", "--in", "zz=3", "--nodes", "9"], "there is no input called `zz`"),
+        (&["bench", "--edits", "--in", "x0=3", "--in", "x0=4", "--nodes", "9"], "given twice"),
+        (&["run", TRIANGLE, "--limit", "nodes=9", "--limit", "nodes=90"], "given twice"),
     ] {
         let output = millstream(args);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
         assert!(told.contains(wanted), "{args:?}: {told}");
     }
+}
+
+#[test]
+fn a_random_graph_beyond_the_limits_is_refused_with_the_flag() {
+    let told = millstream(&["bench", "--edits", "--nodes", "50", "--limit", "nodes=3"]);
+    assert_eq!(told.status.code(), Some(3));
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.contains("the limit is 3") && told.contains("--limit nodes=50"), "{told}");
 }

@@ -172,6 +172,22 @@ fn nodes_that_fail_twice_are_named() {
 }
 
 #[test]
+fn nodes_that_only_a_scope_can_run_are_no_reason_to_stop() {
+    let path = file(
+        "outer_index.mill.json",
+        r#"{ "millstream": 1, "outputs": { "y": { "type": "f32", "from": "s.value" } },
+            "nodes": { "s": { "type": "math.sqrt", "in": { "x": 4 } },
+                "outer": { "type": "context.index", "set": { "level": 1 } },
+                "more": { "type": "math.add", "in": { "a": { "from": "outer.value" }, "b": 1 } } } }"#,
+    );
+    let output = millstream(&["check", &path, "examples/echo.mill.json", "--twice"]);
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("`outer` reads index (level 1), which no request provides"), "{told}");
+    assert!(told.contains("1 warning, 3 nodes") && told.contains("ok, 6 nodes"), "{told}");
+}
+
+#[test]
 fn types_that_differ_have_the_node_that_converts_named() {
     let path = file(
         "mean.mill.json",

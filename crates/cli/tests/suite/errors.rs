@@ -322,7 +322,7 @@ fn a_value_that_starts_with_a_minus_belongs_to_its_flag() {
         expect![[r#"
             exit code 2
             stderr:
-            error: invalid value '-1' for '--count <N>': invalid digit found in string
+            error: invalid value '-1' for '--count <N>': a whole number from 0 is wanted
 
             For more information, try '--help'.
         "#]],

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{expect_seen, json, millstream, seen};
+use crate::{expect_seen, file, json, millstream, seen};
 
 const TRIANGLE: &str = "examples/triangle_area.mill.json";
 
@@ -176,4 +176,45 @@ fn nodes_are_run_twice_with_what_is_given() {
         text.starts_with("exit code 2") && text.contains("`delay`: \"soon\" is no f64"),
         "{text}"
     );
+}
+
+#[test]
+fn what_failed_and_what_scopes_provide_is_told_of_runs() {
+    let path = file(
+        "explain_failed.mill.json",
+        r#"{ "millstream": 1, "inputs": { "x": { "type": "string", "default": "abc" } },
+            "outputs": { "y": { "type": "f64", "from": "more.value" } },
+            "nodes": { "n": { "type": "string.to_number", "in": { "text": { "input": "x" } } },
+                "more": { "type": "math.add", "in": { "a": { "from": "n.value" }, "b": 1 } } } }"#,
+    );
+    let told = seen(&["explain", &path, "--run"]);
+    assert!(told.contains("; failed: \"abc\" is no number"), "{told}");
+    assert!(told.contains("did not run: an input failed"), "{told}");
+    let told = seen(&["explain", &path, "--run", "--format", "dot"]);
+    assert!(told.contains("failed: \\\"abc\\\" is no number"), "{told}");
+    let output = millstream(&["explain", &path, "--run", "--format", "json"]);
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let node = |name: &str| {
+        let nodes = told["nodes"].as_array().expect("a list");
+        nodes.iter().find(|node| node["path"] == name).expect("it is told")["run"].clone()
+    };
+    assert_eq!(
+        (&node("n")["ran"], &node("n")["failed"]),
+        (&true.into(), &"\"abc\" is no number".into())
+    );
+    assert_eq!((&node("more")["ran"], &node("more")["failed"].is_null()), (&false.into(), &true));
+
+    let path = file(
+        "explain_shift.mill.json",
+        r#"{ "millstream": 1, "inputs": { "by": { "type": "f64", "default": 2 } },
+            "outputs": { "y": { "type": "f64", "from": "late.value" } },
+            "nodes": { "t": { "type": "context.time" },
+                "wave": { "type": "math.sin", "in": { "x": { "from": "t.value" } } },
+                "late": { "type": "time.shift", "in": { "value": { "from": "wave.value" }, "by": { "input": "by" } } } } }"#,
+    );
+    let told = seen(&["explain", &path, "--run", "--time", "1"]);
+    assert!(told.contains("what it provides ran 1 time on 1 element"), "{told}");
+    assert!(told.contains("3 ran, 3 runs"), "{told}");
+    let told = seen(&["run", &path, "--stats", "--time", "1"]);
+    assert!(told.contains("3 of 3 nodes ran, 3 runs"), "{told}");
 }

@@ -1,7 +1,8 @@
 //! The compact form of a deployed document: the graph behind the passes, read without JSON.
 //!
 //! Eight bytes of magic, the version, a checksum of the rest, then name and frames per second, the
-//! inputs, the constants, the instances, the nodes and the outputs. Numbers are in LEB128 unless
+//! inputs with what the document says about them, the instances, the nodes with the constants, and the
+//! outputs with what the document says about them. Numbers are in LEB128 unless
 //! said otherwise, texts and lists begin with their length, lanes are little-endian. Nothing is
 //! trusted: counts are held against the bytes that are left, and the graph is verified.
 //!
@@ -11,9 +12,10 @@
 mod read;
 
 use std::hash::Hasher;
+use std::sync::Arc;
 
 use millstream_base::{Footprint, Lane, Table, Value};
-use millstream_document::Document;
+use millstream_document::{Document, InputDef, OutputDef};
 use millstream_ir::{Graph, GraphInput, Op, Source};
 use millstream_kernel::Instance;
 use rustc_hash::FxHashMap;
@@ -23,7 +25,7 @@ pub use read::BinaryError;
 pub(crate) use read::{Content, read};
 
 const MAGIC: &[u8; 8] = b"MILLBIN\0";
-const VERSION: u32 = 1;
+const VERSION: u32 = 3;
 
 /// The version whose content is the text of a document.
 const TEXT_VERSION: u32 = 2;
@@ -105,6 +107,7 @@ pub(super) fn bytes(
     for input in input_list {
         let new = defaults.iter().find(|(name, _)| **name == *input.name).map(|(_, value)| value);
         out.input(input, new.or(input.default.as_ref()));
+        out.face(&document.inputs.get(&input.name).map(Face::of_input).unwrap_or_default());
     }
     out.number(instance_list.len() as u64);
     for instance in &instance_list {
@@ -145,8 +148,29 @@ pub(super) fn bytes(
         out.text(&output.name);
         out.text(output.ty.name());
         source(&mut out, &output.source);
+        out.face(&document.outputs.get(&output.name).map(Face::of_output).unwrap_or_default());
     }
     sealed(VERSION, &out.0)
+}
+
+/// What a document says about an input or an output for people and their controls.
+#[derive(Default)]
+pub(super) struct Face {
+    /// The least value that makes sense, the largest, and the step between them; of inputs only.
+    numbers: [Option<f64>; 3],
+    pub(super) about: Option<Arc<str>>,
+    pub(super) unit: Option<Arc<str>>,
+}
+
+impl Face {
+    fn of_input(def: &InputDef) -> Self {
+        let numbers = [def.min, def.max, def.step];
+        Self { numbers, about: def.about.clone(), unit: def.unit.clone() }
+    }
+
+    fn of_output(def: &OutputDef) -> Self {
+        Self { numbers: [None; 3], about: def.about.clone(), unit: def.unit.clone() }
+    }
 }
 
 #[derive(Default)]
@@ -204,6 +228,19 @@ impl Writer {
         self.0.push(u8::from(default.is_some()));
         if let Some(default) = default {
             self.value(default);
+        }
+    }
+
+    /// A bit for each of the three numbers and the two texts that is there, then those.
+    fn face(&mut self, Face { numbers, about, unit }: &Face) {
+        let texts = [about, unit];
+        let is_there = numbers.iter().map(Option::is_some).chain(texts.map(Option::is_some));
+        self.0.push((0..).zip(is_there).map(|(bit, is_there)| u8::from(is_there) << bit).sum());
+        for x in numbers.iter().flatten() {
+            self.0.extend_from_slice(&x.to_le_bytes());
+        }
+        for text in texts.into_iter().flatten() {
+            self.text(text);
         }
     }
 

@@ -92,7 +92,13 @@ pub(crate) fn load_binary(engine: &Engine, bytes: &[u8]) -> Result<Program, Erro
     }
     let mut document = Document::new(loaded.name);
     (document.fps, document.start_frame) = (loaded.fps, loaded.start_frame);
-    let document = write::write(&document, &loaded.graph, |_| true, &[]);
+    document.inputs = loaded.inputs.into_iter().collect();
+    let mut document = write::write(&document, &loaded.graph, |_| true, &[]);
+    for (name, face) in loaded.outputs {
+        if let Some(output) = document.outputs.get_mut(&name) {
+            (output.about, output.unit) = (face.about, face.unit);
+        }
+    }
     if loaded.graph.outputs.iter().any(|output| is_state(&output.name)) {
         // Nodes that keep state are taken apart.
         return engine.compile(document);

@@ -7,8 +7,9 @@ use millstream_base::{Feature, FeatureSet, NodePath, Place, Type};
 use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
 use millstream_compile::schedule::steps_of;
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, InputId, NodeId, Op, RepeatBody, Source, StepId};
+use millstream_ir::{Graph, InputId, NodeId, Op, PathId, RepeatBody, Source, StepId};
 use millstream_kernel::{Class, Instance, ScopeRule};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::Told;
 use super::fate::{Fates, is_same_call};
@@ -115,6 +116,7 @@ pub(super) fn describe(
     let ids: Vec<NodeId> = describing.listed.order.clone();
     let (regions, known) = regions(last, &ids, &describing.listed.position);
     let mut nodes: Vec<Node> = ids.iter().map(|id| describing.node(*id)).collect();
+    describing.deal_out_steps(&mut nodes);
     for (node, id) in nodes.iter_mut().zip(&ids) {
         let Some(mark) = last.region_of(*id) else { continue };
         let is_choice = last.instance_of(*id).is_some_and(|call| call.is_lane_choice());
@@ -259,16 +261,17 @@ impl Describing<'_> {
             depends_on: vec![input.name.to_string()],
             axes: self.at_first.axes(id),
             runs: if is_kept { "kept from the tick before" } else { "set by the request" }.into(),
-            step: self.steps[id],
+            steps: Vec::new(),
             region: None,
             body: None,
             rounds: None,
             run: None,
+            failure: None,
         }
     }
 
     fn call(&self, id: NodeId, instance: &Instance, called: &Called) -> Node {
-        let fate = self.fate(id, instance);
+        let (fate, at) = self.fate(id, instance);
         let facts = match fate {
             Fate::Kept | Fate::Scoped(_) | Fate::As(_) => &self.at_last,
             Fate::Constant(_)
@@ -278,10 +281,6 @@ impl Describing<'_> {
             | Fate::Unread => &self.at_first,
         };
         let sockets_of = if fate == Fate::Kept { facts } else { &self.at_first };
-        // One of the nodes that do it in other contexts tells for all.
-        let at = self.fates.copies_of(id).first().copied().filter(|_| fate != Fate::Kept);
-        let made = self.made(id).filter(|_| matches!(fate, Fate::As(_)));
-        let at = at.or(made).unwrap_or(id);
         let class = facts.classes[at];
         let (depends_on, axes) = (facts.depends_on(at), facts.axes(at));
         let runs = match &fate {
@@ -307,11 +306,40 @@ impl Describing<'_> {
             depends_on,
             axes,
             runs,
-            step: self.steps[at],
+            steps: self.steps_of(id, at),
             region: None,
             body: None,
             rounds: None,
             run: None,
+            failure: None,
+        }
+    }
+
+    /// The steps of a node for which another, or itself, tells what becomes of it.
+    fn steps_of(&self, id: NodeId, tells: NodeId) -> Vec<StepId> {
+        let copies = self.fates.copies_of(id).iter().filter(|copy| **copy != tells);
+        std::iter::once(&tells).chain(copies).filter_map(|id| self.steps[*id]).collect()
+    }
+
+    /// Leaves each step to one node, and gives nodes those that passes made for them besides: what a
+    /// scope provides is computed at its path.
+    fn deal_out_steps(&self, nodes: &mut [Node]) {
+        let mut dealt = FxHashSet::default();
+        for node in &mut *nodes {
+            node.steps.retain(|step| dealt.insert(*step));
+        }
+        let at_path = self.listed.order.iter().enumerate();
+        let at_path = at_path.filter(|(_, id)| self.first.instance_of(**id).is_some());
+        let at_path: FxHashMap<PathId, usize> =
+            at_path.map(|(at, id)| (self.first.node(*id).path, at)).collect();
+        let last = self.at_last.graph;
+        for id in last.ids().filter(|id| last.instance_of(*id).is_some()) {
+            if let Some(step) = self.steps[id]
+                && let Some(at) = at_path.get(&last.node(id).path)
+                && dealt.insert(step)
+            {
+                nodes[*at].steps.push(step);
+            }
         }
     }
 
@@ -344,39 +372,37 @@ impl Describing<'_> {
         links.map(socket).collect()
     }
 
-    /// The node that was made for one to do what it did, if the compiler made one.
-    fn made(&self, id: NodeId) -> Option<NodeId> {
-        let node = self.fates.source(Source::first(id))?.node;
-        (node.index() >= self.first.n_ids()).then_some(node)
-    }
-
-    fn fate(&self, id: NodeId, instance: &Instance) -> Fate {
+    /// What becomes of a node, and the node that tells when what it does is done.
+    fn fate(&self, id: NodeId, instance: &Instance) -> (Fate, NodeId) {
         if matches!(self.at_last.graph.op(id), Op::Call(_)) {
-            return Fate::Kept;
+            return (Fate::Kept, id);
         }
         let outputs = 0..instance.outputs.len() as u32;
         let constants: Option<Vec<String>> =
             outputs.map(|output| self.fates.constant(Source { node: id, output })).collect();
         if let Some(constants) = constants.filter(|constants| !constants.is_empty()) {
-            return Fate::Constant(constants);
+            return (Fate::Constant(constants), id);
         }
-        match self.fates.copies_of(id) {
-            [] => {}
-            copies => return Fate::Scoped(copies.len()),
+        // One of the nodes that do it in other contexts tells for all.
+        if let copies @ [copy, ..] = self.fates.copies_of(id) {
+            return (Fate::Scoped(copies.len()), *copy);
         }
-        let Some(source) = self.fates.source(Source::first(id)) else { return Fate::Unread };
+        let Some(source) = self.fates.source(Source::first(id)) else { return (Fate::Unread, id) };
         let original = self.fates.original(source);
         if original != source {
-            return Fate::Resolved(self.from(original));
+            return (Fate::Resolved(self.from(original)), id);
         }
         if source.node.index() >= self.first.n_ids() {
-            let made = self.at_last.graph.instance_of(source.node);
-            return made.map_or(Fate::Unread, |made| Fate::As(made.name().to_owned()));
+            // The compiler made a node that does what this one did.
+            return match self.at_last.graph.instance_of(source.node) {
+                Some(made) => (Fate::As(made.name().to_owned()), source.node),
+                None => (Fate::Unread, id),
+            };
         }
         if is_same_call(self.first, id, self.at_last.graph, source.node) {
-            return Fate::SameAs(self.listed.position[source.node]);
+            return (Fate::SameAs(self.listed.position[source.node]), id);
         }
-        Fate::Replaced(self.from(source))
+        (Fate::Replaced(self.from(source)), id)
     }
 }
 

@@ -171,6 +171,9 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
             format_args!("\n{}, {}", counted(entry.runs.into(), "run"), short(entry.time)),
         );
     }
+    if let Some(failure) = &node.failure {
+        push(&mut label, format_args!("\nfailed: {}", shortened(failure)));
+    }
     if let Some(Rounds::Folded { into, .. }) = &node.rounds {
         push(&mut label, format_args!("\nfolded into {}", explanation.nodes[*into].label()));
     }
@@ -215,8 +218,8 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
     if let Some(rounds) = &node.rounds {
         push(&mut tooltip, format_args!("; {}", rounds.text(explanation)));
     }
-    if let Some(entry) = &node.run {
-        push(&mut tooltip, format_args!("; {}", run_text(entry)));
+    if let Some(text) = run_text(node) {
+        push(&mut tooltip, format_args!("; {text}"));
     }
     format!(
         "label={}, tooltip={}, fillcolor=\"{color}\"{shape}{fate}",

@@ -77,7 +77,7 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
             (name.clone(), value)
         })
         .collect();
-    let run = node.run.as_ref().map(run_json);
+    let run = node.run.as_ref().map(|run| run_json(run, node.failure.as_deref()));
     let outputs = node.outputs.iter().map(|(name, ty)| json!({ "name": name, "type": ty.name() }));
     let inputs = node.inputs.iter().map(|socket| socket_json(explanation, socket));
     let mut json = json!({
@@ -124,8 +124,8 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
     json
 }
 
-/// What became of a node in an evaluation; the time in seconds.
-pub fn run_json(entry: &LogEntry) -> Json {
+/// What became of a node in an evaluation, and why it failed if it did; the time in seconds.
+pub fn run_json(entry: &LogEntry, failure: Option<&str>) -> Json {
     json!({
         "ran": entry.fate.ran(),
         "why": entry.fate.why(),
@@ -133,6 +133,7 @@ pub fn run_json(entry: &LogEntry) -> Json {
         "elements": entry.elements,
         "bytes": entry.bytes,
         "seconds": entry.time.as_secs_f64(),
+        "failed": failure,
     })
 }
 

@@ -23,9 +23,11 @@ use millstream_ir::answer::LogEntry;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, Evaluator, Graph, LogDetail, Request, StepId};
 use millstream_kernel::Class;
+use rustc_hash::FxHashMap;
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::run_log::{self, NodeRun};
 
 pub use body::Body;
 pub use dot::dot;
@@ -85,16 +87,19 @@ pub struct Node {
     pub axes: Vec<&'static str>,
     /// When it runs, as a sentence.
     pub runs: String,
-    /// Which step of the plan it is, if it is in there.
-    pub step: Option<StepId>,
+    /// The steps of the plan that do what it does; those that make what it provides to others, where
+    /// it was resolved.
+    pub steps: Vec<StepId>,
     /// The position of its region in [`Explanation::regions`], if it is in one, and its part there.
     pub region: Option<(usize, Part)>,
     /// Of a repeat what runs in its rounds.
     pub body: Option<Body>,
     /// Of a loop what becomes of its rounds.
     pub rounds: Option<Rounds>,
-    /// What became of it in the evaluation that is explained, if one is and it is in the plan.
+    /// What became of its steps in the evaluation that is explained, if one is and it has any.
     pub run: Option<LogEntry>,
+    /// Why it failed there, if it did.
+    pub failure: Option<String>,
 }
 
 impl Node {
@@ -228,11 +233,28 @@ pub fn explain_run(
     let answer = program.run_with(evaluator, &request).map_err(Error::Eval)?;
     let columns: Vec<String> = request.columns().map(str::to_owned).collect();
     let mut explanation = explain(engine, document, Some(&columns))?;
+    let runs: FxHashMap<StepId, NodeRun> =
+        run_log::runs(program.plan(), &answer).into_iter().collect();
     for node in &mut explanation.nodes {
-        node.run =
-            node.step.filter(|_| !node.is_input).and_then(|step| answer.log.entry(step).copied());
+        for run in node.steps.iter().filter_map(|step| runs.get(step)) {
+            node.run = Some(node.run.map_or(run.entry, |all| together(all, run.entry)));
+            if node.failure.is_none() {
+                node.failure.clone_from(&run.failure);
+            }
+        }
     }
     Ok((explanation, answer))
+}
+
+/// What became of two steps, as if they were one.
+fn together(a: LogEntry, b: LogEntry) -> LogEntry {
+    LogEntry {
+        fate: if a.fate.ran() { a.fate } else { b.fate },
+        runs: a.runs + b.runs,
+        elements: a.elements + b.elements,
+        bytes: a.bytes + b.bytes,
+        time: a.time + b.time,
+    }
 }
 
 /// The text of a document's graph after a phase, each node with its path.

@@ -211,15 +211,17 @@ impl Card {
                 foot.push_str("; folded");
             }
         }
-        if let Some(entry) = &node.run {
+        if let (Some(entry), Some(text)) = (&node.run, run_text(node)) {
             let (runs, time) = (counted(entry.runs.into(), "run"), short(entry.time));
             let why = entry.fate.why();
-            foot = if entry.fate.ran() {
+            foot = if let Some(failure) = &node.failure {
+                format!("failed: {}", clipped(failure, 40))
+            } else if entry.fate.ran() {
                 format!("{runs}, {time}, {why}")
             } else {
                 format!("did not run: {why}")
             };
-            write!(tooltip, "; {}", run_text(entry)).expect("strings take all text");
+            write!(tooltip, "; {text}").expect("strings take all text");
         }
         if node.is_input {
             foot.clear();

@@ -232,7 +232,7 @@ fn ran(json: &str, evaluator: &dyn Evaluator, request: &Request) -> Explanation 
     let (mut explanation, answer) = explained.expect("it runs");
     for (node, run) in program.runs(&answer).filter_map(|run| {
         let nodes = explanation.nodes.iter();
-        let same = nodes.filter(|node| node.step.is_some() && !node.is_input);
+        let same = nodes.filter(|node| !node.steps.is_empty() && !node.is_input);
         let mut same = same.filter(|node| node.path == run.path.as_str());
         Some((same.next()?.clone(), run))
     }) {

@@ -3,8 +3,6 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use millstream_ir::answer::LogEntry;
-
 use super::{Body, Explanation, Fate, From, Node, Part, Region, Socket};
 
 /// The explanation for a terminal, ending in a line break.
@@ -100,8 +98,8 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
                     format_args!("    is read in other contexts only: {n} {nodes} of the plan"),
                 );
             }
-            if let Some(entry) = &node.run {
-                line(out, format_args!("    {}", run_text(entry)));
+            if let Some(text) = run_text(node) {
+                line(out, format_args!("    {text}"));
             }
             if let Some(body) = &node.body {
                 write_body(out, body);
@@ -126,6 +124,9 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
                     "    is replaced by a node that does what {source} does, with what it provides"
                 ),
             );
+            if let Some(text) = run_text(node) {
+                line(out, format_args!("    what it provides {text}"));
+            }
         }
         Fate::Unread => line(out, format_args!("    is dropped: nothing that is left reads it")),
     }
@@ -158,19 +159,23 @@ fn region_text((region, part): (usize, Part)) -> String {
     }
 }
 
-/// What became of a node in an evaluation, as a sentence.
-pub(super) fn run_text(entry: &LogEntry) -> String {
+/// What became of a node in the evaluation that is explained, as a sentence.
+pub(super) fn run_text(node: &Node) -> Option<String> {
+    let entry = node.run.as_ref()?;
     let why = entry.fate.why();
     if !entry.fate.ran() {
-        return format!("did not run: {why}");
+        let failure = node.failure.as_ref().map(|failure| format!(": {failure}"));
+        return Some(format!("did not run: {why}{}", failure.unwrap_or_default()));
     }
-    format!(
-        "ran {} on {}, {}, {}: {why}",
+    let failure = node.failure.as_ref().map(|failure| format!("; failed: {failure}"));
+    Some(format!(
+        "ran {} on {}, {}, {}: {why}{}",
         counted(entry.runs.into(), "time"),
         counted(entry.elements, "element"),
         counted(entry.bytes, "byte"),
         short(entry.time),
-    )
+        failure.unwrap_or_default(),
+    ))
 }
 
 /// A number of things.

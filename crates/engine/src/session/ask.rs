@@ -102,7 +102,10 @@ impl Evaluated {
     /// What became of each node, if that was recorded; see [`run_log`](crate::run_log).
     pub fn runs(&self) -> Vec<NodeRun> {
         match &self.log {
-            Log::OfPlan(plan) => run_log::runs(plan, &self.answer).collect(),
+            Log::OfPlan(plan) => {
+                let runs = run_log::runs(plan, &self.answer);
+                runs.into_iter().map(|(_, run)| run).collect()
+            }
             Log::OfNodes(runs) => runs.clone(),
         }
     }
@@ -203,8 +206,9 @@ impl Session {
         };
         let names = names.iter().map(String::as_str);
         let outputs = mirror.answer(names, &moment, is_over, within, limit);
-        let runs = new.map(|new| mirror.end_log(&self.editor, &new)).unwrap_or_default();
+        let mut runs = new.map(|new| mirror.end_log(&self.editor, &new)).unwrap_or_default();
         let failures = mirror.failures(&self.editor);
+        run_log::tell_failures(&mut runs.iter_mut(), &failures);
         for (name, _) in &ask.what_if {
             mirror.set(name, self.settings.inputs.get(name).and_then(one));
         }

@@ -175,7 +175,7 @@ fn times_that_are_no_ticks_are_refused() {
     let program = program(&nodes, &more).expect("it compiles");
     let refused = |request: &Request| program.run(request).expect_err("it is refused").to_string();
     assert_eq!(
-        refused(&Request::new().time(0.5)),
+        refused(&Request::new().time(0.55)),
         "the document keeps state from tick to tick, and a time is asked for that is no frame"
     );
     assert_eq!(
@@ -183,10 +183,15 @@ fn times_that_are_no_ticks_are_refused() {
         "the document keeps state from tick to tick, and frame 4 is before frame 5, where it starts"
     );
     assert!(refused(&Request::new().frame(i64::MAX)).contains("ticks lie before frame"));
-    assert_eq!(
-        program.run(&Request::new().frame(7)).expect("it runs").value::<f32>("y"),
-        Some(0.2)
-    );
+    let value = |request: &Request| program.run(request).expect("it runs").value::<f32>("y");
+    assert_eq!(value(&Request::new().frame(7)), Some(0.2));
+    // A time that is a frame is one, but for rounding.
+    assert_eq!(value(&Request::new().time(0.7)), Some(0.2));
+    assert_eq!(value(&Request::new().time(0.1 * 7.0)), Some(0.2));
+    let both = program.run(&Request::new().times(vec![0.5, 0.7])).expect("it runs");
+    assert_eq!(both.column::<f32>("y"), Some(vec![0.0, 0.2]));
+    assert!(refused(&Request::new().times(vec![0.5, 0.72])).contains("no frame"));
+    assert!(refused(&Request::new().time(f64::INFINITY)).contains("no frame"));
     assert_eq!(program.inputs().len(), 0);
     let empty = program.run(&Request::new().frames(vec![])).expect("it runs");
     assert_eq!(empty.column::<f32>("y"), Some(vec![]));

@@ -45,6 +45,35 @@ impl Request {
         }
     }
 
+    /// The same request for frames, if it asks for times that are frames at so many of them a second, but
+    /// for rounding.
+    pub fn on_frames(&self, fps: f64) -> Option<Self> {
+        let times = |(feature, _): &&(Feature, Given)| *feature == Feature::Time;
+        let (None, Some((_, given))) = (&self.frames, self.features.iter().find(times)) else {
+            return None;
+        };
+        let frame = |seconds: &f64| {
+            let (exact, frame) = (seconds * fps, (seconds * fps).round());
+            let off = 8.0 * f64::EPSILON * frame.abs().max(1.0);
+            // Beyond these numbers not every frame has a time of its own.
+            let is_frame = (exact - frame).abs() <= off && frame.abs() < 2_f64.powi(52);
+            is_frame.then_some(frame as i64)
+        };
+        let frames = match given {
+            Given::One(value) => Frames::One(frame(&value.get::<f64>()?)?),
+            Given::PerTime(column) => {
+                let frames: Option<Vec<i64>> =
+                    column.as_slice::<f64>()?.iter().map(frame).collect();
+                Frames::Many(frames?)
+            }
+            Given::PerIndex(_) => return None,
+        };
+        let mut request = self.clone();
+        request.features.retain(|(feature, _)| *feature != Feature::Time);
+        request.frames = Some(frames);
+        Some(request)
+    }
+
     /// Whether a time is given that is no frame, or anything else than frames along the time axis.
     pub fn has_own_times(&self) -> bool {
         self.features.iter().any(|(feature, given)| {

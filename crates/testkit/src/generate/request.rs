@@ -57,11 +57,7 @@ impl RequestSketch {
             }
         };
         for (name, given) in &self.inputs {
-            request = match given {
-                Given::One(value) => request.set(name, value.clone()),
-                Given::PerIndex(column) => request.column(name, column.clone()),
-                Given::PerTime(column) => request.per_time(name, column.clone()),
-            };
+            request = request.given(name, given.clone());
         }
         let mut features = self.features.clone();
         let mut provide = |feature: Feature, value: Value| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::{Column, Footprint, Table, Type, Value};
+use millstream_document::InputDef;
 use millstream_ir::graph::{GraphInput, GraphOutput, InstanceId};
 use millstream_ir::verify::{Stage, verify};
 use millstream_ir::{Graph, NodeId, Paths, Source};
@@ -10,7 +11,8 @@ use millstream_kernel::signature::Among;
 use millstream_kernel::{Registry, Settings};
 use serde_json::Value as Json;
 
-use super::{MAGIC, TEXT_VERSION, VERSION, checksum};
+use super::{Face, MAGIC, TEXT_VERSION, VERSION, checksum};
+use crate::deploy::json;
 
 /// Why bytes are no deployed document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -18,7 +20,7 @@ use super::{MAGIC, TEXT_VERSION, VERSION, checksum};
 pub enum BinaryError {
     /// They begin with something else.
     #[error("these bytes are no deployed document")]
-    #[diagnostic(code(binary::magic), help("write one with `millstream deploy --format binary`"))]
+    #[diagnostic(code(binary::magic), help("write one with `millstream deploy --binary`"))]
     NotOne,
     /// Another version wrote them.
     #[error(
@@ -71,6 +73,9 @@ pub(crate) struct Loaded {
     pub(crate) fps: f64,
     pub(crate) start_frame: i64,
     pub(crate) graph: Graph,
+    /// What the document said about its inputs and outputs, by name.
+    pub(crate) inputs: Vec<(Arc<str>, InputDef)>,
+    pub(in crate::deploy) outputs: Vec<(Arc<str>, Face)>,
 }
 
 /// Reads and verifies.
@@ -220,6 +225,25 @@ impl<'a> Reader<'a> {
         })
     }
 
+    fn face(&mut self) -> Result<Face, BinaryError> {
+        let [bits] = self.array()?;
+        if bits >= 1 << 5 {
+            return Err(self.damaged("what is said of an input or output is of no kind"));
+        }
+        let is_there = |bit: u8| bits >> bit & 1 == 1;
+        let mut numbers = [None; 3];
+        for (bit, number) in (0..).zip(&mut numbers) {
+            if is_there(bit) {
+                let x = Some(f64::from_le_bytes(self.array()?)).filter(|x| x.is_finite());
+                *number = Some(x.ok_or_else(|| self.damaged("a bound is no finite number"))?);
+            }
+        }
+        let mut text = |bit: u8| -> Result<Option<Arc<str>>, BinaryError> {
+            Ok(if is_there(bit) { Some(self.text()?.into()) } else { None })
+        };
+        Ok(Face { numbers, about: text(3)?, unit: text(4)? })
+    }
+
     /// An instance, interned, and its number of inputs, which is added to `n_links`.
     fn instance(
         &mut self,
@@ -290,13 +314,25 @@ impl<'a> Reader<'a> {
         }
         let start_frame = i64::from_le_bytes(self.array()?);
         let mut graph = Graph::new();
-        let mut inputs = Vec::new();
+        let (mut inputs, mut defs) = (Vec::new(), Vec::new());
         for _ in 0..self.count()? {
-            let (name, ty) = (self.text()?.into(), self.ty()?);
+            let (name, ty): (Arc<str>, Type) = (self.text()?.into(), self.ty()?);
             let default = match self.array::<1>()? {
                 [0] => None,
                 _ => Some(self.value(ty)?),
             };
+            let Face { numbers: [min, max, step], about, unit } = self.face()?;
+            let written = default.as_ref().map(json);
+            let def = InputDef {
+                default: written,
+                min,
+                max,
+                step,
+                about,
+                unit,
+                ..InputDef::new(ty.name())
+            };
+            defs.push((Arc::clone(&name), def));
             inputs.push(Some(GraphInput { name, ty, default }));
         }
         let (mut instances, mut n_links) = (Vec::new(), 0);
@@ -310,9 +346,11 @@ impl<'a> Reader<'a> {
         for unread in inputs.into_iter().flatten() {
             graph.add_unread_input(unread);
         }
+        let mut faces = Vec::new();
         for _ in 0..self.count()? {
-            let (name, ty) = (self.text()?.into(), self.ty()?);
+            let (name, ty): (Arc<str>, Type) = (self.text()?.into(), self.ty()?);
             let source = self.source(n_nodes)?;
+            faces.push((Arc::clone(&name), self.face()?));
             graph.outputs.push(GraphOutput { name, ty, source });
         }
         if self.at != self.bytes.len() {
@@ -323,7 +361,7 @@ impl<'a> Reader<'a> {
             let first = errors.first().map(ToString::to_string);
             self.damaged(first.unwrap_or_default())
         })?;
-        Ok(Loaded { name, fps, start_frame, graph })
+        Ok(Loaded { name, fps, start_frame, graph, inputs: defs, outputs: faces })
     }
 
     fn node(

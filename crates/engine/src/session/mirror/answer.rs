@@ -266,7 +266,8 @@ impl Mirror {
             let bytes = if n > 0 { self.graph.bytes_of(seen) as u64 } else { 0 };
             let entry = LogEntry { fate, runs: n, elements, bytes, time };
             let node_type = instance.name().to_owned();
-            log.push(NodeRun { path: NodePath::from(path.as_str()), node_type, entry });
+            let path = NodePath::from(path.as_str());
+            log.push(NodeRun { path, node_type, entry, failure: None });
         }
         self.graph.stop_journal();
         let features = self.features.values().copied();

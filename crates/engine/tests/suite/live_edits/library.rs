@@ -135,11 +135,7 @@ impl Played {
     fn request(&self, name: &str) -> Request {
         let mut request = Request::new().output(name).frame(self.frame);
         for (name, given) in &self.inputs {
-            request = match given {
-                Given::One(value) => request.set(name, value.clone()),
-                Given::PerIndex(column) => request.column(name, column.clone()),
-                Given::PerTime(column) => request.per_time(name, column.clone()),
-            };
+            request = request.given(name, given.clone());
         }
         for (feature, given) in &self.features {
             request = request.feature(feature.clone(), given.clone());
