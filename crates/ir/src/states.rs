@@ -6,6 +6,7 @@
 //! holds the values between ticks; cloning it is a fork.
 
 use std::collections::BTreeMap;
+use std::ops::Bound::{Included, Unbounded};
 use std::sync::Arc;
 
 use millstream_base::Column;
@@ -128,6 +129,20 @@ impl States {
         is_whole
     }
 
+    /// Takes out what the nodes at these paths keep.
+    pub fn take<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) -> Self {
+        let mut taken = Self { count: self.count, n_ticks: self.n_ticks, ..Self::default() };
+        for path in paths {
+            let names: Vec<Arc<str>> = self.names_at(path).map(Arc::clone).collect();
+            taken.values.extend(names.iter().filter_map(|name| self.values.remove_entry(name)));
+            if self.tables.contains_key(path) {
+                let table = Arc::make_mut(&mut self.tables).remove_entry(path);
+                Arc::make_mut(&mut taken.tables).extend(table);
+            }
+        }
+        taken
+    }
+
     /// Gives what is kept other names: `renamed` gets the path of a node and gives its new one,
     /// `None` where the node is gone.
     pub fn renamed(&self, renamed: impl Fn(&str) -> Option<String>) -> Self {
@@ -143,15 +158,25 @@ impl States {
         Self { values: values.collect(), tables, count: self.count, n_ticks: self.n_ticks }
     }
 
-    /// Takes over what others keep, but for what is kept here already.
-    pub fn extend(&mut self, others: Self) {
-        for (name, data) in others.values {
-            self.values.entry(name).or_insert(data);
-        }
+    /// The names of what the node at a path keeps, its tables apart; the names of variables have no
+    /// points.
+    fn names_at<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
+        let first = format!("{path}.");
+        let names = self.values.range::<str, _>((Included(&*first), Unbounded));
+        let names = names.map(|(name, _)| name);
+        names.take_while(move |name| name.rsplit_once('.').is_some_and(|(node, _)| node == path))
+    }
+
+    /// Takes over what the nodes of others keep, but for those that keep something here already.
+    pub fn extend(&mut self, others: &Self) {
+        let is_new =
+            |node: &str| self.names_at(node).next().is_none() && !self.tables.contains_key(node);
+        let others = others.renamed(|node| is_new(node).then(|| node.to_owned()));
+        self.values.extend(others.values);
         if !others.tables.is_empty() {
             let tables = Arc::make_mut(&mut self.tables);
             for (node, table) in others.tables.iter() {
-                tables.entry(Arc::clone(node)).or_insert_with(|| Arc::clone(table));
+                tables.insert(Arc::clone(node), Arc::clone(table));
             }
         }
         self.count = self.count.or(others.count);

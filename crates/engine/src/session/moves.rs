@@ -90,8 +90,12 @@ impl Places {
 pub(super) fn may_move(edit: &Edit) -> bool {
     if let Edit::Batch { edits } = edit {
         // What takes the others back adds nodes with the ids that they had.
-        let adds = |edit: &Edit| matches!(edit, Edit::AddNodes { .. } | Edit::AddGroup { .. });
-        return edits.iter().any(|edit| may_move(edit) || adds(edit));
+        let brings_back = |edit: &Edit| match edit {
+            Edit::AddNodes { nodes, .. } => nodes.iter().any(|node| node.id.is_some()),
+            Edit::AddGroup { ids, .. } => ids.is_some(),
+            _ => false,
+        };
+        return edits.iter().any(|edit| may_move(edit) || brings_back(edit));
     }
     matches!(edit, Edit::RenameNode { .. } | Edit::Group { .. } | Edit::Ungroup { .. })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use millstream_eval::ticks::{Between, reach};
 use millstream_ir::Plan;
@@ -166,7 +167,7 @@ impl Session {
     fn keep(&mut self, states: States) {
         self.states = states;
         if let Some(mirror) = &mut self.mirror {
-            mirror.states_changed();
+            mirror.states_changed(&self.editor);
         }
     }
 
@@ -196,35 +197,71 @@ impl Session {
     /// with them. Of nodes that are there and do not work it is put aside, as long as they would
     /// keep the same when they work again. Gives that of nodes that went.
     pub(super) fn move_states(&mut self, moves: Option<&Moves>, back: States) -> States {
+        let gone = self.mirror.as_mut().and_then(|mirror| mirror.take_gone_keepers());
         if !self.has_states() && back.is_empty() {
             return States::new();
         }
-        let are_others = self.mirror.as_mut().is_none_or(|mirror| mirror.takes_other_keepers());
-        if !are_others && moves.is_none() && back.is_empty() && self.aside.is_empty() {
-            return States::new();
+        if let (Some(gone), None) = (gone, moves) {
+            return self.move_states_of(&gone, back);
         }
         let place = |path: &str| -> Option<String> {
             let to = moves.map_or(Some(path), |moves| moves.get(path).map(String::as_str))?;
             self.editor.ids_of(to).map(|_| to.to_owned())
         };
         let gone = |path: &str| place(path).is_none().then(|| path.to_owned());
-        let (mut removed, mut there) = (self.states.renamed(gone), self.states.renamed(place));
-        removed.extend(self.aside.renamed(gone));
-        there.extend(self.aside.renamed(place));
-        there.extend(back);
+        let mut removed = self.states.renamed(gone);
+        removed.extend(&self.aside.renamed(gone));
+        let (kept, _) = self.settled([self.states.renamed(place), self.aside.renamed(place), back]);
+        self.keep(kept);
+        removed
+    }
+
+    /// As [`Self::move_states`], where no node has another path and none but those at these paths went.
+    fn move_states_of(&mut self, gone: &[Arc<str>], back: States) -> States {
+        let aside = std::mem::take(&mut self.aside);
+        if gone.is_empty() && aside.is_empty() && back.is_empty() {
+            return States::new();
+        }
+        let others = aside.nodes().into_keys().chain(back.nodes().into_keys());
+        let paths: HashSet<&str> = gone.iter().map(|path| &**path).chain(others).collect();
+        let states = self.states.take(paths);
+        let is_there = |path: &str| self.editor.ids_of(path).is_some();
+        let place = |path: &str| is_there(path).then(|| path.to_owned());
+        let gone = |path: &str| (!is_there(path)).then(|| path.to_owned());
+        let mut removed = states.renamed(gone);
+        removed.extend(&aside.renamed(gone));
+        let (kept, paths) = self.settled([states.renamed(place), aside.renamed(place), back]);
+        if let Some(mirror) = &mut self.mirror {
+            mirror.states_changed_at(&self.editor, paths.iter().map(String::as_str));
+        }
+        self.states.extend(&kept);
+        removed
+    }
+
+    /// What nodes keep from now on, with their paths, of what they may keep, the first of these first.
+    /// What is left is put aside.
+    fn settled(&mut self, [first, others @ ..]: [States; 3]) -> (States, HashSet<String>) {
+        let mut paths = HashSet::new();
+        let (mut kept, mut aside) = (first.renamed(|_| None), States::new());
+        for states in [first].into_iter().chain(others) {
+            let works = self.working(&states);
+            kept.extend(&states.renamed(|path| works.contains(path).then(|| path.to_owned())));
+            aside.extend(&states.renamed(|path| (!works.contains(path)).then(|| path.to_owned())));
+            paths.extend(works);
+        }
+        self.aside = aside;
+        (kept, paths)
+    }
+
+    /// The paths of nodes that keep what is kept there.
+    fn working(&self, states: &States) -> HashSet<String> {
         // Where a mirror answers no plan need be there, and where neither is nothing keeps state.
         let now = self.plans.running().filter(|_| self.mirror.is_none());
         let now = now.map(|plan| nodes_of(plan)).unwrap_or_default();
-        let works: HashSet<String> = (there.nodes().into_iter())
-            .filter(|(path, variables)| match &self.mirror {
-                Some(mirror) => mirror.keeps_at(&self.editor, path, variables),
-                None => now.get(path).is_some_and(|now| now == variables),
-            })
-            .map(|(path, _)| path.to_owned())
-            .collect();
-        let kept = there.renamed(|path| works.contains(path).then(|| path.to_owned()));
-        self.keep(kept);
-        self.aside = there.renamed(|path| (!works.contains(path)).then(|| path.to_owned()));
-        removed
+        let works = states.nodes().into_iter().filter(|(path, variables)| match &self.mirror {
+            Some(mirror) => mirror.keeps_at(&self.editor, path, variables),
+            None => now.get(path).is_some_and(|now| now == variables),
+        });
+        works.map(|(path, _)| path.to_owned()).collect()
     }
 }

@@ -322,3 +322,45 @@ fn a_tick_runs_what_reads_what_nodes_keep_and_nothing_else() {
     session.set("x", 0.0_f32).expect("it fits");
     assert!(ran(&session.eval(&ask).expect("it runs")).1);
 }
+
+/// What a node kept as another type is put aside, and comes back with that type; it never mixes with what
+/// the node keeps now.
+#[test]
+fn what_a_node_kept_as_another_type_does_not_mix_with_what_it_keeps() {
+    let document = json!({ "millstream": 1, "fps": 10,
+        "inputs": { "x": { "type": "bool", "default": true } },
+        "outputs": { "n": { "type": "f64", "from": "n.value" } },
+        "nodes": { "n": { "type": "state.counter" }, "other": { "type": "state.counter" },
+            "not": { "type": "boolean.not", "in": { "x": { "input": "x" } } } } });
+    for is_plain in [false, true] {
+        let engine = Engine::new();
+        let (known, _) =
+            millstream_document::load(document.to_string().as_bytes(), engine.limits());
+        let known = known.expect("it loads");
+        let mut session = if is_plain {
+            Session::with_evaluator(&engine, known, millstream::Lazy)
+        } else {
+            Session::new(&engine, known)
+        };
+        let tick = |session: &mut Session| {
+            session.tick(&Ask::all()).expect("it runs");
+        };
+        let n = |session: &mut Session| session.value::<f64>("n").expect("it runs");
+        (0..3).for_each(|_| tick(&mut session));
+        let to = |ty: &str| json!({ "edit": "replace_type", "node": "n", "kind": { "type": ty } });
+        edit(&mut session, to("state.integrate"));
+        assert_eq!(n(&mut session), Some(0.0));
+        (0..2).for_each(|_| tick(&mut session));
+        edit(&mut session, json!({ "edit": "rename_node", "node": "other", "to": "others" }));
+        assert_eq!(n(&mut session), Some(0.0));
+        // Each goes on where it was.
+        edit(&mut session, to("state.counter"));
+        assert_eq!(n(&mut session), Some(4.0));
+        tick(&mut session);
+        edit(
+            &mut session,
+            json!({ "edit": "set_input", "node": "n", "input": "when", "to": { "from": "not.value" } }),
+        );
+        assert_eq!(n(&mut session), Some(4.0));
+    }
+}

@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use super::keep::Keeping;
 use super::rounds::live_bodies;
 use super::scoped::is_scope;
+use super::variables::Variables;
 use super::{
     Bits, Kind, Known, Lost, Many, Mirror, OUTPUTS, Observed, Owner, RootInput, RootOutput, Side,
     Use, Want,
@@ -140,9 +141,7 @@ impl Mirror {
             edited: FxHashMap::default(),
             shown: Shown::default(),
             keepers: FxHashMap::default(),
-            variables: Vec::new(),
-            has_states: false,
-            has_other_keepers: true,
+            variables: Variables::default(),
             fps,
             seconds_per_tick: None,
             n_calls: 0,

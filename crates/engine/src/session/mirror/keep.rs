@@ -7,9 +7,8 @@ use std::sync::Arc;
 use millstream_base::{Type, Value};
 use millstream_document::Editor;
 use millstream_eval::live::NodeNumber;
-use millstream_ir::states::States;
 use millstream_kernel::state::STARTED;
-use millstream_kernel::{Data, Instance, Keeps, Kernel, Registry};
+use millstream_kernel::{Instance, Keeps, Kernel, Registry};
 
 use super::{Lost, Mirror, Owner, Want};
 
@@ -37,23 +36,12 @@ enum Work {
 pub(super) struct Keeper {
     keeping: Arc<Keeping>,
     /// Whether anything is kept.
-    started: NodeNumber,
+    pub(super) started: NodeNumber,
     /// Each source of what is kept, with what that is from then on; `None` as long as what it reads
     /// has no node.
     kept: Vec<(NodeNumber, Option<NodeNumber>)>,
     /// The nodes that compute something, the last one the outputs.
     calls: Vec<NodeNumber>,
-}
-
-/// Something that is kept.
-#[derive(Debug)]
-pub(super) struct Variable {
-    /// As plans call their hidden inputs and outputs.
-    name: Arc<str>,
-    ty: Type,
-    source: NodeNumber,
-    /// What it is from the tick on; of whether anything is kept there is no node, it always is then.
-    next: Option<NodeNumber>,
 }
 
 impl Keeping {
@@ -107,7 +95,9 @@ impl Keeper {
     }
 
     /// Each source of what is kept, with what that is from then on, and the name and type.
-    fn kept(&self) -> impl Iterator<Item = (NodeNumber, Option<NodeNumber>, &str, Type)> {
+    pub(super) fn kept(
+        &self,
+    ) -> impl Iterator<Item = (NodeNumber, Option<NodeNumber>, &str, Type)> {
         let kept = self.kept.iter().zip(&self.keeping.kept);
         kept.map(|((source, next), (name, ty))| (*source, *next, &**name, *ty))
     }
@@ -128,8 +118,6 @@ impl Mirror {
         keeping: &Arc<Keeping>,
         wants: &[Option<Want>],
     ) -> Result<Keeper, Lost> {
-        self.has_other_keepers |= before.is_none();
-        let known = before.as_ref().map(|before| before.kept.clone());
         let mut keeper = before.unwrap_or_else(|| {
             let mut source = |ty: Type| self.graph.source_of_value(&ty.default_value());
             let kept = keeping.kept.iter().map(|(_, ty)| (source(*ty), None)).collect();
@@ -176,9 +164,6 @@ impl Mirror {
                 keeper.calls.extend([current, given]);
             }
         }
-        if known.as_ref() != Some(&keeper.kept) {
-            self.variables.clear();
-        }
         Ok(keeper)
     }
 
@@ -204,6 +189,7 @@ impl Mirror {
         let ty = self.keepers.get(&place).ok_or(Lost)?.keeping.kept[0].1;
         let next = self.delayed(None, Some(want), ty)?;
         self.keepers.get_mut(&place).ok_or(Lost)?.kept[0].1 = next;
+        self.variables.changed(place);
         Ok(())
     }
 
@@ -216,12 +202,12 @@ impl Mirror {
             self.places.insert(keeper.out(), place);
         }
         self.keepers.insert(place, keeper);
+        self.variables.changed(place);
     }
 
     /// The nodes of one that keeps something are not needed any more.
     pub(super) fn doom_keeper(&mut self, keeper: &Keeper) {
-        self.has_other_keepers = true;
-        self.variables.clear();
+        self.variables.gone(keeper.started);
         for call in &keeper.calls {
             self.doom_call(*call);
         }
@@ -259,77 +245,6 @@ impl Mirror {
     /// Whether nodes keep something.
     pub(in crate::session) fn keeps(&self) -> bool {
         !self.keepers.is_empty()
-    }
-
-    /// What nodes keep may have changed, and not by a tick of this mirror.
-    pub(in crate::session) fn states_changed(&mut self) {
-        self.has_states = false;
-    }
-
-    /// Nodes may have other paths.
-    pub(in crate::session) fn paths_changed(&mut self) {
-        self.variables.clear();
-        self.has_states = false;
-    }
-
-    /// Whether a node that keeps something came or went since this was asked last.
-    pub(in crate::session) fn takes_other_keepers(&mut self) -> bool {
-        std::mem::take(&mut self.has_other_keepers)
-    }
-
-    /// Lets nodes read what they keep, if that changed.
-    pub(in crate::session) fn bring_states(&mut self, editor: &Editor, states: &States) {
-        self.name_variables(editor);
-        if self.has_states {
-            return;
-        }
-        self.has_states = true;
-        for it in &self.variables {
-            let value = match states.value(&it.name) {
-                Some(Data::One(value)) if value.ty() == it.ty => value,
-                Some(_) | None => &it.ty.default_value(),
-            };
-            self.graph.set_value(it.source, value);
-        }
-    }
-
-    /// Finds all that is kept, with the names.
-    fn name_variables(&mut self, editor: &Editor) {
-        if !self.variables.is_empty() || self.keepers.is_empty() {
-            return;
-        }
-        self.has_states = false;
-        let mut all = Vec::new();
-        for (place, keeper) in &self.keepers {
-            let path = self.path_at(editor, Some(*place));
-            let (ty, source, next) = (Type::BOOL, keeper.started, None);
-            all.push(Variable { name: format!("{path}.{STARTED}").into(), ty, source, next });
-            for (source, next, name, ty) in keeper.kept() {
-                all.push(Variable { name: format!("{path}.{name}").into(), ty, source, next });
-            }
-        }
-        all.sort_by(|a, b| a.name.cmp(&b.name));
-        self.variables = all;
-    }
-
-    /// The nodes of what is kept from then on.
-    pub(super) fn nodes_to_keep(&self) -> impl Iterator<Item = NodeNumber> {
-        self.variables.iter().filter_map(|it| it.next)
-    }
-
-    /// What nodes keep from then on, by the names of the hidden outputs of plans, sorted; they read it
-    /// from now on. `None`, and nothing changes, if one of them failed.
-    pub(in crate::session) fn commit(&mut self) -> Option<Vec<(Arc<str>, Data)>> {
-        let value = |it: &Variable| match it.next {
-            Some(next) => self.graph.value(next, it.ty),
-            None => Some(Value::Bool(true)),
-        };
-        let values: Vec<Value> = self.variables.iter().map(value).collect::<Option<_>>()?;
-        for (it, value) in self.variables.iter().zip(&values) {
-            self.graph.set_value(it.source, value);
-        }
-        let values = self.variables.iter().zip(values);
-        Some(values.map(|(it, value)| (Arc::clone(&it.name), Data::One(value))).collect())
     }
 
     /// Whether the node at a path keeps values of these names, which are sorted.

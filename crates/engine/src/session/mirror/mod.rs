@@ -28,6 +28,7 @@ mod scoped;
 mod tests;
 #[cfg(test)]
 mod value_tests;
+mod variables;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,9 +43,10 @@ use millstream_kernel::convert::convert_value;
 use millstream_kernel::{Instance, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use keep::{Keeper, Keeping, Variable};
+use keep::{Keeper, Keeping};
 use rounds::Way;
 use scoped::Scoped;
+use variables::Variables;
 
 /// A document as a live graph.
 pub(super) struct Mirror {
@@ -63,12 +65,8 @@ pub(super) struct Mirror {
     conversions: FxHashMap<(Type, Type), Arc<Instance>>,
     /// Nodes that keep something, by the use of the body and the slot.
     keepers: FxHashMap<(u32, u32), Keeper>,
-    /// What these keep, sorted by name; empty as long as nobody wants to know.
-    variables: Vec<Variable>,
-    /// Whether they read what they keep.
-    has_states: bool,
-    /// Whether one of them came or went since somebody wanted to know.
-    has_other_keepers: bool,
+    /// What these keep, in all uses.
+    variables: Variables,
     /// Ticks in a second, and the source of the seconds from tick to tick, once a node reads it.
     fps: f64,
     seconds_per_tick: Option<NodeNumber>,

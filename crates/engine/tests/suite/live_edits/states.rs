@@ -80,6 +80,7 @@ fn play_both(start: &str, script: &[Step], settle: u64) -> Answered {
     let mut plain = opened(&engine, start, false);
     let mut answered = Answered::default();
     let n_steps = script.len();
+    let mut done = Vec::new();
     for (i, step) in script.iter().enumerate() {
         let edit = match step {
             Step::Edit(sketch) => Some(sketch.edit(&live, &world)),
@@ -89,7 +90,9 @@ fn play_both(start: &str, script: &[Step], settle: u64) -> Answered {
             }
             _ => None,
         };
-        let text = || format!("step {i} of {n_steps}, {step:?}: {}", live_text(&live));
+        let made = edit.as_ref().and_then(|edit| serde_json::to_string(edit).ok());
+        done.push(made.unwrap_or_else(|| format!("{step:?}")));
+        let text = || format!("step {i} of {n_steps}, {done:#?}: {}", live_text(&live));
         let before = text();
         let (mine, theirs) =
             (taken(&mut live, step, edit.as_ref()), taken(&mut plain, step, edit.as_ref()));
