@@ -33,7 +33,7 @@ pub(super) struct Variables {
     unread: Vec<Arc<str>>,
     /// Paths of nodes that went since that was asked last.
     gone: Vec<Arc<str>>,
-    /// Only those went: the mirror is not new since then, and no paths changed.
+    /// Only those went: since then, or since a tick, the mirror is not new, and no paths changed.
     only_those: bool,
 }
 
@@ -174,6 +174,9 @@ impl Mirror {
         for (it, value) in all.values().zip(&values) {
             self.graph.set_value(it.source, value);
         }
+        // All that is kept is of the nodes that are there.
+        self.variables.gone.clear();
+        self.variables.only_those = true;
         let values = all.keys().zip(values);
         Some(values.map(|(name, value)| (Arc::clone(name), Data::One(value))).collect())
     }
