@@ -86,6 +86,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     for text in &args.inputs {
         let at = assignment("--in", text)?;
         let input = input_called(at.name)?;
+        if values.iter().any(|(known, _)| *known == at.name) {
+            return Err(Stop::new(Exit::Usage, format!("`{}` is given twice", at.name), None));
+        }
         match given(at, input.ty, &limits, &Until::default())? {
             Given::One(value) => values.push((at.name.to_owned(), value)),
             Given::PerIndex(_) | Given::PerTime(_) => {

@@ -29,8 +29,11 @@ pub(crate) fn times(text: &str) -> Result<Times, String> {
     if step == 0.0 || (end - start) / step < 0.0 {
         return Err(format!("steps of {step} do not lead from {start} to {end}"));
     }
-    // The end counts as reached if it is missed by rounding only.
-    let n = ((end - start) / step * (1.0 + 4.0 * f64::EPSILON)).floor() + 1.0;
+    // The end counts as reached if it is missed by rounding only: that of the step, which counts for each,
+    // and that of the ends.
+    let steps = (end - start) / step;
+    let off = steps + (start.abs() + end.abs()) / step.abs();
+    let n = (steps + 4.0 * f64::EPSILON * off).floor() + 1.0;
     if n > MAX as f64 {
         return Err(format!("{n:e} moments are more than {MAX}; take larger steps"));
     }
@@ -70,6 +73,15 @@ mod tests {
         let Ok(Times::Many(times)) = times("0..1:0.1") else { panic!("a range") };
         assert_eq!(times.len(), 11);
         assert_eq!((times[3], times[10]), (3.0 * 0.1, 1.0));
+        for (text, n) in [
+            ("1000.1..1000.8:0.1", 8),
+            ("4.166666666666667..4.375:0.041666666666666664", 6),
+            ("0..0.25:0.0416666666666667", 7),
+            ("1000.1..1000.79:0.1", 7),
+        ] {
+            let Ok(Times::Many(times)) = super::times(text) else { panic!("a range") };
+            assert_eq!(times.len(), n, "{text}");
+        }
         let Ok(Times::Many(backwards)) = super::times("1..0:-0.5") else { panic!("a range") };
         assert_eq!(backwards, [1.0, 0.5, 0.0]);
     }

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millstream::parts::base::diagnostics::did_you_mean;
 use millstream::{
-    EvalError, Feature, Footprint, Given, Limits, Program, Request, RequestError, Value,
+    EvalError, Feature, Footprint, Given, Limits, Plan, Program, Request, RequestError, Value,
 };
 use millstream_io::Until;
 
@@ -77,14 +77,18 @@ impl RequestArgs {
         }
     }
 
-    /// The moments of the time axis, if one is opened.
-    pub(crate) fn moments(&self, fps: f64) -> Option<Moments> {
+    /// The moments of the time axis, if one is opened. Documents that keep state have frames only.
+    pub(crate) fn moments(&self, plan: &Plan) -> Option<Moments> {
+        let fps = plan.fps;
+        if let (Some(Times::Many(times)), true) = (&self.time, plan.has_states())
+            && let Some(request) = Request::new().times(times.clone()).on_frames(fps)
+            && let Some((frames, _)) = request.asked_frames()
+        {
+            return Some(Moments::of_frames(frames, fps));
+        }
         match (&self.time, &self.frame) {
             (Some(Times::Many(times)), _) => Some(Moments { seconds: times.clone(), frames: None }),
-            (_, Some(FrameNumbers::Many(frames))) => {
-                let seconds = frames.iter().map(|frame| *frame as f64 / fps).collect();
-                Some(Moments { seconds, frames: Some(frames.clone()) })
-            }
+            (_, Some(FrameNumbers::Many(frames))) => Some(Moments::of_frames(frames.clone(), fps)),
             (Some(Times::One(_)) | None, Some(FrameNumbers::One(_)) | None) => None,
         }
     }

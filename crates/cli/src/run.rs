@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     request.progress = Some(progress.follow());
     let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
-    let moments = args.given.moments(program.plan().fps);
+    let moments = args.given.moments(program.plan());
     report_failures(&answer);
     if answer.outputs.is_empty() {
         let style = terminal::of_stderr();
@@ -205,7 +205,7 @@ fn in_blocks(
     let is_plain = args.given.count.is_none()
         && !args.stats
         && args.format == Format::Text
-        && args.given.moments(plan.fps).is_none()
+        && args.given.moments(plan).is_none()
         && !args.given.features.iter().any(|text| text.contains("=@"));
     if !is_plain || !stream::is_local(program, &outputs) {
         return Ok(None);

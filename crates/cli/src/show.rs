@@ -31,6 +31,12 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
+    /// Frames, at so many a second.
+    pub(crate) fn of_frames(frames: Vec<i64>, fps: f64) -> Self {
+        let seconds = frames.iter().map(|frame| *frame as f64 / fps).collect();
+        Self { seconds, frames: Some(frames) }
+    }
+
     /// What people call them.
     fn name(&self) -> &'static str {
         if self.frames.is_some() { "frame" } else { "time" }

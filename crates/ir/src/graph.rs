@@ -318,6 +318,11 @@ impl Graph {
         self.push(Op::Input(id), &[], Paths::root())
     }
 
+    /// The node of an input that has none yet.
+    pub fn add_node_of_input(&mut self, input: InputId) -> NodeId {
+        self.push(Op::Input(input), &[], Paths::root())
+    }
+
     /// A node that calls an instance.
     pub fn add_call(&mut self, instance: InstanceId, inputs: &[Source], path: PathId) -> NodeId {
         self.push(Op::Call(instance), inputs, path)

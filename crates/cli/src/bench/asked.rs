@@ -58,13 +58,19 @@ impl Asked {
             base = base.output(name);
         }
         let count = if args.one { None } else { Some(count.unwrap_or(DEFAULT_COUNT)) };
-        if let Some(n) = count.filter(|n| *n <= limits.list_length) {
-            let arms = if args.changes.is_some() { arms(program) } else { Vec::new() };
-            for (k, input) in program.inputs().iter().enumerate() {
-                if inputs[k].is_none() && arms.get(k).is_some_and(|n| *n > 1) {
+        if args.changes.is_some() {
+            for ((input, n_arms), given) in
+                program.inputs().iter().zip(arms(program)).zip(&mut inputs)
+            {
+                if n_arms > 1 && given.is_none() {
                     let value = input.default.clone().unwrap_or_else(|| input.ty.default_value());
-                    inputs[k] = Some(Given::One(value));
-                } else if inputs[k].is_none() {
+                    *given = Some(Given::One(value));
+                }
+            }
+        }
+        if let Some(n) = count.filter(|n| *n <= limits.list_length) {
+            for (k, input) in program.inputs().iter().enumerate() {
+                if inputs[k].is_none() {
                     let column = arbitrary(input.ty, n, &mut salted(k as u64));
                     inputs[k] = column.map(Given::PerIndex);
                 }

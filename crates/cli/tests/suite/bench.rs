@@ -191,6 +191,9 @@ fn what_chooses_stays_single_while_it_changes() {
         (&serde_json::json!(["switch"]), &20.into())
     );
     assert!(rows.iter().all(|(_, runs)| *runs > 0.0), "{rows:?}");
+    let bare = NUMBERS.replace(", \"default\": true", "").replace(", \"default\": false", "");
+    let path = file("bench_chooses_bare.mill.json", &bare);
+    assert_eq!(changed(&path, &["--one", "--changes=switch"]).1["elements"], 1);
 }
 
 #[test]
@@ -208,6 +211,9 @@ fn frames_of_what_keeps_state_are_timed() {
         assert!(told["results"].as_array().is_some_and(|rows| rows.len() > 4), "{told}");
         assert_eq!(told["results"][0]["elements"], 7);
     }
+    // Times that are frames are told as these.
+    let times = ["run", &path, "--format", "json", "--time", "0..0.6:0.1"];
+    assert_eq!(json(&times), json(&["run", &path, "--format", "json", "--frame", "0..6"]));
     let at = |when: [&str; 2]| json(&[&["run", &path, "--format", "json"][..], &when].concat());
     assert_eq!(at(["--time", "0.5"])["outputs"], at(["--frame", "5"])["outputs"]);
     let told = millstream(&["run", &path, "--time", "0.55"]);

@@ -35,6 +35,7 @@ fn the_compact_form_tells_ranges_units_and_notes() {
         "told.mill.json",
         r#"{ "millstream": 1, "name": "told",
             "inputs": {
+                "unread": { "type": "f32", "default": 7 },
                 "x": { "type": "f32", "default": 2, "min": 0.5, "max": 9, "step": 0.25, "unit": "m", "about": "How far" },
                 "y": { "type": "f32", "default": 1, "about": "More" },
                 "z": { "type": "vec3", "default": [1, 2, 3], "max": 4 } },
@@ -53,12 +54,12 @@ fn the_compact_form_tells_ranges_units_and_notes() {
     };
     let (text, compact) = (target("told_out.mill.json"), target("told_out.mill.bin"));
     for out in [&text, &compact] {
-        let deploy = ["deploy", &path, "-o", out, "--keep", "x,y,z"];
+        let deploy = ["deploy", &path, "-o", out, "--keep", "unread,x,y,z"];
         assert_eq!(code(&deploy), Some(0));
         assert_eq!(interface(out), interface(&path), "{out}");
     }
-    assert_eq!(interface(&compact)["inputs"][0]["min"], 0.5);
-    let printed = millstream(&["deploy", &path, "-o", "-", "--keep", "x,y,z"]);
+    assert_eq!(interface(&compact)["inputs"][1]["min"], 0.5);
+    let printed = millstream(&["deploy", &path, "-o", "-", "--keep", "unread,x,y,z"]);
     assert_eq!(printed.status.code(), Some(0));
     assert_eq!(printed.stdout, std::fs::read(&text).expect("it was written"));
     assert_eq!(code(&["deploy", &path, "-o", "-", "--format", "json"]), Some(2));
@@ -83,6 +84,8 @@ fn what_makes_no_sense_is_refused() {
         let code = code(&[&["deploy", TRIANGLE, "-o", &out][..], &wrong].concat());
         assert_eq!(code, Some(2), "{wrong:?}");
     }
+    let twice = ["deploy", TRIANGLE, "-o", &out, "--in", "a=[0,0,0]", "--in", "a=[1,1,1]"];
+    assert_eq!(code(&twice), Some(2));
     assert_eq!(code(&["deploy", TRIANGLE, "-o", TRIANGLE]), Some(2));
     assert!(!std::path::Path::new(&out).exists());
 }

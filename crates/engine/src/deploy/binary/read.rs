@@ -6,7 +6,7 @@ use millstream_base::{Column, Footprint, Table, Type, Value};
 use millstream_document::InputDef;
 use millstream_ir::graph::{GraphInput, GraphOutput, InstanceId};
 use millstream_ir::verify::{Stage, verify};
-use millstream_ir::{Graph, NodeId, Paths, Source};
+use millstream_ir::{Graph, InputId, NodeId, Paths, Source};
 use millstream_kernel::signature::Among;
 use millstream_kernel::{Registry, Settings};
 use serde_json::Value as Json;
@@ -333,7 +333,7 @@ impl<'a> Reader<'a> {
                 ..InputDef::new(ty.name())
             };
             defs.push((Arc::clone(&name), def));
-            inputs.push(Some(GraphInput { name, ty, default }));
+            inputs.push(Some(graph.add_unread_input(GraphInput { name, ty, default })));
         }
         let (mut instances, mut n_links) = (Vec::new(), 0);
         for _ in 0..self.count()? {
@@ -342,9 +342,6 @@ impl<'a> Reader<'a> {
         let n_nodes = self.count()?;
         for _ in 0..n_nodes {
             self.node(&mut graph, n_nodes, &mut inputs, &instances)?;
-        }
-        for unread in inputs.into_iter().flatten() {
-            graph.add_unread_input(unread);
         }
         let mut faces = Vec::new();
         for _ in 0..self.count()? {
@@ -368,7 +365,7 @@ impl<'a> Reader<'a> {
         &mut self,
         graph: &mut Graph,
         n_nodes: usize,
-        inputs: &mut [Option<GraphInput>],
+        inputs: &mut [Option<InputId>],
         instances: &[(InstanceId, usize)],
     ) -> Result<NodeId, BinaryError> {
         Ok(match self.array::<1>()? {
@@ -380,7 +377,8 @@ impl<'a> Reader<'a> {
             [1] => {
                 let input = usize::try_from(self.number()?).ok();
                 let input = input.and_then(|k| inputs.get_mut(k)).and_then(Option::take);
-                graph.add_input(input.ok_or_else(|| self.damaged("an input has two nodes"))?)
+                graph
+                    .add_node_of_input(input.ok_or_else(|| self.damaged("an input has two nodes"))?)
             }
             [2] => {
                 let instance = usize::try_from(self.number()?).ok();
