@@ -364,3 +364,68 @@ fn what_a_node_kept_as_another_type_does_not_mix_with_what_it_keeps() {
         assert_eq!(n(&mut session), Some(4.0));
     }
 }
+
+/// What is wrong in a circle through a later tick is wrong with all of the circle, and with nothing else.
+#[test]
+fn a_circle_that_is_wrong_leaves_the_rest_to_the_live_graph() {
+    let document = json!({ "millstream": 1, "fps": 10,
+        "inputs": { "x": { "type": "f64", "default": 1 } },
+        "outputs": { "y": { "type": "f64", "from": "sum.value" }, "z": { "type": "f64", "from": "more.value" } },
+        "nodes": {
+            "last": { "type": "state.feedback", "in": { "value": { "from": "soft.value" }, "initial": 0.5 } },
+            "more": { "type": "math.add", "in": { "a": { "from": "last.value" }, "b": 1.0 } },
+            "via": { "type": "math.multiply", "in": { "a": { "from": "more.value" }, "b": 1.0 } },
+            "soft": { "type": "state.smooth", "in": { "value": { "from": "via.value" } } },
+            "sum": { "type": "state.integrate", "in": { "rate": { "input": "x" } } } } });
+    let engine = Engine::new();
+    let mut session = Session::open(&engine, document.to_string().as_bytes()).expect("it opens");
+    let told = |session: &mut Session| {
+        let evaluated = session.eval(&Ask::all()).expect("it runs");
+        assert!(evaluated.plan().is_none(), "the live graph answers");
+        let value = |name: &str| evaluated.answer.value::<f64>(name);
+        (value("y"), value("z"))
+    };
+    let tick = |session: &mut Session| drop(session.tick(&Ask::all()).expect("it runs"));
+    let link = |node: &str, from: &str| {
+        let to = json!({ "from": format!("{from}.value") });
+        json!({ "edit": "set_input", "node": node, "input": "value", "to": to })
+    };
+    (0..3).for_each(|_| tick(&mut session));
+    let before = told(&mut session);
+    assert!(before.1.is_some_and(|z| z > 1.5), "{before:?}");
+    // What it needs is taken away: it is wrong, and so is what it counts for in later ticks.
+    edit(&mut session, json!({ "edit": "set_input", "node": "soft", "input": "value" }));
+    assert_eq!(told(&mut session), (before.0, None));
+    assert!(session.problems().has_errors());
+    // Another node that reads the circle, one that does not, and a tick.
+    let nodes = json!([
+        { "name": "deep", "node": { "type": "math.sqrt", "in": { "x": { "from": "via.value" } } } },
+        { "name": "free", "node": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 2.0 } } } ]);
+    edit(&mut session, json!({ "edit": "add_nodes", "nodes": nodes }));
+    edit(
+        &mut session,
+        json!({ "edit": "set_input", "node": "sum", "input": "rate", "to": { "from": "free.value" } }),
+    );
+    assert_eq!(told(&mut session), (before.0, None));
+    tick(&mut session);
+    assert_eq!(told(&mut session).1, None);
+    assert!(told(&mut session).0 > before.0);
+    // Each way of making it right again, with what was kept before.
+    edit(&mut session, link("soft", "via"));
+    let again = told(&mut session);
+    assert_eq!(again.1, before.1);
+    assert!(session.undo());
+    assert_eq!(told(&mut session).1, None);
+    edit(&mut session, link("last", "free"));
+    assert_eq!(told(&mut session).1, before.1);
+    assert!(session.undo() && session.redo() && session.undo());
+    assert_eq!(told(&mut session).1, None);
+    let number = json!({ "edit": "set_input", "node": "soft", "input": "value", "to": 3.0 });
+    edit(&mut session, number);
+    assert_eq!(told(&mut session).1, before.1);
+    let text = millstream_document::save(session.document());
+    let mut fresh = Session::open(&engine, text.as_bytes()).expect("it opens");
+    fresh.restart();
+    session.restart();
+    assert_eq!(told(&mut session), told(&mut fresh));
+}

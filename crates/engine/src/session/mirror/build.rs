@@ -141,6 +141,7 @@ impl Mirror {
             edited: FxHashMap::default(),
             shown: Shown::default(),
             keepers: FxHashMap::default(),
+            unfed: FxHashSet::default(),
             variables: Variables::default(),
             fps,
             seconds_per_tick: None,

@@ -69,13 +69,15 @@ impl Mirror {
             }
         }
         self.touch_repeats(&mut queue, changes);
-        while let Some((body, slot, of)) = queue.pop() {
-            self.renew(&mut queue, body, slot, of)?;
+        loop {
+            while let Some((body, slot, of)) = queue.pop() {
+                self.renew(&mut queue, body, slot, of)?;
+            }
+            if !self.find_unfed(&mut queue)? {
+                break;
+            }
         }
-        // Nothing can wait for what is wrong behind it.
-        if queue.lacking.iter().any(|place| self.keepers.get(place).is_some_and(Keeper::lacks)) {
-            return Err(Lost);
-        }
+        self.unfed.extend(&queue.unfed);
         self.renew_outputs(&queue)?;
         self.drop_left(&mut queue)?;
         self.follow_scopes()?;
@@ -88,6 +90,26 @@ impl Mirror {
         self.remove_doomed()?;
         self.graph.try_failed_again();
         Ok(())
+    }
+
+    /// Nodes are wrong, like what reads them, for which what counts for later ticks is: what they read
+    /// was looked at, and they still lack it. Says whether there are any.
+    fn find_unfed(&mut self, queue: &mut Queue<'_>) -> Result<bool, Lost> {
+        let lacking = std::mem::take(&mut queue.lacking);
+        let mut are_any = false;
+        for (use_id, slot) in lacking {
+            if !self.keepers.get(&(use_id, slot)).is_some_and(Keeper::lacks) {
+                continue;
+            }
+            // In another use of a group it may be right.
+            if self.use_of(use_id).body != ROOT {
+                return Err(Lost);
+            }
+            queue.unfed.insert(slot);
+            queue.push((ROOT, slot, None));
+            are_any = true;
+        }
+        Ok(are_any)
     }
 
     /// Inputs of the document changed. What each of them is now has to be [set](Self::set) behind

@@ -3,7 +3,7 @@
 use millstream_base::Type;
 use millstream_document::check::{Alone, AloneKind, AloneSource};
 use millstream_document::edit::{BodyKey, Reference, delayed, references};
-use millstream_document::{Editor, Node};
+use millstream_document::{Editor, Input, Node};
 use millstream_eval::live::NodeNumber;
 use millstream_kernel::convert::convertible;
 use millstream_kernel::{Instance, Kernel};
@@ -11,7 +11,8 @@ use millstream_kernel::{Instance, Kernel};
 use super::{Kind, Mirror, Use, Want};
 
 impl Mirror {
-    /// A node checked alone.
+    /// A node checked alone. Whatever is wrong with what counts for later ticks only is left out, and found
+    /// to lack when all else was looked at.
     pub(super) fn alone(&mut self, editor: &Editor, body: BodyKey, node: &Node) -> Option<Alone> {
         let group = match node.kind.group() {
             Some(name) => Some(editor.document().groups.get(name)?),
@@ -19,19 +20,22 @@ impl Mirror {
         };
         let mut known = std::mem::take(&mut self.known_alone);
         let type_of = |reference: Reference<'_>| self.type_in(editor, body, reference);
-        let later = delayed(&self.registry, node)
-            .and_then(|socket| Some((socket, node.inputs.get(socket)?)))
-            .filter(|(_, later)| references(later).any(|it| type_of(it).is_none()));
-        let alone = match later {
-            // That decides no type, may depend on the node itself, and be looked at behind it.
-            Some((socket, _)) => {
-                let mut bare = node.clone();
-                bare.inputs.remove(socket);
-                let alone = known.check_alone(&self.registry, &bare, group, type_of);
-                alone.and_then(|alone| with_delayed(node, socket, alone))
-            }
-            _ => known.check_alone(&self.registry, node, group, type_of),
-        };
+        let later = delayed(&self.registry, node);
+        let later = later.and_then(|socket| Some((socket, node.inputs.get(socket)?)));
+        let is_known =
+            |(_, later): (&str, &Input)| references(later).all(|it| type_of(it).is_some());
+        let mut alone = None;
+        if later.is_none_or(is_known) {
+            alone = known.check_alone(&self.registry, node, group, type_of);
+        }
+        // What counts for later ticks decides no type, may depend on the node itself, and is looked at
+        // behind it.
+        if let (None, Some((socket, _))) = (&alone, later) {
+            let mut bare = node.clone();
+            bare.inputs.remove(socket);
+            let checked = known.check_alone(&self.registry, &bare, group, type_of);
+            alone = checked.and_then(|alone| with_delayed(node, socket, alone));
+        }
         self.known_alone = known;
         alone
     }

@@ -65,6 +65,9 @@ pub(super) struct Mirror {
     conversions: FxHashMap<(Type, Type), Arc<Instance>>,
     /// Nodes that keep something, by the use of the body and the slot.
     keepers: FxHashMap<(u32, u32), Keeper>,
+    /// Slots of nodes of the document itself that are wrong as what counts for later ticks is, which may
+    /// depend on them.
+    unfed: FxHashSet<u32>,
     /// What these keep, in all uses.
     variables: Variables,
     /// Ticks in a second, and the source of the seconds from tick to tick, once a node reads it.

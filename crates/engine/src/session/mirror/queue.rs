@@ -28,6 +28,8 @@ pub(super) struct Queue<'e> {
     pub(super) left: FxHashMap<(u32, u64), Left>,
     /// Nodes that keep something, and lacked what counts for later ticks when they were made.
     pub(super) lacking: FxHashSet<(u32, u32)>,
+    /// Those of them, in the document itself, that still lack it when all else was looked at.
+    pub(super) unfed: FxHashSet<u32>,
     /// Uses that went while what was in them is left, each with the use around it.
     pub(super) opened: FxHashMap<u32, u32>,
     /// The copy of a node of a group that stands in the place of a node that used the group, by the
@@ -54,6 +56,7 @@ impl<'e> Queue<'e> {
             outputs: BTreeSet::new(),
             left: FxHashMap::default(),
             lacking: FxHashSet::default(),
+            unfed: FxHashSet::default(),
             opened: FxHashMap::default(),
             copies: copies.iter().map(|it| ((it.user, it.original), it.copy)).collect(),
             copied: copies.iter().map(|it| it.user).collect(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_document::check::{Alone, AloneKind};
-use millstream_document::edit::{BodyKey, ROOT, User, delayed, reference_of};
+use millstream_document::edit::{BodyKey, ROOT, User, reference_of};
 use millstream_document::{Editor, Node, NodeKind};
 use millstream_eval::live::NodeNumber;
 use millstream_ir::RepeatBody;
@@ -31,13 +31,18 @@ impl Mirror {
             return Ok(());
         }
         let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
+        if matches!(before, Kind::Wrong) {
+            // What makes it right may make right what waits for it.
+            for slot in std::mem::take(&mut self.unfed) {
+                queue.push((ROOT, slot, None));
+            }
+        }
         let alone = match node.kind {
+            _ if body == ROOT && queue.unfed.contains(&slot) => None,
             NodeKind::Repeat(_) => Some(self.repeat_alone(editor, body, node)?),
             NodeKind::Type(_) | NodeKind::Group(_) => self.alone(editor, body, node),
         };
         let kind = match alone.as_ref().map(|alone| &alone.kind) {
-            // What reads it may be what it reads: neither can wait for the other to be right.
-            None if delayed(&self.registry, node).is_some() => return Err(Lost),
             None => Kind::Wrong,
             Some(AloneKind::Call(instance)) => match before.instance() {
                 // What runs rounds tells of their nodes by the names that these have now.
