@@ -75,6 +75,10 @@ pub(crate) fn tell_failures(
             by_path.insert(run.path.clone(), run);
         }
     }
+    // Without a log there is nobody to tell.
+    if by_path.is_empty() {
+        return;
+    }
     for failure in failures {
         let path = failure.path.as_str();
         let around = path.rmatch_indices('/').map(|(end, _)| NodePath::new(&path[..end]));

@@ -186,24 +186,18 @@ fn leave_out(plan: &Plan, asked: &mut Vec<Source>, request: &mut Request) -> Vec
         return Vec::new();
     }
     let is_whole = |output: &PlanOutput| needs(&plan.steps[output.source.step]).all(is_provided);
-    let kept: Vec<bool> = plan.outputs.iter().map(is_whole).collect();
-    let mut names = Vec::new();
-    let mut position = 0;
-    asked.retain(|_| {
-        let is_kept = kept[position];
-        if is_kept {
-            names.push(plan.outputs[position].name.to_string());
-        }
-        position += 1;
-        is_kept
-    });
+    let all = std::mem::take(asked).into_iter().zip(&plan.outputs);
+    let whole = all.filter(|(_, output)| is_whole(output));
+    let (kept, names): (Vec<Source>, Vec<&str>) =
+        whole.map(|(source, output)| (source, &*output.name)).unzip();
+    *asked = kept;
+    *request = names.into_iter().fold(request.clone(), Request::output);
     let mut not_run = Vec::new();
     for (id, step) in plan.steps.iter() {
         for need in lacking.iter().filter(|need| reads(plan, id, need)) {
             not_run.push(NotRun { path: plan.paths.get(step.path), need: need.to_string() });
         }
     }
-    *request = names.into_iter().fold(request.clone(), Request::output);
     not_run
 }
 

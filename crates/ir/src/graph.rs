@@ -314,8 +314,8 @@ impl Graph {
 
     /// A new input and its node.
     pub fn add_input(&mut self, input: GraphInput) -> NodeId {
-        let id = self.inputs.push(input);
-        self.push(Op::Input(id), &[], Paths::root())
+        let id = self.add_unread_input(input);
+        self.add_node_of_input(id)
     }
 
     /// The node of an input that has none yet.

@@ -26,6 +26,8 @@ pub(super) struct Asked {
     pub(super) time: Option<Times>,
     pub(super) frame: Option<FrameNumbers>,
     count: Option<usize>,
+    /// Among how many arms each input chooses.
+    pub(super) arms: Vec<u64>,
 }
 
 impl Asked {
@@ -58,11 +60,10 @@ impl Asked {
             base = base.output(name);
         }
         let count = if args.one { None } else { Some(count.unwrap_or(DEFAULT_COUNT)) };
+        let arms = arms(program);
         if args.changes.is_some() {
-            for ((input, n_arms), given) in
-                program.inputs().iter().zip(arms(program)).zip(&mut inputs)
-            {
-                if n_arms > 1 && given.is_none() {
+            for ((input, n_arms), given) in program.inputs().iter().zip(&arms).zip(&mut inputs) {
+                if *n_arms > 1 && given.is_none() {
                     let value = input.default.clone().unwrap_or_else(|| input.ty.default_value());
                     *given = Some(Given::One(value));
                 }
@@ -82,7 +83,7 @@ impl Asked {
             base = base.feature(feature, given);
         }
         let (time, frame) = (args.time.clone(), args.frame.clone());
-        Ok(Self { base: base.with_limits(limits), inputs, time, frame, count })
+        Ok(Self { base: base.with_limits(limits), inputs, time, frame, count, arms })
     }
 
     /// Bytes of the columns that inputs are given.

@@ -70,10 +70,10 @@ impl<'p> Changes<'p> {
             }
         }
         let is_single = |k: usize| matches!(asked.inputs[k], Some(Given::One(_)));
-        let switches = arms(program).into_iter().enumerate();
-        let switches = switches.filter(|(k, n_arms)| *n_arms > 1 && is_single(*k));
+        let switches = asked.arms.iter().enumerate();
+        let switches = switches.filter(|(k, n_arms)| **n_arms > 1 && is_single(*k));
         let switches: Vec<Switch> =
-            switches.map(|(input, n_arms)| Switch { input, n_arms }).collect();
+            switches.map(|(input, n_arms)| Switch { input, n_arms: *n_arms }).collect();
         let is_number = |k: &usize| {
             let is_switch = switches.iter().any(|switch| switch.input == *k);
             program.inputs()[*k].ty.lanes().is_some() && !is_switch && asked.inputs[*k].is_some()
