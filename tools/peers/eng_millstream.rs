@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use millstream_eval::live::{Handle, LiveGraph};
-use millstream_kernel::form::Op;
+use millstream_run::live::{Handle, LiveGraph};
+use millstream_form::Op;
 
 use crate::ops::{COUNT, Engine, Op1, Op2, count, dyn_drop};
 

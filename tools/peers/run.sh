@@ -18,7 +18,7 @@ cp -r "$harness" "$work/harness"
 cd "$work/harness"
 cp "$here/eng_millstream.rs" src/
 sed -i 's/^mod eng_ref;/mod eng_millstream;\n&/; s/^ *"ref" => run::<eng_ref::E>.*/        "millstream" => run::<eng_millstream::E>(\&c),\n&/' src/main.rs
-sed -i "s|^\[dependencies\]|&\nmillstream-eval = { path = \"$root/crates/eval\" }\nmillstream-kernel = { path = \"$root/crates/kernel\" }|" Cargo.toml
+sed -i "s|^\[dependencies\]|&\nmillstream-run = { path = \"$root/crates/run\" }\nmillstream-form = { path = \"$root/crates/form\" }\nmillstream-node = { path = \"$root/crates/node\" }|" Cargo.toml
 rm -f Cargo.lock
 cp "$harness/Cargo.lock" . 2>/dev/null || true
 export RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$work/inc_target TMPDIR=$work

@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 /// Each crate with the crates of ours that it may depend on outside of tests.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("base", &[]),
-    ("kernel", &["base"]),
-    ("document", &["base", "kernel"]),
-    ("ir", &["base", "kernel"]),
-    ("nodes", &["base", "kernel"]),
-    ("compile", &["base", "kernel", "document", "ir", "eval"]),
-    ("eval", &["base", "kernel", "ir"]),
+    ("form", &["base"]),
+    ("node", &["base", "form"]),
+    ("document", &["base", "node"]),
+    ("ir", &["base", "form", "node"]),
+    ("nodes", &["base", "form", "node"]),
+    ("compile", &["base", "form", "node", "document", "ir", "run"]),
+    ("run", &["base", "form", "node", "ir"]),
     ("io", &["base"]),
-    ("testkit", &["base", "kernel", "document", "ir", "compile", "nodes"]),
-    ("engine", &["base", "kernel", "document", "ir", "compile", "eval", "nodes"]),
+    ("testkit", &["base", "form", "node", "document", "ir", "compile", "nodes"]),
+    ("engine", &["base", "form", "node", "document", "ir", "compile", "run", "nodes"]),
     ("cli", &["engine", "io"]),
 ];
 

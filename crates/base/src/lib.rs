@@ -12,6 +12,7 @@ pub mod id;
 pub mod lane;
 pub mod limits;
 pub mod literal;
+pub mod map;
 pub mod mask;
 pub mod num;
 pub mod order_search;

@@ -3,7 +3,7 @@
 //! The first touch of a page costs more than computing what is written there: 10 million `f32` are
 //! 10,000 ordinary pages or 20 huge ones. And where memory is read here and there, finding the page
 //! takes as long as reading. Systems give huge pages to who asks for them. `cargo bench -p
-//! millstream-eval --bench peers` shows what that saves under "new output".
+//! millstream-run --bench peers` shows what that saves under "new output".
 
 #![cfg_attr(target_os = "linux", allow(unsafe_code, reason = "advice is an unsafe function"))]
 

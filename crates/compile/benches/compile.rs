@@ -12,7 +12,7 @@ use divan::{AllocProfiler, Bencher};
 use millstream_base::Limits;
 use millstream_compile::{Options, PASSES, PassContext, compile, lower, schedule};
 use millstream_document::{Document, check, load};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 #[global_allocator]
 static ALLOCATIONS: AllocProfiler = AllocProfiler::system();

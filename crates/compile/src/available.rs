@@ -8,7 +8,7 @@ use millstream_base::path::Place;
 use millstream_base::{Feature, NodePath};
 use millstream_ir::trace::{trace_need, way_paths, way_text};
 use millstream_ir::{Plan, StepId};
-use millstream_kernel::{NodeDef, Registry, ScopeRule, Settings};
+use millstream_node::{NodeDef, Registry, ScopeRule, Settings};
 use serde_json::Value as Json;
 
 /// A document needs something of its context that nobody provides.

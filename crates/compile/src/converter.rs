@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_base::Type;
 use millstream_ir::graph::InstanceId;
 use millstream_ir::{Graph, PathId, Source};
-use millstream_kernel::{NodeDef, convert};
+use millstream_node::{NodeDef, convert};
 use rustc_hash::FxHashMap;
 
 /// The conversions of one graph.

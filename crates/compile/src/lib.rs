@@ -40,7 +40,7 @@ use millstream_document::Checked;
 use millstream_ir::verify::{Stage, verify};
 use millstream_ir::walk::Cycle;
 use millstream_ir::{Graph, NodeId, Plan, walk};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 pub use passes::{Changed, Folded, PASSES, Pass, PassContext, Phase};
 

@@ -18,7 +18,7 @@ use millstream_document::{
     Body, BodyId, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted, Passes, Source as From,
 };
 use millstream_ir::{Graph, GraphInput, GraphOutput, NodeId, PathId, Paths, Source};
-use millstream_kernel::{Instance, Registry, repeat};
+use millstream_node::{Instance, Registry, repeat};
 use rustc_hash::FxHashMap;
 
 use crate::converter::Converter;

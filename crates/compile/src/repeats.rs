@@ -13,13 +13,13 @@ use millstream_base::feature::Aspect;
 use millstream_base::path::Place;
 use millstream_base::{Feature, Limits, Need, NodePath, Type};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedRepeat};
-use millstream_eval::repeat::Repeat;
 use millstream_ir::graph::GraphInput;
 use millstream_ir::text::{self, TextError};
 use millstream_ir::verify::Stage;
 use millstream_ir::{Graph, NodeId, RepeatBody, Source};
-use millstream_kernel::repeat::{COUNT, RepeatParts, type_of};
-use millstream_kernel::{Instance, Kernel, Registry, repeat};
+use millstream_node::{Instance, Kernel, Registry, repeat};
+use millstream_node::{repeat::COUNT, repeat::RepeatParts, repeat::type_of};
+use millstream_run::repeat::Repeat;
 use rustc_hash::FxHashMap;
 
 use crate::analyses::needs;

@@ -16,7 +16,7 @@ use millstream_ir::states::is_state;
 use millstream_ir::{
     Graph, Keeper, Loop, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk,
 };
-use millstream_kernel::{Class, Data, Instance, Kernel};
+use millstream_node::{Class, Data, Instance, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analyses::{Excess, LoopParts, Needs, classes, folded_loops, needs};

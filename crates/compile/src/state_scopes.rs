@@ -19,8 +19,8 @@ use millstream_base::id::SideTable;
 use millstream_base::{FeatureSet, Need, NeedTable, Type};
 use millstream_ir::states::is_state;
 use millstream_ir::{Graph, NodeId, Op, Paths, Source};
-use millstream_kernel::state::STARTED;
-use millstream_kernel::{Registry, ScopeRule, kept};
+use millstream_node::state::STARTED;
+use millstream_node::{Registry, ScopeRule, kept};
 use rustc_hash::FxHashMap;
 
 use crate::analyses::{Excess, NeedFlow, users};

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use millstream_base::{Limits, Type};
 use millstream_document::{Document, check, load, save};
-use millstream_kernel::signature::{Among, SocketType};
-use millstream_kernel::{NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
+use millstream_node::{signature::Among, signature::SocketType};
 
 fn registry() -> Registry {
     let t = SocketType::Generic(0);

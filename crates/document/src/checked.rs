@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use millstream_base::id::Arena;
 use millstream_base::{Span, Type, Value, define_id};
-use millstream_kernel::Instance;
+use millstream_node::Instance;
 
 define_id!(BodyId, "b", "One body of a checked document, the root or a group; prints as `b7`.");
 

@@ -1,8 +1,11 @@
 //! A few node types for the tests of this crate.
 
 use millstream_base::{Limits, Type};
-use millstream_kernel::signature::{Among, Default, Signature, Socket, SocketType};
-use millstream_kernel::{Call, Failure, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Call, Failure, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{
+    signature::Among, signature::Default, signature::Signature, signature::Socket,
+    signature::SocketType,
+};
 
 use crate::checked::Checked;
 use crate::{Document, open};
@@ -124,7 +127,7 @@ fn expression() -> NodeDef {
                 scope: Vec::new(),
                 about: "".into(),
             };
-            let output = millstream_kernel::signature::OutputSocket {
+            let output = millstream_node::signature::OutputSocket {
                 name: "value".into(),
                 ty: Type::F32.into(),
                 about: "".into(),

@@ -6,7 +6,7 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Limits, Type};
 use millstream_compile::{Options, compile};
 use millstream_document::{Checked, Document, NodeUpgrade, check, open};
-use millstream_kernel::{NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
 
 use crate::error::Error;
 use crate::program::Program;

@@ -49,28 +49,28 @@ pub use millstream_base::{
     ValueType, Vec2, Vec3, Vec4, value_type,
 };
 pub use millstream_document::{Document, Edit, Editor};
-pub use millstream_eval::{Auto, Chunked, Incremental, Lazy, List, Parallel};
+pub use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parallel};
 
 /// Graphs of single numbers that are kept up to date.
 pub mod live {
-    pub use millstream_eval::live::{
+    pub use millstream_form::{LaneValue, Op};
+    pub use millstream_run::live::{
         CallbackPanic, Handle, LiveError, LiveGraph, LiveProgram, NotNumbers, Propagation, Selector,
     };
-    pub use millstream_kernel::form::{LaneValue, Op};
 }
 pub use millstream_ir::answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use millstream_ir::progress::{Done, Progress};
 pub use millstream_ir::request::{Given, LogDetail, Request, RequestAxis, RequestError};
 pub use millstream_ir::{Graph, Plan};
-pub use millstream_kernel::{Call, Class, Failure, NodeDef, Registry};
+pub use millstream_node::{Call, Class, Failure, NodeDef, Registry};
 
 /// The crates that the engine is made of, for what the items above do not show.
 pub mod parts {
     pub use millstream_base as base;
     pub use millstream_compile as compile;
     pub use millstream_document as document;
-    pub use millstream_eval as eval;
     pub use millstream_ir as ir;
-    pub use millstream_kernel as kernel;
+    pub use millstream_node as kernel;
     pub use millstream_nodes as nodes;
+    pub use millstream_run as eval;
 }

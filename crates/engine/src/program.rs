@@ -5,11 +5,11 @@ use std::sync::Arc;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
 use millstream_document::Document;
-use millstream_eval::live::{LiveProgram, NotNumbers};
-use millstream_eval::{Lazy, Parts, ticks};
 use millstream_ir::plan::PlanOutput;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request, RequestAxis};
+use millstream_run::live::{LiveProgram, NotNumbers};
+use millstream_run::{Lazy, Parts, ticks};
 
 use crate::run_log::{self, NodeRun};
 

@@ -11,14 +11,14 @@ use millstream_base::{Feature, NodePath};
 use millstream_compile::schedule::schedule;
 use millstream_compile::{Options, Phase, compile_graph};
 use millstream_document::{Document, check};
-use millstream_eval::Lazy;
 use millstream_ir::answer::{Answer, EvalError};
 use millstream_ir::graph::GraphOutput;
 use millstream_ir::plan::{PlanOutput, Step};
 use millstream_ir::request::Given;
 use millstream_ir::trace::reads;
 use millstream_ir::{Evaluator, Graph, NodeFailure, NodeId, Plan, Request, Source};
-use millstream_kernel::{Class, Data};
+use millstream_node::{Class, Data};
+use millstream_run::Lazy;
 use rustc_hash::FxHashSet;
 
 use crate::engine::Engine;
@@ -207,7 +207,7 @@ mod tests {
 
     use millstream_base::Limits;
     use millstream_document::load;
-    use millstream_kernel::NodeDef;
+    use millstream_node::NodeDef;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use millstream_base::{Column, NodePath, Type, ValueType};
-use millstream_kernel::Data;
+use millstream_node::Data;
 
 use crate::keeping::Calls;
 use crate::plan::{Plan, StepId};

@@ -12,7 +12,7 @@ use hashbrown::hash_table::Entry;
 use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::same::Same;
 use millstream_base::{Type, Value, define_id};
-use millstream_kernel::Instance;
+use millstream_node::Instance;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::loops::LoopMark;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use millstream_kernel::{Instance, Kernel, ScopeRule};
+use millstream_node::{Instance, Kernel, ScopeRule};
 
 use crate::graph::NodeId;
 use crate::plan::{StepId, StepSource};

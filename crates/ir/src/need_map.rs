@@ -2,7 +2,7 @@
 
 use millstream_base::feature::{Aspect, TooManyNeeds};
 use millstream_base::{FeatureSet, Need, NeedTable};
-use millstream_kernel::ScopeRule;
+use millstream_node::ScopeRule;
 
 /// What becomes of one need when it crosses a socket outwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::{FeatureSet, NeedTable, Type, define_id};
-use millstream_kernel::{Class, Data, Instance};
+use millstream_node::{Class, Data, Instance};
 use smallvec::SmallVec;
 
 use crate::graph::{ConstId, GraphInput, InputId, InstanceId};

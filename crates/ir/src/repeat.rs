@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use millstream_base::Need;
 use millstream_base::id::Id;
-use millstream_kernel::{Instance, Kernel};
+use millstream_node::{Instance, Kernel};
 
 use crate::graph::Graph;
 use crate::plan::{Plan, StepOp};

@@ -18,8 +18,8 @@ use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
 use millstream_base::{Column, Feature, Limits, Type, Value};
-use millstream_kernel::Data;
-use millstream_kernel::convert::convert_value;
+use millstream_node::Data;
+use millstream_node::convert::convert_value;
 
 use crate::graph::{GraphInput, InputId};
 use crate::keeping::Tables;

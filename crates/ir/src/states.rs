@@ -10,7 +10,7 @@ use std::ops::Bound::{Included, Unbounded};
 use std::sync::Arc;
 
 use millstream_base::Column;
-use millstream_kernel::Data;
+use millstream_node::Data;
 
 use crate::answer::Answer;
 use crate::keeping::{Tables, committed};

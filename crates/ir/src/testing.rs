@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Lane, Type};
-use millstream_kernel::form::FormBuilder;
-use millstream_kernel::{
+use millstream_form::FormBuilder;
+use millstream_node::{
     Among, Call, Default, Failure, Kernel, NodeDef, Registry, ScopeRule, SettingKind, SettingValue,
     SocketType,
 };

@@ -47,7 +47,7 @@ mod print;
 mod tests;
 
 use millstream_base::diagnostics::Diagnostics;
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 use crate::Graph;
 

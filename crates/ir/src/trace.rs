@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use millstream_base::FeatureSet;
 use millstream_base::feature::Need;
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 use rustc_hash::FxHashMap;
 
 use crate::need_map::Fate;

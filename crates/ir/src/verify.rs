@@ -6,7 +6,7 @@
 
 use millstream_base::Type;
 use millstream_base::id::{Id, SideTable};
-use millstream_kernel::convert::convertible;
+use millstream_node::convert::convertible;
 use rustc_hash::FxHashMap;
 
 use crate::graph::{ConstId, Graph, InputId, InstanceId, NodeId, Op, Source};

@@ -8,7 +8,7 @@ mod sums;
 mod wide;
 
 use millstream_base::Type;
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 use serde_json::json;
 
 use crate::cells::testing::instance;

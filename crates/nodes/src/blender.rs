@@ -23,8 +23,8 @@ mod turn;
 mod value;
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::{Operand, Val};
-use millstream_kernel::{Among, Registry, SocketType};
+use millstream_form::{Operand, Val};
+use millstream_node::{Among, Registry, SocketType};
 
 use crate::vector::dot;
 

@@ -1,8 +1,8 @@
 //! Logic on `bool`.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Law, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Law, NodeDef, Registry};
 
 /// Adds the family.
 pub fn register(registry: &mut Registry) {

@@ -14,10 +14,11 @@ mod tests;
 
 use std::sync::Arc;
 
+use millstream_base::map::Map;
 use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Limits, Value, ValueType};
-use millstream_kernel::function::SharedFunction;
-use millstream_kernel::{Call, Data, Failure, Function, Kernel, Map};
+use millstream_node::function::SharedFunction;
+use millstream_node::{Call, Data, Failure, Function, Kernel};
 
 /// Units of work that one element counts for, whatever it is: most are short, some are not.
 const PER_ELEMENT: usize = 1 << 6;

@@ -19,8 +19,8 @@ pub(crate) mod spaces;
 mod tests;
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {

@@ -4,8 +4,8 @@
 //! order. The equality of texts is in the string family.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Among, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Among, NodeDef, Registry};
 
 use crate::shape::{FLOATS, Input, MADE_OF_NUMBERS, ORDERED, inputs_of_one_type};
 

@@ -2,7 +2,7 @@
 //!
 //! Readers hand a feature's value over; injectors and modifiers hand their input on, which is
 //! evaluated in the changed context. The scope of that input says all there is to say, so their
-//! kernel is [`Kernel::Pass`](millstream_kernel::Kernel::Pass).
+//! kernel is [`Kernel::Pass`](millstream_node::Kernel::Pass).
 
 mod read;
 mod scope;
@@ -10,8 +10,8 @@ mod scope;
 mod tests;
 
 use millstream_base::{Feature, Type};
-use millstream_kernel::settings::{SettingError, Settings};
-use millstream_kernel::{NodeDef, Registry, ScopeRule, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry, ScopeRule, SettingKind, SettingValue};
+use millstream_node::{settings::SettingError, settings::Settings};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {

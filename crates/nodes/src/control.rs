@@ -4,8 +4,8 @@
 //! what is taken is computed.
 
 use millstream_base::Type;
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{Among, Default, Kernel, NodeDef, Registry, SocketType};
+use millstream_node::settings::SettingError;
+use millstream_node::{Among, Default, Kernel, NodeDef, Registry, SocketType};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -65,7 +65,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use millstream_kernel::Settings;
+    use millstream_node::Settings;
 
     #[test]
     fn a_choice_without_items_is_refused() {

@@ -3,8 +3,8 @@
 //! Conversions that lose nothing happen by themselves where a link needs them.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
 
 use crate::shape::{T, lanewise_by_settings};
 

@@ -12,9 +12,9 @@ mod spline_tests;
 mod tests;
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::settings::{Setting, SettingError};
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_node::{settings::Setting, settings::SettingError};
 
 use crate::vector::form_kernel;
 use points::{Curve, Piece};

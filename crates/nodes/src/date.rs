@@ -10,7 +10,7 @@ mod text;
 use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
-use millstream_kernel::{
+use millstream_node::{
     Call, Default, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
 };
 

@@ -14,10 +14,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::signature::{Default, Generic, OutputSocket, Signature, Socket};
-use millstream_kernel::{Kernel, NodeDef, Registry, SettingKind};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::settings::SettingError;
+use millstream_node::{Kernel, NodeDef, Registry, SettingKind};
+use millstream_node::{
+    signature::Default, signature::Generic, signature::OutputSocket, signature::Signature,
+    signature::Socket,
+};
 
 use crate::shape::T;
 use functions::{CONSTANTS, Kind};

@@ -3,8 +3,8 @@
 //! `context.footprint` reads the one that is asked for, `context.with_footprint` asks for another.
 
 use millstream_base::{Footprint, Mat4, Type, ValueType};
-use millstream_kernel::signature::Default;
-use millstream_kernel::{Call, Failure, NodeDef, Registry};
+use millstream_node::signature::Default;
+use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use crate::cells::{Cells, function};
 

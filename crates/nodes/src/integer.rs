@@ -6,8 +6,8 @@
 mod patterns;
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Law, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Law, NodeDef, Registry};
 
 use crate::math::floored_modulo;
 use crate::shape::{INTEGERS, Input, inputs_of_one_type, of_one_type};

@@ -1,6 +1,6 @@
 //! The node library: one module per family, all gathered in one [`Registry`].
 //!
-//! A node is a [`NodeDef`](millstream_kernel::NodeDef) with its manual entry beside it. Numeric
+//! A node is a [`NodeDef`](millstream_node::NodeDef) with its manual entry beside it. Numeric
 //! element-wise nodes are defined by a kernel form and nothing else; the others are functions over
 //! columns. The crate knows neither compiler nor evaluators.
 
@@ -39,7 +39,7 @@ pub mod vector;
 #[cfg(test)]
 mod accuracy_tests;
 
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 /// A registry of all node types of the library.
 pub fn registry() -> Registry {

@@ -35,9 +35,9 @@ mod tests;
 use std::ops::Range;
 
 use millstream_base::{Column, Type, ValueType};
-use millstream_kernel::function::Lists;
-use millstream_kernel::settings::Settings;
-use millstream_kernel::{
+use millstream_node::function::Lists;
+use millstream_node::settings::Settings;
+use millstream_node::{
     Among, Call, Data, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
 };
 

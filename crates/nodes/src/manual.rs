@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::num::stated::{Stated, stated_of};
-use millstream_kernel::form::Op;
-use millstream_kernel::repeat::REPEAT;
-use millstream_kernel::settings::{Setting, SettingKind};
-use millstream_kernel::signature::{Generic, Signature, Socket};
-use millstream_kernel::{
+use millstream_form::Op;
+use millstream_node::repeat::REPEAT;
+use millstream_node::{
     Among, Default, Kernel, NodeDef, Registry, ScopeRule, SettingValue, Settings, SocketType,
 };
+use millstream_node::{settings::Setting, settings::SettingKind};
+use millstream_node::{signature::Generic, signature::Signature, signature::Socket};
 
 /// Columns of running text.
 const WIDTH: usize = 80;

@@ -11,7 +11,7 @@ mod special;
 mod trigonometry;
 mod wave;
 
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 pub(crate) use arithmetic::{floored_modulo, safe_divide};
 pub(crate) use ranges::{ping_pong, smooth_maximum, smooth_minimum, snap, step, wrap};

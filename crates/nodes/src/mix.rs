@@ -5,9 +5,12 @@
 mod ease;
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::signature::{Default, Generic, OutputSocket, Signature, Socket};
-use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+use millstream_form::Val;
+use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+use millstream_node::{
+    signature::Default, signature::Generic, signature::OutputSocket, signature::Signature,
+    signature::Socket,
+};
 
 use crate::shape::{FLOATS, Input, NUMBERS, T, lanewise_by_settings, of_one_type};
 

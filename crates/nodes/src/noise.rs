@@ -21,9 +21,9 @@ mod tests;
 mod value;
 
 use millstream_base::Type;
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::signature::Signature;
-use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::signature::Signature;
+use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use crate::random::{Stream, pcg4d};
 use crate::shape::T;

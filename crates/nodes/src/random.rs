@@ -18,8 +18,8 @@ mod shaped;
 mod tests;
 
 use millstream_base::{Lane, Type, Vec3};
-use millstream_kernel::form::{Form, FormBuilder, Val};
-use millstream_kernel::{Default, NodeDef, Registry};
+use millstream_form::{Form, FormBuilder, Val};
+use millstream_node::{Default, NodeDef, Registry};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {

@@ -15,7 +15,7 @@ pub(crate) mod tree;
 mod unrolled;
 
 use millstream_base::{Type, Vec2, Vec3, Vec4};
-use millstream_kernel::{Among, Call, Failure, Kernel, NodeDef, Registry, Signature, SocketType};
+use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, Signature, SocketType};
 
 use crate::cells::{Cells, function, picked, put};
 use crate::context::{along, with_axis};

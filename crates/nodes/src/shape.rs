@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::{Among, Kernel, NodeDef, Settings, SocketType};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::{Among, Kernel, NodeDef, Settings, SocketType};
 
 /// The generic of a node that has one.
 pub(crate) const T: SocketType = SocketType::Generic(0);

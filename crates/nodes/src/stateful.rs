@@ -7,9 +7,11 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::signature::{Default, OutputSocket, Signature, Socket};
-use millstream_kernel::{Among, Keeps, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::{Among, Keeps, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{
+    signature::Default, signature::OutputSocket, signature::Signature, signature::Socket,
+};
 
 use crate::shape::{FLOATS, T};
 

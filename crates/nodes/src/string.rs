@@ -20,7 +20,7 @@ mod tests;
 use std::sync::Arc;
 
 use millstream_base::{Limits, Type, ValueType};
-use millstream_kernel::{Call, Default, Failure, Kernel, NodeDef, Registry};
+use millstream_node::{Call, Default, Failure, Kernel, NodeDef, Registry};
 
 use crate::cells::{Cells, function};
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::{Column, Limits, Table, Type};
-use millstream_kernel::{
+use millstream_node::{
     Call, Default, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
 };
 

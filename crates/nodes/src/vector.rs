@@ -31,9 +31,9 @@ mod tests;
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::node_def::Parts;
-use millstream_kernel::{Among, Default, Kernel, NodeDef, Registry, SocketType};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::node_def::Parts;
+use millstream_node::{Among, Default, Kernel, NodeDef, Registry, SocketType};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {

@@ -4,7 +4,7 @@ use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_compile::{PASSES, PassContext, analyses, schedule};
 use millstream_ir::{Graph, Plan};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 /// Frames per second of the plans made here.
 pub const FPS: f64 = 24.0;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use millstream_base::{Type, Value};
 use millstream_ir::{Graph, GraphInput, GraphOutput, PathId, Paths, Source};
-use millstream_kernel::signature::InputFact;
-use millstream_kernel::{Instance, NodeDef, Registry, Settings, convert};
+use millstream_node::signature::InputFact;
+use millstream_node::{Instance, NodeDef, Registry, Settings, convert};
 use serde_json::Value as Json;
 
 /// A graph being put together. All links have equal types at both ends.

@@ -9,7 +9,7 @@
 use millstream_base::id::Id;
 use millstream_ir::region::{InRegion, RegionId};
 use millstream_ir::{Graph, NodeId, Op};
-use millstream_kernel::{Instance, Kernel};
+use millstream_node::{Instance, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 

@@ -11,7 +11,7 @@ use millstream_base::Feature;
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
 use millstream_ir::{Graph, InputId, NodeId, Op};
-use millstream_kernel::{Kernel, ScopeRule};
+use millstream_node::{Kernel, ScopeRule};
 
 /// What the request gives many values for.
 #[derive(Clone, Debug, Default)]

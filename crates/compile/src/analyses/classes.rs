@@ -11,7 +11,7 @@ use millstream_base::id::{Id, SideTable};
 use millstream_base::{Feature, FeatureSet, NeedTable};
 use millstream_ir::states::is_state;
 use millstream_ir::{Graph, NodeId, Op};
-use millstream_kernel::{Class, Instance, Kernel};
+use millstream_node::{Class, Instance, Kernel};
 
 use super::Needs;
 

@@ -8,12 +8,12 @@
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
 use millstream_base::{FeatureSet, Value};
+use millstream_form::{Form, FormBuilder};
 use millstream_ir::graph::InstanceId;
 use millstream_ir::loops::{Apart, LoopMark, LoopOf, MAX_INSTRUCTIONS, is_loop, takes};
 use millstream_ir::need_map::Fate;
 use millstream_ir::{Graph, NodeId, Op, Source, walk};
-use millstream_kernel::form::{Form, FormBuilder};
-use millstream_kernel::{Function, Instance, Kernel, ScopeRule};
+use millstream_node::{Function, Instance, Kernel, ScopeRule};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::needs::Needs;

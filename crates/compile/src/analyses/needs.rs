@@ -11,7 +11,7 @@ use millstream_base::{FeatureSet, Need, NeedTable};
 use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::NeedMap;
 use millstream_ir::{Graph, NodeId, Op};
-use millstream_kernel::{Instance, Kernel};
+use millstream_node::{Instance, Kernel};
 use smallvec::SmallVec;
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use millstream_base::id::Id;
 use millstream_ir::graph::InstanceId;
 use millstream_ir::region::{InRegion, RegionId};
 use millstream_ir::{Graph, NodeId, Op};
-use millstream_kernel::Instance;
+use millstream_node::Instance;
 
 use super::arms::dear_choices;
 use super::needs::Needs;
@@ -49,7 +49,7 @@ fn size_of(instance: &Instance) -> Option<usize> {
 
 /// The number of instructions that select among the arms of a choice.
 pub(super) fn select_size(choice: &Instance) -> usize {
-    let lanes = |output: &millstream_kernel::instance::OutputSlot| {
+    let lanes = |output: &millstream_node::instance::OutputSlot| {
         output.ty.lanes().map_or(0, |(_, n)| n as usize)
     };
     choice.inputs.len() * choice.outputs.iter().map(lanes).sum::<usize>()

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use millstream_base::{Type, Value};
 use millstream_document::{CheckedNode, Source as From};
 use millstream_ir::{GraphInput, GraphOutput, NodeId, PathId, Source};
-use millstream_kernel::state::STARTED;
-use millstream_kernel::{Instance, Keeps};
+use millstream_node::state::STARTED;
+use millstream_node::{Instance, Keeps};
 
 use super::{Frame, Lowering};
 

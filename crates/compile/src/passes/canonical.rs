@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use millstream_base::id::{Arena, Id};
 use millstream_ir::graph::InstanceId;
-use millstream_kernel::{Instance, SettingValue};
+use millstream_node::{Instance, SettingValue};
 use rustc_hash::FxHasher;
 
 /// For each instance the first that is equal to it.

@@ -6,12 +6,13 @@
 //! tighter limits than evaluations have. Cost: one sweep.
 
 use millstream_base::diagnostics::Diagnostics;
+use millstream_base::map::Map;
 use millstream_base::types::Kind;
 use millstream_base::{Limits, Mask, Type, Value, unwound};
+use millstream_form::Form;
 use millstream_ir::{Graph, NodeId, RepeatBody};
-use millstream_kernel::form::Form;
-use millstream_kernel::function::{Output, SharedFunction};
-use millstream_kernel::{Argument, Call, Class, Data, Instance, Kernel, Map};
+use millstream_node::{Argument, Call, Class, Data, Instance, Kernel};
+use millstream_node::{function::Output, function::SharedFunction};
 
 use super::folded::Folded;
 use super::sweep::{Rule, sweep};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_base::Value;
 use millstream_base::same::Same;
-use millstream_kernel::Instance;
+use millstream_node::Instance;
 use rustc_hash::{FxHashMap, FxHasher};
 
 /// What functions gave for constants.

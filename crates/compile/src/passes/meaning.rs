@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use millstream_base::{Feature, Value};
 use millstream_ir::graph::InputId;
 use millstream_ir::{Graph, Op, Source};
-use millstream_kernel::{Kernel, ScopeRule};
+use millstream_node::{Kernel, ScopeRule};
 
 /// The bits of a NaN are one value.
 fn same_bits(value: &Value) -> Vec<u64> {

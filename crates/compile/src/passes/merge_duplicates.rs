@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_ir::{Graph, NodeId, Op};
-use millstream_kernel::Class;
+use millstream_node::Class;
 use rustc_hash::FxHasher;
 
 use super::canonical::Canonical;

@@ -32,7 +32,7 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::path::Place;
 use millstream_base::{Limits, NodePath};
 use millstream_ir::Graph;
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 pub use conversions::conversions;
 pub use fold_constants::fold_constants;

@@ -11,8 +11,8 @@ use millstream_base::FeatureSet;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::{Id, SideTable};
 use millstream_ir::{Graph, NodeId, Op, Source, walk};
-use millstream_kernel::instance::InputSlot;
-use millstream_kernel::{Instance, Kernel};
+use millstream_node::instance::InputSlot;
+use millstream_node::{Instance, Kernel};
 
 use super::sweep::{Rule, sweep};
 use super::{Changed, PassContext};

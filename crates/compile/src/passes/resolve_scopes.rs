@@ -13,13 +13,13 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Aspect;
 use millstream_base::id::Id;
 use millstream_base::{FeatureSet, Type};
+use millstream_form::Form;
 use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::Fate;
 use millstream_ir::{Graph, NodeId, Op, Source, walk};
-use millstream_kernel::form::Form;
-use millstream_kernel::repeat::CAPTURE;
-use millstream_kernel::settings::Settings;
-use millstream_kernel::{Instance, Kernel, Registry, ScopeRule};
+use millstream_node::repeat::CAPTURE;
+use millstream_node::settings::Settings;
+use millstream_node::{Instance, Kernel, Registry, ScopeRule};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::replaced::Replaced;

@@ -8,7 +8,7 @@
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Lane, Value};
 use millstream_ir::{Graph, NodeId, Op, Source};
-use millstream_kernel::{Instance, Kernel, Law};
+use millstream_node::{Instance, Kernel, Law};
 
 use super::canonical::Canonical;
 use super::sweep::{Rule, sweep};

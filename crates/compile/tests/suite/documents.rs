@@ -4,7 +4,7 @@ use millstream_base::Limits;
 use millstream_compile::{Options, Phase, compile, compile_graph, schedule};
 use millstream_document::{Checked, open};
 use millstream_ir::{Graph, Plan, text};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 pub(super) use crate::heron::HERON;
 

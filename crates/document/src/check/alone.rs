@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::{Limits, Type, Value};
-use millstream_kernel::{Instance, Registry};
+use millstream_node::{Instance, Registry};
 
 use super::check;
 use super::instances::passing;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_kernel::Registry;
-use millstream_kernel::convert::convertible;
+use millstream_node::Registry;
+use millstream_node::convert::convertible;
 
 use super::error::CheckError;
 use super::face::{BodyDef, Face};

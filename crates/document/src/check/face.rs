@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::{Type, Value, literal};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 use rustc_hash::FxHashMap;
 
 use super::error::CheckError;

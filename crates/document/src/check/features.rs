@@ -2,7 +2,7 @@
 
 use millstream_base::id::Arena;
 use millstream_base::{Feature, Type};
-use millstream_kernel::{Instance, Kernel, ScopeRule};
+use millstream_node::{Instance, Kernel, ScopeRule};
 use rustc_hash::FxHashMap;
 
 use super::error::CheckError;

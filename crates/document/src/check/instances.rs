@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::{Type, Value};
-use millstream_kernel::Instance;
-use millstream_kernel::node_def::InstanceError;
+use millstream_node::Instance;
+use millstream_node::node_def::InstanceError;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 

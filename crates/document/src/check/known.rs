@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::{Type, literal};
-use millstream_kernel::{Class, Registry, SocketType};
+use millstream_node::{Class, Registry, SocketType};
 use serde_json::Value as Json;
 
 use super::{Alone, AloneKind, AloneSource, check_alone};

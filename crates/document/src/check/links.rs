@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::literal::form_of;
-use millstream_kernel::repeat::{COUNT, REPEAT};
-use millstream_kernel::signature::{Default as SocketDefault, Socket, SocketType};
+use millstream_node::{repeat::COUNT, repeat::REPEAT};
+use millstream_node::{
+    signature::Default as SocketDefault, signature::Socket, signature::SocketType,
+};
 use serde_json::Value as Json;
 
 use super::error::CheckError;

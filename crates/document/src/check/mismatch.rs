@@ -1,9 +1,9 @@
 //! Links between types that do not convert, with the node that would convert them.
 
 use millstream_base::Type;
-use millstream_kernel::Registry;
-use millstream_kernel::convert::convertible;
-use millstream_kernel::explicit::explicit_conversions;
+use millstream_node::Registry;
+use millstream_node::convert::convertible;
+use millstream_node::explicit::explicit_conversions;
 
 use super::error::CheckError;
 use crate::model::InputValue;

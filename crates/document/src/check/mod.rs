@@ -29,7 +29,7 @@ use std::sync::Arc;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::Arena;
 use millstream_base::{Limits, Span};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 pub use alone::{Alone, AloneKind, AloneSource, check_alone, check_repeat_alone};
 pub use error::CheckError;

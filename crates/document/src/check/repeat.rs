@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::id::{Arena, Id, SideTable};
-use millstream_kernel::convert::convertible;
-use millstream_kernel::repeat::{COUNT, REPEAT};
+use millstream_node::convert::convertible;
+use millstream_node::{repeat::COUNT, repeat::REPEAT};
 
 use super::error::CheckError;
 use super::instances::passing;

@@ -6,9 +6,9 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use millstream_base::Span;
-use millstream_kernel::repeat;
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{NodeDef, Registry, Settings, Signature};
+use millstream_node::repeat;
+use millstream_node::settings::SettingError;
+use millstream_node::{NodeDef, Registry, Settings, Signature};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 

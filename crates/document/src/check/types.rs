@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use millstream_base::id::Id;
 use millstream_base::{Type, literal};
-use millstream_kernel::convert::convertible;
-use millstream_kernel::node_def::InstanceError;
-use millstream_kernel::signature::{InputFact, Socket, SocketType};
+use millstream_node::convert::convertible;
+use millstream_node::node_def::InstanceError;
+use millstream_node::{signature::InputFact, signature::Socket, signature::SocketType};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 

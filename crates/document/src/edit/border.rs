@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::convert::{CONVERT, convertible};
-use millstream_kernel::signature::{InputFact, SocketType};
+use millstream_node::{convert::CONVERT, convert::convertible};
+use millstream_node::{signature::InputFact, signature::SocketType};
 
 use super::editor::{Done, Editor, Refusal};
 use super::index::BodyKey;

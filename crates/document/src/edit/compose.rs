@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use millstream_kernel::repeat;
+use millstream_node::repeat;
 
 use super::Name;
 use super::editor::{Done, Editor, Refusal};

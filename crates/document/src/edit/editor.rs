@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostic;
 use millstream_base::{Limits, Place};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 use smallvec::SmallVec;
 
 use super::error::EditError;

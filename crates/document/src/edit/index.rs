@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 

@@ -13,7 +13,7 @@
 //! use std::sync::Arc;
 //! use millstream_document::{Document, edit::{Edit, Editor}};
 //!
-//! let registry = Arc::new(millstream_kernel::Registry::new());
+//! let registry = Arc::new(millstream_node::Registry::new());
 //! let mut editor = Editor::new(Document::new("Empty"), registry);
 //! let edit: Edit = serde_json::from_str(
 //!     r#"{ "edit": "add_input", "name": "x", "def": { "type": "f32", "default": 2 } }"#,

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::repeat::COUNT;
-use millstream_kernel::signature::{InputFact, SocketType};
-use millstream_kernel::{Settings, Signature};
+use millstream_node::repeat::COUNT;
+use millstream_node::{Settings, Signature};
+use millstream_node::{signature::InputFact, signature::SocketType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Name;

@@ -1,6 +1,6 @@
 //! What has to hold when all changes of an edit are made: nothing leads nowhere.
 
-use millstream_kernel::repeat;
+use millstream_node::repeat;
 
 use super::Name;
 use super::change::check_nesting;

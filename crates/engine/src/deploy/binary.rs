@@ -17,7 +17,7 @@ use std::sync::Arc;
 use millstream_base::{Footprint, Lane, Table, Value};
 use millstream_document::{Document, InputDef, OutputDef};
 use millstream_ir::{Graph, GraphInput, Op, Source};
-use millstream_kernel::Instance;
+use millstream_node::Instance;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 

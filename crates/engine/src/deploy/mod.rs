@@ -17,12 +17,12 @@ use millstream_compile::passes::PassContext;
 use millstream_compile::schedule::schedule;
 use millstream_compile::{PASSES, Pass, Phase, lower, order, passes};
 use millstream_document::{Document, check};
-use millstream_eval::Lazy;
 use millstream_ir::graph::GraphOutput;
 use millstream_ir::states::is_state;
 use millstream_ir::{Evaluator, Graph, NodeId, Op, RepeatBody, Request, Source};
-use millstream_kernel::convert::convert_value;
-use millstream_kernel::{Class, Data};
+use millstream_node::convert::convert_value;
+use millstream_node::{Class, Data};
+use millstream_run::Lazy;
 
 use crate::engine::Engine;
 use crate::error::Error;

@@ -13,9 +13,9 @@ use millstream_document::{
 };
 use millstream_ir::states::is_state;
 use millstream_ir::{Graph, NodeId, Op, RepeatBody, Source};
-use millstream_kernel::repeat::{CAPTURE, COUNT};
-use millstream_kernel::signature::SocketType;
-use millstream_kernel::{Instance, SettingValue, repeat};
+use millstream_node::signature::SocketType;
+use millstream_node::{Instance, SettingValue, repeat};
+use millstream_node::{repeat::CAPTURE, repeat::COUNT};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{delays, json};

@@ -8,7 +8,7 @@ use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
 use millstream_compile::schedule::steps_of;
 use millstream_ir::states::is_state;
 use millstream_ir::{Graph, InputId, NodeId, Op, PathId, RepeatBody, Source, StepId};
-use millstream_kernel::{Class, Instance, ScopeRule};
+use millstream_node::{Class, Instance, ScopeRule};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::Told;
@@ -353,7 +353,7 @@ impl Describing<'_> {
         let links = self.first.inputs_of(id).iter().zip(&instance.inputs).enumerate();
         let Op::Call(in_facts) = facts.graph.op(id) else { return Vec::new() };
         let socket =
-            |(i, (link, slot)): (usize, (&Source, &millstream_kernel::instance::InputSlot))| {
+            |(i, (link, slot)): (usize, (&Source, &millstream_node::instance::InputSlot))| {
                 let name = called.sockets.get(slot.socket as usize);
                 let inside = facts.graph.inputs_of(id).get(i);
                 let inside = inside.map_or(FeatureSet::NONE, |link| facts.needs.of[link.node]);

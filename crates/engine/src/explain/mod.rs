@@ -22,7 +22,7 @@ use millstream_document::{Checked, Document, check};
 use millstream_ir::answer::LogEntry;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, Evaluator, Graph, LogDetail, Request, StepId};
-use millstream_kernel::Class;
+use millstream_node::Class;
 use rustc_hash::FxHashMap;
 
 use crate::engine::Engine;
@@ -112,7 +112,7 @@ impl Node {
     /// or at the output, that it was inserted for, also what it converts to.
     pub fn label(&self) -> String {
         match self.outputs.as_slice() {
-            [(_, ty)] if self.node_type == millstream_kernel::convert::CONVERT => {
+            [(_, ty)] if self.node_type == millstream_node::convert::CONVERT => {
                 format!("{} as {ty}", self.path)
             }
             _ => self.path.clone(),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::layout::{Box, Layout, Link, layout};
 use super::text::{counted, run_text, short, shortened, source, summary};
 use super::{Body, Explanation, Fate, From, Node, Region, Rounds};
-use millstream_kernel::Class;
+use millstream_node::Class;
 
 /// Width of a character of the running text, in pixels.
 const CHAR: f64 = 6.2;

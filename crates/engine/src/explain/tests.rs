@@ -261,7 +261,7 @@ const CHOSEN: &str = r#"{
 #[test]
 fn a_run_tells_what_became_of_each_node() {
     let request = Request::new().column("x", vec![1.0_f32, 4.0, 9.0]);
-    let explanation = ran(CHOSEN, &millstream_eval::Lazy, &request);
+    let explanation = ran(CHOSEN, &millstream_run::Lazy, &request);
     expect![[r#"
         explained for requests that give columns for: `x`
 
@@ -308,7 +308,7 @@ fn a_run_tells_what_became_of_each_node() {
 
 #[test]
 fn what_is_kept_is_told_of_a_second_run() {
-    let evaluator = millstream_eval::Incremental::new();
+    let evaluator = millstream_run::Incremental::new();
     let engine = Engine::new();
     let program = engine.load(CHOSEN.as_bytes()).expect("the document is right");
     let request = Request::new().column("x", vec![1.0_f32, 4.0]).with_log(LogDetail::Counts);

@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use millstream_base::{Feature, Limits, ValueType};
-use millstream_eval::live::Within;
 use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::keeping::Calls;
 use millstream_ir::request::{Given, LogDetail, RequestError};
 use millstream_ir::states::is_state;
 use millstream_ir::{EvalError, Plan, Progress, Request};
-use millstream_kernel::Data;
+use millstream_node::Data;
+use millstream_run::live::Within;
 
 use super::mirror::Moment;
 use super::settings::{fits, one};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use millstream_eval::Incremental;
 use millstream_ir::{Answer, EvalError, Evaluator, Plan, Request};
+use millstream_run::Incremental;
 
 use super::moves::Moves;
 

@@ -52,12 +52,12 @@ use millstream_base::same::Same;
 use millstream_base::{Feature, Value};
 use millstream_document::edit::{Applied, Change, Copied, ROOT};
 use millstream_document::{Checked, Document, Edit, Editor};
-use millstream_eval::Incremental;
-use millstream_eval::ticks::Between;
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
 use millstream_ir::states::States;
 use millstream_ir::{EvalError, Evaluator, Plan, Request};
+use millstream_run::Incremental;
+use millstream_run::ticks::Between;
 
 use crate::engine::Engine;
 use crate::error::Error;

@@ -9,7 +9,7 @@ use millstream_base::same::Same;
 use millstream_base::unwound;
 use millstream_ir::answer::{OutputAnswer, Series};
 use millstream_ir::{EvalError, Progress};
-use millstream_kernel::Data;
+use millstream_node::Data;
 
 use super::{Ask, Session, SessionError};
 

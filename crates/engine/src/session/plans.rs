@@ -10,7 +10,7 @@ use millstream_compile::{Folded, Options, Phase, compile};
 use millstream_document::edit::Ids;
 use millstream_document::{Checked, Document, Edit, Editor};
 use millstream_ir::{EvalError, Plan};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 use super::sound::{Part, planned, right_part};
 use super::swap::{Background, Current, Job, Waited, Work};

@@ -11,8 +11,8 @@ use millstream_document::{
 };
 use millstream_ir::answer::{Answer, OutputAnswer, Series};
 use millstream_ir::{EvalError, Plan};
-use millstream_kernel::Data;
-use millstream_kernel::repeat::COUNT;
+use millstream_node::Data;
+use millstream_node::repeat::COUNT;
 
 use super::ask::lacks_feature;
 use super::settings::one;

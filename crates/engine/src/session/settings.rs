@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use millstream_base::{Feature, Type, Value};
 use millstream_document::Edit;
 use millstream_ir::request::Given;
-use millstream_kernel::convert::convertible;
+use millstream_node::convert::convertible;
 
 /// What was set from outside.
 #[derive(Clone, Debug, Default)]

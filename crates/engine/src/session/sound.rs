@@ -13,7 +13,7 @@ use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_document::check::{PartName, WrongPart, check_parts};
 use millstream_document::{Checked, Document};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 use leave_out::without;
 

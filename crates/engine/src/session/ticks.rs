@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use millstream_eval::ticks::{Between, reach};
 use millstream_ir::Plan;
 use millstream_ir::answer::EvalError;
 use millstream_ir::states::{States, nodes_of};
+use millstream_run::ticks::{Between, reach};
 
 use super::ask::For;
 use super::moves::Moves;

@@ -7,7 +7,7 @@ use millstream::session::{Ask, Session};
 use millstream::{Edit, Engine, LogDetail, Request};
 use millstream_base::{Column, Limits, Type};
 use millstream_document::{Document, Editor, NodeKind, save};
-use millstream_kernel::convert::convertible;
+use millstream_node::convert::convertible;
 use millstream_testkit::agreement::difference;
 use millstream_testkit::generate::cases;
 use millstream_testkit::generate::document::document_of;

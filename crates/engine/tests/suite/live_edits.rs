@@ -14,7 +14,7 @@ use millstream::session::{Ask, Session};
 use millstream::{Call, Edit, Engine, Failure, Lazy, NodeDef, NodeFailure, Request, Type};
 use millstream_base::same::Same;
 use millstream_document::NodeKind;
-use millstream_kernel::Data;
+use millstream_node::Data;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -25,7 +25,7 @@ fn played(program: &Program, request: &Request) -> Vec<String> {
         let series = answer.outputs[0].value.as_ref().expect("it has a value");
         answer.full_column(series).iter().map(|value| value.to_string()).collect()
     };
-    let all = shown(&millstream_eval::Lazy);
+    let all = shown(&millstream_run::Lazy);
     for evaluator in evaluators {
         assert_eq!(shown(evaluator), all, "{}", evaluator.name());
     }
@@ -221,7 +221,7 @@ fn a_state_that_reads_itself_through_a_shift_fails_and_comes_to_an_end() {
     });
     let program = program(&nodes, "f32");
     for request in [frames(2), frames(2).column("x", vec![1.0_f32, 2.0])] {
-        for evaluator in [&millstream_eval::Lazy as &dyn Evaluator, &Incremental::new()] {
+        for evaluator in [&millstream_run::Lazy as &dyn Evaluator, &Incremental::new()] {
             let answer = program.run_with(evaluator, &request).expect("it comes to an end");
             let failures: Vec<String> = answer.failures.iter().map(ToString::to_string).collect();
             assert!(failures[0].contains("in ever more contexts"), "{failures:?}");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use millstream::session::{Ask, Session};
 use millstream::{Call, Edit, Engine, Failure, LogDetail, NodeDef, Request, Type};
 use millstream_ir::answer::OutputAnswer;
-use millstream_kernel::Data;
+use millstream_node::Data;
 use serde_json::{Value as Json, json};
 
 fn edit(json: Json) -> Edit {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use millstream_base::id::Id;
 use millstream_base::{Span, Type};
-use millstream_kernel::Instance;
-use millstream_kernel::repeat::REPEAT;
-use millstream_kernel::signature::{InputFact, Signature};
+use millstream_node::Instance;
+use millstream_node::repeat::REPEAT;
+use millstream_node::{signature::InputFact, signature::Signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::error::{Problems, TextError};

@@ -4,9 +4,9 @@ use millstream_base::Span;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
 use millstream_base::literal::LiteralError;
 use millstream_base::path::Place;
-use millstream_kernel::node_def::InstanceError;
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::signature::TypeError;
+use millstream_node::node_def::InstanceError;
+use millstream_node::settings::SettingError;
+use millstream_node::signature::TypeError;
 
 /// Why a line of text is no part of a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]

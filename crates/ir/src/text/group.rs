@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::{Instance, Settings};
+use millstream_node::{Instance, Settings};
 use rustc_hash::FxHashMap;
 
 use super::error::{Problems, TextError};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use millstream_base::id::Id;
 use millstream_base::{Span, Type, Value, literal};
-use millstream_kernel::repeat::{REPEAT, instance_settings};
-use millstream_kernel::{NodeDef, Registry, Settings};
+use millstream_node::{NodeDef, Registry, Settings};
+use millstream_node::{repeat::REPEAT, repeat::instance_settings};
 use serde_json::Value as Json;
 
 use super::cursor::{Cursor, number};

@@ -7,8 +7,8 @@
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::{Form, Op, eval_op};
-use millstream_kernel::{Kernel, SettingKind};
+use millstream_form::{Form, Op, eval_op};
+use millstream_node::{Kernel, SettingKind};
 use serde_json::{Value as Json, json};
 
 use super::{Random, stated};

@@ -1,8 +1,8 @@
 //! Rotations turned so that an axis points along a vector.
 
 use millstream_base::{Type, Vec3};
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
 
 use super::rotation::{
     UPRIGHT, axis_number, axis_setting, euler_of, normalized_columns, rows_of_euler, rows_of_turn,

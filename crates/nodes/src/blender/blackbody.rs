@@ -4,8 +4,8 @@
 //! same kinds of curves to its results; they agree to 1e-6.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(blackbody());
@@ -102,7 +102,7 @@ fn blackbody() -> NodeDef {
 
 #[cfg(test)]
 mod tests {
-    use millstream_kernel::Kernel;
+    use millstream_node::Kernel;
 
     #[test]
     fn colors_are_blenders() {

@@ -1,8 +1,8 @@
 //! Colors by hue: Blender's formulas for HSV and HSL.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::held;
 use crate::vector::form_kernel;

@@ -1,8 +1,8 @@
 //! The Compare node.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{T, angle, luminance};
 use crate::vector::{dot, form_kernel};

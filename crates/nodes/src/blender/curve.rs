@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_node::settings::SettingError;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use crate::cells::{Cells, function};
 

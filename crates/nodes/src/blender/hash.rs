@@ -3,8 +3,8 @@
 //! Source: Bob Jenkins, "lookup3.c", 2006, the functions for a few words.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::{Among, Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::{Among, Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
 
 use crate::vector::form_kernel;
 

@@ -1,8 +1,8 @@
 //! The entries of the Integer Math and Bit Math menus that have a meaning of their own.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use crate::integer::{gcd, power as wrapping_power};
 use crate::shape::lanewise_by_settings;

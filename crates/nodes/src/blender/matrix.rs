@@ -1,8 +1,8 @@
 //! Matrices from columns and back, and what is in a transform.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry};
 
 use super::rotation::{euler_of, quat_of_euler};
 use crate::vector::dot;

@@ -1,8 +1,8 @@
 //! The Mix node: colors by all blend modes, vectors by a factor per component, rotations.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::color::{hsv_to_rgb, rgb_to_hsv};
 use super::{NUMBER_OR_VECTOR, T, held};

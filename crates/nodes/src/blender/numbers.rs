@@ -1,8 +1,8 @@
 //! The entries of the Math and Vector Math menus that have a meaning of their own.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{NUMBER_OR_VECTOR, T, cross_in_double, greatest, held, is_zero, least, normalized};
 use crate::math::safe_divide;

@@ -1,9 +1,9 @@
 //! Color ramps.
 
 use millstream_base::Type;
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::settings::SettingError;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use super::color::{hsl_to_rgb, hsv_to_rgb, rgb_to_hsl, rgb_to_hsv};
 use crate::vector::form_kernel;

@@ -1,6 +1,6 @@
 //! The Map Range node.
 
-use millstream_kernel::{NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
 
 use super::{NUMBER_OR_VECTOR, T, held};
 use crate::math::safe_divide;

@@ -3,8 +3,8 @@
 //! Euler angles are turns about x, then y, then z, each about the fixed axis, in radians.
 
 use millstream_base::{Lane, Type, Vec3};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::turn::{Rows, rows_of_quat};
 use super::{SHORTEST_SQUARED, cross_in_double, is_zero, normalized, normalized_by_reciprocal};

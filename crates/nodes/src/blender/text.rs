@@ -1,7 +1,7 @@
 //! Numbers at the start of texts, as Blender reads them.
 
 use millstream_base::{Type, ValueType};
-use millstream_kernel::{Call, Default, Failure, NodeDef, Registry};
+use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
 use crate::cells::{Cells, function};
 use crate::string::with_text;

@@ -10,8 +10,8 @@ mod voronoi;
 mod wave;
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 pub(super) fn register(registry: &mut Registry) {
     noise::register(registry);

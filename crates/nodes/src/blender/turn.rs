@@ -1,8 +1,8 @@
 //! What rotations do to vectors and transforms, in the order of Blender's roundings.
 
 use millstream_base::{Lane, Type, Vec3};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::rotation::{rows_of_euler, rows_of_turn};
 use crate::vector::mat4::affine;

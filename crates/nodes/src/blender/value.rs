@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::signature::{Default, OutputSocket, Signature, Socket};
-use millstream_kernel::{Kernel, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+use millstream_node::settings::SettingError;
+use millstream_node::{Kernel, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+use millstream_node::{
+    signature::Default, signature::OutputSocket, signature::Signature, signature::Socket,
+};
 
 use super::cast_to_i32;
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use millstream_base::map::Map;
 use millstream_base::{Column, Limits, Mask, Type, Value};
-use millstream_kernel::function::Output;
-use millstream_kernel::{Argument, Call, Data, Failure, Instance, Kernel, Map, Settings};
+use millstream_node::function::Output;
+use millstream_node::{Argument, Call, Data, Failure, Instance, Kernel, Settings};
 use serde_json::Value as Json;
 
 /// A node of the library with these settings and generics; `arities` as for `instantiate`, empty

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use millstream_base::map::Map;
 use millstream_base::same::Same;
 use millstream_base::types::Kind;
 use millstream_base::{Lane, Limits, Mask, Type, Value};
-use millstream_kernel::settings::{Setting, SettingKind, SettingValue};
-use millstream_kernel::{Among, Data, Instance, Kernel, Map, NodeDef, Settings};
+use millstream_node::{Among, Data, Instance, Kernel, NodeDef, Settings};
+use millstream_node::{settings::Setting, settings::SettingKind, settings::SettingValue};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 

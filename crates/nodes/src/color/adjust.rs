@@ -1,8 +1,8 @@
 //! Corrections of colors.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry};
 
 use super::spaces::{from_hsv, to_hsv};
 use super::{Three, color_input, each, luminance, three, with_alpha};

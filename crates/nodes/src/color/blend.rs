@@ -1,8 +1,8 @@
 //! Colors on top of one another.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{Three, color_input, each, luminance, three, with_alpha};
 use crate::mix::mix;

@@ -1,8 +1,8 @@
 //! Colors: channels, luminance, the sRGB transfer curve.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry};
 
 use super::spaces::{decoded, encoded};
 

@@ -1,7 +1,7 @@
 //! Pictures laid over each other: which part of each is seen.
 
 use millstream_base::Type;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{color_input, each, three, with_alpha};
 use crate::vector::form_kernel;

@@ -3,8 +3,8 @@
 use std::f64::consts::{PI, TAU};
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::spaces::{SPACES, Space};
 use super::{Three, color_input, each, three, with_alpha};

@@ -1,8 +1,8 @@
 //! Grading: levels, gains, tone curves, the color of the light.
 
 use millstream_base::{Color, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::spaces::{BRADFORD, inverse, rgb_to_xyz, times};
 use super::{Three, color_input, each, luminance, three, with_alpha};

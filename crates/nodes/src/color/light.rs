@@ -1,8 +1,8 @@
 //! Colors of light: of a glowing body, of one wavelength.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry};
 
 use super::Three;
 use super::spaces::from_xyz;

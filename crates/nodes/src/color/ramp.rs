@@ -1,9 +1,9 @@
 //! Colors along a line, given at stops.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_form::Val;
+use millstream_node::settings::SettingError;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use super::spaces::Space;
 use super::{three, with_alpha};

@@ -1,7 +1,7 @@
 //! Known colors, and that conversions undo one another.
 
 use millstream_base::{Color, Type, Value};
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 

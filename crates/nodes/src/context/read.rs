@@ -2,7 +2,7 @@
 
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Type};
-use millstream_kernel::{Class, Kernel, NodeDef, Registry, Signature};
+use millstream_node::{Class, Kernel, NodeDef, Registry, Signature};
 
 use super::{Named, axis, level, named_feature, with_axis, with_level, with_named_feature};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use millstream_base::{Feature, Lane, Type};
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{Among, Kernel, NodeDef, Registry, ScopeRule, Signature, SocketType};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::settings::SettingError;
+use millstream_node::{Among, Kernel, NodeDef, Registry, ScopeRule, Signature, SocketType};
 
 use super::{Named, named_feature, with_named_feature};
 
@@ -146,7 +146,7 @@ fn with_named(def: NodeDef, named: Named, input: (&'static str, &'static str)) -
             let ty = feature.ty();
             let sockets = scoped(NodeDef::new("", ""), inject(feature))
                 .input(input.0, ty, input.1)
-                .or(millstream_kernel::Default::Zero);
+                .or(millstream_node::Default::Zero);
             Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
         })
         .kernel(|_| Ok(Kernel::Pass))
@@ -249,7 +249,7 @@ fn shift_feature() -> NodeDef {
             })?;
             let sockets = scoped(NodeDef::new("", ""), rule)
                 .input("by", ty, "what is added to the feature")
-                .or(millstream_kernel::Default::Zero);
+                .or(millstream_node::Default::Zero);
             Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
         })
         .kernel(|_| Ok(Kernel::Pass))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Type};
-use millstream_kernel::{Instance, Kernel, Registry, ScopeRule, Settings};
+use millstream_node::{Instance, Kernel, Registry, ScopeRule, Settings};
 use serde_json::json;
 
 fn settings(registry: &Registry, name: &str, set: &serde_json::Value) -> Result<Settings, String> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millstream_kernel::settings::SettingError;
+use millstream_node::settings::SettingError;
 
 /// The cubic between two points, over a parameter from 0 to 1.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Pieces of smooth curves, by four points or by two and their slopes.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Among, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Among, NodeDef, Registry};
 
 use crate::shape::T;
 

@@ -1,7 +1,7 @@
 //! Pieces of curves by the points and slopes that they must have.
 
 use millstream_base::Type;
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! Curves pass through their points, keep to their handles, and jump only where they are told to.
 
 use millstream_base::{Color, Value, Vec3};
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 

@@ -1,8 +1,9 @@
 //! Dates against Python's `datetime`, texts of all forms, and what is none.
 
+use millstream_base::map::Map;
 use millstream_base::{Limits, Mask, Value};
-use millstream_kernel::function::Output;
-use millstream_kernel::{Argument, Call, Data, Kernel, Map};
+use millstream_node::function::Output;
+use millstream_node::{Argument, Call, Data, Kernel};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 

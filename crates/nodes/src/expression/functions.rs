@@ -1,6 +1,6 @@
 //! The functions and constants of expressions.
 
-use millstream_kernel::form::Val;
+use millstream_form::Val;
 
 use crate::{math, mix};
 

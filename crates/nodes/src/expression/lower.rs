@@ -1,8 +1,8 @@
 //! From terms to the kernel form, and which types an expression can compute with.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::Among;
-use millstream_kernel::form::{FormBuilder, Val};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::Among;
 
 use super::functions::{FUNCTIONS, Kind, Takes};
 use super::token::Number;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::literal;
-use millstream_kernel::signature::InputFact;
-use millstream_kernel::{Kernel, Settings};
+use millstream_node::signature::InputFact;
+use millstream_node::{Kernel, Settings};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 

@@ -1,8 +1,8 @@
 //! Patterns of bits: reversed, put into one another, taken apart; and whole square roots.
 
 use millstream_base::Lane;
-use millstream_kernel::Registry;
-use millstream_kernel::form::Val;
+use millstream_form::Val;
+use millstream_node::Registry;
 
 use super::width;
 use crate::shape::{INTEGERS, T, inputs_of_one_type, of_one_type};
@@ -22,7 +22,7 @@ pub(super) fn register(registry: &mut Registry) {
             &x,
         )
         .details("The bits of a position reversed give the van der Corput sequence.")
-        .law(millstream_kernel::Law::Involution)
+        .law(millstream_node::Law::Involution)
         .lanewise(|_, x| reversed(x[0])),
     );
     registry.register(

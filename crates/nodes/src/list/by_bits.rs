@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use millstream_kernel::{Failure, Pace};
+use millstream_node::{Failure, Pace};
 
 /// So many are sorted at once, between two looks.
 const AT_ONCE: usize = if cfg!(test) { 1 << 14 } else { 1 << 20 };

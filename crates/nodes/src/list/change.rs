@@ -1,7 +1,7 @@
 //! Lists that differ from another in an item; written in place where nobody else uses them.
 
 use millstream_base::{Column, Type, Value, ValueType};
-use millstream_kernel::{Call, Data, Failure, NodeDef, Registry};
+use millstream_node::{Call, Data, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Outside, Sources, entries, entry, for_built_in, on_lists};
 use crate::cells::{ListCells, ListEdit, check_length, first, function, put};

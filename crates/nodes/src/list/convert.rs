@@ -1,9 +1,9 @@
 //! Lists of numbers of another type.
 
 use millstream_base::{Lane, Type, ValueType};
-use millstream_kernel::form::LaneValue;
-use millstream_kernel::function::SharedFunction;
-use millstream_kernel::{
+use millstream_form::LaneValue;
+use millstream_node::function::SharedFunction;
+use millstream_node::{
     Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings, Signature,
 };
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
-use millstream_kernel::{
+use millstream_node::{
     Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings,
 };
 

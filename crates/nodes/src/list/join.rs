@@ -1,7 +1,7 @@
 //! Lists one behind the other.
 
 use millstream_base::{Column, Type, Value};
-use millstream_kernel::{Call, Failure, NodeDef, Registry};
+use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use super::{LIST, Sources, on_lists};
 use crate::cells::{ListCells, check_length, first, function, is_uniform, items};

@@ -2,7 +2,7 @@
 
 use millstream_base::virtual_array::Ramp;
 use millstream_base::{Feature, Type, ValueType};
-use millstream_kernel::{Among, Call, Failure, NodeDef, Registry, ScopeRule, Signature};
+use millstream_node::{Among, Call, Failure, NodeDef, Registry, ScopeRule, Signature};
 
 use super::{ITEM, LIST, Sources, entries, entry, on_lists};
 use crate::cells::{ListCells, function, handing_on};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::{Column, Type, ValueType};
-use millstream_kernel::{
+use millstream_node::{
     Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
 };
 

@@ -2,8 +2,8 @@
 
 use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Type};
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{Call, Data, Failure, NodeDef, Registry};
+use millstream_node::settings::SettingError;
+use millstream_node::{Call, Data, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Sources, on_lists, parts};
 use crate::cells::{ListCells, check_total, function, is_uniform, items, put};

@@ -1,7 +1,7 @@
 //! What a list of numbers looks like: bins, quantiles, running sums, places in a sorted list.
 
 use millstream_base::{Type, ValueType};
-use millstream_kernel::{
+use millstream_node::{
     Among, Call, Failure, Kernel, NodeDef, Pace, Registry, SettingKind, SettingValue,
 };
 

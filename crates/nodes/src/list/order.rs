@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
-use millstream_kernel::form::{Form, LaneValue};
-use millstream_kernel::{
+use millstream_form::{Form, LaneValue};
+use millstream_node::{
     Among, Call, Failure, Kernel, NodeDef, Pace, Registry, SettingKind, SettingValue,
 };
 

@@ -1,7 +1,7 @@
 //! Items picked or repeated by a pattern.
 
 use millstream_base::Type;
-use millstream_kernel::{Call, Failure, NodeDef, Registry};
+use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Sources, entries, entry, on_lists, slice};
 use crate::cells::{ListCells, function, items};

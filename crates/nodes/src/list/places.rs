@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use millstream_kernel::{Failure, Pace};
+use millstream_node::{Failure, Pace};
 
 /// So many are sorted at once, between two looks.
 const AT_ONCE: usize = 1 << 17;

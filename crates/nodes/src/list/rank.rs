@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
-use millstream_kernel::{
+use millstream_node::{
     Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Signature,
 };
 

@@ -1,7 +1,7 @@
 //! What a list holds: its length, its items, parts of it.
 
 use millstream_base::Type;
-use millstream_kernel::{Call, Failure, NodeDef, Registry};
+use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Outside, on_lists, parts};
 use crate::cells::{Cells, ListCells, function, items, picked, put};

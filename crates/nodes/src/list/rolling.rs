@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use millstream_base::{Type, ValueType, num};
-use millstream_kernel::{Among, Call, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue};
+use millstream_node::{Among, Call, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
 use super::{LIST, slice};
 use crate::cells::{ListCells, function};

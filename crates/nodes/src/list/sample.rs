@@ -1,7 +1,7 @@
 //! Values between the items of a list.
 
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4, num};
-use millstream_kernel::{
+use millstream_node::{
     Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings,
 };
 

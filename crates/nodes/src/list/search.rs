@@ -1,7 +1,7 @@
 //! Finding items. Items are compared bit by bit: any NaN is the same as any other, +0 and -0 differ.
 
 use millstream_base::{Type, ValueType};
-use millstream_kernel::{Call, Failure, NodeDef, Registry};
+use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use super::seen::{HASHED, Seen};
 use super::{ITEM, LIST, entries, entry, on_lists};

@@ -1,6 +1,6 @@
 //! Lists as sets: items that are in both, in one, in either. Items are the same if their bits are.
 
-use millstream_kernel::{Call, Failure, NodeDef, Registry};
+use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use super::seen::{HASHED, Seen};
 use super::{LIST, Sources, on_lists};

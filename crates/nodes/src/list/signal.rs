@@ -1,7 +1,7 @@
 //! Lists of numbers as signals: sums of products, smoothing, slopes, areas, likeness.
 
 use millstream_base::{Type, ValueType};
-use millstream_kernel::{
+use millstream_node::{
     Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
 };
 

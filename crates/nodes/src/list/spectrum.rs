@@ -6,9 +6,7 @@
 use std::f64::consts::TAU;
 
 use millstream_base::{Type, Vec2, num};
-use millstream_kernel::{
-    Call, Default, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue,
-};
+use millstream_node::{Call, Default, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
 use super::slice;
 use crate::cells::{ListCells, function};

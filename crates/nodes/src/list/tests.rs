@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use millstream_base::map::Map;
 use millstream_base::{Column, Limits, Mask, Type, Value};
-use millstream_kernel::{Data, Map, ScopeRule};
+use millstream_node::{Data, ScopeRule};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 

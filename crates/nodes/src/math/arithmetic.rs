@@ -1,7 +1,7 @@
 //! Sums, products, quotients, remainders, signs.
 
-use millstream_kernel::form::Val;
-use millstream_kernel::{Law, Registry};
+use millstream_form::Val;
+use millstream_node::{Law, Registry};
 
 use crate::shape::{FLOATS, NUMBERS, of_one_type};
 

@@ -1,6 +1,6 @@
 //! Powers, roots, exponentials and logarithms.
 
-use millstream_kernel::{Law, Registry};
+use millstream_node::{Law, Registry};
 
 use crate::shape::{FLOATS, of_one_type};
 

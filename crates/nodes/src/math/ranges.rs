@@ -1,7 +1,7 @@
 //! Lesser and greater, rounding, and numbers folded into a range.
 
-use millstream_kernel::form::Val;
-use millstream_kernel::{Law, Registry};
+use millstream_form::Val;
+use millstream_node::{Law, Registry};
 
 use super::arithmetic::floored_modulo;
 use crate::shape::{FLOATS, NUMBERS, of_one_type};

@@ -1,7 +1,7 @@
 //! Functions that stay finite where the plain ones have no value.
 
-use millstream_kernel::Registry;
-use millstream_kernel::form::Val;
+use millstream_form::Val;
+use millstream_node::Registry;
 
 use crate::shape::{FLOATS, of_one_type};
 

@@ -1,6 +1,6 @@
 //! The error function and the gamma function.
 
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 use crate::shape::{FLOATS, Input, of_one_type};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::signature::{OutputSocket, Signature};
-use millstream_kernel::{Kernel, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::{Kernel, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{signature::OutputSocket, signature::Signature};
 
 use crate::shape::{FLOATS, Input, of_one_type};
 

@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use millstream_kernel::signature::Signature;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::signature::Signature;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use crate::shape::{FLOATS, inputs_of_one_type, lanewise_by_settings, of_one_type};
 

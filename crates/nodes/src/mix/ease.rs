@@ -2,8 +2,8 @@
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{NodeDef, SettingKind, SettingValue};
 
 use crate::shape::{FLOATS, lanewise_by_settings, of_one_type};
 

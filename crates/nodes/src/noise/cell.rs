@@ -1,8 +1,8 @@
 //! Cell noise (Worley, Voronoi): how far the nearest of scattered points are.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue, Settings, Signature};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings, Signature};
 
 use super::lattice::{Axis, DRAWN, axes, coordinate, corner, draw, further, unit, whole, wrapped};
 use super::{ABOUT_FAR, edge, finished, period, positioned, scaled, seed_words, tiling};

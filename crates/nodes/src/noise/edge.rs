@@ -1,8 +1,8 @@
 //! How far the border between cells of scattered points is.
 
 use millstream_base::Type;
-use millstream_kernel::NodeDef;
-use millstream_kernel::form::Val;
+use millstream_form::Val;
+use millstream_node::NodeDef;
 
 use super::cell::{Site, scattered, sites};
 use super::{finished, period, scaled, seed_words, tiling};

@@ -1,8 +1,8 @@
 //! Noise added up in octaves, each finer and weaker than the one before.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use super::{ABOUT_FAR, BASES, Basis, finished, period, positioned, scaled, seed_words, tiling};
 

@@ -3,8 +3,8 @@
 use std::f64::consts::TAU;
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Among, Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Among, Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::cell::{Site, neighbors};
 use super::lattice::{DRAWN, draw, shuffled};

@@ -7,7 +7,7 @@
 //! products are symmetric. Tests hold the numbers against what independent ones would show.
 
 use millstream_base::Lane;
-use millstream_kernel::form::Val;
+use millstream_form::Val;
 
 /// Odd numbers next to 2^32 / g^(k + 1), with g the root of g^5 = g + 1: steps that share no rhythm.
 const AXES: [i32; 4] = [

@@ -1,6 +1,6 @@
 //! Perlin noise: slopes on a grid.
 
-use millstream_kernel::NodeDef;
+use millstream_node::NodeDef;
 
 use super::lattice::{Axis, DRAWN, blended, corner, sloped};
 use super::{ABOUT_FAR, ABOUT_TILES, Raw};

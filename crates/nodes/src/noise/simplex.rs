@@ -1,7 +1,7 @@
 //! Simplex noise: slopes on a grid of triangles, tetrahedra and so on.
 
-use millstream_kernel::NodeDef;
-use millstream_kernel::form::Val;
+use millstream_form::Val;
+use millstream_node::NodeDef;
 
 use super::lattice::{self, DRAWN, coordinate, corner, further, sloped, wrapped};
 use super::{ABOUT_FAR, Raw};

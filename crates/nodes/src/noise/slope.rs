@@ -1,8 +1,8 @@
 //! Perlin noise with its derivatives, and the flow that they make.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::lattice::{Axis, DRAWN, axes, corner, draw, fade};
 use super::perlin::SCALES;

@@ -4,8 +4,8 @@
 //! its kin, so nothing fails by chance. Bounds leave room of about five standard errors.
 
 use millstream_base::{Mask, Type};
-use millstream_kernel::Kernel;
-use millstream_kernel::form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
+use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
+use millstream_node::Kernel;
 use serde_json::json;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Value noise, and white noise.
 
 use millstream_base::Type;
-use millstream_kernel::{NodeDef, SocketType};
+use millstream_node::{NodeDef, SocketType};
 
 use super::lattice::{Axis, DRAWN, blended, corner, draw};
 use super::{ABOUT_FAR, ABOUT_TILES, POSITIONS, Raw, seed_words};

@@ -1,8 +1,8 @@
 //! Random numbers of other distributions, each drawn by inverting what is to be distributed.
 
 use millstream_base::{Type, Vec3};
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry};
 
 use super::{SOURCE, STEP, Stream, draw, drawn, turn, unit};
 

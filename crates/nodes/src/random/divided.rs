@@ -1,7 +1,7 @@
 //! Random parts of a whole: how many of each kind are drawn, and how a whole is divided.
 
 use millstream_base::{Type, num};
-use millstream_kernel::{Call, Default, Failure, NodeDef, Registry};
+use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
 use super::rejection::{Draws, binomial_of, ln_factorial, ln_gamma_of, of_two, place_of, shares};
 use super::{SOURCE, Stream, drawn};

@@ -1,8 +1,8 @@
 //! The hash of a value's bits.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::{NodeDef, SocketType};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::{NodeDef, SocketType};
 
 use super::{SOURCE, Stream, pcg4d};
 use crate::shape::MADE_OF_NUMBERS;

@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 
 use millstream_base::{Lane, Type, Vec3};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::distributions::{above_zero, inverted};
 use super::{SOURCE, STEP, Stream, draw, drawn, pcg4d, turn, unit};

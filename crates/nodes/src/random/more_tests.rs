@@ -1,7 +1,7 @@
 //! Distributions, evenness and orders; bounds are about five standard errors wide.
 
 use millstream_base::{Type, Value};
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 use serde_json::json;
 
 use crate::cells::testing::instance;

@@ -4,7 +4,7 @@
 //! generator as the forms, with a counter that goes up for each further draw.
 
 use millstream_base::{Type, num};
-use millstream_kernel::{Call, Default, Failure, NodeDef, Registry};
+use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
 use super::{SOURCE, Stream, drawn};
 use crate::cells::{Cells, function};

@@ -4,7 +4,7 @@
 use std::f64::consts::{PI, TAU};
 
 use millstream_base::{Type, num};
-use millstream_kernel::{NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
 
 use super::rejection::{Draws, MOST_TRIES, gamma_of, of_two, poisson_of};
 use super::{SOURCE, Stream, drawn};

@@ -3,7 +3,7 @@
 //! Bounds are about five standard errors wide; nothing here is random, so nothing fails by chance.
 
 use millstream_base::{Type, Value, Vec3};
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 use serde_json::json;
 
 use crate::cells::testing::instance;

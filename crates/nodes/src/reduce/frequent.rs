@@ -1,6 +1,6 @@
 //! The value that is there most often.
 
-use millstream_kernel::{Call, Failure};
+use millstream_node::{Call, Failure};
 
 use super::nothing;
 use crate::cells::{items, picked, put};

@@ -1,7 +1,7 @@
 //! The number below which a part of what an axis holds lies.
 
 use millstream_base::Type;
-use millstream_kernel::{NodeDef, Registry, Signature};
+use millstream_node::{NodeDef, Registry, Signature};
 
 use crate::context::{along, with_axis};
 use crate::list::numbers::{QUANTILE, QUANTILE_SOURCE, quantiles};

@@ -1,7 +1,7 @@
 //! Scans: what a reduction has come to at each item.
 
 use millstream_base::{Type, Vec2, Vec3, Vec4};
-use millstream_kernel::{
+use millstream_node::{
     Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, SocketType,
 };
 

@@ -1,7 +1,7 @@
 //! Reductions that look at the items more than once: spread, middle, where an end stands.
 
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
-use millstream_kernel::{Among, Call, Failure, Kernel};
+use millstream_node::{Among, Call, Failure, Kernel};
 
 use super::number::Fraction;
 use super::{for_numbers, nothing, tree};

@@ -1,7 +1,8 @@
 //! What reductions give, over lists and along axes.
 
+use millstream_base::map::Map;
 use millstream_base::{Column, Limits, Mask, Type, Value, Vec2};
-use millstream_kernel::{Data, Map, ScopeRule};
+use millstream_node::{Data, ScopeRule};
 use serde_json::json;
 
 use crate::cells::testing::{call, instance, list, lists, many, one, text, try_instance};

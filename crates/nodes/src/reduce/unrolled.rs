@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use millstream_kernel::form::Val;
-use millstream_kernel::{Call, Failure, Function, Kernel};
+use millstream_form::Val;
+use millstream_node::{Call, Failure, Function, Kernel};
 
 use super::tree;
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use millstream_base::{Limits, Type};
-use millstream_kernel::{Failure, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Failure, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{on_texts, with_text};
 use crate::cells::{Cells, function};

@@ -5,10 +5,13 @@
 use std::sync::Arc;
 
 use millstream_base::{Type, Value};
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::signature::{Default, Generic, OutputSocket, Signature, Socket};
-use millstream_kernel::{
+use millstream_node::settings::SettingError;
+use millstream_node::{
     Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, Settings, SocketType,
+};
+use millstream_node::{
+    signature::Default, signature::Generic, signature::OutputSocket, signature::Signature,
+    signature::Socket,
 };
 
 use super::Budget;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::{Call, Default, Failure, NodeDef, Registry};
+use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
 use super::{built, on_texts, with_text};
 use crate::cells::{ListCells, function};

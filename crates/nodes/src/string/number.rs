@@ -5,7 +5,7 @@ use std::num::IntErrorKind;
 use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
-use millstream_kernel::{
+use millstream_node::{
     Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
 };
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{built, of_one, of_two, on_texts, with_text};
 use crate::cells::{Cells, ListCells, function};

@@ -1,7 +1,7 @@
 //! What a text is like.
 
 use millstream_base::Type;
-use millstream_kernel::{NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
 
 use super::{of_one, of_two, on_texts};
 

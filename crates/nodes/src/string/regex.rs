@@ -10,9 +10,9 @@ mod expression;
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_kernel::node_def::Parts;
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::node_def::Parts;
+use millstream_node::settings::SettingError;
+use millstream_node::{Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue};
 use regex::{Captures, Match, Regex};
 
 use super::{Budget, on_texts, with_text};
@@ -45,7 +45,7 @@ fn on_expression(
     let about = "the regular expression; this input is there where the setting is empty";
     let open = on_texts(name, "", inputs)
         .input("pattern", Type::STRING, about)
-        .or(millstream_kernel::Default::Zero)
+        .or(millstream_node::Default::Zero)
         .output("value", output.0, output.1);
     NodeDef::new(name, summary)
         .source("crate `regex` 1.13, whose searches take time in proportion to text and expression")

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use millstream_base::map::Map;
 use millstream_base::{Limits, Mask, Type, Value};
-use millstream_kernel::Map;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! Rows of a table whose key is the same.
 
 use millstream_base::Column;
-use millstream_kernel::Pace;
+use millstream_node::Pace;
 
 use super::said;
 use crate::known::{ByHash, Keys};

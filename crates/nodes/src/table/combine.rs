@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::{Column, Table, Type};
-use millstream_kernel::{Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
+use millstream_node::{Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
 use super::alike::{Groups, Rows, gathered};
 use super::{

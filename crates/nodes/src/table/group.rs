@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use millstream_base::{Column, Type, ValueType, num};
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
+use millstream_node::settings::SettingError;
+use millstream_node::{Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
 use super::alike::{Groups, Rows, gathered};
 use super::rows::{numbers, wholes};

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use millstream_base::{Column, Type};
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::signature::{Default, Generic, OutputSocket, Signature, Socket};
-use millstream_kernel::{
+use millstream_node::settings::SettingError;
+use millstream_node::{
     Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, Settings, SocketType,
+};
+use millstream_node::{
+    signature::Default, signature::Generic, signature::OutputSocket, signature::Signature,
+    signature::Socket,
 };
 
 use super::{column, list_of, made, on_table, table, table_at, tables, text_at};

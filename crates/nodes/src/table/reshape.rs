@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_base::{Column, Table, Type, num};
-use millstream_kernel::{Call, Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
+use millstream_node::{Call, Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
 use super::alike::{Groups, gathered};
 use super::group::{Summary, summed};

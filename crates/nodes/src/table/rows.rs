@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use millstream_base::{Column, Type, Value};
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::settings::SettingError;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{column, list_of, made, on_table, said, table, table_at, tables, text_at};
 use crate::list::places::put_in_order;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use millstream_base::{Color, Column, Lane, Type, Value, Vec2, Vec3, Vec4};
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{
+use millstream_node::settings::SettingError;
+use millstream_node::{
     Among, Call, Default, NodeDef, Registry, SettingKind, SettingValue, SocketType,
 };
 

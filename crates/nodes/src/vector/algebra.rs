@@ -1,7 +1,7 @@
 //! Products, lengths and distances.
 
 use millstream_base::Type;
-use millstream_kernel::{NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
 
 use super::{T, VECTORS, cross, dot, each, length, normalized, on_vectors, scaled};
 

@@ -1,7 +1,7 @@
 //! Matrices as numbers, products of quaternions, and ways through rotations; figures by numpy.
 
 use millstream_base::{Mat4, Quat, Type, Value, Vec4};
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 use serde_json::json;
 
 use crate::cells::testing::instance;

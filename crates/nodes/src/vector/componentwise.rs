@@ -1,8 +1,8 @@
 //! Vectors compared component by component.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{T, form_kernel, on_vectors};
 
@@ -66,7 +66,7 @@ fn only(answer: Option<Val<'_>>) -> Vec<Val<'_>> {
 #[cfg(test)]
 mod tests {
     use millstream_base::Type;
-    use millstream_kernel::Kernel;
+    use millstream_node::Kernel;
     use serde_json::json;
 
     use crate::cells::testing::instance;

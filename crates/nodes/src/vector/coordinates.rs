@@ -1,8 +1,8 @@
 //! Other coordinates of vectors, other lengths, and components together.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry};
 
 use super::{T, each, length, moderate, on_vectors, scaled};
 

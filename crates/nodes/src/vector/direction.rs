@@ -1,8 +1,8 @@
 //! Directions: projection, reflection, refraction, angles and rotations about an axis.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry};
 
 use super::{Direction, T, cross, dot, each, length, moderate, on_vectors, scaled};
 

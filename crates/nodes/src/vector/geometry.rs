@@ -1,8 +1,8 @@
 //! Points, lines, planes and triangles, and ways between directions.
 
 use millstream_base::{Lane, Type, Vec3};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{Direction, T, cross, dot, each, form_kernel, length, on_vectors, scaled};
 

@@ -1,8 +1,8 @@
 //! Matrices of 4 by 4, row by row, applied to column vectors.
 
 use millstream_base::{Lane, Mat4, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, Law, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Default, Law, NodeDef, Registry};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(identity());

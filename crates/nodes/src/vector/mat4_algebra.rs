@@ -1,7 +1,7 @@
 //! Matrices as numbers: sums, multiples, single elements, and products with vectors of four.
 
 use millstream_base::Type;
-use millstream_kernel::{NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
 
 use super::mat4::{matrix_input, row_times};
 use super::{each, scaled};

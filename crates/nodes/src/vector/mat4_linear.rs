@@ -2,8 +2,8 @@
 //! three vectors, and what people do with matrices of 3 by 3.
 
 use millstream_base::{Type, Vec3};
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry};
 
 use super::mat4::{affine, matrix_input};
 use super::mat4_parts::by_lines;

@@ -1,8 +1,8 @@
 //! Matrices from rows and to rows, matrices of cameras, normals moved by a matrix.
 
 use millstream_base::{Mat4, Type, Vec3, Vec4};
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::mat4::{affine, matrix_input};
 use super::{Direction, cross, dot, each, form_kernel, length, moderate, normalized};

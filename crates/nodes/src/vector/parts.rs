@@ -1,8 +1,8 @@
 //! Vectors from components and back.
 
 use millstream_base::Type;
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{Among, NodeDef, Registry, SettingKind, SettingValue, Settings, Signature};
+use millstream_node::settings::SettingError;
+use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue, Settings, Signature};
 
 use super::T;
 

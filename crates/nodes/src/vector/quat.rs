@@ -1,8 +1,8 @@
 //! Rotations as quaternions, real part first. Nodes that rotate expect length 1.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, Law, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Default, Law, NodeDef, Registry};
 
 use super::rotation::{axes, ordered};
 use super::{Direction, cross, dot, each, form_kernel, length, normalized, scaled};

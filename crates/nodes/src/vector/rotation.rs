@@ -1,8 +1,8 @@
 //! Rotations from and to other descriptions: angles about axes, matrices, directions.
 
 use millstream_base::{Type, Vec3};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use super::quat::product;
 use super::{Direction, cross, dot, each, form_kernel, length, moderate, normalized, scaled};

@@ -1,7 +1,7 @@
 //! Descriptions of rotations agree with one another.
 
 use millstream_base::{Mat4, Quat, Type, Value, Vec3};
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 

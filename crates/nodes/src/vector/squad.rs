@@ -1,8 +1,8 @@
 //! Smooth ways through several rotations.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry};
 
 use super::quat::{arc, beside, product};
 use super::{dot, length, scaled};

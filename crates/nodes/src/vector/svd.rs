@@ -5,8 +5,8 @@
 //! the largest number; a few more are made, which change nothing once it is there.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::{NodeDef, Registry};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::{NodeDef, Registry};
 
 use super::mat4::matrix_input;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::{Quat, Type, Value, Vec2, Vec3};
-use millstream_kernel::{Instance, Kernel, Settings};
+use millstream_node::{Instance, Kernel, Settings};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use millstream_base::same::Same;
 use millstream_base::{Type, Value, literal};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 use serde_json::Value as Json;
 
 use crate::run::{form, instance, run, settings};

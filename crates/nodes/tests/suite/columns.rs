@@ -1,7 +1,7 @@
 //! Forms of the library give the same bits over columns as on one element.
 
 use millstream_base::{Lane, Mask};
-use millstream_kernel::form::{
+use millstream_form::{
     ColumnScratch, Form, LaneInput, LaneOutput, LaneValue, canonical_bits, run_columns,
 };
 

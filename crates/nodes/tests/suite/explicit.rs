@@ -2,9 +2,9 @@
 
 use expect_test::expect;
 use millstream_base::Type;
-use millstream_kernel::Registry;
-use millstream_kernel::convert::convertible;
-use millstream_kernel::explicit::explicit_conversions;
+use millstream_node::Registry;
+use millstream_node::convert::convertible;
+use millstream_node::explicit::explicit_conversions;
 
 fn line(registry: &Registry, from: Type, to: Type) -> Option<String> {
     let nodes = explicit_conversions(registry, from, &[to], 2);

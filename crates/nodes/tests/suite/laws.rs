@@ -1,8 +1,8 @@
 //! The laws that node types state hold for every pattern of bits that is tried.
 
 use millstream_base::Type;
-use millstream_kernel::form::{Form, canonical_bits};
-use millstream_kernel::{Default, Law};
+use millstream_form::{Form, canonical_bits};
+use millstream_node::{Default, Law};
 
 use crate::bits::bits;
 use crate::run::{all_generics, form, instance, lanes, settings};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use millstream_kernel::node_def::InstanceError;
-use millstream_kernel::settings::SettingKind;
-use millstream_kernel::{Kernel, NodeDef, Settings};
+use millstream_node::node_def::InstanceError;
+use millstream_node::settings::SettingKind;
+use millstream_node::{Kernel, NodeDef, Settings};
 use serde_json::{Map, Value as Json};
 
 use crate::run::{all_generics, lanes, run, settings};

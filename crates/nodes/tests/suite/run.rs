@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use millstream_base::{Type, Value};
-use millstream_kernel::form::Form;
-use millstream_kernel::settings::{SettingError, SettingKind};
-use millstream_kernel::{Among, Instance, Kernel, NodeDef, Settings};
+use millstream_form::Form;
+use millstream_node::{Among, Instance, Kernel, NodeDef, Settings};
+use millstream_node::{settings::SettingError, settings::SettingKind};
 use serde_json::Value as Json;
 
 /// Settings read from JSON; texts and types without a default get a sample.

@@ -4,7 +4,7 @@ use millstream_base::id::Id;
 use millstream_base::{Column, Feature, Type, Value};
 use millstream_ir::answer::Answer;
 use millstream_ir::{Evaluator, Graph, LogDetail, Plan, Request, Source, StepId};
-use millstream_kernel::{Among, Call, NodeDef, ScopeRule, SocketType};
+use millstream_node::{Among, Call, NodeDef, ScopeRule, SocketType};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -306,7 +306,7 @@ fn over_rounds() -> Arc<NodeDef> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "functions of nodes may fail")]
-fn hand_on(call: &mut Call<'_>) -> Result<(), millstream_kernel::Failure> {
+fn hand_on(call: &mut Call<'_>) -> Result<(), millstream_node::Failure> {
     let argument = call.argument(0);
     let values: Vec<Value> = (0..call.extent()).map(|i| argument.value(i)).collect();
     let ty = values.first().map(Value::ty);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use millstream_base::id::Id;
 use millstream_ir::answer::Answer;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request, StepId, StepOp};
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 
 use super::compare::difference;
 use crate::generate::{Case, REGISTRY};

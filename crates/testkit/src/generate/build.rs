@@ -5,10 +5,10 @@ use std::sync::Arc;
 use millstream_base::feature::Aspect;
 use millstream_base::{FeatureSet, Need, Type};
 use millstream_ir::{Graph, Plan, Source};
-use millstream_kernel::signature::{InputFact, Socket};
-use millstream_kernel::{
+use millstream_node::{
     Among, NodeDef, Registry, SettingKind, SettingValue, Settings, Signature, SocketType, convert,
 };
+use millstream_node::{signature::InputFact, signature::Socket};
 use serde_json::Value as Json;
 
 use super::values::{FORMULAS, input_types, own_features, value};
@@ -210,7 +210,7 @@ impl Building<'_> {
             }
         }
         let ty = Self::literal_type(signature, i, at, facts);
-        if matches!(socket.default, millstream_kernel::Default::Required) || at % 2 == 1 {
+        if matches!(socket.default, millstream_node::Default::Required) || at % 2 == 1 {
             let constant = self.sketch.constant(value(ty, at / 2));
             return Some(self.bounded(socket, constant));
         }

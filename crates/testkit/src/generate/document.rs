@@ -6,7 +6,7 @@
 use millstream_base::Value;
 use millstream_base::id::Id;
 use millstream_ir::{Graph, NodeId, Op, Source};
-use millstream_kernel::convert::CONVERT;
+use millstream_node::convert::CONVERT;
 use serde_json::{Map, Value as Json, json};
 
 /// The document of a graph; one of its nodes may be muted.

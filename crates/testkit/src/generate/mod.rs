@@ -24,7 +24,7 @@ use millstream_compile::repeats::read_text;
 use millstream_ir::request::Given;
 use millstream_ir::verify::{Stage, verify};
 use millstream_ir::{Graph, Plan, text};
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use request::{Moments, RequestSketch};

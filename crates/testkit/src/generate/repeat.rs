@@ -6,8 +6,8 @@ use millstream_base::{Limits, Type};
 use millstream_compile::PassContext;
 use millstream_compile::repeats::{Rounds, compile_repeat};
 use millstream_ir::Source;
-use millstream_kernel::Registry;
-use millstream_kernel::repeat::capture;
+use millstream_node::Registry;
+use millstream_node::repeat::capture;
 
 use super::NodePlan;
 use super::build::Building;

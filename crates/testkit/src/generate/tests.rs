@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use millstream_kernel::Kernel;
-use millstream_kernel::form::Form;
+use millstream_form::Form;
+use millstream_node::Kernel;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use millstream_base::feature::Aspect;
 use millstream_base::id::Id;
 use millstream_base::{Need, Value, define_id};
-use millstream_kernel::{Kernel, ScopeRule};
+use millstream_node::{Kernel, ScopeRule};
 
 use super::context::{Axis, AxisId, Bits, Cell, CtxId, Known, KnownId, Outside, outside};
 use super::evaluate::own_need;
@@ -317,11 +317,9 @@ impl Model<'_> {
             Known::Given(i) => {
                 let (feature, data) = &self.world.features[*i];
                 match (&data.data, data.axis) {
-                    (millstream_kernel::Data::One(value), _) => {
-                        Restricted::Same(Bits(value.clone()))
-                    }
+                    (millstream_node::Data::One(value), _) => Restricted::Same(Bits(value.clone())),
                     // The positions of the request's elements are the feature `index` itself.
-                    (millstream_kernel::Data::Many(column), Some(axis))
+                    (millstream_node::Data::Many(column), Some(axis))
                         if *feature == millstream_base::Feature::Index
                             && column.as_slice::<i32>().is_some_and(|all| {
                                 all.iter().enumerate().all(|(i, x)| *x == i as i32)
@@ -329,7 +327,7 @@ impl Model<'_> {
                     {
                         Restricted::At(self.plain_axis(AxisId::from_index(axis as usize))?)
                     }
-                    (millstream_kernel::Data::Many(_), _) => Restricted::Given(*i),
+                    (millstream_node::Data::Many(_), _) => Restricted::Given(*i),
                 }
             }
             Known::At(axis) => Restricted::At(self.plain_axis(*axis)?),

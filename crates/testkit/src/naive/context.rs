@@ -7,11 +7,11 @@ use std::rc::Rc;
 use millstream_base::feature::Aspect;
 use millstream_base::same::Same;
 use millstream_base::{Feature, Need, Value, define_id};
-use millstream_kernel::ScopeRule;
+use millstream_node::ScopeRule;
 use rustc_hash::FxHashMap;
 
 use super::program::{Link, Program, ProgramOp};
-use millstream_kernel::Kernel;
+use millstream_node::Kernel;
 
 define_id!(CtxId, "x", "One context.");
 define_id!(KnownId, "v", "What one feature is at one level.");

@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::Id;
+use millstream_base::map::Map;
 use millstream_base::{Mask, Need, Type, Value};
+use millstream_form::Form;
 use millstream_ir::RepeatBody;
-use millstream_kernel::form::Form;
-use millstream_kernel::function::{Output, SharedFunction};
-use millstream_kernel::{Argument, Call, Data, Instance, Kernel, Map, ScopeRule};
+use millstream_node::{Argument, Call, Data, Instance, Kernel, ScopeRule};
+use millstream_node::{function::Output, function::SharedFunction};
 
 use super::bounds::Seen;
 use super::context::{AxisId, Cell, CtxId, is_active, rules};

@@ -12,7 +12,7 @@ use millstream_base::feature::Aspect;
 use millstream_base::id::Id;
 use millstream_base::same::Same;
 use millstream_base::{Feature, Need, Value};
-use millstream_kernel::{Instance, Kernel, ScopeRule};
+use millstream_node::{Instance, Kernel, ScopeRule};
 
 use super::bounds::Seen;
 use super::context::{AxisId, Cell, CtxId, Known, KnownId, Stacks};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_base::id::Id;
 use millstream_base::{NodePath, Type, Value};
 use millstream_ir::{Graph, Op, Plan, StepOp};
-use millstream_kernel::Instance;
+use millstream_node::Instance;
 
 /// One output of one node, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@ use millstream_base::same::Same;
 use millstream_base::{Limits, Value};
 use millstream_ir::RepeatBody;
 use millstream_ir::request::BoundData;
-use millstream_kernel::Data;
+use millstream_node::Data;
 
 use super::{Model, Program, Refusal, World};
 

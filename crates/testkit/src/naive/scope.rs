@@ -5,7 +5,7 @@ use std::rc::Rc;
 use millstream_base::feature::Aspect;
 use millstream_base::id::Id;
 use millstream_base::{Feature, Need, Type, Value};
-use millstream_kernel::{Instance, ScopeRule};
+use millstream_node::{Instance, ScopeRule};
 
 use super::bounds::Seen;
 use super::context::{

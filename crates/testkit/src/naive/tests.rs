@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::{Feature, Type};
 use millstream_ir::Request;
-use millstream_kernel::{NodeDef, Registry, ScopeRule, SocketType};
+use millstream_node::{NodeDef, Registry, ScopeRule, SocketType};
 use serde_json::json;
 
 use super::*;
@@ -223,12 +223,12 @@ fn nothing_is_evaluated_for_no_elements() {
 /// A node that gathers what is linked for `count` rounds, as `iteration`.
 fn rounds() -> Arc<NodeDef> {
     let def = NodeDef::new("test.rounds", "")
-        .generic("T", millstream_kernel::Among::Any)
+        .generic("T", millstream_node::Among::Any)
         .input("item", SocketType::Generic(0), "")
         .scope(ScopeRule::Each { feature: Feature::Iteration, count: 1 })
         .input("count", Type::I32, "")
         .output("value", SocketType::ListOf(0), "")
-        .function(|call: &mut millstream_kernel::Call<'_>| {
+        .function(|call: &mut millstream_node::Call<'_>| {
             let list = call.argument(0).value(0);
             call.set_one(0, list);
             Ok(())

@@ -7,8 +7,8 @@ use millstream_document::InputDef;
 use millstream_ir::graph::{GraphInput, GraphOutput, InstanceId};
 use millstream_ir::verify::{Stage, verify};
 use millstream_ir::{Graph, InputId, NodeId, Paths, Source};
-use millstream_kernel::signature::Among;
-use millstream_kernel::{Registry, Settings};
+use millstream_node::signature::Among;
+use millstream_node::{Registry, Settings};
 use serde_json::Value as Json;
 
 use super::{Face, MAGIC, TEXT_VERSION, VERSION, checksum};
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
             for bits in &mut lanes[..usize::from(n)] {
                 let mut all = [0; 8];
                 all[..lane.size()].copy_from_slice(self.take(lane.size())?);
-                *bits = millstream_kernel::form::canonical_bits(lane, u64::from_le_bytes(all));
+                *bits = millstream_form::canonical_bits(lane, u64::from_le_bytes(all));
             }
             let value = Value::from_lanes(ty, &lanes[..usize::from(n)]);
             return value.ok_or_else(|| self.damaged("a value does not fit its type"));

@@ -6,10 +6,10 @@ use std::time::Duration;
 use millstream_base::{Feature, NodePath, Value};
 use millstream_document::edit::{BodyKey, ROOT, references};
 use millstream_document::{Editor, InputValue, Node};
-use millstream_eval::live::{NodeNumber, Within};
 use millstream_ir::answer::{Fate, LogEntry, OutputAnswer, RunReason, Series, SkipReason};
 use millstream_ir::{EvalError, NodeFailure};
-use millstream_kernel::{Data, Kernel};
+use millstream_node::{Data, Kernel};
+use millstream_run::live::{NodeNumber, Within};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Kind, Mirror, Observed, Want};
@@ -110,7 +110,7 @@ impl Mirror {
     pub(in crate::session) fn failures(&mut self, editor: &Editor) -> Vec<NodeFailure> {
         let failed = self.graph.failures();
         let originals = if failed.is_empty() { FxHashMap::default() } else { self.originals() };
-        let failure = |(node, why): (NodeNumber, Arc<millstream_kernel::Failure>)| NodeFailure {
+        let failure = |(node, why): (NodeNumber, Arc<millstream_node::Failure>)| NodeFailure {
             path: self.path_of(editor, originals.get(&node).copied().unwrap_or(node)),
             message: why.message.clone(),
             help: why.help.clone(),

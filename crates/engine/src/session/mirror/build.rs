@@ -10,8 +10,8 @@ use millstream_compile::repeats::Repeats;
 use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode, Editor, InputDef, Source};
-use millstream_eval::live::{self, LiveGraph, NodeNumber, Shown};
-use millstream_kernel::{Instance, Registry};
+use millstream_node::{Instance, Registry};
+use millstream_run::live::{self, LiveGraph, NodeNumber, Shown};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 

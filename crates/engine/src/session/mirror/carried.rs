@@ -3,7 +3,7 @@
 //! goes with them, so nothing runs for that. And trying to make a mirror where a document had none.
 
 use millstream_document::Checked;
-use millstream_eval::live::NodeNumber;
+use millstream_run::live::NodeNumber;
 use rustc_hash::FxHashMap;
 
 use super::Mirror;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use millstream_base::{Type, Value};
 use millstream_document::Editor;
-use millstream_eval::live::NodeNumber;
-use millstream_kernel::state::STARTED;
-use millstream_kernel::{Instance, Keeps, Kernel, Registry};
+use millstream_node::state::STARTED;
+use millstream_node::{Instance, Keeps, Kernel, Registry};
+use millstream_run::live::NodeNumber;
 
 use super::{Lost, Mirror, Owner, Want};
 

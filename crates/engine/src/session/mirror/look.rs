@@ -4,9 +4,9 @@ use millstream_base::Type;
 use millstream_document::check::{Alone, AloneKind, AloneSource};
 use millstream_document::edit::{BodyKey, Reference, delayed, references};
 use millstream_document::{Editor, Input, Node};
-use millstream_eval::live::NodeNumber;
-use millstream_kernel::convert::convertible;
-use millstream_kernel::{Instance, Kernel};
+use millstream_node::convert::convertible;
+use millstream_node::{Instance, Kernel};
+use millstream_run::live::NodeNumber;
 
 use super::{Kind, Mirror, Use, Want};
 

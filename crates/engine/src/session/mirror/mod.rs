@@ -38,9 +38,9 @@ use millstream_base::{Feature, Limits, Type, Value};
 use millstream_document::check::KnownAlone;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{Editor, Muted};
-use millstream_eval::live::{LiveGraph, NodeNumber, Shown};
-use millstream_kernel::convert::convert_value;
-use millstream_kernel::{Instance, Registry};
+use millstream_node::convert::convert_value;
+use millstream_node::{Instance, Registry};
+use millstream_run::live::{LiveGraph, NodeNumber, Shown};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use keep::{Keeper, Keeping};

@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use millstream_document::edit::BodyKey;
-use millstream_eval::live::NodeNumber;
-use millstream_kernel::Instance;
+use millstream_node::Instance;
+use millstream_run::live::NodeNumber;
 
 use super::keep::{Keeper, Keeping};
 use super::queue::Queue;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Type};
 use millstream_document::{Muted, Passes};
-use millstream_eval::live::{NodeNumber, inputs_needed, lane_of_number};
-use millstream_kernel::convert;
-use millstream_kernel::{Instance, Kernel};
+use millstream_node::convert;
+use millstream_node::{Instance, Kernel};
+use millstream_run::live::{NodeNumber, inputs_needed, lane_of_number};
 use smallvec::SmallVec;
 
 use super::{Lost, Mirror, Owner, Port, Want};

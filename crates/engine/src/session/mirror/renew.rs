@@ -6,8 +6,8 @@ use std::sync::Arc;
 use millstream_document::check::{Alone, AloneKind};
 use millstream_document::edit::{BodyKey, ROOT, User, reference_of};
 use millstream_document::{Editor, Node, NodeKind};
-use millstream_eval::live::NodeNumber;
 use millstream_ir::RepeatBody;
+use millstream_run::live::NodeNumber;
 use rustc_hash::FxHashMap;
 
 use super::keep::Keeping;

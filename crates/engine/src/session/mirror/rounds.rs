@@ -11,7 +11,7 @@ use millstream_document::check::{Alone, AloneKind, check_repeat_alone};
 use millstream_document::edit::{BodyKey, Change, ROOT};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedRepeat, Editor, Node, NodeKind};
 use millstream_ir::RepeatBody;
-use millstream_kernel::{Class, Instance};
+use millstream_node::{Class, Instance};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 

@@ -9,9 +9,9 @@
 use std::sync::Arc;
 
 use millstream_base::Feature;
-use millstream_eval::live::NodeNumber;
-use millstream_kernel::instance::InputSlot;
-use millstream_kernel::{Instance, Kernel, ScopeRule};
+use millstream_node::instance::InputSlot;
+use millstream_node::{Instance, Kernel, ScopeRule};
+use millstream_run::live::NodeNumber;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 

@@ -204,7 +204,7 @@ fn what_goes_into_a_node_is_at_hand() {
     let s = &mut open();
     let value = |s: &mut Session, path: &str| s.probe(path).expect("it is there").value;
     let data = |value: Option<millstream_ir::answer::Series>| match value.map(|it| it.data) {
-        Some(millstream_kernel::Data::One(value)) => value,
+        Some(millstream_node::Data::One(value)) => value,
         other => panic!("{other:?}"),
     };
     let n_runs = s.mirror.as_ref().map(|mirror| mirror.n_runs());

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use millstream_base::{Type, Value};
 use millstream_document::Editor;
-use millstream_eval::live::NodeNumber;
 use millstream_ir::states::States;
-use millstream_kernel::Data;
-use millstream_kernel::state::STARTED;
+use millstream_node::Data;
+use millstream_node::state::STARTED;
+use millstream_run::live::NodeNumber;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 

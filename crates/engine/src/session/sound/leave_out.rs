@@ -13,7 +13,7 @@ use millstream_document::{
     Document, FreeNames, GroupDef, InputDef, Named, Node, NodeKind, OutputDef, OutputFrom,
     free_name,
 };
-use millstream_kernel::Registry;
+use millstream_node::Registry;
 
 use super::lost::{Body, Losses, Lost, Variant, passes_on};
 

@@ -11,7 +11,7 @@ use millstream_base::{Feature, Limits, Value};
 use millstream_ir::Answer;
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
-use millstream_kernel::Data;
+use millstream_node::Data;
 use millstream_testkit::generate::document::document_of;
 use millstream_testkit::generate::values::{column, own_features, value};
 use millstream_testkit::generate::{REGISTRY, graphs};

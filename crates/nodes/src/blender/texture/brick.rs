@@ -1,8 +1,8 @@
 //! Brick Texture.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use super::super::{cast_to_i32, held, least};
 use super::{mixed, scaled};

@@ -3,8 +3,8 @@
 use std::f64::consts::{PI, SQRT_2, TAU};
 
 use millstream_base::{Lane, Type, Vec3};
-use millstream_kernel::form::{FormBuilder, Val};
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::super::hash::{hash, unit};
 use super::super::{greatest, held, normalized};

@@ -1,8 +1,8 @@
 //! Gradient, Checker and Magic Texture.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::super::held;
 use super::{scaled, text};

@@ -1,7 +1,7 @@
 //! Gradient noise on a lattice, with gradients chosen by hash, and its sums over octaves.
 
 use millstream_base::Lane;
-use millstream_kernel::form::Val;
+use millstream_form::Val;
 
 use super::super::hash::{hash, unit};
 use super::super::held;

@@ -8,8 +8,8 @@
 use std::f64::consts::{PI, TAU};
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
 
 use super::super::{greatest, held};
 use crate::vector::form_kernel;
@@ -294,7 +294,7 @@ fn outputs<'b>(
 
 #[cfg(test)]
 mod tests {
-    use millstream_kernel::Kernel;
+    use millstream_node::Kernel;
     use serde_json::json;
 
     use crate::cells::testing::instance;

@@ -1,8 +1,8 @@
 //! Voronoi Texture: the nearest of points scattered one to a cell.
 
 use millstream_base::{Lane, Type};
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use super::super::hash::{hash, unit};
 use super::super::{held, least};

@@ -1,8 +1,8 @@
 //! Wave Texture.
 
 use millstream_base::Type;
-use millstream_kernel::form::Val;
-use millstream_kernel::{NodeDef, Registry, SettingKind, Settings};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, Settings};
 
 use super::super::least;
 use super::pattern::off_borders;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_base::Limits;
-use millstream_kernel::node_def::Parts;
-use millstream_kernel::settings::SettingError;
-use millstream_kernel::{Call, Failure};
+use millstream_node::node_def::Parts;
+use millstream_node::settings::SettingError;
+use millstream_node::{Call, Failure};
 use regex::{Error, Regex, RegexBuilder};
 
 use crate::string::with_text;

@@ -1,7 +1,8 @@
 //! Expressions against Python 3.11's `re`, and what is refused.
 
+use millstream_base::map::Map;
 use millstream_base::{Column, Limits, Mask, Value};
-use millstream_kernel::{Argument, Data, Map};
+use millstream_node::{Argument, Data};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 

@@ -3,7 +3,7 @@
 use millstream::{Engine, Type};
 use millstream_document::check::check;
 use millstream_document::{Checked, CheckedKind, Document, InputDef, Named, Node, OutputDef};
-use millstream_kernel::{Default, SettingKind, Settings, SocketType, convert};
+use millstream_node::{Default, SettingKind, Settings, SocketType, convert};
 use millstream_testkit::generate::values::{input_types, value};
 use proptest::prelude::*;
 use proptest::sample::Index;

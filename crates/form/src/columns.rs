@@ -1,0 +1,298 @@
+//! Runs a form over many elements: chunk by chunk, one instruction at a time over chunk buffers.
+//!
+//! A call first plans (`plan`), or finds the plan of a call before: which registers the wanted
+//! results need, which of them are the same for all elements and so computed once, which operations
+//! run together (`fuse`), and which chunk buffer holds each register, buffers being used again after
+//! a register's last use. Then, for every chunk of the mask (`execute`), parameters are loaded
+//! (`transfer`), tasks run as plain loops that the compiler turns into SIMD (`jobs`, `loops`) of the
+//! widest kind that the machine has (`width`), and results are stored. Parameters and results that
+//! lie in the caller's memory without gaps are read and written there, without a copy. Two kinds of
+//! calls go other ways: very few elements are computed one by one (`few`), and cheap forms over
+//! columns that do not fit the caches go through memory once (`tiles`).
+
+mod coarse;
+mod execute;
+mod few;
+mod fuse;
+mod jobs;
+pub(super) mod loops;
+mod plan;
+mod prefetch;
+mod recognize;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod tiles;
+mod transfer;
+mod width;
+
+use millstream_base::mask::{Mask, Segment};
+
+use super::Form;
+use execute::{Chunk, Machine};
+use millstream_base::map::Map;
+use plan::{Plan, Source};
+use prefetch::Stream;
+use smallvec::SmallVec;
+pub use storage::{LaneSlice, LaneSliceMut};
+pub(super) use storage::{Pools, Stored};
+pub use width::Width;
+
+/// Elements computed at a time, so that a few registers fit the first-level cache.
+const CHUNK: usize = 1024;
+
+/// Elements computed at a time where the buffers are few, so that the start of each loop counts less.
+const LONG_CHUNK: usize = 2048;
+
+/// Elements computed at a time at least, so that the calls of loops do not count.
+const SHORT_CHUNK: usize = 256;
+
+/// Bytes that stay in a first-level cache.
+const NEAR_BYTES: usize = 36 << 10;
+
+/// Bytes of buffers that are few.
+const FEW_BYTES: usize = 256 << 10;
+
+/// Ranges shorter than this join neighboring elements in one chunk.
+const SHORT: usize = 32;
+
+/// Columns of so many elements are not expected in the caches.
+const FAR: usize = 1 << 15;
+
+/// Up to so many elements are computed one by one, which saves most of the planning.
+const FEW: usize = 4;
+
+/// Where the values of a parameter come from.
+#[derive(Clone, Copy, Debug)]
+pub enum LaneInput<'a> {
+    /// Element `i` is `lanes[map(i) * stride + offset]`.
+    Lanes {
+        /// The stored lanes.
+        lanes: LaneSlice<'a>,
+        /// Place within a stored value: 1 for the y of a vector.
+        offset: usize,
+        /// Lanes in a stored value: 3 for a `vec3`.
+        stride: usize,
+        /// Which stored value an element has.
+        map: Map<'a>,
+    },
+    /// Element `i` is `start + i * step`, wrapping; for integer lanes.
+    Range {
+        /// The value of element 0.
+        start: i64,
+        /// The difference of neighbors.
+        step: i64,
+    },
+}
+
+impl<'a> LaneInput<'a> {
+    /// One value for each element, without gaps.
+    pub fn each(lanes: impl Into<LaneSlice<'a>>) -> Self {
+        Self::Lanes { lanes: lanes.into(), offset: 0, stride: 1, map: Map::Each }
+    }
+
+    /// One value, the first of `lanes`, for all elements.
+    pub fn single(lanes: impl Into<LaneSlice<'a>>) -> Self {
+        Self::Lanes { lanes: lanes.into(), offset: 0, stride: 1, map: Map::Single }
+    }
+}
+
+/// Where results go: result `first + j` of element `i`, for `j` below `width`, is written to
+/// `lanes[i * stride + offset + j]`.
+#[derive(Debug)]
+pub struct LaneOutput<'a> {
+    /// Where to write.
+    pub lanes: LaneSliceMut<'a>,
+    /// Number of the form's result that goes first.
+    pub first: usize,
+    /// Number of results, all of the lane of `lanes`.
+    pub width: usize,
+    /// Place of the first result within a stored value.
+    pub offset: usize,
+    /// Lanes in a stored value.
+    pub stride: usize,
+}
+
+impl<'a> LaneOutput<'a> {
+    /// Result number `result`, one for each element, without gaps.
+    pub fn each(result: usize, lanes: impl Into<LaneSliceMut<'a>>) -> Self {
+        Self::vector(result, 1, lanes)
+    }
+
+    /// Results `first..first + width`, interleaved without gaps.
+    pub fn vector(first: usize, width: usize, lanes: impl Into<LaneSliceMut<'a>>) -> Self {
+        Self { lanes: lanes.into(), first, width, offset: 0, stride: width }
+    }
+}
+
+/// Plans that are kept.
+const N_PLANS: usize = 16;
+
+/// What [`run_columns`] works in; kept between calls, it makes them free of allocation and, where a
+/// form comes again with inputs and outputs of the same layout, of planning.
+#[derive(Debug)]
+pub struct ColumnScratch {
+    plans: Vec<Plan>,
+    /// The plan that goes next.
+    oldest: usize,
+    pools: Pools,
+    indices: Vec<u32>,
+    width: Width,
+    /// Columns of so many elements are not expected in the caches.
+    far: usize,
+}
+
+impl ColumnScratch {
+    /// For a certain SIMD width, where the widest is not wanted.
+    pub fn with_width(width: Width) -> Self {
+        Self {
+            plans: Vec::new(),
+            oldest: 0,
+            pools: Pools::default(),
+            indices: Vec::new(),
+            width,
+            far: FAR,
+        }
+    }
+}
+
+impl Default for ColumnScratch {
+    fn default() -> Self {
+        Self::with_width(Width::default())
+    }
+}
+
+/// The number of the plan for such a call, made if there is none.
+fn find_plan(
+    plans: &mut Vec<Plan>,
+    oldest: &mut usize,
+    form: &Form,
+    inputs: &[LaneInput<'_>],
+    outputs: &[LaneOutput<'_>],
+) -> usize {
+    if let Some(number) = plans.iter().position(|plan| plan.fits(form, inputs, outputs)) {
+        return number;
+    }
+    let plan = Plan::new(form, inputs, outputs);
+    if plans.len() < N_PLANS {
+        plans.push(plan);
+        return plans.len() - 1;
+    }
+    let number = *oldest;
+    plans[number] = plan;
+    *oldest = (number + 1) % N_PLANS;
+    number
+}
+
+/// Computes `form` for the elements in `mask`.
+///
+/// There is one input for each parameter; inputs that no wanted result needs are not read. Results
+/// without an output are not computed. Exactly the elements in `mask` are written. The bits are
+/// those of [`Form::run_scalar`], NaNs being one value.
+///
+/// # Panics
+/// If an input or output has another lane than its parameter or result, or is too short for the
+/// mask, or a result does not exist.
+pub fn run_columns(
+    form: &Form,
+    inputs: &[LaneInput<'_>],
+    outputs: &mut [LaneOutput<'_>],
+    mask: &Mask,
+    scratch: &mut ColumnScratch,
+) {
+    let n = mask.len();
+    if n == 0 {
+        return;
+    }
+    let ColumnScratch { plans, oldest, pools, indices, width, far } = scratch;
+    assert_eq!(inputs.len(), form.params.len(), "an input is given for each parameter");
+    for output in outputs.iter() {
+        assert!(output.width <= output.stride, "the results of an output lie beside each other");
+        for &reg in &form.results[output.first..output.first + output.width] {
+            let lane = form.insts[reg].lane;
+            assert_eq!(output.lanes.lane(), lane, "an output has its result's lane");
+        }
+    }
+    let number = find_plan(plans, oldest, form, inputs, outputs);
+    let plan = &mut plans[number];
+    plan.find_values(form, inputs);
+    if n <= FEW {
+        return few::run(form, inputs, outputs, mask, plan);
+    }
+    plan.make_jobs(form);
+    let plan = &*plan;
+    let is_far = n >= *far;
+    let streams =
+        if is_far { find_streams(inputs, &plan.sources, outputs) } else { SmallVec::new() };
+    let tiles = plan.tiles.as_ref().filter(|_| is_far);
+    let chunk = plan.chunk(if is_far { plan.n_bytes(form) } else { 0 });
+    pools.reserve(plan.n_slots(), n.min(chunk));
+    let mut machine =
+        Machine { form, plan, inputs, outputs, pools, width: *width, streams: &streams };
+    machine.fill_uniforms(n.min(chunk));
+    let dense = mask.as_range().is_some();
+    indices.clear();
+    for segment in mask.segments() {
+        match segment {
+            Segment::Range(range) if dense || range.len() >= SHORT => {
+                let n_done = tiles.map_or(0, |tiles| {
+                    tiles.run(plan, inputs, machine.outputs, range.clone(), *width)
+                });
+                let range = range.start + n_done..range.end;
+                for start in range.clone().step_by(chunk) {
+                    let end = range.end.min(start + chunk);
+                    let next = end..range.end.min(end + chunk);
+                    machine.run(&Chunk::Range(start..end), next);
+                }
+            }
+            Segment::Range(range) => {
+                collect(&mut machine, chunk, indices, range.map(|i| i as u32));
+            }
+            Segment::Indices(part) => collect(&mut machine, chunk, indices, part.iter().copied()),
+        }
+    }
+    if !indices.is_empty() {
+        machine.run(&Chunk::Indices(indices), 0..0);
+    }
+}
+
+/// The memory of the caller that a call reads and writes from its beginning to its end.
+fn find_streams(
+    inputs: &[LaneInput<'_>],
+    sources: &[Source],
+    outputs: &[LaneOutput<'_>],
+) -> SmallVec<[Stream; 8]> {
+    let mut streams = SmallVec::new();
+    for (input, source) in inputs.iter().zip(sources) {
+        let is_first = match source {
+            Source::Each => true,
+            Source::Strided { joined, .. } => !joined,
+            Source::Single | Source::Other => false,
+        };
+        if let LaneInput::Lanes { lanes, stride, .. } = input
+            && is_first
+        {
+            streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
+        }
+    }
+    for LaneOutput { lanes, stride, .. } in outputs {
+        streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
+    }
+    streams
+}
+
+/// Adds elements to the chunk that is gathered, and runs it whenever it is full.
+fn collect(
+    machine: &mut Machine<'_, '_>,
+    chunk: usize,
+    full: &mut Vec<u32>,
+    more: impl Iterator<Item = u32>,
+) {
+    for index in more {
+        full.push(index);
+        if full.len() == chunk {
+            machine.run(&Chunk::Indices(full), 0..0);
+            full.clear();
+        }
+    }
+}

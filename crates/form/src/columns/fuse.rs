@@ -1,0 +1,286 @@
+//! Chooses instructions coarser than those of the form, where that pays.
+//!
+//! Between two instructions a chunk of intermediate values is written and read again. What needs
+//! no such chunk: a sum, difference or product that only one other such operation reads ([`Task::Pair`]),
+//! polynomials written as products and sums in turn ([`Task::Horner`]), a function of something scaled
+//! and shifted ([`Task::Affine`]), the length of a difference of
+//! vectors of three, read as they are stored ([`Task::Distance`]), and the parts of noise and blends
+//! that `coarse` lists ([`Task::Coarse`]).
+//! Each operation rounds as it does alone.
+
+use millstream_base::Lane;
+use millstream_base::id::Id;
+
+use super::coarse::Shape;
+use super::plan::{Home, Source};
+use super::recognize::{Found, recognize};
+use crate::{Form, Op, Reg};
+
+/// Something that runs for every chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Task {
+    /// Loads a parameter or runs an instruction as it stands.
+    One(Reg),
+    /// Two float operations: that of `inner`, then that of `reg` on its result and the third operand.
+    Pair {
+        reg: Reg,
+        inner: Reg,
+        operands: [Reg; 3],
+        /// Whether the result of `inner` is the second operand of `reg`.
+        second: bool,
+    },
+    /// Steps of Horner's scheme: `a` becomes `a x + c`, for each of the uniform `constants`.
+    Horner {
+        reg: Reg,
+        /// `a` and `x`.
+        operands: [Reg; 2],
+        constants: [Reg; 4],
+    },
+    /// An elementary function of `x` times a factor plus a summand, both uniform.
+    Affine { reg: Reg, x: [Reg; 1], factor: Option<Reg>, summand: Option<Reg> },
+    /// The distance, or its square, between vectors that begin with these parameters; from 0 if
+    /// there is but one.
+    Distance { reg: Reg, from: u32, to: Option<u32>, root: bool },
+    /// A coarse operation.
+    Coarse { reg: Reg, found: Found },
+}
+
+impl Task {
+    /// The register that is written.
+    pub(super) fn reg(&self) -> Reg {
+        match *self {
+            Self::One(reg)
+            | Self::Pair { reg, .. }
+            | Self::Horner { reg, .. }
+            | Self::Affine { reg, .. }
+            | Self::Distance { reg, .. }
+            | Self::Coarse { reg, .. } => reg,
+        }
+    }
+
+    /// The registers that are read.
+    pub(super) fn operands<'t>(&'t self, form: &'t Form) -> &'t [Reg] {
+        match self {
+            Self::One(reg) => form.insts[*reg].args(),
+            Self::Pair { operands, .. } => operands,
+            Self::Horner { operands, .. } => operands,
+            Self::Affine { x, .. } => x,
+            Self::Distance { .. } => &[],
+            Self::Coarse { found, .. } => found.varying(),
+        }
+    }
+}
+
+impl Task {
+    /// How long it takes, very roughly, in the unit of [`Op::cost`].
+    pub(super) fn work(&self, form: &Form) -> u64 {
+        let cost = match self {
+            Self::One(reg) => match form.insts[*reg].op {
+                Op::Param(_) => 1,
+                op => op.cost(),
+            },
+            Self::Pair { .. } => 2,
+            Self::Horner { .. } => 4,
+            Self::Affine { reg, .. } => form.insts[*reg].op.cost(),
+            Self::Distance { root: true, .. } => 12,
+            Self::Distance { root: false, .. } => 6,
+            Self::Coarse { .. } => 8,
+        };
+        // Of every task a part is loading and storing.
+        cost as u64 + 2
+    }
+}
+
+/// The tasks that compute what `homes` wants, in order.
+pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task> {
+    let finder = Finder { form, homes, sources };
+    let mut used: Vec<bool> = homes.iter().map(|home| home.wanted).collect();
+    let mut tasks = Vec::new();
+    for reg in form.insts.ids().rev() {
+        if !used[reg.index()] || homes[reg.index()].uniform {
+            continue;
+        }
+        let coarse = finder.distance(reg).or_else(|| finder.horner(reg));
+        let coarse = coarse.or_else(|| finder.coarse(reg)).or_else(|| finder.affine(reg));
+        let task = coarse.or_else(|| finder.pair(reg)).unwrap_or(Task::One(reg));
+        for operand in task.operands(form) {
+            used[operand.index()] = true;
+        }
+        tasks.push(task);
+    }
+    tasks.reverse();
+    tasks
+}
+
+struct Finder<'f> {
+    form: &'f Form,
+    homes: &'f [Home],
+    sources: &'f [Source],
+}
+
+impl Finder<'_> {
+    fn pair(&self, reg: Reg) -> Option<Task> {
+        let inst = &self.form.insts[reg];
+        if !is_arithmetic(inst.op) || !inst.of.is_float() {
+            return None;
+        }
+        let [a, b] = [inst.args()[0], inst.args()[1]];
+        let absorbed = |reg: Reg| self.is_between(reg, 1) && is_arithmetic(self.op(reg));
+        let (inner, other, second) = if absorbed(a) {
+            (a, b, false)
+        } else if absorbed(b) {
+            (b, a, true)
+        } else {
+            return None;
+        };
+        let args = self.form.insts[inner].args();
+        Some(Task::Pair { reg, inner, operands: [args[0], args[1], other], second })
+    }
+
+    /// The first coarse operation that fits. Blends of blends leave edges of noise whole.
+    fn coarse(&self, reg: Reg) -> Option<Task> {
+        let find = |shape: Shape, reg: Reg| recognize(shape, self.form, self.homes, reg);
+        let fits = |found: &Found| {
+            found.shape != Shape::Lerp2 || {
+                let blend = find(Shape::Lerp, reg);
+                let parts = blend.iter().flat_map(|blend| &blend.varying()[..2]);
+                !parts.into_iter().any(|part| {
+                    [Shape::Edge3, Shape::Edge2].iter().any(|edge| find(*edge, *part).is_some())
+                })
+            }
+        };
+        let found = Shape::ALL.iter().find_map(|shape| find(*shape, reg).filter(fits))?;
+        Some(Task::Coarse { reg, found })
+    }
+
+    /// A function that [`has_affine`], of what is scaled or shifted for it alone.
+    fn affine(&self, reg: Reg) -> Option<Task> {
+        let inst = &self.form.insts[reg];
+        if !has_affine(inst.op, inst.of) {
+            return None;
+        }
+        let angle = self.between(inst.args()[0], 1)?;
+        let (x, summand) = match self.with_uniform(angle, Op::Add) {
+            Some((x, summand)) => (x, Some(summand)),
+            None => (angle, None),
+        };
+        let product = if summand.is_some() { self.between(x, 1) } else { Some(x) };
+        let (x, factor) = match product.and_then(|product| self.with_uniform(product, Op::Mul)) {
+            Some((x, factor)) => (x, Some(factor)),
+            None => (x, None),
+        };
+        (factor.is_some() || summand.is_some()).then_some(Task::Affine {
+            reg,
+            x: [x],
+            factor,
+            summand,
+        })
+    }
+
+    /// The operands of a sum or product of which one is uniform, that one last.
+    fn with_uniform(&self, reg: Reg, op: Op) -> Option<(Reg, Reg)> {
+        let [a, b] = self.args_of(reg, op)?;
+        let uniform = |reg: Reg| self.homes[reg.index()].uniform;
+        match (uniform(a), uniform(b)) {
+            (false, true) => Some((a, b)),
+            (true, false) => Some((b, a)),
+            _ => None,
+        }
+    }
+
+    /// Four times a product with the same `x` plus something uniform.
+    fn horner(&self, reg: Reg) -> Option<Task> {
+        let (_, product) = self.step(reg)?;
+        let factors = self.args_of(product, Op::Mul)?;
+        factors.into_iter().find_map(|x| {
+            let (mut a, mut constants) = (reg, [reg; 4]);
+            for constant in constants.iter_mut().rev() {
+                let inner = if a == reg { a } else { self.between(a, 1)? };
+                let (uniform, product) = self.step(inner)?;
+                let [p, q] = self.args_of(product, Op::Mul)?;
+                *constant = uniform;
+                a = match (p == x, q == x) {
+                    (_, true) => p,
+                    (true, false) => q,
+                    (false, false) => return None,
+                };
+            }
+            Some(Task::Horner { reg, operands: [a, x], constants })
+        })
+    }
+
+    /// The uniform operand of a sum, and the other, which is a product that nothing else reads.
+    fn step(&self, reg: Reg) -> Option<(Reg, Reg)> {
+        let (product, uniform) = self.with_uniform(reg, Op::Add)?;
+        let is_product = self.is_between(product, 1) && self.op(product) == Op::Mul;
+        is_product.then_some((uniform, product))
+    }
+
+    /// `x x + y y + z z` with differences or parameters, added in this order, or its root.
+    fn distance(&self, reg: Reg) -> Option<Task> {
+        let inst = &self.form.insts[reg];
+        let root = inst.op == Op::Sqrt;
+        let sum = if root { self.between(inst.args()[0], 1)? } else { reg };
+        let [first, z] = self.args_of(sum, Op::Add)?;
+        let [x, y] = self.args_of(self.between(first, 1)?, Op::Add)?;
+        let mut sides = [x; 3];
+        for (side, square) in sides.iter_mut().zip([x, y, z]) {
+            let [a, b] = self.args_of(self.between(square, 1)?, Op::Mul)?;
+            *side = if a == b { a } else { return None };
+        }
+        if let Some(from) = self.vector(sides) {
+            return Some(Task::Distance { reg, from, to: None, root });
+        }
+        let (mut from, mut to) = (sides, sides);
+        for (i, side) in sides.into_iter().enumerate() {
+            [from[i], to[i]] = self.args_of(self.between(side, 2)?, Op::Sub)?;
+        }
+        let (from, to) = (self.vector(from)?, self.vector(to)?);
+        Some(Task::Distance { reg, from, to: Some(to), root })
+    }
+
+    /// The first of three parameters that are the lanes of one stored vector each.
+    fn vector(&self, regs: [Reg; 3]) -> Option<u32> {
+        let Op::Param(first) = self.op(regs[0]) else { return None };
+        let fits = (0..3).all(|i| {
+            let number = first as usize + i;
+            let is_lane = match self.sources.get(number) {
+                Some(&Source::Strided { offset, stride: 3, joined }) => {
+                    offset == i && (joined || i == 0)
+                }
+                _ => false,
+            };
+            is_lane && self.op(regs[i]) == Op::Param(number as u32)
+        });
+        fits.then_some(first)
+    }
+
+    fn op(&self, reg: Reg) -> Op {
+        self.form.insts[reg].op
+    }
+
+    fn args_of(&self, reg: Reg, op: Op) -> Option<[Reg; 2]> {
+        let inst = &self.form.insts[reg];
+        (inst.op == op && inst.of.is_float()).then(|| [inst.args()[0], inst.args()[1]])
+    }
+
+    /// Whether nothing but so many operands of what absorbs it reads the register.
+    fn is_between(&self, reg: Reg, n_uses: u32) -> bool {
+        let home = self.homes[reg.index()];
+        !home.wanted && !home.uniform && home.n_uses == n_uses
+    }
+
+    fn between(&self, reg: Reg, n_uses: u32) -> Option<Reg> {
+        self.is_between(reg, n_uses).then_some(reg)
+    }
+}
+
+/// Whether there is a loop for the function of a scaled and shifted column: those that graphs have
+/// most often.
+pub(super) fn has_affine(op: Op, of: Lane) -> bool {
+    of == Lane::F32 && matches!(op, Op::Sin | Op::Cos | Op::Exp | Op::Ln)
+}
+
+fn is_arithmetic(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Sub | Op::Mul)
+}

@@ -1,0 +1,350 @@
+//! Plans a call: what is computed, what once, by which instructions, and in which buffer.
+//!
+//! A plan holds for all calls of a form with inputs and outputs of the same layout, whatever their
+//! values, and is kept for the next such call.
+
+use millstream_base::id::Id;
+use millstream_base::lane::Lane;
+
+use super::few::input_bits;
+use super::fuse::{self, Task};
+use super::jobs::{Job, run_of};
+use super::prefetch::WHOLE;
+use super::tiles::Tiles;
+use super::{CHUNK, FEW_BYTES, LONG_CHUNK, LaneInput, LaneOutput, NEAR_BYTES, SHORT_CHUNK};
+use crate::{Form, Inst, Op, Reg, eval_op};
+use millstream_base::map::Map;
+
+/// No buffer.
+const NONE: u32 = u32::MAX;
+
+/// Where a register lies when a chunk is a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direct {
+    /// In its buffer.
+    No,
+    /// In the memory of this input.
+    Input(u32),
+    /// In the memory of this output.
+    Output(u32),
+}
+
+/// Where a register lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Number of the buffer within its lane's pool.
+    pub(super) slot: u32,
+    pub(super) direct: Direct,
+}
+
+/// Where a register lies, and how long it is needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Home {
+    pub(super) place: Place,
+    /// Whether it is a wanted result, and so stays to the end of the chunk.
+    pub(super) wanted: bool,
+    /// Whether it is the same for all elements.
+    pub(super) uniform: bool,
+    /// Number of operands of needed instructions that it is.
+    pub(super) n_uses: u32,
+    /// The last task that reads it.
+    last_use: u32,
+}
+
+/// The layout of an input, as far as plans depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// One value for all elements.
+    Single,
+    /// One for each, without gaps.
+    Each,
+    /// One for each, within stored values of several lanes.
+    Strided {
+        offset: usize,
+        stride: usize,
+        /// Whether the lanes are those of the input before.
+        joined: bool,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// The layout of an output, as far as plans depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sink {
+    pub(super) first: usize,
+    pub(super) width: usize,
+    pub(super) stride: usize,
+}
+
+/// The plan of calls with the same form and layout.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    // What the plan is for.
+    params: usize,
+    insts: Vec<Inst>,
+    results: Vec<Reg>,
+    pub(super) sources: Vec<Source>,
+    sinks: Vec<Sink>,
+
+    pub(super) homes: Vec<Home>,
+    /// The bits of uniform registers.
+    pub(super) values: Vec<u64>,
+    /// Uniform registers that must be computed, in order.
+    pub(super) uniforms: Vec<Reg>,
+    /// The other registers that are needed, in order.
+    pub(super) each: Vec<Reg>,
+    /// What runs for every chunk, in order.
+    pub(super) tasks: Vec<Task>,
+    /// The tasks, ready to run; none as long as no chunk was computed.
+    pub(super) jobs: Vec<Job>,
+    /// Uniform registers that tasks read, whose buffers are filled once.
+    pub(super) fills: Vec<Reg>,
+    /// How columns that do not fit the caches are computed, if not by jobs.
+    pub(super) tiles: Option<Tiles>,
+    free: [Vec<u32>; 5],
+    n_slots: [usize; 5],
+}
+
+fn source_of(inputs: &[LaneInput<'_>], number: usize) -> Source {
+    match &inputs[number] {
+        LaneInput::Lanes { map: Map::Single, .. } => Source::Single,
+        LaneInput::Lanes { map: Map::Each, stride: 1, .. } => Source::Each,
+        LaneInput::Lanes { map: Map::Each, stride, offset, lanes } => {
+            let joined = number > 0
+                && matches!(&inputs[number - 1], LaneInput::Lanes { lanes: before, .. } if before.same(lanes));
+            Source::Strided { offset: *offset, stride: *stride, joined }
+        }
+        LaneInput::Lanes { .. } | LaneInput::Range { .. } => Source::Other,
+    }
+}
+
+fn sink_of(output: &LaneOutput<'_>) -> Sink {
+    Sink { first: output.first, width: output.width, stride: output.stride }
+}
+
+impl Plan {
+    /// Number of buffers of each lane.
+    pub(super) fn n_slots(&self) -> [usize; 5] {
+        self.n_slots
+    }
+
+    /// Elements computed at a time, where `n_bytes` of columns that are not in the caches are read
+    /// and written for each.
+    pub(super) fn chunk(&self, n_bytes: usize) -> usize {
+        let sizes = Lane::ALL.map(|lane| self.n_slots[lane as usize] * lane.size());
+        let bytes: usize = sizes.iter().sum();
+        if n_bytes > 0 {
+            // The columns of this chunk and of the next, which is fetched.
+            let near = (NEAR_BYTES / (bytes + 2 * n_bytes)).next_power_of_two() / 2;
+            if near >= SHORT_CHUNK {
+                return near.min(LONG_CHUNK);
+            }
+        }
+        if bytes * LONG_CHUNK <= FEW_BYTES { LONG_CHUNK } else { CHUNK }
+    }
+
+    /// Whether this is the plan for such a call.
+    pub(super) fn fits(
+        &self,
+        form: &Form,
+        inputs: &[LaneInput<'_>],
+        outputs: &[LaneOutput<'_>],
+    ) -> bool {
+        self.insts.len() == form.insts.len()
+            && self.params == inputs.len()
+            && self.sinks.len() == outputs.len()
+            && self.results == form.results
+            && self.sinks.iter().zip(outputs).all(|(sink, output)| *sink == sink_of(output))
+            && (0..inputs.len()).all(|i| self.sources[i] == source_of(inputs, i))
+            && self.insts == form.insts.as_slice()
+    }
+
+    /// Plans everything that values do not decide.
+    pub(super) fn new(form: &Form, inputs: &[LaneInput<'_>], outputs: &[LaneOutput<'_>]) -> Self {
+        let n = form.insts.len();
+        let unused = Home {
+            place: Place { slot: NONE, direct: Direct::No },
+            wanted: false,
+            uniform: false,
+            n_uses: 0,
+            last_use: NONE,
+        };
+        let mut plan = Self {
+            params: inputs.len(),
+            insts: form.insts.as_slice().to_vec(),
+            results: form.results.clone(),
+            sources: (0..inputs.len()).map(|i| source_of(inputs, i)).collect(),
+            sinks: outputs.iter().map(sink_of).collect(),
+            homes: vec![unused; n],
+            values: vec![0; n],
+            ..Self::default()
+        };
+        plan.want_results(form);
+        plan.find_needed(form);
+        let is_used = |home: &Home| home.wanted || home.n_uses > 0;
+        let needed: Vec<Reg> =
+            form.insts.ids().filter(|reg| is_used(&plan.homes[reg.index()])).collect();
+        for reg in needed {
+            let list =
+                if plan.homes[reg.index()].uniform { &mut plan.uniforms } else { &mut plan.each };
+            list.push(reg);
+        }
+        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources);
+        plan.place_all(form);
+        plan
+    }
+
+    fn want_results(&mut self, form: &Form) {
+        for (number, sink) in self.sinks.iter().enumerate() {
+            for &reg in &form.results[sink.first..sink.first + sink.width] {
+                let home = &mut self.homes[reg.index()];
+                home.wanted = true;
+                let computed = !matches!(form.insts[reg].op, Op::Param(_) | Op::Const(_));
+                if sink.stride == 1 && computed && home.place.direct == Direct::No {
+                    home.place.direct = Direct::Output(number as u32);
+                }
+            }
+        }
+    }
+
+    /// Finds what is uniform, and who uses what is needed.
+    fn find_needed(&mut self, form: &Form) {
+        for (reg, inst) in form.insts.iter() {
+            self.homes[reg.index()].uniform = match inst.op {
+                Op::Const(_) => true,
+                Op::Param(number) => self.sources[number as usize] == Source::Single,
+                _ => inst.args().iter().all(|arg| self.homes[arg.index()].uniform),
+            };
+        }
+        for (reg, inst) in form.insts.iter().rev() {
+            let home = self.homes[reg.index()];
+            if home.wanted || home.n_uses > 0 {
+                for arg in inst.args() {
+                    self.homes[arg.index()].n_uses += 1;
+                }
+            }
+        }
+    }
+
+    /// Gives every register that tasks write or read a buffer.
+    fn place_all(&mut self, form: &Form) {
+        let tasks = std::mem::take(&mut self.tasks);
+        for (number, task) in tasks.iter().enumerate() {
+            for operand in task.operands(form) {
+                self.homes[operand.index()].last_use = number as u32;
+            }
+        }
+        for home in &mut self.homes {
+            if home.uniform {
+                home.place.direct = Direct::No;
+            }
+        }
+        for (number, task) in tasks.iter().enumerate() {
+            self.place(form, number as u32, task);
+        }
+        self.tasks = tasks;
+    }
+
+    fn place(&mut self, form: &Form, number: u32, task: &Task) {
+        let operands = task.operands(form);
+        for &operand in operands {
+            let i = operand.index();
+            if self.homes[i].uniform && self.homes[i].place.slot == NONE {
+                self.homes[i].place.slot = self.fresh_slot(form.insts[operand].lane);
+                self.fills.push(operand);
+            }
+        }
+        let reg = task.reg();
+        let inst = form.insts[reg];
+        self.homes[reg.index()].place.slot = self.take_slot(inst.lane);
+        if let Op::Param(number) = inst.op
+            && self.sources[number as usize] == Source::Each
+        {
+            self.homes[reg.index()].place.direct = Direct::Input(number);
+        }
+        for (place, &operand) in operands.iter().enumerate() {
+            let home = self.homes[operand.index()];
+            let again = operands[..place].contains(&operand);
+            if home.last_use == number && !home.uniform && !home.wanted && !again {
+                self.free[form.insts[operand].lane as usize].push(home.place.slot);
+            }
+        }
+    }
+
+    /// Computes uniform registers for a call with these inputs.
+    pub(super) fn find_values(&mut self, form: &Form, inputs: &[LaneInput<'_>]) {
+        for &reg in &self.uniforms {
+            let inst = &form.insts[reg];
+            let bits = match inst.op {
+                Op::Const(bits) => bits,
+                Op::Param(number) => input_bits(&inputs[number as usize], inst.lane, 0),
+                op => {
+                    let mut bits = [0; 3];
+                    for (bits, arg) in bits.iter_mut().zip(inst.args()) {
+                        *bits = self.values[arg.index()];
+                    }
+                    eval_op(op, inst.of, inst.lane, bits)
+                }
+            };
+            self.values[reg.index()] = bits;
+        }
+    }
+
+    /// The layouts of the outputs.
+    pub(super) fn sinks(&self) -> impl Iterator<Item = Sink> {
+        self.sinks.iter().copied()
+    }
+
+    /// Bytes of columns that are read and written for an element.
+    pub(super) fn n_bytes(&self, form: &Form) -> usize {
+        let read = form.insts.iter().filter(|(reg, inst)| {
+            let home = self.homes[reg.index()];
+            matches!(inst.op, Op::Param(_)) && !home.uniform && (home.wanted || home.n_uses > 0)
+        });
+        let written = self.sinks.iter().flat_map(|sink| {
+            let results = &form.results[sink.first..sink.first + sink.width];
+            results.iter().map(|reg| form.insts[*reg].lane.size())
+        });
+        read.map(|(_, inst)| inst.lane.size()).sum::<usize>() + written.sum::<usize>()
+    }
+
+    /// Makes the tasks ready to run, if they are not.
+    pub(super) fn make_jobs(&mut self, form: &Form) {
+        if !self.jobs.is_empty() {
+            return;
+        }
+        self.tiles = Tiles::new(form, self);
+        let work: u64 = self.tasks.iter().map(|task| task.work(form)).sum();
+        let mut done = 0;
+        for task in &self.tasks {
+            done += task.work(form);
+            let place = |reg: &Reg| self.homes[reg.index()].place;
+            let mut args = [place(&task.reg()); 3];
+            for (arg, operand) in args.iter_mut().zip(task.operands(form)) {
+                *arg = place(operand);
+            }
+            let out = place(&task.reg());
+            self.jobs.push(Job {
+                run: run_of(form, task),
+                task: *task,
+                out,
+                args,
+                is_idle_on_ranges: matches!(out.direct, Direct::Input(_)),
+                share: (done * u64::from(WHOLE) / work) as u32,
+            });
+        }
+    }
+
+    /// A buffer that nothing else uses in the chunk, now.
+    fn take_slot(&mut self, lane: Lane) -> u32 {
+        self.free[lane as usize].pop().unwrap_or_else(|| self.fresh_slot(lane))
+    }
+
+    /// A buffer that nothing else uses in the whole call, if it is never given back.
+    fn fresh_slot(&mut self, lane: Lane) -> u32 {
+        let n = &mut self.n_slots[lane as usize];
+        *n += 1;
+        *n as u32 - 1
+    }
+}

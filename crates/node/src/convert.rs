@@ -1,0 +1,204 @@
+//! Implicit conversions: the ones of the document format, and no others.
+
+use std::sync::Arc;
+
+use millstream_base::ragged::Ragged;
+use millstream_base::{Column, Lane, Type, Value};
+
+use crate::function::{Call, Data, Failure};
+use crate::instance::{Instance, Kernel};
+use crate::node_def::NodeDef;
+use crate::settings::{SettingError, SettingKind, Settings};
+use crate::signature::{Among, Default, Generic, OutputSocket, Signature, Socket, SocketType};
+use millstream_form::FormBuilder;
+
+/// The name of the node type that the compiler inserts.
+pub const CONVERT: &str = "convert";
+
+/// The node type of implicit conversions: `convert{"to": "vec3"}`. Every registry has it.
+pub fn node_type() -> NodeDef {
+    NodeDef::new(CONVERT, "The same value as another type")
+        .details(
+            "The compiler inserts it where a link joins two types of which the first converts \
+             to the second. What is written where the input is has the type of the result. Explicit \
+             conversions with a choice of rounding are nodes of their own.",
+        )
+        .setting("to", SettingKind::Type, None, "the type of the result")
+        .sockets_by_settings(|settings| {
+            let to = settings.ty("to").ok_or_else(|| SettingError::refused("to", "is no type"))?;
+            Ok(Signature {
+                generics: vec![Generic { name: "T", among: Among::AnyOr(to) }],
+                inputs: vec![Socket {
+                    name: "x".into(),
+                    ty: SocketType::Generic(0),
+                    default: Default::Required,
+                    multiple: false,
+                    mutable: false,
+                    scope: Vec::new(),
+                    about: "what to convert".into(),
+                }],
+                outputs: vec![OutputSocket {
+                    name: "value".into(),
+                    ty: SocketType::Exact(to),
+                    about: "the same as the other type".into(),
+                }],
+            })
+        })
+        .kernel(|parts| {
+            let (from, to) = (parts.generics[0], parts.outputs[0].ty);
+            if from == to {
+                return Ok(Kernel::Pass);
+            }
+            conversion(from, to).ok_or_else(|| {
+                SettingError::refused("to", format!("{} is no {to}", from.with_article()))
+            })
+        })
+}
+
+/// The instance that converts `from` into `to`; `None` if nothing does. `def` is
+/// [`node_type`] as a registry has it.
+pub fn instance(def: &Arc<NodeDef>, from: Type, to: Type) -> Option<Instance> {
+    let name = serde_json::Value::from(to.name());
+    let settings = Settings::read(&def.settings, [("to", &name)], &|_| Some(to)).ok()?;
+    def.instantiate(settings, vec![from], &[1]).ok()
+}
+
+/// Whether something of type `from` may be linked where `to` is wanted.
+pub fn convertible(from: Type, to: Type) -> bool {
+    from == to || lanes_convertible(from, to) || to.element() == Some(from)
+}
+
+fn lanes_convertible(from: Type, to: Type) -> bool {
+    let float_vectors = [Type::VEC2, Type::VEC3, Type::VEC4];
+    let targets: &[Type] = if from == Type::BOOL {
+        &[Type::I32, Type::I64, Type::F32, Type::F64]
+    } else if from == Type::I32 {
+        &[Type::I64, Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]
+    } else if from == Type::I64 {
+        &[Type::F64]
+    } else if from == Type::F32 {
+        return to == Type::F64 || float_vectors.contains(&to);
+    } else if from == Type::F64 {
+        &[Type::F32]
+    } else if from == Type::VEC3 {
+        &[Type::COLOR]
+    } else if from == Type::COLOR {
+        &[Type::VEC3]
+    } else {
+        &[]
+    };
+    targets.contains(&to)
+}
+
+/// The kernel that converts `from` into `to`; `None` if nothing does.
+pub fn conversion(from: Type, to: Type) -> Option<Kernel> {
+    if lanes_convertible(from, to) {
+        return Some(lanes_kernel(from, to));
+    }
+    (to.element() == Some(from)).then(|| Kernel::Function(Arc::new(list_of_one)))
+}
+
+fn lanes_kernel(from: Type, to: Type) -> Kernel {
+    let b = FormBuilder::new();
+    let (from_lane, from_n) = from.lanes().expect("convertible types are made of lanes");
+    let (to_lane, to_n) = to.lanes().expect("convertible types are made of lanes");
+    let params: Vec<_> = (0..from_n).map(|_| b.param(from_lane)).collect();
+    let results: Vec<_> = (0..to_n as usize)
+        .map(|i| {
+            if from_n == 1 {
+                params[0].convert(to_lane)
+            } else {
+                // A vector becoming a color is opaque; a color loses its alpha.
+                params.get(i).copied().unwrap_or_else(|| b.constant(Lane::F32, 1.0))
+            }
+        })
+        .collect();
+    Kernel::Form(Arc::new(b.finish(&results)))
+}
+
+fn list_of_one(call: &mut Call<'_>) -> Result<(), Failure> {
+    match call.argument(0).data() {
+        Data::One(value) => {
+            let list = Column::filled(value, 1);
+            call.set_one(0, Value::List(list));
+        }
+        Data::Many(column) => {
+            let map = call.argument(0).map();
+            let entries = column.gather((0..call.extent()).map(|i| map.entry(i)));
+            let lists = Ragged::even(call.extent(), entries);
+            let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deep"))?;
+            call.set(0, Column::from_ragged(lists));
+        }
+    }
+    Ok(())
+}
+
+/// The value as another type; `None` if nothing converts it.
+pub fn convert_value(value: &Value, to: Type) -> Option<Value> {
+    if value.ty() == to {
+        return Some(value.clone());
+    }
+    match conversion(value.ty(), to)? {
+        Kernel::Form(form) => {
+            let (_, n_from) = value.ty().lanes()?;
+            let (_, n_to) = to.lanes()?;
+            let params: Option<Vec<u64>> = (0..n_from as usize).map(|i| value.lane(i)).collect();
+            let mut results = vec![0; n_to as usize];
+            form.run_scalar(&params?, &mut results, &mut Vec::new());
+            Value::from_lanes(to, &results)
+        }
+        Kernel::Function(_) => Some(Value::List(Column::filled(value, 1))),
+        Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_documented_conversions_exist() {
+        let text = |from: Type| {
+            let to = Type::BUILT_IN.into_iter().filter(|to| *to != from && convertible(from, *to));
+            to.map(Type::name).collect::<Vec<_>>().join(" ")
+        };
+        let all: Vec<String> =
+            Type::BUILT_IN.into_iter().map(|from| format!("{from}: {}", text(from))).collect();
+        expect_test::expect![[r"
+            bool: i32 i64 f32 f64
+            i32: i64 f32 f64 vec2 vec3 vec4
+            i64: f64
+            f32: f64 vec2 vec3 vec4
+            f64: f32
+            vec2: 
+            vec3: color
+            vec4: 
+            quat: 
+            color: vec3
+            mat4: 
+            string: 
+        "]]
+        .assert_eq(&(all.join("\n") + "\n"));
+    }
+
+    #[test]
+    fn the_inserted_node_has_an_instance_for_each_conversion_and_no_other() {
+        let def = Arc::new(node_type());
+        for from in Type::BUILT_IN {
+            for to in Type::BUILT_IN {
+                let instance = instance(&def, from, to);
+                assert_eq!(instance.is_some(), convertible(from, to), "{from} to {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn constants_convert_like_columns() {
+        let list = Type::F32.list().expect("one level");
+        let converted = convert_value(&Value::F32(0.5), list).expect("a list of one");
+        assert_eq!(converted.to_string(), "[0.5]");
+        assert!(convert_value(&Value::I32(1), list).is_none(), "one conversion, not two");
+        let white = convert_value(&Value::Vec3([1.0; 3].into()), Type::COLOR).expect("opaque");
+        assert_eq!(white.to_string(), "[1.0, 1.0, 1.0, 1.0]");
+    }
+}

@@ -1,0 +1,406 @@
+//! Functions over columns: what a kernel that is not made of lanes gets and gives.
+//!
+//! A call computes the elements of a mask out of `0..extent`. Inputs are virtual arrays: a caller
+//! may hand over a full column, one value for all, or a column seen through a map. A function sets
+//! each output that is wanted, as a column of `extent` elements of which those in the mask count.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use millstream_base::virtual_array::VirtualArray;
+use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, unwound};
+
+use crate::pace::Pace;
+use millstream_base::map::Map;
+use millstream_form::Val;
+
+/// A kernel over columns with a mask.
+pub trait Function: Send + Sync {
+    /// Computes the masked elements of all wanted outputs.
+    ///
+    /// # Errors
+    /// The lowest element of the mask that fails, and why.
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure>;
+
+    /// Whether all it does is to give its first input on.
+    fn hands_on(&self) -> bool {
+        false
+    }
+
+    /// The lanes of its output, if its only input is a list with these items, at least one, given by
+    /// their lanes. `None` if the function is not element-wise in that sense. What it gives has the
+    /// bits that [`call`](Self::call) gives.
+    fn unrolled<'b>(&self, _items: &[Vec<Val<'b>>]) -> Option<Vec<Val<'b>>> {
+        None
+    }
+
+    /// What it runs, if that is something that evaluators know more about than that it is called.
+    fn body(&self) -> Option<&(dyn Any + Send + Sync)> {
+        None
+    }
+}
+
+impl<F: Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync> Function for F {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        self(call)
+    }
+}
+
+/// Why a function has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// The lowest element that failed; `None` if it does not belong to an element.
+    pub element: Option<usize>,
+    /// What is wrong, lower case, without a final stop.
+    pub message: String,
+    /// The next step, if there is one.
+    pub help: Option<String>,
+}
+
+impl Failure {
+    /// A failure at one element.
+    pub fn at(element: usize, message: impl Into<String>) -> Self {
+        Self { element: Some(element), message: message.into(), help: None }
+    }
+
+    /// A failure of the whole call.
+    pub fn whole(message: impl Into<String>) -> Self {
+        Self { element: None, message: message.into(), help: None }
+    }
+
+    /// The same with a hint.
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// A limit was hit; `raise` says which setting raises it.
+    pub fn limit(what: &str, wanted: usize, limit: usize, raise: &str) -> Self {
+        Self::whole(format!("{wanted} {what}, the limit is {limit}"))
+            .with_help(format!("raise `{raise}` in the limits if this is meant"))
+    }
+}
+
+/// What flows along a link: one value, or a column with one entry per cell.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// One value for all cells.
+    One(Value),
+    /// An entry per cell.
+    Many(Column),
+}
+
+impl Data {
+    /// The type of the value or of each entry.
+    pub fn ty(&self) -> Type {
+        match self {
+            Self::One(value) => value.ty(),
+            Self::Many(column) => column.ty(),
+        }
+    }
+
+    /// Entry `i`, or the one value.
+    pub fn get(&self, i: usize) -> Value {
+        match self {
+            Self::One(value) => value.clone(),
+            Self::Many(column) => column.get(i),
+        }
+    }
+
+    /// Bytes that the data keeps alive.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::One(value) => value.bytes(),
+            Self::Many(column) => column.bytes(),
+        }
+    }
+}
+
+/// One input of a call.
+#[derive(Debug)]
+pub struct Argument<'a> {
+    data: Given<'a>,
+    map: Map<'a>,
+}
+
+#[derive(Debug)]
+enum Given<'a> {
+    Shared(&'a Data),
+    Owned(Data),
+}
+
+impl<'a> Argument<'a> {
+    /// Data that others still use.
+    pub fn shared(data: &'a Data, map: Map<'a>) -> Self {
+        Self { data: Given::Shared(data), map }
+    }
+
+    /// Data that nobody uses after this call, so that its buffer may be written or kept.
+    pub fn owned(data: Data, map: Map<'a>) -> Self {
+        Self { data: Given::Owned(data), map }
+    }
+
+    /// The data.
+    pub fn data(&self) -> &Data {
+        match &self.data {
+            Given::Shared(data) => data,
+            Given::Owned(data) => data,
+        }
+    }
+
+    /// How elements are found in the data, where it is a column.
+    pub fn map(&self) -> Map<'a> {
+        self.map
+    }
+
+    /// The value of element `i`.
+    pub fn value(&self, i: usize) -> Value {
+        match self.data() {
+            Data::One(value) => value.clone(),
+            Data::Many(column) => column.get(self.map.entry(i)),
+        }
+    }
+}
+
+/// A list per element, whatever they are stored in.
+#[derive(Clone, Copy, Debug)]
+pub struct Lists<'a> {
+    data: &'a Data,
+    map: Map<'a>,
+}
+
+impl<'a> Lists<'a> {
+    /// Number of elements of the list of element `i`.
+    pub fn n_items(&self, i: usize) -> usize {
+        self.parts(i).1.len()
+    }
+
+    /// The list of element `i` if its items are of this Rust type.
+    pub fn slice<T: ValueType>(&self, i: usize) -> Option<&'a [T]> {
+        let (column, range) = self.parts(i);
+        column.as_slice::<T>().map(|all| &all[range])
+    }
+
+    /// A column and the positions in it that make up the list of element `i`.
+    ///
+    /// # Panics
+    /// If the argument is no list: the verifier checked that it is.
+    pub fn parts(&self, i: usize) -> (&'a Column, std::ops::Range<usize>) {
+        match self.data {
+            Data::One(Value::List(column)) => (column, 0..column.len()),
+            Data::Many(column) => {
+                let ragged = column.as_ragged().expect("the argument is a column of lists");
+                (ragged.values(), ragged.range(self.map.entry(i)))
+            }
+            Data::One(_) => panic!("the argument is a list"),
+        }
+    }
+
+    /// The list of element `i` as a column, copied if it is a part of a larger one.
+    pub fn list(&self, i: usize) -> Column {
+        let (column, range) = self.parts(i);
+        if range.len() == column.len() { column.clone() } else { column.slice(range) }
+    }
+}
+
+/// One call of a [`Function`].
+pub struct Call<'a> {
+    mask: &'a Mask,
+    extent: usize,
+    limits: &'a Limits,
+    inputs: &'a mut [Argument<'a>],
+    outputs: &'a mut [Output],
+    threads: usize,
+    is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+}
+
+/// One output of a call.
+#[derive(Debug)]
+pub enum Output {
+    /// Nobody asked for it.
+    Ignored,
+    /// To be set; an old buffer may be given for reuse.
+    Wanted(Option<Column>),
+    /// Was set.
+    Done(Data),
+}
+
+impl<'a> Call<'a> {
+    /// A call on the elements of `mask` out of `0..extent`.
+    pub fn new(
+        mask: &'a Mask,
+        extent: usize,
+        limits: &'a Limits,
+        inputs: &'a mut [Argument<'a>],
+        outputs: &'a mut [Output],
+    ) -> Self {
+        Self { mask, extent, limits, inputs, outputs, threads: 1, is_over: None }
+    }
+
+    /// The same on at most so many threads; `is_over` says whether anybody still waits for it.
+    pub fn with_crew(self, threads: usize, is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self { threads: threads.max(1), is_over: Some(is_over), ..self }
+    }
+
+    /// At most so many threads may work on it.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Asks whether anybody still waits for the call; what takes long looks now and then and fails
+    /// if nobody does.
+    pub fn is_over(&self) -> Option<&'a (dyn Fn() -> bool + Sync)> {
+        self.is_over
+    }
+
+    /// Looks now and then whether anybody still waits for the call, as work goes on.
+    pub fn pace(&self) -> Pace<'a> {
+        Pace::new(self.is_over)
+    }
+
+    /// The elements to compute.
+    pub fn mask(&self) -> &'a Mask {
+        self.mask
+    }
+
+    /// Number of elements of full output columns.
+    pub fn extent(&self) -> usize {
+        self.extent
+    }
+
+    /// What the call may use.
+    pub fn limits(&self) -> &'a Limits {
+        self.limits
+    }
+
+    /// Number of inputs; sockets that take several sources count each.
+    pub fn n_inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Input `i` as it was given.
+    pub fn argument(&self, i: usize) -> &Argument<'a> {
+        &self.inputs[i]
+    }
+
+    /// Input `i` as a virtual array.
+    ///
+    /// # Panics
+    /// If the input is of another type: the verifier checked it against the signature.
+    pub fn input<T: ValueType>(&self, i: usize) -> VirtualArray<'_, T> {
+        let argument = &self.inputs[i];
+        match argument.data() {
+            Data::One(value) => {
+                let value = T::from_value(value).expect("the argument has the signature's type");
+                VirtualArray::single(value, self.extent)
+            }
+            Data::Many(column) => {
+                let all = column.as_slice::<T>().expect("the argument has the signature's type");
+                match argument.map {
+                    Map::Each => VirtualArray::span(all),
+                    Map::Single => VirtualArray::single(all[0].clone(), self.extent),
+                    Map::Tile(_) => VirtualArray::repeated(all, self.extent),
+                    Map::Stretch(n) => VirtualArray::stretched(all, n, self.extent),
+                    Map::Table(table) => VirtualArray::indexed(all, table),
+                }
+            }
+        }
+    }
+
+    /// Input `i` as a list per element.
+    pub fn lists(&self, i: usize) -> Lists<'_> {
+        Lists { data: self.inputs[i].data(), map: self.inputs[i].map }
+    }
+
+    /// Takes input `i` for writing: without a copy if nobody uses it after this call.
+    pub fn take(&mut self, i: usize) -> Data {
+        let argument = &mut self.inputs[i];
+        match &mut argument.data {
+            Given::Shared(data) => data.clone(),
+            Given::Owned(data) => std::mem::replace(data, Data::One(Value::Bool(false))),
+        }
+    }
+
+    /// Whether anybody asked for output `k`.
+    pub fn wants(&self, k: usize) -> bool {
+        matches!(self.outputs[k], Output::Wanted(_))
+    }
+
+    /// A buffer for output `k` of `extent` elements, reused if one of the right type is at hand;
+    /// what it holds is arbitrary.
+    pub fn buffer<T: ValueType>(&mut self, k: usize) -> Vec<T> {
+        let old = match &mut self.outputs[k] {
+            Output::Wanted(old) => old.take(),
+            Output::Ignored | Output::Done(_) => None,
+        };
+        let mut buffer = old.and_then(|old| old.try_into_vec::<T>().ok()).unwrap_or_default();
+        buffer.resize(self.extent, T::default_value());
+        buffer
+    }
+
+    /// The buffer that was given for reuse with output `k`, of any length.
+    pub fn old_column(&mut self, k: usize) -> Option<Column> {
+        match &mut self.outputs[k] {
+            Output::Wanted(old) => old.take(),
+            Output::Ignored | Output::Done(_) => None,
+        }
+    }
+
+    /// Sets output `k` to a column of `extent` elements.
+    ///
+    /// # Panics
+    /// If the column has another length.
+    pub fn set(&mut self, k: usize, column: impl Into<Column>) {
+        let column = column.into();
+        assert_eq!(column.len(), self.extent, "an output column has an entry per element");
+        self.outputs[k] = Output::Done(Data::Many(column));
+    }
+
+    /// Sets output `k` to one value for all elements.
+    pub fn set_one(&mut self, k: usize, value: impl Into<Value>) {
+        self.outputs[k] = Output::Done(Data::One(value.into()));
+    }
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("mask", self.mask).field("extent", &self.extent).finish()
+    }
+}
+
+/// Runs somebody else's code; a panic in it becomes a failure.
+///
+/// # Errors
+/// With what the panic said.
+pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
+    unwound(run).map_err(|text| {
+        let what = if text.is_empty() { text } else { format!(": {text}") };
+        Failure::whole(format!("the node type panicked{what}"))
+    })
+}
+
+/// Computes the masked elements of `out`, which is made `extent` long.
+///
+/// # Errors
+/// If nobody waits any more.
+pub fn fill<T: ValueType>(
+    out: &mut Vec<T>,
+    (mask, extent): (&Mask, usize),
+    mut pace: Pace<'_>,
+    mut element: impl FnMut(usize) -> T,
+) -> Result<(), Failure> {
+    out.clear();
+    if mask.as_range() == Some(0..extent) {
+        out.reserve_exact(extent);
+        return pace.stretches(extent, |stretch| out.extend(stretch.map(&mut element)));
+    }
+    out.resize(extent, T::default_value());
+    let mut indices = mask.iter();
+    pace.stretches(mask.len(), |stretch| {
+        indices.by_ref().take(stretch.len()).for_each(|i| out[i] = element(i));
+    })
+}
+
+/// A shared function.
+pub type SharedFunction = Arc<dyn Function>;

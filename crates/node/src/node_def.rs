@@ -1,0 +1,445 @@
+//! Node types: sockets, settings, what is read from the context, kernel, manual entry.
+//!
+//! A [`NodeDef`] is data, put together with the methods below and handed to a `Registry`. Numeric
+//! element-wise nodes state their meaning once, as a [`Form`](millstream_form::Form).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use millstream_base::{Type, Value};
+
+use crate::class::Class;
+use crate::function::{Function, SharedFunction};
+use crate::instance::{InputSlot, Instance, Kernel, OutputSlot};
+use crate::scope::ScopeRule;
+use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
+use crate::signature::{
+    Among, Default, Generic, OutputSocket, Signature, Socket, SocketType, TypeError,
+};
+use crate::state::Keeps;
+use millstream_form::{FormBuilder, Val};
+
+/// A node type.
+pub struct NodeDef {
+    /// `family.name`, as documents write it.
+    pub name: Cow<'static, str>,
+    /// Raised when the meaning or the sockets change; documents of older versions are upgraded.
+    pub version: u32,
+    /// Own class of the node, apart from what its inputs bring.
+    pub class: Class,
+    /// What can be set.
+    pub settings: Vec<Setting>,
+    /// The socket whose value counts for later ticks only, so that it may depend on the node.
+    pub delayed: Option<&'static str>,
+    /// What it keeps from one tick to the next.
+    pub keeps: Option<Keeps>,
+    /// Whether it gives its first input as another type, so that messages name it where types differ.
+    pub converts: bool,
+    /// Identities that hold for every bit pattern.
+    pub laws: Vec<Law>,
+    /// The manual entry.
+    pub manual: Manual,
+    sockets: Sockets,
+    kernel: Maker,
+}
+
+/// The manual entry of a node type; sockets and settings carry their own lines.
+#[derive(Clone, Debug, std::default::Default)]
+pub struct Manual {
+    /// One line, shown in lists.
+    pub summary: Cow<'static, str>,
+    /// Paragraphs: shapes, units, what happens at the edges, what can fail.
+    pub details: Cow<'static, str>,
+    /// Where the formula comes from.
+    pub source: Cow<'static, str>,
+}
+
+/// An identity that holds bit for bit; `f` is the node's first output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// `f(x, c) = x` for this constant in every lane.
+    RightNeutral(f64),
+    /// `f(c, x) = x` for this constant in every lane.
+    LeftNeutral(f64),
+    /// `f(x, x) = x`.
+    SameInputs,
+    /// `f(f(x)) = x`.
+    Involution,
+    /// `f(f(x)) = f(x)`.
+    Projection,
+}
+
+enum Sockets {
+    Fixed(Signature),
+    BySettings(Arc<MakeSignature>),
+}
+
+/// What a kernel is made from.
+pub struct Parts<'a> {
+    /// The settings, defaults filled in.
+    pub settings: &'a Settings,
+    /// Types of the generics.
+    pub generics: &'a [Type],
+    /// Inputs of the instance.
+    pub inputs: &'a [InputSlot],
+    /// Outputs of the instance.
+    pub outputs: &'a [OutputSlot],
+}
+
+type MakeSignature = dyn Fn(&Settings) -> Result<Signature, SettingError> + Send + Sync;
+type WriteForm<'f> = dyn for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + 'f;
+type MakeKernel = dyn Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync;
+
+struct Maker(Option<Arc<MakeKernel>>);
+
+/// Why a node type has no instance for these settings and inputs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+pub enum InstanceError {
+    /// The settings do not make a kernel.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Setting(#[from] SettingError),
+    /// The types do not fit.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Type(#[from] TypeError),
+}
+
+impl NodeDef {
+    /// A static node type without sockets, to be completed with the methods below.
+    pub fn new(name: impl Into<Cow<'static, str>>, summary: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            name: name.into(),
+            version: 1,
+            class: Class::Static,
+            settings: Vec::new(),
+            delayed: None,
+            keeps: None,
+            converts: false,
+            laws: Vec::new(),
+            manual: Manual { summary: summary.into(), ..Manual::default() },
+            sockets: Sockets::Fixed(Signature::default()),
+            kernel: Maker(None),
+        }
+    }
+
+    /// Paragraphs of the manual.
+    pub fn details(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.manual.details = text.into();
+        self
+    }
+
+    /// Where the formula comes from.
+    pub fn source(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.manual.source = text.into();
+        self
+    }
+
+    /// The node's own class.
+    pub fn class(mut self, class: Class) -> Self {
+        self.class = class;
+        self
+    }
+
+    /// It keeps something from one tick to the next.
+    pub fn keeps(mut self, keeps: Keeps) -> Self {
+        self.class = Class::Stateful;
+        self.keeps = Some(keeps);
+        // Lowering puts other nodes in its place.
+        self.function(|_: &mut crate::function::Call<'_>| {
+            Err(crate::function::Failure::whole("a node that keeps state was not taken apart"))
+        })
+    }
+
+    /// What is linked to this socket counts for later ticks only.
+    pub fn delays(mut self, socket: &'static str) -> Self {
+        self.delayed = Some(socket);
+        self
+    }
+
+    /// It gives its first input as another type.
+    pub fn converts(mut self) -> Self {
+        self.converts = true;
+        self
+    }
+
+    /// An identity that holds bit for bit.
+    pub fn law(mut self, law: Law) -> Self {
+        self.laws.push(law);
+        self
+    }
+
+    /// Adds a setting.
+    pub fn setting(
+        mut self,
+        name: &'static str,
+        kind: SettingKind,
+        default: Option<SettingValue>,
+        about: &'static str,
+    ) -> Self {
+        self.settings.push(Setting { name, kind, default, about });
+        self
+    }
+
+    /// Leaves a type open; the first call is generic 0, the next 1.
+    pub fn generic(mut self, name: &'static str, among: Among) -> Self {
+        self.fixed().generics.push(Generic { name, among });
+        self
+    }
+
+    /// Adds an input that must be given.
+    pub fn input(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        ty: impl Into<SocketType>,
+        about: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.fixed().inputs.push(Socket {
+            name: name.into(),
+            ty: ty.into(),
+            default: Default::Required,
+            multiple: false,
+            mutable: false,
+            scope: Vec::new(),
+            about: about.into(),
+        });
+        self
+    }
+
+    /// What the input just added has when nothing is given.
+    pub fn or(mut self, default: Default) -> Self {
+        self.last_input().default = default;
+        self
+    }
+
+    /// The input just added has this number in every lane when nothing is given.
+    pub fn or_number(self, x: f64) -> Self {
+        self.or(Default::Number(x))
+    }
+
+    /// The input just added has this value when nothing is given.
+    pub fn or_value(self, value: impl Into<Value>) -> Self {
+        self.or(Default::Value(value.into()))
+    }
+
+    /// The input just added takes any number of sources.
+    pub fn multiple(mut self) -> Self {
+        self.last_input().multiple = true;
+        self
+    }
+
+    /// The kernel may write into the buffer of the input just added and hand it on.
+    pub fn mutable(mut self) -> Self {
+        self.last_input().mutable = true;
+        self
+    }
+
+    /// The input just added is evaluated in a changed context; inputs are named by socket.
+    pub fn scope(mut self, rule: ScopeRule) -> Self {
+        self.last_input().scope.push(rule);
+        self
+    }
+
+    /// Adds an output.
+    pub fn output(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        ty: impl Into<SocketType>,
+        about: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let socket = OutputSocket { name: name.into(), ty: ty.into(), about: about.into() };
+        self.fixed().outputs.push(socket);
+        self
+    }
+
+    /// The sockets depend on the settings; replaces those added before.
+    pub fn sockets_by_settings(
+        mut self,
+        sockets: impl Fn(&Settings) -> Result<Signature, SettingError> + Send + Sync + 'static,
+    ) -> Self {
+        self.sockets = Sockets::BySettings(Arc::new(sockets));
+        self
+    }
+
+    /// The meaning in kernel form: takes the lanes of each input, gives the lanes of each output.
+    pub fn form<F>(self, form: F) -> Self
+    where
+        F: for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.kernel(move |parts| Ok(Kernel::Form(Arc::new(build_form(parts, &form)))))
+    }
+
+    /// The meaning in kernel form, the same for each lane of the one output: takes that lane of
+    /// each input, lane 0 of inputs that have only one.
+    pub fn lanewise<F>(self, lane: F) -> Self
+    where
+        F: for<'b> Fn(&'b FormBuilder, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
+    {
+        self.kernel(move |parts| {
+            let n = parts.outputs[0].ty.lanes().map_or(1, |(_, n)| n as usize);
+            let form = build_form(parts, &|b, inputs| {
+                let each = |i: usize| {
+                    let args: Vec<Val<'_>> =
+                        inputs.iter().map(|x| if x.len() == 1 { x[0] } else { x[i] }).collect();
+                    lane(b, &args)
+                };
+                vec![(0..n).map(each).collect()]
+            });
+            Ok(Kernel::Form(Arc::new(form)))
+        })
+    }
+
+    /// The kernel is a function over columns.
+    pub fn function(self, function: impl Function + 'static) -> Self {
+        let function: SharedFunction = Arc::new(function);
+        self.kernel(move |_| Ok(Kernel::Function(Arc::clone(&function))))
+    }
+
+    /// The kernel is made for each instance.
+    pub fn kernel(
+        mut self,
+        make: impl Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static,
+    ) -> Self {
+        self.kernel = Maker(Some(Arc::new(make)));
+        self
+    }
+
+    fn fixed(&mut self) -> &mut Signature {
+        match &mut self.sockets {
+            Sockets::Fixed(signature) => signature,
+            Sockets::BySettings(_) => panic!("sockets are added before they depend on settings"),
+        }
+    }
+
+    fn last_input(&mut self) -> &mut Socket {
+        self.fixed().inputs.last_mut().expect("an input was added before it is described")
+    }
+
+    /// The part of the name before the dot.
+    pub fn family(&self) -> &str {
+        self.name.split('.').next().unwrap_or_default()
+    }
+
+    /// The sockets where they do not depend on settings.
+    pub fn fixed_signature(&self) -> Option<&Signature> {
+        match &self.sockets {
+            Sockets::Fixed(signature) => Some(signature),
+            Sockets::BySettings(_) => None,
+        }
+    }
+
+    /// The sockets for these settings.
+    ///
+    /// # Errors
+    /// If the settings do not make sense together.
+    pub fn signature(&self, settings: &Settings) -> Result<Cow<'_, Signature>, SettingError> {
+        match &self.sockets {
+            Sockets::Fixed(signature) => Ok(Cow::Borrowed(signature)),
+            Sockets::BySettings(make) => make(settings).map(Cow::Owned),
+        }
+    }
+
+    /// The instance for these settings and types; `arities` says how many sources each input
+    /// socket has (1 unless it takes several).
+    ///
+    /// # Errors
+    /// If the settings make no kernel or a type would be nested too deep.
+    pub fn instantiate(
+        self: &Arc<Self>,
+        settings: Settings,
+        generics: Vec<Type>,
+        arities: &[u16],
+    ) -> Result<Instance, InstanceError> {
+        let signature = self.signature(&settings)?;
+        let mut first_slot = Vec::with_capacity(arities.len());
+        let mut n_slots = 0;
+        for arity in arities {
+            first_slot.push(n_slots);
+            n_slots += arity;
+        }
+        let mut inputs = Vec::with_capacity(n_slots as usize);
+        for (i, socket) in signature.inputs.iter().enumerate() {
+            let slot = InputSlot {
+                socket: i as u16,
+                ty: socket.ty.resolve(&generics)?,
+                mutable: socket.mutable,
+                scope: socket.scope.iter().map(|rule| at_slots(rule, &first_slot)).collect(),
+            };
+            if slot.gathers() && slot.ty.list().is_none() {
+                return Err(TypeError::ListDepth.into());
+            }
+            inputs.extend(std::iter::repeat_n(slot, arities[i] as usize));
+        }
+        let mut outputs = Vec::with_capacity(signature.outputs.len());
+        for socket in &signature.outputs {
+            outputs.push(OutputSlot { ty: socket.ty.resolve(&generics)? });
+        }
+        let output_names = signature.outputs.iter().map(|socket| (&*socket.name).into()).collect();
+        let make = self.kernel.0.as_ref().expect("a node type is registered with a kernel");
+        let parts =
+            Parts { settings: &settings, generics: &generics, inputs: &inputs, outputs: &outputs };
+        let kernel = make(&parts)?;
+        drop(signature);
+        Ok(Instance {
+            def: Arc::clone(self),
+            class: self.class,
+            settings,
+            generics,
+            inputs,
+            outputs,
+            output_names,
+            kernel,
+        })
+    }
+}
+
+/// The rule with positions of sockets replaced by those of their first slots.
+fn at_slots(rule: &ScopeRule, first_slot: &[u16]) -> ScopeRule {
+    match rule {
+        ScopeRule::Inject { feature, value } => {
+            ScopeRule::Inject { feature: feature.clone(), value: first_slot[*value as usize] }
+        }
+        ScopeRule::Each { feature, count } => {
+            ScopeRule::Each { feature: feature.clone(), count: first_slot[*count as usize] }
+        }
+        ScopeRule::Modify { feature, form, args } => ScopeRule::Modify {
+            feature: feature.clone(),
+            form: Arc::clone(form),
+            args: args.iter().map(|arg| first_slot[*arg as usize]).collect(),
+        },
+        ScopeRule::Along { feature, level } => {
+            ScopeRule::Along { feature: feature.clone(), level: *level }
+        }
+    }
+}
+
+fn build_form(parts: &Parts<'_>, form: &WriteForm<'_>) -> millstream_form::Form {
+    let b = FormBuilder::new();
+    let mut inputs = Vec::with_capacity(parts.inputs.len());
+    for input in parts.inputs {
+        let (lane, n) = input.ty.lanes().expect("inputs of a kernel form are made of lanes");
+        inputs.push((0..n).map(|_| b.param(lane)).collect::<Vec<_>>());
+    }
+    let outputs = form(&b, &inputs);
+    for (slot, lanes) in parts.outputs.iter().zip(&outputs) {
+        let n = slot.ty.lanes().map(|(_, n)| n as usize);
+        assert_eq!(n, Some(lanes.len()), "a kernel form gives the lanes of its outputs");
+    }
+    let results: Vec<Val<'_>> = outputs.into_iter().flatten().collect();
+    b.finish(&results)
+}
+
+impl From<Type> for SocketType {
+    fn from(ty: Type) -> Self {
+        Self::Exact(ty)
+    }
+}
+
+impl std::fmt::Debug for NodeDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NodeDef").field("name", &self.name).finish_non_exhaustive()
+    }
+}

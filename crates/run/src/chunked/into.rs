@@ -1,0 +1,149 @@
+//! Evaluating into memory of the caller.
+
+use std::sync::Arc;
+
+use millstream_base::map::Map;
+use millstream_base::{Lane, Type};
+use millstream_form::LaneSliceMut;
+use millstream_ir::answer::{EvalError, Evaluator, NodeFailure, RunLog};
+use millstream_ir::plan::Plan;
+use millstream_ir::request::{Request, RequestAxis};
+
+use super::{Chunked, Workspace, extents, given, log};
+use crate::fuse::width;
+use crate::lanes::reborrow;
+use crate::stages::{column_of, copy_into, full_axes};
+use crate::watch::Watch;
+
+/// Where an output goes: the lanes of its cells, time outermost, one cell behind the other.
+#[derive(Debug)]
+pub struct OutputBuffer<'a> {
+    /// Room for exactly the cells of the request.
+    pub lanes: LaneSliceMut<'a>,
+}
+
+impl<'a, L: Into<LaneSliceMut<'a>>> From<L> for OutputBuffer<'a> {
+    fn from(lanes: L) -> Self {
+        Self { lanes: lanes.into() }
+    }
+}
+
+/// What became of outputs that were written into memory of the caller.
+#[derive(Debug)]
+pub struct Written {
+    /// For each output asked for whether it was written; it is not if a node failed.
+    pub written: Vec<bool>,
+    /// The nodes that failed themselves.
+    pub failures: Vec<NodeFailure>,
+    /// What ran, if the request asked for a log.
+    pub log: RunLog,
+}
+
+/// A buffer does not fit its output.
+fn misfit(name: &Arc<str>, ty: Type, found: (Lane, usize), n_cells: usize) -> Option<String> {
+    let (lane, width) = ty.lanes()?;
+    let wanted = n_cells * usize::from(width);
+    (found != (lane, wanted)).then(|| {
+        let (found, n) = found;
+        format!("the buffer of `{name}` holds {n} {found}, but {wanted} {lane} are written")
+    })
+}
+
+fn lanes_of(buffer: &LaneSliceMut<'_>) -> (Lane, usize) {
+    let n = match buffer {
+        LaneSliceMut::Bool(lanes) => lanes.len(),
+        LaneSliceMut::I32(lanes) => lanes.len(),
+        LaneSliceMut::I64(lanes) => lanes.len(),
+        LaneSliceMut::F32(lanes) => lanes.len(),
+        LaneSliceMut::F64(lanes) => lanes.len(),
+    };
+    (buffer.lane(), n)
+}
+
+impl Chunked {
+    /// Evaluates what the request asks for into the caller's memory, one buffer for each output.
+    /// What varies along fewer axes than the request is repeated.
+    ///
+    /// # Errors
+    /// If the request does not fit the plan, or the evaluation was ended.
+    ///
+    /// # Panics
+    /// If there is not a buffer for each output, or one is not of its output's lane and size.
+    pub fn evaluate_into(
+        &self,
+        plan: &Plan,
+        request: &Request,
+        buffers: &mut [OutputBuffer<'_>],
+    ) -> Result<Written, EvalError> {
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        let extents = extents(&bound);
+        let n_cells = extents[0] * extents[1];
+        assert_eq!(buffers.len(), bound.outputs.len(), "there is a buffer for each output");
+        for (position, buffer) in bound.outputs.iter().zip(&*buffers) {
+            let output = &plan.outputs[*position];
+            assert!(output.ty.lanes().is_some(), "`{}` is not made of lanes", output.name);
+            let misfit = misfit(&output.name, output.ty, lanes_of(&buffer.lanes), n_cells);
+            if let Some(misfit) = misfit {
+                panic!("{misfit}");
+            }
+        }
+        let Some(stages) = self.stages(plan, &bound, request) else {
+            return self.evaluate_and_copy(plan, request, buffers);
+        };
+        let limit = request.limits.bytes;
+        if stages.bytes(extents, true) > limit {
+            return Err(EvalError::Bytes { limit });
+        }
+        let mut workspace = self.workspace();
+        let Workspace { crew, buffers: free, given: columns, values } = &mut workspace;
+        given(&stages, &bound, columns);
+        let watch = Watch::new(plan, request, &bound);
+        let mut sinks: Vec<LaneSliceMut<'_>> =
+            buffers.iter_mut().map(|buffer| reborrow(&mut buffer.lanes)).collect();
+        let watching = Some(&watch);
+        let ran = stages.run(extents, columns, values, Some(&mut sinks), (crew, free), watching);
+        let over = watch.over(ran);
+        if over.is_none() {
+            stages.fill_sinks(plan, extents, columns, values, &mut sinks, full_axes(&bound));
+        }
+        columns.clear();
+        for column in values.drain(..).flatten() {
+            free.give(column);
+        }
+        self.idle(workspace);
+        if let Some(error) = over {
+            return Err(error);
+        }
+        let written = vec![true; buffers.len()];
+        Ok(Written { written, failures: Vec::new(), log: log(plan, request, &stages, extents) })
+    }
+
+    fn evaluate_and_copy(
+        &self,
+        plan: &Plan,
+        request: &Request,
+        buffers: &mut [OutputBuffer<'_>],
+    ) -> Result<Written, EvalError> {
+        let mut answer = self.evaluate(plan, request)?;
+        let (times, count) = (answer.times.unwrap_or(1), answer.count.unwrap_or(1));
+        let mut written = Vec::with_capacity(buffers.len());
+        for (output, buffer) in answer.outputs.iter().zip(buffers) {
+            written.push(output.value.is_some());
+            let Some(series) = &output.value else { continue };
+            if width(output.ty) == 0 || times * count == 0 {
+                continue;
+            }
+            let map = match series.axes[..] {
+                [] => Map::Single,
+                [RequestAxis::Time] => Map::Stretch(count),
+                [RequestAxis::Index] => Map::Tile(count),
+                _ => Map::Each,
+            };
+            copy_into(&column_of(&series.data), map, &mut buffer.lanes, times * count);
+        }
+        let failures = std::mem::take(&mut answer.failures);
+        let log = std::mem::take(&mut answer.log);
+        self.give_back(answer);
+        Ok(Written { written, failures, log })
+    }
+}

@@ -1,0 +1,365 @@
+//! The chunked evaluator: element-wise parts of a plan run as one form, chunk by chunk.
+//!
+//! How a call proceeds. If all that the outputs read are forms, the plan runs as `stages`. Else the
+//! demand-driven evaluation of `lazy` goes on as ever, but a step of a form runs as part of its
+//! *region* (`lazy/region.rs`). Fused forms are kept with the plan, buffers with the evaluator, so
+//! the second call is the quick one. The locks guard what calls at the same time share: each takes
+//! what it works in out of the evaluator and gives it back; forms are made under the lock of the
+//! plan, so that two calls do not make the same one.
+
+mod into;
+mod prepared;
+mod single;
+
+use std::borrow::Borrow;
+use std::hash::Hash;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use millstream_base::id::Id;
+use millstream_base::{Column, Type};
+use millstream_ir::answer::{
+    Answer, EvalError, Evaluator, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series,
+    SkipReason,
+};
+use millstream_ir::keeping::Calls;
+use millstream_ir::plan::{Plan, StepId, StepOp};
+use millstream_ir::request::{Bound, LogDetail, Request, RequestAxis};
+use millstream_node::{Data, Kernel};
+use rustc_hash::FxHashMap;
+
+use crate::Lazy;
+use crate::buffers::Buffers;
+use crate::fuse::{Fused, Member};
+use crate::kept::Kept;
+use crate::lazy::evaluate_with_regions;
+use crate::spread::Crew;
+use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
+use crate::watch::{Ran, Watch};
+
+pub use into::{OutputBuffer, Written};
+pub use prepared::Prepared;
+
+/// The evaluator that runs element-wise parts chunk by chunk.
+///
+/// It keeps buffers between evaluations, for use by the next; [`give_back`](Self::give_back) adds
+/// those of answers that nobody needs any more.
+#[derive(Debug, Default)]
+pub struct Chunked {
+    threads: Option<NonZeroUsize>,
+    piece: Option<usize>,
+    without_stages: bool,
+    without_unrolling: bool,
+    idle: Mutex<Vec<Workspace>>,
+}
+
+/// What one evaluation works in.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub(crate) crew: Crew,
+    pub(crate) buffers: Buffers,
+    given: Vec<Column>,
+    values: Vec<Option<Column>>,
+}
+
+/// The fused forms of a plan.
+#[derive(Debug, Default)]
+pub(crate) struct Regions {
+    by_members: Mutex<FxHashMap<Box<[Member]>, Arc<Fused>>>,
+    by_key: Mutex<FxHashMap<Vec<u8>, Option<Arc<Stages>>>>,
+    total: OnceLock<Vec<bool>>,
+    by_loop: Mutex<FxHashMap<(StepId, usize), Arc<Fused>>>,
+}
+
+/// At most so many fused forms are kept with a plan.
+const KEPT: usize = 4096;
+
+impl Regions {
+    /// The form of these members.
+    pub(crate) fn fused(&self, members: &[Member], make: impl FnOnce() -> Fused) -> Arc<Fused> {
+        known_or_made(&self.by_members, members, || Arc::new(make()))
+    }
+
+    /// The form of a loop of so many rounds and the step that folds its list.
+    pub(crate) fn unrolled(
+        &self,
+        fold: StepId,
+        n_rounds: usize,
+        make: impl FnOnce() -> Fused,
+    ) -> Arc<Fused> {
+        known_or_made(&self.by_loop, &(fold, n_rounds), || Arc::new(make()))
+    }
+
+    /// For each step whether nothing that it is made of can fail, so that computing it where nobody
+    /// asked for it does no harm.
+    pub(crate) fn total(&self, plan: &Plan) -> &[bool] {
+        self.total.get_or_init(|| {
+            let mut total: Vec<bool> = Vec::with_capacity(plan.steps.len());
+            for (_, step) in plan.steps.iter() {
+                let is_total = match step.op {
+                    StepOp::Const(_) | StepOp::Input(_) => true,
+                    StepOp::Call(id) => {
+                        let instance = &plan.instances[id];
+                        matches!(instance.kernel, Kernel::Read { .. })
+                            || instance.plain_form().is_some()
+                            || instance.is_lane_choice()
+                    }
+                };
+                let mut reads = plan.inputs_of(step).iter();
+                total.push(is_total && reads.all(|link| total[link.step.index()]));
+            }
+            total
+        })
+    }
+
+    /// The stages for a request, if the plan has them.
+    fn stages(&self, plan: &Plan, bound: &Bound) -> Option<Arc<Stages>> {
+        known_or_made(&self.by_key, &key(bound)[..], || Stages::new(plan, bound).map(Arc::new))
+    }
+}
+
+/// What is known for a key, made under the lock the first time.
+fn known_or_made<K, Q, V: Clone>(
+    known: &Mutex<FxHashMap<K, V>>,
+    key: &Q,
+    make: impl FnOnce() -> V,
+) -> V
+where
+    K: Borrow<Q> + Eq + Hash,
+    Q: ToOwned<Owned: Into<K>> + Eq + Hash + ?Sized,
+{
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(value) = known.get(key) {
+        return value.clone();
+    }
+    let value = make();
+    if known.len() >= KEPT {
+        known.clear();
+    }
+    known.insert(key.to_owned().into(), value.clone());
+    value
+}
+
+impl Chunked {
+    /// An evaluator that uses as many threads as the machine runs at once, where that pays.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Uses at most so many threads.
+    pub fn threads(mut self, n: NonZeroUsize) -> Self {
+        self.threads = Some(n);
+        self
+    }
+
+    /// Cuts work into pieces of this many elements, whatever pays. Answers do not depend on it.
+    pub fn pieces(mut self, n_elements: NonZeroUsize) -> Self {
+        self.piece = Some(n_elements.get());
+        self
+    }
+
+    /// Takes the way over regions also for plans of forms alone. Answers do not depend on it.
+    pub fn without_stages(mut self) -> Self {
+        self.without_stages = true;
+        self
+    }
+
+    /// Makes lists of the items of all loops, also where they could be folded at once. Answers do not
+    /// depend on it.
+    pub fn without_unrolling(mut self) -> Self {
+        self.without_unrolling = true;
+        self
+    }
+
+    /// The number of threads that it uses where that pays.
+    pub fn n_threads(&self) -> usize {
+        let machine = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(machine, NonZeroUsize::get)
+    }
+
+    /// Takes the columns of an answer that nobody needs any more as memory for later answers.
+    pub fn give_back(&self, answer: Answer) {
+        let mut workspace = self.workspace();
+        for output in answer.outputs {
+            if let Some(Series { data: Data::Many(column), .. }) = output.value {
+                workspace.buffers.give(column);
+            }
+        }
+        self.idle(workspace);
+    }
+
+    fn workspace(&self) -> Workspace {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.unwrap_or_else(|| self.new_workspace())
+    }
+
+    fn new_workspace(&self) -> Workspace {
+        Workspace {
+            crew: Crew::new(self.n_threads(), self.piece),
+            buffers: Buffers::default(),
+            given: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    fn idle(&self, workspace: Workspace) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
+    }
+
+    fn regions(plan: &Plan) -> &Regions {
+        &Kept::of(plan).regions
+    }
+
+    /// The stages for a request, if it can be answered with them.
+    fn stages(&self, plan: &Plan, bound: &Bound, request: &Request) -> Option<Arc<Stages>> {
+        // Times are told by step, and outputs without cells are a matter of their own.
+        let apart = self.without_stages
+            || request.log == LogDetail::Times
+            || bound.times == Some(0)
+            || bound.count == Some(0);
+        if apart { None } else { Self::regions(plan).stages(plan, bound) }
+    }
+}
+
+impl Evaluator for Chunked {
+    fn name(&self) -> &'static str {
+        "chunked"
+    }
+
+    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        if Lazy::is_alone_with(plan) {
+            return Lazy.evaluate(plan, request);
+        }
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        let mut workspace = self.workspace();
+        let answer = match self.stages(plan, &bound, request) {
+            Some(stages) => by_stages(plan, request, &bound, &stages, &mut workspace),
+            None => {
+                let (regions, unrolls) = (Self::regions(plan), !self.without_unrolling);
+                evaluate_with_regions(plan, request, &bound, (regions, unrolls), &mut workspace)
+            }
+        };
+        self.idle(workspace);
+        answer
+    }
+}
+
+/// The extents of time and index, 1 where the request has no such axis.
+fn extents(bound: &Bound) -> [usize; 2] {
+    [bound.times.unwrap_or(1), bound.count.unwrap_or(1)]
+}
+
+/// What stages are given by a request.
+fn given(stages: &Stages, bound: &Bound, columns: &mut Vec<Column>) {
+    columns.clear();
+    columns.extend(stages.given.iter().map(|(from, _)| {
+        let data = match from {
+            Origin::Input(input) => &bound.inputs[input.index()],
+            Origin::Feature(bit) => {
+                bound.features[*bit as usize].as_ref().expect("stages are made for what is given")
+            }
+        };
+        column_of(&data.data)
+    }));
+}
+
+fn by_stages(
+    plan: &Plan,
+    request: &Request,
+    bound: &Bound,
+    stages: &Stages,
+    workspace: &mut Workspace,
+) -> Result<Answer, EvalError> {
+    let watch = Watch::new(plan, request, bound);
+    if let Some(error) = watch.over(Ran::default()) {
+        return Err(error);
+    }
+    let extents = extents(bound);
+    let limit = request.limits.bytes;
+    if stages.bytes(extents, false) > limit {
+        return Err(EvalError::Bytes { limit });
+    }
+    let Workspace { crew, buffers, given: columns, values } = workspace;
+    given(stages, bound, columns);
+    let ran = stages.run(extents, columns, values, None, (crew, buffers), Some(&watch));
+    if let Some(error) = watch.over(ran) {
+        columns.clear();
+        values.clear();
+        return Err(error);
+    }
+    let mut outputs = Vec::with_capacity(stages.outputs.len());
+    for (position, (at, item)) in bound.outputs.iter().zip(&stages.outputs) {
+        let output = &plan.outputs[*position];
+        let data = match at {
+            At::Const(id) => plan.constants[*id].clone(),
+            At::Given(k) => match stages.given[*k as usize].0 {
+                Origin::Input(input) => bound.inputs[input.index()].data.clone(),
+                Origin::Feature(_) if item.axes == 0 => Data::One(columns[*k as usize].get(0)),
+                Origin::Feature(_) => Data::Many(columns[*k as usize].clone()),
+            },
+            At::Value(k) => {
+                let column = values[*k as usize].as_ref().expect("all stages ran");
+                if item.axes == 0 { Data::One(column.get(0)) } else { Data::Many(column.clone()) }
+            }
+        };
+        outputs.push(OutputAnswer {
+            name: Arc::clone(&output.name),
+            ty: output.ty,
+            value: Some(Series { data, axes: axes(item.axes) }),
+        });
+    }
+    columns.clear();
+    let is_given = |k: usize| {
+        stages.outputs.iter().any(|(at, item)| *at == At::Value(k as u32) && item.axes != 0)
+    };
+    for (k, column) in values.drain(..).enumerate() {
+        if let Some(column) = column.filter(|_| !is_given(k)) {
+            buffers.give(column);
+        }
+    }
+    let log = log(plan, request, stages, extents);
+    Ok(Answer {
+        outputs,
+        failures: Vec::new(),
+        log,
+        calls: Calls::default(),
+        times: bound.times,
+        count: bound.count,
+    })
+}
+
+fn axes(axes: Axes) -> Vec<RequestAxis> {
+    let both = [(1, RequestAxis::Time), (2, RequestAxis::Index)];
+    both.into_iter().filter(|(bit, _)| axes & bit != 0).map(|(_, axis)| axis).collect()
+}
+
+fn log(plan: &Plan, request: &Request, stages: &Stages, extents: [usize; 2]) -> RunLog {
+    if request.log == LogDetail::Off {
+        return RunLog::default();
+    }
+    let entry = |fate, runs, elements: usize, bytes: usize| LogEntry {
+        fate,
+        runs,
+        elements: elements as u64,
+        bytes: bytes as u64,
+        time: std::time::Duration::ZERO,
+    };
+    let not_needed = entry(Fate::Skipped(SkipReason::NotNeeded), 0, 0, 0);
+    let mut entries = vec![not_needed; plan.steps.len()];
+    let ran = Fate::Ran(RunReason::First);
+    for (step, k) in &stages.reads {
+        let n = n_cells(stages.given[*k as usize].1.axes, extents);
+        entries[step.index()] = entry(ran, 1, n, 0);
+    }
+    for stage in &stages.stages {
+        let n = n_cells(stage.axes, extents);
+        for member in &stage.members {
+            entries[member.step.index()] = entry(ran, 1, n, 0);
+        }
+        for output in &stage.fused.outputs {
+            let member = stage.members[output.member as usize];
+            entries[member.step.index()].bytes += (n * Type::size(output.ty)) as u64;
+        }
+    }
+    RunLog { entries }
+}

@@ -1,0 +1,223 @@
+//! Frames: contexts restricted to what is needed.
+//!
+//! A frame holds, for each need of a class, the feature's value or the axis whose extent is meant.
+//! Values are interned by their bits, frames by the values they hold; so two calls with equal
+//! restricted contexts are one frame, and a node evaluated in it once is evaluated for both.
+
+use std::hash::{Hash, Hasher};
+
+use millstream_base::id::{Arena, Id};
+use millstream_base::same::Same;
+use millstream_base::{Column, FeatureSet, Mask, Type, define_id};
+use millstream_ir::plan::{NeedClassId, Plan};
+use millstream_node::Data;
+use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
+
+use crate::shape::{AxisId, Extent, ShapeId, Shapes};
+
+define_id!(FrameId, "x", "One restricted context of an evaluation.");
+define_id!(FeatId, "v", "One value of a feature, or one axis, in an evaluation.");
+
+/// What a frame holds for one need.
+#[derive(Clone, Debug)]
+pub(crate) enum Feat {
+    /// A value, or a column with an entry per cell of the shape.
+    Value(Data, ShapeId),
+    /// The position along an axis, counted from 0.
+    Position(AxisId),
+    /// The axis that the feature's injector opened; `None` if it opened none.
+    Axis(Option<AxisId>),
+    /// Not known, but it varies along this shape: used to find shapes before values.
+    Symbolic(ShapeId),
+}
+
+type Entries = SmallVec<[(u32, FeatId); 4]>;
+
+/// The frames of one evaluation.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    feats: Arena<FeatId, Feat>,
+    by_hash: FxHashMap<u64, SmallVec<[FeatId; 1]>>,
+    all: Arena<FrameId, Entries>,
+    by_entries: FxHashMap<Entries, FrameId>,
+    restricted: FxHashMap<(FrameId, NeedClassId), FrameId>,
+    positions: FxHashMap<AxisId, Column>,
+    /// The cells of columns that are known, where not all are; noted if results are kept.
+    known: FxHashMap<FeatId, Mask>,
+}
+
+impl Frames {
+    /// Only the frame that holds nothing.
+    pub(crate) fn new() -> Self {
+        let mut frames = Self {
+            feats: Arena::new(),
+            by_hash: FxHashMap::default(),
+            all: Arena::new(),
+            by_entries: FxHashMap::default(),
+            restricted: FxHashMap::default(),
+            positions: FxHashMap::default(),
+            known: FxHashMap::default(),
+        };
+        frames.frame(Entries::new());
+        frames
+    }
+
+    /// The frame that holds nothing.
+    pub(crate) fn empty() -> FrameId {
+        FrameId::from_index(0)
+    }
+
+    /// No frame: where a step stands that nobody asked for.
+    pub(crate) fn nowhere() -> FrameId {
+        FrameId::from_index(u32::MAX as usize)
+    }
+
+    /// The id of a value or axis; equal ones share it, also when one is a column that counts the
+    /// positions along an axis and the other is the axis.
+    pub(crate) fn feat(&mut self, feat: Feat, shapes: &mut Shapes) -> FeatId {
+        let feat = self.canonical(feat, shapes);
+        let mut state = FxHasher::default();
+        feed(&feat, &mut state);
+        let known = self.by_hash.entry(state.finish()).or_default();
+        if let Some(id) = known.iter().find(|id| same(&self.feats[**id], &feat)) {
+            return *id;
+        }
+        let id = self.feats.push(feat);
+        known.push(id);
+        id
+    }
+
+    /// The same for a column of which these cells are known, if not all, and the others are blank.
+    pub(crate) fn feat_in_part(
+        &mut self,
+        feat: Feat,
+        known: Option<Mask>,
+        shapes: &mut Shapes,
+    ) -> FeatId {
+        let n_before = self.feats.len();
+        let id = self.feat(feat, shapes);
+        match known {
+            Some(cells) if id.index() == n_before => {
+                self.known.insert(id, cells);
+            }
+            Some(cells) => {
+                if let Some(known) = self.known.get_mut(&id) {
+                    *known = known.union(&cells);
+                }
+            }
+            None => {
+                self.known.remove(&id);
+            }
+        }
+        id
+    }
+
+    /// The cells of a column that are known, if not all.
+    pub(crate) fn known(&self, feat: FeatId) -> Option<&Mask> {
+        self.known.get(&feat)
+    }
+
+    fn canonical(&mut self, feat: Feat, shapes: &mut Shapes) -> Feat {
+        let Feat::Value(Data::Many(column), shape) = &feat else { return feat };
+        let Some(axis) = shapes.axes_of(*shape).last().copied() else { return feat };
+        if column.ty() != Type::I32 || shapes.along(axis) != *shape {
+            return feat;
+        }
+        if self.positions(axis, shapes).same(column) { Feat::Position(axis) } else { feat }
+    }
+
+    /// The frame with these entries, given in order of their bits.
+    pub(crate) fn frame(&mut self, entries: Entries) -> FrameId {
+        if let Some(id) = self.by_entries.get(&entries) {
+            return *id;
+        }
+        let id = self.all.push(entries.clone());
+        self.by_entries.insert(entries, id);
+        id
+    }
+
+    /// What a frame holds for a need.
+    pub(crate) fn get(&self, frame: FrameId, bit: u32) -> Option<FeatId> {
+        let entries = &self.all[frame];
+        entries.iter().find(|(known, _)| *known == bit).map(|(_, feat)| *feat)
+    }
+
+    /// All that a frame holds.
+    pub(crate) fn feats_of(&self, frame: FrameId) -> impl Iterator<Item = FeatId> + '_ {
+        self.all[frame].iter().map(|(_, feat)| *feat)
+    }
+
+    pub(crate) fn value(&self, feat: FeatId) -> &Feat {
+        &self.feats[feat]
+    }
+
+    /// The frame with only what a class needs.
+    #[inline]
+    pub(crate) fn restrict(&mut self, frame: FrameId, class: NeedClassId, plan: &Plan) -> FrameId {
+        if class.index() == 0 || frame == Self::empty() {
+            return Self::empty();
+        }
+        if let Some(home) = self.restricted.get(&(frame, class)) {
+            return *home;
+        }
+        let needs = plan.need_classes[class];
+        let entries: Entries = self.all[frame]
+            .iter()
+            .copied()
+            .filter(|(bit, _)| needs.contains(FeatureSet::bit(*bit)))
+            .collect();
+        let home = self.frame(entries);
+        self.restricted.insert((frame, class), home);
+        home
+    }
+
+    /// The positions along an axis as a column over the axis and its parents.
+    pub(crate) fn positions(&mut self, axis: AxisId, shapes: &Shapes) -> Column {
+        if let Some(column) = self.positions.get(&axis) {
+            return column.clone();
+        }
+        let column: Column = match shapes.extent(axis) {
+            Extent::Even(n) => (0..*n as i32).collect(),
+            Extent::Ragged { counts, .. } => {
+                counts.iter().flat_map(|count| 0..*count as i32).collect()
+            }
+            Extent::Symbolic { .. } => panic!("positions are read along axes of known extent"),
+        };
+        self.positions.insert(axis, column.clone());
+        column
+    }
+}
+
+fn same(a: &Feat, b: &Feat) -> bool {
+    match (a, b) {
+        (Feat::Value(a, a_shape), Feat::Value(b, b_shape)) => {
+            a_shape == b_shape
+                && match (a, b) {
+                    (Data::One(a), Data::One(b)) => a.same(b),
+                    (Data::Many(a), Data::Many(b)) => a.same(b),
+                    (Data::One(_), Data::Many(_)) | (Data::Many(_), Data::One(_)) => false,
+                }
+        }
+        (Feat::Position(a), Feat::Position(b)) => a == b,
+        (Feat::Axis(a), Feat::Axis(b)) => a == b,
+        (Feat::Symbolic(a), Feat::Symbolic(b)) => a == b,
+        (Feat::Value(..) | Feat::Position(_) | Feat::Axis(_) | Feat::Symbolic(_), _) => false,
+    }
+}
+
+fn feed(feat: &Feat, state: &mut FxHasher) {
+    std::mem::discriminant(feat).hash(state);
+    match feat {
+        Feat::Value(data, shape) => {
+            shape.hash(state);
+            match data {
+                Data::One(value) => value.feed(state),
+                Data::Many(column) => column.feed(state),
+            }
+        }
+        Feat::Position(axis) => axis.hash(state),
+        Feat::Axis(axis) => axis.hash(state),
+        Feat::Symbolic(shape) => shape.hash(state),
+    }
+}

@@ -1,0 +1,120 @@
+//! The last values of an input, or of features, with their stamps.
+//!
+//! A column of a context may be known in part: of what a scope is given only the cells that are asked for
+//! are computed. Such a column has the stamp of one that agrees with it wherever both are known and knows
+//! all of its cells, or all of whose cells it knows; the stamp then means the cells of both. Whoever
+//! was given the stamp before has read none but the cells known then, so its results stay right.
+
+use millstream_base::Mask;
+use millstream_base::same::Same;
+use millstream_node::Data;
+
+use super::memo::{LayoutId, Stamp};
+
+/// The values, the newest in front.
+#[derive(Debug, Default)]
+pub(super) struct Remembered(Vec<One>);
+
+#[derive(Debug)]
+struct One {
+    data: Data,
+    /// The cells that are known, if not all.
+    known: Option<Mask>,
+    /// Whether no other of this stamp knows more.
+    is_largest: bool,
+    layout: LayoutId,
+    stamp: Stamp,
+    /// The evaluation that read it last.
+    used: u64,
+}
+
+/// At least so many values keep their stamps, besides those that this evaluation and the one before
+/// have read.
+pub(super) const REMEMBERED: usize = 8;
+
+/// At most so many values are kept.
+const MOST: usize = 64;
+
+/// More than [`REMEMBERED`] values that are not in use are kept while all hold no more bytes.
+const BYTES: usize = 64 << 20;
+
+impl Remembered {
+    /// The stamp of a value, known in all cells or in these; `new` if it is not among the last ones.
+    pub(super) fn stamp(
+        &mut self,
+        (data, known): (&Data, Option<&Mask>),
+        layout: LayoutId,
+        new: Stamp,
+        epoch: u64,
+    ) -> Stamp {
+        let all = &mut self.0;
+        let is_like = |one: &One| one.layout == layout;
+        let holds = |one: &One| {
+            is_like(one) && covers(one.known.as_ref(), known) && agree(&one.data, data, known)
+        };
+        // One that knew the same cells comes first: what is asked again finds what it had.
+        let same = all.iter().position(|one| covers(known, one.known.as_ref()) && holds(one));
+        let one = if let Some(at) = same {
+            One { used: epoch, ..all.remove(at) }
+        } else {
+            let mut new = One {
+                data: data.clone(),
+                known: known.cloned(),
+                is_largest: true,
+                layout,
+                stamp: new,
+                used: epoch,
+            };
+            if let Some(one) = all.iter().find(|one| holds(one)) {
+                (new.stamp, new.is_largest) = (one.stamp, false);
+            } else {
+                let grows = all.iter_mut().find(|one| {
+                    let of = one.known.as_ref();
+                    let has_some = one.is_largest && of.is_some_and(|cells| !cells.is_empty());
+                    has_some && is_like(one) && covers(known, of) && agree(&one.data, data, of)
+                });
+                if let Some(one) = grows {
+                    one.is_largest = false;
+                    new.stamp = one.stamp;
+                }
+            }
+            new
+        };
+        let stamp = one.stamp;
+        all.insert(0, one);
+        let in_use = all.iter().take(MOST).take_while(|one| one.used + 1 >= epoch).count();
+        let mut bytes = 0;
+        let fitting = all.iter().take(MOST).take_while(|one| {
+            bytes += one.data.bytes();
+            bytes <= BYTES
+        });
+        let n_fitting = fitting.count();
+        all.truncate(in_use.max(REMEMBERED).max(n_fitting));
+        stamp
+    }
+}
+
+/// Whether some cells, all if not said, hold others.
+pub(crate) fn covers(some: Option<&Mask>, others: Option<&Mask>) -> bool {
+    match (some, others) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(some), Some(others)) => some.covers(others),
+    }
+}
+
+/// Whether data is the same, bit for bit, in some cells, all if not said.
+pub(super) fn agree(a: &Data, b: &Data, cells: Option<&Mask>) -> bool {
+    match (a, b, cells) {
+        (Data::One(a), Data::One(b), _) => a.same(b),
+        (Data::Many(a), Data::Many(b), None) => a.same(b),
+        (Data::Many(a), Data::Many(b), Some(cells)) => {
+            a.ty() == b.ty() && a.len() == b.len() && {
+                let mut equal = true;
+                cells.for_each(|cell| equal = equal && a.same_at(cell, b, cell));
+                equal
+            }
+        }
+        (Data::One(_), Data::Many(_), _) | (Data::Many(_), Data::One(_), _) => false,
+    }
+}

@@ -1,0 +1,206 @@
+//! The list of a plan for some outputs, cut into blocks.
+//!
+//! The list holds each step once, behind everything it reads: the order in which a walk from the
+//! outputs first uses the steps, reversed. A *block* is a part of the list that is run as one:
+//!
+//! - the main block holds what some output needs whatever happens;
+//! - every step that is read through an arm or a scope, or from several blocks, is the *root* of a
+//!   block of its own, which holds what only it needs.
+//!
+//! So what decides whether a step runs (its guard) is the union over its uses: it runs when one of
+//! the steps that read its block asks for the root, and does not run again, because of what is done.
+
+use millstream_base::id::Id;
+use millstream_ir::plan::{Plan, Step, StepId, StepOp, StepSource};
+use millstream_node::Kernel;
+use smallvec::SmallVec;
+
+use crate::lazy::arguments;
+
+/// Which block a step is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockOf {
+    /// No output needs it.
+    None,
+    Main,
+    /// That of this root.
+    Root(StepId),
+}
+
+/// How a step reads from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Whenever it runs, in its own context.
+    Strict,
+    /// If a selector says so.
+    Arm,
+    /// In another context.
+    Body,
+}
+
+/// A list and its blocks.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    /// The steps, the main block first, the root of each other block last in it.
+    pub(crate) steps: Vec<StepId>,
+    pub(crate) n_main: usize,
+    /// For each step of the plan its position in the list.
+    position: Vec<u32>,
+    /// For each step of the plan its block.
+    of: Vec<BlockOf>,
+    /// For each step of the plan where its block begins in the list, if it is a root.
+    first: Vec<u32>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+/// What a call reads.
+pub(crate) type Uses = SmallVec<[(StepSource, Use); 4]>;
+
+/// What a call reads, and how; what no rule of a scope uses is not read.
+pub(crate) fn uses(plan: &Plan, step: &Step) -> Uses {
+    let StepOp::Call(id) = step.op else { return Uses::new() };
+    let sources = plan.inputs_of(step);
+    let instance = &plan.instances[id];
+    let mut uses: Uses = match instance.kernel {
+        Kernel::Choose => {
+            let kinds = std::iter::once(Use::Strict).chain(std::iter::repeat(Use::Arm));
+            sources.iter().copied().zip(kinds).collect()
+        }
+        _ if !instance.has_scopes() => sources.iter().map(|from| (*from, Use::Strict)).collect(),
+        _ => {
+            let strict = arguments(plan, step, id).into_iter().map(|i| (sources[i], Use::Strict));
+            let bodies = instance.inputs.iter().zip(sources);
+            let bodies = bodies.filter(|(input, _)| !input.scope.is_empty());
+            strict.chain(bodies.map(|(_, from)| (*from, Use::Body))).collect()
+        }
+    };
+    uses.retain(|(from, _)| matches!(plan.steps[from.step].op, StepOp::Call(_)));
+    uses
+}
+
+/// What is known of a step when all that read it are.
+#[derive(Clone, Copy)]
+struct Known {
+    block: BlockOf,
+    /// It is read through an arm or a scope, or from several blocks.
+    is_entry: bool,
+    /// The main block reads it in its own context.
+    in_main: bool,
+    /// It may be read in another context than that of the request.
+    in_scope: bool,
+}
+
+impl Blocks {
+    /// The list of a plan for the outputs at these positions.
+    pub(crate) fn new(plan: &Plan, outputs: &[usize]) -> Self {
+        let order = order(plan, outputs);
+        let of = blocks(plan, outputs, &order);
+        // A counting sort by block, stable; the main block first, the others by root.
+        let mut ends = vec![0_u32; plan.steps.len() + 1];
+        let bucket = |step: &StepId| match of[step.index()] {
+            BlockOf::None => None,
+            BlockOf::Main => Some(0),
+            BlockOf::Root(root) => Some(root.index() + 1),
+        };
+        for bucket in order.iter().filter_map(bucket) {
+            ends[bucket] += 1;
+        }
+        let n_main = ends[0] as usize;
+        let mut total = 0;
+        for end in &mut ends {
+            total += std::mem::replace(end, total);
+        }
+        let first: Vec<u32> = ends[1..].to_vec();
+        let mut steps = vec![StepId::from_index(0); total as usize];
+        let mut position = vec![NOWHERE; plan.steps.len()];
+        for step in &order {
+            let Some(bucket) = bucket(step) else { continue };
+            let at = ends[bucket];
+            ends[bucket] += 1;
+            steps[at as usize] = *step;
+            position[step.index()] = at;
+        }
+        Self { steps, n_main, position, of, first }
+    }
+
+    /// The block of a step.
+    pub(crate) fn block_of(&self, step: StepId) -> BlockOf {
+        self.of[step.index()]
+    }
+
+    /// Where the other steps of a root's block are in the list; empty for steps that are no roots.
+    pub(crate) fn members(&self, root: StepId) -> std::ops::Range<usize> {
+        if self.of[root.index()] == BlockOf::Root(root) {
+            self.first[root.index()] as usize..self.position[root.index()] as usize
+        } else {
+            0..0
+        }
+    }
+
+    /// The position of a step in the list.
+    pub(crate) fn position(&self, step: StepId) -> Option<usize> {
+        let position = self.position[step.index()];
+        (position != NOWHERE).then_some(position as usize)
+    }
+}
+
+/// The calls that outputs may need, each behind all it reads: a walk in depth without recursion.
+fn order(plan: &Plan, outputs: &[usize]) -> Vec<StepId> {
+    let mut order = Vec::new();
+    let mut met = vec![false; plan.steps.len()];
+    let mut stack: Vec<(StepId, Uses)> = Vec::new();
+    let mut meet = |step: StepId, stack: &mut Vec<_>| {
+        let is_call = matches!(plan.steps[step].op, StepOp::Call(_));
+        if is_call && !std::mem::replace(&mut met[step.index()], true) {
+            let mut uses = uses(plan, &plan.steps[step]);
+            uses.reverse();
+            stack.push((step, uses));
+        }
+    };
+    for output in outputs {
+        meet(plan.outputs[*output].source.step, &mut stack);
+        while let Some((step, rest)) = stack.last_mut() {
+            match rest.pop() {
+                Some((source, _)) => meet(source.step, &mut stack),
+                None => {
+                    order.push(*step);
+                    stack.pop();
+                }
+            }
+        }
+    }
+    order
+}
+
+/// The block of each step, found from those that read it.
+fn blocks(plan: &Plan, outputs: &[usize], order: &[StepId]) -> Vec<BlockOf> {
+    let unread = Known { block: BlockOf::None, is_entry: false, in_main: false, in_scope: false };
+    let mut known = vec![unread; plan.steps.len()];
+    for output in outputs {
+        let step = plan.outputs[*output].source.step.index();
+        known[step] = Known { block: BlockOf::Main, in_main: true, ..known[step] };
+    }
+    for step in order.iter().rev() {
+        let reader = &mut known[step.index()];
+        let has_needs = plan.steps[*step].needs.index() != 0;
+        // What needs nothing of the context is the same in all, and the main block needs it anyway.
+        if reader.in_main && !(reader.in_scope && has_needs) {
+            (reader.block, reader.in_scope) = (BlockOf::Main, false);
+        } else if reader.is_entry {
+            reader.block = BlockOf::Root(*step);
+        }
+        let reader = *reader;
+        for (source, kind) in uses(plan, &plan.steps[*step]) {
+            let read = &mut known[source.step.index()];
+            let is_first = read.block == BlockOf::None;
+            read.is_entry |= kind != Use::Strict || !(is_first || read.block == reader.block);
+            read.in_main |= kind == Use::Strict && reader.block == BlockOf::Main;
+            read.in_scope |= kind == Use::Body || reader.in_scope;
+            if is_first {
+                read.block = reader.block;
+            }
+        }
+    }
+    known.into_iter().map(|known| known.block).collect()
+}

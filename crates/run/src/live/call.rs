@@ -1,0 +1,300 @@
+//! Nodes that do what an instance of a node type does with values of any type, and may fail.
+//!
+//! What gives several outputs has a node that runs and one more for each output: so what reads an
+//! output runs only if that one changes. An output that nobody reads is not computed; where it is
+//! read later, the node runs again.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use millstream_base::map::Map;
+use millstream_base::same::Same;
+use millstream_base::{Lane, Mask, Type, Value};
+use millstream_node::function::Output;
+use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
+use millstream_node::{instance::InputSlot, instance::OutputSlot};
+use smallvec::SmallVec;
+
+use super::node::Flags;
+use super::special::Special;
+use super::within::Within;
+use super::{LiveGraph, NodeNumber, lane_of_number};
+use crate::lanes::push_lanes;
+
+/// Runs an instance of a node type.
+pub(super) struct Call {
+    pub(super) instance: Arc<Instance>,
+    pub(super) inputs: Box<[u32]>,
+    /// What there is besides if it has several outputs.
+    pub(super) outputs: Option<Box<Outputs>>,
+}
+
+/// The outputs of a call that has several.
+pub(super) struct Outputs {
+    /// The node of each.
+    nodes: SmallVec<[u32; 4]>,
+    /// The value of each that was computed.
+    values: SmallVec<[Option<Value>; 4]>,
+}
+
+/// Gives one output of a call on.
+pub(super) struct OneOutput {
+    pub(super) of: [u32; 1],
+    pub(super) position: u32,
+}
+
+impl Call {
+    /// Has the outputs that another one computed that does the same.
+    pub(super) fn take_over(&mut self, other: &mut Self) {
+        if let (Some(outputs), Some(others)) = (&mut self.outputs, &mut other.outputs) {
+            std::mem::swap(&mut outputs.values, &mut others.values);
+        }
+    }
+}
+
+/// The results of a call.
+pub(super) type Results = SmallVec<[Option<Value>; 4]>;
+
+impl LiveGraph {
+    /// A node that runs an instance, with those for its outputs if there are several.
+    pub(super) fn call_of_values(
+        &mut self,
+        instance: &Arc<Instance>,
+        inputs: &[NodeNumber],
+    ) -> NodeNumber {
+        self.has_calls = true;
+        let inputs = inputs.iter().map(|input| input.0).collect();
+        let call = Call { instance: Arc::clone(instance), inputs, outputs: None };
+        if let [output] = &instance.outputs[..] {
+            return NodeNumber(self.special_of(Special::Call(call), output.ty));
+        }
+        let call = self.special(Special::Call(call), Lane::I64);
+        let mut nodes = SmallVec::with_capacity(instance.outputs.len());
+        for (position, output) in instance.outputs.iter().enumerate() {
+            let one = OneOutput { of: [call], position: position as u32 };
+            nodes.push(self.special_of(Special::Output(one), output.ty));
+        }
+        let values = SmallVec::from_elem(None, nodes.len());
+        if let Some(made) = self.call_mut(call) {
+            made.outputs = Some(Box::new(Outputs { nodes, values }));
+        }
+        NodeNumber(call)
+    }
+
+    /// A special node that gives values of a type.
+    pub(super) fn special_of(&mut self, special: Special, ty: Type) -> u32 {
+        match lane_of_number(ty) {
+            Some(lane) => self.special(special, lane),
+            None => {
+                let node = self.special(special, Lane::I64);
+                self.put_in_box(node, None);
+                node
+            }
+        }
+    }
+
+    /// A call tells of failures as another instance does, which does the same.
+    ///
+    /// # Panics
+    /// If it does not do the same.
+    pub fn reword(&mut self, of: NodeNumber, instance: &Arc<Instance>) {
+        if let Some(call) = self.call_at(of.0)
+            && !Arc::ptr_eq(&call.instance, instance)
+        {
+            assert!(call.instance.does_same(instance), "a call goes on with what it does");
+            if let Some(call) = self.call_mut(of.0) {
+                call.instance = Arc::clone(instance);
+            }
+        }
+    }
+
+    /// The node of an output of what [`call`](Self::call) made; `None` if there is none.
+    pub fn output(&self, of: NodeNumber, position: usize) -> Option<NodeNumber> {
+        let outputs = self.call_at(of.0).and_then(|call| call.outputs.as_ref());
+        match outputs {
+            Some(outputs) => outputs.nodes.get(position).map(|node| NodeNumber(*node)),
+            None => (position == 0).then_some(of),
+        }
+    }
+
+    /// The call whose output a node gives on; other nodes are what they are.
+    pub fn call_behind(&self, of: NodeNumber) -> NodeNumber {
+        match self.special_at(of.0) {
+            Some(Special::Output(output)) => NodeNumber(output.of[0]),
+            Some(_) | None => of,
+        }
+    }
+
+    fn call_at(&self, node: u32) -> Option<&Call> {
+        match self.special_at(node)? {
+            Special::Call(call) => Some(call),
+            Special::Guard(_) | Special::Choice(_) | Special::Form(_) | Special::Output(_) => None,
+        }
+    }
+
+    fn call_mut(&mut self, node: u32) -> Option<&mut Call> {
+        match &mut self.specials[self.nodes[node as usize].inputs[0] as usize] {
+            Special::Call(call) => Some(call),
+            Special::Guard(_) | Special::Choice(_) | Special::Form(_) | Special::Output(_) => None,
+        }
+    }
+
+    /// The nodes of the outputs of a call that has several; none for other nodes.
+    pub(super) fn outputs_of(&self, node: u32) -> SmallVec<[u32; 4]> {
+        let outputs = self.call_at(node).and_then(|call| call.outputs.as_ref());
+        outputs.map(|outputs| outputs.nodes.clone()).unwrap_or_default()
+    }
+
+    /// Whether somebody reads or observes a node.
+    pub(super) fn is_read(&self, node: u32) -> bool {
+        let node = &self.nodes[node as usize];
+        node.flags.has(Flags::OBSERVED) || !self.users.of(node).is_empty()
+    }
+
+    /// Runs a call.
+    pub(super) fn run_call(&mut self, at: usize, index: usize) {
+        if self.is_stopped_at(at) {
+            return;
+        }
+        let Special::Call(call) = &self.specials[index] else { return };
+        let wanted = |k: usize| match &call.outputs {
+            None => true,
+            Some(outputs) => self.is_read(outputs.nodes[k]),
+        };
+        let result = match &call.instance.kernel {
+            Kernel::Form(form) => {
+                let mut params: SmallVec<[u64; 16]> = SmallVec::new();
+                for input in &call.inputs {
+                    let node = &self.nodes[*input as usize];
+                    match self.boxes.of(node) {
+                        Some(value) => push_lanes(value, &mut params),
+                        None => params.push(node.value),
+                    }
+                }
+                let mut results: SmallVec<[u64; 16]> = SmallVec::from_elem(0, form.results.len());
+                form.run_scalar(&params, &mut results, &mut self.boxes.registers);
+                Ok(of_lanes(&call.instance, &results))
+            }
+            Kernel::Function(function) => {
+                let read = self.read(call);
+                let wanted: SmallVec<[bool; 4]> =
+                    (0..call.instance.outputs.len()).map(wanted).collect();
+                let (instance, limits) = (&call.instance, &self.within.limits);
+                if !self.recall.is_empty()
+                    && let Some(results) = self.recall.find(instance, &read, &wanted, limits)
+                {
+                    return self.give(at, index, results);
+                }
+                let started = Instant::now();
+                let result = run_function(&**function, &read, wanted, &self.within, self.n_runs);
+                let cost = started.elapsed();
+                if let Ok(results) = &result {
+                    self.recall.note(instance, read, results, limits, cost);
+                }
+                result
+            }
+            Kernel::Pass => {
+                Ok(self.read(call).into_iter().take(1).map(|x| Some(x.get(0))).collect())
+            }
+            Kernel::Read { .. } | Kernel::Choose | Kernel::Kept(_) => {
+                panic!("no call is made of these kernels")
+            }
+        };
+        if result.is_err() && self.is_stopped_at(at) {
+            // What was ended in the middle did not fail.
+            return;
+        }
+        self.ran(at);
+        match result {
+            Ok(results) => self.give(at, index, results),
+            Err(failure) => self.fail(at, failure),
+        }
+    }
+
+    /// What a call reads.
+    fn read(&self, call: &Call) -> SmallVec<[Data; 4]> {
+        let value = |(input, slot): (&u32, &InputSlot)| {
+            let node = &self.nodes[*input as usize];
+            let value = match self.boxes.of(node) {
+                Some(value) => value.clone(),
+                None => Value::from_lanes(slot.ty, &[node.value]).expect("what has no box is one"),
+            };
+            Data::One(value)
+        };
+        call.inputs.iter().zip(&call.instance.inputs).map(value).collect()
+    }
+
+    /// Stores what a call gave.
+    fn give(&mut self, at: usize, index: usize, results: Results) {
+        let Special::Call(call) = &mut self.specials[index] else { return };
+        let Some(outputs) = &mut call.outputs else {
+            let value = results.into_iter().flatten().next().expect("one output is always wanted");
+            return self.change_value(at, value);
+        };
+        let mut differs = false;
+        for (known, now) in outputs.values.iter_mut().zip(results) {
+            // An output that is not computed now may have been before, from other inputs.
+            differs |= match (&*known, &now) {
+                (Some(known), Some(now)) => !known.same(now),
+                (None, None) => false,
+                (Some(_), None) | (None, Some(_)) => true,
+            };
+            *known = now;
+        }
+        let stamp = self.nodes[at].value;
+        self.change(at, if differs { stamp.wrapping_add(1) } else { stamp });
+    }
+
+    /// Gives on an output of a call. If it was not computed, the call runs again.
+    pub(super) fn give_output(&mut self, at: usize, index: usize) {
+        let Special::Output(one) = &self.specials[index] else { return };
+        let ([of], position) = (one.of, one.position as usize);
+        let outputs = self.call_at(of).and_then(|call| call.outputs.as_ref());
+        match outputs.and_then(|outputs| outputs.values[position].clone()) {
+            Some(value) => self.change_value(at, value),
+            None => {
+                self.nodes[of as usize].flags.set(Flags::NEW);
+                self.mark(of);
+                self.mark(at as u32);
+            }
+        }
+    }
+}
+
+/// The outputs of an instance with these lanes.
+fn of_lanes(instance: &Instance, lanes: &[u64]) -> Results {
+    let mut rest = lanes;
+    let value = |output: &OutputSlot| {
+        let (lanes, others) = rest.split_at(output.ty.lanes().map_or(0, |(_, n)| n as usize));
+        rest = others;
+        Value::from_lanes(output.ty, lanes)
+    };
+    instance.outputs.iter().map(value).collect()
+}
+
+/// Calls a function for one cell.
+fn run_function(
+    function: &dyn Function,
+    read: &[Data],
+    wanted: SmallVec<[bool; 4]>,
+    within: &Within,
+    n_runs: u64,
+) -> Result<Results, Failure> {
+    let of = |is_wanted| if is_wanted { Output::Wanted(None) } else { Output::Ignored };
+    let mut outputs: SmallVec<[Output; 4]> = wanted.into_iter().map(of).collect();
+    let mask = Mask::full(1);
+    let is_over = || within.over(n_runs).is_some();
+    {
+        let mut arguments: Vec<Argument<'_>> =
+            read.iter().map(|data| Argument::shared(data, Map::Each)).collect();
+        let crew = Some((1, &is_over as &(dyn Fn() -> bool + Sync)));
+        let limits = &within.limits;
+        crate::lazy::call(function, (&mask, 1), limits, crew, &mut arguments, &mut outputs)?;
+    }
+    let value = |(k, output): (usize, Output)| match output {
+        Output::Ignored => Ok(None),
+        Output::Wanted(_) => Err(Failure::whole(format!("the node type gives no output {k}"))),
+        Output::Done(data) => Ok(Some(data.get(0))),
+    };
+    outputs.into_iter().enumerate().map(value).collect()
+}

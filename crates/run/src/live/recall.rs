@@ -1,0 +1,214 @@
+//! Results of calls that took long, for when they are asked for again: a value that comes back, an edit
+//! that is undone, a what-if.
+//!
+//! A node has its last result as its value. What others it gave is kept here, by instance and by the
+//! values it read, compared as a whole; so a node that was removed and put back finds it too. Only what
+//! took a while is kept, and within a budget that which took longest for its bytes.
+
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+use std::time::Duration;
+
+use millstream_base::same::Same;
+use millstream_base::{Limits, Value};
+use millstream_node::{Class, Data, Instance};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::LiveGraph;
+use super::call::Results;
+
+/// At least so many results of one instance are kept, and at most so many.
+const PER_INSTANCE: [u128; 2] = [64, 4096];
+
+/// More instances than these are not watched unless results of them are kept.
+const MOST_INSTANCES: usize = 4096;
+
+/// What calls read.
+pub(super) type Read = SmallVec<[Data; 4]>;
+
+/// Results of calls.
+#[derive(Default)]
+pub struct Recall {
+    /// What takes at least so long is kept; nothing if that is not said.
+    worth: Option<Duration>,
+    /// Bytes that results, and what they were made of, may hold.
+    budget: usize,
+    bytes: usize,
+    /// By the address of the node type.
+    by_type: FxHashMap<usize, Vec<Shelf>>,
+    n_shelves: usize,
+}
+
+/// Results of one instance that ran for long at least once.
+struct Shelf {
+    instance: Arc<Instance>,
+    /// The shortest run. One that the machine interrupted looks long, the next one tells.
+    shortest: Duration,
+    /// The last used last.
+    all: Vec<Made>,
+}
+
+impl Shelf {
+    /// How many results are kept: one for each microsecond that a run takes, so that looking through
+    /// them costs little beside one.
+    fn most(&self) -> usize {
+        let [least, most] = PER_INSTANCE;
+        self.shortest.as_micros().clamp(least, most) as usize
+    }
+}
+
+/// One result.
+struct Made {
+    read: Read,
+    limits: Limits,
+    results: Results,
+    cost: Duration,
+    bytes: usize,
+}
+
+impl Made {
+    fn worth(&self) -> f64 {
+        self.cost.as_secs_f64() / self.bytes as f64
+    }
+}
+
+fn address(instance: &Instance) -> usize {
+    Arc::as_ptr(&instance.def) as usize
+}
+
+/// Whether two instances do the same. Node types are there as long as their instances.
+fn are_alike(a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
+    Arc::ptr_eq(a, b)
+        || Arc::ptr_eq(&a.def, &b.def)
+            && a.settings == b.settings
+            && a.generics == b.generics
+            && a.inputs.len() == b.inputs.len()
+            && a.inputs.iter().zip(&b.inputs).all(|(a, b)| a.ty == b.ty)
+            && a.outputs.iter().map(|output| output.ty).eq(b.outputs.iter().map(|output| output.ty))
+}
+
+impl Recall {
+    /// What an instance gave for these values, if it gave all that is wanted.
+    pub(super) fn find(
+        &mut self,
+        instance: &Arc<Instance>,
+        read: &[Data],
+        wanted: &[bool],
+        limits: &Limits,
+    ) -> Option<Results> {
+        let shelves = self.by_type.get_mut(&address(instance))?;
+        let all = &mut shelves.iter_mut().find(|shelf| are_alike(&shelf.instance, instance))?.all;
+        let at = all.iter().rposition(|made| {
+            let has_all =
+                made.results.iter().zip(wanted).all(|(of, is_wanted)| !is_wanted || of.is_some());
+            has_all && made.limits == *limits && made.read.iter().zip(read).all(|(a, b)| same(a, b))
+        })?;
+        all[at..].rotate_left(1);
+        let made = all.last()?;
+        let results = made.results.iter().zip(wanted);
+        Some(results.map(|(of, is_wanted)| of.clone().filter(|_| *is_wanted)).collect())
+    }
+
+    /// Notes how long a run of an instance took, and keeps what it gave if that is worth it.
+    pub(super) fn note(
+        &mut self,
+        instance: &Arc<Instance>,
+        read: Read,
+        results: &Results,
+        limits: &Limits,
+        cost: Duration,
+    ) {
+        let Some(worth) = self.worth else { return };
+        let is_long = cost >= worth;
+        if (!is_long && self.is_empty()) || instance.class >= Class::Stateful {
+            return;
+        }
+        if is_long && self.n_shelves >= MOST_INSTANCES {
+            self.by_type.values_mut().for_each(|all| all.retain(|shelf| !shelf.all.is_empty()));
+            self.by_type.retain(|_, shelves| !shelves.is_empty());
+            self.n_shelves = self.by_type.values().map(Vec::len).sum();
+        }
+        let shelves = match self.by_type.entry(address(instance)) {
+            Entry::Occupied(shelves) => shelves.into_mut(),
+            Entry::Vacant(_) if !is_long => return,
+            Entry::Vacant(free) => free.insert(Vec::new()),
+        };
+        let known = shelves.iter().position(|shelf| are_alike(&shelf.instance, instance));
+        let at = match known {
+            Some(at) => at,
+            None if !is_long => return,
+            None => {
+                let instance = Arc::clone(instance);
+                shelves.push(Shelf { instance, shortest: cost, all: Vec::new() });
+                self.n_shelves += 1;
+                shelves.len() - 1
+            }
+        };
+        let shelf = &mut shelves[at];
+        shelf.shortest = shelf.shortest.min(cost);
+        if shelf.shortest < worth {
+            self.bytes -= shelf.all.drain(..).map(|made| made.bytes).sum::<usize>();
+            return;
+        }
+        let bytes = read.iter().map(Data::bytes).sum::<usize>()
+            + results.iter().flatten().map(Value::bytes).sum::<usize>()
+            + size_of::<Made>();
+        if bytes > self.budget {
+            return;
+        }
+        if shelf.all.len() >= shelf.most() {
+            self.bytes -= shelf.all.remove(0).bytes;
+        }
+        let (limits, results) = (limits.clone(), results.clone());
+        shelf.all.push(Made { read, limits, results, cost, bytes });
+        self.bytes += bytes;
+        while self.bytes > self.budget {
+            self.drop_one();
+        }
+    }
+
+    /// Drops the result that took least for its bytes.
+    fn drop_one(&mut self) {
+        let shelves = self.by_type.values_mut().flatten();
+        let all = shelves.filter_map(|shelf| {
+            let worths = shelf.all.iter().map(Made::worth).enumerate();
+            let (at, worth) = worths.min_by(|a, b| a.1.total_cmp(&b.1))?;
+            Some((shelf, at, worth))
+        });
+        if let Some((shelf, at, _)) = all.min_by(|a, b| a.2.total_cmp(&b.2)) {
+            self.bytes -= shelf.all.remove(at).bytes;
+        }
+    }
+
+    /// Whether nothing is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_type.is_empty()
+    }
+}
+
+fn same(a: &Data, b: &Data) -> bool {
+    match (a, b) {
+        (Data::One(a), Data::One(b)) => a.same(b),
+        (Data::Many(a), Data::Many(b)) => a.same(b),
+        (Data::One(_), Data::Many(_)) | (Data::Many(_), Data::One(_)) => false,
+    }
+}
+
+impl LiveGraph {
+    /// Keeps results of calls that take at least so long, besides the last of each, within a budget of
+    /// bytes.
+    pub fn keep_results(&mut self, worth: Duration, budget: usize) {
+        (self.recall.worth, self.recall.budget) = (Some(worth), budget);
+    }
+
+    /// Takes the results that were kept out, for another graph.
+    pub fn take_results(&mut self) -> Recall {
+        std::mem::take(&mut self.recall)
+    }
+
+    /// Goes on with results that were kept by another graph.
+    pub fn put_results(&mut self, kept: Recall) {
+        self.recall = kept;
+    }
+}

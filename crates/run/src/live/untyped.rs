@@ -1,0 +1,266 @@
+//! The graph without Rust types: for plans, whose types are known when they run.
+
+use std::sync::Arc;
+
+use millstream_base::feature::Aspect;
+use millstream_base::{Lane, Type, Value};
+use millstream_form::{Form, Op};
+use millstream_node::{Class, Instance, Kernel};
+use smallvec::SmallVec;
+
+use super::node::{Flags, NONE, Node, canonical};
+use super::special::{Arms, ChoiceKind, Special, Whole};
+use super::{Handle, LiveGraph, Selector};
+use crate::lazy::operation_of;
+
+/// The number of a node of a live graph, whatever its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeNumber(pub(super) u32);
+
+impl NodeNumber {
+    /// The number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl<T> From<Handle<T>> for NodeNumber {
+    fn from(handle: Handle<T>) -> Self {
+        Self(handle.node)
+    }
+}
+
+/// The lane of a type of single numbers.
+pub fn lane_of_number(ty: Type) -> Option<Lane> {
+    ty.lanes().filter(|(_, n)| *n == 1).map(|(lane, _)| lane)
+}
+
+/// The bits of a single number; `None` for other values.
+pub fn number_bits(value: &Value) -> Option<u64> {
+    lane_of_number(value.ty()).and_then(|_| value.lane(0))
+}
+
+/// Which input of an instance each input of its node in a live graph is: not all may be needed, and
+/// one may be needed twice.
+pub fn inputs_needed(instance: &Instance) -> SmallVec<[u16; 4]> {
+    match operation_of(instance) {
+        Some((.., operands)) => operands.iter().map(|i| u16::from(*i)).collect(),
+        None => (0..instance.inputs.len() as u16).collect(),
+    }
+}
+
+impl LiveGraph {
+    /// A node that does what an instance of a node type does; `inputs` has what goes into each input
+    /// that is [needed](inputs_needed). With several outputs each has a node, see
+    /// [`output`](Self::output).
+    ///
+    /// # Errors
+    /// What the instance has that a live graph has not.
+    pub fn call(
+        &mut self,
+        instance: &Arc<Instance>,
+        inputs: &[NodeNumber],
+    ) -> Result<NodeNumber, &'static str> {
+        if is_of_numbers(instance) {
+            return self.call_of_numbers(instance, inputs);
+        }
+        is_plain(instance)?;
+        match &instance.kernel {
+            Kernel::Choose => {
+                let inputs: SmallVec<[u32; 4]> = inputs.iter().map(|input| input.0).collect();
+                let arms = inputs[1..].iter().copied();
+                let node = self.choice_of(inputs[0], picks(instance), arms, Lane::I64);
+                self.put_in_box(node.0, None);
+                Ok(node)
+            }
+            Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass => {
+                Ok(self.call_of_values(instance, inputs))
+            }
+            Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
+            Kernel::Kept(_) => Err("it gives what is kept for each element"),
+        }
+    }
+
+    /// A node that does what an instance does with single numbers.
+    ///
+    /// # Errors
+    /// What the instance has that graphs of numbers have not.
+    pub(super) fn call_of_numbers(
+        &mut self,
+        instance: &Instance,
+        inputs: &[NodeNumber],
+    ) -> Result<NodeNumber, &'static str> {
+        let to = result_lane(instance)?;
+        match &instance.kernel {
+            Kernel::Form(form) => Ok(match operation_of(instance) {
+                Some((op, of, to, _)) => {
+                    self.operation_of(op, of, to, inputs.iter().map(|input| input.0))
+                }
+                None => self.form(form, inputs, to),
+            }),
+            Kernel::Choose => {
+                let arms = inputs[1..].iter().map(|arm| arm.0);
+                Ok(self.choice_of(inputs[0].0, picks(instance), arms, to))
+            }
+            Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
+            Kernel::Function(_) => Err("it is a function over columns"),
+            // Without scopes, it gives what it takes.
+            Kernel::Pass => Ok(self.operation_of(Op::Convert, to, to, [inputs[0].0].into_iter())),
+            Kernel::Kept(_) => Err("it gives what is kept for each element"),
+        }
+    }
+
+    /// Observes a node or ends that, as [`observe`](Self::observe) does.
+    pub fn observe_number(&mut self, node: NodeNumber, is_observed: bool) {
+        self.set_observed(node.0, is_observed);
+    }
+
+    /// A node that is set from outside, at first to these bits.
+    pub fn source_of(&mut self, lane: Lane, bits: u64) -> NodeNumber {
+        let mut flags = Flags::new(0, lane);
+        flags.clear(Flags::NEW);
+        flags.set(Flags::SPECIAL);
+        let (value, inputs) = (canonical(flags, bits), [NONE, 0, 0]);
+        NodeNumber(self.push(Node { value, inputs, users: [NONE; 2], code: 0, flags }))
+    }
+
+    pub(crate) fn operation_of(
+        &mut self,
+        op: Op,
+        of: Lane,
+        to: Lane,
+        operands: impl ExactSizeIterator<Item = u32>,
+    ) -> NodeNumber {
+        let mut inputs = [0; 3];
+        let code = self.code(op, of, to);
+        let flags = Flags::new(operands.len(), to);
+        for (input, operand) in inputs.iter_mut().zip(operands) {
+            *input = operand;
+        }
+        NodeNumber(self.linked(Node { value: 0, inputs, users: [NONE; 2], code, flags }))
+    }
+
+    /// A node that runs a form with one result.
+    pub(crate) fn form(
+        &mut self,
+        form: &Arc<Form>,
+        inputs: &[NodeNumber],
+        lane: Lane,
+    ) -> NodeNumber {
+        let inputs = inputs.iter().map(|input| input.0).collect();
+        let form = Whole { form: Arc::clone(form), inputs, registers: Vec::new() };
+        NodeNumber(self.special(Special::Form(form), lane))
+    }
+
+    /// A node that gives an arm on: which, `pick` says by the selector and the number of arms.
+    pub(crate) fn choice_of(
+        &mut self,
+        selector: u32,
+        pick: fn(u64, usize) -> usize,
+        arms: impl ExactSizeIterator<Item = u32>,
+        lane: Lane,
+    ) -> NodeNumber {
+        let picks = Arms::One(arms.len(), pick);
+        // The guard goes in front.
+        let inputs = std::iter::once(0).chain(arms).collect();
+        NodeNumber(self.choice(selector, picks, inputs, 1, ChoiceKind::Given, lane))
+    }
+
+    /// Sets a source to the bits of a number.
+    ///
+    /// # Panics
+    /// If the node is not a source.
+    pub fn set_number(&mut self, source: NodeNumber, bits: u64) {
+        self.set_bits(source.0, bits);
+    }
+
+    /// The bits of a node that is observed and settled.
+    pub fn number(&self, node: NodeNumber) -> u64 {
+        self.nodes[node.index()].value
+    }
+
+    /// Whether a node is set from outside.
+    pub fn is_source(&self, node: NodeNumber) -> bool {
+        self.nodes[node.index()].is_source()
+    }
+
+    /// The lane of a node's value.
+    pub fn lane(&self, node: NodeNumber) -> Lane {
+        self.nodes[node.index()].flags.lane()
+    }
+
+    /// Whether a node was never computed.
+    pub fn is_new(&self, node: NodeNumber) -> bool {
+        self.nodes[node.index()].flags.has(Flags::NEW)
+    }
+
+    /// The nodes that ran since the journal was started, in order.
+    pub fn journal_numbers(&self) -> impl Iterator<Item = NodeNumber> {
+        self.journal().iter().map(|node| NodeNumber(*node))
+    }
+
+    /// Whether a node has never been computed, or not since something that it reads changed.
+    pub fn is_pending(&self, NodeNumber(node): NodeNumber) -> bool {
+        self.nodes[node as usize].flags.has(Flags::NEW | Flags::PARKED)
+            || self.dirty.has(self.order.position(node))
+    }
+
+    /// Whether a node is observed, or always read by one that is, whatever switches say.
+    pub fn is_live(&self, node: NodeNumber) -> bool {
+        self.nodes[node.index()].flags.has(Flags::LIVE)
+    }
+
+    /// Writes nothing down any more.
+    pub fn stop_journal(&mut self) {
+        (self.journal, self.times) = (None, None);
+    }
+}
+
+/// How the first input of a choice picks an arm.
+fn picks(choice: &Instance) -> fn(u64, usize) -> usize {
+    let by_number = choice.inputs[0].ty == Type::I32;
+    if by_number { <i32 as Selector>::arm } else { <bool as Selector>::arm }
+}
+
+/// Whether an instance reads its inputs where it stands, and keeps nothing.
+fn is_plain(instance: &Instance) -> Result<(), &'static str> {
+    if instance.has_scopes() {
+        return Err("it changes the context of an input");
+    }
+    if instance.class >= Class::Stateful {
+        return Err("it keeps state or reads a device");
+    }
+    Ok(())
+}
+
+/// The lane of what an instance of a node type gives, if it may be a node of numbers as far as that
+/// can be told without its kernel.
+pub(super) fn result_lane(instance: &Instance) -> Result<Lane, &'static str> {
+    let [output] = &instance.outputs[..] else { return Err("it has several outputs") };
+    is_plain(instance)?;
+    lane_of_number(output.ty).ok_or(NOT_A_NUMBER)
+}
+
+/// Whether what an instance takes and gives are single numbers, and it does nothing else.
+fn is_of_numbers(instance: &Instance) -> bool {
+    let kernel = match &instance.kernel {
+        Kernel::Form(_) | Kernel::Choose | Kernel::Pass => true,
+        Kernel::Read { .. } | Kernel::Function(_) | Kernel::Kept(_) => false,
+    };
+    kernel
+        && result_lane(instance).is_ok()
+        && instance.inputs.iter().all(|input| lane_of_number(input.ty).is_some())
+}
+
+/// Whether an instance can be a node of a live graph; whether a feature that it reads is at hand is
+/// another matter.
+pub fn can_be_live(instance: &Instance) -> bool {
+    let kernel = match &instance.kernel {
+        Kernel::Form(_) | Kernel::Choose | Kernel::Pass | Kernel::Function(_) => true,
+        Kernel::Read { level, aspect, .. } => *level == 0 && *aspect == Aspect::Value,
+        Kernel::Kept(_) => false,
+    };
+    kernel && is_plain(instance).is_ok()
+}
+
+pub(super) const NOT_A_NUMBER: &str = "its value is not a single number";

@@ -1,0 +1,365 @@
+//! One request evaluated in parts: tick by tick, or some elements at a time.
+//!
+//! What is the same in all parts is computed once, in the first part that needs it: results that
+//! depend on nothing that differs between parts, and that are read by something that does, go out
+//! of that part as outputs and come into the later ones as inputs ([`Plan::spliced`]). So it does
+//! not matter which evaluator runs the parts, and an island that nobody asks for does not run.
+//!
+//! Columns cost memory as long as there are parts. Large ones are held only if computing them takes
+//! longer than reading them.
+
+use std::sync::Arc;
+
+use millstream_base::id::{Id, SideTable};
+use millstream_base::{Feature, FeatureSet};
+use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, Series};
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_ir::request::{Given, Request, RequestAxis};
+use millstream_ir::states::is_state;
+use millstream_node::{Class, Data, Kernel};
+use rustc_hash::FxHashMap;
+
+use crate::list::{Use, uses};
+
+/// Columns of so many elements are held whatever they cost.
+const SMALL: usize = 1 << 16;
+
+/// Larger ones are held if one element takes so many instructions.
+const DEAR: usize = 16;
+
+/// The evaluation of one request in parts.
+#[expect(missing_debug_implementations, reason = "evaluators need none")]
+pub struct Parts<'a> {
+    evaluator: &'a dyn Evaluator,
+    plan: &'a Plan,
+    /// Results that are the same in all parts.
+    held: Vec<Held>,
+    by_name: FxHashMap<Arc<str>, usize>,
+    /// The plan in which those that are known are inputs, and the others outputs.
+    spliced: Option<Plan>,
+    /// For outputs asked for before, which of the results they need whatever happens.
+    needed: Vec<(Vec<usize>, Vec<bool>)>,
+}
+
+/// The names of results that are held begin with this, and those of authors have none.
+const MARK: char = '/';
+
+/// A result that is the same in all parts.
+struct Held {
+    source: StepSource,
+    /// Behind the mark the step and which of its outputs.
+    name: Arc<str>,
+    known: Known,
+}
+
+/// What is known of a result.
+enum Known {
+    No,
+    Yes(Given),
+    /// It was computed, and nothing will read it any more.
+    NotNeeded,
+}
+
+impl Known {
+    fn is_known(&self) -> bool {
+        match self {
+            Self::No => false,
+            Self::Yes(_) | Self::NotNeeded => true,
+        }
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// Parts along this axis: elements, or ticks of a plan that keeps state. `request` is that for the
+    /// whole along `Time`, and that for the first part along `Index`, where each part has columns for
+    /// the same inputs.
+    pub fn new(
+        evaluator: &'a dyn Evaluator,
+        plan: &'a Plan,
+        request: &Request,
+        axis: RequestAxis,
+    ) -> Self {
+        // What keeps results needs no help; without elements hardly anything runs.
+        let is_plain = evaluator.keeps_results() || request.n_elements() == Some(0);
+        let held = if is_plain { Vec::new() } else { Fixed::new(plan, request, axis).held(plan) };
+        let names = held.iter().enumerate().map(|(i, held)| (Arc::clone(&held.name), i));
+        Self { by_name: names.collect(), held, ..Self::apart(evaluator, plan) }
+    }
+
+    /// Parts that have nothing in common.
+    pub fn apart(evaluator: &'a dyn Evaluator, plan: &'a Plan) -> Self {
+        let (held, by_name) = (Vec::new(), FxHashMap::default());
+        Self { evaluator, plan, held, by_name, spliced: None, needed: Vec::new() }
+    }
+
+    /// Evaluates one part, a request to the plan.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`].
+    pub fn evaluate(&mut self, mut request: Request) -> Result<Answer, EvalError> {
+        if self.held.is_empty() {
+            return self.evaluator.evaluate(self.plan, &request);
+        }
+        let is_known = self.held.iter().all(|held| held.known.is_known());
+        let needed = if is_known { 0 } else { self.needed(&request)? };
+        if self.spliced.is_none() {
+            self.spliced = Some(self.splice());
+        }
+        let plan = self.spliced.as_ref().expect("it was made now");
+        let mut n_given = 0;
+        for (i, held) in self.held.iter().enumerate() {
+            let name = || held.name.to_string();
+            n_given += usize::from(held.known.is_known());
+            request = match &held.known {
+                Known::Yes(given) => request.given(name(), given.clone()),
+                Known::NotNeeded => request,
+                Known::No if self.needed[needed].1[i] => request.output_besides(self.plan, name()),
+                Known::No => request.output_in_passing(name()),
+            }
+        }
+        let mut answer = self.evaluator.evaluate(plan, &request)?;
+        let n_log = answer.log.entries.len();
+        answer.log.entries.drain(..n_given.min(n_log));
+        let first = answer.outputs.iter().position(|output| output.name.starts_with(MARK));
+        let results = answer.outputs.split_off(first.unwrap_or(answer.outputs.len()));
+        for result in results {
+            let held = self.by_name[&result.name];
+            if let Some(given) = given(result) {
+                (self.held[held].known, self.spliced) = (Known::Yes(given), None);
+            }
+        }
+        Ok(answer)
+    }
+
+    /// The plan in which results that are known are inputs, and the others outputs.
+    fn splice(&mut self) -> Plan {
+        let all = |is_known: bool| {
+            let held = self.held.iter().filter(move |held| held.known.is_known() == is_known);
+            held.map(|held| (held.source, Arc::clone(&held.name))).collect::<Vec<_>>()
+        };
+        let plan = self.plan.spliced(&all(true), &all(false));
+        let inputs = plan.steps.as_slice().iter();
+        for (input, held) in inputs.zip(self.held.iter_mut().filter(|held| held.known.is_known())) {
+            if input.n_users == 0 {
+                held.known = Known::NotNeeded;
+            }
+        }
+        plan
+    }
+
+    /// Where it is noted which results the outputs asked for need whatever happens.
+    fn needed(&mut self, request: &Request) -> Result<usize, EvalError> {
+        let outputs = request.bind(self.plan).map_err(EvalError::Request)?.outputs;
+        if let Some(at) = self.needed.iter().position(|(known, _)| *known == outputs) {
+            return Ok(at);
+        }
+        let plan = self.plan;
+        let mut is_needed = SideTable::for_arena(&plan.steps, false);
+        for output in &outputs {
+            is_needed[plan.outputs[*output].source.step] = true;
+        }
+        for i in (0..plan.steps.len()).rev() {
+            let id = StepId::from_index(i);
+            if is_needed[id] {
+                for (source, kind) in uses(plan, &plan.steps[id]) {
+                    is_needed[source.step] |= kind == Use::Strict;
+                }
+            }
+        }
+        let needed = self.held.iter().map(|held| is_needed[held.source.step]).collect();
+        self.needed.push((outputs, needed));
+        Ok(self.needed.len() - 1)
+    }
+}
+
+/// What an output gives to later parts.
+fn given(output: OutputAnswer) -> Option<Given> {
+    let Series { data, axes } = output.value?;
+    match (data, &axes[..]) {
+        (Data::One(value), _) => Some(Given::One(value)),
+        (Data::Many(column), [RequestAxis::Index]) => Some(Given::PerIndex(column)),
+        (Data::Many(_), _) => None,
+    }
+}
+
+/// What is known of a step with regard to parts.
+#[derive(Clone, Copy, Default)]
+struct Step {
+    differs: Differs,
+    /// It has a value per element.
+    is_wide: bool,
+    /// Instructions for one element, of it and what is fixed above it.
+    work: usize,
+    /// Who reads it.
+    readers: Readers,
+    /// The outputs that are read, bit `LAST` standing for all from there on.
+    reads: u64,
+    /// It may be asked for in another context than that of the request.
+    is_scoped: bool,
+    /// It runs as a part of a folded loop.
+    is_in_loop: bool,
+}
+
+/// Whether a step differs between parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Differs {
+    /// Something above it is given anew for each part, or keeps something.
+    #[default]
+    Yes,
+    /// It needs a feature that differs between parts; what gives it another value does not.
+    InContext,
+    No,
+}
+
+/// Who reads a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Readers {
+    #[default]
+    None,
+    /// Only what the result of this step is made of, and that is held.
+    One(StepId),
+    /// Several results that are held, and may be asked for in different parts.
+    Several,
+    /// Something that is computed in each part.
+    Parts,
+}
+
+/// See [`Step::reads`].
+const LAST: u32 = 63;
+
+/// What is the same in all parts.
+struct Fixed {
+    steps: SideTable<StepId, Step>,
+    n_elements: usize,
+}
+
+impl Fixed {
+    fn new(plan: &Plan, request: &Request, axis: RequestAxis) -> Self {
+        let differs = |given: Option<&Given>| match given {
+            Some(Given::PerTime(_)) => axis == RequestAxis::Time,
+            Some(Given::PerIndex(_)) => axis == RequestAxis::Index,
+            Some(Given::One(_)) | None => false,
+        };
+        let (mut different, mut wide) = (FeatureSet::NONE, FeatureSet::NONE);
+        for (bit, need) in plan.needs.iter().enumerate() {
+            let bit = FeatureSet::bit(bit as u32);
+            let is_clock = match need.feature {
+                Feature::Time | Feature::Tick | Feature::RealTime => axis == RequestAxis::Time,
+                Feature::Index => axis == RequestAxis::Index,
+                _ => false,
+            };
+            let given = request.of_feature(&need.feature);
+            if is_clock || differs(given) {
+                different = different.union(bit);
+            }
+            if need.feature == Feature::Index || matches!(given, Some(Given::PerIndex(_))) {
+                wide = wide.union(bit);
+            }
+        }
+        let mut steps = SideTable::for_arena(&plan.steps, Step::default());
+        for (id, step) in plan.steps.iter() {
+            let needs = plan.needs_of(step);
+            let mut found = Step::default();
+            let mut is_pure = true;
+            match step.op {
+                StepOp::Const(_) => {}
+                StepOp::Input(input) => {
+                    let name = &plan.inputs[input].name;
+                    let given = request.of_input(name);
+                    is_pure = !is_state(name) && !differs(given);
+                    found.is_wide = matches!(given, Some(Given::PerIndex(_)));
+                }
+                StepOp::Call(call) => {
+                    let instance = &plan.instances[call];
+                    is_pure = instance.class < Class::Stateful
+                        || matches!(instance.kernel, Kernel::Read { .. });
+                    found.is_wide = !needs.intersect(wide).is_empty();
+                    found.work = match &instance.kernel {
+                        Kernel::Form(form) => form.insts.len(),
+                        Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => 0,
+                        Kernel::Function(_) | Kernel::Kept(_) => DEAR,
+                    };
+                    for link in plan.inputs_of(step) {
+                        let above = &steps[link.step];
+                        is_pure &= above.differs != Differs::Yes;
+                        found.is_wide |= above.is_wide;
+                        found.work = found.work.saturating_add(above.work);
+                    }
+                }
+            }
+            found.differs = match needs.intersect(different).is_empty() {
+                _ if !is_pure => Differs::Yes,
+                true => Differs::No,
+                false => Differs::InContext,
+            };
+            steps[id] = found;
+        }
+        Self { steps, n_elements: request.n_elements().unwrap_or(1) }
+    }
+
+    /// The results to hold: those that are the same in all parts and that something reads that is
+    /// computed in each part.
+    fn held(mut self, plan: &Plan) -> Vec<Held> {
+        for output in &plan.outputs {
+            self.read(output.source, false, Readers::Parts);
+        }
+        for keeper in &plan.keepers {
+            self.read(StepSource { step: keeper.reader, output: 0 }, true, Readers::Parts);
+            for value in &keeper.values {
+                self.read(value.source, true, Readers::Parts);
+            }
+        }
+        for member in plan.loops.iter().flat_map(|folded| &folded.members) {
+            self.steps[*member].is_in_loop = true;
+        }
+        let mut held = Vec::new();
+        for i in (0..plan.steps.len()).rev() {
+            let id = StepId::from_index(i);
+            let found = self.steps[id];
+            let is_read = found.readers != Readers::None;
+            let reader = match found.readers {
+                Readers::One(root) => Readers::One(root),
+                Readers::Several | Readers::Parts if self.is_held(plan, id) => {
+                    held.extend((0..LAST).filter(|output| found.reads >> output & 1 != 0).map(
+                        |output| {
+                            let source = StepSource { step: id, output };
+                            let name = format!("{MARK}{i}{MARK}{output}").into();
+                            Held { source, name, known: Known::No }
+                        },
+                    ));
+                    Readers::One(id)
+                }
+                readers => readers,
+            };
+            for (source, kind) in uses(plan, &plan.steps[id]).into_iter().filter(|_| is_read) {
+                self.read(source, found.is_scoped || kind == Use::Body, reader);
+            }
+        }
+        held
+    }
+
+    /// Notes who reads a result.
+    fn read(&mut self, source: StepSource, is_scoped: bool, reader: Readers) {
+        let found = &mut self.steps[source.step];
+        found.reads |= 1 << source.output.min(LAST);
+        found.is_scoped |= is_scoped;
+        found.readers = match (found.readers, reader) {
+            (Readers::None, reader) => reader,
+            (Readers::Parts, _) | (_, Readers::Parts) => Readers::Parts,
+            (Readers::One(a), Readers::One(b)) if a == b => Readers::One(a),
+            _ => Readers::Several,
+        };
+    }
+
+    fn is_held(&self, plan: &Plan, id: StepId) -> bool {
+        let (found, step) = (&self.steps[id], &plan.steps[id]);
+        let StepOp::Call(call) = step.op else { return false };
+        let is_worth = !found.is_wide || self.n_elements <= SMALL || found.work >= DEAR;
+        found.differs == Differs::No
+            && !matches!(plan.instances[call].kernel, Kernel::Read { .. })
+            && (!found.is_scoped || plan.needs_of(step).is_empty())
+            && !found.is_in_loop
+            && found.reads >> LAST == 0
+            && is_worth
+    }
+}

@@ -1,0 +1,184 @@
+//! A body of forms alone as one fused form, and its rounds for one element.
+
+use millstream_base::id::Id;
+use millstream_base::{Lane, Mask, Value};
+use millstream_form::{Form, canonical_bits};
+use millstream_ir::RepeatBody;
+use millstream_ir::plan::StepOp;
+use millstream_node::{Call, Failure};
+use smallvec::SmallVec;
+
+use super::{Counts, beyond_limit, over};
+use crate::fuse::{fuse_outputs, width};
+
+/// A body as one form.
+#[derive(Debug)]
+pub(super) struct Fused {
+    pub(super) form: Form,
+    /// What each parameter is; `None` is the number of the round.
+    pub(super) params: Vec<Option<usize>>,
+    pub(super) lanes: Vec<InputLane>,
+    /// The result that says whether to go on.
+    pub(super) go: Option<usize>,
+    /// The outputs of the plan that are computed, each with its first result.
+    pub(super) outputs: Vec<(usize, usize)>,
+}
+
+/// One lane of an input that is read or carried.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InputLane {
+    pub(super) input: usize,
+    pub(super) offset: usize,
+    pub(super) lane: Lane,
+    /// The result that it becomes in the next round.
+    pub(super) next: Option<usize>,
+}
+
+impl Fused {
+    /// The body for these outputs; `None` if more than forms is needed.
+    pub(super) fn of(body: &RepeatBody, outputs: &[usize]) -> Option<Self> {
+        let plan = &body.plan;
+        let behind = plan.steps_behind(outputs);
+        let mut steps = Vec::new();
+        for (id, step) in plan.steps.iter().filter(|(id, _)| behind[*id]) {
+            match step.op {
+                StepOp::Call(instance) => {
+                    let instance = &plan.instances[instance];
+                    if instance.plain_form().is_none() && !instance.is_lane_choice() {
+                        return None;
+                    }
+                    steps.push(id);
+                }
+                StepOp::Input(input) => {
+                    plan.inputs[input].ty.lanes()?;
+                }
+                StepOp::Const(_) => {}
+            }
+        }
+        let mut sources = Vec::new();
+        let (mut first_results, mut n_results) = (Vec::new(), 0);
+        for k in outputs {
+            let output = &plan.outputs[*k];
+            output.ty.lanes()?;
+            sources.push((output.source, output.ty));
+            first_results.push((*k, n_results));
+            n_results += width(output.ty);
+        }
+        let result_of = |k: usize| first_results.iter().find(|(of, _)| *of == k).map(|(_, at)| *at);
+        let (form, read) = fuse_outputs(plan, &steps, &sources);
+        let mut fused = Self {
+            form,
+            params: Vec::new(),
+            lanes: Vec::new(),
+            go: body.go.and_then(result_of),
+            outputs: first_results.clone(),
+        };
+        for source in read {
+            let StepOp::Input(input) = plan.steps[source.step].op else { return None };
+            let first = fused.input(body, input.index(), &result_of);
+            let n = width(plan.inputs[input].ty);
+            match first {
+                Some(first) => fused.params.extend((first..first + n).map(Some)),
+                None => fused.params.push(None),
+            }
+        }
+        for k in outputs {
+            if let Some(input) = body.carries[*k] {
+                fused.input(body, input, &result_of);
+            }
+        }
+        Some(fused)
+    }
+
+    /// The place of the first lane of an input; `None` for the number of the round.
+    fn input(
+        &mut self,
+        body: &RepeatBody,
+        input: usize,
+        result_of: &impl Fn(usize) -> Option<usize>,
+    ) -> Option<usize> {
+        if input == body.round() {
+            return None;
+        }
+        if let Some(known) = self.lanes.iter().position(|lane| lane.input == input) {
+            return Some(known);
+        }
+        let carrier = body.carries.iter().position(|to| *to == Some(input)).and_then(result_of);
+        let (lane, n) = body.plan.inputs.as_slice()[input].ty.lanes()?;
+        let first = self.lanes.len();
+        for offset in 0..n as usize {
+            let next = carrier.map(|result| result + offset);
+            self.lanes.push(InputLane { input, offset, lane, next });
+        }
+        Some(first)
+    }
+
+    /// The lane that holds a result between rounds.
+    pub(super) fn lane_of_result(&self, result: usize) -> Option<usize> {
+        self.lanes.iter().position(|lane| lane.next == Some(result))
+    }
+}
+
+/// Runs one element whose inputs are single values.
+pub(super) fn run_one(
+    body: &RepeatBody,
+    fused: &Fused,
+    call: &mut Call<'_>,
+    mask: &Mask,
+    wanted: &[usize],
+) -> Result<(), Failure> {
+    let limits = call.limits();
+    let counts = Counts::read(body, call, mask);
+    if let Some((element, n)) = counts.too_many {
+        return Err(beyond_limit(element, n, limits.repeat_count));
+    }
+    let value = |lane: &InputLane| {
+        let given = body.given_by(lane.input).expect("the number of the round is no lane");
+        call.argument(given).data().get(0).lane(lane.offset).expect("the input has its lanes")
+    };
+    let mut now: Vec<u64> = fused.lanes.iter().map(value).collect();
+    let mut params = vec![0; fused.params.len()];
+    let mut results = vec![0; fused.form.results.len()];
+    let mut scratch = Vec::new();
+    let mut goes = match fused.go.and_then(|go| fused.lane_of_result(go)) {
+        Some(lane) => now[lane] != 0,
+        None => true,
+    };
+    let mut round = 0_u32;
+    while goes && round < counts.most {
+        if round as usize >= limits.repeat_count {
+            let element = mask.bounds().map_or(0, |bounds| bounds.start);
+            return Err(beyond_limit(element, counts.most, limits.repeat_count));
+        }
+        if round.is_multiple_of(1 << 12) && call.is_over().is_some_and(|is_over| is_over()) {
+            return Err(over());
+        }
+        for (param, place) in params.iter_mut().zip(&fused.params) {
+            *param = place.map_or(u64::from(round), |lane| now[lane]);
+        }
+        fused.form.run_scalar(&params, &mut results, &mut scratch);
+        let mut is_stable = body.until_stable;
+        for (lane, now) in fused.lanes.iter().zip(&mut now) {
+            if let Some(next) = lane.next {
+                let next = results[next];
+                is_stable &= canonical_bits(lane.lane, *now) == canonical_bits(lane.lane, next);
+                *now = next;
+            }
+        }
+        round += 1;
+        goes = !is_stable && fused.go.is_none_or(|go| results[go] != 0);
+    }
+    for k in wanted {
+        let ty = body.plan.outputs[*k].ty;
+        let first = fused.outputs.iter().find(|(of, _)| of == k).map_or(0, |(_, first)| *first);
+        let lanes = (first..first + width(ty)).map(|result| match fused.lane_of_result(result) {
+            Some(lane) => now[lane],
+            None if round == 0 => 1,
+            None => results[result],
+        });
+        let lanes: SmallVec<[u64; 16]> = lanes.collect();
+        let value = Value::from_lanes(ty, &lanes).expect("a form gives the lanes of its outputs");
+        call.set_one(*k, value);
+    }
+    Ok(())
+}

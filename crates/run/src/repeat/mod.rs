@@ -1,0 +1,149 @@
+//! Runs the bodies of repeats: the one place where rounds are counted, whichever evaluator asks.
+//!
+//! How a call proceeds. The elements of the mask that have a round before them are *active*. What
+//! they carry lies in columns with an entry per active element, or is one value for all. A round
+//! evaluates the outputs that somebody needs. Elements that end are put aside with their values
+//! (`ended`), and the columns are narrowed to the others; when no element is active, what was put
+//! aside is brought into the order of the elements.
+//!
+//! Bodies of forms alone run as one fused form, block by block (`fused`, `blocks`); others run as plans, all
+//! active elements together, so that what is the same for all is computed once in each round.
+
+mod blocks;
+mod ended;
+mod fused;
+mod lane_buffer;
+mod rounds;
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use millstream_base::{Column, Mask};
+use millstream_ir::RepeatBody;
+use millstream_node::{Call, Data, Failure, Function};
+
+use fused::Fused;
+
+/// Outputs, and the body for them as one form; `None` if it is more than forms.
+type Known = (Vec<usize>, Option<Arc<Fused>>);
+
+/// The function of a repeat. The lock guards what is found out about the body.
+#[derive(Debug)]
+pub struct Repeat {
+    body: Arc<RepeatBody>,
+    /// The body as one form, by the outputs that were asked for.
+    fused: Mutex<Vec<Known>>,
+    /// Whether bodies of forms run as plans all the same: what tests compare.
+    as_plan: bool,
+}
+
+impl Repeat {
+    /// Runs this body.
+    pub fn new(body: Arc<RepeatBody>) -> Self {
+        Self { body, fused: Mutex::default(), as_plan: false }
+    }
+
+    /// Runs this body as a plan, also if it consists of forms alone.
+    pub fn as_plan(body: Arc<RepeatBody>) -> Self {
+        Self { as_plan: true, ..Self::new(body) }
+    }
+
+    /// The outputs to compute in each round as one form, if they are made of forms alone.
+    fn fused(&self, outputs: &[usize]) -> Option<Arc<Fused>> {
+        if self.as_plan {
+            return None;
+        }
+        let mut known = self.fused.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, fused)) = known.iter().find(|(of, _)| *of == outputs) {
+            return fused.clone();
+        }
+        let fused = Fused::of(&self.body, outputs).map(Arc::new);
+        known.push((outputs.to_vec(), fused.clone()));
+        fused
+    }
+}
+
+impl Function for Repeat {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        let body = &*self.body;
+        let wanted: Vec<usize> = (0..body.carries.len()).filter(|k| call.wants(*k)).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let outputs = body.outputs_for(&wanted);
+        let is_one = (0..call.n_inputs()).all(|i| matches!(call.argument(i).data(), Data::One(_)));
+        if call.mask().is_empty() {
+            for k in wanted {
+                let nothing = body.plan.outputs[k].ty.default_value();
+                if is_one {
+                    call.set_one(k, nothing);
+                } else {
+                    call.set(k, Column::filled(&nothing, call.extent()));
+                }
+            }
+            return Ok(());
+        }
+        // What is the same for all elements is computed for the first.
+        let mask = match call.mask().bounds() {
+            Some(bounds) if is_one => Mask::range(bounds.start..bounds.start + 1),
+            _ => call.mask().clone(),
+        };
+        match self.fused(&outputs) {
+            Some(fused) if is_one => fused::run_one(body, &fused, call, &mask, &wanted),
+            Some(fused) => blocks::run(body, &fused, call, &mask, &wanted),
+            None => rounds::run(body, call, (&mask, is_one), (&outputs, &wanted)),
+        }
+    }
+
+    fn body(&self) -> Option<&(dyn Any + Send + Sync)> {
+        Some(&*self.body)
+    }
+}
+
+/// The rounds that each element of a mask may run, in order of the mask.
+struct Counts {
+    /// Of each element; empty if all have the same.
+    each: Vec<u32>,
+    most: u32,
+    /// The lowest element that asks for more rounds than the limit, and for how many.
+    too_many: Option<(usize, u32)>,
+}
+
+impl Counts {
+    fn read(body: &RepeatBody, call: &Call<'_>, mask: &Mask) -> Self {
+        let limit = u32::try_from(call.limits().repeat_count).unwrap_or(u32::MAX);
+        let counts = call.input::<i32>(body.count);
+        let count = |i: usize| counts.get(i).max(0) as u32;
+        let mut each = Vec::with_capacity(mask.len());
+        let (mut most, mut too_many) = (0, None);
+        mask.for_each(|i| {
+            let n = count(i);
+            // Who may end early is told when the limit is reached.
+            if n > limit && too_many.is_none() && !body.ends_early() {
+                too_many = Some((i, n));
+            }
+            most = most.max(n);
+            each.push(n);
+        });
+        if each.iter().all(|n| *n == most) {
+            each.clear();
+        }
+        Self { each, most, too_many }
+    }
+
+    /// The count of the element at a position of the mask.
+    fn of(&self, position: usize) -> u32 {
+        self.each.get(position).copied().unwrap_or(self.most)
+    }
+}
+
+/// An element asks for more rounds than the limit.
+fn beyond_limit(element: usize, n: u32, limit: usize) -> Failure {
+    let failure = Failure::limit("rounds", n as usize, limit, "repeat_count");
+    Failure { element: Some(element), ..failure }
+}
+
+/// Nobody waits for the call any more.
+fn over() -> Failure {
+    Failure::whole("the evaluation was ended")
+}

@@ -1,0 +1,272 @@
+//! Rounds of a body that is run as a plan.
+
+use millstream_base::{Limits, Mask, Value};
+use millstream_ir::answer::{Answer, EvalError};
+use millstream_ir::request::{Bound, BoundData, RequestAxis};
+use millstream_ir::{RepeatBody, Request};
+use millstream_node::{Argument, Call, Data, Failure};
+
+use super::ended::Ended;
+use super::{Counts, beyond_limit, over};
+use crate::lazy;
+
+/// The elements whose rounds are not over.
+struct Active {
+    elements: Vec<u32>,
+    /// Rounds that each may run; empty if all may run as many.
+    counts: Vec<u32>,
+    most: u32,
+    /// What the inputs of the plan are for them: one value, or an entry each.
+    inputs: Vec<Data>,
+}
+
+/// What a round gave.
+enum Round {
+    /// The values of the outputs that were asked for.
+    Values(Vec<Data>),
+    /// The position of the lowest active element that failed, and how.
+    Failed(usize, Failure),
+}
+
+/// Runs a body for the elements of a mask; `is_one` says that all elements have the same inputs.
+pub(super) fn run(
+    body: &RepeatBody,
+    call: &mut Call<'_>,
+    (mask, is_one): (&Mask, bool),
+    (outputs, wanted): (&[usize], &[usize]),
+) -> Result<(), Failure> {
+    let limits = call.limits();
+    let counts = Counts::read(body, call, mask);
+    let mut failure = counts.too_many.map(|(i, n)| beyond_limit(i, n, limits.repeat_count));
+    let mut ended = Ended::new(wanted.iter().map(|k| (*k, body.plan.outputs[*k].ty)));
+    let mut active = Active::new(body, call, mask, counts);
+    active.drop_from(counts_end(failure.as_ref()));
+    let start = |k: usize, active: &Active| match body.carries[k] {
+        Some(input) => active.inputs[input].clone(),
+        None => Data::One(Value::Bool(true)),
+    };
+    // Those without a round before them.
+    let goes = body.go.filter(|go| body.carries[*go].is_some()).map(|go| start(go, &active));
+    let ends = |i: usize, active: &Active| active.count(i) == 0 || !goes_on(goes.as_ref(), i);
+    active.end(&mut ended, ends, |k, active| start(k, active));
+    let mut round = 0_u32;
+    while !active.elements.is_empty() {
+        if call.is_over().is_some_and(|is_over| is_over()) {
+            return Err(over());
+        }
+        if round as usize >= limits.repeat_count {
+            let (element, n) = (active.elements[0] as usize, active.count(0));
+            failure = Some(beyond_limit(element, n, limits.repeat_count));
+            break;
+        }
+        active.inputs[body.round()] = Data::One(Value::I32(round as i32));
+        let values = match evaluate(body, &active, outputs, call)? {
+            Round::Values(values) => values,
+            Round::Failed(position, found) => {
+                let message = format!("{} (in round {round})", found.message);
+                let element = active.elements[position] as usize;
+                failure = Some(Failure { element: Some(element), message, ..found });
+                // Those below may fail as well, in a later round; those above do not count any more.
+                active.drop_from(Some(element));
+                continue;
+            }
+        };
+        round += 1;
+        let value_of = |k: usize| {
+            let at = outputs.iter().position(|known| *known == k);
+            &values[at.expect("what is wanted is computed")]
+        };
+        let is_stable = |i: usize, active: &Active| {
+            body.until_stable
+                && outputs.iter().all(|k| {
+                    body.carries[*k]
+                        .is_none_or(|input| same_at(&active.inputs[input], value_of(*k), i))
+                })
+        };
+        let go = body.go.map(value_of);
+        let done: Vec<bool> = (0..active.elements.len())
+            .map(|i| active.count(i) <= round || !goes_on(go, i) || is_stable(i, &active))
+            .collect();
+        for k in outputs {
+            if let Some(input) = body.carries[*k] {
+                active.inputs[input] = value_of(*k).clone();
+            }
+        }
+        let last_go = go.cloned();
+        active.end(
+            &mut ended,
+            |i, _| done[i],
+            |k, active| match (body.carries[k], &last_go) {
+                (None, Some(go)) => go.clone(),
+                (_, _) => start(k, active),
+            },
+        );
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None => {
+            ended.finish(call, is_one);
+            Ok(())
+        }
+    }
+}
+
+/// The element from which on nothing counts, as it failed.
+fn counts_end(failure: Option<&Failure>) -> Option<usize> {
+    failure.and_then(|failure| failure.element)
+}
+
+/// Whether the element at a position goes on, as far as that is said.
+fn goes_on(go: Option<&Data>, position: usize) -> bool {
+    match go {
+        None => true,
+        Some(Data::One(value)) => value.get::<bool>().unwrap_or(false),
+        Some(Data::Many(column)) => column.as_slice::<bool>().is_some_and(|go| go[position]),
+    }
+}
+
+fn same_at(old: &Data, new: &Data, position: usize) -> bool {
+    use millstream_base::same::Same;
+    match (old, new) {
+        (Data::One(old), Data::One(new)) => old.same(new),
+        (Data::Many(old), Data::Many(new)) => old.same_at(position, new, position),
+        (old, new) => old.get(position).same(&new.get(position)),
+    }
+}
+
+/// The value of an argument for elements: one, or an entry each.
+pub(super) fn entries(argument: &Argument<'_>, elements: &[u32]) -> Data {
+    use millstream_base::map::Map;
+    match (argument.data(), argument.map()) {
+        (Data::One(value), _) => Data::One(value.clone()),
+        (Data::Many(column), Map::Single) => Data::One(column.get(0)),
+        (Data::Many(column), Map::Each) if elements.len() == column.len() => {
+            Data::Many(column.clone())
+        }
+        (Data::Many(column), map) => {
+            Data::Many(column.gather(elements.iter().map(|i| map.entry(*i as usize))))
+        }
+    }
+}
+
+impl Active {
+    fn new(body: &RepeatBody, call: &Call<'_>, mask: &Mask, counts: Counts) -> Self {
+        let mut elements = Vec::with_capacity(mask.len());
+        mask.for_each(|i| elements.push(i as u32));
+        let input = |input: usize| match body.given_by(input) {
+            Some(given) => entries(call.argument(given), &elements),
+            None => Data::One(Value::I32(0)),
+        };
+        let inputs = (0..=body.round()).map(input).collect();
+        Self { elements, counts: counts.each, most: counts.most, inputs }
+    }
+
+    fn count(&self, position: usize) -> u32 {
+        self.counts.get(position).copied().unwrap_or(self.most)
+    }
+
+    /// Keeps the elements at these positions.
+    fn keep(&mut self, positions: &[u32]) {
+        let pick = |all: &[u32]| positions.iter().map(|i| all[*i as usize]).collect::<Vec<u32>>();
+        self.elements = pick(&self.elements);
+        if !self.counts.is_empty() {
+            self.counts = pick(&self.counts);
+        }
+        for input in &mut self.inputs {
+            if let Data::Many(column) = input {
+                *column = column.gather(positions.iter().map(|i| *i as usize));
+            }
+        }
+    }
+
+    /// Drops this element and all above.
+    fn drop_from(&mut self, element: Option<usize>) {
+        let Some(element) = element else { return };
+        let n = self.elements.partition_point(|known| (*known as usize) < element);
+        if n < self.elements.len() {
+            let positions: Vec<u32> = (0..n as u32).collect();
+            self.keep(&positions);
+        }
+    }
+
+    /// Puts those aside that end; `value` gives what an output has for all that were active.
+    fn end(
+        &mut self,
+        ended: &mut Ended,
+        ends: impl Fn(usize, &Self) -> bool,
+        value: impl Fn(usize, &Self) -> Data,
+    ) {
+        let n = self.elements.len();
+        let (done, rest): (Vec<u32>, Vec<u32>) =
+            (0..n as u32).partition(|i| ends(*i as usize, self));
+        if done.is_empty() {
+            return;
+        }
+        let elements: Vec<u32> = done.iter().map(|i| self.elements[*i as usize]).collect();
+        ended.add(&elements, |k| match value(k, self) {
+            Data::Many(column) if done.len() < n => {
+                Data::Many(column.gather(done.iter().map(|i| *i as usize)))
+            }
+            data => data,
+        });
+        self.keep(&rest);
+    }
+}
+
+/// Evaluates the outputs once for all active elements.
+fn evaluate(
+    body: &RepeatBody,
+    active: &Active,
+    outputs: &[usize],
+    call: &Call<'_>,
+) -> Result<Round, Failure> {
+    let n = active.elements.len();
+    let is_one = active.inputs.iter().all(|data| matches!(data, Data::One(_)));
+    let bound_data = |data: &Data| BoundData {
+        data: data.clone(),
+        axis: match data {
+            Data::One(_) => None,
+            Data::Many(_) => Some(RequestAxis::Index),
+        },
+    };
+    let bound = Bound {
+        outputs: outputs.to_vec(),
+        in_passing: Vec::new(),
+        inputs: active.inputs.iter().map(bound_data).collect(),
+        features: vec![None; body.plan.needs.len()],
+        times: None,
+        count: (!is_one).then_some(n),
+    };
+    let request = Request::new().with_limits(Limits::clone(call.limits()));
+    let answer = lazy::evaluate_within(&body.plan, &request, &bound, call.is_over());
+    let Answer { outputs: values, failures, .. } = answer.map_err(|error| failed(&error))?;
+    let lowest = failures.iter().map(|failure| {
+        let axis = RequestAxis::Index.name();
+        let cell = failure.cell.iter().find(|(of, _)| *of == axis);
+        let position = cell.map_or(0, |(_, cell)| *cell);
+        let message = format!("`{}`: {}", failure.path, failure.message);
+        (position, Failure { element: None, message, help: failure.help.clone() })
+    });
+    // What failed behind an arm that nobody takes is no failure.
+    let is_there = values.iter().all(|value| value.value.is_some());
+    if let Some((position, failure)) = lowest.min_by_key(|(position, _)| *position)
+        && !is_there
+    {
+        return Ok(Round::Failed(position, failure));
+    }
+    let mut all = Vec::with_capacity(values.len());
+    for value in values {
+        let series = value.value.ok_or_else(|| Failure::whole("a round gave no value"))?;
+        all.push(series.data);
+    }
+    Ok(Round::Values(all))
+}
+
+fn failed(error: &EvalError) -> Failure {
+    match error {
+        EvalError::Bytes { .. } => {
+            Failure::whole(error.to_string()).with_help("raise `bytes` in the limits")
+        }
+        error => Failure::whole(error.to_string()),
+    }
+}

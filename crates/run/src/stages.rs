@@ -1,0 +1,454 @@
+//! Stages: a plan of regions alone, run without looking at single steps.
+//!
+//! If all that the outputs read are members of regions, inputs, constants and features of the
+//! request, every step varies along known axes of the request: none, time, index or both. The members
+//! of all regions with the same axes are one fused form, a *stage*; what varies along fewer axes is
+//! computed before what reads it. A choice that differs between elements is part of a stage if its
+//! region selects among its arms, which are then computed for all elements. Stages depend on the
+//! plan, the outputs asked for, and along which axis each input and feature lies, not on the data;
+//! they are made once and kept with the plan.
+
+use millstream_base::feature::{Aspect, Need};
+use millstream_base::id::Id;
+use millstream_base::map::Map;
+use millstream_base::{Column, Mask, Type};
+use millstream_form::{LaneInput, LaneOutput, LaneSliceMut};
+use millstream_ir::InputId;
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_ir::request::{Bound, BoundData, RequestAxis};
+use millstream_node::{Data, Kernel};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::buffers::Buffers;
+use crate::fuse::{Fused, Member, fuse, width};
+use crate::lanes::{lane_slice, lane_slice_mut, reborrow};
+use crate::spread::Crew;
+use crate::watch::{Ran, Watch};
+
+/// More instructions than this are not fused into one form.
+const MAX_INSTRUCTIONS: usize = 1 << 16;
+
+/// Along which axes of the request something varies: bit 0 is time, bit 1 is index.
+pub(crate) type Axes = u8;
+
+const BOTH: Axes = 3;
+
+/// The bit of an axis.
+pub(crate) fn axes_of(data: &BoundData) -> Axes {
+    match data.axis {
+        None => 0,
+        Some(RequestAxis::Time) => 1,
+        Some(RequestAxis::Index) => 2,
+    }
+}
+
+/// How many cells axes have.
+pub(crate) fn n_cells(axes: Axes, extents: [usize; 2]) -> usize {
+    let of = |bit: Axes, n: usize| if axes & bit == 0 { 1 } else { n };
+    of(1, extents[0]) * of(2, extents[1])
+}
+
+/// Which entry of something over `from` each cell of `to` has.
+fn map(from: Axes, to: Axes, extents: [usize; 2]) -> Map<'static> {
+    match (from, to) {
+        (0, _) => Map::Single,
+        _ if from == to => Map::Each,
+        (1, _) => Map::Stretch(extents[1]),
+        _ => Map::Tile(extents[1]),
+    }
+}
+
+/// What a stage reads that no stage computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// An input of the plan.
+    Input(InputId),
+    /// The feature that a need is of.
+    Feature(u32),
+}
+
+/// Where something lies while stages run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    /// A constant of the plan.
+    Const(millstream_ir::graph::ConstId),
+    /// Something given.
+    Given(u32),
+    /// Something computed.
+    Value(u32),
+}
+
+/// Something that is given or computed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub(crate) ty: Type,
+    pub(crate) axes: Axes,
+}
+
+/// The steps of one set of axes.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) axes: Axes,
+    pub(crate) members: Vec<Member>,
+    pub(crate) fused: Fused,
+    /// Where the inputs of the fused form lie.
+    inputs: Vec<At>,
+    /// The value that its first output is; the others follow.
+    first_value: u32,
+}
+
+impl Stage {
+    /// Where the inputs of the form lie.
+    pub(crate) fn inputs(&self) -> &[At] {
+        &self.inputs
+    }
+}
+
+/// A plan of forms alone, for certain outputs and axes.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    pub(crate) stages: Vec<Stage>,
+    /// What is given, and what it is.
+    pub(crate) given: Vec<(Origin, Item)>,
+    pub(crate) values: Vec<Item>,
+    /// The outputs asked for.
+    pub(crate) outputs: Vec<(At, Item)>,
+    /// For each value the output that nobody but the caller reads, if it is one over all axes.
+    sinks: Vec<Option<u32>>,
+    /// Steps that read a feature, and what they give.
+    pub(crate) reads: Vec<(StepId, u32)>,
+}
+
+/// What stages depend on besides the plan.
+pub(crate) fn key(bound: &Bound) -> Vec<u8> {
+    let mut key = Vec::with_capacity(bound.outputs.len() * 4 + bound.inputs.len() + 8);
+    bound.outputs.iter().for_each(|output| key.extend((*output as u32).to_le_bytes()));
+    key.extend(bound.inputs.iter().map(axes_of));
+    key.extend(bound.features.iter().map(|data| data.as_ref().map_or(7, axes_of)));
+    // The axes that are open decide what is over all axes.
+    key.push(full_axes(bound));
+    key
+}
+
+/// The axes that the request opens.
+pub(crate) fn full_axes(bound: &Bound) -> Axes {
+    Axes::from(bound.times.is_some()) | Axes::from(bound.count.is_some()) << 1
+}
+
+impl Stages {
+    /// The stages for a request; `None` if the outputs read something that is no form.
+    pub(crate) fn new(plan: &Plan, bound: &Bound) -> Option<Self> {
+        let steps = reached(plan, bound);
+        let mut making = Making {
+            plan,
+            bound,
+            given: Vec::new(),
+            axes: FxHashMap::default(),
+            at: FxHashMap::default(),
+            reads: Vec::new(),
+            values: Vec::new(),
+        };
+        let mut n_instructions = 0;
+        for step in &steps {
+            n_instructions += making.place(*step)?;
+        }
+        if n_instructions > MAX_INSTRUCTIONS {
+            return None;
+        }
+        let mut stages = Vec::new();
+        for axes in 0..=BOTH {
+            stages.extend(making.stage(&steps, axes));
+        }
+        let sources = bound.outputs.iter().map(|output| &plan.outputs[*output]);
+        let outputs: Vec<(At, Item)> = sources
+            .map(|output| {
+                let item = Item { ty: output.ty, axes: making.axes[&output.source.step] };
+                (making.at(output.source), item)
+            })
+            .collect();
+        let mut sinks = vec![None; making.values.len()];
+        for (k, (at, item)) in outputs.iter().enumerate() {
+            let reads = stages.iter().flat_map(|stage| &stage.inputs).filter(|input| *input == at);
+            let others = outputs.iter().filter(|(other, _)| other == at);
+            if let At::Value(value) = at
+                && item.axes == full_axes(bound)
+                && reads.count() == 0
+                && others.count() == 1
+            {
+                sinks[*value as usize] = Some(k as u32);
+            }
+        }
+        let Making { given, reads, values, .. } = making;
+        Some(Self { stages, given, values, outputs, sinks, reads })
+    }
+
+    /// Bytes of what is computed and no caller provides the memory for.
+    pub(crate) fn bytes(&self, extents: [usize; 2], has_sinks: bool) -> usize {
+        let own = self.values.iter().zip(&self.sinks);
+        let own = own.filter(|(_, sink)| !has_sinks || sink.is_none());
+        let size = |item: &Item| item.ty.size().saturating_mul(n_cells(item.axes, extents));
+        own.fold(0, |all, (item, _)| all.saturating_add(size(item)))
+    }
+
+    /// Runs all stages. `given` are columns, of one entry for a single value; `values` become
+    /// columns, taken from what they are or from `buffers`. With `sinks`, one for each output, the
+    /// values that only the caller reads are written there. Gives what was done, which is less than
+    /// all if the watch says that it is not wanted any more.
+    pub(crate) fn run(
+        &self,
+        extents: [usize; 2],
+        given: &[Column],
+        values: &mut Vec<Option<Column>>,
+        mut sinks: Option<&mut [LaneSliceMut<'_>]>,
+        tools: (&mut Crew, &mut Buffers),
+        watch: Option<&Watch<'_>>,
+    ) -> Ran {
+        let (crew, buffers) = tools;
+        values.resize(self.values.len(), None);
+        let mut ran = Ran::default();
+        for stage in &self.stages {
+            if watch.is_some_and(|watch| watch.over(ran).is_some()) {
+                break;
+            }
+            let (n, n_members) = (n_cells(stage.axes, extents), stage.members.len());
+            let range = stage.first_value as usize..;
+            let range = range.start..range.start + stage.fused.outputs.len();
+            let mut own: SmallVec<[Option<Column>; 4]> = SmallVec::new();
+            for (value, sink) in values[range.clone()].iter_mut().zip(&self.sinks[range.clone()]) {
+                let ty = stage.fused.outputs[own.len()].ty;
+                let to_sink = sinks.is_some() && sink.is_some();
+                own.push((!to_sink).then(|| match value.take() {
+                    Some(column) if column.len() == n => column,
+                    Some(_) | None => buffers.column(ty, n),
+                }));
+            }
+            let inputs = self.inputs(stage, extents, given, values);
+            let mut outputs = Vec::with_capacity(own.len());
+            let mut to_sinks: SmallVec<[Option<LaneSliceMut<'_>>; 4]> = SmallVec::new();
+            if let Some(sinks) = sinks.as_deref_mut() {
+                to_sinks.extend(sinks.iter_mut().map(|sink| Some(reborrow(sink))));
+            }
+            for (k, column) in own.iter_mut().enumerate() {
+                let width = width(stage.fused.outputs[k].ty);
+                let first = stage.fused.first_results[k];
+                let lanes = match column {
+                    Some(column) => lane_slice_mut(column),
+                    None => {
+                        let sink = self.sinks[range.start + k].expect("it goes to a sink");
+                        to_sinks[sink as usize].take().expect("a sink takes one value")
+                    }
+                };
+                outputs.push(LaneOutput { lanes, first, width, offset: 0, stride: width });
+            }
+            let is_over = |n_done| {
+                watch.is_some_and(|watch| watch.over(ran.and(n_members, n_done)).is_some())
+            };
+            crew.run(&stage.fused.form, &inputs, outputs, &Mask::full(n), &is_over);
+            ran = ran.and(n_members, n);
+            drop(inputs);
+            for (value, column) in values[range].iter_mut().zip(own) {
+                *value = column;
+            }
+        }
+        ran
+    }
+
+    fn inputs<'a>(
+        &self,
+        stage: &Stage,
+        extents: [usize; 2],
+        given: &'a [Column],
+        values: &'a [Option<Column>],
+    ) -> SmallVec<[LaneInput<'a>; 16]> {
+        let mut inputs = SmallVec::new();
+        for at in &stage.inputs {
+            let (column, axes) = match at {
+                At::Given(k) => (&given[*k as usize], self.given[*k as usize].1.axes),
+                At::Value(k) => {
+                    let column = values[*k as usize].as_ref();
+                    (column.expect("stages come in order"), self.values[*k as usize].axes)
+                }
+                At::Const(_) => unreachable!("constants are part of the fused form"),
+            };
+            let (lanes, width) = lane_slice(column);
+            let map = map(axes, stage.axes, extents);
+            inputs.extend((0..width).map(|offset| LaneInput::Lanes {
+                lanes,
+                offset,
+                stride: width,
+                map,
+            }));
+        }
+        inputs
+    }
+
+    /// Writes those outputs into the caller's memory that do not lie there yet.
+    pub(crate) fn fill_sinks(
+        &self,
+        plan: &Plan,
+        extents: [usize; 2],
+        given: &[Column],
+        values: &[Option<Column>],
+        sinks: &mut [LaneSliceMut<'_>],
+        all: Axes,
+    ) {
+        for ((at, item), sink) in self.outputs.iter().zip(sinks) {
+            let constant;
+            let column = match at {
+                At::Value(k) => match &values[*k as usize] {
+                    Some(column) => column,
+                    None => continue,
+                },
+                At::Given(k) => &given[*k as usize],
+                At::Const(id) => {
+                    constant = column_of(&plan.constants[*id]);
+                    &constant
+                }
+            };
+            copy_into(column, map(item.axes, all, extents), sink, n_cells(all, extents));
+        }
+    }
+}
+
+/// A column as it is, a single value as a column of one entry.
+pub(crate) fn column_of(data: &Data) -> Column {
+    match data {
+        Data::One(value) => Column::filled(value, 1),
+        Data::Many(column) => column.clone(),
+    }
+}
+
+/// Writes the entries that `n` cells have in a column.
+///
+/// # Panics
+/// If the slice is shorter, or of another lane.
+pub(crate) fn copy_into(column: &Column, map: Map<'_>, to: &mut LaneSliceMut<'_>, n: usize) {
+    let (lanes, width) = lane_slice(column);
+    macro_rules! copy {
+        ($($lane:ident),*) => {
+            match (lanes, to) {
+                $((millstream_form::LaneSlice::$lane(from), LaneSliceMut::$lane(to)) => {
+                    let to = &mut to[..n * width];
+                    if map == Map::Each {
+                        return to.copy_from_slice(&from[..n * width]);
+                    }
+                    for (cell, to) in to.chunks_exact_mut(width).enumerate() {
+                        to.copy_from_slice(&from[map.entry(cell) * width..][..width]);
+                    }
+                })*
+                (from, to) => panic!("{} are not written as {}", from.lane(), to.lane()),
+            }
+        };
+    }
+    copy!(Bool, I32, I64, F32, F64);
+}
+
+/// The steps behind the outputs asked for, in order.
+fn reached(plan: &Plan, bound: &Bound) -> Vec<StepId> {
+    let behind = plan.steps_behind(&bound.outputs);
+    behind.iter().filter(|(_, is_behind)| **is_behind).map(|(id, _)| id).collect()
+}
+
+struct Making<'p> {
+    plan: &'p Plan,
+    bound: &'p Bound,
+    given: Vec<(Origin, Item)>,
+    axes: FxHashMap<StepId, Axes>,
+    /// Where the outputs of steps lie that are no constants.
+    at: FxHashMap<(StepId, u32), At>,
+    reads: Vec<(StepId, u32)>,
+    values: Vec<Item>,
+}
+
+impl Making<'_> {
+    /// Finds the axes of a step, those it reads from being known; its instructions. `None` if it is
+    /// not of a kind that stages know.
+    fn place(&mut self, id: StepId) -> Option<usize> {
+        let plan = self.plan;
+        let step = &plan.steps[id];
+        match step.op {
+            StepOp::Const(constant) => {
+                self.axes.insert(id, 0);
+                matches!(plan.constants[constant], Data::One(_)).then_some(0)
+            }
+            StepOp::Input(input) => {
+                let data = &self.bound.inputs[input.index()];
+                self.give(id, Origin::Input(input), data);
+                Some(0)
+            }
+            StepOp::Call(instance) => {
+                let instance = &plan.instances[instance];
+                if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel
+                {
+                    let need = Need { feature: feature.clone(), level: 0, aspect: Aspect::Value };
+                    let bit = plan.needs.find(&need)?;
+                    let data = self.bound.features[bit as usize].as_ref()?;
+                    let k = self.give(id, Origin::Feature(bit), data);
+                    self.reads.push((id, k));
+                    return Some(0);
+                }
+                let links = plan.inputs_of(step);
+                let axes = links.iter().fold(0, |axes, link| axes | self.axes[&link.step]);
+                self.axes.insert(id, axes);
+                let mark = plan.region_of(id)?;
+                let Some(form) = instance.plain_form() else {
+                    // A choice that is the same for all elements has an arm that nobody takes.
+                    let selects = !mark.only_uniform && self.axes[&links[0].step] != 0;
+                    return selects.then_some(links.len() * width(instance.outputs[0].ty));
+                };
+                Some(form.insts.len())
+            }
+        }
+    }
+
+    fn give(&mut self, id: StepId, from: Origin, data: &BoundData) -> u32 {
+        let item = Item { ty: data.data.ty(), axes: axes_of(data) };
+        self.axes.insert(id, item.axes);
+        let known = self.given.iter().position(|(known, _)| *known == from);
+        let k = known.unwrap_or_else(|| {
+            self.given.push((from, item));
+            self.given.len() - 1
+        });
+        self.at.insert((id, 0), At::Given(k as u32));
+        k as u32
+    }
+
+    fn at(&self, source: StepSource) -> At {
+        match self.plan.steps[source.step].op {
+            StepOp::Const(id) => At::Const(id),
+            StepOp::Input(_) | StepOp::Call(_) => self.at[&(source.step, source.output)],
+        }
+    }
+
+    /// The stage of these axes, if any step has them.
+    fn stage(&mut self, steps: &[StepId], axes: Axes) -> Option<Stage> {
+        let plan = self.plan;
+        let is_member = |id: &&StepId| self.axes[*id] == axes && plan.region_of(**id).is_some();
+        let members: Vec<Member> =
+            steps.iter().filter(is_member).map(|id| Member::whole(*id)).collect();
+        if members.is_empty() {
+            return None;
+        }
+        let mut wanted: rustc_hash::FxHashSet<(StepId, u32)> = self
+            .bound
+            .outputs
+            .iter()
+            .map(|output| plan.outputs[*output].source)
+            .map(|source| (source.step, source.output))
+            .collect();
+        for id in steps.iter().filter(|id| self.axes[id] != axes) {
+            let links = plan.inputs_of(&plan.steps[*id]).iter();
+            wanted.extend(links.map(|link| (link.step, link.output)));
+        }
+        let fused = fuse(plan, &members, |step, output| wanted.contains(&(step, output)));
+        let inputs = fused.inputs.iter().map(|source| self.at(*source)).collect();
+        let first_value = self.values.len() as u32;
+        for output in &fused.outputs {
+            let at = At::Value(self.values.len() as u32);
+            self.at.insert((members[output.member as usize].step, output.output), at);
+            self.values.push(Item { ty: output.ty, axes });
+        }
+        Some(Stage { axes, members, fused, inputs, first_value })
+    }
+}

@@ -1,0 +1,297 @@
+//! Ticks, one after the other: how a plan that keeps state is evaluated.
+//!
+//! A tick is an evaluation for one frame. It starts from what was committed; what its nodes keep is
+//! committed when it is over, all or nothing. So every evaluator can do it. What is the same in all
+//! ticks of a request is computed in one of them. The log of a request counts what ran in all ticks
+//! that were played for it.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use millstream_base::path::NodePath;
+use millstream_base::{Column, Limits};
+use millstream_ir::answer::{
+    Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, RunLog, Series,
+};
+use millstream_ir::keeping::Calls;
+use millstream_ir::plan::Plan;
+use millstream_ir::progress::{Done, Pace, Progress};
+use millstream_ir::request::{Request, RequestAxis, RequestError};
+use millstream_ir::states::States;
+use millstream_node::Data;
+
+use crate::parts::Parts;
+
+/// Evaluates one tick on what was kept before it; also gives what is kept behind it, or nothing if
+/// a node failed whose state that would be.
+///
+/// # Errors
+/// As [`Evaluator::evaluate`].
+pub fn tick(
+    evaluator: &dyn Evaluator,
+    plan: &Plan,
+    request: Request,
+    states: &States,
+) -> Result<(Answer, Option<States>), EvalError> {
+    tick_of(&mut Parts::apart(evaluator, plan), plan, request, states)
+}
+
+fn tick_of(
+    parts: &mut Parts<'_>,
+    plan: &Plan,
+    request: Request,
+    states: &States,
+) -> Result<(Answer, Option<States>), EvalError> {
+    let mut answer = parts.evaluate(states.given_to(plan, request.with_states(plan)))?;
+    let mut next = states.clone();
+    let is_whole = next.commit(&mut answer);
+    Ok((answer, is_whole.then_some(next)))
+}
+
+/// Answers a request for frames of a plan that keeps state, from the plan's start frame on. A tick
+/// whose state fails leaves what was kept before it.
+///
+/// # Errors
+/// If the request asks for times at which no frame is, or for frames before the start; and as
+/// [`Evaluator::evaluate`].
+pub fn evaluate(
+    evaluator: &dyn Evaluator,
+    plan: &Plan,
+    request: &Request,
+) -> Result<Answer, EvalError> {
+    let on_frames = request.on_frames(plan.fps);
+    let request = on_frames.as_ref().unwrap_or(request);
+    let (frames, is_axis) = frames_of(plan, request)?;
+    let mut states = States::new();
+    let mut answers: Vec<Option<Answer>> = frames.iter().map(|_| None).collect();
+    let last = frames.iter().copied().max().unwrap_or(plan.start_frame - 1);
+    let n_ticks = last.abs_diff(plan.start_frame) + 1;
+    let mut log = RunLog::default();
+    let (cancel, progress) = (request.cancel.as_deref(), request.progress.as_ref());
+    let between = Between::new(cancel, request.deadline, progress, n_ticks);
+    let mut parts = match n_ticks {
+        1 => Parts::apart(evaluator, plan),
+        _ => Parts::new(evaluator, plan, request, RequestAxis::Time),
+    };
+    for frame in plan.start_frame..=last {
+        let n_done = frame.abs_diff(plan.start_frame);
+        between.look(n_done)?;
+        let mut request = request.clone();
+        request.progress = request.progress.map(|progress| progress.of_tick(n_done, n_ticks));
+        let places = (0..frames.len()).filter(|place| frames[*place] == frame);
+        let mut places = places.peekable();
+        if places.peek().is_none() {
+            let warm_up = request.at_frame(frame, usize::MAX);
+            // Nodes inside scopes keep on only where something asks for them.
+            let warm_up = if plan.keepers.is_empty() { warm_up.only_states(plan) } else { warm_up };
+            let (answer, next) = tick_of(&mut parts, plan, warm_up, &states)?;
+            add(&mut log, answer.log);
+            states = next.unwrap_or(states);
+        }
+        let before = states.clone();
+        for place in places {
+            let (mut answer, next) =
+                tick_of(&mut parts, plan, request.at_frame(frame, place), &before)?;
+            add(&mut log, std::mem::take(&mut answer.log));
+            answers[place] = Some(answer);
+            states = next.unwrap_or_else(|| before.clone());
+        }
+    }
+    let answers: Vec<Answer> = answers.into_iter().flatten().collect();
+    let answer =
+        if is_axis { joined(plan, request, answers)? } else { first(plan, request, answers)? };
+    Ok(Answer { log, ..answer })
+}
+
+/// Looks between ticks whether they are still wanted, and tells how far they are: short ones do
+/// neither by themselves.
+#[derive(Debug)]
+pub struct Between<'r> {
+    cancel: Option<&'r AtomicBool>,
+    deadline: Option<Instant>,
+    progress: Option<&'r Progress>,
+    n_ticks: u64,
+    pace: Pace,
+}
+
+impl<'r> Between<'r> {
+    /// Looks after so many ticks.
+    pub fn new(
+        cancel: Option<&'r AtomicBool>,
+        deadline: Option<Instant>,
+        progress: Option<&'r Progress>,
+        n_ticks: u64,
+    ) -> Self {
+        Self { cancel, deadline, progress, n_ticks, pace: Pace::new() }
+    }
+
+    /// Looks when so many of them are over.
+    ///
+    /// # Errors
+    /// If nobody waits for the others.
+    pub fn look(&self, n_done: u64) -> Result<(), EvalError> {
+        if let Some(error) = EvalError::ended(self.cancel, self.deadline) {
+            return Err(error);
+        }
+        let Some(progress) = self.progress else { return Ok(()) };
+        if !self.pace.is_due(progress) {
+            return Ok(());
+        }
+        let mut done = Done::default();
+        (done.ticks_done, done.ticks) = (n_done, self.n_ticks);
+        if progress.tell(&done).is_break() { Err(EvalError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// Whether a frame can be reached by ticks from the frame `start` on.
+///
+/// # Errors
+/// If it is before, or so many ticks are not allowed.
+pub fn reach(start: i64, frame: i64, limits: &Limits) -> Result<(), RequestError> {
+    if frame < start {
+        return Err(RequestError::Ticks {
+            what: format!("frame {frame} is before frame {start}, where it starts"),
+            hint: "ask for later frames, or change the document's `start_frame`",
+        });
+    }
+    let (n_ticks, limit) = (frame.abs_diff(start), limits.repeat_count);
+    if n_ticks > limit as u64 {
+        return Err(RequestError::Ticks {
+            what: format!("{n_ticks} ticks lie before frame {frame}, the limit is {limit}"),
+            hint: "raise `repeat_count` in the limits if this is meant",
+        });
+    }
+    Ok(())
+}
+
+fn refused<T>(what: impl Into<String>, hint: &'static str) -> Result<T, EvalError> {
+    Err(EvalError::Request(vec![RequestError::Ticks { what: what.into(), hint }]))
+}
+
+/// The frames asked for, and whether they open the time axis.
+fn frames_of(plan: &Plan, request: &Request) -> Result<(Vec<i64>, bool), EvalError> {
+    let asked = request.asked_frames();
+    if request.has_own_times() {
+        return refused("a time is asked for that is no frame", "ask for frames");
+    }
+    let (frames, is_axis) = asked.unwrap_or((vec![plan.start_frame], false));
+    let start = plan.start_frame;
+    let early = frames.iter().copied().find(|frame| *frame < start);
+    let last = frames.iter().copied().max();
+    for frame in early.into_iter().chain(last) {
+        let reached = reach(start, frame, &request.limits);
+        reached.map_err(|error| EvalError::Request(vec![error]))?;
+    }
+    let is_gapless = (0..).zip(&frames).all(|(i, frame)| start.checked_add(i) == Some(*frame));
+    if request.varies_in_time() && !is_gapless {
+        return refused(
+            "values are given per frame, but not for all frames from its start on",
+            "ask for all frames from the document's `start_frame` on",
+        );
+    }
+    Ok((frames, is_axis))
+}
+
+/// The one answer.
+fn first(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer, EvalError> {
+    match answers.into_iter().next() {
+        Some(answer) => Ok(answer),
+        None => empty(plan, request),
+    }
+}
+
+/// An answer without frames.
+fn empty(plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+    // The request has to fit all the same.
+    let bound = request.at_frame(plan.start_frame, 0).bind(plan).map_err(EvalError::Request)?;
+    let outputs = bound.outputs.iter().map(|output| &plan.outputs[*output]);
+    let outputs = outputs.map(|output| {
+        let (data, axes) = (Data::Many(Column::empty(output.ty)), vec![RequestAxis::Time]);
+        let value = Some(Series { data, axes });
+        OutputAnswer { name: std::sync::Arc::clone(&output.name), ty: output.ty, value }
+    });
+    let outputs = outputs.collect();
+    Ok(Answer {
+        outputs,
+        failures: Vec::new(),
+        log: RunLog::default(),
+        calls: Calls::default(),
+        times: Some(0),
+        count: bound.count,
+    })
+}
+
+/// The answers of several frames as one.
+fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer, EvalError> {
+    let (n_times, Some(first)) = (answers.len(), answers.first()) else {
+        return empty(plan, request);
+    };
+    let count = first.count;
+    let mut outputs = Vec::with_capacity(first.outputs.len());
+    for (i, output) in first.outputs.iter().enumerate() {
+        let all: Option<Vec<&Series>> =
+            answers.iter().map(|answer| answer.outputs[i].value.as_ref()).collect();
+        let value = all.map(|all| {
+            let is_single = all.iter().all(|series| matches!(series.data, Data::One(_)));
+            let n = if is_single { 1 } else { count.unwrap_or(1) };
+            let columns = all.iter().map(|series| match &series.data {
+                Data::One(value) => Column::filled(value, n),
+                Data::Many(column) => column.clone(),
+            });
+            let columns: Vec<Column> = columns.collect();
+            let column = Column::concat(output.ty, &columns);
+            let data = Data::Many(column.expect("an output has one type at all times"));
+            let mut axes = vec![RequestAxis::Time];
+            axes.extend((!is_single).then_some(RequestAxis::Index));
+            Series { data, axes }
+        });
+        outputs.push(OutputAnswer { value, ..output.clone() });
+    }
+    let failures = joined_failures(answers);
+    let (log, calls) = (RunLog::default(), Calls::default());
+    Ok(Answer { outputs, failures, log, calls, times: Some(n_times), count })
+}
+
+/// What failed in any of several frames: each node once, where it failed first; without the frame if
+/// it failed alike in all of them.
+fn joined_failures(answers: Vec<Answer>) -> Vec<NodeFailure> {
+    let n_times = answers.len();
+    let mut joined: BTreeMap<NodePath, (NodeFailure, usize, usize)> = BTreeMap::new();
+    for (time, answer) in answers.into_iter().enumerate() {
+        for failure in answer.failures {
+            match joined.entry(failure.path.clone()) {
+                Entry::Vacant(entry) => drop(entry.insert((failure, time, 1))),
+                Entry::Occupied(mut entry) => {
+                    let (known, _, n_alike) = entry.get_mut();
+                    *n_alike += usize::from(*known == failure);
+                }
+            }
+        }
+    }
+    let failures = joined.into_values().map(|(mut failure, time, n_alike)| {
+        if n_alike < n_times {
+            failure.cell.insert(0, (RequestAxis::Time.name(), time));
+        }
+        failure
+    });
+    failures.collect()
+}
+
+/// Counts what ran in another evaluation too.
+fn add(log: &mut RunLog, other: RunLog) {
+    if log.entries.is_empty() {
+        *log = other;
+        return;
+    }
+    for (entry, other) in log.entries.iter_mut().zip(other.entries) {
+        if entry.runs == 0 {
+            entry.fate = other.fate;
+        }
+        entry.runs += other.runs;
+        entry.elements += other.elements;
+        entry.bytes += other.bytes;
+        entry.time = entry.time.saturating_add(other.time);
+    }
+}
