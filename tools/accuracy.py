@@ -3,10 +3,9 @@
 
     cargo run --release -p millstream-base --example accuracy -- --dump | python3 tools/accuracy.py
 
-Prints the largest error of each in ULP, and where; the arguments are those where `libm` gives another
-result. Infinite and NaN results are compared with what
-the limits of the function are only if the exact value is finite and fits; the rest is up to the
-tests of the crate.
+Prints the largest error of each function in ULP, with its argument; the arguments are those at which
+`libm` gives another result. Infinite and NaN results are compared only if the exact value is finite
+and representable; the tests of the crate check the others.
 """
 import struct
 import sys
@@ -24,7 +23,7 @@ FUNCTIONS = {
 
 
 def is_left_out(name, x):
-    """Arguments of which mpmath takes long, and those where the logarithm crosses zero between floats."""
+    """Arguments for which mpmath is slow, and those near which the logarithm crosses zero between floats."""
     return {"erfc": x > 30, "gamma": abs(x) > 200, "ln_gamma": x < 0 or x > 1e6}.get(name, False)
 
 

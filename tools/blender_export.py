@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exports the function part of Blender's node groups, with inputs and what Blender computes for them.
+"""Exports the function part of Blender's node groups, with inputs and Blender's results for them.
 
 Runs inside Blender, or with Blender as a Python module (`pip install bpy`):
 
@@ -9,15 +9,15 @@ Runs inside Blender, or with Blender as a Python module (`pip install bpy`):
 `millstream import networks.json.gz -o DIR --verify` reads what this writes. Blender has to be 4.2 or newer.
 
 Every node group is cut into networks of connected function nodes (math, vectors, comparisons, switches, colors,
-rotations, matrices). A link from any other node is an input of the network, an output that another node or
-nobody uses is an output. Nodes inside a nested group are exported with that group. Blender evaluates a network as
+rotations, matrices). A link from any other node is an input of the network; an output that is used by
+another node, or not used at all, is an output. Nodes inside a nested group are exported with that group. Blender evaluates a network as
 a geometry nodes modifier that stores its outputs as attributes of a point cloud of vertices.
 
 A socket that takes several links has an entry for each.
 
-Networks that a menu or text enters from outside, groups whose links form a circle and networks that Blender does not
-evaluate are left out, with a line each on stderr. The exit code is 1 if a group or network was left out for the
-latter two reasons, 2 if there is no group of a name.
+Networks with a menu or text as an input, groups whose links form a cycle, and networks that Blender does not
+evaluate are left out, with a line each on stderr. The exit code is 1 if a group or network was left out for one of the
+latter two reasons, and 2 if there is no group of a given name.
 
 The file: {"blender", "elements", "networks": [{"group", "nodes", "inputs", "outputs"}]}.
   node    {"type", "name", "props", "inputs", "outputs"}, with "mute" if muted and "location" as drawn
@@ -26,7 +26,7 @@ The file: {"blender", "elements", "networks": [{"group", "nodes", "inputs", "out
   input   {"type", "name", "values"}      output  {"node", "id", "type", "values", "sensitive"}
 Rotations are quaternions w x y z (Euler angles XYZ where a socket has one), matrices lists of four rows. Numbers
 that are not finite are the strings "nan", "inf" and "-inf". "sensitive" lists the elements whose value changes
-much when the inputs change by 1e-6: there a comparison says nothing.
+much when the inputs change by 1e-6: a comparison of those is meaningless.
 """
 
 import argparse
@@ -49,14 +49,14 @@ FUNCTION_TYPES = {
     "GeometryNodeSwitch", "GeometryNodeIndexSwitch", "GeometryNodeMenuSwitch", "GeometryNodeStringJoin", "GeometryNodeInputIndex",
     "NodeReroute", "NodeEnableOutput", "NodeImplicitConversion",
 }
-# Nodes on lists that are functions where the items are strings: of other items there are lists only of fields.
+# Nodes on lists that are functions if the items are strings; lists of other items exist only as fields.
 LIST_TYPES = {"GeometryNodeListLength", "GeometryNodeListGetItem"}
 OLDEST = (4, 2, 0)
 ATTRIBUTE_TYPES = {
     "VALUE": "FLOAT", "INT": "INT", "BOOLEAN": "BOOLEAN", "VECTOR": "FLOAT_VECTOR", "RGBA": "FLOAT_COLOR",
     "ROTATION": "QUATERNION", "MATRIX": "FLOAT4X4",
 }
-# The least integer is left out: Blender stops where it is divided by -1.
+# The least integer is left out: Blender crashes when it is divided by -1.
 EXTREME_INTEGERS = [0, 1, -1, 2, -2, 3, 31, 32, 33, -31, -32, -33, 255, 46341, -46341, 65536, 1000000007, 2147483647,
                     -2147483647]
 EXTREMES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 1e-45, -1e-45, 1e-40, 1e-30, -1e-30, 1e-7, 0.999999,
@@ -67,7 +67,7 @@ MUCH = 1e-4
 
 
 def item_type_property(node):
-    """What the type of the items is called: in Blender 5.0 otherwise than in later versions."""
+    """The name of the property with the type of the items, which differs between Blender 5.0 and later versions."""
     return "socket_type" if hasattr(node, "socket_type") else "data_type"
 
 
@@ -76,7 +76,7 @@ def is_function(node):
     is_list = node.bl_idname in LIST_TYPES and getattr(node, item_type_property(node)) == "STRING"
     if not (node.bl_idname.startswith(FUNCTION_PREFIXES) or node.bl_idname in FUNCTION_TYPES or is_list):
         return False
-    # Blender takes a field there for no value at all.
+    # Blender treats a field there as no value at all.
     if node.bl_idname == "NodeEnableOutput" and node.inputs[0].is_linked:
         return False
     known = set(ATTRIBUTE_TYPES) | {"STRING", "MENU", "CUSTOM"}
@@ -94,7 +94,7 @@ def plain(value):
 
 
 def curve_points(mapping):
-    """The curves of a mapping with what decides between their points."""
+    """The curves of a mapping, with the settings for the interpolation of their points."""
     curves = [[{"at": plain(p.location), "handle": p.handle_type} for p in c.points] for c in mapping.curves]
     facts = {key: plain(getattr(mapping, key)) for key in ("extend", "tone", "black_level", "white_level")}
     facts["clip"] = [mapping.clip_min_x, mapping.clip_min_y, mapping.clip_max_x, mapping.clip_max_y]
@@ -109,7 +109,7 @@ def ramp_points(ramp):
 
 
 def properties(node):
-    """The settings of a node that all nodes do not have."""
+    """The settings of a node that are specific to its type."""
     common = {p.identifier for p in bpy.types.Node.bl_rna.properties}
     props = {}
     for prop in node.bl_rna.properties:
@@ -131,12 +131,12 @@ def properties(node):
 
 
 def sockets_of(collection):
-    """The sockets that have a meaning for the settings of the node."""
+    """The sockets that are in use for the settings of the node."""
     return [s for s in collection if s.enabled and s.type != "CUSTOM"]
 
 
 def place(node):
-    """Where a node is drawn; before Blender 4.4 only known in relation to the frame around it."""
+    """The position of a node in the editor; before Blender 4.4 it is relative to the enclosing frame."""
     at = getattr(node, "location_absolute", None)
     if at is None:
         frames = [node]
@@ -147,7 +147,7 @@ def place(node):
 
 
 def starts_somewhere(link):
-    """Whether a link comes from a node that computes; reroutes that nothing feeds count for nothing."""
+    """Whether a link comes from a node that computes; reroutes without a source are ignored."""
     while link.from_node.bl_idname == "NodeReroute":
         before = [link for link in link.from_node.inputs[0].links if link.is_valid and not link.is_muted]
         if not before:
@@ -157,20 +157,20 @@ def starts_somewhere(link):
 
 
 def links_into(socket):
-    """The links that feed a socket, in order; most take one."""
+    """The links to a socket, in order; most sockets take one."""
     links = [link for link in socket.links if link.is_valid and not link.is_muted and starts_somewhere(link)]
     return sorted(links, key=lambda link: -link.multi_input_sort_id)
 
 
 def muted_link_into(socket):
-    """The muted link that ends at the socket of a muted node, if no other does: Blender takes it for one that counts."""
+    """The muted link to a socket of a muted node, if it has no other: Blender uses that link."""
     if not socket.node.mute or links_into(socket):
         return None
     return next((link for link in socket.links if link.is_valid and link.is_muted), None)
 
 
 class Network:
-    """Connected function nodes of a node group, described as the file has them."""
+    """Connected function nodes of a node group, in the format of the file."""
 
     def __init__(self, tree, nodes):
         self.tree, self.nodes = tree, nodes
@@ -191,7 +191,7 @@ class Network:
         return found
 
     def describe_input(self, socket):
-        """What feeds a socket; one that takes several has an entry for each."""
+        """The source of a socket; a socket that takes several has an entry for each."""
         base = {"id": socket.identifier, "type": socket.type}
         links = links_into(socket)
         if links:
@@ -229,11 +229,11 @@ class Network:
         return found
 
     def computes(self):
-        """Whether something is computed, not only passed on."""
+        """Whether the network computes anything, instead of only passing values on."""
         return any(node.bl_idname != "NodeReroute" for node in self.nodes)
 
     def obstacle(self):
-        """Why it cannot be exported, if it cannot: what crosses the border has to be an attribute."""
+        """Why the network cannot be exported, if so: inputs and outputs have to be attributes."""
         strange = sorted({i["type"] for i in self.inputs if i["type"] not in ATTRIBUTE_TYPES})
         if strange:
             names = ["`%s` (%s)" % (i["name"], i["type"]) for i in self.inputs if i["type"] in strange]
@@ -242,7 +242,7 @@ class Network:
 
 
 def circle_of(tree):
-    """The names of nodes that links form a circle of, or that lie between circles; none if there is no circle."""
+    """The names of nodes on cycles of links or between such cycles; none if there is no cycle."""
     before = {node.name: set() for node in tree.nodes}
     for link in tree.links:
         before[link.to_node.name].add(link.from_node.name)
@@ -296,7 +296,7 @@ def extreme_value(kind, rng):
 
 
 def random_value(kind, rng, special):
-    """A value for an input; with `special`, often one at which an operation changes its behavior."""
+    """A value for an input; with `special`, often one at which operations behave differently."""
     if kind == "BOOLEAN":
         return rng.random() < 0.5
     if kind == "INT":
@@ -327,7 +327,7 @@ def random_value(kind, rng, special):
 
 
 def random_transform(rng, special):
-    """A matrix without shear, sometimes one that mirrors."""
+    """A matrix without shear, sometimes a reflection."""
     w, x, y, z = random_value("ROTATION", rng, special)
     rotation = [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
                 [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
@@ -340,7 +340,7 @@ def random_transform(rng, special):
 
 
 def moved(value):
-    """The value, changed by a little."""
+    """The value with a small change."""
     if isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -349,7 +349,7 @@ def moved(value):
 
 
 def in_single(value):
-    """What remains of a value that is stored as an attribute."""
+    """The value after being stored as an attribute."""
     import struct
     if isinstance(value, (bool, int)):
         return value
@@ -359,7 +359,7 @@ def in_single(value):
 
 
 def set_attribute(mesh, name, kind, values):
-    """Makes a column of these values; all at once, because values set one by one are cut to what sliders allow."""
+    """Makes a column of these values, all at once: values set one by one are clamped to the range of sliders."""
     attribute = mesh.attributes.new(name, ATTRIBUTE_TYPES[kind], "POINT")
     if kind == "MATRIX":
         # Column by column.
@@ -401,7 +401,7 @@ def evaluator_tree(network):
             socket = next(s for s in tree.nodes[node].inputs if s.identifier == identifier)
             tree.links.new(output, socket)
     for node, identifier, kind in network.muted_links:
-        # From something else than before: only that it is there counts.
+        # Another source than before; only its existence matters.
         start = tree.nodes.new("GeometryNodeInputNamedAttribute")
         start.data_type = ATTRIBUTE_TYPES.get(kind, "FLOAT")
         output = next(s for s in start.outputs if s.enabled and s.name == "Attribute")
@@ -423,7 +423,7 @@ def evaluator_tree(network):
 
 
 def evaluate(network, tree, inputs, n_elements):
-    """What Blender computes for these columns."""
+    """The results of Blender for these columns."""
     mesh = bpy.data.meshes.new("export")
     mesh.from_pydata([(0.0, 0.0, 0.0)] * n_elements, [], [])
     for number, (entry, values) in enumerate(zip(network.inputs, inputs)):
@@ -454,7 +454,7 @@ def moves_much(a, b):
 
 
 def export(network, args, rng):
-    """The network as the file has it."""
+    """The network in the format of the file."""
     n = args.elements
     value = extreme_value if args.extremes else lambda kind, rng: random_value(kind, rng, args.special)
     columns = [[in_single(value(i["type"], rng)) for _ in range(n)] for i in network.inputs]
@@ -472,7 +472,7 @@ def export(network, args, rng):
 
 
 def chosen_groups(names):
-    """The node groups of these names, all if there are none; ends the program where there is no group of a name."""
+    """The node groups of these names, or all groups; ends the program if a name is unknown."""
     trees = {t.name: t for t in bpy.data.node_groups if t.bl_idname == "GeometryNodeTree"}
     for name in names or ():
         if name not in trees:
@@ -484,7 +484,7 @@ def chosen_groups(names):
 
 
 def export_all(args, problems=None):
-    """All networks of the node groups that are loaded; appends what went wrong to the problems."""
+    """All networks of the loaded node groups; failures are appended to the problems."""
     rng = random.Random(args.seed)
     problems = [] if problems is None else problems
     exported = []
@@ -509,7 +509,7 @@ def export_all(args, problems=None):
 def write(path, dump):
     text = json.dumps(dump, allow_nan=False, separators=(",", ":")) + "\n"
     if path.endswith(".gz"):
-        # Without a time, so that the same networks give the same file.
+        # Without a timestamp, so that equal networks give equal files.
         with open(path, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
             packed.write(text.encode())
     else:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes a node group for every entry of every menu of Blender's function nodes, and exports what Blender computes.
+"""Makes a node group for every entry of every menu of Blender's function nodes, and exports the results of Blender.
 
     python tools/blender_menus.py --out menus.json.gz --elements 24
 
 Needs Blender as a Python module (`pip install bpy`). Sockets that can be linked are inputs of the network; the other
-options are those of blender_export.py, and --textures, which makes textures instead of all others. The tests of the importer use a file that this has made.
+options are those of blender_export.py, and --textures, which makes only textures. The tests of the importer use a file
+made by this program.
 """
 
 import itertools
@@ -14,7 +15,7 @@ import bpy
 
 import blender_export as exporter
 
-# Node type: the settings that are tried, all combinations of each line.
+# Node type: the settings to try, in all combinations of each line.
 MENUS = {
     "ShaderNodeMath": [{"operation": None, "use_clamp": [False]}, {"operation": ["ADD"], "use_clamp": [True]}],
     "ShaderNodeVectorMath": [{"operation": None}],
@@ -71,7 +72,7 @@ FOR_EXTREMES = tuple("ShaderNode" + name for name in (
     "Mix RGBA M", "Mix RGBA L", "ValToRGB", "CombineXYZ", "SeparateXYZ")) + tuple("FunctionNode" + name for name in (
     "IntegerMath", "BooleanMath", "BitMath", "Compare FLOAT", "Compare INT", "Compare VECTOR", "FloatToInt", "RotateVector",
     "InvertRotation", "CombineColor", "SeparateColor", "TransformPoint", "TransformDirection", "HashValue"))
-# Textures: the settings that are tried, and how many octaves follow the first, if not linked.
+# Textures: the settings to try, and the number of octaves after the first unless linked.
 TEXTURES = [
     ("ShaderNodeTexWhiteNoise", {"noise_dimensions": None}, (None,)),
     ("ShaderNodeTexNoise", {"noise_dimensions": None, "noise_type": None, "normalize": [True]}, (2.4,)),
@@ -99,7 +100,7 @@ def new_tree(name):
 
 
 def exists(kind):
-    """Whether this Blender has the type of node, and in geometry nodes."""
+    """Whether this version of Blender has the type of node in geometry nodes."""
     probe = new_tree("probe")
     try:
         probe.nodes.new(kind)
@@ -120,17 +121,17 @@ def open_inputs(tree, node):
 
 
 def bend(node):
-    """Gives ramps a third stop."""
+    """Adds a third stop to ramps."""
     if hasattr(node, "color_ramp"):
         node.color_ramp.elements.new(0.4).color = (0.9, 0.2, 0.1, 0.5)
 
 
 def menu_entries(kind, lines):
-    """All settings of a node type that are tried."""
+    """The combinations of settings to try for a node type."""
     probe = new_tree("probe")
     node = probe.nodes.new(kind)
     for line in lines:
-        # Properties that this Blender has.
+        # Properties of this version of Blender.
         keys = [key for key in line if key in node.bl_rna.properties]
         choices = [line[key] or [e.identifier for e in node.bl_rna.properties[key].enum_items] for key in keys]
         for values in itertools.product(*choices):
@@ -200,7 +201,7 @@ def make_curves():
 
 
 def draw_curve(curve, handle, number, low, points):
-    """Puts points on a curve, each curve of a node with others."""
+    """Puts points on a curve; the curves of a node have different points."""
     for x, y in points[1:-1 - number % 2]:
         curve.points.new(low + (1 - low) * x, low + (1 - low) * (y if number % 2 == 0 else 1 - y))
     kinds = ("AUTO", "VECTOR", "AUTO_CLAMPED")
@@ -211,7 +212,7 @@ def draw_curve(curve, handle, number, low, points):
 
 
 TEXTS = ("", "abc", "-12.5 apples", "banana", "  \u00e4\u00f6 x\n", "ff7z")
-# Node type: the settings, and the values of sockets by name; of some sockets only newer versions have.
+# Node type: the settings, and the values of sockets by name; some sockets exist only in newer versions.
 TEXT_NODES = [
     ("FunctionNodeSliceString", {}, {"Position": (0, -1, 2), "Length": (3, 10, -1)}),
     ("FunctionNodeReplaceString", {}, {"Find": ("an", "", "b"), "Replace": ("_", "")}),
@@ -229,7 +230,7 @@ NUMBERS = ((0.0, 0), (-1.25, 1), (2.5, 0), (1234.5678, 3), (1e20, 2), (0.1, -3))
 
 
 def read_text(tree, output):
-    """Turns a text into numbers, so that it can be seen from outside."""
+    """Turns a text into numbers, which can be outputs."""
     for kind, key in (("FunctionNodeStringLength", "String"), ("FunctionNodeStringToValue", "String"),
                       ("FunctionNodeFindInString", "String")):
         if not exists(kind):
@@ -241,7 +242,7 @@ def read_text(tree, output):
 
 
 def make_texts():
-    """Every node on texts, with texts that are written on the nodes: Blender has no columns of texts."""
+    """Every node on texts, with literal texts: Blender has no columns of texts."""
     for kind, settings, sockets in TEXT_NODES:
         if not exists(kind):
             continue
@@ -275,7 +276,7 @@ def make_texts():
 
 
 def make_splits():
-    """Parts of texts, by number, and how many there are."""
+    """Parts of texts by number, and their count."""
     if not exists("FunctionNodeSplitString"):
         return
     for text, separator, number in itertools.product(("a,bb,ccc", "", ",,x,"), (",", "", "bb"), (-1, 0, 1, 3, 9)):
@@ -324,7 +325,7 @@ def make_linked_flags():
 
 
 def make_linked_menus():
-    """Menus that a switch gives to other nodes."""
+    """Menus that a switch passes on to other nodes."""
     for kind, key in (("FunctionNodeSetStringCase", "Case"), ("FunctionNodeFindInString", "Mode"),
                       ("FunctionNodeMatchString", "Operation")):
         if not exists(kind):
@@ -359,7 +360,7 @@ def make_linked_menus():
 
 
 def make_conversions():
-    """A switch of every type fed from a value of every type that Blender lets in."""
+    """A switch of every type with a value of every type that Blender accepts."""
     for source, target in itertools.permutations(CONVERTED, 2):
         tree = new_tree("Convert %s to %s" % (source, target))
         node = tree.nodes.new("GeometryNodeSwitch")
@@ -376,7 +377,7 @@ def make_conversions():
 
 
 def make_muted():
-    """Muted nodes give on an input, linked ones before others, or zero."""
+    """Muted nodes pass an input on, preferably a linked one, or give zero."""
     kinds = list(MENUS) + ["ShaderNodeFloatCurve", "ShaderNodeVectorCurve", "ShaderNodeRGBCurve", "FunctionNodeInputColor"]
     kinds += sorted({kind for kind, _, _ in TEXTURES})
     for kind, number in itertools.product(filter(exists, kinds), range(3)):
@@ -400,7 +401,7 @@ if __name__ == "__main__":
     else:
         make_menus()
     if ARGS.extremes:
-        # Only what is exact enough to agree at the ends of the range.
+        # Only operations that are exact enough to agree at the ends of the range.
         for TREE in [t for t in bpy.data.node_groups if not t.name.startswith(FOR_EXTREMES)]:
             bpy.data.node_groups.remove(TREE)
     elif not TEXTURES_ONLY:

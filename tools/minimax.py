@@ -3,11 +3,11 @@
 
     python3 tools/minimax.py > crates/base/src/num/constants.rs
 
-Polynomials are best approximations in the sense of the largest weighted error, found by the
-exchange algorithm of Remez (E. Remez, 1934; as described in W. J. Cody, W. Fraser, J. F. Hart,
-"Rational Chebyshev approximation using linear equations", Numer. Math. 12, 1968). Each line says
-the largest error, weighted, before coefficients are rounded to f64. The functions are what is left
-of a Taylor series behind its first exact terms; see `elementary.rs` for how each is used.
+Polynomials minimize the largest weighted error; they are found by the exchange algorithm of
+Remez (E. Remez, 1934; as described in W. J. Cody, W. Fraser, J. F. Hart, "Rational Chebyshev
+approximation using linear equations", Numer. Math. 12, 1968). Each line states the largest
+weighted error before the coefficients are rounded to f64. The functions are the remainders of
+Taylor series after their first, exact terms; the files of `crates/base/src/num` use them.
 """
 import struct
 from mpmath import mp, mpf
@@ -21,7 +21,7 @@ def remez(f, weight, a, b, degree):
     n = degree + 2
     points = [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * (i + mpf(1) / 2) / n) for i in range(n)]
     grid = [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * i / (24 * n)) for i in range(24 * n + 1)]
-    # Weights may vanish at 0, which no point may therefore be.
+    # Weights may vanish at 0, so no point may be 0.
     points = [x if abs(x) > (b - a) * mpf(10) ** -12 else (b - a) / 1000 for x in points]
     if a == 0:
         grid = grid[1:]
@@ -55,7 +55,7 @@ def remez(f, weight, a, b, degree):
 
 
 def rest(f, x0):
-    """`f` away from 0, its value `x0` there."""
+    """`f` away from 0, and its limit `x0` at 0."""
     return lambda x: f(x) if abs(x) > mpf(10) ** -9 else mpf(x0)
 
 
@@ -84,7 +84,7 @@ def constant(name, about, value):
 
 
 def single(x):
-    """The nearest f32, with as many digits as tell it from others."""
+    """The nearest f32, with just enough digits to distinguish it from others."""
     near = struct.unpack("<f", struct.pack("<f", float(x)))[0]
     for digits in range(6, 10):
         text = f"{near:.{digits}g}"
@@ -94,7 +94,7 @@ def single(x):
 
 
 def parts(name, about, value, lengths, kind="f64"):
-    """`value` as a sum of numbers of so many bits, the last rounded."""
+    """`value` as a sum of numbers with these lengths in bits, the last one rounded."""
     show = number if kind == "f64" else single
     found = []
     for length in lengths[:-1]:
@@ -121,7 +121,7 @@ def polynomial(name, about, f, weight, a, b, degree, kind="f64"):
 
 
 def main():
-    print("//! Constants of the elementary functions; written by `tools/minimax.py`, which says how.")
+    print("//! Constants of the elementary functions; written by `tools/minimax.py`, which explains them.")
     print()
     pi, ln2, one = mp.pi, mp.log(2), mpf(1)
     parts("LN_2", "ln 2 as a number of 32 bits and the rest.", ln2, [32, 53])
@@ -134,17 +134,17 @@ def main():
     parts("FRAC_PI_2", "pi / 2 in four parts, three of 33 bits.", pi / 2, [33, 33, 33, 53])
     parts("FRAC_PI_2_F32", "pi / 2 as a number of 29 bits and the rest.", pi / 2, [29, 53])
     parts(
-        "FRAC_1_PI_F32", "1 / pi as a number of 29 bits and the rest, which is positive, so that -0 stays.",
+        "FRAC_1_PI_F32", "1 / pi as a number of 29 bits and the rest, which is positive so that -0 is preserved.",
         1 / pi, [29, 53],
     )
-    parts("THIRD", "1 / 3 and what it is more than that.", one / 3, [53, 53])
-    constant("FRAC_PI_2_LOW", "What pi / 2 is more than the nearest f64.", pi / 2 - mpf(float(pi / 2)))
-    constant("PI_LOW", "What pi is more than the nearest f64.", pi - mpf(float(pi)))
-    constant("FRAC_PI_4_LOW", "What pi / 4 is more than the nearest f64.", pi / 4 - mpf(float(pi / 4)))
+    parts("THIRD", "1 / 3 and the remainder.", one / 3, [53, 53])
+    constant("FRAC_PI_2_LOW", "pi / 2 minus the nearest f64.", pi / 2 - mpf(float(pi / 2)))
+    constant("PI_LOW", "pi minus the nearest f64.", pi - mpf(float(pi)))
+    constant("FRAC_PI_4_LOW", "pi / 4 minus the nearest f64.", pi / 4 - mpf(float(pi / 4)))
     mp.dps = 420
     digits = int(mp.floor(mp.ldexp(2 / mp.pi, 64 * 20)))
     mp.dps = 60
-    print("/// The first 1280 bits of 2 / pi behind the point, highest first.")
+    print("/// The first 1280 bits of 2 / pi after the binary point, highest first.")
     print("pub(super) const TWO_OVER_PI: [u64; 20] = [")
     for i in range(20):
         word = "%016x" % (digits >> (64 * (19 - i)) & (2**64 - 1))
@@ -207,7 +207,7 @@ def main():
         "SINH", "(sinh x - x) / x^3 over z = x^2, |x| up to 1",
         rest(lambda z: (mp.sinh(root(z)) / root(z) - 1) / z, one / 6), abs, 0, mpf("1.001"), 7,
     )
-    parts("HALF_LN_TAU", "Half of ln (2 pi) and what it is more than that.", mp.log(2 * pi) / 2, [53, 53])
+    parts("HALF_LN_TAU", "Half of ln (2 pi) and the remainder.", mp.log(2 * pi) / 2, [53, 53])
     polynomial(
         "ERF", "(erf x / x - 1) over z = x^2, |x| up to 1",
         rest(lambda z: mp.erf(root(z)) / root(z) - 1, 2 / root(pi) - 1), lambda z: one, 0, mpf("1.0001"), 13,
@@ -242,7 +242,7 @@ def main():
         return (mp.loggamma(x) - ((x - one / 2) * mp.log(x) - x + mp.log(2 * pi) / 2)) * x
 
     polynomial(
-        "STIRLING", "x times what ln gamma x is more than Stirling's formula, over 1 / x^2, x from 2.75",
+        "STIRLING", "x times (ln gamma x minus Stirling's formula), over 1 / x^2, x from 2.75",
         lambda z: stirling(z) if z else one / 12, root, 0, 1 / mpf("2.7499") ** 2, 13,
     )
 

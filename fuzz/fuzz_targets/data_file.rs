@@ -1,5 +1,5 @@
-//! Any bytes as a data file of any format: reading never panics nor takes memory without bound, and
-//! what is read has columns of one length.
+//! Any bytes as a data file of any format: reading never panics or takes unbounded memory, and the
+//! columns of the result have one length.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use millstream::Limits;
 use millstream_io::{Format, ReadOptions, read_bytes};
 
 fuzz_target!(init: {
-    // Panics of decoders are caught and become errors; all others end the run.
+    // Panics of decoders are caught and become errors; any other panic ends the run.
     let end = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         if !millstream_io::is_decoding() {

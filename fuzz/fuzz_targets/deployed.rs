@@ -1,8 +1,8 @@
-//! Any bytes as the compact form of a deployed document: reading gives a program or an error, never
-//! a panic nor memory without bound, and what is read runs within its limits.
+//! Any bytes as the compact form of a deployed document: reading gives a program or an error,
+//! without panics or unbounded memory, and the program runs within its limits.
 //!
-//! Where the bytes begin as the form does their checksum is put right first, so that damage is
-//! found by what reads the parts and not by the sum.
+//! If the bytes start like the compact form their checksum is corrected first, so that the readers
+//! of the parts find the damage rather than the checksum.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use millstream::deploy::is_binary;
 use millstream::{Engine, Limits, Request};
 
-/// Magic and version stand before the checksum, everything else behind it.
+/// Magic and version come before the checksum, everything else after it.
 const SUM: std::ops::Range<usize> = 12..20;
 
 fn engine() -> &'static Engine {

@@ -1,5 +1,5 @@
-//! Any bytes as a document: loading, checking, compiling and running never panic, and what loads
-//! saves and loads again as the same document.
+//! Any bytes as a document: loading, checking, compiling and running never panic, and a document
+//! that loads saves and loads again as the same document.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -15,12 +15,7 @@ fn engine() -> &'static Engine {
 }
 
 fn small() -> Limits {
-    Limits {
-        expanded_nodes: 10_000,
-        list_length: 10_000,
-        bytes: 10_000_000,
-        ..Limits::default()
-    }
+    Limits { expanded_nodes: 10_000, list_length: 10_000, bytes: 10_000_000, ..Limits::default() }
 }
 
 fuzz_target!(|bytes: &[u8]| {
@@ -34,8 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(again.map(|again| save(&again)), Some(text));
     }
     if let Ok(program) = engine().load(bytes) {
-        let mut request =
-            Request::new().frame(3).count(4).with_limits(small());
+        let mut request = Request::new().frame(3).count(4).with_limits(small());
         request.deadline = Some(Instant::now() + Duration::from_secs(2));
         let _answer = program.run(&request);
     }

@@ -1,4 +1,4 @@
-//! Any text as an expression: parsing never panics, and what parses makes a node.
+//! Any text as an expression: parsing never panics, and a valid expression makes a node.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any text as a printed graph: parsing never panics, and what parses and is sound prints and
-//! parses again as the same text.
+//! Any text as a printed graph: parsing never panics, and a valid graph prints and parses again as
+//! the same text.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ fuzz_target!(|text: &str| {
         && verify(&graph, Stage::Lowered).is_ok()
     {
         let printed = print_with_paths(&graph);
-        let again = parse(&printed, registry()).expect("what is printed parses");
+        let again = parse(&printed, registry()).expect("printed graphs parse");
         assert_eq!(print_with_paths(&again), printed);
     }
 });

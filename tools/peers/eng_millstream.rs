@@ -9,13 +9,13 @@ use crate::ops::{COUNT, Engine, Op1, Op2, count, dyn_drop};
 
 pub struct E {
     graph: LiveGraph,
-    /// Runs that the harness was told of.
+    /// Number of runs reported to the harness.
     n_told: u64,
 }
 
 type N = Handle<f64>;
 
-/// Which of `n` others a dynamic node reads, given the first.
+/// The index of the node among `n` that a dynamic node reads, given the value of the first.
 fn wanted(first: f64, n: usize) -> u64 {
     let all = (1_u64 << n) - 1;
     dyn_drop(first, n).map_or(all, |dropped| all & !(1 << dropped))
@@ -53,7 +53,7 @@ impl Engine for E {
             Op2::Max => self.graph.binary(Op::Max, *a, *b),
             Op2::Sub => self.graph.binary(Op::Sub, *a, *b),
             Op2::Add => self.graph.binary(Op::Add, *a, *b),
-            // Two nodes, both of which are counted.
+            // Two nodes, and both are counted.
             Op2::Avg => {
                 let sum = self.graph.binary(Op::Add, *a, *b);
                 self.graph.binary_with(Op::Mul, sum, 0.5)

@@ -3,9 +3,9 @@
 #
 #   tools/peers/run.sh HARNESS [ENGINES] [SCENARIOS]      run.sh path/to/incremental "alien-rs incremental" "S1 S3"
 #
-# HARNESS is a folder that holds the harness of the peers (Cargo.toml, src/main.rs, js/, run.sh). It is copied to the
-# temporary directory, our engine (eng_millstream.rs) is added, all are built and run there, each scenario by all engines
-# one after the other, and a table is printed: ours, the best of the others, the floor, and how often nodes ran.
+# HARNESS is a folder with the harness of the peers (Cargo.toml, src/main.rs, js/, run.sh). It is copied to the temporary
+# directory, our engine (eng_millstream.rs) is added, and all engines are built and run there, one after the other for
+# each scenario. Prints a table: ours, the best of the others, the floor, and the number of runs of nodes.
 # Needs cargo, node and npm, python3, flock and taskset, and the registries of both.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

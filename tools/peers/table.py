@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A table of what `run.sh` measured: ours, the best other engine, the floor, in ns, and runs of nodes per operation."""
+"""Prints the measurements of `run.sh`: ours, the best other engine and the floor in ns, and runs of nodes per operation."""
 import sys
 from math import isnan
 
@@ -17,7 +17,7 @@ def main():
             if metric == "FAILED" or isnan(float(median)):
                 failed.setdefault(scenario, []).append(f"{engine} ({note})")
             elif metric in TWO_HALVES:
-                # Some evaluate while they build.
+                # Some engines evaluate while they build.
                 built = rows.setdefault((scenario, "build and first read, a node"), {})
                 before = built.get(engine, (0.0, 0.0, ""))
                 built[engine] = (before[0] + float(median), before[1] + float(runs), "")

@@ -1,35 +1,37 @@
 //! Measures the elementary functions.
 //!
 //! `cargo run --release -p millstream-base --example accuracy` prints the largest error in ULP of
-//! each `f32` function, over every argument where it takes one, against the `f64` function of `libm`;
-//! names behind `--` choose some. With `-- --dump` it prints arguments and results of the `f64` functions instead, for
-//! `tools/accuracy.py`, which measures those with mpmath: of many arguments those where `libm` gives another result,
-//! among which are all with a large error, unless `libm` has the same.
+//! each `f32` function over every argument, or over random pairs of arguments, compared with the
+//! `f64` function of `libm`. Names after `--` select functions.
+//!
+//! With `-- --dump` it prints arguments and results of the `f64` functions for `tools/accuracy.py`,
+//! which measures their errors with mpmath. Only arguments at which `libm` gives another result are
+//! printed: every large error is among them, unless `libm` has the same one.
 
 use std::thread;
 
 use millstream_base::num;
 
-/// Whether this function was asked for on the command line, or none was.
+/// Whether this function was named on the command line, or no function was.
 fn is_wanted(name: &str) -> bool {
     std::env::args().len() == 1 || std::env::args().any(|arg| arg == name)
 }
 
-/// Elements computed at a time.
+/// Number of elements computed at a time.
 const BLOCK: usize = 256;
 
-/// Arguments of each function that are tried, and results that are printed.
+/// Number of arguments tried per function, and the limit on the results printed.
 const N_TRIED: usize = 20_000_000;
 const N_DUMPED: usize = 40_000;
 
-/// What results are compared with.
+/// The functions that results are compared with.
 mod reference {
     pub(crate) use libm::{
         acos, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1, hypot,
         lgamma, log, log1p, log2, log10, pow, sin, sinh, tan, tanh, tgamma,
     };
 
-    /// That of `libm` gives numbers for some arguments below 1, where there is no result.
+    /// `acosh` of `libm`, but NaN below 1, where `libm` gives numbers.
     pub(crate) fn acosh(x: f64) -> f64 {
         if x < 1.0 { f64::NAN } else { libm::acosh(x) }
     }
@@ -50,7 +52,7 @@ macro_rules! for_all {
     };
 }
 
-/// The distance of a result from the exact value, in units of the last place of `f32` there.
+/// The distance of a result from the exact value, in units in the last place of `f32` there.
 fn ulps(found: f32, exact: f64) -> f64 {
     let nearest = exact as f32;
     if found.is_nan() || nearest.is_nan() {
@@ -70,7 +72,7 @@ fn ulps(found: f32, exact: f64) -> f64 {
     (f64::from(found) - exact).abs() * 2.0_f64.powi(23 - exponent)
 }
 
-/// A small generator of numbers: a multiplicative congruence, upper bits used.
+/// A small random number generator: multiplicative congruential, of which the upper bits are used.
 struct Dice(u64);
 
 impl Dice {
@@ -80,7 +82,7 @@ impl Dice {
         self.0 ^ self.0 >> 29
     }
 
-    /// Any bits, or a number below 1000, 8 or 1 in size, or near 1.
+    /// Random bits, or a number of magnitude below 1000 or 8, or near 1.
     fn float(&mut self) -> f64 {
         let unit = (self.bits() >> 11) as f64 / 4_503_599_627_370_496.0 - 1.0;
         match self.bits() >> 40 & 7 {
@@ -93,7 +95,7 @@ impl Dice {
     }
 }
 
-/// The worst among the arguments whose bits, in blocks, are those of `part` modulo `parts`.
+/// The largest error over the blocks of arguments whose number modulo `parts` is `part`.
 fn worst_of_part(
     function: impl Fn(f32) -> f32,
     exact: impl Fn(f64) -> f64,
@@ -165,7 +167,7 @@ fn measure_two(
     println!("{name:8} {worst:9.5} ULP at {:e} {:e}", at.0, at.1);
 }
 
-/// Whether a result is to be measured: how many were is counted.
+/// Whether a result is to be printed; counts those that are.
 fn is_dumped(found: f64, reference: f64, n_dumped: &mut usize) -> bool {
     let is_same = found.to_bits() == reference.to_bits() || (found.is_nan() && reference.is_nan());
     let steps = (found.to_bits() as i64).wrapping_sub(reference.to_bits() as i64).unsigned_abs();

@@ -1,38 +1,38 @@
 //! Diagnostics: what is wrong, where, and what to do about it.
 //!
-//! Each phase has its own error enum with `thiserror` and `miette::Diagnostic`. What a phase hands
-//! back is a [`Diagnostics`] list, in which each entry carries the place and the texts of its error.
+//! Each phase has its own error enum, built with `thiserror` and `miette::Diagnostic`, and returns
+//! a [`Diagnostics`] list whose entries carry the place and the texts of the errors.
 
 use std::fmt;
 
 use crate::path::Place;
 
-/// How bad it is.
+/// How severe a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The document works; something in it is probably not meant.
+    /// The document works, but something in it is probably not intended.
     Warning,
-    /// The document, or the part named, has no meaning.
+    /// The document, or the named part of it, has no meaning.
     Error,
 }
 
 /// One problem with its place and hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// Stable code, `phase::what`.
     pub code: String,
-    /// Where.
+    /// The place in the document.
     pub place: Place,
-    /// What, lower case, without a final stop.
+    /// The problem, in lower case, without a final stop.
     pub message: String,
-    /// The next step, if there is one.
+    /// The next step for the author, if there is one.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// The problem `error` at `place`; code, severity and help are taken from the error.
+    /// The problem `error` at `place`, with the code, severity and help of the error.
     pub fn new(place: Place, error: &(impl miette::Diagnostic + ?Sized)) -> Self {
         let severity = match error.severity() {
             Some(miette::Severity::Warning | miette::Severity::Advice) => Severity::Warning,
@@ -83,7 +83,7 @@ impl Diagnostics {
         self.0.push(diagnostic);
     }
 
-    /// Adds all problems of another list behind these.
+    /// Appends the problems of another list.
     pub fn append(&mut self, other: Self) {
         self.0.extend(other.0);
     }
@@ -150,7 +150,8 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// The candidate that `name` was probably meant to be: the nearest by edit distance, if near.
+/// The candidate that `name` was probably meant to be: the one at the smallest edit distance, if
+/// that is small.
 pub fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -170,7 +171,7 @@ pub fn did_you_mean<'a>(
         })
         .map(|candidate| (edit_distance(name, candidate), candidate))
         .filter(|(distance, candidate)| {
-            // Names that have nothing in common are as far apart as they are long.
+            // Names without a common letter are as far apart as the longer one is long.
             let n_longer = n_chars.max(candidate.chars().count());
             *distance <= most && (*distance == 0 || *distance < n_longer)
         })
@@ -178,8 +179,8 @@ pub fn did_you_mean<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// How often each letter occurs, some of them taken together; `None` if there are others than ASCII.
-/// Names that differ in more letters than that are not near, which is found out sooner so.
+/// How often each letter occurs, with some letters counted together; `None` for names that are not
+/// ASCII. A cheap test: names whose counts differ much are not near.
 fn letters_of(name: &str) -> Option<[u8; 32]> {
     let mut letters = [0_u8; 32];
     for byte in name.bytes() {
@@ -192,30 +193,14 @@ fn letters_of(name: &str) -> Option<[u8; 32]> {
     Some(letters)
 }
 
-/// Number of single-character insertions, deletions, replacements and swaps of neighbours between
-/// two names (optimal string alignment distance); names longer than 64 characters count as far.
+/// The edit distance between two names, ignoring case (optimal string alignment); names of more
+/// than 64 characters are never near.
 fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) =
-        (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
-    if a.len() > 64 || b.len() > 64 {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    if a.chars().count().max(b.chars().count()) > 64 {
         return usize::MAX;
     }
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    rows[0] = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
+    strsim::osa_distance(&a, &b)
 }
 
 #[cfg(test)]

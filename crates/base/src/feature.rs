@@ -1,14 +1,15 @@
 //! Context features, the needs of nodes for them, and sets of needs as 64 bits.
 //!
 //! A *need* is `(feature, level, aspect)`. Level 0 is the nearest injector on the way from the
-//! output, level 1 the one outside it. The aspect is the feature's value or the extent of the axis
-//! that its injector opened. A graph uses at most 64 different needs, so a set of them is a `u64`.
+//! output, level 1 the next one outside it. The aspect is the feature's value, or the extent of the
+//! axis that its injector opened. A graph uses at most 64 different needs, so a set of needs is a
+//! `u64`.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::footprint::Footprint;
-use crate::types::Type;
+use crate::value::types::Type;
 
 /// An ambient quantity that a node can depend on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,22 +20,22 @@ pub enum Feature {
     RealTime,
     /// Number of the frame, `i64`.
     Tick,
-    /// The view that is asked for, a [`Footprint`].
+    /// The requested view, a [`Footprint`].
     Footprint,
-    /// Which element, `i32` from 0.
+    /// Number of the element, `i32` from 0.
     Index,
-    /// Where the element is, `vec3`.
+    /// Position of the element, `vec3`.
     Position,
-    /// Which round of a repeat, `i32` from 0.
+    /// Round of a repeat, `i32` from 0.
     Iteration,
-    /// An argument of a closure, by name, with the type that the document gives it.
+    /// An argument of a closure, by name, with the type that the document declares.
     Vararg(Arc<str>, Type),
     /// A feature that the document or the embedding program defines.
     Custom(Arc<str>, Type),
 }
 
 impl Feature {
-    /// The features that exist without being defined by anybody.
+    /// The features that exist without being declared.
     pub const BUILT_IN: [Self; 7] = [
         Self::Time,
         Self::RealTime,
@@ -83,7 +84,7 @@ impl fmt::Display for Feature {
     }
 }
 
-/// What of a feature is needed.
+/// The aspect of a feature that is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Aspect {
     /// The value.
@@ -92,14 +93,14 @@ pub enum Aspect {
     Extent,
 }
 
-/// One thing that a node needs from its context.
+/// A dependency of a node on its context.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Need {
     /// The feature.
     pub feature: Feature,
-    /// 0 for the nearest injector, 1 for the one outside it, and so on.
+    /// 0 for the nearest injector, 1 for the next one outside it, and so on.
     pub level: u32,
-    /// Value or extent.
+    /// The value of the feature, or the extent of its axis.
     pub aspect: Aspect,
 }
 
@@ -125,27 +126,27 @@ impl FeatureSet {
     /// No needs.
     pub const NONE: Self = Self(0);
 
-    /// The set of one bit.
+    /// The set with a single need.
     pub const fn bit(index: u32) -> Self {
         Self(1 << index)
     }
-    /// Whether nothing is needed.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
-    /// Everything in either.
+    /// The needs in either set.
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-    /// What both have.
+    /// The needs in both sets.
     pub const fn intersect(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
-    /// This without the other.
+    /// The needs in this set but not in the other.
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
-    /// Whether all of `other` is in this set.
+    /// Whether `other` is a subset of this set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -166,7 +167,7 @@ impl FeatureSet {
     }
 }
 
-/// A graph needs more than 64 different (feature, level) pairs.
+/// The error of a graph with more than 64 different needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("the graph uses more than 64 different pairs of feature and level")]
 #[diagnostic(
@@ -182,10 +183,10 @@ pub struct NeedTable {
 }
 
 impl NeedTable {
-    /// The bit of a need, given one if it is new.
+    /// The bit of a need; a new need takes the next free bit.
     ///
     /// # Errors
-    /// If 64 bits are taken.
+    /// If all 64 bits are taken.
     pub fn intern(&mut self, need: &Need) -> Result<u32, TooManyNeeds> {
         if let Some(bit) = self.find(need) {
             return Ok(bit);
@@ -197,17 +198,17 @@ impl NeedTable {
         Ok(self.needs.len() as u32 - 1)
     }
 
-    /// The bit of a need, if it occurs.
+    /// The bit of a need, if the table has it.
     pub fn find(&self, need: &Need) -> Option<u32> {
         self.needs.iter().position(|known| known == need).map(|bit| bit as u32)
     }
 
-    /// The need that a bit stands for.
+    /// The need of a bit.
     pub fn need(&self, bit: u32) -> &Need {
         &self.needs[bit as usize]
     }
 
-    /// All needs in order of their bits.
+    /// All needs, in order of their bits.
     pub fn iter(&self) -> std::slice::Iter<'_, Need> {
         self.needs.iter()
     }
@@ -217,7 +218,7 @@ impl NeedTable {
         self.needs.len()
     }
 
-    /// Whether nothing is needed anywhere.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.needs.is_empty()
     }

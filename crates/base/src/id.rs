@@ -12,7 +12,7 @@ pub trait Id: Copy + Eq + Ord + std::hash::Hash + fmt::Debug + fmt::Display + 's
     /// The id at position `index`.
     ///
     /// # Panics
-    /// If `index` does not fit 32 bits: the limits of a document keep it far below.
+    /// If `index` does not fit 32 bits; the limits of documents keep ids far below.
     fn from_index(index: usize) -> Self;
     /// Position in the arena.
     fn index(self) -> usize;
@@ -75,7 +75,7 @@ impl<I: Id, T> Arena<I, T> {
         id
     }
 
-    /// The id that the next [`push`](Self::push) will return.
+    /// The id that the next [`push`](Self::push) returns.
     pub fn next_id(&self) -> I {
         I::from_index(self.items.len())
     }
@@ -90,7 +90,7 @@ impl<I: Id, T> Arena<I, T> {
         self.items.is_empty()
     }
 
-    /// The item, or `None` when the id is of another, longer arena.
+    /// The item, or `None` for an id beyond the end.
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }
@@ -110,12 +110,12 @@ impl<I: Id, T> Arena<I, T> {
         &self.items
     }
 
-    /// Makes room for `n` more items, and no more than that.
+    /// Reserves room for exactly `n` more items.
     pub fn reserve(&mut self, n: usize) {
         self.items.reserve_exact(n);
     }
 
-    /// Gives back the room kept for growth.
+    /// Releases unused capacity.
     pub fn shrink_to_fit(&mut self) {
         self.items.shrink_to_fit();
     }
@@ -154,7 +154,7 @@ impl<I: Id, T: fmt::Debug> fmt::Debug for Arena<I, T> {
     }
 }
 
-/// What an analysis learnt about each item of an arena, beside the arena instead of in it.
+/// A value for each item of an arena, such as the result of an analysis.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SideTable<I, T> {
     items: Vec<T>,
@@ -162,19 +162,19 @@ pub struct SideTable<I, T> {
 }
 
 impl<I: Id, T: Clone> SideTable<I, T> {
-    /// A table with `fill` for each of `n` items.
+    /// A table with `n` copies of `fill`.
     pub fn new(n: usize, fill: T) -> Self {
         Self { items: vec![fill; n], ids: PhantomData }
     }
 
-    /// A table with `fill` for each item of `arena`.
+    /// A table with a copy of `fill` for each item of `arena`.
     pub fn for_arena<U>(arena: &Arena<I, U>, fill: T) -> Self {
         Self::new(arena.len(), fill)
     }
 }
 
 impl<I: Id, T> SideTable<I, T> {
-    /// A table made of one entry per item, in order of ids.
+    /// A table of these entries, one per item in order of ids.
     pub fn from_vec(items: Vec<T>) -> Self {
         Self { items, ids: PhantomData }
     }

@@ -1,8 +1,8 @@
-//! Lanes: the five scalar types that the kernel form computes on.
+//! Lanes: the five scalar types on which forms compute.
 
 use std::fmt;
 
-/// One scalar type of the kernel form.
+/// A scalar type of forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
     /// True or false.
@@ -51,7 +51,7 @@ impl Lane {
         matches!(self, Self::I32 | Self::I64)
     }
 
-    /// The lane with this name.
+    /// The lane of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|lane| lane.name() == name)
     }

@@ -1,10 +1,8 @@
-//! What every other crate stands on: typed ids, run-time types, values, columns, masks, context
-//! features and diagnostics.
+//! The data that flows along links: run-time types, values, columns and masks; and what the other
+//! crates share: typed ids, context features, paths, diagnostics, limits and elementary functions.
 //!
-//! The crate knows nothing of nodes, graphs or documents. It holds the data that flows along links
-//! and the words in which the rest of the engine speaks about it.
+//! This crate knows nothing of nodes, graphs or documents.
 
-pub mod column;
 pub mod diagnostics;
 pub mod feature;
 pub mod footprint;
@@ -19,15 +17,12 @@ pub mod order_search;
 pub mod pages;
 mod panic;
 pub mod path;
-pub mod ragged;
+pub mod ramp;
 pub mod same;
-pub mod table;
-pub mod types;
 pub mod value;
 pub mod vector;
 pub mod virtual_array;
 
-pub use column::Column;
 pub use feature::{Feature, FeatureSet, Need, NeedTable};
 pub use footprint::Footprint;
 pub use lane::Lane;
@@ -35,7 +30,8 @@ pub use limits::Limits;
 pub use mask::Mask;
 pub use panic::unwound;
 pub use path::{NodePath, Place, Span};
-pub use table::Table;
-pub use types::{Type, ValueType};
-pub use value::Value;
+pub use value::column::Column;
+pub use value::table::Table;
+pub use value::types::{Type, ValueType};
+pub use value::{Value, column, ragged, table, types};
 pub use vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};

@@ -1,50 +1,53 @@
-//! Literals: values as JSON, which is how documents, printed graphs and tables write them.
+//! Literals: values as JSON, the notation of documents, printed graphs and tables.
 //!
-//! What is written reads back to the same bits. Numbers that JSON lacks are the strings `"nan"`,
-//! `"inf"` and `"-inf"`. What is printed for people, and [`to_plain_json`], leaves out the types of the
-//! columns of a table, which read back with the same values but in types of 64 bits.
+//! Every literal reads back to the same bits. Numbers that JSON lacks are the strings `"nan"`,
+//! `"inf"` and `"-inf"`. Output for people, and [`to_plain_json`], omit the types of table columns;
+//! such tables read back with the same values, but in 64-bit types.
 
 use std::fmt;
 
 use serde_json::Value as Json;
 
-use crate::column::Column;
 use crate::footprint::Footprint;
 use crate::lane::Lane;
-use crate::table::Table;
-use crate::types::{Kind, Type};
 use crate::value::Value;
+use crate::value::column::Column;
+use crate::value::table::Table;
+use crate::value::types::{Kind, Type};
 
-/// Why a JSON value is no literal of a type.
+mod footprint;
+mod table;
+
+/// Why a JSON value is not a literal of a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum LiteralError {
-    /// The JSON value has another shape.
-    #[error("{found} is no {ty}")]
+    /// The JSON value has the wrong shape.
+    #[error("{found} is not {}", ty.with_article())]
     #[diagnostic(code(literal::type_mismatch), help("{} is written as {form}", ty.with_article()))]
     Mismatch {
-        /// The type that was asked for.
+        /// The requested type.
         ty: Type,
-        /// What stands there, shortened.
+        /// The JSON value, shortened.
         found: String,
-        /// How the type is written.
+        /// How a literal of the type is written.
         form: String,
     },
-    /// The number does not fit the type.
+    /// The number is out of the type's range.
     #[error("{found} does not fit {}", ty.with_article())]
     #[diagnostic(code(literal::out_of_range), help("{range}"))]
     OutOfRange {
-        /// The type that was asked for.
+        /// The requested type.
         ty: Type,
         /// The number.
         found: String,
-        /// What fits.
+        /// The range of the type.
         range: &'static str,
     },
-    /// Values of the type cannot be written as text.
+    /// Values of the type have no notation as text.
     #[error("{} cannot be written in a document", ty.with_article())]
     #[diagnostic(code(literal::opaque), help("link it from a node or an input"))]
     Opaque {
-        /// The type that was asked for.
+        /// The type.
         ty: Type,
     },
 }
@@ -52,7 +55,7 @@ pub enum LiteralError {
 /// Reads a literal of type `ty`.
 ///
 /// # Errors
-/// If the JSON value is not of the type's form.
+/// If the JSON value is not a literal of that type.
 pub fn from_json(ty: Type, json: &Json) -> Result<Value, LiteralError> {
     let mismatch = || LiteralError::Mismatch { ty, found: shortened(json), form: form_of(ty) };
     match ty.kind() {
@@ -63,7 +66,7 @@ pub fn from_json(ty: Type, json: &Json) -> Result<Value, LiteralError> {
         Kind::Lanes(lane, n) => {
             let items = json.as_array().filter(|items| items.len() == n as usize);
             let items = items.or_else(|| {
-                // A color may leave out its alpha.
+                // The alpha of a color may be omitted.
                 json.as_array().filter(|items| ty == Type::COLOR && items.len() == 3)
             });
             let items = items.ok_or_else(mismatch)?;
@@ -132,7 +135,7 @@ fn lane_from_json(lane: Lane, json: &Json) -> Result<u64, LaneError> {
     }
 }
 
-/// An integer, also when written with a fraction of zero; `None` when it does not fit 64 bits.
+/// An integer, which may be written with a zero fraction; `None` if it does not fit 64 bits.
 fn integer(json: &Json) -> Result<Option<i64>, LaneError> {
     let number = json.as_number().ok_or(LaneError::Shape)?;
     if let Some(x) = number.as_i64() {
@@ -159,15 +162,15 @@ fn float(json: &Json) -> Result<f64, LaneError> {
     }
 }
 
-/// The `f32` that is nearest to the number as it was written. Rounding `x` can differ from that only
-/// where `x` is the middle of two `f32`, which the digits may have missed.
+/// The `f32` nearest to the number as it was written. Rounding `x` gives another one only if `x` is
+/// halfway between two `f32`, which the written digits may not have been.
 fn narrowed(x: f64) -> f32 {
     const BELOW_A_MIDDLE: u64 = (1 << 28) - 1;
     let single = x as f32;
     if f64::from(single) == x || x.to_bits() & BELOW_A_MIDDLE != 0 {
         return single;
     }
-    // The shortest digits of an `f64` are those it was read from, if these were no more than 15.
+    // An `f64` prints with the digits it was read from if these were at most 15.
     x.to_string().parse().unwrap_or(single)
 }
 
@@ -206,7 +209,8 @@ pub fn form_of(ty: Type) -> String {
     }
 }
 
-/// The value as JSON; `null` for opaque values other than tables and footprints, which have no text.
+/// The value as JSON; `null` for opaque values other than tables and footprints, which have no
+/// notation.
 pub fn to_json(value: &Value) -> Json {
     match value {
         Value::Bool(x) => Json::Bool(*x),
@@ -229,8 +233,8 @@ pub fn to_json(value: &Value) -> Json {
     }
 }
 
-/// The value as JSON for people and for other programs: as [`to_json`], but the columns of a table are
-/// lists without their types.
+/// The value as JSON for people and other programs: as [`to_json`], but with the columns of a table
+/// as lists without their types.
 pub fn to_plain_json(value: &Value) -> Json {
     match value.get::<Table>() {
         Some(table) => table.to_plain_json(),
@@ -238,7 +242,7 @@ pub fn to_plain_json(value: &Value) -> Json {
     }
 }
 
-/// Whether [`to_json`] writes the value such that it reads back.
+/// Whether the output of [`to_json`] reads back as the value.
 pub fn is_writable(value: &Value) -> bool {
     fn is_text(ty: Type) -> bool {
         match ty.kind() {
@@ -267,12 +271,12 @@ fn f64_to_json(x: f64) -> Json {
     }
 }
 
-/// The shortest decimal that reads back to these bits, also when a reader goes through `f64`.
+/// The shortest decimal that reads back to these bits, even by way of an `f64`.
 fn f32_to_json(x: f32) -> Json {
     f64_to_json(shortest(x))
 }
 
-/// The `f64` whose shortest decimal is that of `x`, where it rounds to `x`; else `x` widened.
+/// The `f64` with the same shortest decimal as `x`, if that rounds to `x`; else `x` widened.
 fn shortest(x: f32) -> f64 {
     match x.to_string().parse::<f64>() {
         Ok(short) if (short as f32).to_bits() == x.to_bits() => short,
@@ -280,8 +284,15 @@ fn shortest(x: f32) -> f64 {
     }
 }
 
-/// Writes the value as one line of JSON; an opaque value as its type in angle brackets.
-pub(crate) fn write(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl fmt::Display for Value {
+    /// As JSON that reads back to the same bits, without the types of table columns. An opaque value
+    /// is its type in angle brackets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_value(self, f)
+    }
+}
+
+fn write_value(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match value {
         Value::Bool(x) => write!(f, "{x}"),
         Value::I32(x) => write!(f, "{x}"),
@@ -333,7 +344,7 @@ fn write_column(column: &Column, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if i > 0 {
             f.write_str(", ")?;
         }
-        write(&value, f)?;
+        write_value(&value, f)?;
     }
     f.write_str("]")
 }

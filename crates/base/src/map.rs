@@ -1,22 +1,22 @@
-//! Maps: how the elements of a call are found in what is stored for them.
+//! Maps from the elements of a call to the stored values.
 
-/// Which stored value element `i` has.
+/// The index of the stored value of each element `i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Map<'a> {
-    /// Number `i`.
+    /// `i`.
     Each,
-    /// Number 0, for all elements.
+    /// 0, for all elements.
     Single,
-    /// Number `i % n`; `n` is not 0.
+    /// `i % n`; `n` is not 0.
     Tile(usize),
-    /// Number `i / n`; `n` is not 0.
+    /// `i / n`; `n` is not 0.
     Stretch(usize),
-    /// Number `table[i]`.
+    /// `table[i]`.
     Table(&'a [u32]),
 }
 
 impl Map<'_> {
-    /// The number of the stored value that element `i` has.
+    /// The index of the stored value of element `i`.
     #[inline]
     pub fn entry(&self, i: usize) -> usize {
         match self {

@@ -1,13 +1,13 @@
-//! Masks: which elements of an axis to compute.
+//! Masks: the elements of an axis that are to be computed.
 //!
-//! A mask is a sorted set of element indices without duplicates. Indices fit in `u32` and the last
-//! possible one is `u32::MAX - 1`, so that ends of ranges fit as well ([`Mask::MAX_EXTENT`]).
-//! A range is two numbers and never allocates. Any other mask is a view of a shared, immutable list
-//! of segments, each a range or a slice of one index buffer; a run of 32 or more neighbours is a
-//! range, so mostly full masks stay short. Cloning and slicing share the storage.
+//! A mask is a sorted set of element indices. Indices are below [`Mask::MAX_EXTENT`], so that an
+//! index and the end of a range both fit in a `u32`. A range is two numbers and never allocates.
+//! Any other mask is a view of a shared, immutable list of segments, each a range or a slice of one
+//! index buffer. A run of 32 or more neighbors is stored as a range, so a nearly full mask has few
+//! segments. Cloning and slicing share the storage.
 //!
-//! The parts: `build` makes storage from ascending runs, `iterate` walks masks by segment, by run
-//! and by element, `algebra` has the set operations, `project` maps masks between axes.
+//! The submodules: `build` makes storage from ascending runs; `iterate` walks masks by segment, run
+//! and element; `algebra` has the set operations; `project` maps masks between axes.
 
 mod algebra;
 mod build;
@@ -24,10 +24,10 @@ use build::{MaskBuilder, Storage};
 use iterate::Runs;
 pub use iterate::{Chunks, Iter, Segment, Segments};
 
-/// A sorted set of element indices: what to compute, or what has been computed.
+/// A sorted set of element indices: those to compute, or those already computed.
 ///
-/// Equality, order and hash depend on the set alone, not on how it came about. The order is that
-/// of the sequences of indices, as for `BTreeSet`.
+/// Equality, order and hash depend only on the set, not on its representation. The order is that of
+/// the sequences of indices, as for `BTreeSet`.
 ///
 /// ```
 /// use millstream_base::Mask;
@@ -42,35 +42,35 @@ pub struct Mask {
     repr: Repr,
 }
 
-/// How a mask is held.
+/// The representation of a mask.
 #[derive(Clone)]
 enum Repr {
     /// The indices `start..end`; the empty mask is `0..0`.
     Range { start: u32, end: u32 },
-    /// Some elements of shared segments, never none.
+    /// A nonempty part of shared segments.
     View(View),
 }
 
-/// The elements with ordinals `lo..hi` of a storage.
+/// The elements of a storage with ordinals `lo..hi`.
 #[derive(Clone)]
 struct View {
     storage: Arc<Storage>,
-    /// Ordinals of the storage.
+    /// The ordinals in the storage.
     lo: u32,
     hi: u32,
-    /// The segments that hold these ordinals; the outer two may be cut.
+    /// The segments that hold these ordinals; the first and the last may be cut.
     seg_lo: u32,
     seg_hi: u32,
 }
 
-/// Why a list of indices is no mask.
+/// Why a list of indices is not a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MaskError {
-    /// An index is not above the one before it.
+    /// An index is not greater than the one before it.
     #[error("index {index} at place {place} does not come after the index before it")]
     NotAscending {
-        /// Where in the list.
+        /// The position in the list.
         place: usize,
         /// The offending index.
         index: u32,
@@ -84,7 +84,7 @@ pub enum MaskError {
 }
 
 impl Mask {
-    /// No mask holds an index at or above this.
+    /// An upper bound of all indices, excluded.
     pub const MAX_EXTENT: usize = u32::MAX as usize;
 
     /// The mask without elements.
@@ -92,7 +92,7 @@ impl Mask {
         Self { repr: Repr::Range { start: 0, end: 0 } }
     }
 
-    /// All of the first `n` elements.
+    /// The first `n` elements.
     ///
     /// # Panics
     /// If `n` is above [`Self::MAX_EXTENT`].
@@ -100,7 +100,7 @@ impl Mask {
         Self::range(0..n)
     }
 
-    /// The elements of a range; an empty or reversed one gives the empty mask.
+    /// The elements of a range; the empty mask if the range is empty or reversed.
     ///
     /// # Panics
     /// If the range ends above [`Self::MAX_EXTENT`].
@@ -112,10 +112,10 @@ impl Mask {
         Self::from_u32_range(range.start as u32, range.end as u32)
     }
 
-    /// The elements of a list, which must be strictly ascending.
+    /// The elements of a strictly ascending list.
     ///
     /// # Errors
-    /// If an index repeats, comes after a larger one or is not below [`Self::MAX_EXTENT`].
+    /// If the list is not strictly ascending or an index is not below [`Self::MAX_EXTENT`].
     pub fn from_indices(indices: Vec<u32>) -> Result<Self, MaskError> {
         for (before, pair) in indices.windows(2).enumerate() {
             if pair[0] >= pair[1] {
@@ -130,7 +130,7 @@ impl Mask {
         }
     }
 
-    /// The places at which the slice is true.
+    /// The positions at which the slice is true.
     ///
     /// # Panics
     /// If the slice is longer than [`Self::MAX_EXTENT`].
@@ -138,8 +138,8 @@ impl Mask {
         Self::from_predicate(&Self::full(bools.len()), |i| bools[i])
     }
 
-    /// The elements of `universe` for which the predicate, called once each in ascending order,
-    /// holds.
+    /// The elements of `universe` for which the predicate holds. It is called once per element, in
+    /// ascending order.
     pub fn from_predicate(universe: &Self, mut predicate: impl FnMut(usize) -> bool) -> Self {
         let mut builder = MaskBuilder::default();
         universe.for_each(|i| {
@@ -160,7 +160,7 @@ impl Mask {
         (yes.finish(), no.finish())
     }
 
-    /// How many elements there are. O(1).
+    /// Number of elements. O(1).
     pub fn len(&self) -> usize {
         match &self.repr {
             Repr::Range { start, end } => (end - start) as usize,
@@ -168,7 +168,7 @@ impl Mask {
         }
     }
 
-    /// Whether there are no elements. O(1).
+    /// Whether the mask is empty. O(1).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -200,7 +200,7 @@ impl Mask {
         }
     }
 
-    /// How many elements are below `index`: the ordinal that it has or would have. O(log n).
+    /// Number of elements below `index`, that is, the ordinal it has or would have. O(log n).
     pub fn rank(&self, index: usize) -> usize {
         match &self.repr {
             Repr::Range { start, end } => {
@@ -210,7 +210,7 @@ impl Mask {
         }
     }
 
-    /// The element with this ordinal, `None` at or beyond the length. O(log n).
+    /// The element with this ordinal, or `None` if it is not below the length. O(log n).
     pub fn nth(&self, ordinal: usize) -> Option<usize> {
         if ordinal >= self.len() {
             return None;
@@ -221,10 +221,10 @@ impl Mask {
         }
     }
 
-    /// The elements whose ordinals (places in the ascending order) are in the range.
+    /// The elements whose ordinals (positions in ascending order) are in the range.
     ///
     /// Shares the storage. Finding the cut takes the logarithm of its distance from the front in
-    /// segments, so that cutting a mask into chunks from front to back is O(1) for each.
+    /// segments, so cutting a mask into chunks from front to back is O(1) per chunk.
     ///
     /// # Panics
     /// If the range does not lie within `0..len`.
@@ -259,7 +259,7 @@ impl Mask {
         let fits = bounds.start.checked_add_signed(offset).is_some()
             && bounds.end.checked_add_signed(offset).is_some_and(|end| end <= Self::MAX_EXTENT);
         assert!(fits, "a mask within {bounds:?} shifted by {offset} stays within u32");
-        // Wrapping is exact here: the sums were checked to lie within u32.
+        // Wrapping is exact, since the sums were checked to fit.
         let moved = |index: u32| index.wrapping_add(offset as u32);
         let mut builder = MaskBuilder::default();
         for run in self.runs() {
@@ -268,7 +268,7 @@ impl Mask {
         builder.finish()
     }
 
-    /// Maximal runs of neighbours, ascending. Linear in segments and scattered indices.
+    /// Maximal runs of neighbors, ascending. Linear in segments and scattered indices.
     fn runs(&self) -> Runs<'_> {
         Runs::new(self)
     }
@@ -287,7 +287,7 @@ impl View {
         self.storage.index_in(self.seg_hi as usize - 1, self.hi - 1)
     }
 
-    /// The first ordinal of the storage, within `lo..hi`, whose index is not below `index`, or `hi`.
+    /// The first ordinal of the storage in `lo..hi` whose index is not below `index`, or `hi`.
     fn rank(&self, index: usize) -> u32 {
         let segments = self.seg_lo as usize..self.seg_hi as usize;
         self.storage.ordinal_of(segments, index).clamp(self.lo, self.hi)
@@ -342,7 +342,7 @@ impl Ord for Mask {
             if a.start != b.start {
                 return a.start.cmp(&b.start);
             }
-            // Of two runs that start together the longer one goes on with the smaller index,
+            // Of two runs with the same start, the longer one continues with the smaller index,
             // unless the shorter one was the last of its mask.
             match a.end.cmp(&b.end) {
                 Ordering::Equal => {}
@@ -363,7 +363,7 @@ impl std::hash::Hash for Mask {
     }
 }
 
-/// Prints as `{0..5, 9, 12}`; a long mask is cut after 64 parts with a count of the rest.
+/// Prints as `{0..5, 9, 12}`; after 64 parts the rest is only counted.
 impl fmt::Debug for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MAX_RUNS: usize = 64;

@@ -1,20 +1,20 @@
 //! The elementary functions that everything computes with: the same bits on every machine.
 //!
-//! The standard library hands `sin`, `exp` and their kin to the platform, whose last bits differ
+//! The standard library leaves `sin`, `exp` and similar functions to the platform, whose last bits differ
 //! from one machine to the next. Here they are made of additions, multiplications, divisions,
 //! square roots and integer operations only, each rounded as IEEE 754 says, never contracted.
 //! Call them as `num::sin(x)`: the method `x.sin()` is the platform's.
 //!
-//! They have no branches and no tables, so that a loop over a column becomes SIMD of any width,
-//! with the same bits. The few elements that need more (angles of millions, remainders of huge
-//! quotients) are mended behind such a loop, see [`Float::angle_is_rare`].
+//! They have no branches and no tables, so that a loop over a column becomes SIMD of any width with
+//! the same bits. The few elements that need more work (angles of millions, remainders of huge
+//! quotients) are recomputed after such a loop, see [`Float::angle_is_rare`].
 //!
-//! Accuracy. `sqrt`, `fma`, `rem`, the roundings, `min` and `max` are exact, that is correctly
-//! rounded or without rounding. The largest errors of the others in ULP that were found, rounded up:
-//! in `f32` over every argument (of `pow`, `atan2` and `hypot` over random ones) by the example
-//! `accuracy`; in `f64` with mpmath, where 20 million random arguments give something else than `libm`
-//! (`tools/accuracy.py`), and against 80-bit arithmetic for 6 million. For `f64` that is no bound: an error larger by some
-//! hundredths is not excluded.
+//! Accuracy. `sqrt`, `fma`, `rem`, the roundings, `min` and `max` are correctly rounded or exact.
+//! The table lists the largest errors found for the others in ULP, rounded up. In `f32` every
+//! argument was measured (for `pow`, `atan2` and `hypot`, random ones) by the example `accuracy`.
+//! In `f64` mpmath measured those of 20 million random arguments at which `libm` gives another
+//! result (`tools/accuracy.py`), and 80-bit arithmetic measured 6 million. For `f64` this is not a
+//! bound: an error larger by some hundredths is possible.
 //!
 //! | | `f32` | `f64` |
 //! |---|---|---|
@@ -40,16 +40,16 @@
 //! | `gamma` | 0.5001 | 1.4 above zero, 4.3 below |
 //! | `ln_gamma` | 0.5001 above zero | 3.3 above zero |
 //!
-//! Those of the last four rows in `f64` were measured with mpmath for 100,000 arguments or more each. Below zero
-//! `ln_gamma` crosses zero where no float is: there its error is up to 2.8 ULP of 1 or, if that is
-//! greater, of the result.
+//! The last four rows in `f64` were measured with mpmath at 100,000 arguments or more each. Below
+//! zero `ln_gamma` crosses zero between floats: there its error is up to 2.8 ULP of 1 or of the
+//! result, whichever is greater.
 //!
-//! Most `f32` functions compute in `f64` and round, those that are 0.5001 by the `f64` function
-//! itself, so that the figure follows from its error. Those of `f64` follow the methods named in the files
-//! of this folder; their polynomials come from `tools/minimax.py`.
+//! Most `f32` functions compute in `f64` and round; those with an error of 0.5001 round the `f64`
+//! function itself. The methods for `f64` are named in the files of this folder; the polynomials
+//! come from `tools/minimax.py`.
 //!
-//! NaNs are one value: which payload a result carries is not defined. [`Float::canonical`] gives
-//! the one that readers of bits see.
+//! All NaNs are one value: the payload of a result is not defined. [`Float::canonical`] gives the
+//! NaN that nodes which read bits see.
 
 #![expect(
     clippy::needless_bitwise_bool,
@@ -73,8 +73,8 @@ mod trigonometric;
 
 /// A floating-point type with the functions of this module.
 ///
-/// They are associated functions, not methods, because the standard methods of the same names
-/// would win. Outside generic code use the free functions of [`crate::num`].
+/// They are associated functions rather than methods, because the standard methods of the same
+/// names would take precedence. Outside generic code use the free functions of [`crate::num`].
 pub trait Float:
     Copy
     + Default
@@ -93,10 +93,10 @@ pub trait Float:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
-    /// The NaN that readers of bits see: positive, quiet, without payload.
+    /// The NaN that nodes which read bits see: positive, quiet, without payload.
     const NAN: Self;
 
-    /// Whether this is no number.
+    /// Whether this is NaN.
     fn nan(x: Self) -> bool;
     /// Whether this is neither infinite nor NaN.
     fn finite(x: Self) -> bool;
@@ -184,18 +184,18 @@ pub trait Float:
     /// See [`copysign`].
     fn copysign(x: Self, y: Self) -> Self;
 
-    /// Whether [`sin`], [`cos`] and [`tan`] of this angle take a slow way, with branches; a loop
-    /// that should become SIMD takes the usual way and mends the rare elements behind it.
+    /// Whether [`sin`], [`cos`] and [`tan`] of this angle take the rare path, which has branches. A
+    /// loop that should become SIMD takes the usual path and recomputes the rare elements after it.
     fn angle_is_rare(x: Self) -> bool;
-    /// [`sin`] of an angle that is not rare; of others anything.
+    /// [`sin`] of an angle that is not rare; unspecified for others.
     fn sin_usual(x: Self) -> Self;
-    /// [`cos`] of an angle that is not rare; of others anything.
+    /// [`cos`] of an angle that is not rare; unspecified for others.
     fn cos_usual(x: Self) -> Self;
-    /// [`tan`] of an angle that is not rare; of others anything.
+    /// [`tan`] of an angle that is not rare; unspecified for others.
     fn tan_usual(x: Self) -> Self;
-    /// Whether [`rem`] of these takes a slow way, as [`Float::angle_is_rare`] says.
+    /// Whether [`rem`] takes the rare path, see [`Float::angle_is_rare`].
     fn rem_is_rare(x: Self, y: Self) -> bool;
-    /// [`rem`] of values that are not rare; of others anything.
+    /// [`rem`] of values that are not rare; unspecified for others.
     fn rem_usual(x: Self, y: Self) -> Self;
 }
 
@@ -370,7 +370,7 @@ float!(f64, {
     exact::fma_f64 as fma(x, y, z) -> Self;
 });
 
-/// Functions of `f32` that are those of `f64`, rounded.
+/// Functions of `f32` that compute in `f64` and round.
 mod widened {
     use super::{exponential, inverse, logarithm, power, special};
 
@@ -462,16 +462,17 @@ functions! {
     /// `x` to the power `y`; NaN for a negative `x` with a `y` that is no integer; 1 if `y` is zero
     /// or `x` is 1, even where the other is NaN.
     pow(x, y);
-    /// Square root of `x` squared plus `y` squared, without overflow on the way.
+    /// Square root of `x` squared plus `y` squared, without intermediate overflow.
     hypot(x, y);
-    /// Error function: the integral of e^(-t^2) from 0 to `x`, times 2 over the root of pi; -1 to 1.
+    /// Error function: the integral of e^(-t^2) from 0 to `x`, times 2 over the root of pi; -1 to
+    /// 1.
     erf(x);
     /// 1 minus [`erf`], accurate where that is near 1; 0 to 2.
     erfc(x);
-    /// Gamma function: the factorial of `x` - 1, between whole numbers too; infinite at zero with its
-    /// sign, NaN at negative whole numbers.
+    /// Gamma function: the factorial of `x` - 1, extended to all numbers; infinite at zero with its
+    /// sign, NaN at negative integers.
     gamma(x);
-    /// Natural logarithm of the magnitude of [`gamma`]; infinite at zero and at negative whole numbers.
+    /// Natural logarithm of the magnitude of [`gamma`]; infinite at zero and at negative integers.
     ln_gamma(x);
     /// Remainder of truncated division, with the sign of `x`; exact; NaN if `y` is zero or `x`
     /// infinite.
@@ -482,22 +483,22 @@ functions! {
     floor(x);
     /// Smallest integer not below `x`.
     ceil(x);
-    /// Nearest integer not further from zero than `x`.
+    /// Nearest integer toward zero.
     trunc(x);
     /// Nearest integer, halves away from zero.
     round(x);
     /// Nearest integer, halves to the even one.
     round_even(x);
-    /// The lesser of two values, as `minimumNumber` of IEEE 754-2019: a NaN gives way to a number,
-    /// -0 is less than +0.
+    /// The lesser of two values, as `minimumNumber` of IEEE 754-2019: a number takes precedence
+    /// over NaN, -0 is less than +0.
     min(x, y);
-    /// The greater of two values, as `maximumNumber` of IEEE 754-2019: a NaN gives way to a number,
-    /// +0 is greater than -0.
+    /// The greater of two values, as `maximumNumber` of IEEE 754-2019: a number takes precedence
+    /// over NaN, +0 is greater than -0.
     max(x, y);
     /// The value without its sign.
     abs(x);
-    /// The magnitude of `x` with the sign of `y`. Takes the sign of a NaN as it is; where that
-    /// must be defined, pass `y` through [`Float::canonical`].
+    /// The magnitude of `x` with the sign of `y`, which may be a NaN; where its sign must be
+    /// defined, pass `y` through [`Float::canonical`].
     copysign(x, y);
 }
 
@@ -510,7 +511,7 @@ pub fn rem_euclid<T: Float>(x: T, y: T) -> T {
     above_zero(T::rem(x, y), y)
 }
 
-/// [`rem_euclid`] of values that are not rare, see [`Float::rem_is_rare`]; of others anything.
+/// [`rem_euclid`] of values that are not rare, see [`Float::rem_is_rare`]; unspecified for others.
 #[inline(always)]
 pub fn rem_euclid_usual<T: Float>(x: T, y: T) -> T {
     above_zero(T::rem_usual(x, y), y)

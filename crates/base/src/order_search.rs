@@ -1,12 +1,10 @@
-//! What has to move where a new link goes against an order in which each node stands behind what it
-//! depends on.
+//! Maintenance of a topological order: the nodes that have to move when a new link contradicts it.
 //!
-//! Two searches go in step: from the target along dependents, as far as they do not stand behind the
-//! source, and from the source along what it depends on, as far as that does not stand before the
-//! target. The first to end decides: its nodes move. So a link costs twice the smaller of both
-//! regions, as two-way searches in the maintenance of topological orders do. A link that would close
-//! a circle is found where the searches meet, which is soon, because each goes on from the node that
-//! stands nearest to where the other began.
+//! Two searches alternate: one from the target along dependents, up to the rank of the source, and
+//! one from the source along dependencies, down to the rank of the target. The nodes of the search
+//! that ends first move, so a link costs twice the smaller of both regions. If the link would close
+//! a cycle the searches meet, and they do so soon, because each continues from the node nearest to
+//! where the other began.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,39 +12,39 @@ use std::ops::RangeInclusive;
 
 use smallvec::SmallVec;
 
-/// Nodes in an order.
+/// Nodes in topological order.
 pub trait Ordered {
-    /// Where a node stands.
+    /// A position in the order.
     type Rank: Copy + Ord;
 
-    /// Where a node stands: higher than all that it depends on, and no other node stands there.
-    fn stands_at(&self, node: u32) -> Self::Rank;
+    /// The rank of a node: unique, and higher than the ranks of its dependencies.
+    fn rank_of(&self, node: u32) -> Self::Rank;
 
-    /// What depends on a node; some may come twice.
-    fn leads_to(&self, node: u32) -> impl Iterator<Item = u32>;
+    /// The nodes that depend on a node directly, perhaps with repetitions.
+    fn dependents_of(&self, node: u32) -> impl Iterator<Item = u32>;
 
-    /// What a node depends on; some may come twice.
-    fn depends_on(&self, node: u32) -> impl Iterator<Item = u32>;
+    /// The nodes that a node depends on directly, perhaps with repetitions.
+    fn dependencies_of(&self, node: u32) -> impl Iterator<Item = u32>;
 }
 
-/// Nodes that move.
+/// The nodes that have to move, in no particular order, and their destination.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Moving {
-    /// The target and what depends on it, to right behind the source.
-    Behind(Vec<u32>),
-    /// The source and what it depends on, to right before the target.
+    /// The target and some of its dependents, to right after the source.
+    After(Vec<u32>),
+    /// The source and some of its dependencies, to right before the target.
     Before(Vec<u32>),
 }
 
-/// Which search found each node, two bits a node; kept from search to search, and empty between them.
+/// The search that found each node, two bits per node; scratch memory, empty between searches.
 #[derive(Clone, Debug, Default)]
 pub struct Marks(Vec<u64>);
 
-/// Nodes of which the marks fill a word.
+/// Number of nodes whose marks fill a word.
 const MARKS: usize = 32;
 
 impl Marks {
-    /// Bytes that it holds.
+    /// Size in bytes.
     pub fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<u64>()
     }
@@ -67,7 +65,7 @@ impl Marks {
         self.0[word] |= mark << (node as usize % MARKS * 2);
     }
 
-    /// Takes away the marks of these nodes, and perhaps of others.
+    /// Removes the marks of these nodes, and perhaps of others.
     fn clear(&mut self, found: &[Found]) {
         for found in found {
             self.0[found.node as usize / MARKS] = 0;
@@ -75,12 +73,12 @@ impl Marks {
     }
 }
 
-/// What has to move for `target` to depend on `source`, which stands behind it; in no order. Nodes
-/// outside of `ranks` are where they should be.
+/// The nodes that have to move so that `target` can depend on `source`, which is after it. Nodes
+/// with ranks outside of `ranks` stay.
 ///
 /// # Errors
-/// The way from `target` to `source` along dependents, both included, if there is one.
-pub fn moving_for<O: Ordered>(
+/// If the link would close a cycle: the path from `target` to `source` along dependents.
+pub fn nodes_to_move<O: Ordered>(
     nodes: &O,
     source: u32,
     target: u32,
@@ -90,53 +88,53 @@ pub fn moving_for<O: Ordered>(
     if source == target {
         return Err(vec![source]);
     }
-    // What stands last is nearest to the source, what stands first to the target.
-    let mut behind = Search::new(1, |rank: O::Rank| rank);
+    // The last node is nearest to the source, and the first one to the target.
+    let mut after = Search::new(1, |rank: O::Rank| rank);
     let mut before = Search::new(2, Reverse);
-    behind.add(marks, target, 0, *ranks.start());
+    after.add(marks, target, 0, *ranks.start());
     before.add(marks, source, 0, *ranks.end());
     let moving = loop {
-        // Nearly all the time goes into waiting for nodes that lie anywhere in memory. So both
-        // searches ask for theirs before either looks at what came.
-        let later = behind.next(|node| nodes.leads_to(node), |node| nodes.stands_at(node));
-        let earlier = before.next(|node| nodes.depends_on(node), |node| nodes.stands_at(node));
-        let Some(later) = later else { break Ok(Moving::Behind(behind.nodes())) };
-        if let Some((from, met)) = behind.find(marks, later, &ranks) {
+        // Nearly all the time is spent waiting for random access to memory, so both searches
+        // request their nodes before either looks at the result.
+        let later = after.next(|node| nodes.dependents_of(node), |node| nodes.rank_of(node));
+        let earlier = before.next(|node| nodes.dependencies_of(node), |node| nodes.rank_of(node));
+        let Some(later) = later else { break Ok(Moving::After(after.nodes())) };
+        if let Some((from, met)) = after.find(marks, later, &ranks) {
             break Err((from, before.entry_of(met)));
         }
         let Some(earlier) = earlier else { break Ok(Moving::Before(before.nodes())) };
         if let Some((from, met)) = before.find(marks, earlier, &ranks) {
-            break Err((behind.entry_of(met), from));
+            break Err((after.entry_of(met), from));
         }
     };
-    marks.clear(&behind.found);
+    marks.clear(&after.found);
     marks.clear(&before.found);
     moving.map_err(|(a, b)| {
-        let mut way = behind.way_from(a);
-        way.reverse();
-        way.extend(before.way_from(b));
-        way
+        let mut path = after.path_from(a);
+        path.reverse();
+        path.extend(before.path_from(b));
+        path
     })
 }
 
-/// A node that was found, and which entry it was found from.
+/// A found node, and the entry from which it was found.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     node: u32,
     from: u32,
 }
 
-/// A search over nodes, one node at a step.
+/// A search that expands one node per step.
 struct Search<N, K> {
     mark: u64,
-    /// Higher for what is to be looked at first.
+    /// The priority of a rank; the highest is expanded first.
     nearness: N,
     found: Vec<Found>,
-    /// Entries from which it did not go on yet, by how near they are.
+    /// The entries that are not expanded yet, by priority.
     open: BinaryHeap<(K, u32)>,
 }
 
-/// Nodes that a search comes to from one entry, with their ranks.
+/// The neighbors of an expanded entry, with their ranks.
 struct Next<R> {
     from: u32,
     nodes: SmallVec<[(u32, R); 8]>,
@@ -156,7 +154,7 @@ impl<N, K: Ord> Search<N, K> {
         self.found.push(Found { node, from });
     }
 
-    /// Where the nearest node leads, if there is one left.
+    /// Expands the nearest entry, if one is left.
     fn next<R, I: Iterator<Item = u32>>(
         &mut self,
         linked: impl Fn(u32) -> I,
@@ -167,8 +165,8 @@ impl<N, K: Ord> Search<N, K> {
         Some(Next { from, nodes: nodes.collect() })
     }
 
-    /// Goes on to nodes with these ranks; if the other search found one of them, stops and gives the
-    /// entry from which it came to that node.
+    /// Adds the nodes with these ranks. Stops at a node that the other search found, and returns it
+    /// with the entry that led to it.
     fn find<R: Copy + Ord>(
         &mut self,
         marks: &mut Marks,
@@ -195,20 +193,20 @@ impl<N, K: Ord> Search<N, K> {
         self.found.iter().map(|found| found.node).collect()
     }
 
-    /// The entry of a node that was found.
+    /// The entry of a found node.
     fn entry_of(&self, node: u32) -> u32 {
         let at = self.found.iter().position(|found| found.node == node);
-        at.expect("what is marked was found") as u32
+        at.expect("marked nodes were found") as u32
     }
 
-    /// The way from an entry back to where the search began.
-    fn way_from(&self, mut entry: u32) -> Vec<u32> {
-        let mut way = Vec::new();
+    /// The path from an entry back to the start of the search.
+    fn path_from(&self, mut entry: u32) -> Vec<u32> {
+        let mut path = Vec::new();
         loop {
             let found = self.found[entry as usize];
-            way.push(found.node);
+            path.push(found.node);
             if entry == 0 {
-                return way;
+                return path;
             }
             entry = found.from;
         }

@@ -1,20 +1,20 @@
-//! Memory that was not written yet, asked for in huge pages.
+//! Huge pages for large new buffers.
 //!
-//! The first touch of a page costs more than computing what is written there: 10 million `f32` are
-//! 10,000 ordinary pages or 20 huge ones. And where memory is read here and there, finding the page
-//! takes as long as reading. Systems give huge pages to who asks for them. `cargo bench -p
-//! millstream-run --bench peers` shows what that saves under "new output".
+//! The first touch of a page costs more than computing what is written there: 10 million `f32` take
+//! 10,000 ordinary pages or 20 huge ones. With random access, the page table lookup takes as long
+//! as the read itself. Linux grants huge pages on request; `cargo bench -p millstream-run --bench
+//! peers` shows the saving under "new output".
 
 #![cfg_attr(target_os = "linux", allow(unsafe_code, reason = "advice is an unsafe function"))]
 
-/// Room for so many values, in huge pages where it is large. For what is read here and there.
+/// A vector with room for `n` values, in huge pages if that is large. For random access.
 pub fn room_in_huge_pages<T>(n: usize) -> Vec<T> {
     let mut room = Vec::with_capacity(n);
     in_huge_pages(room.spare_capacity_mut());
     room
 }
 
-/// Makes room for so many values more, at least twice what there was, as [`room_in_huge_pages`].
+/// Reserves room for `n` more values as [`room_in_huge_pages`], at least doubling the capacity.
 #[inline]
 pub fn reserve_in_huge_pages<T>(vec: &mut Vec<T>, n: usize) {
     if vec.capacity() - vec.len() < n {
@@ -24,11 +24,11 @@ pub fn reserve_in_huge_pages<T>(vec: &mut Vec<T>, n: usize) {
     }
 }
 
-/// Asks for huge pages for memory that was not written yet; where there are none nothing changes.
+/// Requests huge pages for memory that was not written yet.
 #[cfg(target_os = "linux")]
 pub fn in_huge_pages<T>(fresh: &mut [T]) {
     use rustix::mm::{Advice, madvise};
-    /// Bytes of a huge page, on nearly all machines.
+    /// Size of a huge page in bytes, on nearly all machines.
     const HUGE: usize = 2 << 20;
     let (start, n_bytes) = (fresh.as_mut_ptr(), size_of_val(fresh));
     let skipped = start.addr().next_multiple_of(HUGE) - start.addr();
@@ -37,12 +37,12 @@ pub fn in_huge_pages<T>(fresh: &mut [T]) {
         return;
     }
     let start = start.wrapping_byte_add(skipped).cast();
-    // A system without huge pages refuses; its pages are small then, and nothing else changes.
+    // A system without huge pages refuses and keeps its small pages, which changes nothing else.
     // SAFETY: the bytes are part of `fresh`, which nobody else holds, and this advice changes
     // neither them nor whether they may be read and written.
     let _ = unsafe { madvise(start, whole, Advice::LinuxHugepage) };
 }
 
-/// Other systems decide by themselves.
+/// Other systems choose page sizes themselves.
 #[cfg(not(target_os = "linux"))]
 pub fn in_huge_pages<T>(_fresh: &mut [T]) {}

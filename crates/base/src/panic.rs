@@ -1,11 +1,11 @@
-//! Panics in somebody else's code.
+//! Panics in code of the embedding program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What somebody else's code gives, which must leave nothing behind that is wrong.
+/// Runs code of the embedding program, which must leave no broken state behind when it panics.
 ///
 /// # Errors
-/// If it panics: what the panic said, empty if that is no text.
+/// If it panics: the message of the panic, or an empty text if it has none.
 pub fn unwound<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);

@@ -1,4 +1,4 @@
-//! Where something stands: the path of a node, and a byte range of the document.
+//! Places in a document: the path of a node, and a byte range of the text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ impl Span {
         Self { start: clip(start), end: clip(end) }
     }
 
-    /// Whether the span is of no text: the part was built in code.
+    /// Whether the span is empty, as for a part that was built in code.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -30,7 +30,7 @@ impl Span {
     }
 }
 
-/// The path of a node as people read it: names of groups and the node, joined by `/`.
+/// The path of a node as people read it: the names of its groups and its own, joined by `/`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodePath(Arc<str>);
 
@@ -74,12 +74,12 @@ impl From<&str> for NodePath {
     }
 }
 
-/// A place in a document: which node, and which bytes where the text is known.
+/// A place in a document: a node, and the bytes if there is a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The node or, with a `.name` behind it, one of its sockets; empty for the whole document.
+    /// The node or, with a suffix `.name`, one of its sockets; empty for the whole document.
     pub path: NodePath,
-    /// The bytes of the text, if the document came from text.
+    /// The byte range, if the document came from text.
     pub span: Option<Span>,
 }
 

@@ -1,15 +1,15 @@
-//! Sameness: equality and hashing of bits, in which all NaNs are one value.
+//! Sameness: equality and hashing of bits, with all NaNs as one value.
 //!
-//! Cutoff, memo, merging of duplicates and the agreement suite compare with this and nothing else:
-//! `+0.0` and `-0.0` differ, any NaN equals any other.
+//! Early cutoff, memo, merging of duplicates and the agreement suite all compare values by this
+//! trait: `+0.0` and `-0.0` differ, and any NaN equals any other.
 
 use std::hash::Hasher;
 
-/// Bit equality with one NaN.
+/// Equality of bits, with all NaNs equal.
 pub trait Same {
     /// Whether the two are the same value.
     fn same(&self, other: &Self) -> bool;
-    /// Feeds what [`same`](Self::same) compares into a hasher.
+    /// Feeds the value into a hasher, consistently with [`same`](Self::same).
     fn feed(&self, state: &mut dyn Hasher);
 }
 

@@ -1,18 +1,23 @@
-//! One value of any type, as it flows along links when there is no axis.
+//! Values of any type, and in the submodules their types, columns, ragged lists and tables.
 
 use std::any::Any;
 use std::fmt;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use crate::column::Column;
 use crate::lane::Lane;
 use crate::same::{Same, bits_f32, bits_f64};
-use crate::table::Table;
-use crate::types::{Type, ValueType};
+use crate::value::column::Column;
+use crate::value::table::Table;
+use crate::value::types::{Type, ValueType};
 use crate::vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};
 
-/// One value. Cloning is cheap: what is large is shared.
+pub mod column;
+pub mod ragged;
+pub mod table;
+pub mod types;
+
+/// One value. Cloning is cheap: large contents are shared.
 #[derive(Clone)]
 pub enum Value {
     /// `bool`
@@ -41,7 +46,7 @@ pub enum Value {
     String(Arc<str>),
     /// `list<T>`: the elements as a column of T
     List(Column),
-    /// a type of the embedding program
+    /// A type of the embedding program.
     Opaque(Opaque),
 }
 
@@ -90,8 +95,7 @@ impl Opaque {
 }
 
 impl Value {
-    /// Whether two values are the same without looking at more than handles: what is behind a
-    /// pointer is the same if the pointers are, small values if their bits are.
+    /// Whether two values are the same by handle: large contents by pointer, small values by bits.
     pub fn is_same_handle(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Mat4(a), Self::Mat4(b)) => Arc::ptr_eq(a, b),
@@ -124,8 +128,8 @@ impl Value {
         }
     }
 
-    /// Bits of lane `i` as the scalar interpreter takes them (`bool` 0 or 1, `i32` and `f32` in the
-    /// low half); `None` if the value has no such lane.
+    /// The bits of lane `i` as the scalar interpreter takes them (`bool` as 0 or 1, `i32` and `f32`
+    /// in the low half); `None` if the value has no such lane.
     #[inline]
     pub fn lane(&self, i: usize) -> Option<u64> {
         let of = |lanes: &[f32]| lanes.get(i).map(|x| x.to_bits() as u64);
@@ -146,8 +150,8 @@ impl Value {
         }
     }
 
-    /// The value of type `ty` with these lanes; `None` if the type is not made of lanes or their
-    /// number differs. Inverse of [`lane`](Self::lane).
+    /// The value of type `ty` with these lanes; `None` if the type has no lanes or another number
+    /// of them. Inverse of [`lane`](Self::lane).
     #[inline]
     pub fn from_lanes(ty: Type, lanes: &[u64]) -> Option<Self> {
         let (lane, n) = ty.lanes()?;
@@ -184,12 +188,12 @@ impl Value {
         }
     }
 
-    /// The value as a Rust type.
+    /// The value as a Rust type; `None` if it is of another type.
     pub fn get<T: ValueType>(&self) -> Option<T> {
         T::from_value(self)
     }
 
-    /// Heap bytes that the value keeps alive, those it shares with others included.
+    /// Heap bytes that the value holds, shared ones included.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Mat4(_) => size_of::<Mat4>(),
@@ -266,14 +270,6 @@ impl From<&str> for Value {
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}({self})", self.ty())
-    }
-}
-
-impl fmt::Display for Value {
-    /// As JSON: what is printed reads back to the same bits. The types of the columns of a table are left
-    /// out.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::literal::write(self, f)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The small fixed-size types made of `f32` lanes: vectors, quaternion, color, matrix.
 //!
-//! All are plain arrays in memory without padding, so that a column of them can be read as lanes.
+//! All are plain arrays without padding, so a column of them can be read as lanes.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use millstream::parts::base::literal::to_json;
 use millstream::parts::compile::available::missing;
 use millstream::parts::ir::states::{asker, is_state};
-use millstream::parts::ir::trace::{way_paths, way_text};
+use millstream::parts::ir::trace::{path_text, paths_of};
 use millstream::twice::{Twice, twice};
 use millstream::{Diagnostics, Engine, Error, Place, Program};
 use serde_json::{Value as Json, json};
@@ -191,7 +191,7 @@ fn interface(out: &mut String, program: &Program) {
     let mut told = HashSet::new();
     for (need, output, way) in needs(program) {
         let asker = if is_state(&output) { asker(&output) } else { format!("output {output}") };
-        let text = format!("  needs {need} for {asker}: {}", way_text(way, ""));
+        let text = format!("  needs {need} for {asker}: {}", path_text(way, ""));
         if told.insert(text.clone()) {
             line(out, format_args!("{}", visible(&text)));
         }
@@ -220,7 +220,7 @@ fn needs(program: &Program) -> Vec<(String, String, Vec<String>)> {
     let plan = program.plan();
     let ways = missing(plan, &|_| false).into_iter().map(|way| {
         let output = plan.outputs[way.output].name.to_string();
-        (way.need.to_string(), output, way_paths(plan, &way.steps))
+        (way.need.to_string(), output, paths_of(plan, &way.steps))
     });
     ways.collect()
 }

@@ -6,7 +6,7 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::path::Place;
 use millstream_base::{Feature, NodePath};
-use millstream_ir::trace::{trace_need, way_paths, way_text};
+use millstream_ir::trace::{path_text, paths_of, trace_need};
 use millstream_ir::{Plan, StepId};
 use millstream_node::{NodeDef, Registry, ScopeRule, Settings};
 use serde_json::Value as Json;
@@ -48,7 +48,7 @@ pub fn check_available(plan: &Plan, registry: &Registry, available: &[Feature]) 
         let error = Unavailable {
             output: plan.outputs[way.output].name.to_string(),
             need: format!("`{}`", way.need),
-            way: format!("output <- {}", way_text(way_paths(plan, &way.steps), "`")),
+            way: format!("output <- {}", path_text(paths_of(plan, &way.steps), "`")),
             hint: hint(registry, &way.need),
         };
         problems.report(Place::at(path), &error);

@@ -35,10 +35,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use millstream_base::diagnostics::Diagnostics;
-use millstream_base::{Feature, Limits, NodePath};
+use millstream_base::{Feature, Limits};
 use millstream_document::Checked;
 use millstream_ir::verify::{Stage, verify};
-use millstream_ir::walk::Cycle;
 use millstream_ir::{Graph, NodeId, Plan, walk};
 use millstream_node::Registry;
 
@@ -111,7 +110,7 @@ fn run_passes(
         if after.is_some_and(|last| pass.phase > last) {
             break;
         }
-        cx.go_on()?;
+        cx.check_cancelled()?;
         (pass.run)(&mut graph, &cx)?;
         assert_sound(&graph, Stage::Converted, pass.phase);
     }
@@ -128,19 +127,13 @@ pub(crate) fn assert_sound(graph: &Graph, stage: Stage, phase: Phase) {
     }
 }
 
-/// All nodes, each behind what it reads from.
+/// All nodes in topological order.
 ///
 /// # Errors
-/// If there is a cycle, which checked documents have not.
+/// If there is a cycle, which checked documents do not have.
 pub fn order(graph: &Graph) -> Result<Vec<NodeId>, Diagnostics> {
-    walk::order(graph).map_err(|Cycle(nodes)| {
-        let shown = nodes.iter().take(8).map(ToString::to_string);
-        let mut text = shown.collect::<Vec<_>>().join(", ");
-        if nodes.len() > 8 {
-            text.push_str("...");
-        }
-        let path =
-            nodes.first().map_or_else(NodePath::root, |id| graph.paths.get(graph.node(*id).path));
-        passes::PassError::Cycle { nodes: text }.at(path)
+    walk::order(graph).map_err(|cycle| {
+        let path = graph.paths.get(graph.node(cycle.0[0]).path);
+        passes::PassError::Cycle { nodes: cycle.to_string() }.at(path)
     })
 }

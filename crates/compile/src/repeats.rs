@@ -18,7 +18,7 @@ use millstream_ir::text::{self, TextError};
 use millstream_ir::verify::Stage;
 use millstream_ir::{Graph, NodeId, RepeatBody, Source};
 use millstream_node::{Instance, Kernel, Registry, repeat};
-use millstream_node::{repeat::COUNT, repeat::RepeatParts, repeat::type_of};
+use millstream_node::{repeat::COUNT, repeat::RepeatSpec, repeat::type_of};
 use millstream_run::repeat::Repeat;
 use rustc_hash::FxHashMap;
 
@@ -216,7 +216,7 @@ fn made_of(
     let outputs = authored.outputs.iter().map(|output| (Arc::clone(&output.name), output.ty));
     let digest = digest(&authored, count, &carries);
     let instance = |function| {
-        let parts = RepeatParts {
+        let parts = RepeatSpec {
             group,
             digest: &digest,
             go: go.map_or("", |go| &authored.outputs[go].name),

@@ -28,7 +28,8 @@ fn registry() -> Registry {
     registry
 }
 
-/// A document in which each node adds, multiplies or compares two others, far or near, or a literal.
+/// A document in which each node adds, multiplies or compares two values: near or distant nodes, or
+/// literals.
 fn text(n: u64) -> String {
     let mut text = String::from(
         "{\"millstream\": 1,\n\"inputs\": {\"x\": {\"type\": \"f32\"}},\n\"nodes\": {\n",
@@ -58,7 +59,7 @@ fn text(n: u64) -> String {
     text + "}}\n"
 }
 
-/// The shortest of several rounds; results are dropped outside the measurement.
+/// The shortest of several rounds; results are dropped outside of the measurement.
 fn shortest<T>(n_rounds: usize, mut work: impl FnMut() -> T) -> Duration {
     let round = |_| {
         let start = Instant::now();

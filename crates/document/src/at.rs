@@ -1,9 +1,9 @@
-//! Which part of a document a problem is about, turned into text only when there is one.
+//! The part of a document that a problem is about, formatted only when there is a problem.
 
 /// A part of a document, by names.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
-    /// The group around it; empty outside groups.
+    /// The enclosing group; empty outside of groups.
     pub(crate) group: &'a str,
     pub(crate) part: Part<'a>,
 }
@@ -43,7 +43,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The part in a sentence whose place is known.
+    /// The part in a sentence after its place.
     pub(crate) fn whole(self) -> String {
         match self.part {
             Part::Body if self.group.is_empty() => "the document".into(),
@@ -55,7 +55,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// An entry of the part in a sentence whose place is known.
+    /// An entry of the part in a sentence after its place.
     pub(crate) fn entry(self, key: &str) -> String {
         match self.part {
             Part::Body | Part::Node(_) | Part::Socket(..) => format!("`{key}`"),

@@ -1,10 +1,10 @@
-//! Builds documents in Rust code, with handles that know the type of what they stand for.
+//! Builds documents in Rust code, with typed handles.
 //!
-//! A [`Builder`] makes the same [`Document`]s that are written as JSON. What can be linked is an
-//! [`In<T>`](In) or an [`Out<T>`](Out), `T` being the Rust type of the value, or [`Any`]. Which
-//! sockets a node type has only the registry knows, so [`NodeBuilder::arg`] takes a source of any
-//! type and `check` has the last word; functions that state their types take `impl Source<f32>`,
-//! and then a source of another type does not compile.
+//! A [`Builder`] makes the same [`Document`]s that are written as JSON. The sources of links are
+//! [`In<T>`](In) and [`Out<T>`](Out), where `T` is the Rust type of the value or [`Any`]. Only the
+//! registry knows the sockets of a node type, so [`NodeBuilder::arg`] takes a source of any type,
+//! and `check` decides. A function that states its types takes `impl Source<f32>`, and then a
+//! source of another type does not compile.
 
 mod source;
 
@@ -36,7 +36,7 @@ use crate::model::{Document, GroupDef, Input, InputDef, InputValue, Node, NodeKi
 /// assert!(millstream_document::save(&document).contains(line));
 /// ```
 ///
-/// Types that are stated are checked when the program is compiled:
+/// Stated types are checked at compile time:
 ///
 /// ```
 /// use millstream_document::builder::{Builder, Out, Source};
@@ -60,13 +60,13 @@ use crate::model::{Document, GroupDef, Input, InputDef, InputValue, Node, NodeKi
 #[derive(Debug)]
 pub struct Builder {
     document: Document,
-    /// Tells the handles of this body from those of others.
+    /// Distinguishes the handles of this body from those of others.
     body: u32,
-    /// How often each name was asked for.
+    /// The free names.
     free: FreeNames,
 }
 
-/// A type that nobody stated.
+/// The type of a handle without a stated type.
 #[derive(Clone, Copy, Debug)]
 pub enum Any {}
 
@@ -86,18 +86,18 @@ pub struct Out<T = Any> {
     ty: PhantomData<fn() -> T>,
 }
 
-/// A node that was added.
+/// An added node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeHandle {
     body: u32,
     index: u32,
 }
 
-/// A group that was added.
+/// An added group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupHandle(Arc<str>);
 
-/// Describes a node; it is added by [`value`](Self::value) or [`add`](Self::add).
+/// Describes a node, which [`value`](Self::value) or [`add`](Self::add) adds.
 #[must_use = "a node is added by `value` or `add`"]
 #[derive(Debug)]
 pub struct NodeBuilder<'b> {
@@ -107,10 +107,10 @@ pub struct NodeBuilder<'b> {
 }
 
 impl Builder {
-    /// A document without content.
+    /// An empty document.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        // Handles compare the number only with that of their own body, so the order in which
-        // threads take numbers does not show in documents.
+        // Handles are compared only with the number of their own body, so the order in which
+        // threads take numbers does not affect documents.
         static N_BODIES: AtomicU32 = AtomicU32::new(0);
         Self {
             document: Document::new(name),
@@ -119,18 +119,18 @@ impl Builder {
         }
     }
 
-    /// Adds an input with a default. One of the same name is replaced.
+    /// Adds an input with a default, replacing one of the same name.
     pub fn input<T: ValueType>(&mut self, name: impl Into<Arc<str>>, default: T) -> In<T> {
         let default = literal::to_json(&default.into_value());
         self.any_input(name, T::ty().name(), Some(default)).typed()
     }
 
-    /// Adds an input that must be given. One of the same name is replaced.
+    /// Adds a required input, replacing one of the same name.
     pub fn required_input<T: ValueType>(&mut self, name: impl Into<Arc<str>>) -> In<T> {
         self.any_input(name, T::ty().name(), None).typed()
     }
 
-    /// Adds an input of a type that has no Rust type here, such as `list<f32>`.
+    /// Adds an input of a type without a Rust type, such as `list<f32>`.
     pub fn any_input(
         &mut self,
         name: impl Into<Arc<str>>,
@@ -142,21 +142,21 @@ impl Builder {
         In { body: self.body, index: index as u32, ty: PhantomData }
     }
 
-    /// The definition of an input, to add range, unit and description.
+    /// The definition of an input, for setting its range, unit and description.
     ///
     /// # Panics
-    /// If the handle is of another document or group.
+    /// If the handle belongs to another document or group.
     pub fn input_def<T>(&mut self, input: In<T>) -> &mut InputDef {
         assert_eq!(input.body, self.body, "{FOREIGN}");
         &mut self.document.inputs[input.index as usize]
     }
 
-    /// Adds an output. One of the same name is replaced.
+    /// Adds an output, replacing one of the same name.
     pub fn output<T: ValueType>(&mut self, name: impl Into<Arc<str>>, from: impl Linked<T>) {
         self.any_output(name, T::ty().name(), from);
     }
 
-    /// Adds an output of a type that is stated by name. One of the same name is replaced.
+    /// Adds an output whose type is given by name, replacing one of the same name.
     pub fn any_output<T>(
         &mut self,
         name: impl Into<Arc<str>>,
@@ -169,14 +169,14 @@ impl Builder {
         &mut self.document.outputs[index]
     }
 
-    /// Describes a node of this type, named after it.
+    /// Describes a node of this type; the name is derived from the type.
     pub fn node(&mut self, node_type: impl Into<Arc<str>>) -> NodeBuilder<'_> {
         let node_type = node_type.into();
         let name = node_type.rsplit('.').next().unwrap_or_default().into();
         NodeBuilder { builder: self, name, node: Node::new(NodeKind::Type(node_type)) }
     }
 
-    /// Describes a node that uses a group, named after it.
+    /// Describes a node that uses a group; the name is derived from the group.
     ///
     /// ```
     /// use millstream_document::builder::Builder;
@@ -199,15 +199,15 @@ impl Builder {
         NodeBuilder { builder: self, name, node: Node::new(kind) }
     }
 
-    /// Adds a group; its content is described with a builder of its own. A name that is taken gets
-    /// a number.
+    /// Adds a group, whose content is described with its own builder. If the name is taken, a
+    /// number is appended.
     pub fn group(
         &mut self,
         name: impl Into<Arc<str>>,
         content: impl FnOnce(&mut Self),
     ) -> GroupHandle {
         let mut inner = Self::new("");
-        // Groups stand side by side in the document, also those that only this group uses.
+        // All groups are listed in the document, even if only this group uses them.
         inner.document.groups = std::mem::take(&mut self.document.groups);
         content(&mut inner);
         let Document { inputs, outputs, nodes, groups, .. } = inner.document;
@@ -224,7 +224,7 @@ impl Builder {
         GroupHandle(free)
     }
 
-    /// The document, to set what the builder has no method for.
+    /// The document, for parts without a builder method.
     pub fn document_mut(&mut self) -> &mut Document {
         &mut self.document
     }
@@ -238,19 +238,19 @@ impl Builder {
 const FOREIGN: &str = "a handle is used in the document or group that it was made in";
 
 impl NodeBuilder<'_> {
-    /// Names the node; a name that is taken gets a number.
+    /// Sets the name of the node. If it is taken, a number is appended.
     pub fn named(self, name: impl Into<Arc<str>>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// Gives a socket its source, instead of what it had.
+    /// Sets the source of a socket, replacing the previous one.
     pub fn arg<T>(mut self, socket: impl Into<Arc<str>>, source: impl Source<T>) -> Self {
         let value = source.input_value(self.builder);
         self.node.inputs.insert(socket, Input::from(value));
         self
     }
 
-    /// Gives a socket that takes several sources one more, behind those that it has.
+    /// Adds a source to a socket that takes several, after its other sources.
     pub fn push<T>(mut self, socket: impl Into<Arc<str>>, source: impl Source<T>) -> Self {
         let socket = socket.into();
         let value = Input::from(source.input_value(self.builder));
@@ -272,13 +272,13 @@ impl NodeBuilder<'_> {
         self
     }
 
-    /// Lets the node pass its inputs through.
+    /// Mutes the node, so that it passes its inputs through.
     pub fn muted(mut self) -> Self {
         self.node.muted = true;
         self
     }
 
-    /// States the version of the node type; 1 unless stated.
+    /// Sets the version of the node type, which is 1 by default.
     pub fn version(mut self, version: u32) -> Self {
         self.node.version = version;
         self
@@ -299,21 +299,21 @@ impl NodeBuilder<'_> {
 }
 
 impl NodeHandle {
-    /// The output of this name. That it exists and has the type is for `check` to find out.
+    /// The output of this name. `check` finds out whether it exists and has the type.
     pub fn out<T>(self, output: &'static str) -> Out<T> {
         Out { node: self, output, ty: PhantomData }
     }
 }
 
 impl<T> In<T> {
-    /// The same input, taken to be of type `U`.
+    /// The same input, assumed to be of type `U`.
     pub fn typed<U>(self) -> In<U> {
         In { body: self.body, index: self.index, ty: PhantomData }
     }
 }
 
 impl<T> Out<T> {
-    /// The same output, taken to be of type `U`.
+    /// The same output, assumed to be of type `U`.
     pub fn typed<U>(self) -> Out<U> {
         Out { node: self.node, output: self.output, ty: PhantomData }
     }
@@ -324,7 +324,7 @@ impl<T> Out<T> {
     }
 }
 
-// Derives would ask for `T: Clone`.
+// Derived implementations would require `T: Clone`.
 impl<T> Clone for In<T> {
     fn clone(&self) -> Self {
         *self

@@ -1,9 +1,9 @@
-//! A short list of named things in the order in which they were written.
+//! A short list of named values in written order.
 
 use std::sync::Arc;
 
-/// Named things in order, for the few inputs and settings of one node: one allocation, found by
-/// walking.
+/// Named values in order, for the few inputs and settings of a node: one allocation, with linear
+/// search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fields<T>(Vec<(Arc<str>, T)>);
 
@@ -13,12 +13,12 @@ impl<T> Fields<T> {
         Self(Vec::new())
     }
 
-    /// The thing called `name`.
+    /// The value called `name`.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.0.iter().find(|(known, _)| &**known == name).map(|(_, thing)| thing)
     }
 
-    /// Sets the thing called `name` and returns what had the name before; a new name goes last.
+    /// Sets the value called `name` and returns the previous one; a new name is appended.
     pub fn insert(&mut self, name: impl Into<Arc<str>>, thing: T) -> Option<T> {
         let name = name.into();
         match self.0.iter_mut().find(|(known, _)| *known == name) {
@@ -30,8 +30,8 @@ impl<T> Fields<T> {
         }
     }
 
-    /// As [`insert`](Self::insert), but a new name goes before the thing called `before`, if that is
-    /// there.
+    /// As [`insert`](Self::insert), but a new name is inserted before the value called `before`, if
+    /// there is one.
     pub fn insert_before(&mut self, name: Arc<str>, thing: T, before: Option<&str>) -> Option<T> {
         let at = before.and_then(|before| self.0.iter().position(|(known, _)| &**known == before));
         match at {
@@ -43,20 +43,19 @@ impl<T> Fields<T> {
         }
     }
 
-    /// The name behind `name`.
+    /// The name after `name`.
     pub fn name_after(&self, name: &str) -> Option<&Arc<str>> {
         let at = self.0.iter().position(|(known, _)| &**known == name)?;
         self.0.get(at + 1).map(|(name, _)| name)
     }
 
-    /// Removes the thing called `name`; the others keep their order.
+    /// Removes the value called `name`; the others keep their order.
     pub fn remove(&mut self, name: &str) -> Option<T> {
         let at = self.0.iter().position(|(known, _)| &**known == name)?;
         Some(self.0.remove(at).1)
     }
 
-    /// Gives the thing called `from` the name `to`, in its place; false if there is none or `to`
-    /// is taken.
+    /// Renames the value called `from` to `to` in place; false if there is none or `to` is taken.
     pub fn rename(&mut self, from: &str, to: &str) -> bool {
         if self.get(to).is_some() {
             return false;
@@ -70,12 +69,12 @@ impl<T> Fields<T> {
         }
     }
 
-    /// The names with what they stand for, in order.
+    /// The names and values in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &T)> + DoubleEndedIterator {
         self.0.iter().map(|(name, thing)| (name, thing))
     }
 
-    /// The things in order, to change them.
+    /// The values in order, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut().map(|(_, thing)| thing)
     }
@@ -85,12 +84,12 @@ impl<T> Fields<T> {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Fields that are known to have different names, without spare room.
+    /// Fields with distinct names, without spare room.
     pub(crate) fn from_distinct(fields: impl ExactSizeIterator<Item = (Arc<str>, T)>) -> Self {
         Self(fields.collect())
     }
@@ -103,7 +102,7 @@ impl<T> Default for Fields<T> {
 }
 
 impl<N: Into<Arc<str>>, T> FromIterator<(N, T)> for Fields<T> {
-    /// Of things with the same name the last counts.
+    /// Of several values with one name the last counts.
     fn from_iter<I: IntoIterator<Item = (N, T)>>(things: I) -> Self {
         let mut fields = Self::new();
         for (name, thing) in things {

@@ -1,23 +1,23 @@
-//! Names that are not taken yet.
+//! Names that are not taken.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The name, or if it is taken with the lowest number behind it, from 2 on, that makes it free. A
-/// number that is there already is counted on.
+/// The name itself, or with the lowest number from 2 on that makes it free. A number at its end is
+/// counted up.
 pub fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     next_free(name, 2, is_taken).0
 }
 
-/// Free names, each found in the same time however many there are of its kind.
+/// Finds free names in constant time, however many similar names exist.
 #[derive(Debug, Default)]
 pub struct FreeNames {
-    /// For names that were taken the number to begin with.
+    /// For each taken name the next number to try.
     next: HashMap<Arc<str>, u64>,
 }
 
 impl FreeNames {
-    /// As [`free_name`]; numbers below one that was given before are not tried again.
+    /// As [`free_name`], but without trying numbers below one that was given before.
     pub fn find(&mut self, name: &str, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
         let first = self.next.get(name).copied().unwrap_or(2);
         let (free, next) = next_free(name, first, is_taken);
@@ -31,7 +31,7 @@ impl FreeNames {
     }
 }
 
-/// The name that is free, and the number to begin with the next time.
+/// The free name, and the next number to try.
 fn next_free(name: &str, first: u64, is_taken: impl Fn(&str) -> bool) -> (String, u64) {
     if !is_taken(name) {
         return (name.to_owned(), first);
@@ -58,7 +58,7 @@ mod tests {
         let is_taken = |name: &str| taken.contains(&name);
         let free = |name: &str| free_name(name, is_taken);
         assert_eq!(["b", "a", "a_2", "a_4"].map(free), ["b", "a_3", "a_3", "a_3"]);
-        assert_eq!(["_2", "x7", "7"].map(free), ["_2_2", "x7_2", "7_2"], "these are no numbers");
+        assert_eq!(["_2", "x7", "7"].map(free), ["_2_2", "x7_2", "7_2"], "these are not numbers");
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! Lays JSON out for people and line-based tools.
+//! Lays out JSON for people and line-based tools.
 //!
-//! Each input, output, node and group starts a line of its own; below that, what fits into a line
-//! stays on it. Nothing recurses, so that depth costs no stack.
+//! Each input, output, node and group starts on a new line; inside these, whatever fits on a line
+//! stays on it. Nothing recurses, so depth costs no stack.
 
-/// Columns that a line should not exceed.
+/// The intended width of lines.
 const WIDTH: usize = 100;
 
 const INDENT: usize = 2;
 
-/// What a container holds, which decides whether it may stay on one line.
+/// The contents of a container, which determine whether it may stay on one line.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     /// A document or a group.
     Body,
-    /// Things by name.
+    /// Named parts.
     Names,
-    /// Groups by name.
+    /// Named groups.
     Groups,
     /// Anything else.
     Other,
@@ -101,7 +101,7 @@ impl Printer {
     }
 }
 
-/// The role of a container under `key`, which is in quotes, of this container.
+/// The role of a container under `key`, which is quoted, in its parent.
 fn role_of(parent: Option<&Open>, key: &str) -> Role {
     match parent.map(|parent| parent.role) {
         None | Some(Role::Groups) => Role::Body,
@@ -114,7 +114,7 @@ fn role_of(parent: Option<&Open>, key: &str) -> Role {
     }
 }
 
-/// One past the token that starts at `start`.
+/// The end of the token that starts at `start`.
 fn token_end(bytes: &[u8], start: usize) -> usize {
     match bytes[start] {
         b'"' => {
@@ -133,7 +133,7 @@ fn token_end(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// For each container, in order of their opening brackets, its length when written on one line.
+/// The length of each container on one line, in order of opening brackets.
 fn one_line_lengths(bytes: &[u8]) -> Vec<usize> {
     let mut lengths: Vec<usize> = Vec::new();
     let mut open: Vec<usize> = Vec::new();

@@ -6,6 +6,7 @@ mod at;
 pub mod builder;
 pub mod check;
 pub mod checked;
+mod cursor;
 pub mod edit;
 pub mod fields;
 mod free_name;
@@ -17,14 +18,14 @@ mod problems;
 #[cfg(test)]
 mod properties;
 mod range;
+mod references;
 pub mod save;
-#[cfg(test)]
-mod schema;
 pub mod spot;
 #[cfg(test)]
 mod test_registry;
 pub mod upgrade;
 pub mod view;
+mod wrong;
 
 pub use check::{CheckError, check, open};
 pub use checked::{

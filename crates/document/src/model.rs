@@ -1,7 +1,7 @@
 //! The document as it is written: names and JSON literals, in the author's order.
 //!
-//! Nothing here is resolved; `check` finds out what the names mean. Names are shared strings, the
-//! inputs of a node are one short list, so that a document of a million nodes stays small.
+//! Nothing here is resolved; `check` finds out the meaning of names. Names are shared strings and
+//! the inputs of a node are one short list, so that a document of a million nodes stays small.
 
 use std::sync::Arc;
 
@@ -13,6 +13,9 @@ pub use crate::named::Named;
 use crate::spot::Spot;
 use crate::view::View;
 
+#[cfg(test)]
+mod schema;
+
 /// The format version that this crate writes.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -21,7 +24,7 @@ pub const FORMAT_VERSION: u32 = 1;
 #[cfg_attr(
     test,
     derive(schemars::JsonSchema),
-    schemars(deny_unknown_fields, transform = crate::schema::with_format_version)
+    schemars(deny_unknown_fields, transform = crate::model::schema::with_format_version)
 )]
 pub struct Document {
     /// Address of a JSON Schema for text editors.
@@ -31,24 +34,24 @@ pub struct Document {
     #[cfg_attr(test, schemars(default))]
     pub name: Arc<str>,
     /// Frames per second; frame n is tick n at n / fps seconds.
-    #[cfg_attr(test, schemars(default = "crate::schema::default_fps", extend("exclusiveMinimum" = 0)))]
+    #[cfg_attr(test, schemars(default = "crate::model::schema::default_fps", extend("exclusiveMinimum" = 0)))]
     pub fps: f64,
     /// The frame at which state starts.
     #[cfg_attr(test, schemars(default))]
     pub start_frame: i64,
-    /// What a caller sets.
+    /// The inputs, which a caller sets.
     #[cfg_attr(test, schemars(default))]
     pub inputs: Named<InputDef>,
-    /// What a caller asks for.
+    /// The outputs, which a caller requests.
     #[cfg_attr(test, schemars(default))]
     pub outputs: Named<OutputDef>,
-    /// The nodes outside groups.
+    /// The nodes outside of groups.
     #[cfg_attr(test, schemars(default))]
     pub nodes: Named<Node>,
-    /// Groups that nodes may use; all of them stand here, whichever group uses them.
+    /// The groups that nodes may use, including those that only other groups use.
     #[cfg_attr(test, schemars(default))]
     pub groups: Named<GroupDef>,
-    /// What editors keep about how the document looks.
+    /// The view data of editors.
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub view: View,
 }
@@ -66,10 +69,10 @@ pub struct GroupDef {
     /// The nodes of the group.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub nodes: Named<Node>,
-    /// What the group is for.
+    /// The purpose of the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
-    /// Where it stands.
+    /// The place of the group in the text.
     #[serde(skip)]
     pub spot: Spot,
 }
@@ -78,28 +81,28 @@ pub struct GroupDef {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct InputDef {
-    /// Name of its type.
+    /// Name of the type.
     #[serde(rename = "type")]
     pub ty: Arc<str>,
-    /// What it is when nothing is given; without one something must be given.
+    /// The value if none is given; without a default a value is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
-    /// Smallest value that makes sense, in each lane.
+    /// Smallest sensible value, for each lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Largest value that makes sense, in each lane.
+    /// Largest sensible value, for each lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Step of a control that changes it.
+    /// Step of a control that changes the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
-    /// What it means.
+    /// The meaning of the input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
     /// Unit of measure, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Arc<str>>,
-    /// Where it stands.
+    /// The place of the input in the text.
     #[serde(skip)]
     pub spot: Spot,
 }
@@ -108,24 +111,24 @@ pub struct InputDef {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct OutputDef {
-    /// Name of its type.
+    /// Name of the type.
     #[serde(rename = "type")]
     pub ty: Arc<str>,
-    /// Where its value comes from.
+    /// The source of the value.
     #[serde(flatten)]
     pub from: OutputFrom,
-    /// What it means.
+    /// The meaning of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
     /// Unit of measure, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Arc<str>>,
-    /// Where it stands.
+    /// The place of the output in the text.
     #[serde(skip)]
     pub spot: Spot,
 }
 
-/// Where the value of an output comes from.
+/// The source of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutputFrom {
     /// An output of a node.
@@ -138,35 +141,35 @@ pub enum OutputFrom {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Node {
-    /// What it does.
+    /// The kind of the node.
     #[serde(flatten)]
     pub kind: NodeKind,
     /// Its settings, fixed when the document is compiled.
     #[serde(default, skip_serializing_if = "Fields::is_empty")]
     pub set: Fields<Setting>,
-    /// What goes in, by socket.
+    /// Its sources, by socket.
     #[serde(rename = "in", default, skip_serializing_if = "Fields::is_empty")]
     pub inputs: Fields<Input>,
-    /// Passes the first input of an output's type through.
+    /// Whether the node passes the first input of each output's type through.
     #[serde(default, skip_serializing_if = "is_false")]
     pub muted: bool,
-    /// Version of the node type that the author had; 1 unless written.
-    #[cfg_attr(test, schemars(default = "crate::schema::first_version", range(min = 1)))]
+    /// Version of the node type for which the node was written; 1 unless stated.
+    #[cfg_attr(test, schemars(default = "crate::model::schema::first_version", range(min = 1)))]
     #[serde(skip_serializing_if = "is_first_version")]
     pub version: u32,
-    /// Where it stands.
+    /// The place of the node in the text.
     #[serde(skip)]
     pub spot: Spot,
 }
 
-/// What a node does.
+/// The kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// What the node type of this name does.
+    /// A node of the type of this name.
     Type(Arc<str>),
-    /// What the group of this name does.
+    /// A use of the group of this name.
     Group(Arc<str>),
-    /// What the group of this name does, round by round.
+    /// A use of the group of this name, round by round.
     Repeat(Arc<str>),
 }
 
@@ -179,7 +182,7 @@ impl NodeKind {
         }
     }
 
-    /// The same with another name, of the node type or of the group.
+    /// The kind with another name of the node type or group.
     #[must_use]
     pub fn renamed(&self, name: Arc<str>) -> Self {
         match self {
@@ -195,29 +198,29 @@ impl NodeKind {
 pub struct Setting {
     /// The value.
     pub json: Json,
-    /// Where it stands.
+    /// The place of the setting in the text.
     pub spot: Spot,
 }
 
-/// What goes into a socket.
+/// The source of a socket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// The source, or several.
     pub value: InputValue,
-    /// Where it stands.
+    /// The place of the source in the text.
     pub spot: Spot,
 }
 
-/// What may go into a socket.
+/// The source of a socket, without its place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputValue {
-    /// A value as JSON, read once the socket's type is known.
+    /// A value as JSON, which is read once the type of the socket is known.
     Literal(Box<Json>),
     /// An output of a node.
     Link(Link),
-    /// An input of the document or group around the node.
+    /// An input of the enclosing document or group.
     Input(Arc<str>),
-    /// Several sources, in sockets that take several; none of them is such a list again.
+    /// Several sources, for a socket that takes several; none of them is such a list itself.
     Several(Vec<Input>),
 }
 
@@ -237,10 +240,10 @@ impl Default for Document {
 }
 
 impl Document {
-    /// Frames per second where the document does not say.
+    /// Frames per second if the document does not state them.
     pub const DEFAULT_FPS: f64 = 24.0;
 
-    /// A document without content.
+    /// An empty document.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self {
             schema: None,
@@ -255,14 +258,14 @@ impl Document {
         }
     }
 
-    /// Number of nodes written in the document, over all its groups.
+    /// Number of nodes in the document, including those of its groups.
     pub fn n_nodes(&self) -> usize {
         self.nodes.len() + self.groups.values().map(|group| group.nodes.len()).sum::<usize>()
     }
 }
 
 impl InputDef {
-    /// An input of this type, without default.
+    /// An input of this type without a default.
     pub fn new(ty: impl Into<Arc<str>>) -> Self {
         Self { ty: ty.into(), ..Self::default() }
     }

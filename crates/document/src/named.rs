@@ -1,10 +1,10 @@
-//! Things by name in the order in which they are written, for edits at any place.
+//! Named values in written order, for edits at any position.
 //!
-//! Each thing has a *slot*, a number that stays while the thing is there, whatever its name and
-//! neighbours; so editors keep what they know of things in tables by slot. Slots are linked in
-//! order. Finding, renaming, inserting before another thing and removing cost the same whatever
-//! the number of things. Positions cost nothing until something is put in the middle or taken out;
-//! then the first question for one counts all things.
+//! Each value has a *slot*, a number that does not change as long as the value exists, whatever its
+//! name and neighbors; editors hold their own data in tables by slot. Slots are linked in order.
+//! Finding, renaming, inserting before another value and removing take constant time. Positions are
+//! free until a value is inserted in the middle or removed; then the first query for a position
+//! counts all values.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, RandomState};
@@ -17,36 +17,37 @@ use serde::{Serialize, Serializer};
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// Things by name, in order.
+/// Named values in order.
 #[derive(Clone)]
 pub struct Named<T> {
     slots: Vec<Slot<T>>,
-    /// Part of the hash of each name, and its slot.
+    /// The hash and the slot of each name.
     table: HashTable<(u32, u32)>,
-    /// Seeded, because names come from documents that nobody vouches for.
+    /// Seeded, because names come from untrusted documents.
     hasher: RandomState,
     first: u32,
     last: u32,
-    /// Slots to be used again.
+    /// Slots to be reused.
     free: Vec<u32>,
-    /// Slots of what was removed while [slots are kept](Self::keep_slots), the last one last.
-    kept: Vec<u32>,
-    keeping: Keeping,
-    /// Whether slots lie without gaps in order, so that they are positions.
+    /// Slots of values that were removed while [reuse is deferred](Self::defer_reuse), the last one
+    /// last.
+    removed: Vec<u32>,
+    reuse: Reuse,
+    /// Whether slots are positions: in order and without gaps.
     is_tidy: bool,
-    /// The order, where slots are not positions and somebody asked.
+    /// The order, if slots are not positions and a position was asked for.
     order: OnceLock<Box<Order>>,
 }
 
-/// What becomes of the slots of what is removed.
+/// The policy for slots of removed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keeping {
-    /// What is put in next has them.
-    Off,
-    /// They are kept until later.
-    Kept,
-    /// What was removed while they were kept comes back to them.
-    Back,
+enum Reuse {
+    /// New values reuse them.
+    Immediate,
+    /// They are not reused for now.
+    Deferred,
+    /// Values removed before return to them.
+    Restoring,
 }
 
 #[derive(Clone)]
@@ -69,7 +70,7 @@ fn spread(part: u32) -> u64 {
 }
 
 impl<T> Named<T> {
-    /// No things.
+    /// An empty list.
     pub fn new() -> Self {
         Self {
             slots: Vec::new(),
@@ -78,19 +79,19 @@ impl<T> Named<T> {
             first: NONE,
             last: NONE,
             free: Vec::new(),
-            kept: Vec::new(),
-            keeping: Keeping::Off,
+            removed: Vec::new(),
+            reuse: Reuse::Immediate,
             is_tidy: true,
             order: OnceLock::new(),
         }
     }
 
-    /// Number of things.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
@@ -99,7 +100,7 @@ impl<T> Named<T> {
         self.hasher.hash_one(name) as u32
     }
 
-    /// The slot of the thing called `name`.
+    /// The slot of the value called `name`.
     pub fn slot_of(&self, name: &str) -> Option<u32> {
         let hash = self.hash(name);
         let is_it = |(known, slot): &(u32, u32)| *known == hash && self.name_at(*slot) == name;
@@ -110,56 +111,56 @@ impl<T> Named<T> {
         self.at(slot).expect("the table holds slots with things").0
     }
 
-    /// Name and thing in a slot.
+    /// The name and the value in a slot.
     pub fn at(&self, slot: u32) -> Option<(&Arc<str>, &T)> {
         let (name, thing) = self.slots.get(slot as usize)?.thing.as_ref()?;
         Some((name, thing))
     }
 
-    /// The thing in a slot, to change it.
+    /// The value in a slot, mutable.
     pub fn at_mut(&mut self, slot: u32) -> Option<&mut T> {
         let (_, thing) = self.slots.get_mut(slot as usize)?.thing.as_mut()?;
         Some(thing)
     }
 
-    /// One past the highest slot in use: the length of tables by slot.
+    /// The length of tables by slot.
     pub fn n_slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// The name of the thing behind that in `slot`.
+    /// The name of the value after that in `slot`.
     pub fn name_after(&self, slot: u32) -> Option<&Arc<str>> {
         let after = self.slots.get(slot as usize)?.after;
         self.at(after).map(|(name, _)| name)
     }
 
-    /// The thing called `name`.
+    /// The value called `name`.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.get_key_value(name).map(|(_, thing)| thing)
     }
 
-    /// The thing called `name`, to change it.
+    /// The value called `name`, mutable.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
         self.slot_of(name).and_then(|slot| self.at_mut(slot))
     }
 
-    /// The thing called `name` with the name as it is stored.
+    /// The value called `name`, with the stored name.
     pub fn get_key_value(&self, name: &str) -> Option<(&Arc<str>, &T)> {
         self.slot_of(name).and_then(|slot| self.at(slot))
     }
 
-    /// Whether something has this name.
+    /// Whether the name is taken.
     pub fn contains_key(&self, name: &str) -> bool {
         self.slot_of(name).is_some()
     }
 
-    /// The position of the thing called `name`.
+    /// The position of the value called `name`.
     pub fn get_index_of(&self, name: &str) -> Option<usize> {
         let slot = self.slot_of(name)? as usize;
         Some(if self.is_tidy { slot } else { self.order().positions[slot] as usize })
     }
 
-    /// Name and thing at a position.
+    /// The name and the value at a position.
     pub fn get_index(&self, position: usize) -> Option<(&Arc<str>, &T)> {
         self.at(self.slot_at(position)?)
     }
@@ -194,12 +195,12 @@ impl<T> Named<T> {
         }
     }
 
-    /// Sets the thing called `name` and returns what had the name before; a new name goes last.
+    /// Sets the value called `name` and returns the previous one; a new name is appended.
     pub fn insert(&mut self, name: Arc<str>, thing: T) -> Option<T> {
         self.insert_full(name, thing).1
     }
 
-    /// As [`insert`](Self::insert); also gives the position.
+    /// As [`insert`](Self::insert), and returns the position as well.
     pub fn insert_full(&mut self, name: Arc<str>, thing: T) -> (usize, Option<T>) {
         if let Some(slot) = self.slot_of(&name) {
             let position = if self.is_tidy { slot } else { self.order().positions[slot as usize] };
@@ -210,8 +211,8 @@ impl<T> Named<T> {
         (self.len() - 1, None)
     }
 
-    /// Puts a thing before the one called `before`, or last, and gives its slot; `None`, and nothing
-    /// changes, if the name is taken or `before` is not there.
+    /// Inserts a value before the one called `before`, or last, and returns its slot. Changes
+    /// nothing and returns `None` if the name is taken or `before` does not exist.
     pub fn insert_before(&mut self, name: Arc<str>, thing: T, before: Option<&str>) -> Option<u32> {
         let after = match before {
             Some(before) => self.slot_of(before)?,
@@ -223,16 +224,16 @@ impl<T> Named<T> {
         Some(self.insert_new(name, thing, after))
     }
 
-    /// Puts a thing with a new name before the slot `after`, or last.
+    /// Inserts a value with a new name before the slot `after`, or last.
     fn insert_new(&mut self, name: Arc<str>, thing: T, after: u32) -> u32 {
         let before = if after == NONE { self.last } else { self.slots[after as usize].before };
         let hash = self.hash(&name);
         let new = Slot { before, after, thing: Some((name, thing)) };
-        let again = match self.keeping {
-            Keeping::Back => self.kept.pop(),
-            Keeping::Off | Keeping::Kept => None,
+        let restored = match self.reuse {
+            Reuse::Restoring => self.removed.pop(),
+            Reuse::Immediate | Reuse::Deferred => None,
         };
-        let slot = if let Some(slot) = again.or_else(|| self.free.pop()) {
+        let slot = if let Some(slot) = restored.or_else(|| self.free.pop()) {
             self.slots[slot as usize] = new;
             slot
         } else {
@@ -240,15 +241,15 @@ impl<T> Named<T> {
             u32::try_from(self.slots.len() - 1).expect("limits keep nodes within 32 bits")
         };
         self.is_tidy &= after == NONE && slot as usize + 1 == self.slots.len();
-        self.tie(before, slot);
-        self.tie(slot, after);
+        self.join(before, slot);
+        self.join(slot, after);
         self.table.insert_unique(spread(hash), (hash, slot), |(hash, _)| spread(*hash));
         self.order_changed();
         slot
     }
 
-    /// Lets `after` follow `before`.
-    fn tie(&mut self, before: u32, after: u32) {
+    /// Links two neighbors.
+    fn join(&mut self, before: u32, after: u32) {
         match before {
             NONE => self.first = after,
             _ => self.slots[before as usize].after = after,
@@ -259,17 +260,17 @@ impl<T> Named<T> {
         }
     }
 
-    /// Removes the thing called `name`; the others keep their order. What is put in next has its
-    /// slot, so that taking changes back, the last one first, brings all to the slots they had.
+    /// Removes the value called `name`; the others keep their order. The next insertion reuses its
+    /// slot, so undoing changes in reverse order restores all slots.
     pub fn remove(&mut self, name: &str) -> Option<T> {
         let slot = self.slot_of(name)?;
         self.forget(slot);
         let Slot { before, after, .. } = self.slots[slot as usize];
         let (_, thing) = self.slots[slot as usize].thing.take()?;
-        self.tie(before, after);
-        if self.keeping == Keeping::Kept {
+        self.join(before, after);
+        if self.reuse == Reuse::Deferred {
             self.is_tidy = false;
-            self.kept.push(slot);
+            self.removed.push(slot);
         } else if self.is_tidy && slot as usize + 1 == self.slots.len() {
             self.slots.pop();
         } else {
@@ -280,26 +281,24 @@ impl<T> Named<T> {
         Some(thing)
     }
 
-    /// From now on no slot of what is removed is used again, until [`release_slots`].
-    ///
-    /// [`release_slots`]: Self::release_slots
-    pub(crate) fn keep_slots(&mut self) {
-        self.keeping = Keeping::Kept;
+    /// Defers the reuse of removed slots until [`end_deferral`](Self::end_deferral).
+    pub(crate) fn defer_reuse(&mut self) {
+        self.reuse = Reuse::Deferred;
     }
 
-    /// What happened since [`keep_slots`](Self::keep_slots) is taken back from now on, the last
-    /// change first: what comes back has the slot it had.
-    pub(crate) fn bring_back_slots(&mut self) {
-        self.keeping = Keeping::Back;
+    /// Starts undoing the changes since [`defer_reuse`](Self::defer_reuse) in reverse order, so
+    /// that removed values return to their slots.
+    pub(crate) fn restore_slots(&mut self) {
+        self.reuse = Reuse::Restoring;
     }
 
-    /// Ends [`keep_slots`](Self::keep_slots).
-    pub(crate) fn release_slots(&mut self) {
-        self.keeping = Keeping::Off;
-        self.free.append(&mut self.kept);
+    /// Ends [`defer_reuse`](Self::defer_reuse).
+    pub(crate) fn end_deferral(&mut self) {
+        self.reuse = Reuse::Immediate;
+        self.free.append(&mut self.removed);
     }
 
-    /// Takes a slot's name out of the table.
+    /// Removes the name of a slot from the table.
     fn forget(&mut self, slot: u32) {
         let hash = self.hash(self.name_at(slot));
         if let Ok(entry) = self.table.find_entry(spread(hash), |(_, known)| *known == slot) {
@@ -307,8 +306,8 @@ impl<T> Named<T> {
         }
     }
 
-    /// Gives the thing called `from` the name `to`, in its place; false, and nothing changes, if
-    /// there is none or `to` is taken.
+    /// Renames the value called `from` to `to` in place. Changes nothing and returns false if there
+    /// is none or `to` is taken.
     pub fn rename(&mut self, from: &str, to: impl Into<Arc<str>>) -> bool {
         let to = to.into();
         let Some(slot) = self.slot_of(from) else { return false };
@@ -324,12 +323,12 @@ impl<T> Named<T> {
         true
     }
 
-    /// The names with what they stand for, in order.
+    /// The names and values in order.
     pub fn iter(&self) -> Iter<'_, T> {
         Iter { named: self, slot: self.first, n_left: self.len() }
     }
 
-    /// The names with what they stand for and their slots, in order.
+    /// The slots, names and values in order.
     pub fn iter_slots(&self) -> impl Iterator<Item = (u32, &Arc<str>, &T)> {
         let next = |slot: &u32| Some(self.slots[*slot as usize].after).filter(|next| *next != NONE);
         let slots = std::iter::successors(Some(self.first).filter(|slot| *slot != NONE), next);
@@ -341,17 +340,17 @@ impl<T> Named<T> {
         self.iter().map(|(name, _)| name)
     }
 
-    /// The things in order.
+    /// The values in order.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &T> + Clone {
         self.iter().map(|(_, thing)| thing)
     }
 
-    /// The things, to change them, in any order.
+    /// The values in any order, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.iter_mut().map(|(_, thing)| thing)
     }
 
-    /// The names with the things, to change them, in any order.
+    /// The names and values in any order, the values mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Arc<str>, &mut T)> {
         self.slots.iter_mut().filter_map(|slot| {
             let (name, thing) = slot.thing.as_mut()?;
@@ -360,7 +359,7 @@ impl<T> Named<T> {
     }
 }
 
-/// Goes over things in order.
+/// An iterator over names and values in order.
 pub struct Iter<'a, T> {
     named: &'a Named<T>,
     slot: u32,
@@ -403,7 +402,7 @@ impl<T> Default for Named<T> {
 }
 
 impl<T: PartialEq> PartialEq for Named<T> {
-    /// The same names for equal things, in the same order.
+    /// Equal names and values in the same order.
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
     }
@@ -416,7 +415,7 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Named<T> {
 }
 
 impl<N: Into<Arc<str>>, T> FromIterator<(N, T)> for Named<T> {
-    /// Of things with the same name the last counts.
+    /// Of several values with one name the last counts.
     fn from_iter<I: IntoIterator<Item = (N, T)>>(things: I) -> Self {
         let mut named = Self::new();
         for (name, thing) in things {
@@ -511,7 +510,7 @@ mod tests {
                         let fits = slot.is_some() && !map.contains_key(&text(to));
                         prop_assert_eq!(named.rename(&text(from), text(to)), fits);
                         if let (true, Some(at)) = (fits, map.get_index_of(&text(from))) {
-                            let (_, x) = map.shift_remove_index(at).expect("it is there");
+                            let (_, x) = map.shift_remove_index(at).expect("it exists");
                             map.shift_insert(at, text(to), x);
                             prop_assert_eq!(named.slot_of(&text(to)), slot);
                         }

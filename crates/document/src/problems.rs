@@ -4,22 +4,22 @@ use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity, did_you_me
 use millstream_base::path::{Place, Span};
 
 use crate::at::At;
-use crate::check::WrongPart;
+use crate::wrong::WrongPart;
 
-/// Problems that are kept; more are counted.
+/// Maximal number of problems that are stored; further ones are counted.
 const MAX_KEPT: usize = 1000;
 
-/// Names that are compared in all to find what a name was meant to be, so that a document in which
-/// everything is wrong is refused in time.
+/// Maximal number of names compared for suggestions in total, so that a document full of errors is
+/// refused in reasonable time.
 const MAX_COMPARED: usize = 200_000;
 
-/// Longer names are not compared with others.
+/// Longer names are not compared.
 const MAX_COMPARED_BYTES: usize = 256;
 
-/// There are more problems than anybody reads.
+/// More problems than anybody reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("{n} more problems")]
-#[diagnostic(code(document::more_problems), help("mend the first ones and look again"))]
+#[diagnostic(code(document::more_problems), help("fix the first ones and check again"))]
 struct More {
     n: usize,
 }
@@ -31,12 +31,12 @@ pub(crate) struct Problems {
     n_errors: usize,
     n_dropped: usize,
     n_compared: usize,
-    /// What is wrong, if somebody wants to know.
+    /// The wrong parts, if they are wanted.
     wrong: Option<Vec<WrongPart>>,
 }
 
 impl Problems {
-    /// Notes what is wrong, all of it.
+    /// A list that also notes the wrong parts.
     pub(crate) fn noting_parts() -> Self {
         Self { wrong: Some(Vec::new()), ..Self::default() }
     }
@@ -66,17 +66,17 @@ impl Problems {
         self.kept.push(Diagnostic::new(Place::with_span(at.path().as_str(), span), error));
     }
 
-    /// Number of errors so far, the dropped ones too.
+    /// Number of errors so far, including those that were only counted.
     pub(crate) fn n_errors(&self) -> usize {
         self.n_errors
     }
 
-    /// Whether further problems are only counted, so that hints for them are of no use.
+    /// Whether further problems are only counted, so that hints for them are useless.
     pub(crate) fn is_full(&self) -> bool {
         self.kept.len() >= MAX_KEPT
     }
 
-    /// `did you mean X?`, or else the text that `otherwise` gives.
+    /// `did you mean X?`, or the text of `otherwise`.
     pub(crate) fn suggest<'a>(
         &mut self,
         name: &str,
@@ -122,7 +122,7 @@ impl Problems {
     }
 }
 
-/// The names in a row, for hints; only the first ones if there are many.
+/// The names as a list for hints, shortened if there are many.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MAX_LISTED: usize = 12;
     let mut names = names.into_iter();

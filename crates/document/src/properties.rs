@@ -1,4 +1,4 @@
-//! Properties of documents in general: what is saved loads again, and no text makes anything panic.
+//! Properties of all documents: a saved document loads again, and no text causes a panic.
 
 use std::sync::Arc;
 
@@ -146,15 +146,15 @@ pub(crate) fn document() -> impl Strategy<Value = Document> {
     )
 }
 
-/// A change of text.
+/// A change of a text.
 #[derive(Clone, Debug)]
 enum Edit {
     Set(prop::sample::Index, u8),
     Remove(prop::sample::Index, usize),
     Insert(prop::sample::Index, &'static str),
-    /// Puts one JSON value in the place of another.
+    /// Replaces one JSON value by another.
     Replace(prop::sample::Index, prop::sample::Index),
-    /// Puts a value of another kind in the place of one.
+    /// Replaces a value by one of another kind.
     Spoil(prop::sample::Index, usize),
     Rename(prop::sample::Index, prop::sample::Index),
 }
@@ -192,7 +192,7 @@ fn pointers(json: &Json, prefix: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Applies an edit of values; text that is no JSON stays as it is.
+/// Applies an edit of values; text that is not JSON is left unchanged.
 fn edit_tree(text: &[u8], edit: &Edit) -> Option<Vec<u8>> {
     let mut json: Json = serde_json::from_slice(text).ok()?;
     let mut all = Vec::new();
@@ -288,7 +288,7 @@ proptest! {
 }
 
 #[test]
-fn the_documents_to_edit_are_good() {
+fn the_documents_to_edit_are_valid() {
     for text in [HERON, FORMAT_0, MANY_PARTS] {
         let (opened, problems) = open(text.as_bytes(), &registry(), &[], &Limits::default());
         assert!(opened.is_some(), "{problems}");

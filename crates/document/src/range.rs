@@ -1,11 +1,11 @@
-//! The range of an input: advice for people and controls, never a reason to change a value.
+//! The range of an input: advice for people and controls, which never changes a value.
 
 use millstream_base::{Lane, Value};
 
 use crate::model::InputDef;
 
 impl InputDef {
-    /// Which bound of the range a value misses, in any lane; `None` if it is inside.
+    /// The bound of the range that a value violates in any lane; `None` if it is inside.
     ///
     /// # Example
     ///
@@ -16,18 +16,18 @@ impl InputDef {
     /// let input = InputDef { max: Some(1.0), ..InputDef::new("f32") };
     /// assert_eq!(input.missed_bound(&Value::F32(1.0)), None);
     /// let missed = input.missed_bound(&Value::F32(2.0));
-    /// assert_eq!(missed.as_deref(), Some("above its largest value 1"));
+    /// assert_eq!(missed.as_deref(), Some("above its maximum 1"));
     /// ```
     pub fn missed_bound(&self, value: &Value) -> Option<String> {
         let (min, max) = (self.min.unwrap_or(f64::NEG_INFINITY), self.max.unwrap_or(f64::INFINITY));
-        // A bound is met by a value that rounds to the same lane.
+        // A value that rounds to the bound in the same lane does not violate it.
         let single = matches!(value.ty().lanes(), Some((Lane::F32, _)));
         let rounded = |bound: f64| if single { f64::from(bound as f32) } else { bound };
         lanes(value).find_map(|x| {
             if x < rounded(min) {
-                Some(format!("below its smallest value {min}"))
+                Some(format!("below its minimum {min}"))
             } else if x > rounded(max) {
-                Some(format!("above its largest value {max}"))
+                Some(format!("above its maximum {max}"))
             } else {
                 None
             }

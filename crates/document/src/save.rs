@@ -1,4 +1,4 @@
-//! Saving: the document as JSON in the order of its names.
+//! Saving: a document as JSON in the order of its names.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
@@ -13,13 +13,13 @@ use crate::view::View;
 
 /// The text of a document, laid out so that a changed node is a changed line.
 ///
-/// `load` gives an equal document back, with names in the same order.
+/// `load` returns an equal document, with names in the same order.
 pub fn save(document: &Document) -> String {
-    let compact = serde_json::to_string(document).expect("keys are texts and nothing else fails");
+    let compact = serde_json::to_string(document).expect("keys are texts, and nothing else fails");
     laid_out(&compact)
 }
 
-/// The keys of an object under which a source is written.
+/// The keys that mark a source written as an object.
 pub(crate) const SOURCE_KEYS: [&str; 3] = ["from", "input", "value"];
 
 /// Whether a list with this item is read as a list of sources.
@@ -122,7 +122,7 @@ impl Serialize for Input {
     }
 }
 
-/// A source in a list of several, where a literal is marked as one.
+/// A source in a list of several, where literals are marked.
 struct OneOfSeveral<'a>(&'a Input);
 
 impl Serialize for OneOfSeveral<'_> {

@@ -1,20 +1,20 @@
-//! Where a part of a document stands in the text it was loaded from.
+//! The place of a part of a document in the text it was loaded from.
 
 use millstream_base::Span;
 
-/// Where a part stands in the text; nowhere for parts built in code.
+/// The place of a part in the text; empty for parts built in code.
 ///
-/// Two documents are equal wherever their parts stand, so any spot equals any other.
+/// All spots are equal, so the equality of documents does not depend on them.
 #[derive(Clone, Copy, Default)]
 pub struct Spot {
     start: u32,
-    /// Length in bytes; the two highest bits say what loading found.
+    /// Length in bytes; the two highest bits hold the result of loading.
     length: u32,
 }
 
-/// Some of the part could not be read.
+/// A part that could not be read completely.
 const UNREADABLE: u32 = 1 << 31;
-/// The part has an error.
+/// A part with an error.
 const WRONG: u32 = 1 << 30;
 const LENGTH: u32 = WRONG - 1;
 
@@ -29,12 +29,12 @@ impl Spot {
         Span { start: self.start, end: self.start + (self.length & LENGTH) }
     }
 
-    /// The same spot of a part in which loading found an error, though all of it could be read.
+    /// The same spot, of a part with an error that could be read completely.
     pub(crate) fn wrong(self) -> Self {
         Self { length: self.length | WRONG, ..self }
     }
 
-    /// The same spot of a part that could not be read, so that checking it is pointless.
+    /// The same spot, of a part that could not be read, so that checking it is pointless.
     pub(crate) fn unreadable(self) -> Self {
         Self { length: self.length | WRONG | UNREADABLE, ..self }
     }
@@ -44,7 +44,7 @@ impl Spot {
         self.length & WRONG != 0
     }
 
-    /// Whether some of the part could not be read.
+    /// Whether the part could not be read completely.
     pub(crate) fn is_unreadable(self) -> bool {
         self.length & UNREADABLE != 0
     }

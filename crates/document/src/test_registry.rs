@@ -47,7 +47,7 @@ pub(crate) fn registry() -> Registry {
             .lanewise(|_, x| x[0].sqrt()),
     );
     registry.register(
-        NodeDef::new("text.join", "Texts, one behind the other")
+        NodeDef::new("text.join", "Texts, one after the other")
             .input("texts", Type::STRING, "")
             .multiple()
             .output("value", Type::STRING, "")
@@ -98,7 +98,7 @@ pub(crate) fn registry() -> Registry {
     registry
 }
 
-/// Its input counts for the next tick only.
+/// A node type whose input is used in the next tick only.
 fn last() -> NodeDef {
     let mut last = NodeDef::new("state.last", "The value of the tick before")
         .input("value", Type::F32, "")
@@ -109,7 +109,7 @@ fn last() -> NodeDef {
     last
 }
 
-/// Inputs are the letters of its text.
+/// A node type whose inputs are the letters of its text.
 fn expression() -> NodeDef {
     NodeDef::new("math.expression", "A formula")
         .setting("text", SettingKind::Text, None, "")
@@ -141,7 +141,7 @@ fn expression() -> NodeDef {
         .function(nothing)
 }
 
-/// Opens a text with the registry of the tests.
+/// Loads and checks a text with the registry of the tests.
 pub(crate) fn opened(text: &str) -> (Option<(Document, Checked)>, Diagnostics) {
     open(text.as_bytes(), &registry(), &[], &Limits::default())
 }

@@ -1,4 +1,4 @@
-//! What editors keep about how a document looks: stored and written back, never read.
+//! The view data of editors, which is stored and written back but never read.
 
 mod entry;
 
@@ -9,25 +9,25 @@ use serde_json::Value as Json;
 
 pub(crate) use entry::Undo;
 
-/// JSON that the engine keeps as it is, order of keys and spelling of numbers included.
+/// JSON that is preserved as text, including the order of keys and the spelling of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View(Option<Arc<str>>);
 
 impl View {
-    /// Keeps this JSON.
+    /// The view with this JSON.
     pub fn from_json(json: &Json) -> Self {
         Self(Some(json.to_string().into()))
     }
 
-    /// Keeps JSON text that is known to be valid, without the space between its parts.
+    /// The view with valid JSON text; white space between parts is dropped.
     pub(crate) fn from_valid_text(text: &str) -> Self {
         Self(Some(compacted(text).into()))
     }
 
-    /// Keeps this JSON text, order of keys and spelling of numbers included.
+    /// The view with this JSON text, preserving the order of keys and the spelling of numbers.
     ///
     /// # Errors
-    /// What keeps it from being JSON.
+    /// The message of the JSON reader.
     pub fn from_text(text: &str) -> Result<Self, String> {
         let mut reader = serde_json::Deserializer::from_str(text);
         serde::de::IgnoredAny::deserialize(&mut reader)
@@ -36,18 +36,17 @@ impl View {
         Ok(Self::from_valid_text(text))
     }
 
-    /// Whether there is nothing.
+    /// Whether the view is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The JSON text on one line; `None` if there is nothing.
+    /// The JSON text on one line; `None` if the view is empty.
     pub fn text(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// The content, for those who know what it means; `None` if there is nothing or it is nested
-    /// deeper than a JSON reader allows.
+    /// The content; `None` if the view is empty or nested more deeply than the JSON reader allows.
     pub fn json(&self) -> Option<Json> {
         self.0.as_deref().and_then(|text| serde_json::from_str(text).ok())
     }
@@ -77,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_space_between_parts_goes() {
+    fn only_space_between_parts_is_dropped() {
         let view = View::from_valid_text("{ \"b \\\" c\" : [1.50 , 2e3], \"a\\\\\": { } }");
         assert_eq!(view.text(), Some("{\"b \\\" c\":[1.50,2e3],\"a\\\\\":{}}"));
     }

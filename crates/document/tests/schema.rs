@@ -1,5 +1,5 @@
-//! The checked-in JSON Schema, in the eyes of a validator: it takes every document of the
-//! repository and refuses what an author mistypes.
+//! The checked-in JSON Schema accepts every document of the repository and refuses typical
+//! mistakes.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ fn every_document_of_the_repository_is_valid() {
     let validator = validator();
     let mut n_documents = 0;
     for directory in ["examples", "crates/document/tests/fixtures"] {
-        for entry in std::fs::read_dir(root().join(directory)).expect("the directory is there") {
+        for entry in std::fs::read_dir(root().join(directory)).expect("the directory exists") {
             let path = entry.expect("the entry can be read").path();
             let is_document = path.to_string_lossy().ends_with(".mill.json");
             let document = if is_document { read(&path) } else { continue };
@@ -73,7 +73,7 @@ fn a_document_with_every_kind_of_part_is_valid() {
 }
 
 #[test]
-fn what_is_mistyped_is_refused() {
+fn mistakes_are_refused() {
     let validator = validator();
     let mistakes = [
         ("/millstream", json!(2)),
@@ -108,7 +108,7 @@ fn what_is_mistyped_is_refused() {
         let (parent, key) = place.rsplit_once('/').expect("a place is a pointer");
         let parent = broken.pointer_mut(parent).and_then(Json::as_object_mut);
         parent.expect("the place is in an object").insert(key.to_owned(), value.clone());
-        assert!(!validator.is_valid(&broken), "{place} = {value} is taken");
+        assert!(!validator.is_valid(&broken), "{place} = {value} is accepted");
     }
     let mut without_version = document();
     without_version.as_object_mut().expect("an object").remove("millstream");

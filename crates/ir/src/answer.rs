@@ -1,4 +1,4 @@
-//! Answers: the values of the outputs, what failed, and the log of what ran.
+//! Answers: the values of the outputs, the failures, and the log of what ran.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,16 +11,16 @@ use crate::keeping::Calls;
 use crate::plan::{Plan, StepId};
 use crate::request::{Request, RequestAxis, RequestError};
 
-/// What an evaluator gives back.
+/// The result of an evaluation.
 #[derive(Debug)]
 pub struct Answer {
-    /// One for each output asked for, in order of asking.
+    /// An answer for each requested output, in order of the request.
     pub outputs: Vec<OutputAnswer>,
-    /// The nodes that failed themselves, each once, by their paths.
+    /// The nodes that failed themselves, each once, ordered by path.
     pub failures: Vec<NodeFailure>,
-    /// What ran, if the request asked for a log.
+    /// The steps that ran, if the request asked for a log.
     pub log: RunLog,
-    /// What nodes keep for the elements for which they were called.
+    /// The new state of nodes inside scopes, for the elements for which they were called.
     pub calls: Calls,
     /// Extent of the request's time axis, if it opened one.
     pub times: Option<usize>,
@@ -35,7 +35,7 @@ pub struct OutputAnswer {
     pub name: Arc<str>,
     /// The type.
     pub ty: Type,
-    /// The value; `None` if a node that it depends on failed.
+    /// The value; `None` if the output depends on a failed node.
     pub value: Option<Series>,
 }
 
@@ -44,7 +44,7 @@ pub struct OutputAnswer {
 pub struct Series {
     /// The data; a column has the cells of `axes`, the first outermost.
     pub data: Data,
-    /// The axes along which it varies.
+    /// The axes along which the data varies.
     pub axes: Vec<RequestAxis>,
 }
 
@@ -54,17 +54,17 @@ pub struct Series {
 pub struct NodeFailure {
     /// The node.
     pub path: NodePath,
-    /// What is wrong.
+    /// The reason, in lower case, without a final stop.
     pub message: String,
-    /// The next step, if there is one.
+    /// The next step for the author, if there is one.
     pub help: Option<String>,
-    /// The lowest element that failed: its position along each axis, outermost first; empty if it
-    /// fails wherever it is asked for.
+    /// The lowest element that failed: its position along each axis, outermost first; empty if the
+    /// failure does not depend on the element.
     pub cell: Vec<(&'static str, usize)>,
 }
 
 impl NodeFailure {
-    /// What is wrong, and with which element.
+    /// The reason, with the element that failed.
     pub fn why(&self) -> String {
         format!("{}{}", self.message, at(&self.cell))
     }
@@ -83,41 +83,41 @@ pub enum EvalError {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     #[diagnostic(code(eval::request))]
     Request(Vec<RequestError>),
-    /// Somebody cancelled it.
+    /// The evaluation was cancelled.
     #[error("the evaluation was cancelled")]
     #[diagnostic(code(eval::cancelled))]
     Cancelled,
     /// The deadline passed.
-    #[error("the evaluation took longer than it may")]
+    #[error("the evaluation exceeded its time limit")]
     #[diagnostic(code(eval::deadline), help("give it more time, or ask for less"))]
     Deadline,
-    /// It held more bytes than it may.
+    /// The evaluation held more bytes than allowed.
     #[error("the evaluation needs more than the {limit} bytes it may hold")]
     #[diagnostic(code(eval::bytes), help("raise `bytes` in the limits, or ask for fewer cells"))]
     Bytes {
         /// The limit.
         limit: usize,
     },
-    /// The system has not that much memory.
-    #[error("there is no memory for {bytes} bytes more")]
-    #[diagnostic(code(eval::memory), help("ask for fewer cells, or for some at a time"))]
+    /// The system ran out of memory.
+    #[error("out of memory: {bytes} more bytes are not available")]
+    #[diagnostic(code(eval::memory), help("ask for fewer cells, or for a part of them at a time"))]
     Memory {
-        /// Bytes of a column.
+        /// Size of the column that did not fit, in bytes.
         bytes: usize,
     },
-    /// The evaluator takes some plans and requests only.
+    /// The evaluator does not support the plan or the request.
     #[error("{evaluator} cannot evaluate this: {why}")]
     #[diagnostic(code(eval::unfit), help("`incremental` evaluates anything"))]
     Unfit {
-        /// Its name.
+        /// The name of the evaluator.
         evaluator: &'static str,
-        /// What it cannot do, with the place.
+        /// The unsupported feature, with its place.
         why: String,
     },
 }
 
 impl EvalError {
-    /// Why an evaluation is not wanted any more, if somebody raised the flag or the time is past.
+    /// The reason why an evaluation should stop, if it was cancelled or its deadline passed.
     pub fn ended(cancel: Option<&AtomicBool>, deadline: Option<Instant>) -> Option<Self> {
         if cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Some(Self::Cancelled);
@@ -127,20 +127,20 @@ impl EvalError {
     }
 }
 
-/// Something that runs plans. All give the same bits.
+/// A strategy for running plans. All evaluators give the same bits.
 pub trait Evaluator {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// Evaluates what the request asks for.
+    /// Evaluates the requested outputs.
     ///
-    /// A node that fails leaves outputs without value; the others are valid.
+    /// If a node fails, the outputs that depend on it have no value; the others are valid.
     ///
     /// # Errors
-    /// If the request does not fit the plan, or the evaluation was ended.
+    /// If the request does not fit the plan, or the evaluation was cancelled or hit a limit.
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError>;
 
-    /// Whether it goes on with results of earlier evaluations of the plan.
+    /// Whether the evaluator reuses results of earlier evaluations of a plan.
     fn keeps_results(&self) -> bool {
         false
     }
@@ -149,43 +149,43 @@ pub trait Evaluator {
 /// Why a step ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunReason {
-    /// Nothing was stored for it yet.
+    /// No result was stored.
     First,
     /// An input changed.
     InputChanged,
-    /// A context feature that it needs changed.
+    /// A needed context feature changed.
     FeatureChanged,
     /// Its stored result was dropped to save memory.
     Evicted,
-    /// It was edited.
+    /// The node was edited.
     Edited,
-    /// It may give something else at any time, so its result is not stored.
+    /// The result can change at any time and is not stored.
     Volatile,
-    /// It keeps state from frame to frame, so its result is not stored.
+    /// The node is stateful, so its result is not stored.
     Stateful,
 }
 
 /// Why a step did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SkipReason {
-    /// Nobody asked for it.
+    /// It was not demanded.
     NotNeeded,
     /// A stored result was valid.
     Cached,
-    /// What it reads was recomputed to the same value.
+    /// Its inputs were recomputed without a change.
     CutOff,
-    /// A step that it reads failed.
+    /// A step among its inputs failed.
     InputFailed,
-    /// It failed with what it reads before.
+    /// It failed before with the same inputs.
     Failed,
 }
 
-/// What became of a step.
+/// Whether a step ran, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It ran.
     Ran(RunReason),
-    /// It did not.
+    /// It did not run.
     Skipped(SkipReason),
 }
 
@@ -195,7 +195,7 @@ impl Fate {
         matches!(self, Self::Ran(_))
     }
 
-    /// Why it ran or did not, in few words.
+    /// The reason, in few words.
     pub fn why(self) -> &'static str {
         match self {
             Self::Ran(RunReason::First) => "first time",
@@ -219,17 +219,17 @@ impl Fate {
 pub struct LogEntry {
     /// Whether and why it ran.
     pub fate: Fate,
-    /// How often it ran: once for each different context and each extension of its mask.
+    /// Number of runs: one for each distinct context and each extension of the mask.
     pub runs: u32,
-    /// Elements it computed over all runs.
+    /// Number of elements computed in all runs.
     pub elements: u64,
-    /// Bytes of its results.
+    /// Size of the results in bytes.
     pub bytes: u64,
-    /// Time over all runs; zero unless times were asked for.
+    /// Time of all runs; zero unless times were requested.
     pub time: Duration,
 }
 
-/// What ran in one evaluation, by step; empty unless the request asked for it.
+/// The log of an evaluation; empty unless the request asked for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunLog {
     /// An entry per step of the plan.
@@ -242,7 +242,7 @@ impl RunLog {
         self.entries.get(millstream_base::id::Id::index(step))
     }
 
-    /// Runs of all steps together.
+    /// Number of runs of all steps.
     pub fn total_runs(&self) -> u64 {
         self.entries.iter().map(|entry| u64::from(entry.runs)).sum()
     }
@@ -254,7 +254,7 @@ impl Answer {
         self.outputs.iter().find(|output| &*output.name == name)
     }
 
-    /// An output's one value; `None` if it failed, varies along an axis, or is of another type.
+    /// The value of an output; `None` if it failed, varies along an axis, or is of another type.
     pub fn value<T: ValueType>(&self, output: &str) -> Option<T> {
         match &self.output(output)?.value.as_ref()?.data {
             Data::One(value) => value.get(),
@@ -262,19 +262,19 @@ impl Answer {
         }
     }
 
-    /// An output for every cell of the request, time outermost; `None` if it failed or is of
-    /// another type.
+    /// An output with an entry per cell of the request, time outermost; `None` if it failed or is
+    /// of another type.
     pub fn column<T: ValueType>(&self, output: &str) -> Option<Vec<T>> {
         let column = self.full_column(self.output(output)?.value.as_ref()?);
         column.try_into_vec().or_else(|shared| shared.as_slice().map(<[T]>::to_vec).ok_or(())).ok()
     }
 
-    /// Cells of the request: its axes together, 1 without any.
+    /// Number of cells of the request: the product of its axes, 1 without any.
     pub fn n_cells(&self) -> usize {
         self.times.unwrap_or(1) * self.count.unwrap_or(1)
     }
 
-    /// The series with an entry for every cell of the request, time outermost.
+    /// The series with an entry per cell of the request, time outermost.
     pub fn full_column(&self, series: &Series) -> Column {
         let (times, count) = (self.times.unwrap_or(1), self.count.unwrap_or(1));
         match &series.data {

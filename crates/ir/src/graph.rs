@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::same::Same;
-use millstream_base::{Type, Value, define_id};
+use millstream_base::{Type, Value};
 use millstream_node::Instance;
 use rustc_hash::{FxHashMap, FxHasher};
 
@@ -19,10 +19,7 @@ use crate::loops::LoopMark;
 use crate::paths::{PathId, Paths};
 use crate::region::InRegion;
 
-define_id!(NodeId, "n", "One node of a `Graph`; prints as `n7`.");
-define_id!(InstanceId, "f", "One instance used by a graph or plan.");
-define_id!(ConstId, "c", "One constant of a graph or plan.");
-define_id!(InputId, "i", "One input of a graph or plan.");
+pub use crate::ids::{ConstId, InputId, InstanceId, NodeId};
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,10 +1,11 @@
-//! What nodes keep for each element of the scopes around them, between ticks.
+//! The state of nodes inside scopes, per element.
 //!
-//! A node that is evaluated inside scopes has a *table*: a row for each element for which it was
-//! ever called. An element is told by its coordinates, outermost first: the values of `index` and
-//! `iteration` that the node needs, and its position along axes that these do not tell apart. An
-//! evaluation reads tables and says for which elements the nodes were called ([`Calls`]); a tick
-//! commits that: these rows are replaced, rows beyond an extent that shrank go, others stay.
+//! A stateful node inside scopes has a *table* with a row for each element for which it was ever
+//! called. An element is identified by its coordinates, outermost first: the values of `index` and
+//! `iteration` that the node needs, and its position along axes that these do not distinguish. An
+//! evaluation reads tables and returns the elements for which the nodes were called ([`Calls`]).
+//! Committing a tick replaces these rows, drops rows beyond an extent that shrank, and preserves
+//! the others.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -12,26 +13,26 @@ use std::sync::Arc;
 
 use millstream_base::Column;
 
-/// The coordinate that is the element of the request. It comes first.
+/// The coordinate for the element of the request, which comes first.
 pub const ELEMENT: &str = "element";
 
-/// The tables of the nodes that keep something for elements, by path.
+/// The tables of all stateful nodes inside scopes, by path.
 pub type Tables = Arc<BTreeMap<Arc<str>, Arc<Table>>>;
 
-/// What one node keeps for elements. Rows are in ascending order of their coordinates.
+/// The state of one node per element, in ascending order of coordinates.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What each coordinate is.
+    /// The meaning of each coordinate.
     pub coordinates: Vec<String>,
     /// The coordinates of each row, row by row.
     keys: Vec<i32>,
-    /// What is kept, by name: an entry per row.
+    /// The state, by name, with an entry per row.
     pub values: Vec<(Arc<str>, Column)>,
     n_rows: usize,
 }
 
 impl Table {
-    /// Number of elements for which something is kept.
+    /// Number of elements with state.
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
@@ -42,7 +43,7 @@ impl Table {
         &self.keys[row * n..][..n]
     }
 
-    /// The row of an element. `near` is a row where it may be, such as the one behind the last.
+    /// The row of an element. `near` is a guess, such as the row after the last one found.
     pub fn row(&self, key: &[i32], near: usize) -> Option<usize> {
         if near < self.n_rows && self.key(near) == key {
             return Some(near);
@@ -59,7 +60,7 @@ impl Table {
         None
     }
 
-    /// The same for each of `n` elements of the request.
+    /// The table with all rows repeated for each of `n` elements of the request.
     fn for_elements(&self, n: i32) -> Self {
         let mut coordinates = vec![ELEMENT.to_owned()];
         coordinates.extend(self.coordinates.iter().cloned());
@@ -76,43 +77,43 @@ impl Table {
         Self { coordinates, keys, values: values.collect(), n_rows }
     }
 
-    /// What is kept under a name.
+    /// The state with this name.
     pub fn value(&self, name: &str) -> Option<&Column> {
         self.values.iter().find(|(known, _)| **known == *name).map(|(_, column)| column)
     }
 }
 
-/// For which elements the nodes of a plan were called in an evaluation.
+/// The calls of stateful nodes inside scopes during an evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// One for each node that keeps something for elements, called or not.
+    /// An entry for each such node, whether it was called or not.
     pub all: Vec<Called>,
-    /// Something failed that would have been kept.
+    /// Whether any part of the new state failed.
     pub has_failed: bool,
 }
 
-/// For which elements a node was called, and what it keeps for them from now on.
+/// The elements for which a node was called, with their new state.
 #[derive(Clone, Debug)]
 pub struct Called {
     /// Path of the node.
     pub node: Arc<str>,
-    /// The elements with what is kept; none if the node was not called.
+    /// The new state by element; `None` if the node was not called.
     pub table: Option<Table>,
-    /// How far axes reach. Elements beyond that go.
+    /// The extents of axes; elements beyond them are dropped.
     pub extents: Vec<Reach>,
 }
 
-/// How far an axis reaches, for the elements with certain outer coordinates.
+/// The extent of an axis, for the elements with certain outer coordinates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reach {
-    /// The coordinates before that of the axis.
+    /// The coordinates outside that of the axis.
     pub outer: Vec<i32>,
     /// Number of cells.
     pub extent: i32,
 }
 
 impl Called {
-    /// A table of elements in any order, each once.
+    /// A table of distinct elements in any order.
     pub fn table(
         coordinates: Vec<String>,
         keys: &[i32],
@@ -134,7 +135,7 @@ impl Called {
     }
 }
 
-/// The tables behind a tick in which the nodes were called so.
+/// The tables after a tick with these calls.
 pub fn committed(before: &Tables, calls: Calls) -> Tables {
     let mut tables = BTreeMap::new();
     for called in calls.all {
@@ -159,7 +160,7 @@ pub fn committed(before: &Tables, calls: Calls) -> Tables {
     Arc::new(tables)
 }
 
-/// Whether two tables are of a node that keeps the same.
+/// Whether two tables hold the same variables with the same coordinates.
 fn fits(a: &Table, b: &Table) -> bool {
     let columns = |table: &Table| -> Vec<_> {
         table.values.iter().map(|(name, column)| (Arc::clone(name), column.ty())).collect()
@@ -167,7 +168,7 @@ fn fits(a: &Table, b: &Table) -> bool {
     a.coordinates == b.coordinates && columns(a) == columns(b)
 }
 
-/// The rows of `new`, and those of `old` that are not there and within reach.
+/// The rows of `new`, and those rows of `old` that are within the extents and not replaced.
 fn merged(old: &Table, new: &Table, extents: &[Reach]) -> Table {
     let is_within = |key: &[i32]| {
         extents.iter().all(|reach| match key.strip_prefix(&reach.outer[..]) {
@@ -175,7 +176,7 @@ fn merged(old: &Table, new: &Table, extents: &[Reach]) -> Table {
             Some([]) | None => true,
         })
     };
-    // Rows of the old table, and behind them those of the new one.
+    // Rows of the old table, followed by those of the new one.
     let mut rows = Vec::with_capacity(old.n_rows.max(new.n_rows));
     let mut next = 0;
     for row in 0..old.n_rows {
@@ -223,7 +224,7 @@ mod tests {
     }
 
     fn rows(table: &Table) -> Vec<(Vec<i32>, f32)> {
-        let x = table.value("x").and_then(Column::as_slice::<f32>).expect("it keeps x");
+        let x = table.value("x").and_then(Column::as_slice::<f32>).expect("it has x");
         (0..table.n_rows()).map(|row| (table.key(row).to_vec(), x[row])).collect()
     }
 

@@ -3,6 +3,8 @@
 
 pub mod answer;
 pub mod graph;
+mod hidden;
+mod ids;
 pub mod keeping;
 pub mod loops;
 pub mod need_map;
@@ -23,9 +25,9 @@ pub mod walk;
 
 pub use answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
-pub use loops::{Loop, LoopMark};
+pub use loops::LoopMark;
 pub use paths::{PathId, Paths};
-pub use plan::{Keeper, Plan, Step, StepId, StepOp, StepSource};
+pub use plan::{Keeper, Loop, Plan, Step, StepId, StepOp, StepSource};
 pub use progress::{Done, Progress};
 pub use region::{InRegion, RegionId};
 pub use repeat::RepeatBody;

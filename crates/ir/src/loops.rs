@@ -1,28 +1,28 @@
-//! Loops: calls that evaluate a socket once for each round and gather what it gives to a list.
+//! Loops: calls that evaluate a socket once per round and gather the results in a list.
 //!
-//! Where a single step folds the list, such as `list.sum` of `list.generate`, and the rounds are
-//! element-wise, evaluators may compute all rounds and the fold as one form, without items or a list. The
-//! pass `fuse` marks each loop: folded, or apart and why; the plan holds the parts of the folded ones.
+//! If a single step folds the list, such as `list.sum` of `list.generate`, and the rounds are
+//! element-wise, evaluators may compute all rounds and the fold as one form, without items or a
+//! list. The pass `fuse` marks each loop as folded, or as apart with a reason; the plan describes
+//! the folded ones.
 
 use std::fmt;
 
 use millstream_node::{Instance, Kernel, ScopeRule};
 
-use crate::graph::NodeId;
-use crate::plan::{StepId, StepSource};
+use crate::ids::NodeId;
 
-/// More rounds than this are not written out: up to here a fold is one block of its tree.
+/// Loops with more rounds are not unrolled; up to this number, a fold is one block of its tree.
 const MAX_ROUNDS: usize = 1024;
 
-/// A loop that is written out has at most so many instructions before they are simplified.
+/// Maximal number of instructions of an unrolled loop before simplification.
 pub const MAX_INSTRUCTIONS: usize = 4096;
 
-/// What becomes of a loop.
+/// The mark of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopMark {
-    /// It runs as one with the node that reads its list, if the number of rounds allows it.
+    /// It runs as one with the node that reads its list, if the number of rounds allows.
     Folded,
-    /// Its items and its list are computed as a whole, because of this node where there is one.
+    /// Its items and its list are computed as a whole, perhaps because of a certain node.
     Apart(Apart, Option<NodeId>),
 }
 
@@ -45,7 +45,7 @@ macro_rules! reasons {
                 }
             }
 
-            /// The reason in words; `{}` stands for the node.
+            /// The reason in words, where `{}` stands for the node.
             pub const fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -56,24 +56,26 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Not exactly one node reads the list.
+    /// The list is not read by exactly one node.
     Readers "readers" "its list is read by several nodes, or is an output";
-    /// The node that reads the list does more or less than fold it.
+    /// The reader of the list does more or less than fold it.
     NoFold "no-fold" "{} does not fold such a list";
-    /// The items are evaluated in a context that differs in more than the number of the round.
+    /// The context of the items differs in more than the number of the round.
     Context "context" "its items change more of the context than the number of the round";
     /// All items are equal.
     Equal "equal" "its items are the same in all rounds, so they are computed once";
     /// The items are the numbers of rounds.
     Numbers "numbers" "its items are the same for all elements";
-    /// An item needs something that is no form.
-    NoForm "no-form" "{} in its rounds is no arithmetic of single elements";
-    /// A choice in the rounds has arms that are too dear to be computed for all elements.
-    Dear "dear" "the arms of {} are too dear, or may fail, so they are not computed for all elements";
-    /// An arm reads something that may fail.
+    /// An item needs a node that is not a form.
+    NoForm "no-form" "{} in its rounds is not arithmetic on single elements";
+    /// A choice in the rounds has arms that are too expensive to compute for all elements.
+    Expensive "expensive"
+        "the arms of {} are too expensive to be computed for all elements, or may fail";
+    /// An arm reads a node that may fail.
     Fails "fails" "{}, which only an arm in its rounds needs, may fail";
-    /// What one round computes is read by others, and takes too long to be computed again.
-    Shared "shared" "{} in its rounds is read from elsewhere as well, and too dear to be computed twice";
+    /// A result of the rounds is read elsewhere and too expensive to compute again.
+    Shared "shared"
+        "{} in its rounds is also read elsewhere, and too expensive to be computed twice";
     /// There are too many rounds or too many instructions.
     Large "large" "its rounds have too many instructions in all";
     /// There are no rounds.
@@ -90,41 +92,38 @@ impl fmt::Display for LoopMark {
     }
 }
 
-/// Whether calls count the rounds of their first input and hand on the list.
+/// Whether calls evaluate their first input once per round and pass the list on.
 pub fn is_loop(instance: &Instance) -> bool {
     let Kernel::Function(function) = &instance.kernel else { return false };
     let [item, count] = &instance.inputs[..] else { return false };
-    function.hands_on()
+    function.is_identity()
         && matches!(&item.scope[..], [ScopeRule::Each { count: 1, .. }])
         && count.scope.is_empty()
 }
 
-/// The parts of a folded loop, made of nodes or steps `N` that read from sources `S`.
+/// The parts of a folded loop, where `N` stands for nodes or steps and `S` for their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopOf<N, S> {
-    /// What folds the list.
+    /// The node that folds the list.
     pub fold: N,
-    /// What gives the list.
+    /// The node that gives the list.
     pub list: N,
     /// The number of rounds.
     pub count: S,
-    /// What is computed for each round.
+    /// The result of each round.
     pub item: S,
-    /// What differs between rounds, forms and choices among lanes, each behind what it reads from.
+    /// The forms and choices among lanes that differ between rounds, in topological order.
     pub members: Vec<N>,
-    /// What reads the number of the round.
+    /// The nodes that read the number of the round.
     pub rounds: Vec<N>,
-    /// Calls that members read and that are the same for all rounds.
+    /// The results that members read and that are the same in all rounds.
     pub outside: Vec<S>,
-    /// Instructions of one round.
+    /// Number of instructions of one round.
     pub n_instructions: usize,
 }
 
-/// The parts of a folded loop in a plan; members stand in order of the plan.
-pub type Loop = LoopOf<StepId, StepSource>;
-
 impl<N: Copy, S: Copy> LoopOf<N, S> {
-    /// The loop made of what these functions give for its nodes and sources.
+    /// The loop with all nodes and sources mapped.
     pub fn map<M, T>(&self, node: impl Fn(N) -> M, source: impl Fn(S) -> T) -> LoopOf<M, T> {
         let nodes = |all: &[N]| all.iter().map(|id| node(*id)).collect();
         LoopOf {
@@ -138,16 +137,14 @@ impl<N: Copy, S: Copy> LoopOf<N, S> {
             n_instructions: self.n_instructions,
         }
     }
-}
 
-impl Loop {
-    /// Whether so many rounds are written out.
+    /// Whether this number of rounds is unrolled.
     pub fn takes(&self, n_rounds: i32) -> bool {
         takes(self.n_instructions, n_rounds)
     }
 }
 
-/// Whether so many rounds of so many instructions are written out.
+/// Whether a loop with these numbers of instructions and rounds is unrolled.
 pub fn takes(n_instructions: usize, n_rounds: i32) -> bool {
     let n = usize::try_from(n_rounds).unwrap_or(0);
     (1..=MAX_ROUNDS).contains(&n) && n * (n_instructions + 1) <= MAX_INSTRUCTIONS

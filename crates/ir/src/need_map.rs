@@ -1,39 +1,39 @@
-//! How the needs of what is linked to a socket turn into needs of the node that owns the socket.
+//! The change of needs across a socket: from those of its source to those of the node that owns it.
 
 use millstream_base::feature::{Aspect, TooManyNeeds};
 use millstream_base::{FeatureSet, Need, NeedTable};
 use millstream_node::ScopeRule;
 
-/// What becomes of one need when it crosses a socket outwards.
+/// The fate of a need that crosses a socket outwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is the same need outside.
+    /// The need is the same outside.
     Same,
-    /// It is this need outside: an injector took away level 0.
+    /// The need becomes this need outside, since an injector removed level 0.
     Outer(u32),
-    /// The rule at this position provides it.
+    /// The rule at this position provides the value.
     Provided(u16),
-    /// The rule at this position makes it out of this need outside.
+    /// The rule at this position derives the value from this need outside.
     Modified(u16, u32),
 }
 
-/// The fate of the needs that reach one socket, learnt as they come up.
+/// The fates of needs at one socket, computed on demand.
 #[derive(Clone, Debug, Default)]
 pub struct NeedMap {
     fates: Vec<Fate>,
-    /// Needs of the socket itself: extents of axes it runs along.
+    /// The needs of the socket itself: the extents of axes along which it runs.
     always: FeatureSet,
-    /// Needs whose fate is known.
-    learnt: FeatureSet,
-    /// Needs that cross unchanged, for speed.
+    /// The needs with a known fate.
+    known: FeatureSet,
+    /// The needs that cross unchanged; a shortcut.
     same: FeatureSet,
 }
 
 impl NeedMap {
-    /// The map of a socket with these rules; no fate is known yet.
+    /// The map of a socket with these rules, without any known fate.
     ///
     /// # Errors
-    /// If more than 64 needs arise.
+    /// If there are more than 64 needs.
     pub fn new(rules: &[ScopeRule], table: &mut NeedTable) -> Result<Self, TooManyNeeds> {
         let mut map = Self::default();
         for rule in rules {
@@ -46,28 +46,28 @@ impl NeedMap {
         Ok(map)
     }
 
-    /// Learns the fates of these needs. Only needs that occur are looked at, so that the levels
-    /// between them take no bits of the table.
+    /// Computes the fates of these needs. Fates are computed only for needs that occur, so that the
+    /// levels between them take no bits of the table.
     ///
     /// # Errors
-    /// If more than 64 needs arise.
+    /// If there are more than 64 needs.
     #[inline]
-    pub fn learn(
+    pub fn add(
         &mut self,
         inside: FeatureSet,
         rules: &[ScopeRule],
         table: &mut NeedTable,
     ) -> Result<(), TooManyNeeds> {
-        if self.learnt.contains(inside) { Ok(()) } else { self.learn_new(inside, rules, table) }
+        if self.known.contains(inside) { Ok(()) } else { self.add_fates(inside, rules, table) }
     }
 
-    fn learn_new(
+    fn add_fates(
         &mut self,
         inside: FeatureSet,
         rules: &[ScopeRule],
         table: &mut NeedTable,
     ) -> Result<(), TooManyNeeds> {
-        for bit in inside.minus(self.learnt).bits() {
+        for bit in inside.minus(self.known).bits() {
             let fate = fate(table.need(bit).clone(), rules, table)?;
             if fate == Fate::Same {
                 self.same = self.same.union(FeatureSet::bit(bit));
@@ -77,22 +77,22 @@ impl NeedMap {
             }
             self.fates[bit as usize] = fate;
         }
-        self.learnt = self.learnt.union(inside);
+        self.known = self.known.union(inside);
         Ok(())
     }
 
-    /// Whether all of `inside`, whose fates are known, crosses as it is: then the socket has no
+    /// Whether all of `inside`, whose fates are known, cross unchanged, so that the socket has no
     /// effect on the context.
     pub fn is_transparent(&self, inside: FeatureSet) -> bool {
         self.same.contains(inside)
     }
 
-    /// What becomes of one need, which was learnt.
+    /// The fate of a need, which is known.
     pub fn fate(&self, bit: u32) -> Fate {
         self.fates[bit as usize]
     }
 
-    /// The needs outside, given those inside, which were learnt.
+    /// The needs outside for the needs inside, whose fates are known.
     #[inline]
     pub fn outside(&self, inside: FeatureSet) -> FeatureSet {
         let mut outside = inside.intersect(self.same).union(self.always);
@@ -107,12 +107,12 @@ impl NeedMap {
         outside
     }
 
-    /// Needs of the socket itself.
+    /// The needs of the socket itself.
     pub fn always(&self) -> FeatureSet {
         self.always
     }
 
-    /// Which rules provide or modify something of `inside`: bit `r` for rule `r`.
+    /// The rules that provide or modify a need of `inside`: bit `r` for rule `r`.
     pub fn active_rules(&self, inside: FeatureSet) -> u64 {
         let mut rules = 0;
         for bit in inside.minus(self.same).bits() {
@@ -125,8 +125,8 @@ impl NeedMap {
     }
 }
 
-/// What becomes of `need` at a socket with these rules. Rules of one socket change different
-/// features; where two name one feature the first counts.
+/// The fate of `need` at a socket with these rules. The rules of a socket change different
+/// features; of two rules for one feature the first counts.
 fn fate(need: Need, rules: &[ScopeRule], table: &mut NeedTable) -> Result<Fate, TooManyNeeds> {
     for (r, rule) in rules.iter().enumerate() {
         if *rule.feature() != need.feature {
@@ -173,7 +173,7 @@ mod tests {
         let rules = [ScopeRule::Inject { feature: Feature::Index, value: 1 }];
         let mut map = NeedMap::new(&rules, &mut table).expect("room");
         let inside = FeatureSet::bit(inner).union(FeatureSet::bit(outer));
-        map.learn(inside, &rules, &mut table).expect("room");
+        map.add(inside, &rules, &mut table).expect("room");
         assert_eq!(map.outside(inside), FeatureSet::bit(inner));
         assert_eq!(map.active_rules(inside), 1);
     }
@@ -184,7 +184,7 @@ mod tests {
         let value = table.intern(&index(0, Aspect::Value)).expect("room");
         let rules = [ScopeRule::Along { feature: Feature::Index, level: 0 }];
         let mut map = NeedMap::new(&rules, &mut table).expect("room");
-        map.learn(FeatureSet::bit(value), &rules, &mut table).expect("room");
+        map.add(FeatureSet::bit(value), &rules, &mut table).expect("room");
         let extent = table.find(&index(0, Aspect::Extent)).expect("interned by the map");
         assert_eq!(map.outside(FeatureSet::bit(value)), FeatureSet::bit(extent));
         assert_eq!(map.outside(FeatureSet::NONE), FeatureSet::bit(extent));
@@ -197,7 +197,7 @@ mod tests {
         let value = FeatureSet::bit(table.intern(&need(Aspect::Value)).expect("room"));
         let rules = [ScopeRule::Along { feature: Feature::Time, level: 0 }];
         let mut map = NeedMap::new(&rules, &mut table).expect("room");
-        map.learn(value, &rules, &mut table).expect("room");
+        map.add(value, &rules, &mut table).expect("room");
         let extent = table.find(&need(Aspect::Extent)).expect("interned by the map");
         assert_eq!(map.outside(value), value.union(FeatureSet::bit(extent)));
     }
@@ -208,7 +208,7 @@ mod tests {
         let far = table.intern(&index(40, Aspect::Value)).expect("room");
         let rules = [ScopeRule::Inject { feature: Feature::Index, value: 1 }];
         let mut map = NeedMap::new(&rules, &mut table).expect("room");
-        map.learn(FeatureSet::bit(far), &rules, &mut table).expect("room");
+        map.add(FeatureSet::bit(far), &rules, &mut table).expect("room");
         assert_eq!(map.fate(far), Fate::Outer(1));
         assert_eq!(table.len(), 2);
     }

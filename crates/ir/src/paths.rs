@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_base::NodePath;
 use millstream_base::id::{Arena, Id};
 
-millstream_base::define_id!(PathId, "p", "Where a node stands in the authored document.");
+millstream_base::define_id!(PathId, "p", "The place of a node in the authored document.");
 
 /// The paths of a graph's nodes.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl Default for Paths {
 }
 
 impl Paths {
-    /// Only the root.
+    /// The paths of a graph without nodes: only the root.
     pub fn new() -> Self {
         let root = Entry { parent: PathId::from_index(0), name: "".into() };
         Self { entries: std::iter::once(root).collect() }
@@ -42,12 +42,12 @@ impl Paths {
         self.entries.reserve(n);
     }
 
-    /// Number of paths, the root's included.
+    /// Number of paths, including the root.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no paths: never, the root has one.
+    /// Whether there are no paths, which is never the case.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -57,7 +57,7 @@ impl Paths {
         self.entries.push(Entry { parent, name })
     }
 
-    /// The path in full.
+    /// The full path.
     pub fn get(&self, id: PathId) -> NodePath {
         let mut names = Vec::new();
         let mut at = id;

@@ -8,19 +8,18 @@ use std::sync::{Arc, OnceLock};
 
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::id::{Arena, Id, SideTable};
-use millstream_base::{FeatureSet, NeedTable, Type, define_id};
+use millstream_base::{FeatureSet, NeedTable, Type};
 use millstream_node::{Class, Data, Instance};
 use smallvec::SmallVec;
 
 use crate::graph::{ConstId, GraphInput, InputId, InstanceId};
-use crate::loops::Loop;
+use crate::hidden::is_state;
+use crate::loops::LoopOf;
 use crate::need_map::NeedMap;
 use crate::paths::{PathId, Paths};
 use crate::region::InRegion;
-use crate::states::is_state;
 
-define_id!(StepId, "s", "One step of a `Plan`; prints as `s7`.");
-define_id!(NeedClassId, "k", "A set of needs that steps of a plan share.");
+pub use crate::ids::{NeedClassId, StepId};
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +40,9 @@ pub struct StepSource {
     /// Which of its outputs.
     pub output: u32,
 }
+
+/// The parts of a folded loop in a plan; the members are in the order of the plan.
+pub type Loop = LoopOf<StepId, StepSource>;
 
 /// One step.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Progress: what an evaluation tells its caller while it runs, and how the caller ends it.
+//! Progress: reports to the caller of an evaluation, and cancellation by the caller.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -8,50 +8,52 @@ use std::time::{Duration, Instant};
 
 use millstream_base::unwound;
 
-/// How far an evaluation is.
+/// The progress of an evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Done {
-    /// Runs of steps that are over. A step runs once for each different context and each extension
-    /// of its mask, so there may be more runs than steps; of a branch that is not taken no step runs.
+    /// Number of finished runs of steps. A step runs once for each distinct context and each
+    /// extension of its mask, so there may be more runs than steps; the steps of a branch that is
+    /// not taken never run.
     pub runs: u64,
-    /// Steps that the outputs asked for may need, whatever turns out to be demanded.
+    /// Number of steps that the requested outputs may need.
     pub steps: u64,
-    /// Elements that were computed, over all runs.
+    /// Number of elements computed in all runs.
     pub elements: u64,
-    /// Ticks that are over. The numbers above are those of the tick that runs.
+    /// Number of finished ticks. The numbers above are those of the current tick.
     pub ticks_done: u64,
-    /// Ticks to evaluate: 1 unless nodes keep state.
+    /// Number of ticks to evaluate: 1 unless nodes keep state.
     pub ticks: u64,
 }
 
 type Tell = dyn Fn(&Done) -> ControlFlow<()> + Send + Sync;
 
-/// Somebody who is told how far an evaluation is, and may end it.
+/// A callback that receives progress and may cancel the evaluation.
 #[derive(Clone)]
 pub struct Progress {
     tell: Arc<Tell>,
     every: Duration,
 }
 
-/// How long nobody is told anything, unless asked for.
+/// The default interval between reports.
 const EVERY: Duration = Duration::from_millis(20);
 
 impl Progress {
-    /// Tells this function, at most fifty times a second, one call at a time, on any of the threads
-    /// that evaluate. `ControlFlow::Break` ends the evaluation as if it had been cancelled, and so
-    /// does a panic. What takes less than that long is not told.
+    /// Calls this function at most fifty times a second, one call at a time, on any of the
+    /// evaluating threads. `ControlFlow::Break` cancels the evaluation, and so does a panic. A
+    /// shorter evaluation is not reported.
     pub fn new(tell: impl Fn(&Done) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self { tell: Arc::new(tell), every: EVERY }
     }
 
-    /// Tells at most so often; always when the evaluation looks at the clock for zero.
+    /// Sets the minimal interval between reports; zero reports whenever the evaluation reads the
+    /// clock.
     #[must_use]
     pub fn every(self, every: Duration) -> Self {
         Self { every, ..self }
     }
 
-    /// Tells how far it is; whether to go on.
+    /// Reports progress, and tells whether to continue.
     pub fn tell(&self, done: &Done) -> ControlFlow<()> {
         unwound(|| (self.tell)(done)).unwrap_or(ControlFlow::Break(()))
     }
@@ -65,7 +67,7 @@ impl Progress {
     }
 }
 
-/// When somebody was told something last, since it was made.
+/// The time of the last report, relative to the creation of the value.
 #[derive(Debug)]
 pub struct Pace {
     started: Instant,
@@ -74,13 +76,13 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Begins now.
+    /// Starts now.
     #[expect(clippy::new_without_default, reason = "it reads the clock")]
     pub fn new() -> Self {
         Self { started: Instant::now(), told: AtomicU64::new(0) }
     }
 
-    /// Whether it is time to tell something again; then it counts as told.
+    /// Whether the next report is due; if so, the time counts as that of a report.
     pub fn is_due(&self, progress: &Progress) -> bool {
         let now = self.started.elapsed();
         let last = Duration::from_nanos(self.told.load(Ordering::Relaxed));

@@ -1,22 +1,21 @@
-//! Regions: element-wise calls that may run as one, chunk by chunk, without a column between them.
+//! Regions: element-wise calls that may run as one, chunk by chunk, without intermediate columns.
 //!
-//! The pass `fuse` finds them; the graph and the plan carry the result as marks beside the nodes. A
-//! region says what may be fused, whatever the request: no way leads out of a region and back into
-//! it, and no two regions read from each other, so each can run as a whole. Evaluators run less at a
-//! time where the request says so: members that are not asked for, or that have other axes.
+//! The pass `fuse` finds them; the graph and the plan carry the result as marks of nodes. A region
+//! tells what may be fused for any request: no path leads out of a region and back into it, and no
+//! two regions depend on each other, so each can run as a whole. For a given request evaluators may
+//! run less at a time: only the members that are needed and have the same axes.
 
 use std::fmt;
 
-use millstream_base::define_id;
-
-define_id!(RegionId, "r", "One element-wise region of a graph or plan; prints as `r7`.");
+pub use crate::ids::RegionId;
 
 /// The mark of a member of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InRegion {
     /// The region.
     pub region: RegionId,
-    /// Of a choice: it joins only where its selector is the same for all elements, so that one arm
+    /// Whether this choice joins only if its selector is the same for all elements, so that one arm
+    /// is taken. Otherwise an instruction selects among the arms, which are computed for all elements.
     /// is taken. Else an instruction can select among its arms, which are computed for all.
     pub only_uniform: bool,
 }

@@ -1,9 +1,10 @@
 //! The body of a node that runs a group round by round, compiled as a plan of its own.
 //!
-//! The plan reads nothing of the context: its inputs are those of the group, then what the group
-//! needs of the context around the node (*captures*), then the number of the round. The node has the
-//! inputs of the group, the count if that is none of them, and the captures. So the node is a function
-//! of columns, whoever runs it, and one element's rounds do not depend on those of another.
+//! The plan reads no context. Its inputs are those of the group, then the context that the group
+//! needs from around the node (*captures*), then the number of the round. The inputs of the node
+//! are those of the group, the count unless it is one of them, and the captures. So the node is a
+//! function over columns for every evaluator, and the rounds of an element do not depend on other
+//! elements.
 
 use std::sync::Arc;
 
@@ -16,34 +17,34 @@ use crate::plan::{Plan, StepOp};
 
 /// The body of a repeat.
 ///
-/// A round computes the outputs from the carried values, which become the outputs of the same name.
-/// An element runs while its output `go` is true, its number of rounds is below its count, and, with
-/// `until_stable`, the last round changed one of its carried values. Without any round the outputs
-/// are what the node was given, and `go` is true unless it is carried too.
+/// A round computes the outputs from the carried values; each carried output becomes the input of
+/// the same name. An element continues while its output `go` is true, its number of rounds is below
+/// its count, and, with `until_stable`, the last round changed a carried value. Without any round
+/// the outputs are the given values, and `go` is true unless it is carried too.
 #[derive(Debug)]
 pub struct RepeatBody {
     /// Name of the group.
     pub group: Arc<str>,
-    /// The group as it was written, without captures.
+    /// The group as authored, without captures.
     pub graph: Graph,
-    /// What runs in each round.
+    /// The plan of one round.
     pub plan: Plan,
     /// Number of inputs of the group.
     pub n_inputs: usize,
-    /// Which input of the node says how many rounds: one of the group's, or the one behind them.
+    /// The input of the node with the number of rounds: one of the group's, or the next one.
     pub count: usize,
-    /// What the group needs of the context, but for the number of the round.
+    /// The context that the group needs, except for the number of the round.
     pub captures: Vec<Need>,
-    /// For each output of the plan the input of the group that receives it in the next round.
+    /// For each output of the plan, the input that receives it in the next round.
     pub carries: Vec<Option<usize>>,
-    /// The output that says whether to go on.
+    /// The output that tells whether to continue.
     pub go: Option<usize>,
-    /// Whether it ends when a round changes no carried value.
+    /// Whether the repeat ends when a round changes no carried value.
     pub until_stable: bool,
 }
 
 impl RepeatBody {
-    /// What an instance runs round by round, if it is a repeat.
+    /// The body of an instance, if it is a repeat.
     pub fn of(instance: &Instance) -> Option<&Self> {
         match &instance.kernel {
             Kernel::Function(function) => function.body()?.downcast_ref(),
@@ -55,8 +56,8 @@ impl RepeatBody {
         }
     }
 
-    /// The input of the node that an input of the plan is at first; `None` for the number of the
-    /// round.
+    /// The input of the node that gives an input of the plan its first value; `None` for the number
+    /// of the round.
     pub fn given_by(&self, input: usize) -> Option<usize> {
         let n_own = usize::from(self.count == self.n_inputs);
         if input < self.n_inputs {
@@ -68,7 +69,7 @@ impl RepeatBody {
         }
     }
 
-    /// The input of the plan that is the number of the round.
+    /// The input of the plan with the number of the round.
     pub fn round(&self) -> usize {
         self.n_inputs + self.captures.len()
     }
@@ -78,7 +79,7 @@ impl RepeatBody {
         self.go.is_some() || self.until_stable
     }
 
-    /// The outputs to compute in each round if these are wanted in the end, ascending.
+    /// The outputs that each round has to compute for the wanted ones, ascending.
     pub fn outputs_for(&self, wanted: &[usize]) -> Vec<usize> {
         let mut is_in = vec![false; self.carries.len()];
         let mut ahead: Vec<usize> = wanted.to_vec();

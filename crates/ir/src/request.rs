@@ -1,9 +1,9 @@
-//! Requests: what a caller asks of a plan, and with which data.
+//! Requests: the outputs that a caller asks for, and the data to compute them from.
 //!
-//! A caller names outputs, sets inputs by name, and provides context features. Data given for an
-//! input of type `T` as a column of `T` lies along the request's `index` axis. A list of times or
-//! frames opens the request's `time` axis, which is outside `index`. [`Request::bind`] checks all
-//! of it against a plan before anything runs.
+//! A caller names outputs, sets inputs by name, and provides context features. A column given for
+//! an input varies along the request's `index` axis. A list of times or frames opens the `time`
+//! axis, which is outside `index`. [`Request::bind`] checks the whole request against a plan before
+//! anything runs.
 
 mod error;
 mod given;
@@ -22,39 +22,39 @@ use millstream_node::Data;
 use millstream_node::convert::convert_value;
 
 use crate::graph::{GraphInput, InputId};
+use crate::hidden::is_state;
 use crate::keeping::Tables;
 use crate::plan::{Plan, StepOp};
 use crate::progress::Progress;
-use crate::states::is_state;
-use crate::trace::{trace_need, way_paths, way_text};
+use crate::trace::{path_text, paths_of, trace_need};
 use named::Named;
 
 pub use error::RequestError;
 
-/// Something given for an input or a feature.
+/// The data for an input or a feature.
 #[derive(Clone, Debug)]
 pub enum Given {
     /// One value for all cells.
     One(Value),
-    /// A value per element: along the `index` axis.
+    /// A value per element, along the `index` axis.
     PerIndex(Column),
-    /// A value per moment: along the `time` axis.
+    /// A value per moment, along the `time` axis.
     PerTime(Column),
 }
 
-/// How much the run log records.
+/// The contents of the run log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogDetail {
     /// Nothing.
     #[default]
     Off,
-    /// What ran, how often, on how many elements, and why.
+    /// The number of runs and elements of each step, with the reason.
     Counts,
-    /// Also how long.
+    /// As [`Counts`](Self::Counts), with times.
     Times,
 }
 
-/// What a caller asks of a plan.
+/// A question to a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     outputs: Option<Vec<String>>,
@@ -64,15 +64,15 @@ pub struct Request {
     count: Option<usize>,
     frames: Option<Frames>,
     kept: Tables,
-    /// What the evaluation may use.
+    /// The limits of the evaluation.
     pub limits: Limits,
-    /// What the answer's log records.
+    /// The contents of the answer's log.
     pub log: LogDetail,
-    /// Ends the evaluation when set to true by anybody.
+    /// A flag that cancels the evaluation when set.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Ends the evaluation when it is past.
+    /// The time at which the evaluation is stopped.
     pub deadline: Option<Instant>,
-    /// Is told how far the evaluation is, and may end it.
+    /// The receiver of progress, which may cancel the evaluation.
     pub progress: Option<Progress>,
 }
 
@@ -85,9 +85,9 @@ enum Frames {
 /// The axes that a request can open, outermost first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestAxis {
-    /// Moments: `time` and `tick` vary along it.
+    /// Moments, along which `time` and `tick` vary.
     Time,
-    /// Elements: `index` and the columns given for inputs vary along it.
+    /// Elements, along which `index` and the columns of inputs vary.
     Index,
 }
 
@@ -101,46 +101,46 @@ impl RequestAxis {
     }
 }
 
-/// Data with the request axis it lies along, if any.
+/// Data with the request axis along which it varies.
 #[derive(Clone, Debug)]
 pub struct BoundData {
     /// The value, or a column with an entry per cell of the axis.
     pub data: Data,
-    /// The axis of a column.
+    /// The axis of a column; `None` for one value.
     pub axis: Option<RequestAxis>,
 }
 
-/// A request that fits a plan.
+/// A request that was checked against a plan.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    /// Positions of the outputs asked for, in order of asking.
+    /// The positions of the requested outputs, in order of the request.
     pub outputs: Vec<usize>,
-    /// Positions of the outputs that are wanted if the others make them be computed.
+    /// The positions of the outputs that are wanted only if they are computed anyway.
     pub in_passing: Vec<usize>,
-    /// For each input of the plan its data.
+    /// The data of each input of the plan.
     pub inputs: Vec<BoundData>,
-    /// For each need of the plan its data if it is a value of level 0 that the request provides.
+    /// The data of each need of the plan that is a value of level 0 provided by the request.
     pub features: Vec<Option<BoundData>>,
-    /// Extent of the time axis, if there is one.
+    /// Extent of the time axis, if the request opens it.
     pub times: Option<usize>,
-    /// Extent of the index axis, if there is one.
+    /// Extent of the index axis, if the request opens it.
     pub count: Option<usize>,
 }
 
 impl Request {
-    /// A request for all outputs, with the defaults of all inputs.
+    /// A request for all outputs, with all inputs at their defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks for this output; without any such call all outputs are asked for.
+    /// Requests an output. If no output is requested, all are.
     pub fn output(mut self, name: impl Into<String>) -> Self {
         self.outputs.get_or_insert_default().push(name.into());
         self
     }
 
-    /// Wants this output too if it is computed for those asked for; an evaluator need not give it. It
-    /// stands behind them in the answer.
+    /// Wants an output only if it is computed anyway; an evaluator may omit it. The answer lists
+    /// such outputs after the requested ones.
     pub fn output_in_passing(mut self, name: impl Into<String>) -> Self {
         self.in_passing.push(name.into());
         self
@@ -158,13 +158,13 @@ impl Request {
         self
     }
 
-    /// Gives an input a value per element.
+    /// Sets an input to a value per element.
     pub fn column(mut self, name: impl Into<String>, column: impl Into<Column>) -> Self {
         self.inputs.push((name.into(), Given::PerIndex(column.into())));
         self
     }
 
-    /// Gives an input a value per moment.
+    /// Sets an input to a value per moment.
     pub fn per_time(mut self, name: impl Into<String>, column: impl Into<Column>) -> Self {
         self.inputs.push((name.into(), Given::PerTime(column.into())));
         self
@@ -204,13 +204,13 @@ impl Request {
         self
     }
 
-    /// Records what ran.
+    /// Requests a log.
     pub fn with_log(mut self, detail: LogDetail) -> Self {
         self.log = detail;
         self
     }
 
-    /// Replaces the limits.
+    /// Sets the limits.
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -219,7 +219,7 @@ impl Request {
     /// Checks the request against a plan and resolves all names.
     ///
     /// # Errors
-    /// Everything that does not fit, at once.
+    /// Every mismatch between request and plan.
     pub fn bind(&self, plan: &Plan) -> Result<Bound, Vec<RequestError>> {
         let bytes = self.limits.bytes;
         let mut binding = Binding { plan, errors: Vec::new(), extents: [None, None], bytes };
@@ -245,7 +245,7 @@ impl Request {
         };
         if times.is_some() && plan.has_states() {
             binding.errors.push(RequestError::Ticks {
-                what: "many moments are asked for at once".into(),
+                what: "the request asks for many moments at once".into(),
                 hint: "evaluate the ticks in order",
             });
         }
@@ -275,9 +275,9 @@ impl Request {
 struct Binding<'p> {
     plan: &'p Plan,
     errors: Vec<RequestError>,
-    /// Extent of the time axis and of the index axis, with who opened it.
+    /// Extent of the time axis and of the index axis, each with the data that opened it.
     extents: [Option<(usize, String)>; 2],
-    /// The most that a column may take.
+    /// The maximal size of a column in bytes.
     bytes: usize,
 }
 
@@ -303,8 +303,8 @@ impl Binding<'_> {
         bound
     }
 
-    /// Fills in defaults. An input that has none and was not given is an error if an output that
-    /// is asked for reads it. What was given and is wrong was told before.
+    /// Fills in defaults. A missing input without a default is an error if a requested output reads
+    /// it; inputs with wrong data were reported before.
     fn with_defaults(
         &mut self,
         given: Vec<Option<BoundData>>,
@@ -401,7 +401,7 @@ impl Binding<'_> {
         outputs
     }
 
-    /// The data of each need that the outputs have; errors for those that nothing provides.
+    /// The data of each need of the outputs; a need without data is an error.
     fn needs(
         &mut self,
         outputs: &[usize],
@@ -428,7 +428,7 @@ impl Binding<'_> {
         features
     }
 
-    /// `index` counts along the index axis, if there is one.
+    /// The numbers of the elements, if `feature` is `index` and the index axis is open.
     fn index_axis(&mut self, feature: &Feature) -> Option<BoundData> {
         let (n, _) = self.extents[RequestAxis::Index as usize].as_ref()?;
         if *feature != Feature::Index {
@@ -445,7 +445,7 @@ impl Binding<'_> {
     }
 }
 
-/// Which inputs the steps behind these outputs read.
+/// The inputs that these outputs read.
 fn inputs_read(plan: &Plan, outputs: &[usize]) -> SideTable<InputId, bool> {
     let mut read = SideTable::for_arena(&plan.inputs, false);
     let behind = plan.steps_behind(outputs);
@@ -481,7 +481,7 @@ fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestEr
     RequestError::MissingFeature {
         output: output.name.to_string(),
         need: need.to_string(),
-        path: way_text(way_paths(plan, &trace_need(plan, output.source.step, bit)), ""),
+        path: path_text(paths_of(plan, &trace_need(plan, output.source.step, bit)), ""),
         hint,
     }
 }

@@ -1,4 +1,4 @@
-//! Plans in which results are given, or given out.
+//! Plans with results replaced by inputs, or published as outputs.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use crate::plan::{
 };
 
 impl Plan {
-    /// The plan with some results as inputs and others as outputs: what read from `given` reads an
-    /// input of that name. The steps of this plan stand in the other one behind as many as are given,
-    /// in the same order; those that nothing reads any more stay, without users.
+    /// The plan with the results `given` as inputs and the results `published` as outputs of these
+    /// names. The steps of this plan follow one step per new input, in the same order; steps that
+    /// are no longer read remain without users.
     ///
     /// Cost: linear in the plan.
     pub fn spliced(
         &self,
         given: &[(StepSource, Arc<str>)],
-        given_out: &[(StepSource, Arc<str>)],
+        published: &[(StepSource, Arc<str>)],
     ) -> Self {
         let n = given.len();
         let new_id = |step: StepId| StepId::from_index(step.index() + n);
         let of_given = given.iter().enumerate().map(|(input, (source, _))| (*source, input));
         let of_given: FxHashMap<StepSource, usize> = of_given.collect();
-        // Plans are large and few results are given.
+        // A quick test, since plans are large and few results are given.
         let mut is_given = SideTable::for_arena(&self.steps, false);
         for (source, _) in given {
             is_given[source.step] = true;
@@ -58,7 +58,7 @@ impl Plan {
         }
         let output =
             |output: &PlanOutput| PlanOutput { source: moved(output.source), ..output.clone() };
-        let more = given_out.iter().map(|(source, name)| PlanOutput {
+        let more = published.iter().map(|(source, name)| PlanOutput {
             name: Arc::clone(name),
             ty: self.type_of(*source),
             source: moved(*source),
@@ -110,7 +110,7 @@ impl Plan {
         }
     }
 
-    /// Counts the links and outputs that read from each step, of what outputs and keepers may need.
+    /// Counts the readers of each step, among the steps that outputs and keepers may need.
     fn count_users(&mut self) {
         let mut n_users = SideTable::for_arena(&self.steps, 0_u32);
         let mut is_needed = SideTable::for_arena(&self.steps, false);

@@ -1,9 +1,8 @@
-//! What nodes keep from one tick to the next: the values that go out of one evaluation and come
-//! into the next.
+//! The state of nodes between ticks, which leaves one evaluation and enters the next.
 //!
-//! A plan has for each value that a node keeps an input and an output of one name, with a point in
-//! it; what nodes inside scopes keep lies in tables (see [`keeping`](crate::keeping)). [`States`]
-//! holds the values between ticks; cloning it is a fork.
+//! For each variable of a stateful node a plan has an input and an output of the same name, which
+//! contains a dot. The state of nodes inside scopes is in tables (see [`keeping`](crate::keeping)).
+//! [`States`] holds the state between ticks; cloning it forks the simulation.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Included, Unbounded};
@@ -13,57 +12,45 @@ use millstream_base::Column;
 use millstream_node::Data;
 
 use crate::answer::Answer;
+pub use crate::hidden::{asker, is_state};
 use crate::keeping::{Tables, committed};
 use crate::plan::Plan;
 use crate::request::{Given, Request};
 
-/// Whether an input or output of a graph carries what a node keeps: authors write no points.
-pub fn is_state(name: &str) -> bool {
-    name.contains('.')
-}
-
-/// An output in words: of one that carries what a node keeps, the node.
-pub fn asker(output: &str) -> String {
-    match output.rsplit_once('.') {
-        Some((node, _)) => format!("what `{node}` keeps"),
-        None => format!("output `{output}`"),
-    }
-}
-
-/// What the nodes of a plan keep between ticks.
+/// The state of all nodes of a plan between ticks.
 #[derive(Clone, Debug, Default)]
 pub struct States {
     values: BTreeMap<Arc<str>, Data>,
-    /// What nodes inside scopes keep.
+    /// The state of nodes inside scopes.
     tables: Tables,
-    /// Number of elements of the tick that was committed last.
+    /// Number of elements of the last committed tick.
     count: Option<usize>,
     n_ticks: u64,
 }
 
 impl States {
-    /// Nothing is kept yet.
+    /// The state before the first tick.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether no node keeps anything.
+    /// Whether no node has state.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty() && self.tables.is_empty()
     }
 
-    /// Number of ticks that were committed.
+    /// Number of committed ticks.
     pub fn n_ticks(&self) -> u64 {
         self.n_ticks
     }
 
-    /// What is kept by the name of a hidden input and output; nothing of nodes inside scopes.
+    /// The value of a hidden input or output; `None` for state of nodes inside scopes.
     pub fn value(&self, name: &str) -> Option<&Data> {
         self.values.get(name)
     }
 
-    /// Keeps these values from now on, by the names of hidden inputs, sorted, for one element. What
-    /// nodes inside scopes keep goes.
+    /// Sets the state for one element to these values, sorted by the names of hidden inputs. State
+    /// of nodes inside scopes is dropped.
     pub fn commit_values(&mut self, values: Vec<(Arc<str>, Data)>) {
         let names = values.iter().map(|(name, _)| name);
         if self.values.keys().eq(names) {
@@ -77,8 +64,8 @@ impl States {
         self.n_ticks += 1;
     }
 
-    /// The request with what is kept given to it. Elements beyond those of the last tick start
-    /// anew; what was kept for elements that are no more is dropped.
+    /// The request with the state as inputs. Elements beyond those of the last tick start without
+    /// state; that of elements which no longer exist is dropped.
     pub fn given_to(&self, plan: &Plan, request: Request) -> Request {
         let count = request.n_elements();
         let mut request = request.with_kept(Arc::clone(&self.tables));
@@ -103,9 +90,8 @@ impl States {
         request
     }
 
-    /// Takes what the nodes keep from now on out of an answer, and with it all outputs that authors
-    /// did not write. If any of it failed nothing is kept, and the states are as they were; says
-    /// whether they were committed.
+    /// Takes the new state out of an answer, with all hidden outputs. If any of it failed the old
+    /// state remains. Returns whether the tick was committed.
     pub fn commit(&mut self, answer: &mut Answer) -> bool {
         let is_whole = !answer.calls.has_failed
             && answer.outputs.iter().all(|o| !is_state(&o.name) || o.value.is_some());
@@ -129,7 +115,7 @@ impl States {
         is_whole
     }
 
-    /// Takes out what the nodes at these paths keep.
+    /// Removes and returns the state of the nodes at these paths.
     pub fn take<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) -> Self {
         let mut taken = Self { count: self.count, n_ticks: self.n_ticks, ..Self::default() };
         for path in paths {
@@ -143,8 +129,8 @@ impl States {
         taken
     }
 
-    /// Gives what is kept other names: `renamed` gets the path of a node and gives its new one,
-    /// `None` where the node is gone.
+    /// The state under new paths: `renamed` maps the path of a node to its new one, or to `None` if
+    /// the node was removed.
     pub fn renamed(&self, renamed: impl Fn(&str) -> Option<String>) -> Self {
         let values = self.values.iter().filter_map(|(name, data)| {
             let (path, variable) = name.rsplit_once('.')?;
@@ -158,8 +144,8 @@ impl States {
         Self { values: values.collect(), tables, count: self.count, n_ticks: self.n_ticks }
     }
 
-    /// The names of what the node at a path keeps, its tables apart; the names of variables have no
-    /// points.
+    /// The names of the variables of the node at a path, without its tables. Names of variables
+    /// have no dots.
     fn names_at<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
         let first = format!("{path}.");
         let names = self.values.range::<str, _>((Included(&*first), Unbounded));
@@ -167,7 +153,7 @@ impl States {
         names.take_while(move |name| name.rsplit_once('.').is_some_and(|(node, _)| node == path))
     }
 
-    /// Takes over what the nodes of others keep, but for those that keep something here already.
+    /// Adds the state of nodes from `others` that have none here.
     pub fn extend(&mut self, others: &Self) {
         let is_new =
             |node: &str| self.names_at(node).next().is_none() && !self.tables.contains_key(node);
@@ -182,7 +168,7 @@ impl States {
         self.count = self.count.or(others.count);
     }
 
-    /// The nodes that keep something, by path, each with the names of what it keeps, sorted.
+    /// The nodes with state, by path, each with the sorted names of its variables.
     pub fn nodes(&self) -> BTreeMap<&str, Vec<&str>> {
         let of_tables = self
             .tables
@@ -192,7 +178,7 @@ impl States {
     }
 }
 
-/// The nodes of a plan that keep something, as [`States::nodes`].
+/// The stateful nodes of a plan, as [`States::nodes`].
 pub fn nodes_of(plan: &Plan) -> BTreeMap<&str, Vec<&str>> {
     let of_keepers = plan
         .keepers
@@ -215,7 +201,7 @@ fn by_node<'n>(
     nodes
 }
 
-/// The column with defaults behind it, which say that nothing is kept.
+/// The column extended by defaults, which stand for no state.
 fn longer(column: &Column, n: usize) -> Column {
     let ty = column.ty();
     let rest = Column::filled(&ty.default_value(), n - column.len());

@@ -14,7 +14,7 @@ const T: SocketType = SocketType::Generic(0);
 const NUMBERS: Among = Among::These(&[Type::I32, Type::F32, Type::F64, Type::VEC3]);
 
 fn never(_: &mut Call<'_>) -> Result<(), Failure> {
-    Err(Failure::whole("only its sockets matter"))
+    Err(Failure::whole("only the sockets matter"))
 }
 
 pub(crate) fn registry() -> Registry {

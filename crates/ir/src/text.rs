@@ -1,5 +1,5 @@
-//! The text form of graphs: what `explain` prints, what tests of passes are written in, and what
-//! goes into a bug report.
+//! The text form of graphs: the output of `explain`, the notation of tests of passes, and the
+//! content of bug reports.
 //!
 //! ```text
 //! n0 = input a: vec3 = [0.0, 0.0, 0.0]
@@ -10,20 +10,21 @@
 //! output area n4
 //! ```
 //!
-//! One node a line. A number with a point or an exponent is an `f32`, without an `i32`; `true`,
-//! `false` and text in quotes stand for themselves; other constants name their type:
-//! `const f64 2.0`, `const vec3 [1, 2, 3]`, `const f32 "nan"`. A socket that takes several sources
-//! is bracketed. An output of a node with several is `n5.x`. Types of generics follow the name
-//! (`math.add<f64>`) where the linked types do not say them, settings (`{..}`) where they are not
-//! the defaults. An input of the graph that no node reads has no id: `input b: f32 = 0.0`. An output
-//! whose type is not that of its source states it: `output area: f64 n6`; a single output called
-//! `value` needs no name. `@r0` marks a member of a region, `@r0?` a choice that joins only where its
-//! selector is the same for all elements. Behind `#` stands the node's path. Ids may have gaps and are kept; links
-//! may lead to later lines.
+//! One node per line. A number with a dot or an exponent is an `f32`, one without an `i32`; `true`,
+//! `false` and quoted text stand for themselves; other constants name their type: `const f64 2.0`,
+//! `const vec3 [1, 2, 3]`, `const f32 "nan"`. The sources of a socket that takes several are in
+//! brackets. `n5.x` is an output of a node with several. The types of generics follow the name
+//! (`math.add<f64>`) unless the linked types determine them, and settings (`{..}`) unless they are
+//! the defaults. An input that no node reads has no id: `input b: f32 = 0.0`. An output whose type
+//! differs from that of its source states it: `output area: f64 n6`; a single output called `value`
+//! needs no name. `@r0` marks a member of a region, `@r0?` a choice that joins only if its selector
+//! is the same for all elements. The path of the node follows `#`. Ids may have gaps and are
+//! preserved; links may lead to later lines.
 //!
-//! A repeat says in its settings which group it runs. The groups follow behind the graph, each before
-//! those that its own repeats run: a line with what repeats call it, the input that counts the rounds,
-//! and for each output the input that it is carried to; then its nodes, which have numbers of their own.
+//! The settings of a repeat name its group. The groups follow the graph, each before those that its
+//! own repeats run: first a line with the label of the group, the input with the number of rounds,
+//! and for each output the input to which it is carried; then its nodes, which are numbered
+//! separately.
 //!
 //! ```text
 //! n2 = repeat{"body": "b7", "group": "halve", "while": "go"} n0 n1
@@ -35,7 +36,7 @@
 //! output go n4
 //! ```
 //!
-//! [`parse_with`] takes back what [`print()`] gives; [`parse`] does for graphs without repeats.
+//! [`parse_with`] is the inverse of [`print()`], and [`parse`] is for graphs without repeats.
 
 mod build;
 mod cursor;
@@ -55,20 +56,19 @@ pub use error::TextError;
 pub use group::{GroupText, MakeRepeat};
 pub use print::{print, print_lines, print_with_paths};
 
-/// The graph that a text describes, without repeats. What the lines say is checked against the
-/// registry; that the graph as a whole makes sense is for the verifier.
+/// The graph of a text without repeats. The lines are checked against the registry; the verifier
+/// checks the graph as a whole.
 ///
 /// # Errors
-/// Everything that does not belong there, each with its line, bytes and, where there is one, a hint.
+/// Every problem, with its line, bytes and, if there is one, a hint.
 pub fn parse(text: &str, registry: &Registry) -> Result<Graph, Diagnostics> {
     parse_with(text, registry, &mut |group| {
-        let problem = "it has to be compiled, and whoever reads the text does not compile";
+        let problem = "it has to be compiled, which this reader does not do";
         Err(TextError::Group { label: group.label.into(), problem: problem.into() })
     })
 }
 
-/// The graph that a text describes. Whoever compiles makes the repeats: each is asked for once, its
-/// group without problems.
+/// The graph of a text. `make_repeat` compiles each repeat once, from a valid group.
 ///
 /// # Errors
 /// As [`parse`].

@@ -1,4 +1,4 @@
-//! Why a step needs something of the context: the way from it to the step that reads it.
+//! Why a step needs a part of the context: the path from the step to the reader.
 
 use std::collections::VecDeque;
 
@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use crate::need_map::Fate;
 use crate::plan::{Plan, StepId, StepOp};
 
-/// The steps from `from` down to one that reads need `bit`, both included; a shortest way. Empty if
-/// `from` does not need it.
+/// A shortest path of steps from `from` to a step that reads need `bit`, both included. Empty if
+/// `from` does not have the need.
 pub fn trace_need(plan: &Plan, from: StepId, bit: u32) -> Vec<StepId> {
     let mut came_from: FxHashMap<(StepId, u32), (StepId, u32)> = FxHashMap::default();
     let mut queue = VecDeque::new();
@@ -21,9 +21,9 @@ pub fn trace_need(plan: &Plan, from: StepId, bit: u32) -> Vec<StepId> {
     while let Some(at) = queue.pop_front() {
         if reads(plan, at.0, plan.needs.need(at.1)) {
             let back = std::iter::successors(Some(at), |at| came_from.get(at).copied());
-            let mut way: Vec<StepId> = back.map(|(step, _)| step).collect();
-            way.reverse();
-            return way;
+            let mut path: Vec<StepId> = back.map(|(step, _)| step).collect();
+            path.reverse();
+            return path;
         }
         for next in upstream(plan, at.0, at.1) {
             if next != (from, bit) && !came_from.contains_key(&next) {
@@ -35,9 +35,9 @@ pub fn trace_need(plan: &Plan, from: StepId, bit: u32) -> Vec<StepId> {
     Vec::new()
 }
 
-/// The paths of the steps along a way, those of one path once. A conversion has the path of the node that
-/// it is for, or none.
-pub fn way_paths(plan: &Plan, steps: &[StepId]) -> Vec<String> {
+/// The document paths of steps, without repetitions. A conversion has the path of its reader, or
+/// none.
+pub fn paths_of(plan: &Plan, steps: &[StepId]) -> Vec<String> {
     let path = |step: &StepId| plan.paths.get(plan.steps[*step].path).to_string();
     let mut paths: Vec<String> = steps.iter().map(path).collect();
     paths.retain(|path| !path.is_empty());
@@ -45,8 +45,8 @@ pub fn way_paths(plan: &Plan, steps: &[StepId]) -> Vec<String> {
     paths
 }
 
-/// The paths along a way as a text, each between `quote`; the middle of a long way is left out.
-pub fn way_text(mut paths: Vec<String>, quote: &str) -> String {
+/// The document paths as text, each enclosed in `quote`; the middle of a long list is left out.
+pub fn path_text(mut paths: Vec<String>, quote: &str) -> String {
     const SHOWN: usize = 8;
     for path in &mut paths {
         *path = format!("{quote}{path}{quote}");
@@ -59,7 +59,7 @@ pub fn way_text(mut paths: Vec<String>, quote: &str) -> String {
     paths.join(" <- ")
 }
 
-/// Whether a step itself reads a need, other than through what is linked to it.
+/// Whether a step itself reads a need, not only its inputs.
 pub fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
     let StepOp::Call(instance) = plan.steps[step].op else { return false };
     match &plan.instances[instance].kernel {
@@ -71,7 +71,7 @@ pub fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
     }
 }
 
-/// The inputs because of which `step` needs `bit`, with the needs that they have.
+/// The inputs through which `step` has the need `bit`, each with its own need.
 fn upstream(plan: &Plan, step: StepId, bit: u32) -> Vec<(StepId, u32)> {
     let StepOp::Call(instance) = plan.steps[step].op else { return Vec::new() };
     let mut found = Vec::new();

@@ -1,8 +1,7 @@
-//! What holds for every graph between passes.
+//! The invariants of every graph between passes.
 //!
-//! Passes, analyses and the schedule rely on these invariants without looking. The verifier looks,
-//! after each pass in tests and debug builds; what it finds is a mistake of ours or a graph that
-//! somebody wrote by hand.
+//! Passes, analyses and the schedule rely on these invariants without checking. The verifier checks
+//! them after each pass in tests and debug builds, and for graphs that were written by hand.
 
 use millstream_base::Type;
 use millstream_base::id::{Id, SideTable};
@@ -14,21 +13,21 @@ use crate::loops::is_loop;
 use crate::region::{InRegion, RegionId};
 use crate::walk::{self, Cycle};
 
-/// How far the graph has come.
+/// The stage of compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Linked types convert to those of their sockets.
+    /// The types of links convert to those of their sockets.
     Lowered,
-    /// Linked types are those of their sockets.
+    /// The types of links equal those of their sockets.
     Converted,
 }
 
-/// An invariant that does not hold.
+/// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
     /// A node calls an instance that the graph lacks.
-    #[error("{node} calls {instance}, which is not there")]
+    #[error("{node} calls {instance}, which does not exist")]
     NoInstance {
         /// The node.
         node: NodeId,
@@ -36,7 +35,7 @@ pub enum VerifyError {
         instance: InstanceId,
     },
     /// A node is a constant that the graph lacks.
-    #[error("{node} is {constant}, which is not there")]
+    #[error("{node} is {constant}, which does not exist")]
     NoConstant {
         /// The node.
         node: NodeId,
@@ -44,7 +43,7 @@ pub enum VerifyError {
         constant: ConstId,
     },
     /// A node is an input that the graph lacks.
-    #[error("{node} is {input}, which is not there")]
+    #[error("{node} is {input}, which does not exist")]
     NoInput {
         /// The node.
         node: NodeId,
@@ -66,26 +65,26 @@ pub enum VerifyError {
     DefaultType {
         /// The input.
         input: InputId,
-        /// The input's type.
+        /// The type of the input.
         ty: Type,
-        /// The default's.
+        /// The type of the default.
         default: Type,
     },
-    /// A node stands at a path that the graph lacks.
-    #[error("{node} stands at a path that is not there")]
+    /// A node has a path that the graph lacks.
+    #[error("{node} has a path that does not exist")]
     NoPath {
         /// The node.
         node: NodeId,
     },
     /// A constant or an input has links.
-    #[error("{node} is a leaf and has {n_links} links")]
+    #[error("{node} is a leaf but has {n_links} links")]
     LeafWithLinks {
         /// The node.
         node: NodeId,
         /// Number of its links.
         n_links: usize,
     },
-    /// A node has another number of links than its instance has inputs.
+    /// The number of links of a node differs from the number of inputs of its instance.
     #[error("{node} has {n_links} links for {n_inputs} inputs")]
     Arity {
         /// The node.
@@ -95,18 +94,18 @@ pub enum VerifyError {
         /// Number of inputs of its instance.
         n_inputs: usize,
     },
-    /// A link leads to an id that was never given out.
-    #[error("{reader} reads {source}, which is not there", source = .link.node)]
+    /// A link leads to an id that was never used.
+    #[error("{reader} reads {source}, which does not exist", source = .link.node)]
     OutOfRange {
-        /// Who reads.
+        /// The reader.
         reader: Reader,
         /// The link.
         link: Source,
     },
     /// A link leads to a node that was removed.
-    #[error("{reader} reads {source}, which is gone", source = .link.node)]
+    #[error("{reader} reads {source}, which was removed", source = .link.node)]
     LinkToGone {
-        /// Who reads.
+        /// The reader.
         reader: Reader,
         /// The link.
         link: Source,
@@ -114,57 +113,54 @@ pub enum VerifyError {
     /// A link leads to an output that the node lacks.
     #[error("{reader} reads output {} of {}, which has fewer", .link.output, .link.node)]
     NoOutput {
-        /// Who reads.
+        /// The reader.
         reader: Reader,
         /// The link.
         link: Source,
     },
-    /// A link joins types that differ, or before conversions are inserted that do not convert.
+    /// The types at both ends of a link differ, or do not convert before conversions are inserted.
     #[error(
-        "{reader} wants {} and reads {} from {}",
+        "{reader} takes {}, but reads {} from {}",
         to.with_article(), from.with_article(), .link.node
     )]
     Types {
-        /// Who reads.
+        /// The reader.
         reader: Reader,
         /// The link.
         link: Source,
-        /// The type of what is linked.
+        /// The type of the source.
         from: Type,
         /// The type of the socket.
         to: Type,
     },
-    /// A node that is no loop carries the mark of one.
-    #[error("{node} is marked as a loop and is none")]
+    /// A node that is not a loop has the mark of one.
+    #[error("{node} is marked as a loop but is not one")]
     NotALoop {
         /// The node.
         node: NodeId,
     },
-    /// A node is part of a region and does not work element by element in its own context.
-    #[error("{node} is in {region} and is neither a form nor a choice among lanes")]
+    /// A node in a region is not element-wise in its own context.
+    #[error("{node} is in {region} but is neither a form nor a choice among lanes")]
     NotElementWise {
         /// The node.
         node: NodeId,
         /// The region.
         region: RegionId,
     },
-    /// Regions read from each other, or a way leads out of a region and back.
-    #[error("{region} cannot run as a whole: what it reads waits for it, through {node}")]
-    CircleOfRegions {
+    /// Regions depend on each other, or a path leads out of a region and back.
+    #[error("{region} cannot run as a whole: it depends on itself through {node}")]
+    CycleOfRegions {
         /// One of the regions.
         region: RegionId,
         /// One of its nodes.
         node: NodeId,
     },
-    /// Nodes read from each other in a circle.
-    #[error("{} nodes form a cycle through {}", .nodes.len(), .nodes[0])]
-    Cycle {
-        /// The nodes, each reading from the next.
-        nodes: Vec<NodeId>,
-    },
+    /// Nodes form a cycle.
+    #[error("the nodes form a cycle: {0}")]
+    Cycle(Cycle),
 }
 
-/// Who reads a link.
+/// The reader of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// The input at this position of a node.
@@ -208,7 +204,7 @@ pub fn verify(graph: &Graph, stage: Stage) -> Result<(), Vec<VerifyError>> {
     }
     if verifier.is_linked_well {
         match walk::order(graph) {
-            Err(Cycle(nodes)) => verifier.errors.push(VerifyError::Cycle { nodes }),
+            Err(cycle) => verifier.errors.push(VerifyError::Cycle(cycle)),
             Ok(order) => {
                 verifier.regions(&order);
                 verifier.loops();
@@ -222,13 +218,13 @@ struct Verifier<'a> {
     graph: &'a Graph,
     stage: Stage,
     errors: Vec<VerifyError>,
-    /// All links lead to ids that were given out, so that the graph can be walked.
+    /// Whether all links lead to existing ids, so that the graph can be walked.
     is_linked_well: bool,
     node_of_input: SideTable<InputId, Option<NodeId>>,
 }
 
 impl Verifier<'_> {
-    /// Marks of loops stand at loops.
+    /// Checks that only loops have marks of loops.
     fn loops(&mut self) {
         for node in self.graph.ids().filter(|id| self.graph.loop_of(*id).is_some()) {
             if !self.graph.instance_of(node).is_some_and(|call| is_loop(call)) {
@@ -237,7 +233,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Regions hold what they may, and can run one after the other as a whole.
+    /// Checks that regions have valid members and can run one after the other as a whole.
     fn regions(&mut self, order: &[NodeId]) {
         let graph = self.graph;
         let mut units: FxHashMap<RegionId, usize> = FxHashMap::default();
@@ -256,8 +252,8 @@ impl Verifier<'_> {
         if n_regions == 0 {
             return;
         }
-        // Units are what runs as a whole: regions, and nodes of none. Those that wait for nobody run
-        // until no unit is left, or those that wait for each other.
+        // A unit runs as a whole: a region, or a node outside of regions. Units whose dependencies
+        // have run are removed; those that remain form cycles.
         let unit = |id: NodeId| match graph.region_of(id) {
             Some(mark) => units[&mark.region],
             None => n_regions + id.index(),
@@ -290,7 +286,7 @@ impl Verifier<'_> {
         if let Some(node) = order.iter().find(waits)
             && let Some(InRegion { region, .. }) = graph.region_of(*node)
         {
-            self.errors.push(VerifyError::CircleOfRegions { region, node: *node });
+            self.errors.push(VerifyError::CycleOfRegions { region, node: *node });
         }
     }
 
@@ -333,7 +329,7 @@ impl Verifier<'_> {
     fn call(&mut self, node: NodeId, instance: InstanceId) {
         let Some(called) = self.graph.instances().get(instance) else {
             self.errors.push(VerifyError::NoInstance { node, instance });
-            // The links are looked at no further; they may lead anywhere.
+            // The links are not checked further, since they may lead anywhere.
             self.is_linked_well = false;
             return;
         };
@@ -361,7 +357,7 @@ impl Verifier<'_> {
             return;
         }
         if !self.is_there(self.graph.op(link.node)) {
-            // Reported at the node itself.
+            // Reported for the node itself.
             return;
         }
         let Some(from) = self.graph.type_of(link) else {

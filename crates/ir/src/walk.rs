@@ -1,12 +1,28 @@
-//! Walks over a graph: order, reach. None recurses.
+//! Walks over a graph, without recursion: topological order and reachability.
+
+use std::fmt;
 
 use millstream_base::id::SideTable;
 
 use crate::graph::{Graph, NodeId, Op};
 
-/// Nodes that lie on a cycle, each reading from the next, the last from the first.
+/// The nodes of a cycle: each reads from the next one, and the last from the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle(pub Vec<NodeId>);
+
+/// Prints as `n1 -> n0 -> n1`, in the direction of the values; a long cycle is shortened.
+impl fmt::Display for Cycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 8;
+        for id in self.0.iter().rev().take(SHOWN) {
+            write!(f, "{id} -> ")?;
+        }
+        if self.0.len() > SHOWN {
+            f.write_str("... -> ")?;
+        }
+        self.0.last().map_or(Ok(()), |id| write!(f, "{id}"))
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
@@ -15,8 +31,7 @@ enum Mark {
     Done,
 }
 
-/// All nodes that are there, each behind everything it reads from. Where the links allow it that
-/// is the order of the ids.
+/// All nodes in topological order, which is the order of ids wherever links permit.
 ///
 /// # Errors
 /// A cycle, if there is one.
@@ -40,7 +55,7 @@ pub fn order(graph: &Graph) -> Result<Vec<NodeId>, Cycle> {
     Ok(order)
 }
 
-/// Appends the node on the stack behind all it reads from that is not in the order yet.
+/// Appends the node on the stack after all nodes it reads from.
 fn place_upstream(
     graph: &Graph,
     stack: &mut Vec<(NodeId, u32)>,
@@ -70,7 +85,7 @@ fn place_upstream(
     Ok(())
 }
 
-/// Which nodes an output can reach.
+/// The nodes that outputs can reach.
 pub fn reachable_from_outputs(graph: &Graph) -> SideTable<NodeId, bool> {
     let mut reached = SideTable::new(graph.n_ids(), false);
     let mut stack: Vec<NodeId> = graph.outputs.iter().map(|output| output.source.node).collect();

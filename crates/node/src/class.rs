@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// How a node's result depends on the world. Later ones win when they meet.
+/// What a node's result depends on. The class of a combination is the later one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// The same inputs give the same outputs, always.
+    /// Nothing but the inputs.
     #[default]
     Static,
-    /// Changes when somebody sets a value.
+    /// A value that somebody sets.
     UserInput,
-    /// Reads a context feature such as time.
+    /// A context feature such as time.
     Contextual,
-    /// Keeps something from one tick to the next.
+    /// State that is kept from one tick to the next.
     Stateful,
-    /// Reads a clock or a device; sampled once per request.
+    /// A clock or a device, sampled once per request.
     Volatile,
 }
 

@@ -8,14 +8,14 @@ use crate::function::{Call, Failure, fill};
 use crate::node_def::NodeDef;
 use crate::signature::Default;
 
-/// A closure over one element: `Fn(A) -> R` up to six arguments, all value types.
+/// A closure over one element: `Fn(A) -> R` with up to six arguments, all of them value types.
 pub trait ElementWise<Args>: Send + Sync + 'static {
-    /// Adds the input sockets, one per name, and the output `value`.
+    /// Adds an input socket for each name, and the output `value`.
     fn sockets(def: NodeDef, names: &[&'static str]) -> NodeDef;
     /// Computes the masked elements.
     ///
     /// # Errors
-    /// If nobody waits any more; a closure is total.
+    /// If the call is cancelled; the closure itself cannot fail.
     fn call(&self, call: &mut Call<'_>) -> Result<(), Failure>;
 }
 
@@ -33,11 +33,11 @@ impl NodeDef {
     /// assert_eq!(def.name, "tax.gross");
     /// ```
     ///
-    /// The closure must be pure: the same arguments give the same result. The output is called
-    /// `value`; an input that is neither linked nor written has its type's default.
+    /// The closure must be pure: equal arguments give equal results. The output is called `value`;
+    /// an input that is neither linked nor written has the default of its type.
     ///
     /// # Panics
-    /// If there are not as many names as arguments.
+    /// If the number of names differs from the number of arguments.
     pub fn from_closure<Args, F: ElementWise<Args>>(
         name: impl Into<Cow<'static, str>>,
         summary: impl Into<Cow<'static, str>>,

@@ -1,4 +1,4 @@
-//! Implicit conversions: the ones of the document format, and no others.
+//! The implicit conversions of the document format.
 
 use std::sync::Arc;
 
@@ -6,18 +6,20 @@ use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Lane, Type, Value};
 
 use crate::function::{Call, Data, Failure};
-use crate::instance::{Instance, Kernel};
+pub use crate::implicit::convertible;
+use crate::implicit::lanes_convertible;
 use crate::node_def::NodeDef;
+use crate::node_def::instance::{Instance, Kernel};
 use crate::settings::{SettingError, SettingKind, Settings};
 use crate::signature::{Among, Default, Generic, OutputSocket, Signature, Socket, SocketType};
 use millstream_form::FormBuilder;
 
-/// The name of the node type that the compiler inserts.
+/// The name of the node type that converts, whose nodes the compiler inserts.
 pub const CONVERT: &str = "convert";
 
 /// The node type of implicit conversions: `convert{"to": "vec3"}`. Every registry has it.
 pub fn node_type() -> NodeDef {
-    NodeDef::new(CONVERT, "The same value as another type")
+    NodeDef::new(CONVERT, "A value as another type")
         .details(
             "The compiler inserts it where a link joins two types of which the first converts \
              to the second. What is written where the input is has the type of the result. Explicit \
@@ -55,42 +57,15 @@ pub fn node_type() -> NodeDef {
         })
 }
 
-/// The instance that converts `from` into `to`; `None` if nothing does. `def` is
-/// [`node_type`] as a registry has it.
+/// The instance that converts `from` to `to`; `None` if there is no such conversion. `def` is the
+/// [`node_type`] of a registry.
 pub fn instance(def: &Arc<NodeDef>, from: Type, to: Type) -> Option<Instance> {
     let name = serde_json::Value::from(to.name());
     let settings = Settings::read(&def.settings, [("to", &name)], &|_| Some(to)).ok()?;
     def.instantiate(settings, vec![from], &[1]).ok()
 }
 
-/// Whether something of type `from` may be linked where `to` is wanted.
-pub fn convertible(from: Type, to: Type) -> bool {
-    from == to || lanes_convertible(from, to) || to.element() == Some(from)
-}
-
-fn lanes_convertible(from: Type, to: Type) -> bool {
-    let float_vectors = [Type::VEC2, Type::VEC3, Type::VEC4];
-    let targets: &[Type] = if from == Type::BOOL {
-        &[Type::I32, Type::I64, Type::F32, Type::F64]
-    } else if from == Type::I32 {
-        &[Type::I64, Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]
-    } else if from == Type::I64 {
-        &[Type::F64]
-    } else if from == Type::F32 {
-        return to == Type::F64 || float_vectors.contains(&to);
-    } else if from == Type::F64 {
-        &[Type::F32]
-    } else if from == Type::VEC3 {
-        &[Type::COLOR]
-    } else if from == Type::COLOR {
-        &[Type::VEC3]
-    } else {
-        &[]
-    };
-    targets.contains(&to)
-}
-
-/// The kernel that converts `from` into `to`; `None` if nothing does.
+/// The kernel that converts `from` to `to`; `None` if there is no such conversion.
 pub fn conversion(from: Type, to: Type) -> Option<Kernel> {
     if lanes_convertible(from, to) {
         return Some(lanes_kernel(from, to));
@@ -108,7 +83,7 @@ fn lanes_kernel(from: Type, to: Type) -> Kernel {
             if from_n == 1 {
                 params[0].convert(to_lane)
             } else {
-                // A vector becoming a color is opaque; a color loses its alpha.
+                // A vector becomes an opaque color; a color loses its alpha.
                 params.get(i).copied().unwrap_or_else(|| b.constant(Lane::F32, 1.0))
             }
         })
@@ -126,14 +101,14 @@ fn list_of_one(call: &mut Call<'_>) -> Result<(), Failure> {
             let map = call.argument(0).map();
             let entries = column.gather((0..call.extent()).map(|i| map.entry(i)));
             let lists = Ragged::even(call.extent(), entries);
-            let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deep"))?;
+            let lists = lists.ok_or_else(|| Failure::whole("lists are nested too deeply"))?;
             call.set(0, Column::from_ragged(lists));
         }
     }
     Ok(())
 }
 
-/// The value as another type; `None` if nothing converts it.
+/// The value as another type; `None` if there is no such conversion.
 pub fn convert_value(value: &Value, to: Type) -> Option<Value> {
     if value.ty() == to {
         return Some(value.clone());

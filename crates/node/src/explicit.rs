@@ -1,23 +1,23 @@
-//! Explicit conversions: node types that give what they take as another type, found for messages.
+//! Explicit conversions: node types that convert between types, suggested in messages.
 //!
-//! A node type says of itself that it converts ([`NodeDef::converts`]); from which type to which
-//! follows from its sockets and settings.
+//! A node type declares that it converts ([`NodeDef::converts`]); its sockets and settings tell
+//! between which types.
 
 use std::fmt;
 use std::sync::Arc;
 
 use millstream_base::Type;
 
-use crate::convert::convertible;
+use crate::implicit::convertible;
 use crate::node_def::NodeDef;
 use crate::registry::Registry;
 use crate::settings::{SettingKind, Settings};
 use crate::signature::{InputFact, Signature};
 
-/// A node type, set so that it takes one type and gives another.
+/// A suggestion: a node type with the setting and the output that give the wanted type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explicit {
-    /// Conversions of what is given by a link before and behind the node.
+    /// Number of implicit conversions on the links to and from the node.
     n_implicit: usize,
     name: String,
     setting: Option<(&'static str, String)>,
@@ -25,7 +25,7 @@ pub struct Explicit {
 }
 
 impl fmt::Display for Explicit {
-    /// The node type as messages name it, with the setting and the output that matter.
+    /// The node type as messages name it, with the relevant setting and output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.name)?;
         if let Some((setting, value)) = &self.setting {
@@ -38,8 +38,8 @@ impl fmt::Display for Explicit {
     }
 }
 
-/// The nodes through which something of type `from` gets where one of the types `to` is wanted, with
-/// as few further conversions as any; not more than `most`.
+/// At most `most` suggestions for linking an output of type `from` to an input that takes one of
+/// the types `to`: those that need the fewest implicit conversions.
 pub fn explicit_conversions(
     registry: &Registry,
     from: Type,
@@ -55,7 +55,7 @@ pub fn explicit_conversions(
     found
 }
 
-/// The node type with its default settings if they do, else with the setting that does.
+/// The suggestion with the default settings if that works, else with one setting changed.
 fn best_setting(
     registry: &Registry,
     def: &Arc<NodeDef>,
@@ -95,12 +95,13 @@ fn best_setting(
             all.extend(values.into_iter().filter_map(|value| with(Some((setting.name, value)))));
         }
     }
-    // The first of equals, which is the one with the fewest settings.
+    // The first of several minima has the fewest settings.
     all.into_iter().min_by_key(|explicit| explicit.n_implicit)
 }
 
-/// Whether the first input takes `from` and an output gives one of `to`: the types of the generics,
-/// how many implicit conversions that needs, and the name of the output if it is not the only one.
+/// The types of the generics, the number of implicit conversions, and the name of the output if
+/// there are several; `None` if the first input does not take `from` or no output gives one of
+/// `to`.
 fn through(
     signature: &Signature,
     from: Type,
@@ -114,7 +115,7 @@ fn through(
     let before = usize::from(from != takes);
     let outputs = signature.outputs.iter().filter_map(|output| {
         let gives = output.ty.resolve(&generics).ok()?;
-        // One component of a vector is not meant where another vector is wanted.
+        // One component of a vector is not a useful replacement for another vector.
         let is_part = |to: Type| n_lanes(from) > 1 && n_lanes(gives) == 1 && n_lanes(to) > 1;
         let fits = to.iter().any(|to| convertible(gives, *to) && !is_part(*to));
         fits.then(|| (before + usize::from(!to.contains(&gives)), output))
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_convert_are_named_with_what_must_be_set() {
+    fn nodes_that_convert_are_named_with_their_settings() {
         assert_eq!(found(Type::F64, &[Type::I32]), "`to.i32`");
         assert_eq!(found(Type::VEC2, &[Type::F64]), "`parts` and its output `x`");
         let list = |ty: Type| ty.list().expect("one level");
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_further_conversions_is_named_where_nothing_else_is() {
+    fn nodes_with_implicit_conversions_are_named_if_there_are_no_others() {
         let mut registry = registry();
         let exact = NodeDef::new("with.exact", "").input("x", Type::F32, "");
         registry.register(exact.output("value", Type::I64, "").converts().function(nothing));

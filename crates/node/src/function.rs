@@ -1,8 +1,8 @@
-//! Functions over columns: what a kernel that is not made of lanes gets and gives.
+//! Functions over columns: the kernels that are not written as forms.
 //!
-//! A call computes the elements of a mask out of `0..extent`. Inputs are virtual arrays: a caller
-//! may hand over a full column, one value for all, or a column seen through a map. A function sets
-//! each output that is wanted, as a column of `extent` elements of which those in the mask count.
+//! A call computes the elements of a mask out of `0..extent`. The inputs are virtual arrays: a full
+//! column, one value for all elements, or a column seen through a map. The function sets each
+//! wanted output to a column of `extent` elements, of which only the masked ones matter.
 
 use std::any::Any;
 use std::fmt;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use millstream_base::virtual_array::VirtualArray;
 use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, unwound};
 
+pub use crate::failure::Failure;
 use crate::pace::Pace;
 use millstream_base::map::Map;
 use millstream_form::Val;
@@ -20,22 +21,22 @@ pub trait Function: Send + Sync {
     /// Computes the masked elements of all wanted outputs.
     ///
     /// # Errors
-    /// The lowest element of the mask that fails, and why.
+    /// The lowest masked element that fails, with the reason.
     fn call(&self, call: &mut Call<'_>) -> Result<(), Failure>;
 
-    /// Whether all it does is to give its first input on.
-    fn hands_on(&self) -> bool {
+    /// Whether the function returns its first input unchanged.
+    fn is_identity(&self) -> bool {
         false
     }
 
-    /// The lanes of its output, if its only input is a list with these items, at least one, given by
-    /// their lanes. `None` if the function is not element-wise in that sense. What it gives has the
-    /// bits that [`call`](Self::call) gives.
+    /// The lanes of the output when the only input is a nonempty list, given by the lanes of its
+    /// items; `None` if the function cannot be unrolled. The result has the same bits as that of
+    /// [`call`](Self::call).
     fn unrolled<'b>(&self, _items: &[Vec<Val<'b>>]) -> Option<Vec<Val<'b>>> {
         None
     }
 
-    /// What it runs, if that is something that evaluators know more about than that it is called.
+    /// The work of the function in a form that some evaluators recognize, such as a repeat's body.
     fn body(&self) -> Option<&(dyn Any + Send + Sync)> {
         None
     }
@@ -47,42 +48,7 @@ impl<F: Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync> Function for F {
     }
 }
 
-/// Why a function has no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Failure {
-    /// The lowest element that failed; `None` if it does not belong to an element.
-    pub element: Option<usize>,
-    /// What is wrong, lower case, without a final stop.
-    pub message: String,
-    /// The next step, if there is one.
-    pub help: Option<String>,
-}
-
-impl Failure {
-    /// A failure at one element.
-    pub fn at(element: usize, message: impl Into<String>) -> Self {
-        Self { element: Some(element), message: message.into(), help: None }
-    }
-
-    /// A failure of the whole call.
-    pub fn whole(message: impl Into<String>) -> Self {
-        Self { element: None, message: message.into(), help: None }
-    }
-
-    /// The same with a hint.
-    pub fn with_help(self, help: impl Into<String>) -> Self {
-        Self { help: Some(help.into()), ..self }
-    }
-
-    /// A limit was hit; `raise` says which setting raises it.
-    pub fn limit(what: &str, wanted: usize, limit: usize, raise: &str) -> Self {
-        Self::whole(format!("{wanted} {what}, the limit is {limit}"))
-            .with_help(format!("raise `{raise}` in the limits if this is meant"))
-    }
-}
-
-/// What flows along a link: one value, or a column with one entry per cell.
+/// The data of a link: one value, or a column with one entry per cell.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// One value for all cells.
@@ -108,7 +74,7 @@ impl Data {
         }
     }
 
-    /// Bytes that the data keeps alive.
+    /// Size of the data in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::One(value) => value.bytes(),
@@ -131,12 +97,12 @@ enum Given<'a> {
 }
 
 impl<'a> Argument<'a> {
-    /// Data that others still use.
+    /// Data that is still used elsewhere.
     pub fn shared(data: &'a Data, map: Map<'a>) -> Self {
         Self { data: Given::Shared(data), map }
     }
 
-    /// Data that nobody uses after this call, so that its buffer may be written or kept.
+    /// Data that is not used after this call, so that its buffer may be overwritten or kept.
     pub fn owned(data: Data, map: Map<'a>) -> Self {
         Self { data: Given::Owned(data), map }
     }
@@ -149,7 +115,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// How elements are found in the data, where it is a column.
+    /// The map from elements to entries of the data, if that is a column.
     pub fn map(&self) -> Map<'a> {
         self.map
     }
@@ -163,7 +129,7 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// A list per element, whatever they are stored in.
+/// A list per element, in any storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Lists<'a> {
     data: &'a Data,
@@ -182,10 +148,10 @@ impl<'a> Lists<'a> {
         column.as_slice::<T>().map(|all| &all[range])
     }
 
-    /// A column and the positions in it that make up the list of element `i`.
+    /// The column that holds the items of the list of element `i`, and their positions in it.
     ///
     /// # Panics
-    /// If the argument is no list: the verifier checked that it is.
+    /// If the argument is not a list, which the verifier excludes.
     pub fn parts(&self, i: usize) -> (&'a Column, std::ops::Range<usize>) {
         match self.data {
             Data::One(Value::List(column)) => (column, 0..column.len()),
@@ -197,7 +163,7 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// The list of element `i` as a column, copied if it is a part of a larger one.
+    /// The list of element `i` as a column, copied if it is part of a larger one.
     pub fn list(&self, i: usize) -> Column {
         let (column, range) = self.parts(i);
         if range.len() == column.len() { column.clone() } else { column.slice(range) }
@@ -218,11 +184,11 @@ pub struct Call<'a> {
 /// One output of a call.
 #[derive(Debug)]
 pub enum Output {
-    /// Nobody asked for it.
+    /// Not requested.
     Ignored,
-    /// To be set; an old buffer may be given for reuse.
+    /// To be set, perhaps reusing an old buffer.
     Wanted(Option<Column>),
-    /// Was set.
+    /// Set.
     Done(Data),
 }
 
@@ -238,23 +204,23 @@ impl<'a> Call<'a> {
         Self { mask, extent, limits, inputs, outputs, threads: 1, is_over: None }
     }
 
-    /// The same on at most so many threads; `is_over` says whether anybody still waits for it.
+    /// Sets the maximal number of threads, and the test whether the call is cancelled.
     pub fn with_crew(self, threads: usize, is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self { threads: threads.max(1), is_over: Some(is_over), ..self }
     }
 
-    /// At most so many threads may work on it.
+    /// The maximal number of threads for the call.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Asks whether anybody still waits for the call; what takes long looks now and then and fails
-    /// if nobody does.
+    /// The test whether the call is cancelled. A function that takes long calls it regularly and
+    /// fails when it holds.
     pub fn is_over(&self) -> Option<&'a (dyn Fn() -> bool + Sync)> {
         self.is_over
     }
 
-    /// Looks now and then whether anybody still waits for the call, as work goes on.
+    /// A counter of work that tests for cancellation at regular intervals.
     pub fn pace(&self) -> Pace<'a> {
         Pace::new(self.is_over)
     }
@@ -269,17 +235,17 @@ impl<'a> Call<'a> {
         self.extent
     }
 
-    /// What the call may use.
+    /// The limits of the evaluation.
     pub fn limits(&self) -> &'a Limits {
         self.limits
     }
 
-    /// Number of inputs; sockets that take several sources count each.
+    /// Number of inputs; a socket with several sources counts once for each.
     pub fn n_inputs(&self) -> usize {
         self.inputs.len()
     }
 
-    /// Input `i` as it was given.
+    /// Input `i`.
     pub fn argument(&self, i: usize) -> &Argument<'a> {
         &self.inputs[i]
     }
@@ -287,7 +253,7 @@ impl<'a> Call<'a> {
     /// Input `i` as a virtual array.
     ///
     /// # Panics
-    /// If the input is of another type: the verifier checked it against the signature.
+    /// If the input is of another type, which the verifier excludes.
     pub fn input<T: ValueType>(&self, i: usize) -> VirtualArray<'_, T> {
         let argument = &self.inputs[i];
         match argument.data() {
@@ -297,13 +263,7 @@ impl<'a> Call<'a> {
             }
             Data::Many(column) => {
                 let all = column.as_slice::<T>().expect("the argument has the signature's type");
-                match argument.map {
-                    Map::Each => VirtualArray::span(all),
-                    Map::Single => VirtualArray::single(all[0].clone(), self.extent),
-                    Map::Tile(_) => VirtualArray::repeated(all, self.extent),
-                    Map::Stretch(n) => VirtualArray::stretched(all, n, self.extent),
-                    Map::Table(table) => VirtualArray::indexed(all, table),
-                }
+                VirtualArray::mapped(all, argument.map, self.extent)
             }
         }
     }
@@ -313,7 +273,7 @@ impl<'a> Call<'a> {
         Lists { data: self.inputs[i].data(), map: self.inputs[i].map }
     }
 
-    /// Takes input `i` for writing: without a copy if nobody uses it after this call.
+    /// Takes input `i` for writing, without a copy if it is not used after this call.
     pub fn take(&mut self, i: usize) -> Data {
         let argument = &mut self.inputs[i];
         match &mut argument.data {
@@ -322,13 +282,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether anybody asked for output `k`.
+    /// Whether output `k` is requested.
     pub fn wants(&self, k: usize) -> bool {
         matches!(self.outputs[k], Output::Wanted(_))
     }
 
-    /// A buffer for output `k` of `extent` elements, reused if one of the right type is at hand;
-    /// what it holds is arbitrary.
+    /// A buffer of `extent` elements for output `k` with arbitrary contents; reuses an old one of
+    /// the right type.
     pub fn buffer<T: ValueType>(&mut self, k: usize) -> Vec<T> {
         let old = match &mut self.outputs[k] {
             Output::Wanted(old) => old.take(),
@@ -339,7 +299,7 @@ impl<'a> Call<'a> {
         buffer
     }
 
-    /// The buffer that was given for reuse with output `k`, of any length.
+    /// The old buffer offered for output `k`, of any length.
     pub fn old_column(&mut self, k: usize) -> Option<Column> {
         match &mut self.outputs[k] {
             Output::Wanted(old) => old.take(),
@@ -369,10 +329,10 @@ impl fmt::Debug for Call<'_> {
     }
 }
 
-/// Runs somebody else's code; a panic in it becomes a failure.
+/// Runs code of the embedding program; a panic becomes a failure.
 ///
 /// # Errors
-/// With what the panic said.
+/// With the message of the panic.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     unwound(run).map_err(|text| {
         let what = if text.is_empty() { text } else { format!(": {text}") };
@@ -380,10 +340,10 @@ pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     })
 }
 
-/// Computes the masked elements of `out`, which is made `extent` long.
+/// Computes the masked elements of `out`, which is resized to `extent`.
 ///
 /// # Errors
-/// If nobody waits any more.
+/// If the call is cancelled.
 pub fn fill<T: ValueType>(
     out: &mut Vec<T>,
     (mask, extent): (&Mask, usize),

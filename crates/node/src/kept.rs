@@ -1,8 +1,8 @@
-//! What a node keeps for each element of the scopes around it, as a node of its own.
+//! A node type that reads the state which a node keeps per element of the scopes around it.
 //!
-//! Such a node has no inputs. Its settings say whose state it gives, under which names and of which
-//! types, and all that the node that keeps it needs of its context; so it is evaluated in the same
-//! contexts. What is kept for which element comes with the request.
+//! It has no inputs. Its settings are the path of the stateful node, the names and types of the
+//! state, and the needs of the node, so that both are evaluated in the same contexts. The state
+//! itself comes with the request.
 
 use std::sync::Arc;
 
@@ -13,36 +13,36 @@ use millstream_base::{Feature, Need, Type};
 use serde_json::{Value as Json, json};
 
 use crate::class::Class;
-use crate::instance::{Instance, Kernel, OutputSlot};
 use crate::node_def::NodeDef;
+use crate::node_def::instance::{Instance, Kernel, OutputSlot};
+use crate::node_def::state::STARTED;
 use crate::settings::{SettingError, SettingKind, Settings};
 use crate::signature::{OutputSocket, Signature};
-use crate::state::STARTED;
 
 /// Name of the node type.
 pub const KEPT: &str = "state.kept";
 
-/// The node type, for graphs that are read from text.
+/// The node type, for graphs that are parsed from text.
 pub(crate) fn node_type() -> NodeDef {
-    NodeDef::new(KEPT, "What a node keeps for the element at hand")
+    NodeDef::new(KEPT, "The state of a node for the current element")
         .class(Class::Stateful)
-        .setting("node", SettingKind::Text, None, "path of the node that keeps it")
-        .setting("values", SettingKind::Texts, None, "names and types of what is kept")
-        .setting("needs", SettingKind::Texts, None, "what the node needs of its context")
+        .setting("node", SettingKind::Text, None, "path of the stateful node")
+        .setting("values", SettingKind::Texts, None, "names and types of the state")
+        .setting("needs", SettingKind::Texts, None, "needs of the node")
         .sockets_by_settings(|settings| {
             let mut outputs = vec![socket(STARTED, Type::BOOL)];
             for value in settings.texts("values") {
                 let read = value
                     .rsplit_once(": ")
                     .and_then(|(name, ty)| type_named(ty).map(|ty| socket(name, ty)));
-                let message = || format!("`{value}` is no name with a type");
+                let message = || format!("`{value}` is not a name with a type");
                 outputs.push(read.ok_or_else(|| SettingError::refused("values", message()))?);
             }
             Ok(Signature { generics: Vec::new(), inputs: Vec::new(), outputs })
         })
         .kernel(|parts| {
             let read = |need: &Arc<str>| {
-                let message = || format!("`{need}` is no need");
+                let message = || format!("`{need}` is not a need");
                 need_named(need).ok_or_else(|| SettingError::refused("needs", message()))
             };
             let needs: Result<Vec<Need>, _> =
@@ -55,8 +55,8 @@ fn socket(name: &str, ty: Type) -> OutputSocket {
     OutputSocket { name: name.to_owned().into(), ty: ty.into(), about: "".into() }
 }
 
-/// The instance that gives what the node at a path keeps under these names. Any type will do, also
-/// one that has no name in a text.
+/// The instance that reads these values of the state of the node at a path. The types may be any,
+/// even those without a name in text form.
 pub fn instance(
     def: &Arc<NodeDef>,
     node: &str,
@@ -84,7 +84,7 @@ pub fn instance(
     }
 }
 
-/// A need as a text: `index 1`, `extent index 0`, `vararg weight f32 0`.
+/// A need in text form: `index 1`, `extent index 0`, `vararg weight f32 0`.
 pub(crate) fn text_of(need: &Need) -> String {
     let mut text = match need.aspect {
         Aspect::Value => String::new(),
@@ -120,18 +120,10 @@ pub(crate) fn need_named(text: &str) -> Option<Need> {
     Some(Need { feature, level: level.parse().ok()?, aspect })
 }
 
-/// The type called so, of those that every registry has, lists included.
+/// The type of this name, if every registry has it.
 fn type_named(name: &str) -> Option<Type> {
-    let (mut element, mut depth) = (name, 0);
-    while let Some(inner) = element.strip_prefix("list<").and_then(|s| s.strip_suffix('>')) {
-        (element, depth) = (inner, depth + 1);
-        if depth > Type::MAX_LIST_DEPTH {
-            return None;
-        }
-    }
     let opaque = [Type::of::<Table>(), Type::of::<Footprint>()];
-    let ty = Type::BUILT_IN.into_iter().chain(opaque).find(|ty| ty.name() == element)?;
-    (0..depth).try_fold(ty, |ty, _| ty.list())
+    Type::named(name, |name| Type::BUILT_IN.into_iter().chain(opaque).find(|ty| ty.name() == name))
 }
 
 #[cfg(test)]
@@ -165,7 +157,7 @@ mod tests {
         let types = |instance: &Instance| instance.outputs.iter().map(|o| o.ty).collect::<Vec<_>>();
         assert_eq!(types(&read), types(&made));
         assert_eq!(read.output_names, made.output_names);
-        let Kernel::Kept(again) = &read.kernel else { panic!("it gives what is kept") };
+        let Kernel::Kept(again) = &read.kernel else { panic!("it reads state") };
         assert_eq!(**again, needs);
     }
 }

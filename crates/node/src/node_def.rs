@@ -1,7 +1,7 @@
-//! Node types: sockets, settings, what is read from the context, kernel, manual entry.
+//! Node types: sockets, settings, context reads, kernel and manual entry.
 //!
-//! A [`NodeDef`] is data, put together with the methods below and handed to a `Registry`. Numeric
-//! element-wise nodes state their meaning once, as a [`Form`](millstream_form::Form).
+//! A [`NodeDef`] is data, built with the methods below and added to a `Registry`. A numeric
+//! element-wise node has a single definition, a [`Form`](millstream_form::Form).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,30 +10,35 @@ use millstream_base::{Type, Value};
 
 use crate::class::Class;
 use crate::function::{Function, SharedFunction};
-use crate::instance::{InputSlot, Instance, Kernel, OutputSlot};
+use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
+use crate::node_def::state::Keeps;
 use crate::scope::ScopeRule;
 use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
 use crate::signature::{
     Among, Default, Generic, OutputSocket, Signature, Socket, SocketType, TypeError,
 };
-use crate::state::Keeps;
+
+pub mod instance;
+pub mod state;
 use millstream_form::{FormBuilder, Val};
 
 /// A node type.
 pub struct NodeDef {
     /// `family.name`, as documents write it.
     pub name: Cow<'static, str>,
-    /// Raised when the meaning or the sockets change; documents of older versions are upgraded.
+    /// The version, raised when the meaning or the sockets change; documents with older versions
+    /// are upgraded.
     pub version: u32,
-    /// Own class of the node, apart from what its inputs bring.
+    /// The class of the node itself, apart from that of its inputs.
     pub class: Class,
-    /// What can be set.
+    /// The settings.
     pub settings: Vec<Setting>,
-    /// The socket whose value counts for later ticks only, so that it may depend on the node.
+    /// The socket whose value is used in later ticks only, so that its source may depend on the
+    /// node.
     pub delayed: Option<&'static str>,
-    /// What it keeps from one tick to the next.
+    /// The state that the node type keeps from one tick to the next.
     pub keeps: Option<Keeps>,
-    /// Whether it gives its first input as another type, so that messages name it where types differ.
+    /// Whether the node converts its first input, so that messages about types suggest it.
     pub converts: bool,
     /// Identities that hold for every bit pattern.
     pub laws: Vec<Law>,
@@ -48,13 +53,13 @@ pub struct NodeDef {
 pub struct Manual {
     /// One line, shown in lists.
     pub summary: Cow<'static, str>,
-    /// Paragraphs: shapes, units, what happens at the edges, what can fail.
+    /// Paragraphs about shapes, units, edge cases and failures.
     pub details: Cow<'static, str>,
-    /// Where the formula comes from.
+    /// The source of the formula.
     pub source: Cow<'static, str>,
 }
 
-/// An identity that holds bit for bit; `f` is the node's first output.
+/// An identity that holds bit for bit, where `f` is the node's first output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
     /// `f(x, c) = x` for this constant in every lane.
@@ -74,15 +79,15 @@ enum Sockets {
     BySettings(Arc<MakeSignature>),
 }
 
-/// What a kernel is made from.
+/// The specification from which a kernel is made.
 pub struct Parts<'a> {
-    /// The settings, defaults filled in.
+    /// The settings, including defaults.
     pub settings: &'a Settings,
-    /// Types of the generics.
+    /// The types of the generics.
     pub generics: &'a [Type],
-    /// Inputs of the instance.
+    /// The inputs of the instance.
     pub inputs: &'a [InputSlot],
-    /// Outputs of the instance.
+    /// The outputs of the instance.
     pub outputs: &'a [OutputSlot],
 }
 
@@ -92,10 +97,10 @@ type MakeKernel = dyn Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sy
 
 struct Maker(Option<Arc<MakeKernel>>);
 
-/// Why a node type has no instance for these settings and inputs.
+/// Why a node type has no instance for some settings and inputs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum InstanceError {
-    /// The settings do not make a kernel.
+    /// The settings do not give a kernel.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Setting(#[from] SettingError),
@@ -123,47 +128,47 @@ impl NodeDef {
         }
     }
 
-    /// Paragraphs of the manual.
+    /// Sets the paragraphs of the manual entry.
     pub fn details(mut self, text: impl Into<Cow<'static, str>>) -> Self {
         self.manual.details = text.into();
         self
     }
 
-    /// Where the formula comes from.
+    /// Sets the source of the formula.
     pub fn source(mut self, text: impl Into<Cow<'static, str>>) -> Self {
         self.manual.source = text.into();
         self
     }
 
-    /// The node's own class.
+    /// Sets the class of the node itself.
     pub fn class(mut self, class: Class) -> Self {
         self.class = class;
         self
     }
 
-    /// It keeps something from one tick to the next.
+    /// Declares the state that is kept from one tick to the next.
     pub fn keeps(mut self, keeps: Keeps) -> Self {
         self.class = Class::Stateful;
         self.keeps = Some(keeps);
-        // Lowering puts other nodes in its place.
+        // Lowering replaces such nodes.
         self.function(|_: &mut crate::function::Call<'_>| {
-            Err(crate::function::Failure::whole("a node that keeps state was not taken apart"))
+            Err(crate::function::Failure::whole("a stateful node was not replaced by lowering"))
         })
     }
 
-    /// What is linked to this socket counts for later ticks only.
+    /// Declares that the value of this socket is used in later ticks only.
     pub fn delays(mut self, socket: &'static str) -> Self {
         self.delayed = Some(socket);
         self
     }
 
-    /// It gives its first input as another type.
+    /// Declares that the node converts its first input to another type.
     pub fn converts(mut self) -> Self {
         self.converts = true;
         self
     }
 
-    /// An identity that holds bit for bit.
+    /// Declares an identity that holds bit for bit.
     pub fn law(mut self, law: Law) -> Self {
         self.laws.push(law);
         self
@@ -181,13 +186,13 @@ impl NodeDef {
         self
     }
 
-    /// Leaves a type open; the first call is generic 0, the next 1.
+    /// Adds a generic type; the first call adds generic 0, the next 1.
     pub fn generic(mut self, name: &'static str, among: Among) -> Self {
         self.fixed().generics.push(Generic { name, among });
         self
     }
 
-    /// Adds an input that must be given.
+    /// Adds a required input.
     pub fn input(
         mut self,
         name: impl Into<Cow<'static, str>>,
@@ -206,35 +211,35 @@ impl NodeDef {
         self
     }
 
-    /// What the input just added has when nothing is given.
+    /// Sets the default of the last added input.
     pub fn or(mut self, default: Default) -> Self {
         self.last_input().default = default;
         self
     }
 
-    /// The input just added has this number in every lane when nothing is given.
+    /// Sets the default of the last added input to this number in every lane.
     pub fn or_number(self, x: f64) -> Self {
         self.or(Default::Number(x))
     }
 
-    /// The input just added has this value when nothing is given.
+    /// Sets the default of the last added input to this value.
     pub fn or_value(self, value: impl Into<Value>) -> Self {
         self.or(Default::Value(value.into()))
     }
 
-    /// The input just added takes any number of sources.
+    /// Lets the last added input take any number of sources.
     pub fn multiple(mut self) -> Self {
         self.last_input().multiple = true;
         self
     }
 
-    /// The kernel may write into the buffer of the input just added and hand it on.
+    /// Lets the kernel overwrite the buffer of the last added input and return it.
     pub fn mutable(mut self) -> Self {
         self.last_input().mutable = true;
         self
     }
 
-    /// The input just added is evaluated in a changed context; inputs are named by socket.
+    /// Evaluates the last added input in a changed context; the rule names inputs by socket.
     pub fn scope(mut self, rule: ScopeRule) -> Self {
         self.last_input().scope.push(rule);
         self
@@ -252,7 +257,7 @@ impl NodeDef {
         self
     }
 
-    /// The sockets depend on the settings; replaces those added before.
+    /// Derives the sockets from the settings; replaces the fixed sockets.
     pub fn sockets_by_settings(
         mut self,
         sockets: impl Fn(&Settings) -> Result<Signature, SettingError> + Send + Sync + 'static,
@@ -261,7 +266,7 @@ impl NodeDef {
         self
     }
 
-    /// The meaning in kernel form: takes the lanes of each input, gives the lanes of each output.
+    /// Sets the kernel to a form: takes the lanes of each input, gives the lanes of each output.
     pub fn form<F>(self, form: F) -> Self
     where
         F: for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>
@@ -272,8 +277,8 @@ impl NodeDef {
         self.kernel(move |parts| Ok(Kernel::Form(Arc::new(build_form(parts, &form)))))
     }
 
-    /// The meaning in kernel form, the same for each lane of the one output: takes that lane of
-    /// each input, lane 0 of inputs that have only one.
+    /// Sets the kernel to a form that treats each lane of the one output alike: it takes that lane
+    /// of each input, or lane 0 of inputs with only one.
     pub fn lanewise<F>(self, lane: F) -> Self
     where
         F: for<'b> Fn(&'b FormBuilder, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
@@ -292,13 +297,13 @@ impl NodeDef {
         })
     }
 
-    /// The kernel is a function over columns.
+    /// Sets the kernel to a function over columns.
     pub fn function(self, function: impl Function + 'static) -> Self {
         let function: SharedFunction = Arc::new(function);
         self.kernel(move |_| Ok(Kernel::Function(Arc::clone(&function))))
     }
 
-    /// The kernel is made for each instance.
+    /// Sets a constructor that makes the kernel of each instance.
     pub fn kernel(
         mut self,
         make: impl Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static,
@@ -310,12 +315,12 @@ impl NodeDef {
     fn fixed(&mut self) -> &mut Signature {
         match &mut self.sockets {
             Sockets::Fixed(signature) => signature,
-            Sockets::BySettings(_) => panic!("sockets are added before they depend on settings"),
+            Sockets::BySettings(_) => panic!("sockets that depend on settings replace fixed ones"),
         }
     }
 
     fn last_input(&mut self) -> &mut Socket {
-        self.fixed().inputs.last_mut().expect("an input was added before it is described")
+        self.fixed().inputs.last_mut().expect("an input was added before")
     }
 
     /// The part of the name before the dot.
@@ -323,7 +328,7 @@ impl NodeDef {
         self.name.split('.').next().unwrap_or_default()
     }
 
-    /// The sockets where they do not depend on settings.
+    /// The sockets, unless they depend on settings.
     pub fn fixed_signature(&self) -> Option<&Signature> {
         match &self.sockets {
             Sockets::Fixed(signature) => Some(signature),
@@ -334,7 +339,7 @@ impl NodeDef {
     /// The sockets for these settings.
     ///
     /// # Errors
-    /// If the settings do not make sense together.
+    /// If the settings are inconsistent.
     pub fn signature(&self, settings: &Settings) -> Result<Cow<'_, Signature>, SettingError> {
         match &self.sockets {
             Sockets::Fixed(signature) => Ok(Cow::Borrowed(signature)),
@@ -342,11 +347,11 @@ impl NodeDef {
         }
     }
 
-    /// The instance for these settings and types; `arities` says how many sources each input
-    /// socket has (1 unless it takes several).
+    /// The instance for these settings and types; `arities` holds the number of sources of each
+    /// input socket (1 unless it takes several).
     ///
     /// # Errors
-    /// If the settings make no kernel or a type would be nested too deep.
+    /// If the settings do not give a kernel or a list type would be nested too deeply.
     pub fn instantiate(
         self: &Arc<Self>,
         settings: Settings,

@@ -1,19 +1,20 @@
-//! Looking now and then, while a function works, whether anybody still waits for it.
+//! Cancellation of functions: tests at regular intervals whether a call is cancelled.
 
 use std::fmt;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::function::Failure;
+use crate::failure::Failure;
 
-/// Units of work, of some nanoseconds each, between two looks.
+/// Units of work, of some nanoseconds each, between two tests.
 const UNITS: usize = 1 << 13;
 
-/// How long a stretch of unknown work should take, and how many items it may have.
+/// The intended duration of a batch of work of unknown cost, and its maximal number of items.
 const STRETCH: Duration = Duration::from_micros(50);
 const MAX_STRETCH: usize = 1 << 16;
 
-/// Looks now and then whether a call is still wanted; see [`Call::pace`](crate::Call::pace).
+/// Counts work, and tests at intervals whether the call is cancelled; see
+/// [`Call::pace`](crate::Call::pace).
 #[derive(Clone)]
 pub struct Pace<'a> {
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
@@ -25,11 +26,11 @@ impl<'a> Pace<'a> {
         Self { is_over, left: UNITS }
     }
 
-    /// Is told that so much was done, or is about to be, in units of some nanoseconds: items moved,
-    /// bytes read. Looks if it is time to.
+    /// Counts work that was done or is about to be, in units of some nanoseconds such as items
+    /// moved or bytes read. Tests for cancellation when enough has accumulated.
     ///
     /// # Errors
-    /// If nobody waits any more; the evaluator knows why, and tells that instead.
+    /// If the call is cancelled; the evaluator knows the reason and reports that instead.
     #[inline]
     pub fn work(&mut self, units: usize) -> Result<(), Failure> {
         match self.left.checked_sub(units) {
@@ -41,7 +42,7 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// Looks.
+    /// Tests for cancellation.
     ///
     /// # Errors
     /// As [`work`](Self::work).
@@ -49,15 +50,15 @@ impl<'a> Pace<'a> {
     pub fn look(&mut self) -> Result<(), Failure> {
         self.left = UNITS;
         if self.is_over.is_some_and(|is_over| is_over()) {
-            return Err(Failure::whole("the evaluation was ended"));
+            return Err(Failure::whole("the evaluation was cancelled"));
         }
         Ok(())
     }
 
-    /// Goes over items with some units of work at each; ends if nobody waits any more.
+    /// Processes items of a given cost each, until the call is cancelled.
     ///
     /// # Errors
-    /// As [`work`](Self::work), or what `each` fails with.
+    /// As [`work`](Self::work), or the error of `each`.
     #[inline]
     pub fn over<T>(
         &mut self,
@@ -72,8 +73,8 @@ impl<'a> Pace<'a> {
         Ok(())
     }
 
-    /// Goes over items of which nobody knows how much work they are, stretch by stretch: short ones
-    /// as long as they take long.
+    /// Processes items of unknown cost in batches, and adapts the size of batches to the time they
+    /// take.
     ///
     /// # Errors
     /// As [`work`](Self::work).
@@ -116,7 +117,7 @@ mod tests {
     use super::{Pace, UNITS};
 
     #[test]
-    fn looks_are_as_far_apart_as_the_work_is_long() {
+    fn tests_are_as_far_apart_as_the_work_is_long() {
         let looks = AtomicUsize::new(0);
         let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 2;
         let mut pace = Pace::new(Some(&is_over));
@@ -128,18 +129,18 @@ mod tests {
         assert!(ended.is_err());
         assert_eq!(looks.load(Ordering::Relaxed), 3);
         assert!((3 * UNITS..3 * UNITS + 3).contains(&done.get()), "{}", done.get());
-        assert!(pace.work(UNITS + 1).is_err(), "what is long is looked at before it begins");
+        assert!(pace.work(UNITS + 1).is_err(), "much work is tested for before it begins");
     }
 
     #[test]
-    fn stretches_cover_all_and_end_soon() {
+    fn batches_cover_all_and_end_soon() {
         let mut at = 0;
         let mut pace = Pace::new(None);
         pace.stretches(1_000_003, |stretch| {
             assert_eq!(stretch.start, at);
             at = stretch.end;
         })
-        .expect("nobody ends it");
+        .expect("nobody cancels it");
         assert_eq!(at, 1_000_003);
         let (looks, n) = (AtomicUsize::new(0), Cell::new(0));
         let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 2;
@@ -155,8 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn without_anybody_who_ends_it_work_goes_on() {
+    fn work_continues_if_nobody_cancels_it() {
         let mut pace = Pace::new(None);
-        pace.over(0..10 * UNITS, UNITS, |_| Ok(())).expect("nobody ends it");
+        pace.over(0..10 * UNITS, UNITS, |_| Ok(())).expect("nobody cancels it");
     }
 }

@@ -8,11 +8,11 @@ use millstream_base::diagnostics::did_you_mean;
 use rustc_hash::FxHashMap;
 
 use crate::convert;
-use crate::instance::Instance;
 use crate::kept;
 use crate::node_def::NodeDef;
+use crate::node_def::instance::Instance;
+use crate::node_def::state::{self, Keeps};
 use crate::repeat;
-use crate::state::{self, Keeps};
 
 /// Node types and value types by name. The compiler and the evaluators know no others.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Registry {
     pick: Arc<NodeDef>,
     kept: Arc<NodeDef>,
     capture: Arc<NodeDef>,
-    /// Node types that only the compiler makes nodes of.
+    /// Node types whose nodes only the compiler makes.
     hidden: BTreeMap<String, Arc<NodeDef>>,
 }
 
@@ -53,7 +53,7 @@ impl Registry {
         }
     }
 
-    /// Adds a node type; one of the same name is replaced.
+    /// Adds a node type, replacing one of the same name.
     pub fn register(&mut self, def: NodeDef) -> Arc<NodeDef> {
         let def = Arc::new(def);
         if let Some(Keeps::Values(_, work)) = &def.keeps {
@@ -68,7 +68,7 @@ impl Registry {
         self.types.insert(ty.name(), ty);
     }
 
-    /// The node type called `name`; those that only the compiler makes nodes of are there too.
+    /// The node type called `name`, including those whose nodes only the compiler makes.
     pub fn get(&self, name: &str) -> Option<&Arc<NodeDef>> {
         if name == convert::CONVERT {
             return Some(&self.conversion);
@@ -76,29 +76,29 @@ impl Registry {
         self.defs.get(name).or_else(|| self.hidden.get(name))
     }
 
-    /// What takes a value of a type that a node keeps, or something else where it keeps nothing yet.
+    /// The instance that selects between the state of a type and its initial value.
     pub fn pick(&self, ty: Type) -> Instance {
         state::pick_of(&self.pick, ty)
     }
 
-    /// The node type that gives what a node keeps for the element at hand.
+    /// The node type that reads the state of a node for the current element.
     pub fn kept(&self) -> &Arc<NodeDef> {
         &self.kept
     }
 
-    /// The node type that reads for the body of a repeat what that needs of its context.
+    /// The node type that reads the context for the body of a repeat.
     pub fn capture(&self) -> &Arc<NodeDef> {
         &self.capture
     }
 
-    /// The node type that the compiler inserts where types differ.
+    /// The node type of implicit conversions.
     pub fn conversion(&self) -> &Arc<NodeDef> {
         &self.conversion
     }
 
-    /// The node type whose name is nearest to `name`, for messages.
+    /// The name of the node type nearest to `name`, for messages.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        // A right last part in the wrong family is nearer than any spelling.
+        // A correct name in the wrong family is nearer than any spelling.
         let last = name.rsplit('.').next().unwrap_or(name);
         let same_last = self.defs.keys().find(|known| known.rsplit('.').next() == Some(last));
         same_last
@@ -113,23 +113,10 @@ impl Registry {
 
     /// The type called `name`, lists included: `f32`, `list<vec3>`.
     pub fn type_named(&self, name: &str) -> Option<Type> {
-        if let Some(ty) = self.types.get(name) {
-            return Some(*ty);
-        }
-        let mut element = name;
-        let mut depth = 0;
-        while let Some(inner) = element.strip_prefix("list<").and_then(|s| s.strip_suffix('>')) {
-            element = inner;
-            depth += 1;
-            if depth > Type::MAX_LIST_DEPTH {
-                return None;
-            }
-        }
-        let ty = *self.types.get(element)?;
-        (0..depth).try_fold(ty, |ty, _| ty.list())
+        Type::named(name, |name| self.types.get(name).copied())
     }
 
-    /// The names of all types that are no lists, sorted.
+    /// The names of all types other than lists, sorted.
     pub fn type_names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> = self.types.keys().copied().collect();
         names.sort_unstable();

@@ -1,9 +1,9 @@
-//! Nodes that run a group round by round: their settings, their instances, and the nodes that read
-//! for them what the group needs of its context.
+//! Nodes that run a group round by round: their settings and instances, and the nodes that capture
+//! the context for the group.
 //!
-//! A document writes such a node with the type `repeat` and the name of a group. The instance of the
-//! node is a function of columns: the values that are carried from round to round, what stays the
-//! same, how many rounds, and behind these what the group needs of the context around the node.
+//! In a document such a node has the type `repeat` and the name of a group. Its instance is a
+//! function over columns. The inputs are the carried values, the invariant ones, the number of
+//! rounds, and then the context that the group needs from around the node.
 
 use std::sync::Arc;
 
@@ -13,27 +13,25 @@ use serde_json::{Value as Json, json};
 
 use crate::class::Class;
 use crate::function::SharedFunction;
-use crate::instance::{InputSlot, Instance, Kernel, OutputSlot};
 use crate::kept::{need_named, text_of};
 use crate::node_def::NodeDef;
+pub use crate::node_def::instance::REPEAT;
+use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
 use crate::scope::ScopeRule;
 use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
 use crate::signature::{OutputSocket, Signature};
 
-/// Name of the node type in documents.
-pub const REPEAT: &str = "repeat";
-
-/// Name of the socket that says how many rounds.
+/// Name of the socket with the number of rounds.
 pub const COUNT: &str = "count";
 
-/// Name of the node type that reads the context for a repeat.
+/// Name of the node type that captures the context for a repeat.
 pub const CAPTURE: &str = "repeat.capture";
 
 /// The settings of a repeat as documents write them.
 pub fn settings() -> Vec<Setting> {
     let choices = &[
-        ("count", "after as many rounds as `count` says"),
-        ("stable", "when a round changed no carried value, at the latest after `count` rounds"),
+        ("count", "after `count` rounds"),
+        ("stable", "after a round that changes no carried value, but at most `count` rounds"),
     ];
     vec![
         Setting {
@@ -51,7 +49,7 @@ pub fn settings() -> Vec<Setting> {
     ]
 }
 
-/// The settings of its instances: those that documents write, and which group it is.
+/// The settings of instances: those of documents, and the identity of the group.
 pub fn instance_settings() -> Vec<Setting> {
     let mut settings = settings();
     for name in ["body", "group"] {
@@ -60,49 +58,51 @@ pub fn instance_settings() -> Vec<Setting> {
     settings
 }
 
-/// The node type as the manual shows it; what it takes and gives besides is up to the group.
+/// The node type as in the manual; its other inputs and outputs are those of the group.
 pub(crate) fn node_type() -> NodeDef {
     let mut def = NodeDef::new(REPEAT, "A group, round by round")
         .details(
-            "Written with the name of a group: {\"type\": \"repeat\", \"group\": \"step\"}. The node has the \
-             inputs of the group, and `count` unless the group has an input of that name; its outputs \
-             are those of the group.\n\nAn output of the group is carried to the input of the same name \
-             and type in the next round. Other inputs stay as they are given. What the node gives is \
-             what is carried after the last round: without any round what was given. Values of any type are carried. Each element runs its \
-             own number of rounds.\n\nThe output named by `while` says after each round whether to go on. \
-             It need not be carried; then it is true without any round. If it is, no round runs where it \
-             is given as false. `until` \"stable\" compares bits.\n\nThe group reads the context around \
-             the node; `context.iteration` is the number of the round, and a level higher that of a \
-             repeat around. Groups that keep state, or read along an axis around the node inside a scope, are refused. `repeat_count` \
-             in the limits bounds the rounds.",
+            "Written with the name of a group: {\"type\": \"repeat\", \"group\": \"step\"}. The \
+             node has the inputs and outputs of the group, and the input `count` unless the group \
+             has one of that name.\n\nEach output of the group is carried to the input of the \
+             same name and type in the next round; values of any type can be carried. Other \
+             inputs are the same in all rounds. The node gives the values that are carried after \
+             the last round or, without any round, the given ones. Each element runs its own \
+             number of rounds.\n\nThe output named by `while` tells after each round whether to \
+             continue. It need not be carried; then it counts as true before the first round. If \
+             it is carried and given as false, no round runs. `until` \"stable\" compares bits.\n\n\
+             The group reads the context around the node; `context.iteration` is the number of \
+             the round, and one level higher that of an enclosing repeat. A group must not keep \
+             state, or read along an axis around the node inside a scope. The limit \
+             `repeat_count` bounds the rounds.",
         )
-        .input(COUNT, Type::I32, "how many rounds, or at most how many; negative counts as 0")
+        .input(COUNT, Type::I32, "number of rounds, or the maximal number; negative counts as 0")
         .kernel(|_| Err(SettingError::refused("group", "a repeat is written with a group")));
     def.settings = settings();
     def
 }
 
-/// What a repeat is made from.
+/// The specification of a repeat.
 #[derive(Debug)]
-pub struct RepeatParts<'a> {
+pub struct RepeatSpec<'a> {
     /// Name of the group.
     pub group: &'a str,
-    /// What tells the content of the group from others.
+    /// A digest of the content of the group.
     pub digest: &'a str,
-    /// Name of the output that says whether to go on; empty if none does.
+    /// Name of the output that tells whether to continue; empty if there is none.
     pub go: &'a str,
-    /// Whether it ends when nothing changes.
+    /// Whether the repeat ends when a round changes nothing.
     pub until_stable: bool,
     /// The inputs of the group and the count, in the order of the node's sources.
     pub inputs: Vec<(Arc<str>, Type)>,
-    /// What the group needs of the context.
+    /// The context that the group needs.
     pub captures: &'a [Need],
     /// The outputs of the group.
     pub outputs: Vec<(Arc<str>, Type)>,
 }
 
-/// The instance of a repeat; `function` runs the rounds.
-pub fn instance(parts: RepeatParts<'_>, function: SharedFunction) -> Instance {
+/// The instance of a repeat, whose rounds are run by `function`.
+pub fn instance(parts: RepeatSpec<'_>, function: SharedFunction) -> Instance {
     let mut def = NodeDef::new(REPEAT, "A group, round by round");
     def.settings = instance_settings();
     let captured = parts.captures.iter().map(|need| (text_of(need).into(), type_of(need)));
@@ -137,11 +137,11 @@ pub fn instance(parts: RepeatParts<'_>, function: SharedFunction) -> Instance {
     }
 }
 
-/// The node type that reads the context for a repeat.
+/// The node type that captures the context for a repeat.
 pub(crate) fn capture_type() -> NodeDef {
-    NodeDef::new(CAPTURE, "What a repeat reads of its context")
+    NodeDef::new(CAPTURE, "A part of the context, for a repeat")
         .class(Class::Contextual)
-        .setting("need", SettingKind::Text, None, "what is read")
+        .setting("need", SettingKind::Text, None, "the part of the context")
         .sockets_by_settings(|settings| {
             let ty = type_of(&need_in(settings)?);
             let value = OutputSocket { name: "value".into(), ty: ty.into(), about: "".into() };
@@ -152,14 +152,14 @@ pub(crate) fn capture_type() -> NodeDef {
 
 fn need_in(settings: &Settings) -> Result<Need, SettingError> {
     let text = settings.text("need");
-    need_named(text).ok_or_else(|| SettingError::refused("need", format!("`{text}` is no need")))
+    need_named(text).ok_or_else(|| SettingError::refused("need", format!("`{text}` is not a need")))
 }
 
 fn kernel_of(Need { feature, level, aspect }: Need) -> Kernel {
     Kernel::Read { feature, level, aspect }
 }
 
-/// The instance that reads `need` for a repeat; `def` is the registry's.
+/// The instance that captures `need` for a repeat; `def` is the registry's.
 pub fn capture(def: &Arc<NodeDef>, need: &Need) -> Instance {
     let text = json!(text_of(need));
     let settings = Settings::read(&def.settings, [("need", &text)], &|_| None);
@@ -186,11 +186,11 @@ pub fn capture(def: &Arc<NodeDef>, need: &Need) -> Instance {
     }
 }
 
-/// The instance that gives a value on, of this type, with level 0 of a feature being what is linked
-/// behind it.
+/// The instance that passes a value of this type on, evaluated with level 0 of a feature injected
+/// from its second input.
 pub fn provider(feature: &Feature, ty: Type) -> Instance {
     let rule = ScopeRule::Inject { feature: feature.clone(), value: 1 };
-    let def = NodeDef::new("repeat.provide", "A value with a feature of the context given")
+    let def = NodeDef::new("repeat.provide", "A value evaluated with a feature provided")
         .input("value", ty, "evaluated in the changed context")
         .scope(rule)
         .input("feature", feature.ty(), "value of the feature")
@@ -200,7 +200,7 @@ pub fn provider(feature: &Feature, ty: Type) -> Instance {
     made.expect("a node type without settings and generics has an instance")
 }
 
-/// The type of what is read.
+/// The type of the captured value.
 pub fn type_of(need: &Need) -> Type {
     match need.aspect {
         Aspect::Value => need.feature.ty(),

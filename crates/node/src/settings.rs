@@ -1,4 +1,4 @@
-//! Settings: what an author fixes on a node at compile time, checked against a schema.
+//! Settings: values that an author fixes on a node at compile time, checked against a schema.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,15 +13,15 @@ use serde_json::Value as Json;
 pub struct Setting {
     /// The key under `set`.
     pub name: &'static str,
-    /// What may be written there.
+    /// The kind of values.
     pub kind: SettingKind,
-    /// What holds when nothing is written; `None` if the author has to.
+    /// The default; `None` if the author has to give a value.
     pub default: Option<SettingValue>,
-    /// For the manual.
+    /// The line in the manual.
     pub about: &'static str,
 }
 
-/// What may be written for a setting.
+/// The kind of values that a setting takes.
 #[derive(Clone, Debug)]
 pub enum SettingKind {
     /// One of these names, each with a line for the manual.
@@ -42,7 +42,7 @@ pub enum SettingKind {
     Numbers,
 }
 
-/// A setting that was read.
+/// The value of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingValue {
     /// Of [`SettingKind::Choice`] or [`SettingKind::Text`].
@@ -74,24 +74,24 @@ pub enum SettingError {
         /// The nearest name, or all.
         hint: String,
     },
-    /// The value is of another kind.
+    /// The value is of the wrong kind.
     #[error("setting `{name}` is {found}")]
     #[diagnostic(code(settings::wrong_value), help("it takes {expected}"))]
     WrongValue {
         /// The key.
         name: String,
-        /// What stands there.
+        /// The value, shortened.
         found: String,
-        /// What would fit.
+        /// The expected kind.
         expected: String,
     },
-    /// A setting without a default is not given.
+    /// A setting without a default is missing.
     #[error("setting `{name}` is missing")]
     #[diagnostic(code(settings::missing), help("it takes {expected}"))]
     Missing {
         /// The key.
         name: String,
-        /// What would fit.
+        /// The expected kind.
         expected: String,
     },
     /// The node type refuses the value for a reason of its own.
@@ -100,18 +100,18 @@ pub enum SettingError {
     Refused {
         /// The key.
         name: String,
-        /// What is wrong.
+        /// The reason.
         message: String,
-        /// Bytes of the setting's text that are to blame, if it is text.
+        /// The bytes of the setting's text that are wrong, if it is text.
         range: Option<(usize, usize)>,
-        /// The next step.
+        /// The next step for the author, if there is one.
         #[help]
         hint: Option<String>,
     },
 }
 
 impl SettingError {
-    /// The key that the error is about.
+    /// The key of the setting.
     pub fn name(&self) -> &str {
         match self {
             Self::Unknown { name, .. }
@@ -128,7 +128,7 @@ impl SettingError {
 }
 
 impl Setting {
-    /// Reads what is written under this setting's key. `type_named` finds types by name.
+    /// Reads the value written for this setting. `type_named` finds types by name.
     ///
     /// # Errors
     /// If the value is not of the setting's kind.
@@ -197,12 +197,12 @@ fn shortened(json: &Json) -> String {
     format!("{}...", text.chars().take(37).collect::<String>())
 }
 
-/// The settings of one node, defaults filled in.
+/// The settings of one node, including defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings(BTreeMap<&'static str, SettingValue>);
 
 impl Settings {
-    /// Reads `given` against the schema; all problems at once.
+    /// Reads `given` according to the schema and reports all problems.
     ///
     /// # Errors
     /// Every setting that is unknown, wrong or missing.
@@ -307,7 +307,7 @@ impl Settings {
 }
 
 impl SettingValue {
-    /// The value as it is written in a document.
+    /// The value as a document writes it.
     pub fn to_json(&self) -> Json {
         match self {
             Self::Text(text) => Json::from(&**text),

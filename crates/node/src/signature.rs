@@ -6,26 +6,26 @@ use millstream_base::types::Kind;
 use millstream_base::{Type, Value, literal};
 use serde_json::Value as Json;
 
-use crate::convert::convertible;
+use crate::implicit::convertible;
 use crate::scope::ScopeRule;
 
-/// The sockets of a node type, for given settings.
+/// The sockets of a node type for given settings.
 #[derive(Clone, Debug, Default)]
 pub struct Signature {
-    /// The types left open.
+    /// The generic types.
     pub generics: Vec<Generic>,
-    /// What goes in.
+    /// The input sockets.
     pub inputs: Vec<Socket>,
-    /// What comes out.
+    /// The output sockets.
     pub outputs: Vec<OutputSocket>,
 }
 
-/// A type that the linked inputs decide.
+/// A type that follows from the linked inputs.
 #[derive(Clone, Debug)]
 pub struct Generic {
     /// Name in the manual: `T`.
     pub name: &'static str,
-    /// What it may be.
+    /// The types it may take.
     pub among: Among,
 }
 
@@ -34,9 +34,10 @@ pub struct Generic {
 pub enum Among {
     /// The first of these to which all linked inputs convert.
     These(&'static [Type]),
-    /// Any type: the first numeric one to which all linked inputs convert, or what they agree on.
+    /// Any type: the first numeric one to which all linked inputs convert, or the one they agree
+    /// on.
     Any,
-    /// Any type, and this one where nothing but literals is given.
+    /// As [`Any`](Self::Any), but this type if there are only literals.
     AnyOr(Type),
 }
 
@@ -51,14 +52,14 @@ pub enum SocketType {
     ListOf(u8),
 }
 
-/// What an input has when nothing is linked or written.
+/// The value of an input that is neither linked nor written.
 #[derive(Clone, Debug)]
 pub enum Default {
-    /// The author must give something.
+    /// None: the author must give one.
     Required,
     /// The zero of the type: false, 0, zero vector, empty text, empty list.
     Zero,
-    /// This number in every lane, whatever the type.
+    /// This number in every lane, for any type.
     Number(f64),
     /// This value; its type must be the socket's.
     Value(Value),
@@ -69,17 +70,17 @@ pub enum Default {
 pub struct Socket {
     /// The key under `in`.
     pub name: Cow<'static, str>,
-    /// The type of what is linked.
+    /// The type of the values.
     pub ty: SocketType,
-    /// What holds when nothing is given.
+    /// The value if none is given.
     pub default: Default,
-    /// Takes any number of sources, one behind the other.
+    /// Whether the socket takes any number of sources, in order.
     pub multiple: bool,
-    /// The kernel may write into the buffer and hand it on.
+    /// Whether the kernel may overwrite the buffer and return it.
     pub mutable: bool,
-    /// How the context changes for what is linked here.
+    /// The changes of the context for the source.
     pub scope: Vec<ScopeRule>,
-    /// For the manual.
+    /// The line in the manual.
     pub about: Cow<'static, str>,
 }
 
@@ -90,11 +91,11 @@ pub struct OutputSocket {
     pub name: Cow<'static, str>,
     /// The type.
     pub ty: SocketType,
-    /// For the manual.
+    /// The line in the manual.
     pub about: Cow<'static, str>,
 }
 
-/// Why the generic types of a node cannot be found.
+/// Why the generic types of a node cannot be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum TypeError {
@@ -102,13 +103,13 @@ pub enum TypeError {
     #[error("the inputs {inputs} have no common type")]
     #[diagnostic(code(types::no_common_type), help("they must all convert to {allowed}"))]
     NoCommonType {
-        /// The sockets with the types linked to them.
+        /// The sockets and the types linked to them.
         inputs: String,
-        /// What the sockets take.
+        /// The types that the sockets take.
         allowed: String,
     },
-    /// A generic list would be nested too deep.
-    #[error("lists are nested too deep")]
+    /// A list type would be nested too deeply.
+    #[error("lists are nested too deeply")]
     #[diagnostic(
         code(types::list_depth),
         help("lists may be nested {} deep", Type::MAX_LIST_DEPTH)
@@ -116,20 +117,20 @@ pub enum TypeError {
     ListDepth,
 }
 
-/// What is known of an input before types are resolved.
+/// The knowledge about an input before types are resolved.
 #[derive(Clone, Copy, Debug)]
 pub enum InputFact<'a> {
-    /// Something of this type is linked.
+    /// The type of the linked output.
     Linked(Type),
-    /// This is written.
+    /// The literal.
     Literal(&'a Json),
 }
 
 impl SocketType {
-    /// The concrete type, given the types of the generics.
+    /// The concrete type for these types of the generics.
     ///
     /// # Errors
-    /// If a list would be nested too deep.
+    /// If a list type would be nested too deeply.
     pub fn resolve(self, generics: &[Type]) -> Result<Type, TypeError> {
         match self {
             Self::Exact(ty) => Ok(ty),
@@ -140,7 +141,7 @@ impl SocketType {
 }
 
 impl Among {
-    /// The candidates in order of preference; all numeric types where any type will do.
+    /// The candidates in order of preference; all numeric types if any type is allowed.
     pub fn candidates(self) -> &'static [Type] {
         match self {
             Self::These(types) => types,
@@ -167,7 +168,7 @@ impl Among {
 }
 
 impl Default {
-    /// The value for a socket of type `ty`; `None` if something must be given.
+    /// The value for a socket of type `ty`; `None` if a value is required.
     pub fn value(&self, ty: Type) -> Option<Value> {
         match self {
             Self::Required => None,
@@ -178,7 +179,7 @@ impl Default {
     }
 }
 
-/// Zero in every lane; the default of types without lanes.
+/// Zero in every lane, or the default of a type without lanes.
 fn zero(ty: Type) -> Value {
     match ty.kind() {
         Kind::Lanes(..) if Type::NUMERIC.contains(&ty) => {
@@ -213,7 +214,7 @@ impl Signature {
         self.outputs.iter().position(|socket| socket.name == name)
     }
 
-    /// The types that a socket takes, in order of preference; `None` if it takes any.
+    /// The types that a socket takes, in order of preference; `None` if it takes any type.
     pub fn taken_by(&self, socket: &Socket) -> Option<Vec<Type>> {
         let among = |g: u8| match self.generics[usize::from(g)].among {
             Among::These(types) => Some(types),
@@ -228,11 +229,11 @@ impl Signature {
         }
     }
 
-    /// The types of the generics: for each the first candidate to which all linked inputs of its
-    /// sockets convert; where nothing is linked, what the literals suggest (numbers are `f32` where
-    /// allowed); else `f32` or the first candidate.
+    /// The types of the generics. Each is the first candidate to which all linked inputs of its
+    /// sockets convert. If nothing is linked the literals decide (numbers are `f32` where allowed),
+    /// and without literals it is `f32` or the first candidate.
     ///
-    /// `facts` holds the position of an input with what is known of it; a socket that takes several
+    /// `facts` pairs the position of an input with the knowledge about it; a socket with several
     /// sources occurs once for each.
     ///
     /// # Errors
@@ -294,7 +295,7 @@ fn common(among: Among, linked: &[(usize, Type)]) -> Option<Type> {
     })
 }
 
-/// What literals alone suggest.
+/// The type suggested by literals alone.
 fn suggested(among: Among, literals: &[&Json]) -> Type {
     if let Among::AnyOr(ty) = among {
         return ty;

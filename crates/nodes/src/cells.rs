@@ -44,7 +44,7 @@ impl Function for HandsOn {
         Ok(())
     }
 
-    fn hands_on(&self) -> bool {
+    fn is_identity(&self) -> bool {
         true
     }
 }
@@ -241,7 +241,7 @@ pub(crate) fn check_total(n: usize, limits: &Limits) -> Result<(), Failure> {
 
 /// What is wrong when a list cannot be put into a list any more.
 pub(crate) fn too_deep() -> Failure {
-    Failure::whole("lists are nested too deep")
+    Failure::whole("lists are nested too deeply")
 }
 
 /// The column that holds the items of all lists of input `i`.

@@ -5,7 +5,7 @@ use millstream_compile::{PASSES, PassContext};
 use millstream_ir::text;
 use millstream_testkit::generate::{Case, REGISTRY};
 
-#[expect(clippy::print_stdout, reason = "printing is what it is for")]
+#[expect(clippy::print_stdout, reason = "printing is its purpose")]
 fn main() -> Result<(), String> {
     let path = std::env::args().nth(1).ok_or("which file?")?;
     let fixture = std::fs::read_to_string(path).map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! What tests of several crates share: a model of the meaning, generated graphs, and the suite that
-//! every evaluator passes.
+//! Support for the tests of several crates: a model of the meaning, generated graphs, and the suite
+//! that every evaluator passes.
 
 pub mod agreement;
 pub mod generate;

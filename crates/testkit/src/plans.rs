@@ -1,4 +1,4 @@
-//! From graphs put together in code to plans, with and without the passes.
+//! Plans of graphs built in code, with and without the passes.
 
 use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
@@ -6,17 +6,17 @@ use millstream_compile::{PASSES, PassContext, analyses, schedule};
 use millstream_ir::{Graph, Plan};
 use millstream_node::Registry;
 
-/// Frames per second of the plans made here.
+/// Frames per second of these plans.
 pub const FPS: f64 = 24.0;
 
-/// The plan of a graph as it is, with its regions and folded loops.
+/// The plan of a graph without passes, but with its regions and folded loops.
 ///
 /// # Errors
 /// If the graph uses more than 64 needs.
 pub fn plain_plan(graph: &Graph) -> Result<Plan, Diagnostics> {
     let mut graph = graph.clone();
     let order = millstream_compile::order(&graph)?;
-    // Too many needs are for the schedule to report.
+    // The schedule reports too many needs.
     if let Ok(needs) = analyses::needs(&graph, &order) {
         let regions = analyses::regions(&graph, &order, &needs);
         graph.set_regions(regions);
@@ -29,7 +29,7 @@ pub fn plain_plan(graph: &Graph) -> Result<Plan, Diagnostics> {
 /// The plan of a graph after all passes.
 ///
 /// # Errors
-/// If the graph uses more than 64 needs, or a pass gives up.
+/// If the graph uses more than 64 needs, or a pass fails.
 pub fn compiled_plan(graph: &Graph, registry: &Registry) -> Result<Plan, Diagnostics> {
     let mut graph = graph.clone();
     let limits = Limits::default();

@@ -1,4 +1,4 @@
-//! Graphs put together in code: nodes of a registry, linked by source, conversions inserted.
+//! Graphs built in code from nodes of a registry, with conversions inserted.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use millstream_node::signature::InputFact;
 use millstream_node::{Instance, NodeDef, Registry, Settings, convert};
 use serde_json::Value as Json;
 
-/// A graph being put together. All links have equal types at both ends.
+/// A graph under construction. All links have equal types at both ends.
 #[derive(Clone, Debug)]
 pub struct Sketch<'r> {
     registry: &'r Registry,
-    /// What there is so far.
+    /// The graph so far.
     pub graph: Graph,
     n_calls: usize,
-    /// Where new nodes stand.
+    /// The enclosing groups of new nodes.
     parents: Vec<PathId>,
 }
 
@@ -25,25 +25,25 @@ impl<'r> Sketch<'r> {
         Self { registry, graph: Graph::new(), n_calls: 0, parents: vec![Paths::root()] }
     }
 
-    /// An input of the graph with this default.
+    /// Adds an input with this default.
     pub fn input(&mut self, name: &str, default: impl Into<Value>) -> Source {
         let default = default.into();
         let input = GraphInput { name: name.into(), ty: default.ty(), default: Some(default) };
         Source::first(self.graph.add_input(input))
     }
 
-    /// A constant.
+    /// Adds a constant.
     pub fn constant(&mut self, value: impl Into<Value>) -> Source {
         Source::first(self.graph.add_const(value.into()))
     }
 
-    /// An output of the graph.
+    /// Adds an output.
     pub fn output(&mut self, name: &str, source: Source) {
         let ty = self.graph.type_of(source).expect("a source of this graph has a type");
         self.graph.outputs.push(GraphOutput { name: name.into(), ty, source });
     }
 
-    /// Nodes from here on stand in a group.
+    /// Puts the following nodes into a group.
     pub fn enter_group(&mut self, name: &str) {
         self.n_calls += 1;
         let name = format!("{name}{}", self.n_calls);
@@ -51,7 +51,7 @@ impl<'r> Sketch<'r> {
         self.parents.push(path);
     }
 
-    /// Nodes from here on stand outside of the group again.
+    /// Puts the following nodes outside of the group again.
     pub fn leave_group(&mut self) {
         self.parents.pop();
     }
@@ -65,7 +65,7 @@ impl<'r> Sketch<'r> {
         self.graph.type_of(source).expect("a source of this graph has a type")
     }
 
-    /// A node of the registry, its sockets linked by name; gives its first output.
+    /// Adds a node of the registry with sockets linked by name; returns its first output.
     ///
     /// # Panics
     /// If there is no such node, or the links do not fit.
@@ -73,8 +73,8 @@ impl<'r> Sketch<'r> {
         self.node_with(name, &Json::Null, args)
     }
 
-    /// A node with settings; gives its first output. A socket that takes several sources is named
-    /// once for each.
+    /// Adds a node with settings; returns its first output. A socket that takes several sources is
+    /// named once for each.
     ///
     /// # Panics
     /// If there is no such node, or the settings or links do not fit.
@@ -84,10 +84,10 @@ impl<'r> Sketch<'r> {
             .unwrap_or_else(|problem| panic!("{name}: {problem}"))
     }
 
-    /// A node of a type that need not be registered.
+    /// Adds a node of a type that need not be registered.
     ///
     /// # Errors
-    /// What does not fit.
+    /// Describes the mistake.
     pub fn node_of(
         &mut self,
         def: &Arc<NodeDef>,
@@ -106,11 +106,11 @@ impl<'r> Sketch<'r> {
         self.call(def, settings, &sockets).map(|outputs| outputs[0])
     }
 
-    /// A node with what is linked to each of its sockets; sockets without links get their default.
-    /// Gives all outputs.
+    /// Adds a node with the sources of each socket; sockets without sources get their defaults.
+    /// Returns all outputs.
     ///
     /// # Errors
-    /// What does not fit; the graph is as it was, apart from constants.
+    /// Describes the mistake; the graph is unchanged then, apart from constants.
     pub fn call(
         &mut self,
         def: &Arc<NodeDef>,
@@ -151,7 +151,7 @@ impl<'r> Sketch<'r> {
         Ok(self.call_instance(&Arc::new(instance), &links))
     }
 
-    /// A node that calls an instance, whose inputs have the types of the links; gives all outputs.
+    /// Adds a call of an instance whose inputs have the types of the links; returns all outputs.
     pub fn call_instance(&mut self, instance: &Arc<Instance>, links: &[Source]) -> Vec<Source> {
         self.n_calls += 1;
         let name = format!("{}{}", instance.name().replace('.', "_"), self.n_calls);
@@ -162,7 +162,7 @@ impl<'r> Sketch<'r> {
         (0..n_outputs).map(|output| Source { node, output }).collect()
     }
 
-    /// The same value as another type, to which it converts.
+    /// A value converted to another type.
     fn converted(&mut self, source: Source, to: Type) -> Source {
         let from = self.type_of(source);
         if from == to {

@@ -1,6 +1,6 @@
-//! Set operations on masks, linear in segments and scattered indices of both.
+//! Set operations on masks, linear in the segments and scattered indices of both.
 //!
-//! Ranges, masks apart from each other and masks that share their storage take no copy.
+//! Ranges, disjoint masks and masks of one storage are combined without copying.
 
 use super::{Mask, build::MaskBuilder};
 
@@ -112,7 +112,7 @@ impl Mask {
         })
     }
 
-    /// Whether `other` is empty or this mask is a range around it: what O(1) can tell.
+    /// An O(1) test for `covers`: whether `other` is empty or this mask is a range around it.
     fn surely_covers(&self, other: &Self) -> bool {
         match (self.as_range(), other.bounds()) {
             (_, None) => true,

@@ -4,23 +4,23 @@ use std::{ops::Range, sync::Arc};
 
 use super::{Mask, Repr, View};
 
-/// Runs at least this long are stored as ranges. A range costs as much as three indices to store
-/// and a segment change costs a few elements' time to walk, so shorter ones are not worth it.
+/// Shorter runs are stored as indices. A range takes the space of three indices, and walking to the
+/// next segment costs the time of a few elements.
 pub(super) const MIN_RANGE: u32 = 32;
 
 /// Segments in ascending order. A run of `MIN_RANGE` or more is always one range segment.
 #[derive(Debug)]
 pub(super) struct Storage {
     segments: Box<[StoredSegment]>,
-    /// The indices of all segments that are no ranges, in order.
+    /// The indices of all segments that are not ranges, in order.
     indices: Box<[u32]>,
-    /// How many elements all segments have together.
+    /// Number of elements in all segments.
     len: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct StoredSegment {
-    /// How many elements come before.
+    /// Number of elements before it.
     ordinal: u32,
     /// The first index.
     first: u32,
@@ -29,9 +29,9 @@ struct StoredSegment {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Neighbours from the first index on.
+    /// Consecutive indices from the first one.
     Range,
-    /// The first is at this place of the index buffer.
+    /// The position of the first index in the index buffer.
     Indices(u32),
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Cut<'a> {
 }
 
 impl Storage {
-    /// The segment that holds this ordinal, which must lie in segment `from` or after it.
+    /// The segment that holds this ordinal; it is `from` or a later one.
     ///
     /// Gallops from `from`, so near segments are found at once.
     pub(super) fn segment_of(&self, from: usize, ordinal: u32) -> usize {
@@ -56,7 +56,7 @@ impl Storage {
         from + near + after - 1
     }
 
-    /// The first ordinal whose index is not below `index`, looking at these segments only.
+    /// The first ordinal in these segments whose index is not below `index`.
     pub(super) fn ordinal_of(&self, segments: Range<usize>, index: usize) -> u32 {
         let within = &self.segments[segments.clone()];
         let after = within.partition_point(|segment| segment.first as usize <= index);
@@ -77,7 +77,7 @@ impl Storage {
         segment.ordinal + inside.min((end - segment.ordinal) as usize) as u32
     }
 
-    /// The ordinal at which a segment starts, or the length for the one after the last.
+    /// The ordinal at which a segment starts; the length for the end of the segments.
     fn ordinal_at(&self, segment: usize) -> u32 {
         self.segments.get(segment).map_or(self.len, |segment| segment.ordinal)
     }
@@ -97,7 +97,7 @@ impl Storage {
         }
     }
 
-    /// The index with this ordinal if the segment, which holds it, is a range.
+    /// The index with this ordinal, which lies in this segment, if the segment is a range.
     pub(super) fn range_start(&self, segment: usize, ordinal: u32) -> Option<u32> {
         match self.segments[segment].kind {
             Kind::Range => Some(self.index_in(segment, ordinal)),
@@ -105,7 +105,7 @@ impl Storage {
         }
     }
 
-    /// The part of a segment that has ordinals in `lo..hi`, which must meet it.
+    /// The part of a segment with ordinals in `lo..hi`, which is not empty.
     pub(super) fn cut(&self, at: usize, lo: u32, hi: u32) -> Cut<'_> {
         let segment = self.segments[at];
         let lo = lo.max(segment.ordinal) - segment.ordinal;
@@ -124,17 +124,17 @@ impl Storage {
 pub(super) struct MaskBuilder {
     segments: Vec<StoredSegment>,
     indices: Vec<u32>,
-    /// Elements in finished runs.
+    /// Number of elements in finished runs.
     len: u32,
-    /// Whether the last finished segment takes further indices.
+    /// Whether the last finished segment accepts further indices.
     open: bool,
-    /// The run that may still grow.
+    /// The start of the run that may still grow.
     start: u32,
     end: u32,
 }
 
 impl MaskBuilder {
-    /// Add one index, above all before it.
+    /// Adds an index greater than all before it.
     #[inline]
     pub(super) fn push(&mut self, index: u32) {
         if index != self.end || self.start == self.end {
@@ -144,7 +144,7 @@ impl MaskBuilder {
         self.end = index + 1;
     }
 
-    /// Add the indices `start..end`; `start` is not below the start of the run before.
+    /// Adds the indices `start..end`, where `start` is not below the start of the run before.
     #[inline]
     pub(super) fn push_run(&mut self, start: u32, end: u32) {
         if start >= end {
@@ -192,7 +192,7 @@ impl MaskBuilder {
     }
 }
 
-/// The mask of strictly ascending indices; keeps their buffer if no run is long.
+/// The mask of strictly ascending indices. Takes over their buffer if there are no long runs.
 pub(super) fn from_ascending(indices: Vec<u32>) -> Mask {
     let reach = MIN_RANGE as usize - 1;
     let has_range = indices.windows(reach + 1).any(|run| run[reach] - run[0] == reach as u32);

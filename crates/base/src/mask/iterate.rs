@@ -4,17 +4,17 @@ use std::{iter::FusedIterator, ops::Range, slice, sync::Arc};
 
 use super::{Mask, Repr, View, build::Cut};
 
-/// A stretch of a mask that one plain loop can walk.
+/// A part of a mask that one plain loop can walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {
-    /// Neighbours, never none.
+    /// Consecutive indices, at least one.
     Range(Range<usize>),
-    /// Strictly ascending indices, never none.
+    /// Strictly ascending indices, at least one.
     Indices(&'a [u32]),
 }
 
 impl Segment<'_> {
-    /// How many elements the segment has; at least one.
+    /// Number of elements, at least one.
     #[expect(clippy::len_without_is_empty, reason = "a segment is never empty")]
     pub fn len(&self) -> usize {
         match self {
@@ -28,7 +28,7 @@ impl Segment<'_> {
 #[derive(Clone)]
 pub struct Segments<'a> {
     view: Option<&'a View>,
-    /// Stored segments still to come, or for a range the range itself.
+    /// The stored segments that remain, or the range itself.
     from: u32,
     to: u32,
 }
@@ -62,7 +62,7 @@ pub struct Iter<'a> {
     segments: Segments<'a>,
     range: Range<usize>,
     indices: slice::Iter<'a, u32>,
-    /// How many are still to come.
+    /// Number of remaining elements.
     len: usize,
 }
 
@@ -105,11 +105,11 @@ impl ExactSizeIterator for Iter<'_> {}
 
 impl FusedIterator for Iter<'_> {}
 
-/// Maximal runs of neighbours, ascending.
+/// Maximal runs of neighbors, ascending.
 pub(super) struct Runs<'a> {
     segments: Segments<'a>,
     indices: &'a [u32],
-    /// A run that has been read but may touch the next.
+    /// A run that has been read but may touch the next one.
     pending: Option<Range<u32>>,
 }
 
@@ -149,7 +149,7 @@ impl Iterator for Runs<'_> {
     }
 }
 
-/// A mask cut into slices of at most some length.
+/// The slices of a mask with a maximal length.
 pub struct Chunks {
     rest: Mask,
     size: usize,
@@ -194,7 +194,7 @@ impl Mask {
         Iter { segments, range: 0..0, indices, len: self.len() }
     }
 
-    /// Call `f` with every element, ascending; one plain loop for each segment.
+    /// Calls `f` with every element in ascending order, in one plain loop per segment.
     #[inline]
     pub fn for_each(&self, mut f: impl FnMut(usize)) {
         for segment in self.segments() {
@@ -205,7 +205,7 @@ impl Mask {
         }
     }
 
-    /// Slices of `size` elements, the last one perhaps shorter, ascending.
+    /// Slices of `size` elements in ascending order; the last one may be shorter.
     ///
     /// # Panics
     /// If `size` is 0.
@@ -214,7 +214,7 @@ impl Mask {
         Chunks { rest: self.clone(), size }
     }
 
-    /// Whether both are the same slice of the same storage, and so surely equal.
+    /// Whether both are the same slice of the same storage, and therefore equal.
     pub(super) fn is_same_view(&self, other: &Self) -> bool {
         match (&self.repr, &other.repr) {
             (Repr::View(a), Repr::View(b)) => {

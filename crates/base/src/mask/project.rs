@@ -1,18 +1,18 @@
-//! Masks between axes: a larger space mapped onto a smaller one, and back.
+//! Masks between axes: projecting a larger space onto a smaller one, and back.
 //!
-//! Where a space is the product of axes in row-major order, element `i` has the coordinate
-//! `i / inner` on the outer axis and `i % inner` on the inner one, where `inner` is the extent of
-//! the inner axis. These two maps have forms of their own that work on whole runs;
-//! `project_any` and `expand` take any map and look at every element.
+//! In the row-major product of two axes, element `i` has the coordinate `i / inner` on the outer
+//! axis and `i % inner` on the inner one, where `inner` is the extent of the inner axis. These two
+//! maps have functions of their own that work on whole runs; `project_any` and `expand` take any
+//! map and visit every element.
 
 use super::{Mask, build::MaskBuilder};
 
 impl Mask {
-    /// The images of the elements: what a smaller space must compute so that every element of
-    /// this mask finds its source.
+    /// The images of the elements: what has to be computed in a smaller space so that every element
+    /// of this mask finds its source.
     ///
-    /// Linear while the map does not decrease. Otherwise the map is called a second time and the
-    /// images are sorted, or marked in a bit set where that is small.
+    /// Linear while the map is nondecreasing. Otherwise the map is called a second time and the
+    /// images are sorted, or marked in a bit set if that is small.
     ///
     /// # Panics
     /// If an image is not below `extent`.
@@ -67,8 +67,8 @@ impl Mask {
 
     /// The images under `i % inner`: coordinates on the inner axis.
     ///
-    /// Linear in runs up to a logarithm; a run of `inner` or more needs every coordinate and ends
-    /// the search.
+    /// Linear in runs up to a logarithm; a run of `inner` or more elements has every coordinate and
+    /// ends the search.
     ///
     /// # Panics
     /// If `inner` is 0 or above [`Self::MAX_EXTENT`].
@@ -101,7 +101,7 @@ impl Mask {
     /// Linear in runs if `inner` is at least 32.
     ///
     /// # Panics
-    /// If the result leaves [`Self::MAX_EXTENT`].
+    /// If the result does not fit below [`Self::MAX_EXTENT`].
     pub fn expand_outer(&self, inner: usize) -> Self {
         let end = self.bounds().map_or(0, |bounds| bounds.end);
         check_product(end, inner);
@@ -117,7 +117,7 @@ impl Mask {
     /// outer axis has the extent `outer`. Linear in the runs of the result.
     ///
     /// # Panics
-    /// If an element is not below `inner` or the result leaves [`Self::MAX_EXTENT`].
+    /// If an element is not below `inner`, or the result does not fit below [`Self::MAX_EXTENT`].
     pub fn expand_inner(&self, inner: usize, outer: usize) -> Self {
         let Some(bounds) = self.bounds() else { return Self::empty() };
         assert!(bounds.end <= inner, "a mask within {bounds:?} lies on an axis of extent {inner}");
@@ -134,7 +134,7 @@ impl Mask {
         builder.finish()
     }
 
-    /// The images if the map does not decrease on this mask.
+    /// The images, if the map is nondecreasing on this mask.
     fn project_ascending(&self, image_of: impl Fn(usize) -> usize) -> Option<Self> {
         let mut builder = MaskBuilder::default();
         let mut next = 0;
@@ -166,7 +166,7 @@ impl BitSet {
         Self { words: vec![0; extent.div_ceil(64)] }
     }
 
-    /// Whether going over the whole space costs no more than sorting or searching for this many.
+    /// Whether walking the whole space costs no more than sorting or searching this many elements.
     fn pays(extent: usize, n_elements: usize) -> bool {
         extent / 16 <= n_elements
     }

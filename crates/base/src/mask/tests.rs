@@ -11,10 +11,10 @@ use super::*;
 
 type Naive = BTreeSet<usize>;
 
-/// Generated elements lie below this.
+/// Generated elements are below this.
 const SPACE: usize = 9000;
 
-/// Gaps and runs, of which some are long enough to become ranges.
+/// Gaps and runs, some of them long enough to become ranges.
 fn pieces() -> impl Strategy<Value = Vec<(usize, usize)>> {
     let gap = prop_oneof![4 => 1..4_usize, 1 => 0..40_usize, 1 => 100..300_usize];
     let run = prop_oneof![4 => 1..3_usize, 1 => 28..36_usize, 1 => 60..200_usize];
@@ -36,7 +36,7 @@ fn indices_of(set: &Naive) -> Vec<u32> {
     set.iter().map(|&i| i as u32).collect()
 }
 
-/// A mask with its elements, made in one of the ways that give different representations.
+/// A mask with its elements, built in one of several ways that give different representations.
 fn masks() -> impl Strategy<Value = (Mask, Naive)> {
     (pieces(), 0..4_u8, 0.0..1.0, 0.0..1.0).prop_map(|(pieces, way, a, b)| {
         let set = naive_of(&pieces);
@@ -60,7 +60,8 @@ fn masks() -> impl Strategy<Value = (Mask, Naive)> {
     })
 }
 
-/// The mask holds exactly these elements, says every part of it right and equals other makings.
+/// Checks that the mask holds exactly these elements, answers all queries about them correctly, and
+/// equals masks built in other ways.
 fn check(mask: &Mask, set: &Naive) {
     assert!(mask.iter().eq(set.iter().copied()), "{mask:?} is {set:?}");
     assert_eq!((mask.len(), mask.is_empty()), (set.len(), set.is_empty()));

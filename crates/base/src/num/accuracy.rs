@@ -4,7 +4,7 @@
 
 use super::*;
 
-/// The distance of a result from the exact value, in units of the last place of `f32` there.
+/// The distance of a result from the exact value, in units in the last place of `f32` there.
 fn ulps_f32(found: f32, exact: f64) -> f64 {
     let nearest = exact as f32;
     if found.is_nan() || nearest.is_nan() {
@@ -35,7 +35,7 @@ fn every_f32(mut f: impl FnMut(f32)) {
     }
 }
 
-/// A small generator of numbers: a multiplicative congruence, upper bits used.
+/// A small random number generator: multiplicative congruential, of which the upper bits are used.
 struct Dice(u64);
 
 impl Dice {
@@ -101,7 +101,7 @@ fn check_one(
     }
 }
 
-/// Beside [`libm`], which gives numbers below 1.
+/// `acosh` of [`libm`], but NaN below 1, where `libm` gives numbers.
 fn acosh_reference(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
@@ -138,7 +138,7 @@ accurate! {
     cbrt_is_near_the_reference cbrt libm::cbrt, 0.52, 1;
 }
 
-/// Of positive arguments: below zero the logarithm crosses zero where no float is.
+/// `ln_gamma` of positive arguments: below zero the logarithm crosses zero between floats.
 fn ln_gamma_above_zero<T: Float>(x: T) -> T {
     if x < T::ZERO { T::NAN } else { ln_gamma(x) }
 }
@@ -157,7 +157,7 @@ fn special_functions_are_near_the_reference() {
     check_one("ln_gamma", of_f32, of_f64, ln_gamma_reference, 0.52, 6);
 }
 
-/// Values by mpmath, of which only the last digits may differ.
+/// Values computed with mpmath, of which only the last digits may differ.
 #[test]
 fn special_functions_have_known_values() {
     let near = |found: f64, wanted: f64, steps: u64| {
@@ -187,8 +187,8 @@ fn special_functions_have_known_values() {
 /// A function, its reference, an argument, and the stated bound.
 type Worst = (fn(f32) -> f32, fn(f64) -> f64, f32, f64);
 
-/// The arguments at which the example `accuracy` found the largest errors among all `f32`, or for `pow` among
-/// random ones, with the bounds that the documentation states.
+/// The arguments at which the example `accuracy` found the largest errors among all `f32` (for
+/// `pow` among random ones), with the bounds that the documentation states.
 #[test]
 fn the_worst_arguments_are_within_the_stated_bounds() {
     let of_one: [Worst; 6] = [
@@ -275,7 +275,7 @@ fn whole_powers_of_two_are_exact() {
 fn large_angles_are_reduced_exactly() {
     assert_eq!(sin(1e22_f64), -0.852_200_849_767_188_8);
     assert_eq!(cos(1e22_f64), 0.523_214_785_395_139);
-    // The f64 that comes nearest to a multiple of pi / 2.
+    // The `f64` nearest to a multiple of pi / 2.
     let x = 6_381_956_970_095_103.0 * 2.0_f64.powi(797);
     assert_eq!(cos(x), -4.687_165_924_254_628e-19);
     assert_eq!(sin(x), 1.0);

@@ -1,4 +1,4 @@
-//! Constants of the elementary functions; written by `tools/minimax.py`, which says how.
+//! Constants of the elementary functions; written by `tools/minimax.py`, which explains them.
 
 /// ln 2 as a number of 32 bits and the rest.
 pub(super) const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
@@ -24,17 +24,17 @@ pub(super) const FRAC_PI_2: [f64; 4] = [
 ];
 /// pi / 2 as a number of 29 bits and the rest.
 pub(super) const FRAC_PI_2_F32: [f64; 2] = [1.570_796_325_802_803, 9.920_935_796_805_404e-10];
-/// 1 / pi as a number of 29 bits and the rest, which is positive, so that -0 stays.
+/// 1 / pi as a number of 29 bits and the rest, which is positive so that -0 is preserved.
 pub(super) const FRAC_1_PI_F32: [f64; 2] = [0.318_309_885_449_707_5, 7.340_831_634_506_093e-10];
-/// 1 / 3 and what it is more than that.
+/// 1 / 3 and the remainder.
 pub(super) const THIRD: [f64; 2] = [0.333_333_333_333_333_3, 1.850_371_707_708_594e-17];
-/// What pi / 2 is more than the nearest f64.
+/// pi / 2 minus the nearest f64.
 pub(super) const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
-/// What pi is more than the nearest f64.
+/// pi minus the nearest f64.
 pub(super) const PI_LOW: f64 = 1.224_646_799_147_353_2e-16;
-/// What pi / 4 is more than the nearest f64.
+/// pi / 4 minus the nearest f64.
 pub(super) const FRAC_PI_4_LOW: f64 = 3.061_616_997_868_383e-17;
-/// The first 1280 bits of 2 / pi behind the point, highest first.
+/// The first 1280 bits of 2 / pi after the binary point, highest first.
 pub(super) const TWO_OVER_PI: [u64; 20] = [
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,
@@ -207,7 +207,7 @@ pub(super) const SINH: [f64; 8] = [
     7.646_474_950_951_983e-13,
     2.848_436_260_424_039e-15,
 ];
-/// Half of ln (2 pi) and what it is more than that.
+/// Half of ln (2 pi) and the remainder.
 pub(super) const HALF_LN_TAU: [f64; 2] = [0.918_938_533_204_672_7, 7.223_936_088_184_323e-17];
 /// (erf x / x - 1) over z = x^2, |x| up to 1; error 2^-68.69.
 pub(super) const ERF: [f64; 14] = [
@@ -288,7 +288,7 @@ pub(super) const LN_GAMMA: [f64; 33] = [
     -8.112_369_894_158_398e-9,
     5.451_282_483_279_007e-9,
 ];
-/// x times what ln gamma x is more than Stirling's formula, over 1 / x^2, x from 2.75; error 2^-63.84.
+/// x times (ln gamma x minus Stirling's formula), over 1 / x^2, x from 2.75; error 2^-63.84.
 pub(super) const STIRLING: [f64; 14] = [
     0.083_333_333_333_333_33,
     -0.002_777_777_777_772_097_5,

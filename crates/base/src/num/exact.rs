@@ -1,4 +1,4 @@
-//! What rounds once or not at all: sums and products in two parts, scaling, remainders.
+//! Operations with one rounding or none: sums and products in two parts, scaling, remainders.
 //!
 //! Without FMA the error of a product is found from halves of its factors (T. J. Dekker, "A
 //! floating-point technique for extending the available precision", Numer. Math. 18, 1971); the
@@ -6,31 +6,32 @@
 
 use super::round;
 
-/// `yes` if `condition` holds, else `no`: both are there, and no branch is made of it, which would
-/// keep a loop from becoming SIMD.
+/// `yes` if `condition` holds, else `no`. Both are computed: a branch would keep a loop from
+/// becoming SIMD.
 #[inline(always)]
 pub(super) fn pick<T: Copy>(condition: bool, yes: T, no: T) -> T {
     std::hint::select_unpredictable(condition, yes, no)
 }
 
-/// Adding and subtracting this rounds an f64 below 2^51 to an integer, which stands in the lowest
-/// bits meanwhile.
+/// Adding and subtracting this rounds an f64 below 2^51 to an integer. The sum has that integer in
+/// its lowest bits.
 pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// `value` as the nearest integer, and bits whose lowest are those of that integer.
+/// The nearest integer to `value`, and a word with that integer in its lowest bits.
 #[inline(always)]
 pub(super) fn nearest(value: f64) -> (f64, u64) {
     let shifted = value + SHIFT;
     (shifted - SHIFT, shifted.to_bits())
 }
 
-/// 2 to the power of an integer from -1022 to 1023; anything, but no trap, for others.
+/// 2 to the power of an integer from -1022 to 1023; unspecified for others, without a trap.
 #[inline(always)]
 pub(super) fn power_of_two(n: f64) -> f64 {
     f64::from_bits(((n + SHIFT).to_bits().wrapping_add(1023)) << 52)
 }
 
-/// `value` times 2 to the power of an integer from -2000 to 2000, rounded once for a `value` near 1.
+/// `value` times 2 to the power of an integer from -2000 to 2000, rounded once for a `value` near
+/// 1.
 #[inline(always)]
 pub(super) fn scale(value: f64, n: f64) -> f64 {
     let (half, _) = nearest(n * 0.5);
@@ -72,7 +73,7 @@ pub(super) fn sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - of_b)) + (b - of_b))
 }
 
-/// `a + b` and its error, where `a` is 0 or not smaller than `b`.
+/// `a + b` and its error, if `a` is 0 or not smaller in magnitude than `b`.
 #[inline(always)]
 pub(super) fn ordered_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -85,7 +86,7 @@ pub(super) fn head(x: f64) -> f64 {
     f64::from_bits(x.to_bits() & !0x7FF_FFFF)
 }
 
-/// `a * b` and its error, to some 105 bits.
+/// `a * b` and its error, accurate to about 105 bits.
 #[inline(always)]
 pub(super) fn product(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
@@ -95,11 +96,11 @@ pub(super) fn product(a: f64, b: f64) -> (f64, f64) {
     (product, error)
 }
 
-/// Quotients from here upwards leave the usual way of [`rem_f32`].
+/// From this quotient on, [`rem_f32`] takes its rare path.
 const LARGE_F32: f64 = 268_435_456.0;
-/// Quotients from here upwards leave the usual way of [`rem_f64`].
+/// From this quotient on, [`rem_f64`] takes its rare path.
 const LARGE_F64: f64 = 16_777_216.0;
-/// Divisors below leave the usual way of [`rem_f64`], since parts of products would underflow.
+/// Below this divisor [`rem_f64`] takes its rare path, since partial products would underflow.
 const SMALL_F64: f64 = 1e-280;
 
 #[inline(always)]
@@ -135,20 +136,20 @@ pub(super) fn rem_f64_usual(x: f64, y: f64) -> f64 {
     rest.copysign(x)
 }
 
-/// Integer and exponent of a positive, finite value.
+/// Integer mantissa and exponent of a positive, finite value.
 fn decode(x: f64) -> (u64, i32) {
     let bits = x.to_bits();
     let (exponent, mantissa) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
     if exponent == 0 { (mantissa, -1074) } else { (mantissa | 1 << 52, exponent - 1075) }
 }
 
-/// By long division on integers; for finite `x` and finite `y` that is not 0.
+/// The remainder by long division on integers, for finite `x` and finite, nonzero `y`.
 #[cold]
 #[inline(never)]
 pub(super) fn rem_rare(x: f64, y: f64) -> f64 {
     let ((a, a_exponent), (b, b_exponent)) = (decode(x.abs()), decode(y.abs()));
     if a_exponent < b_exponent {
-        // Then `b` is normal and `a < b`, unless the exponents meet after a shift.
+        // Then `b` is normal and `a < b`, unless the exponents become equal by a shift.
         let shift = b_exponent - a_exponent;
         let rest = if shift > 10 { a } else { a % (b << shift) };
         return encode(rest, a_exponent).copysign(x);
@@ -169,8 +170,8 @@ fn encode(mantissa: u64, exponent: i32) -> f64 {
     mantissa as f64 * power_of_two(half) * power_of_two(f64::from(exponent) - half)
 }
 
-/// `x * y + z`, rounded once: the sum rounded to odd keeps what a second rounding needs
-/// (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
+/// `x * y + z` rounded once: the sum is first rounded to odd, which makes the second rounding
+/// correct (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
 #[inline(always)]
 pub(super) fn fma_f32(x: f32, y: f32, z: f32) -> f32 {
     let (near, error) = sum(f64::from(x) * f64::from(y), f64::from(z));
@@ -181,7 +182,7 @@ pub(super) fn fma_f32(x: f32, y: f32, z: f32) -> f32 {
     f64::from_bits(pick(inexact, odd, bits)) as f32
 }
 
-/// `x * y + z`, rounded once: correct rounding leaves the platform no choice.
+/// `x * y + z` rounded once. Correct rounding leaves the platform no choice of bits.
 #[inline(always)]
 pub(super) fn fma_f64(x: f64, y: f64, z: f64) -> f64 {
     x.mul_add(y, z)

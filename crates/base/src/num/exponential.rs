@@ -10,14 +10,14 @@ use super::exact::{
     sum,
 };
 
-/// `value` kept within bounds; NaN stays.
+/// `value` limited to the bounds; NaN stays NaN.
 #[inline(always)]
 fn clamp(value: f64, low: f64, high: f64) -> f64 {
     let value = pick(value > high, high, value);
     pick(value < low, low, value)
 }
 
-/// `r`, `t`, `n` such that `e^(x + low) = 2^n (1 + r + t)`, `t` being the smaller.
+/// `r`, `t` and `n` with `e^(x + low) = 2^n (1 + r + t)`, where `t` is the smaller part.
 #[inline(always)]
 fn parts(x: f64, low: f64) -> (f64, f64, f64) {
     let (n, _) = nearest(x * std::f64::consts::LOG2_E);
@@ -47,7 +47,8 @@ pub(super) fn exp(x: f64) -> f64 {
     scale(1.0 + (r + t), n)
 }
 
-/// Behind its sum with a number stand an integer and twice the bias of exponents in the lowest bits.
+/// The sum of a number and this constant has an integer plus twice the exponent bias in its lowest
+/// bits.
 const SHIFT_TWICE_BIASED: f32 = SHIFT_F32 + 254.0;
 
 #[inline(always)]
@@ -61,13 +62,13 @@ pub(super) fn exp_f32(x: f32) -> f32 {
     let r = far - near;
     let low = (far - r) - near;
     let power = 1.0 + (r + (r * r * polynomial_f32(r, &EXP_F32) + low));
-    // The powers for two halves of `n`, as the lowest bits with the bias say them.
+    // The powers for both halves of `n`, whose biased exponents are in the lowest bits.
     let bits = shifted.to_bits();
     let half = bits >> 1;
     power * f32::from_bits(half << 23) * f32::from_bits((bits - half) << 23)
 }
 
-/// As an `f64` that is right to some 33 bits.
+/// As an `f64` accurate to about 33 bits.
 #[inline(always)]
 pub(super) fn exp_short(x: f64) -> f64 {
     let x = clamp(x, -110.0, 100.0);
@@ -106,7 +107,7 @@ pub(super) fn exp_m1(x: f64) -> f64 {
     pick(x == 0.0, x, result)
 }
 
-/// `h`, `l`, `n`, `q` such that `e^x / 2 = 2^n (h + l)` and `e^-x / 2 = 2^n q`, for `x` from 0 to 712.
+/// `h`, `l`, `n`, `q` with `e^x / 2 = 2^n (h + l)` and `e^-x / 2 = 2^n q`, for `x` from 0 to 712.
 #[inline(always)]
 fn halves(x: f64) -> (f64, f64, f64, f64) {
     let (r, t, n) = parts(x, 0.0);

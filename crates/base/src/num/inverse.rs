@@ -4,8 +4,8 @@ use super::constants::{ASIN, ATAN, FRAC_PI_2_LOW, FRAC_PI_4_LOW, PI_LOW};
 use super::exact::{head, ordered_sum, pick, polynomial, product, sum};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-/// `s`, its leading bits, the rest and `asin s - s`, for `s` up to 1/2: that is `a` or, for larger
-/// `a`, the root of `(1 - a) / 2`, by which `asin a = pi / 2 - 2 asin s`.
+/// `s`, its leading bits, the rest and `asin s - s`, for `s` up to 1/2. Here `s` is `a` or, for
+/// larger `a`, the root of `(1 - a) / 2`, with `asin a = pi / 2 - 2 asin s`.
 #[inline(always)]
 fn half_angle(a: f64) -> (f64, f64, f64) {
     let large = a >= 0.5;
@@ -37,9 +37,10 @@ pub(super) fn acos(x: f64) -> f64 {
     pick(a >= 0.5, outer, middle)
 }
 
-/// The angle from 0 to pi / 2 whose tangent is `a / b`, in two parts; both are not negative.
+/// The angle from 0 to pi / 2 whose tangent is `a / b`, in two parts, for nonnegative `a` and `b`.
 ///
-/// With `t = a / b`, `(a - b) / (a + b)` or `-b / a` it is `atan t` plus 0, pi / 4 or pi / 2.
+/// It is `atan t` plus 0, pi / 4 or pi / 2, with `t` equal to `a / b`, `(a - b) / (a + b)` or `-b /
+/// a`.
 #[inline(always)]
 fn angle(a: f64, b: f64) -> (f64, f64) {
     let tiny = (a < 1e-270) & (b < 1e-270);
@@ -60,7 +61,7 @@ fn angle(a: f64, b: f64) -> (f64, f64) {
     let t = pick(below == 0.0, 0.0, above / below);
     let (back, back_low) = product(t, below);
     let t_low = (((above - back) - back_low) + (above_low - t * below_low)) / below;
-    // Errors of products that underflow are none of the quotient.
+    // Errors of products that underflow say nothing about the quotient.
     let sound = (above.abs() > 1e-290) & (below > 0.0);
     let t_low = pick(sound, t_low, 0.0);
     let z = t * t;

@@ -1,30 +1,30 @@
 //! Logarithms, and the inverse hyperbolic functions made of them.
 //!
-//! `x = 2^e (1 + f)` with `1 + f` from the root of 1/2 to that of 2; with `s = f / (2 + f)` the
-//! logarithm of `1 + f` is `2 atanh s`, a quickly converging series. `2 s` is written as
-//! `f - f^2 / 2 + s f^2 / 2`, so that its first term is exact (the decomposition is that described
-//! with the logarithm of FreeBSD's mathematical library, by K. C. Ng).
+//! `x = 2^e (1 + f)` with `1 + f` from the root of 1/2 to that of 2. With `s = f / (2 + f)`, the
+//! logarithm of `1 + f` is `2 atanh s`, a series that converges quickly. `2 s` is written as `f -
+//! f^2 / 2 + s f^2 / 2`, so that its first term is exact (the decomposition described in the
+//! logarithm of FreeBSD's mathematical library, by K. C. Ng).
 
 use super::constants::{LN, LN_2, LN_2_F32, LN_F32, LN_SHORT, LOG2_E, LOG10_2, LOG10_E};
 use super::exact::{ordered_sum, pick, polynomial, polynomial_f32, sum};
 
 /// Bits of the root of 1/2.
 const ROOT_BITS: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
-/// 1023 in the place of the exponent.
+/// The number 1023 in the exponent field.
 const ONE_BITS: u64 = 1023 << 52;
 
-/// `e` and `f` of a positive, normal, finite value; anything, but no trap, for others.
+/// `e` and `f` of a positive, normal, finite value; unspecified for others, without a trap.
 #[inline(always)]
 pub(super) fn split_normal(x: f64) -> (f64, f64) {
     let bits = x.to_bits();
     let biased = bits.wrapping_sub(ROOT_BITS).wrapping_add(ONE_BITS) >> 52;
     let f = f64::from_bits(bits.wrapping_sub(biased << 52).wrapping_add(ONE_BITS)) - 1.0;
-    // As the lowest bits of 2^52.
+    // `e` in the lowest bits of 2^52.
     let e = f64::from_bits(biased | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
     (e, f)
 }
 
-/// `e` and `f` of a positive, finite value; anything, but no trap, for others.
+/// `e` and `f` of a positive, finite value; unspecified for others, without a trap.
 #[inline(always)]
 pub(super) fn split(x: f64) -> (f64, f64) {
     let small = x < f64::MIN_POSITIVE;
@@ -32,7 +32,7 @@ pub(super) fn split(x: f64) -> (f64, f64) {
     (pick(small, e - 54.0, e), f)
 }
 
-/// The value of a logarithm of `x` where it has one, else that of the limit or NaN.
+/// `result` where `x` has a finite logarithm, else the limit or NaN.
 #[inline(always)]
 fn with_limits(x: f64, result: f64) -> f64 {
     let result = pick(x == f64::INFINITY, x, result);
@@ -40,7 +40,7 @@ fn with_limits(x: f64, result: f64) -> f64 {
     pick((x < 0.0) | x.is_nan(), f64::NAN, result)
 }
 
-/// `f^2 / 2` and `s (f^2 / 2 + R)`, by which `ln(1 + f)` is `f` less the first plus the second.
+/// `f^2 / 2` and `s (f^2 / 2 + R)`: `ln(1 + f)` is `f` minus the first plus the second.
 #[inline(always)]
 fn terms(f: f64) -> (f64, f64) {
     let half_square = 0.5 * f * f;
@@ -56,7 +56,7 @@ pub(super) fn ln(x: f64) -> f64 {
     with_limits(x, e * LN_2[0] - ((square - (rest + e * LN_2[1])) - f))
 }
 
-/// As an `f64` that is right to some 30 bits, for values that are 0 or normal.
+/// As an `f64` accurate to about 30 bits, for values that are 0 or normal.
 #[inline(always)]
 fn ln_short(x: f64) -> (f64, f64) {
     let (e, f) = split_normal(x);
@@ -71,7 +71,7 @@ pub(super) fn ln_f32(x: f32) -> f32 {
     let bits = pick(small, x * 8_388_608.0, x).to_bits();
     let biased = bits.wrapping_sub(ROOT_BITS).wrapping_add(ONE_BITS) >> 23;
     let f = f32::from_bits(bits.wrapping_sub(biased << 23).wrapping_add(ONE_BITS)) - 1.0;
-    // As the lowest bits of 2^23.
+    // `e` in the lowest bits of 2^23.
     let e = f32::from_bits(biased | 0x4B00_0000) - (8_388_608.0 + 127.0);
     let e = pick(small, e - 23.0, e);
     let square = f * f;
@@ -150,7 +150,7 @@ fn ln_of_double(x: f64) -> f64 {
     pick(x == f64::INFINITY, x, result)
 }
 
-/// From here upwards `x^2 + 1` is `x^2`.
+/// From this value on, `x^2 + 1` rounds to `x^2`.
 const LARGE: f64 = 134_217_728.0;
 
 #[inline(always)]

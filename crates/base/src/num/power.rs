@@ -6,9 +6,9 @@ use super::exponential::{exp_of_sum, exp_short};
 use super::logarithm::{ln, split};
 use super::round;
 
-/// `ln x` in two parts with some 68 bits together, for positive, finite `x`.
+/// `ln x` in two parts with about 68 bits together, for positive, finite `x`.
 ///
-/// `atanh s = s + s z / 3 + s z^2 Q(z)`, `z = s^2`: the first two terms are computed in two parts.
+/// `atanh s = s + s z / 3 + s z^2 Q(z)`, `z = s^2`; the first two terms are computed in two parts.
 #[inline(always)]
 pub(super) fn ln_in_parts(x: f64) -> (f64, f64) {
     let (e, f) = split(x);
@@ -28,7 +28,7 @@ pub(super) fn ln_in_parts(x: f64) -> (f64, f64) {
     ordered_sum(near, error + e * LN_2_POW[1] + (2.0 * half_low + e * LN_2_POW[2]))
 }
 
-/// What a power is where its exponent is no number that `ln` and `exp` lead to.
+/// The power for special values of `x` and `y`, else `size` with its sign.
 #[inline(always)]
 fn with_limits(x: f64, y: f64, size: f64) -> f64 {
     let a = x.abs();
@@ -43,7 +43,7 @@ fn with_limits(x: f64, y: f64, size: f64) -> f64 {
     pick((x == 1.0) | (y == 0.0), 1.0, result)
 }
 
-/// `y` within bounds that decide a power as infinity does: 2^66.
+/// `y` limited to 2^66, from which on a power is what it is for an infinite exponent.
 #[inline(always)]
 fn bounded(y: f64) -> f64 {
     const LARGE: f64 = 73_786_976_294_838_206_464.0;
@@ -70,7 +70,7 @@ pub(super) fn pow_f32(x: f32, y: f32) -> f32 {
 #[inline(always)]
 pub(super) fn cbrt(x: f64) -> f64 {
     let a = x.abs();
-    // 2 to the power 54, -54 or 0, and a third of that back.
+    // 2 to the power 54, -54 or 0, and the factor that undoes it in the root.
     let (small, large) = (a < f64::MIN_POSITIVE, a > 1e300);
     let factor = pick(small, 18_014_398_509_481_984.0, 1.0);
     let factor = pick(large, 1.0 / 18_014_398_509_481_984.0, factor);

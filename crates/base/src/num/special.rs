@@ -1,16 +1,15 @@
 //! The error function and the gamma function.
 //!
-//! Up to 1 the error function is `x` times a polynomial of `x^2`, and up to 0.65 its complement what is
-//! left of 1. Further out that is
-//! `e^(-x^2)`, with the square in two parts, times `g / (1 + 2 x)`, where `g` hardly changes: a
-//! polynomial over `(x - 3.75) / (x + 3.75)`, which brings all arguments between -1 and 1 (M. Shepherd,
-//! J. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < infinity",
-//! Math. Comp. 36, 1981).
+//! Up to 1 the error function is `x` times a polynomial in `x^2`, and up to 0.65 its complement is
+//! 1 minus that. From there on the complement is `e^(-x^2)`, with the square in two parts, times `g
+//! / (1 + 2 x)`. The factor `g` varies little: it is a polynomial in `(x - 3.75) / (x + 3.75)`,
+//! which maps all arguments to -1..1 (M. Shepherd, J. Laframboise, "Chebyshev approximation of (1 +
+//! 2x) exp(x^2) erfc x in 0 <= x < infinity", Math. Comp. 36, 1981).
 //!
-//! The logarithm of the gamma function is, between 0.75 and 2.75, `(x - 1) (x - 2)` times a polynomial, so that
-//! it is right also near its zeros; above that Stirling's formula with a polynomial of `1 / x^2` in the place
-//! of its series. Below, `gamma(x) = gamma(x + 1) / x`, and for negative arguments
-//! `gamma(x) gamma(1 - x) = pi / sin(pi x)`.
+//! Between 0.75 and 2.75 the logarithm of the gamma function is `(x - 1) (x - 2)` times a
+//! polynomial, which is accurate near its zeros too. Above, it is Stirling's formula with a
+//! polynomial in `1 / x^2` in place of its series. Below, `gamma(x) = gamma(x + 1) / x`, and for
+//! negative arguments `gamma(x) gamma(1 - x) = pi / sin(pi x)`.
 
 use std::f64::consts::PI;
 
@@ -21,19 +20,19 @@ use super::logarithm::ln;
 use super::power::ln_in_parts;
 use super::{round, trigonometric};
 
-/// Up to here the complement is what the error function leaves of 1.
+/// Up to this argument the complement is 1 minus the error function.
 const SMALL: f64 = 0.65;
 
-/// What the error function is more than `x`, up to 1.
+/// The error function minus `x`, up to 1.
 #[inline(always)]
 fn erf_more(x: f64) -> f64 {
     x * polynomial(x * x, &ERF)
 }
 
-/// The complement from [`SMALL`] upwards.
+/// The complement from [`SMALL`] on.
 #[inline(always)]
 fn erfc_far(a: f64) -> f64 {
-    // Beyond 27.3 it is less than half of the least number.
+    // From 27.3 on it is less than half of the smallest number.
     let a = pick(a > 28.0, 28.0, a);
     let (square, low) = product(a, a);
     let size = polynomial((a - 3.75) / (a + 3.75), &ERFC) / (1.0 + 2.0 * a);
@@ -59,7 +58,7 @@ pub(super) fn erfc(x: f64) -> f64 {
 /// The last argument with a finite logarithm of the gamma function.
 const LARGEST: f64 = 2.559_983_327_851_638_3e305;
 
-/// The parts of which gamma functions are made.
+/// The factors of the gamma function.
 struct Parts {
     /// The logarithm of `gamma(x)`, or of `gamma(1 + |x|)` where that is `shifted`, in two parts.
     high: f64,
@@ -70,7 +69,7 @@ struct Parts {
     sine: f64,
 }
 
-/// `ln gamma(v + e)` in two parts, for `v` from 2.75 upwards and an `e` far below it.
+/// `ln gamma(v + e)` in two parts, for `v` of at least 2.75 and a much smaller `e`.
 #[inline(always)]
 fn stirling(v: f64, e: f64) -> (f64, f64) {
     let (ln, ln_low) = ln_in_parts(v);
@@ -81,7 +80,7 @@ fn stirling(v: f64, e: f64) -> (f64, f64) {
     let inverse = 1.0 / v;
     let (near, error) = sum(main, HALF_LN_TAU[0] - 0.5);
     let (near, error_2) = sum(near, inverse * polynomial(inverse * inverse, &STIRLING));
-    // The slope of the logarithm is ln v - 1 / (2 v), nearly.
+    // The slope of the logarithm is approximately ln v - 1 / (2 v).
     let more = e * (ln - 0.5 * inverse);
     ordered_sum(near, main_low + (error + error_2 + HALF_LN_TAU[1] + more))
 }
@@ -90,12 +89,12 @@ fn stirling(v: f64, e: f64) -> (f64, f64) {
 fn parts(x: f64) -> Parts {
     let a = x.abs();
     let (shifted, negative) = (x < 0.75, x < 0.0);
-    // The argument whose logarithm is found, less 1.
+    // The argument of the logarithm, minus 1.
     let u = pick(shifted, a, a - 1.0);
     let close = pick(u < 1.75, u, 0.0);
     let close = close * (close - 1.0) * polynomial(close - 0.75, &LN_GAMMA);
     let (v, e) = sum(a, pick(shifted, 1.0, 0.0));
-    // Larger ones lead to infinity or nothing, as this does.
+    // Larger arguments overflow or underflow, as this one does.
     let bounded = pick(u < 1.75, 2.75, pick(v > LARGEST, 1e305, v));
     let (far, far_low) = stirling(bounded, pick(v > 1e15, 0.0, e));
     let rest = a - round::f64::round_even(a);
@@ -113,13 +112,13 @@ fn parts(x: f64) -> Parts {
 #[inline(always)]
 pub(super) fn gamma(x: f64) -> f64 {
     let Parts { high, low, shifted, negative, sine } = parts(x);
-    // Of negative arguments the root, which is no number too small to be exact.
+    // For negative arguments the square root, which is never subnormal and therefore exact.
     let times = pick(negative, -0.5, 1.0);
     let power = exp_of_sum(times * high, times * low);
     let below = PI / sine * power * power;
     let above = power / pick(shifted, x, 1.0);
     let result = pick(negative, below, above);
-    // Factorials are whole.
+    // Factorials are integers.
     let whole = round::f64::trunc(x) == x;
     let (rounded, _) = nearest(result);
     let result = pick(whole & (x > 0.0) & (result < 1_125_899_906_842_624.0), rounded, result);

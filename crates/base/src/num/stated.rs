@@ -1,9 +1,9 @@
-//! The errors that the functions of [`num`](crate::num) have, as the table there states them.
+//! The stated errors of the functions of [`num`](crate::num), as in the table there.
 
-/// The largest error of a function that was found, in ULP.
+/// The largest error found of some functions, in ULP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stated {
-    /// The functions, by the names that operations have.
+    /// The functions, by the names of their operations.
     pub functions: &'static [&'static str],
     /// The error in `f32`.
     pub f32: &'static str,
@@ -44,7 +44,7 @@ pub const STATED: [Stated; 21] = [
     stated(&["ln_gamma"], "0.5001 above zero", "3.3 above zero"),
 ];
 
-/// What is stated of a function.
+/// The stated error of a function.
 pub fn stated_of(function: &str) -> Option<&'static Stated> {
     STATED.iter().find(|stated| stated.functions.contains(&function))
 }

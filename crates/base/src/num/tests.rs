@@ -148,7 +148,7 @@ fn elementary_functions_are_near_the_platforms() {
     }
 }
 
-/// Results on this machine, to be found again on every other.
+/// Results on one machine, which every other machine must reproduce.
 #[test]
 fn bits_are_the_same_everywhere() {
     assert_eq!(sin(1e22_f64).to_bits(), (-0.852_200_849_767_188_8_f64).to_bits());

@@ -1,17 +1,16 @@
 //! Sine, cosine and tangent.
 //!
-//! Multiples of pi / 2 are subtracted in parts, of which products with a whole number are exact
-//! (W. J. Cody, W. Waite, as in `exponential`); sine and cosine of f32 count in half turns, with
-//! 1 / pi in two parts. Angles too large for that take a way of their own ([`reduce`]), with
-//! integers; loops over columns treat them behind all others, so that the usual way is one without
-//! branches.
+//! Multiples of pi / 2 are subtracted in parts whose products with an integer are exact (W. J.
+//! Cody, W. Waite, as in `exponential`). Sine and cosine of f32 count in half turns, with 1 / pi in
+//! two parts. Larger angles are reduced with integers ([`reduce`]). A loop over a column computes
+//! those after all others, so that the loop itself has no branches.
 
 use super::constants::{COS, FRAC_1_PI_F32, FRAC_PI_2, FRAC_PI_2_F32, SIN, SIN_F32, TWO_OVER_PI};
 use super::exact::{nearest, ordered_sum, pick, polynomial, power_of_two, product, sum};
 
-/// Larger angles are rare: 2^20 multiples of pi / 2, less some.
+/// From this angle on, the reduction takes the rare path: slightly below 2^20 multiples of pi / 2.
 const LARGE: f64 = 1_600_000.0;
-/// Larger angles are rare in f32: so many times what `FRAC_1_PI_F32[0]` lacks is 0.0019 of a half turn.
+/// The same for f32: here the error of `FRAC_1_PI_F32[0]` amounts to 0.0019 of a half turn.
 const LARGE_F32: f32 = 2_600_000.0;
 
 #[inline(always)]
@@ -24,7 +23,8 @@ pub(super) fn is_rare_f32(x: f32) -> bool {
     (x.abs() > LARGE_F32) & (x.abs() < f32::INFINITY)
 }
 
-/// An angle as `quarters` of a turn, of which the lowest two bits count, and a rest in two parts.
+/// An angle as `quarters` of a turn, of which only the lowest two bits matter, and a rest in two
+/// parts.
 #[derive(Clone, Copy)]
 struct Angle {
     quarters: u64,
@@ -41,28 +41,28 @@ fn reduce_usual(x: f64) -> Angle {
     Angle { quarters, rest, low }
 }
 
-/// 64 bits of 2 / pi, `skipped` bits behind the point; negative places hold zeros.
+/// 64 bits of 2 / pi from position `skipped` after the binary point; negative positions hold zeros.
 fn window(skipped: usize) -> u64 {
     let word = |i: usize| if i == 0 { 0 } else { TWO_OVER_PI[i - 1] };
     let (index, shift) = (skipped / 64, skipped % 64);
     if shift == 0 { word(index) } else { word(index) << shift | word(index + 1) >> (64 - shift) }
 }
 
-/// Multiplies the angle with those bits of 2 / pi that decide the quarter of the turn and the rest
-/// (M. Payne, R. Hanek, "Radian reduction for trigonometric functions", SIGNUM 18, 1983).
+/// Multiplies the angle by the bits of 2 / pi that decide the quarter of the turn and the rest (M.
+/// Payne, R. Hanek, "Radian reduction for trigonometric functions", SIGNUM 18, 1983).
 ///
-/// For finite angles from 2^19 upwards.
+/// For finite angles from 2^19 on.
 fn reduce(x: f64) -> Angle {
     let bits = x.abs().to_bits();
     let mantissa = u128::from(bits & ((1 << 52) - 1) | 1 << 52);
     let exponent = (bits >> 52) as i32 - 1075;
-    // Bits that count for whole turns only are left out: what follows is modulo 4 quarters.
+    // Bits that contribute whole turns only are skipped: the rest is computed modulo 4 quarters.
     let skipped = (exponent - 2 + 64) as usize;
     let low = mantissa * u128::from(window(skipped + 128));
     let middle = mantissa * u128::from(window(skipped + 64)) + (low >> 64);
     let high = mantissa * u128::from(window(skipped)) + (middle >> 64);
     let quarters = (high as u64) >> 62;
-    // The fraction of a quarter, as 190 bits from the top of three words.
+    // The fraction of a quarter: 190 bits from the top of three words.
     let above =
         ((high << 64) | (middle & u128::from(u64::MAX))) << 2 | u128::from(low as u64 >> 62);
     let below = (low as u64) << 2;
@@ -92,7 +92,7 @@ fn reduce(x: f64) -> Angle {
     }
 }
 
-/// Two's complement over both words.
+/// Two's complement of both words.
 fn negative(above: u128, below: u64) -> (u128, u64) {
     let (below, carry) = (!below).overflowing_add(1);
     ((!above).wrapping_add(u128::from(carry)), below)
@@ -158,7 +158,7 @@ pub(super) fn cos_usual(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn tan_usual(x: f64) -> f64 {
     let result = tan_of(reduce_usual(x));
-    // Where the rest is tiny, parts of products underflow.
+    // For tiny angles, partial products underflow.
     pick(x.abs() < 1e-9, x, result)
 }
 
@@ -180,13 +180,14 @@ pub(super) fn tan_rare(x: f64) -> f64 {
     tan_of(reduce(x))
 }
 
-/// An angle in half turns; the product is exact, and what it lacks comes later.
+/// An angle in half turns; the product is exact, and its error is added later.
 #[inline(always)]
 fn half_turns(x: f64) -> f64 {
     x * FRAC_1_PI_F32[0]
 }
 
-/// Sine of an angle less `n` half turns, with the sign for `n`, whose lowest bit is that of `bits`.
+/// The sine of an angle minus `n` half turns, with the sign that follows from the parity of `n`,
+/// the lowest bit of `bits`.
 #[inline(always)]
 fn sin_short(x: f64, n: f64, bits: u64) -> f32 {
     let rest = (half_turns(x) - n) + x * FRAC_1_PI_F32[1];

@@ -220,5 +220,5 @@ fn what_a_node_keeps_needs_something_once() {
             "damp": { "type": "state.damp", "in": { "value": { "from": "time.value" } } } } }"#;
     let seen = millstream(&["check", &file("damped.mill.json", damped)]);
     let said = String::from_utf8_lossy(&seen.stdout).into_owned();
-    assert_eq!(said.matches("what `damp` keeps").count(), 1, "{said}");
+    assert_eq!(said.matches("the state of `damp`").count(), 1, "{said}");
 }

@@ -68,7 +68,7 @@ fn a_value_of_another_type_a_second_and_a_missing_one_are_refused() {
         expect![[r#"
         exit code 2
         stderr:
-        error: `a`: [1,2] is no vec3
+        error: `a`: [1,2] is not a vec3
           help: a vec3 is written as a list of 3 numbers; @FILE:COLUMN gives a column of them
     "#]],
     );
@@ -284,7 +284,7 @@ fn an_evaluation_that_takes_too_long_is_given_up() {
         expect![[r#"
             exit code 3
             stderr:
-            error: the evaluation took longer than it may
+            error: the evaluation exceeded its time limit
               help: give it more with --deadline, or ask for less
         "#]],
     );

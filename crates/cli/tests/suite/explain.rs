@@ -173,7 +173,7 @@ fn nodes_are_run_twice_with_what_is_given() {
     assert!(text.contains("ok, 6 nodes"), "{text}");
     let text = seen(&["check", file, "--twice", "--in", "delay=soon"]);
     assert!(
-        text.starts_with("exit code 2") && text.contains("`delay`: \"soon\" is no f64"),
+        text.starts_with("exit code 2") && text.contains("`delay`: \"soon\" is not an f64"),
         "{text}"
     );
 }

@@ -479,7 +479,7 @@ fn a_value_outside_its_range_is_used_with_a_warning() {
         expect![[r#"
             y = 200.0
             stderr:
-            warning: `x` is 100.0, above its largest value 10
+            warning: `x` is 100.0, above its maximum 10
               help: values are used as they are given; `millstream check` shows the range
         "#]],
     );
@@ -494,12 +494,12 @@ fn a_value_outside_its_range_is_used_with_a_warning() {
     let output = millstream(&["run", &graph, "--in", &given, "--format", "json"]);
     let told = String::from_utf8(output.stderr).expect("output is UTF-8");
     assert!(told.starts_with(
-        "warning: `x` is -1.0 in element 1, below its smallest value 0; 2 of 3 elements are \
+        "warning: `x` is -1.0 in element 1, below its minimum 0; 2 of 3 elements are \
          outside the range\n"
     ));
     let saved = new_file("ranged_out.csv").display().to_string();
     let output = millstream(&["run", &graph, "--in", &given, "--save", &saved]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("below its smallest value 0"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("below its minimum 0"));
 }
 
 #[test]
@@ -553,7 +553,7 @@ fn a_table_is_read_from_a_file_and_saved_as_one() {
     let missing = seen(&["run", &graph, "--in", "t={\"x\": [1]}"]);
     assert!(missing.contains("the table has no column `k`; it has `x`"), "{missing}");
     let wrong = seen(&["run", &graph, "--in", "t=3"]);
-    assert!(wrong.contains("`t`: 3 is no table"), "{wrong}");
+    assert!(wrong.contains("`t`: 3 is not a table"), "{wrong}");
 }
 
 const VIEW: &str = r#"{

@@ -1,10 +1,11 @@
-//! Which choices of a region are too dear to select from: computing all their arms for all elements
-//! would take longer than sorting the elements by the arm that they take.
+//! Finds the choices of a region that are too expensive to select from: computing all their arms
+//! for all elements would take longer than sorting the elements by arm.
 //!
-//! A member of a region is needed for sure, or only by the arms of some choices. What is needed by
-//! every arm of a choice is needed as surely as the choice. What only the arms need is charged to the
-//! choice, inner choices included. If it reads from outside the region something that may fail, and
-//! that is not needed in any case, it must not be computed for elements that do not ask for it.
+//! A member of a region is needed unconditionally, or only by the arms of some choices. A node that
+//! every arm of a choice needs is needed under the same condition as the choice. The work of nodes
+//! needed only by arms is charged to the choice, including inner choices. If an arm reads, from
+//! outside of the region, a node that may fail and is not needed anyway, it must not be computed
+//! for elements that do not take it.
 
 use millstream_base::id::Id;
 use millstream_ir::region::{InRegion, RegionId};
@@ -15,26 +16,26 @@ use smallvec::SmallVec;
 
 use super::regions::select_size;
 
-/// Arms are selected from if there is no more work in them, see `Form::cost`. Sorting the elements
-/// takes about 20 nanoseconds an element; so much work takes 6 (AVX-512).
+/// Maximal work in arms that are selected from, see `Form::cost`. Sorting takes about 20
+/// nanoseconds per element; this much work takes 6 (AVX-512).
 const CHEAP: u32 = 600;
 
-/// What depends on more arms than this is taken for needed in any case. That costs time at most:
-/// evaluators look themselves whether something may be computed that nobody asked for.
+/// Nodes that depend on more arms are treated as needed unconditionally. This costs time at most:
+/// evaluators check themselves whether a node may be computed without demand.
 const MAX_ARMS: usize = 16;
 
-/// Arms, each a choice and a position among its arms, of which at least one must be taken.
+/// Arms, each a choice and an index of an arm, of which at least one must be taken.
 type Arms = SmallVec<[(NodeId, u32); 4]>;
 
-/// When something is needed.
+/// The condition under which a node is needed.
 #[derive(Clone, Debug)]
 enum Need {
-    Sure,
+    Always,
     Arms(Arms),
 }
 
-/// The choices in regions that are too dear to select from.
-pub(super) fn dear_choices(
+/// The choices in regions that are too expensive to select from.
+pub(super) fn expensive_choices(
     graph: &Graph,
     order: &[NodeId],
     regions: &[Option<InRegion>],
@@ -55,7 +56,7 @@ pub(super) fn dear_choices(
         weighing.has_choice.extend(regions[choice.index()].map(|mark| mark.region));
     }
     weighing.find_needs(order);
-    weighing.dear(&choices, &work_of_cones(graph, order))
+    weighing.expensive(&choices, &work_of_cones(graph, order))
 }
 
 /// The number of arms of a choice.
@@ -64,7 +65,7 @@ fn arms_of(graph: &Graph, id: NodeId) -> Option<u32> {
     instance.is_lane_choice().then(|| instance.inputs.len() as u32 - 1)
 }
 
-/// The work of one call of what can be a member of a region.
+/// The work of a call that can be a member of a region.
 fn work_of(instance: &Instance) -> Option<u32> {
     match instance.plain_form() {
         Some(form) => Some(u32::try_from(form.cost()).unwrap_or(u32::MAX)),
@@ -72,7 +73,7 @@ fn work_of(instance: &Instance) -> Option<u32> {
     }
 }
 
-/// The work of each node and all it reads, `u32::MAX` if something there is no form.
+/// The work of each node with everything it reads; `u32::MAX` if a part of it is not a form.
 fn work_of_cones(graph: &Graph, order: &[NodeId]) -> Vec<u32> {
     let of_instance = |instance: &std::sync::Arc<Instance>| match instance.kernel {
         Kernel::Read { .. } => 0,
@@ -95,11 +96,12 @@ fn work_of_cones(graph: &Graph, order: &[NodeId]) -> Vec<u32> {
 struct Weighing<'a> {
     graph: &'a Graph,
     regions: &'a [Option<InRegion>],
-    /// Regions with a choice; nothing is to be found out about others.
+    /// The regions with a choice; the others need no analysis.
     has_choice: FxHashSet<RegionId>,
-    /// When members are needed, if the region runs at all; as far as users were looked at.
+    /// The conditions under which members are needed if the region runs, for the readers seen so
+    /// far.
     needs: FxHashMap<NodeId, Need>,
-    /// When regions need nodes that they read from outside.
+    /// The conditions under which regions need nodes outside of them.
     outside: FxHashMap<(RegionId, NodeId), Need>,
 }
 
@@ -112,14 +114,14 @@ impl Weighing<'_> {
 
     fn find_needs(&mut self, order: &[NodeId]) {
         for output in &self.graph.outputs {
-            self.needs.insert(output.source.node, Need::Sure);
+            self.needs.insert(output.source.node, Need::Always);
         }
         for id in order.iter().rev() {
             let region = self.region(*id);
             let need = match (region, self.needs.remove(id)) {
                 (Some(_), Some(need)) => self.settled(need),
-                // Nothing reads what is left without a need.
-                (Some(_), None) | (None, _) => Need::Sure,
+                // The remaining nodes have no readers.
+                (Some(_), None) | (None, _) => Need::Always,
             };
             let is_choice = region.is_some() && arms_of(self.graph, *id).is_some();
             for (i, link) in self.graph.inputs_of(*id).iter().enumerate() {
@@ -135,7 +137,7 @@ impl Weighing<'_> {
                     continue;
                 }
                 if read.is_some() {
-                    self.needs.insert(link.node, Need::Sure);
+                    self.needs.insert(link.node, Need::Always);
                 }
                 if let Some(region) = region
                     && matches!(self.graph.op(link.node), Op::Call(_))
@@ -149,9 +151,9 @@ impl Weighing<'_> {
         }
     }
 
-    /// A need with all arms of a choice replaced by the need for the choice.
+    /// The condition with all arms of a choice replaced by the condition of the choice.
     fn settled(&self, need: Need) -> Need {
-        let Need::Arms(mut arms) = need else { return Need::Sure };
+        let Need::Arms(mut arms) = need else { return Need::Always };
         let mut at = 0;
         while let Some((choice, _)) = arms.get(at).copied() {
             let n_arms = arms_of(self.graph, choice).unwrap_or(0);
@@ -169,16 +171,16 @@ impl Weighing<'_> {
                         }
                     }
                 }
-                Some(Need::Sure) | None => return Need::Sure,
+                Some(Need::Always) | None => return Need::Always,
             }
             at = 0;
         }
         Need::Arms(arms)
     }
 
-    /// Charges what only arms need to their choices; `choices` are in order, `cones` is the work of
-    /// nodes with all they read.
-    fn dear(&self, choices: &[NodeId], cones: &[u32]) -> Vec<NodeId> {
+    /// Charges the work needed only by arms to their choices. `choices` are in topological order,
+    /// and `cones` is the work of nodes with everything they read.
+    fn expensive(&self, choices: &[NodeId], cones: &[u32]) -> Vec<NodeId> {
         let mut charged: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut charge = |arms: &Arms, work: u32| {
             for (i, (choice, _)) in arms.iter().enumerate() {
@@ -200,22 +202,22 @@ impl Weighing<'_> {
                 charge(&arms, cones[id.index()]);
             }
         }
-        let mut dear = Vec::new();
+        let mut expensive = Vec::new();
         for choice in choices {
             let inside = charged.get(choice).copied().unwrap_or(0);
-            let is_dear = inside > CHEAP;
-            if is_dear {
-                dear.push(*choice);
+            let is_expensive = inside > CHEAP;
+            if is_expensive {
+                expensive.push(*choice);
             }
             // An outer choice cannot select if an inner one does not.
             if let Some(Need::Arms(arms)) = self.needs.get(choice) {
                 for (outer, _) in arms {
                     let all = charged.entry(*outer).or_insert(0);
-                    *all = all.saturating_add(if is_dear { u32::MAX } else { inside });
+                    *all = all.saturating_add(if is_expensive { u32::MAX } else { inside });
                 }
             }
         }
-        dear
+        expensive
     }
 }
 
@@ -230,10 +232,10 @@ fn add<K: std::hash::Hash + Eq>(needs: &mut FxHashMap<K, Need>, key: K, need: Ne
             }
             let is_full = all.len() > MAX_ARMS;
             if is_full {
-                *known = Need::Sure;
+                *known = Need::Always;
             }
         }
-        (known, Need::Sure) => *known = Need::Sure,
-        (Need::Sure, Need::Arms(_)) => {}
+        (known, Need::Always) => *known = Need::Always,
+        (Need::Always, Need::Arms(_)) => {}
     }
 }

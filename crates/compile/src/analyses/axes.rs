@@ -1,10 +1,10 @@
-//! Which axes each node has, in symbols, for `explain`.
+//! The axes of each node in symbolic form, for `explain`.
 //!
-//! The axes of a node are those of the features and inputs that it reads, as if it were asked for by
-//! the request itself. A feature that is read brings its axis if the request makes it one, and a
-//! graph input with a column brings the request's element axis, until a reduction runs along that:
-//! inside `d` injectors of the feature that is level `d`. Since one node can stand inside different
-//! numbers of injectors, each carries a word whose bit `d` says whether the axis is there when `d`
+//! The axes of a node are those of the features and inputs that it reads, as if the request asked
+//! for the node itself. A feature contributes its axis if the request opens one, and a graph input
+//! with a column contributes the element axis, up to a reduction along that axis: inside `d`
+//! injectors of the feature, the axis is at level `d`. A node can be inside different numbers of
+//! injectors, so each node has a word whose bit `d` tells whether it has the axis when `d`
 //! injectors are outside.
 
 use millstream_base::Feature;
@@ -13,32 +13,32 @@ use millstream_base::id::SideTable;
 use millstream_ir::{Graph, InputId, NodeId, Op};
 use millstream_node::{Kernel, ScopeRule};
 
-/// What the request gives many values for.
+/// The axes that a request opens.
 #[derive(Clone, Debug, Default)]
 pub struct AxesOf<'a> {
-    /// Inputs that are columns over the elements.
+    /// The inputs that are columns over the elements.
     pub columns: &'a [InputId],
-    /// Features that are axes, at most 63: `index` for elements, `time` for frames...
+    /// The features that are axes, at most 63: `index` for elements, `time` for frames, and so on.
     pub features: &'a [Feature],
 }
 
-/// The axes of one node.
+/// The axes of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Axes {
-    /// It differs from element to element of the request.
+    /// Whether the node varies from element to element of the request.
     pub elements: bool,
-    /// Bit `i`: it differs along feature `i` of [`AxesOf::features`].
+    /// Bit `i` tells whether the node varies along feature `i` of [`AxesOf::features`].
     pub features: u64,
 }
 
 impl Axes {
-    /// Whether it is one value for the whole request.
+    /// Whether the node has one value for the whole request.
     pub fn is_single(self) -> bool {
         !self.elements && self.features == 0
     }
 }
 
-/// The axes of the nodes in `order`, which lists each behind all it reads from.
+/// The axes of the nodes, where `order` is topological.
 pub fn axes(graph: &Graph, order: &[NodeId], of: &AxesOf<'_>) -> SideTable<NodeId, Axes> {
     let mut axes = SideTable::new(graph.n_ids(), Axes::default());
     for (i, feature) in of.features.iter().take(63).enumerate() {
@@ -79,8 +79,8 @@ fn read_of(graph: &Graph, op: Op, of: &Feature) -> u64 {
     }
 }
 
-/// For each node the word of a feature's axis, given what nodes have of their own; see the head of
-/// the file.
+/// The word of each node for the axis of a feature, given the words of nodes without their inputs;
+/// see the head of the file.
 fn words(
     graph: &Graph,
     order: &[NodeId],
@@ -101,7 +101,7 @@ fn words(
     words
 }
 
-/// The word outside a socket with these rules.
+/// The word outside of a socket with these rules.
 fn crossed(mut word: u64, rules: &[ScopeRule], of: &Feature) -> u64 {
     for rule in rules {
         match rule {
@@ -122,7 +122,7 @@ fn crossed(mut word: u64, rules: &[ScopeRule], of: &Feature) -> u64 {
     word
 }
 
-/// Whether a request makes one axis of both.
+/// Whether a request opens one axis for both features.
 fn share_axis(a: &Feature, b: &Feature) -> bool {
     let is_moment = |feature: &Feature| matches!(feature, Feature::Time | Feature::Tick);
     a == b || is_moment(a) && is_moment(b)

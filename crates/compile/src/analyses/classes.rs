@@ -1,10 +1,10 @@
-//! The class of each node, inputs included: how often its result can change.
+//! The class of each node, including its inputs: how often its result can change.
 //!
-//! Two things make a class. What nodes are by themselves travels along links: a graph input is
-//! user-input, a stateful or device node keeps its class downstream whatever the context does. What
-//! is read from the context does not travel along links but as a need, which an injecting socket
-//! takes away: a clip that reads `time` and is called with a constant time is static. So a node is
-//! at least contextual if and only if a need is left, and volatile if the clock is among them.
+//! The class of a node itself travels along links: a graph input is user input, and a stateful or
+//! device node makes all its readers so, whatever the context does. A dependency on the context
+//! does not travel as a class but as a need, which an injecting socket removes: a clip that reads
+//! `time` and is evaluated at a constant time is static. So a node is at least contextual if and
+//! only if it has a need, and volatile if that is a clock.
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
@@ -15,10 +15,10 @@ use millstream_node::{Class, Instance, Kernel};
 
 use super::Needs;
 
-/// What an instance brings of its own, apart from what it reads of the context.
+/// The class of an instance itself, apart from its needs.
 pub fn own_class(instance: &Instance) -> Class {
     match (&instance.kernel, instance.class) {
-        // What these read is a need, or crosses a socket as one.
+        // These read a need, or cross a socket with one.
         (Kernel::Read { .. } | Kernel::Pass | Kernel::Choose, class)
             if class <= Class::Contextual =>
         {
@@ -29,7 +29,7 @@ pub fn own_class(instance: &Instance) -> Class {
     }
 }
 
-/// The classes of the nodes in `order`, which lists each behind all it reads from.
+/// The classes of the nodes, where `order` is topological.
 pub fn classes(graph: &Graph, order: &[NodeId], needs: &Needs) -> SideTable<NodeId, Class> {
     let own: Vec<Class> =
         graph.instances().as_slice().iter().map(|instance| own_class(instance)).collect();
@@ -53,7 +53,7 @@ pub fn classes(graph: &Graph, order: &[NodeId], needs: &Needs) -> SideTable<Node
     classes
 }
 
-/// The needs whose value is a clock's.
+/// The needs for values of a clock.
 fn clocks(table: &NeedTable) -> FeatureSet {
     let mut clocks = FeatureSet::NONE;
     for (bit, need) in table.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! Which loops can be folded: all rounds and the step that folds their list as one form.
+//! Finds the loops that can be folded: all rounds and the step that folds the list run as one form.
 //!
-//! That is so where one node alone reads the list and folds it, and the items are made of forms and
-//! choices among lanes. What others read as well is computed again for them, in another context, and evaluators
-//! that keep items may share it; so that must be cheaper than keeping it. Of choices all arms are computed in all rounds, so they must be
-//! cheap (see `arms`), and what only arms read from outside the loop must not be able to fail.
+//! A loop can be folded if a single node reads its list and folds it, and its items consist of
+//! forms and choices among lanes. A node that is also read elsewhere is computed again there, or
+//! evaluators that store items share it, so it must be cheaper than storing. All arms of choices
+//! are computed in all rounds, so they must be cheap (see `arms`), and nodes that only arms read
+//! from outside of the loop must not fail.
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
@@ -19,16 +20,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::needs::Needs;
 use super::regions::select_size;
 
-/// What others read as well is computed again up to so much work a round, see `Form::cost`: writing a
-/// column of items and reading it takes as long.
+/// Maximal work per round that is computed again for other readers, see `Form::cost`: writing and
+/// reading a column of items takes as long.
 const CHEAP: usize = 16;
 
 /// The parts of a folded loop in a graph.
 pub type LoopParts = LoopOf<NodeId, Source>;
 
-/// What becomes of each loop, by the node that gives the list. The graph has its regions; `order` holds
-/// all nodes, each behind what it reads from. Cost: a few walks over nodes and links, and for each loop
-/// one over at most 4096 nodes.
+/// The mark of each loop, by the node that gives the list. The graph has its regions, and `order`
+/// is topological. Cost: a few walks over nodes and links, and for each loop a walk over at most
+/// 4096 nodes.
 pub fn loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> FxHashMap<NodeId, LoopMark> {
     let lists: Vec<NodeId> = order
         .iter()
@@ -46,7 +47,7 @@ pub fn loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> FxHashMap<NodeId
     lists.into_iter().map(|list| (list, mark(list))).collect()
 }
 
-/// The parts of the loops that are marked as folded, in `order`.
+/// The parts of the loops that are marked as folded, in topological order.
 pub fn folded_loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<LoopParts> {
     let is_folded = |id: &NodeId| graph.loop_of(*id) == Some(LoopMark::Folded);
     let lists: Vec<NodeId> = order.iter().copied().filter(is_folded).collect();
@@ -57,19 +58,19 @@ pub fn folded_loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<LoopP
     lists.into_iter().filter_map(|list| finder.find(list).ok()).collect()
 }
 
-/// Why a loop is not folded, and because of which node.
+/// The reason why a loop is not folded, and the node that causes it.
 type Why = (Apart, Option<NodeId>);
 
 struct Finder<'a> {
     graph: &'a Graph,
     needs: &'a Needs,
-    /// Where nodes stand in the order.
+    /// The positions of nodes in the order.
     position: SideTable<NodeId, u32>,
-    /// Links and outputs that read each node, of what outputs reach.
+    /// The number of links and outputs that read each node, among the nodes that outputs reach.
     n_users: SideTable<NodeId, u32>,
-    /// One of the nodes that read each.
+    /// A reader of each node.
     reader: SideTable<NodeId, Option<NodeId>>,
-    /// Whether nothing that a node is made of can fail.
+    /// Whether neither the node nor anything it reads can fail.
     total: SideTable<NodeId, bool>,
 }
 
@@ -100,7 +101,7 @@ impl<'a> Finder<'a> {
         Self { graph, needs, position, n_users, reader, total }
     }
 
-    /// The parts of the loop that gives this list, or why it is not folded.
+    /// The parts of the loop that gives this list, or the reason why it is not folded.
     fn find(&self, list: NodeId) -> Result<LoopParts, Why> {
         let graph = self.graph;
         let &[item, count] = graph.inputs_of(list) else { return Err((Apart::Context, None)) };
@@ -144,7 +145,7 @@ impl<'a> Finder<'a> {
         Ok(made)
     }
 
-    /// What the loop provides of what its item needs; the rest must cross it as it is.
+    /// The needs of the item that the loop provides; all others must cross it unchanged.
     fn provided(&self, list: InstanceId, item: Source) -> Result<FeatureSet, Why> {
         let Some(map) = self.needs.flow.map(list, 0) else { return Err((Apart::Context, None)) };
         let mut provided = FeatureSet::NONE;
@@ -158,8 +159,9 @@ impl<'a> Finder<'a> {
         if provided.is_empty() { Err((Apart::Equal, None)) } else { Ok(provided) }
     }
 
-    /// Collects what differs between rounds, and what that reads. First what is needed in any case,
-    /// then what only arms need. Gives for each node that differs how many of its users were met.
+    /// Collects the nodes that differ between rounds and their sources: first those that are needed
+    /// unconditionally, then those that only arms need. Returns the number of readers found for
+    /// each node that differs.
     fn collect(
         &self,
         made: &mut LoopParts,
@@ -204,8 +206,8 @@ impl<'a> Finder<'a> {
         Ok(met)
     }
 
-    /// Looks whether what others read as well is cheap. What depends on the number of the round alone
-    /// is a constant of each round.
+    /// Checks that members with readers elsewhere are cheap. A member that depends only on the
+    /// number of the round is a constant of each round.
     fn check_shared(&self, made: &LoopParts, met: &FxHashMap<NodeId, u32>) -> Result<(), Why> {
         let mut varies: FxHashSet<NodeId> = FxHashSet::default();
         for id in &made.members {
@@ -231,8 +233,8 @@ impl<'a> Finder<'a> {
         if work > CHEAP { Err((Apart::Shared, first)) } else { Ok(()) }
     }
 
-    /// Adds a node that differs between rounds; says how many of its links are needed in any case if
-    /// these are not all.
+    /// Adds a node that differs between rounds. Returns the number of its links that are needed
+    /// unconditionally, unless all are.
     fn add(
         &self,
         made: &mut LoopParts,
@@ -252,7 +254,7 @@ impl<'a> Finder<'a> {
         let size = size_of(instance).ok_or((Apart::NoForm, Some(id)))?;
         let is_choice = instance.is_lane_choice();
         if is_choice && self.graph.region_of(id).is_none_or(|mark| mark.only_uniform) {
-            return Err((Apart::Dear, Some(id)));
+            return Err((Apart::Expensive, Some(id)));
         }
         made.n_instructions += size;
         if made.n_instructions > MAX_INSTRUCTIONS {
@@ -263,7 +265,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The number of instructions of what can be a member of a loop.
+/// The number of instructions of a call that can be a member of a loop.
 fn size_of(instance: &Instance) -> Option<usize> {
     match instance.plain_form() {
         Some(form) => Some(form.insts.len()),
@@ -276,7 +278,7 @@ fn work_of(instance: &Instance) -> usize {
     instance.plain_form().map_or_else(|| select_size(instance), Form::cost)
 }
 
-/// Whether a function can fold lists of such items.
+/// Whether a function can fold lists of items of this type.
 fn folds(function: &dyn Function, item: millstream_base::Type) -> bool {
     let Some((lane, n)) = item.lanes() else { return false };
     let b = FormBuilder::new();

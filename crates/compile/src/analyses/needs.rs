@@ -1,9 +1,9 @@
-//! What each node needs of the context: itself, and through its inputs.
+//! The needs of each node: those of its own and those of its inputs.
 //!
-//! A node needs what its kernel reads, and of each input what that needs, after it crossed the
-//! socket: an injected feature is provided there, outer levels come one nearer, the rest stays. What
-//! a scope changes a feature to counts only where something inside needs the feature.
-//! Every node is looked at once, with a 64-bit set, however many ways lead to it.
+//! A node needs the context that its kernel reads, and the needs of its inputs after they crossed
+//! the sockets: an injected feature is provided there, outer levels move one level in, and the rest
+//! is unchanged. The arguments of a scope matter only if its source needs the changed feature.
+//! Every node is visited once, with a 64-bit set, however many paths lead to it.
 
 use millstream_base::feature::TooManyNeeds;
 use millstream_base::id::{Arena, Id, SideTable};
@@ -18,13 +18,13 @@ use std::sync::Arc;
 /// The needs of a graph.
 #[derive(Clone, Debug)]
 pub struct Needs {
-    /// How needs arise and cross sockets.
+    /// The transfer of needs across instances.
     pub flow: NeedFlow,
-    /// What each node needs.
+    /// The needs of each node.
     pub of: SideTable<NodeId, FeatureSet>,
 }
 
-/// How needs arise in instances and cross their sockets.
+/// The needs of instances, and their transfer across sockets.
 #[derive(Clone, Debug, Default)]
 pub struct NeedFlow {
     /// The needs that occur.
@@ -32,20 +32,20 @@ pub struct NeedFlow {
     instances: Vec<Crossing>,
 }
 
-/// One instance as needs see it.
+/// The transfer of needs across one instance.
 #[derive(Clone, Debug, Default)]
 struct Crossing {
     is_known: bool,
     own: FeatureSet,
-    /// One for each input, `None` where it has no scope; empty if none has.
+    /// The map of each input, `None` for an input without a scope; empty if there are no scopes.
     maps: Vec<Option<NeedMap>>,
 }
 
 impl NeedFlow {
-    /// What a call of `id` needs whose inputs need `inside`.
+    /// The needs of a call of `id` whose inputs have the needs `inside`.
     ///
     /// # Errors
-    /// If more than 64 needs arise.
+    /// If there are more than 64 needs.
     #[inline]
     pub fn needs_of_call(
         &mut self,
@@ -68,7 +68,7 @@ impl NeedFlow {
         for ((needs, map), slot) in inside.iter().zip(&mut crossing.maps).zip(&instances[id].inputs)
         {
             if let Some(map) = map {
-                map.learn(*needs, &slot.scope, &mut self.table)?;
+                map.add(*needs, &slot.scope, &mut self.table)?;
                 all = all.union(map.outside(*needs));
             }
         }
@@ -81,12 +81,12 @@ impl NeedFlow {
         Ok(all)
     }
 
-    /// How needs cross one input of an instance that was met; `None` if it has no scope.
+    /// The map of an input of a known instance; `None` if the input has no scope.
     pub fn map(&self, id: InstanceId, input: usize) -> Option<&NeedMap> {
         self.instances.get(id.index())?.maps.get(input)?.as_ref()
     }
 
-    /// The maps of one instance: one for each input, or none at all where none has a scope.
+    /// The maps of a known instance, one per input; empty if there are no scopes.
     pub fn maps(&self, id: InstanceId) -> &[Option<NeedMap>] {
         self.instances.get(id.index()).map_or(&[], |crossing| &crossing.maps)
     }
@@ -126,14 +126,14 @@ impl NeedFlow {
     }
 }
 
-/// The nodes with which more than 64 needs arise, in the order of their graph; there are some.
+/// The nodes at which the number of needs exceeds 64, in the order of the graph; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excess(pub Vec<NodeId>);
 
-/// The needs of the nodes in `order`, which lists each behind all it reads from.
+/// The needs of the nodes, where `order` is topological.
 ///
 /// # Errors
-/// If more than 64 needs arise.
+/// If there are more than 64 needs.
 pub fn needs(graph: &Graph, order: &[NodeId]) -> Result<Needs, Excess> {
     let mut flow = NeedFlow::default();
     let mut excess = Vec::new();

@@ -1,13 +1,13 @@
-//! Which calls may be fused: the element-wise regions of a graph.
+//! Finds the calls that may be fused: the element-wise regions of a graph.
 //!
-//! Forms and choices among lanes are *members*. Two of them that are linked may be fused if they are
-//! evaluated in the same context: they need the same of it, or neither is ever evaluated in another
-//! context than the request's. Every other link is a *barrier*: what is behind it has to be there as
-//! a whole, such as what a function over columns reads.
+//! Forms and choices among lanes are *members*. Two linked members may be fused if they are
+//! evaluated in the same context: they have the same needs, or neither is ever evaluated in a
+//! context other than the request's. Every other link is a *barrier*: its source must be computed
+//! as a whole, such as an input of a function over columns.
 //!
 //! Each node gets a level, such that a fused link stays within a level or leads up, and a barrier
-//! leads up. A region is what hangs together within a level; so no way leads out of it and back.
-//! Levels are as late as users allow, so that a node comes to what reads it, not to what it reads.
+//! leads up. A region is a connected set within a level, so no path leads out of it and back.
+//! Levels are as late as readers permit, so that a node joins its readers rather than its inputs.
 
 use millstream_base::id::Id;
 use millstream_ir::graph::InstanceId;
@@ -15,14 +15,14 @@ use millstream_ir::region::{InRegion, RegionId};
 use millstream_ir::{Graph, NodeId, Op};
 use millstream_node::Instance;
 
-use super::arms::dear_choices;
+use super::arms::expensive_choices;
 use super::needs::Needs;
 
-/// A region has at most so many instructions before they are simplified; larger ones are cut.
+/// Maximal number of instructions in a region before simplification; larger regions are split.
 const MAX_INSTRUCTIONS: usize = 4096;
 
-/// The region of each node, by id; `order` holds all nodes, each behind what it reads from. Cost: a
-/// few walks over nodes and links.
+/// The region of each node, by id, where `order` is topological. Cost: a few walks over nodes and
+/// links.
 pub fn regions(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<Option<InRegion>> {
     let instances = graph.instances().as_slice();
     let sizes: Vec<Option<usize>> = instances.iter().map(|instance| size_of(instance)).collect();
@@ -31,7 +31,7 @@ pub fn regions(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<Option<InR
     let levels = finding.levels(order);
     let mut sets = finding.join(order, &levels);
     let mut regions = finding.number(order, &mut sets);
-    for choice in dear_choices(graph, order, &regions) {
+    for choice in expensive_choices(graph, order, &regions) {
         if let Some(mark) = &mut regions[choice.index()] {
             mark.only_uniform = true;
         }
@@ -60,7 +60,7 @@ struct Finding<'a> {
     needs: &'a Needs,
     /// By instance.
     sizes: Vec<Option<usize>>,
-    /// By node: whether it may be evaluated in another context than the request's.
+    /// Whether the node may be evaluated in a context other than the request's, by node.
     elsewhere: Vec<bool>,
 }
 
@@ -90,7 +90,7 @@ impl Finding<'_> {
         }
     }
 
-    /// Whether a member and a node that it reads may be fused.
+    /// Whether a member may be fused with a node that it reads.
     fn is_fused(&self, reader: NodeId, read: NodeId) -> bool {
         let at_home = || !self.elsewhere[reader.index()] && !self.elsewhere[read.index()];
         self.size(reader).is_some()
@@ -123,7 +123,7 @@ impl Finding<'_> {
         late
     }
 
-    /// What hangs together within a level.
+    /// The connected sets within levels.
     fn join(&self, order: &[NodeId], levels: &[u32]) -> Sets {
         let mut sets = Sets::new(self.graph.n_ids());
         for id in order {
@@ -137,8 +137,8 @@ impl Finding<'_> {
         sets
     }
 
-    /// Regions in the order in which they begin. One that is too large is cut in that order, so
-    /// that each part reads from parts before it only.
+    /// Numbers the regions by their first node. A region that is too large is split in topological
+    /// order, so that each part reads only from earlier parts.
     fn number(&self, order: &[NodeId], sets: &mut Sets) -> Vec<Option<InRegion>> {
         let mut regions = vec![None; self.graph.n_ids()];
         let mut open: Vec<Option<(RegionId, usize)>> = vec![None; self.graph.n_ids()];
@@ -160,7 +160,7 @@ impl Finding<'_> {
     }
 }
 
-/// Sets that are joined.
+/// A union-find structure.
 struct Sets(Vec<u32>);
 
 impl Sets {
@@ -179,7 +179,7 @@ impl Sets {
 
     fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.find(a), self.find(b));
-        // The lower id stays: ids mostly ascend along links, so paths stay short.
+        // The lower id becomes the root: ids mostly ascend along links, so paths stay short.
         self.0[a.max(b)] = a.min(b) as u32;
     }
 }

@@ -1,9 +1,9 @@
-//! Who reads each node, and how far each is from the leaves.
+//! The readers of each node, and its distance from the leaves.
 
 use millstream_base::id::{Id, SideTable};
 use millstream_ir::{Graph, NodeId};
 
-/// For each node the nodes that read from it; one that reads twice is listed twice.
+/// The readers of each node, once per link.
 #[derive(Clone, Debug)]
 pub struct Users {
     starts: Vec<u32>,
@@ -11,14 +11,14 @@ pub struct Users {
 }
 
 impl Users {
-    /// The nodes that read from `id`, ascending.
+    /// The readers of `id`, ascending.
     pub fn of(&self, id: NodeId) -> &[NodeId] {
         let (start, end) = (self.starts[id.index()], self.starts[id.index() + 1]);
         &self.users[start as usize..end as usize]
     }
 }
 
-/// The users of all nodes; outputs of the graph do not count.
+/// The readers of all nodes, without the outputs of the graph.
 pub fn users(graph: &Graph) -> Users {
     let mut starts = vec![0; graph.n_ids() + 1];
     for id in graph.ids() {
@@ -42,7 +42,7 @@ pub fn users(graph: &Graph) -> Users {
     Users { starts, users }
 }
 
-/// Links on the longest way from each node in `order` to a node without inputs.
+/// The number of links on the longest path from each node to a leaf, where `order` is topological.
 pub fn depths(graph: &Graph, order: &[NodeId]) -> SideTable<NodeId, u32> {
     let mut depths = SideTable::new(graph.n_ids(), 0);
     for id in order {

@@ -1,4 +1,4 @@
-//! Which instances are equal: the same node type, settings, types and number of sources.
+//! Equality of instances: same node type, settings, types and numbers of sources.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use millstream_ir::graph::InstanceId;
 use millstream_node::{Instance, SettingValue};
 use rustc_hash::FxHasher;
 
-/// For each instance the first that is equal to it.
+/// The first equal instance of each instance.
 pub(super) struct Canonical(Vec<InstanceId>);
 
 impl Canonical {

@@ -1,8 +1,8 @@
-//! Insert the conversions that links between different types stand for.
+//! Insert the implicit conversions of links.
 //!
-//! Requires: linked types convert. Establishes: types are equal along links and at outputs. One
-//! node converts a source to a type, whoever reads it; constants convert in place of a node.
-//! Cost: linear in links.
+//! Requires: linked types convert. Establishes: types are equal along links and at outputs. All
+//! readers of a source share one node per target type; constants convert in place. Cost: linear in
+//! links.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_ir::{Graph, NodeId, Op, PathId, Paths, Source};
@@ -10,10 +10,10 @@ use millstream_ir::{Graph, NodeId, Op, PathId, Paths, Source};
 use super::{Changed, PassContext, PassError};
 use crate::converter::Converter;
 
-/// Insert conversions; each stands at the path of the first node that needs it.
+/// Insert conversions; each has the path of the first node that needs it.
 ///
 /// # Errors
-/// If linked types do not convert: the graph did not come from a checked document.
+/// If linked types do not convert, which never happens to a checked document.
 pub fn conversions(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
     let mut converter = Converter::new(cx.registry.conversion());
     let mut changed = Changed::No;
@@ -40,7 +40,7 @@ pub fn conversions(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, D
     Ok(changed)
 }
 
-/// The nodes with a link of another type than its socket.
+/// The nodes with a link whose type differs from that of the socket.
 fn differing(graph: &Graph) -> Vec<NodeId> {
     let differs = |id: &NodeId| {
         graph.instance_of(*id).is_some_and(|instance| {

@@ -1,9 +1,9 @@
-//! Compute now what depends on constants only.
+//! Compute nodes that depend only on constants.
 //!
-//! Requires: types equal along links. Establishes: no static node without scopes whose kernel
-//! succeeds has constants only as inputs, unless its result is large or has no text form. A kernel
-//! that fails stays, so that the failure is reported where it is asked for. Kernels run under
-//! tighter limits than evaluations have. Cost: one sweep.
+//! Requires: types equal along links. Establishes: no static node without scopes has only constant
+//! inputs, unless its kernel fails or its result is large or has no text form. A kernel that fails
+//! stays, so that the failure is reported on demand. Kernels run with tighter limits than in
+//! evaluations. Cost: one sweep.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::map::Map;
@@ -19,7 +19,7 @@ use super::sweep::{Rule, sweep};
 use super::{Changed, PassContext};
 use crate::analyses::own_class;
 
-/// A constant that was folded holds at most this many bytes.
+/// Maximal size of a folded constant, in bytes.
 const MAX_BYTES: usize = 1 << 16;
 
 /// Fold constants.
@@ -51,7 +51,7 @@ impl<'a> Folder<'a> {
         Self { limits, folded, params: Vec::new(), results: Vec::new(), scratch: Vec::new() }
     }
 
-    /// The outputs of a node, if all it reads is constant and it can be computed.
+    /// The outputs of a node, if its inputs are constant and it can be computed.
     pub(super) fn fold(&mut self, graph: &Graph, id: NodeId) -> Option<Vec<Value>> {
         let instance = graph.instance_of(id)?;
         let links = graph.inputs_of(id);
@@ -75,7 +75,7 @@ impl<'a> Folder<'a> {
                 }
                 None => self.run_function(function, instance, inputs),
             },
-            // Reads are no constants; the others are simplified, whatever they read.
+            // Reads are not constant; the others are simplified instead.
             Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => None,
         }?;
         let fit = values
@@ -130,8 +130,8 @@ impl<'a> Folder<'a> {
             limits.repeat_count = MAX_ROUND_STEPS / body.plan.steps.len().max(1);
         }
         let mut call = Call::new(&mask, 1, &limits, &mut arguments, &mut outputs);
-        // A failure is reported when an evaluation meets it, with its place and context; so is a
-        // panic in a function of the program that embeds the engine.
+        // A failure is reported when an evaluation encounters it, with its place and context. So is
+        // a panic in a function of the embedding program.
         unwound(|| function.call(&mut call)).ok()?.ok()?;
         let values = outputs.iter().map(|output| match output {
             Output::Done(data) => Some(data.get(0)),
@@ -141,17 +141,17 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// So many steps may run in all rounds of a repeat that is folded.
+/// Maximal number of steps in all rounds of a repeat that is folded.
 const MAX_ROUND_STEPS: usize = 1 << 16;
 
-/// Whether the function may be called now: what it takes is bounded. Repeats in repeats multiply.
+/// Whether the cost of calling the function is bounded. The rounds of nested repeats multiply.
 fn is_worth_folding(instance: &Instance) -> bool {
     let Some(body) = RepeatBody::of(instance) else { return true };
     let mut instances = body.plan.instances.as_slice().iter();
     instances.all(|inner| RepeatBody::of(inner).is_none() && !inner.has_scopes())
 }
 
-/// Whether constants of the type can be printed and read back.
+/// Whether constants of the type can be printed and parsed.
 fn has_text(ty: Type) -> bool {
     match ty.kind() {
         Kind::Lanes(..) | Kind::String => true,

@@ -1,7 +1,7 @@
-//! What functions gave for constants, kept from one compilation to the next.
+//! A cache of the results of functions for constants, which outlives a compilation.
 //!
-//! A document that is edited is compiled again and again, and most of it is as before. A function
-//! that was called with constants once is not called again with the same.
+//! An edited document is compiled again and again with few changes; a function that was called with
+//! some constants once is not called with them again.
 
 use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,13 +11,13 @@ use millstream_base::same::Same;
 use millstream_node::Instance;
 use rustc_hash::{FxHashMap, FxHasher};
 
-/// What functions gave for constants.
+/// A cache of the results of functions for constants.
 #[derive(Debug, Default)]
 pub struct Folded(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// By a hash of what was called with what.
+    /// By a hash of the function and its arguments.
     calls: FxHashMap<u64, Vec<Call>>,
     bytes: usize,
 }
@@ -26,18 +26,18 @@ struct Kept {
 struct Call {
     instance: Arc<Instance>,
     inputs: Vec<Value>,
-    /// `None` if it failed.
+    /// `None` if the call failed.
     outputs: Option<Vec<Value>>,
 }
 
-/// All that is kept holds at most about this many bytes; beyond that it is begun anew.
+/// The cache holds at most about this many bytes; beyond that it is cleared.
 const MAX_BYTES: usize = 1 << 24;
 
-/// What an entry holds besides its values.
+/// Size of an entry without its values, in bytes.
 const ENTRY_BYTES: usize = 256;
 
 impl Folded {
-    /// What an instance gives for these inputs, known or found by running it.
+    /// The results of an instance for these inputs, cached or computed.
     pub(super) fn or_run(
         &self,
         instance: &Arc<Instance>,
@@ -61,7 +61,7 @@ impl Folded {
         if let Some(known) = known {
             return known.outputs.clone();
         }
-        // Nobody waits while it runs.
+        // The lock is not held during the call.
         drop(kept);
         let outputs = run();
         let values = inputs.iter().chain(outputs.iter().flatten());

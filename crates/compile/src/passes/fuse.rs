@@ -1,10 +1,10 @@
-//! Find the element-wise regions, which evaluators may run chunk by chunk as one, and the loops that run
-//! as one with what folds their lists.
+//! Mark the element-wise regions, which evaluators may run as one, chunk by chunk, and the loops
+//! that run as one with the node that folds their list.
 //!
 //! Requires: types equal along links, every node reachable. Establishes: each form and each choice
-//! among lanes carries the mark of its region, see [`regions`], and each loop says whether it is folded, see
-//! [`loops`]; nodes and links stay as they were.
-//! Cost: the analysis of needs and a few walks over nodes and links.
+//! among lanes has the mark of its region, see [`regions`], and each loop has a mark, see
+//! [`loops`]. Nodes and links are unchanged. Cost: the analysis of needs and a few walks over nodes
+//! and links.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::Id;
@@ -14,7 +14,7 @@ use super::{Changed, PassContext};
 use crate::analyses::{loops, needs, regions};
 use crate::schedule::too_many;
 
-/// Mark the members of each region, and loops.
+/// Mark the members of regions, and loops.
 ///
 /// # Errors
 /// If the graph has a cycle or more than 64 different needs.

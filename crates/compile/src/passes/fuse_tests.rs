@@ -1,4 +1,4 @@
-//! Regions, on the text of graphs: what carries which mark.
+//! Regions, tested on the text of graphs.
 
 use expect_test::{Expect, expect};
 use millstream_base::Limits;
@@ -15,7 +15,7 @@ fn check(before: &str, expected: Expect) {
 }
 
 #[test]
-fn forms_that_hang_together_are_one_region() {
+fn connected_forms_are_one_region() {
     check(
         "n0 = input x: f32 = 0.0
          n1 = math.sqrt n0
@@ -37,7 +37,7 @@ fn forms_that_hang_together_are_one_region() {
 }
 
 #[test]
-fn a_function_parts_what_is_before_it_from_what_is_behind_it() {
+fn a_function_separates_its_inputs_from_its_readers() {
     check(
         "n0 = input x: f32 = 0.0
          n1 = math.sqrt n0
@@ -57,7 +57,7 @@ fn a_function_parts_what_is_before_it_from_what_is_behind_it() {
 }
 
 #[test]
-fn a_node_goes_with_what_reads_it() {
+fn a_node_joins_its_readers() {
     check(
         "n0 = input x: f32 = 0.0
          n1 = input items: list<f32> = [1.0, 2.0]
@@ -77,7 +77,7 @@ fn a_node_goes_with_what_reads_it() {
 }
 
 #[test]
-fn what_needs_less_of_the_context_joins_only_outside_of_scopes() {
+fn members_with_fewer_needs_join_only_outside_of_scopes() {
     check(
         "n0 = input x: f32 = 0.0
          n1 = context.index
@@ -109,7 +109,7 @@ fn what_needs_less_of_the_context_joins_only_outside_of_scopes() {
 }
 
 #[test]
-fn choices_join_and_dear_ones_only_where_the_selector_is_the_same_for_all() {
+fn choices_join_and_expensive_ones_only_if_the_selector_is_uniform() {
     check(
         "n0 = input x: f32 = 0.0
          n1 = const 0.5
@@ -143,7 +143,7 @@ fn choices_join_and_dear_ones_only_where_the_selector_is_the_same_for_all() {
 }
 
 #[test]
-fn an_arm_that_reads_what_may_fail_is_not_selected_from() {
+fn an_arm_that_reads_a_node_that_may_fail_is_not_selected_from() {
     check(
         "n0 = input x: f32 = 0.0
          n1 = input items: list<f32> = [1.0, 2.0]
@@ -171,7 +171,7 @@ fn an_arm_that_reads_what_may_fail_is_not_selected_from() {
 }
 
 #[test]
-fn what_is_read_in_any_case_may_be_read_by_an_arm() {
+fn an_arm_may_read_a_node_that_is_needed_anyway() {
     check(
         "n0 = input x: f32 = 0.0
          n1 = input items: list<f32> = [1.0, 2.0]
@@ -232,9 +232,9 @@ proptest! {
         }
         prop_assert_eq!(verify(&graph, Stage::Converted), Ok(()));
         let printed = text::print_with_paths(&graph);
-        let again = text::parse(&printed, &registry).expect("what is printed reads back");
+        let again = text::parse(&printed, &registry).expect("printed graphs read back");
         prop_assert_eq!(text::print_with_paths(&again), printed);
-        // Of a form or a choice it is known where it runs.
+        // Every form and every choice has a region.
         for id in graph.ids() {
             let fits = graph.instance_of(id).is_some_and(|instance| {
                 instance.plain_form().is_some() || instance.is_lane_choice()

@@ -1,4 +1,4 @@
-//! Loops, on the text of graphs: which are folded, and why others are not.
+//! Loops, tested on the text of graphs: those that are folded, and the reasons for others.
 
 use millstream_base::Limits;
 use millstream_ir::text;
@@ -6,8 +6,8 @@ use millstream_ir::verify::{Stage, verify};
 
 use super::{Changed, PassContext, fuse};
 
-/// The marks of the loops of a graph: `n20` is a loop whose items are `n9`, something over an input
-/// `n0`, the number of the round `n2`, and that as a float `n3`.
+/// The marks of the loops of a graph. `n20` is a loop with the items `n9`, which depend on an input
+/// `n0`, the number of the round `n2`, and the same as a float, `n3`.
 fn marks(item: &str, behind: &str) -> Vec<String> {
     let registry = millstream_nodes::registry();
     let text = format!(
@@ -27,7 +27,7 @@ fn marks(item: &str, behind: &str) -> Vec<String> {
     assert_eq!(fuse(&mut graph, &cx).expect("no cycle, few needs"), Changed::No);
     assert_eq!(verify(&graph, Stage::Converted), Ok(()));
     let printed = text::print(&graph);
-    let again = text::parse(&printed, &registry).expect("what is printed reads back");
+    let again = text::parse(&printed, &registry).expect("printed graphs read back");
     assert_eq!(text::print(&again), printed);
     let marks = graph.ids().filter_map(|id| Some(format!("{id} {}", graph.loop_of(id)?)));
     marks.collect()
@@ -58,20 +58,20 @@ fn loops_with_choices_in_their_rounds_are_folded_where_arms_are_cheap() {
          n8 = noise.cell_edge n6 n3 n10 n0
          n10 = const 0
          n9 = control.switch n5 n7 n8";
-    assert_eq!(marks(noise, SUM), ["n20 @apart(dear n9)"]);
+    assert_eq!(marks(noise, SUM), ["n20 @apart(expensive n9)"]);
 }
 
 #[test]
-fn what_only_an_arm_of_a_round_reads_must_not_fail() {
+fn nodes_read_only_by_an_arm_of_a_round_must_not_fail() {
     let item = "n5 = list.get n1 n4
          n6 = compare.less n0 n3
          n7 = math.add n5 n3
          n8 = control.switch n6 n7 n3
          n9 = math.add n8 n0";
-    assert_eq!(marks(item, SUM), ["n20 @apart(dear n8)"]);
+    assert_eq!(marks(item, SUM), ["n20 @apart(expensive n8)"]);
     let in_any_case = &item.replace("n8 n0", "n8 n5");
     assert_eq!(marks(in_any_case, SUM), ["n20 @folded"]);
-    // What is read in any case in the region, but by another loop.
+    // Needed unconditionally in the region, but by another loop.
     let item = "n5 = list.get n1 n4
          n6 = compare.less n0 n3
          n7 = math.add n5 n3
@@ -87,7 +87,7 @@ fn what_only_an_arm_of_a_round_reads_must_not_fail() {
 }
 
 #[test]
-fn what_others_read_as_well_is_computed_again_where_it_is_cheap() {
+fn members_with_other_readers_are_computed_again_if_that_is_cheap() {
     let behind = "n21 = list.sum n20
          n22 = list.generate n9 n4
          n23 = list.length n22
@@ -99,12 +99,12 @@ fn what_others_read_as_well_is_computed_again_where_it_is_cheap() {
     let above = "n8 = math.power n0 n3
          n9 = math.add n8 n0";
     assert_eq!(marks(above, behind), ["n20 @apart(shared n9)", other]);
-    // What depends on the round alone is a constant of it, however dear.
+    // A member that depends only on the round is a constant of it, however expensive.
     assert_eq!(marks("n9 = math.power n3 n3", behind), ["n20 @folded", other]);
 }
 
 #[test]
-fn loops_that_are_not_folded_say_why() {
+fn loops_that_are_not_folded_give_the_reason() {
     let readers = "n21 = list.sum n20
          output y n21
          output list n20";

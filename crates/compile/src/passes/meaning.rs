@@ -1,4 +1,4 @@
-//! What graphs mean, spelled out as plainly as possible: to test that passes keep it bit for bit.
+//! The meaning of graphs in the plainest form, to test that passes preserve it bit for bit.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use millstream_ir::graph::InputId;
 use millstream_ir::{Graph, Op, Source};
 use millstream_node::{Kernel, ScopeRule};
 
-/// The bits of a NaN are one value.
+/// All NaNs have the same bits.
 fn same_bits(value: &Value) -> Vec<u64> {
     let (_, n) = value.ty().lanes().expect("the graphs of these tests are made of lanes");
     let canonical = |i| match value {
@@ -18,11 +18,11 @@ fn same_bits(value: &Value) -> Vec<u64> {
     (0..n as usize).map(canonical).collect()
 }
 
-/// Evaluates a graph of forms, switches, `context.time` and what changes it.
+/// Evaluates a graph of forms, switches, `context.time` and nodes that change it.
 pub(super) struct Meaning<'a> {
     graph: &'a Graph,
     inputs: &'a dyn Fn(InputId) -> Value,
-    /// Nodes in a time, by the bits of the time.
+    /// Results of nodes at a time, by the bits of the time.
     known: HashMap<(Source, u64), Value>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Meaning<'a> {
     fn computed(&mut self, source: Source, time: f64) -> Value {
         let graph = self.graph;
         let instance = match graph.op(source.node) {
-            Op::Gone => panic!("links lead to nodes that are there"),
+            Op::Gone => panic!("links lead to existing nodes"),
             Op::Const(id) => return graph.constants().values()[id].clone(),
             Op::Input(id) => return (self.inputs)(id),
             Op::Call(id) => &graph.instances()[id],

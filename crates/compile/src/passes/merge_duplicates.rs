@@ -1,8 +1,9 @@
-//! Merge nodes that do the same to the same inputs, also across expanded groups.
+//! Merge nodes with the same operation and inputs, also across expanded groups.
 //!
-//! Requires: nothing. Establishes: of what outputs read, no two static or contextual nodes have equal
-//! instances and equal inputs; no two constants are equal. Nodes that keep state or read devices stay apart. What is
-//! left stands at the path of the first. Cost: one sweep with a hash table.
+//! Requires: nothing. Establishes: among the nodes that outputs read, no two static or contextual
+//! nodes have equal instances and equal inputs, and no two constants are equal. Stateful and device
+//! nodes are not merged. The remaining node has the path of the first one. Cost: one sweep with a
+//! hash table.
 
 use std::hash::{Hash, Hasher};
 
@@ -26,7 +27,7 @@ pub fn merge_duplicates(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Chang
     sweep(graph, cx, &[Rule::Merge])
 }
 
-/// The nodes that a sweep has passed, by what they do.
+/// The nodes visited by a sweep, by operation.
 pub(super) struct Seen {
     nodes: HashTable<NodeId>,
 }
@@ -36,7 +37,7 @@ impl Seen {
         Self { nodes: HashTable::with_capacity(graph.len()) }
     }
 
-    /// The earlier node that does the same; if there is none, `id` is it from now on.
+    /// An earlier node with the same operation; if there is none, `id` becomes it.
     #[inline]
     pub(super) fn earlier(
         &mut self,

@@ -1,11 +1,11 @@
-//! Drop scopes that have no effect: what is linked needs nothing that they change.
+//! Drop scopes without effect: those whose source needs none of the changed features.
 //!
 //! Requires: types equal along links, every node reachable. Establishes: no node that only passes
-//! on has a socket whose scope changes nothing for what is linked; every node is reachable. Such a
-//! socket on another kind of node stays, and its rules are inactive in the plan's need maps, where
-//! the arguments of inactive rules are not asked for. What a step may depend on of the context is
-//! recorded in the plan as its class of needs; the rest is null for it. Cost: one sweep, if there
-//! is any node that passes on in a changed context.
+//! its input on has a scope without effect; every node is reachable. A scope without effect on
+//! another kind of node remains, with its rules inactive in the plan's need maps, and the arguments
+//! of inactive rules are not evaluated. The plan records the needs of each step as its need class;
+//! the rest of the context is null for the step. Cost: one sweep, if any node passes its input on
+//! in a changed context.
 
 use millstream_base::FeatureSet;
 use millstream_base::diagnostics::Diagnostics;
@@ -47,7 +47,7 @@ fn may_collapse(instance: &Instance) -> bool {
     }
 }
 
-/// The needs of the nodes that a sweep has passed.
+/// The needs of the nodes visited by a sweep.
 pub(super) struct NeedsSoFar {
     flow: NeedFlow,
     of: SideTable<NodeId, FeatureSet>,
@@ -58,8 +58,8 @@ impl NeedsSoFar {
         Self { flow: NeedFlow::default(), of: SideTable::new(graph.n_ids(), FeatureSet::NONE) }
     }
 
-    /// Learns what a node needs, whose inputs were passed. If it passes its first input on in a
-    /// context that is the same for all that the input needs: that input.
+    /// Records the needs of a node whose inputs were visited. If the node passes its first input on
+    /// in a context that is the same for the needs of the input, returns that input.
     pub(super) fn pass(
         &mut self,
         graph: &Graph,
@@ -67,7 +67,7 @@ impl NeedsSoFar {
     ) -> Result<Option<Source>, Diagnostics> {
         let Op::Call(instance_id) = graph.op(id) else { return Ok(None) };
         let links = graph.inputs_of(id);
-        // Constants that a sweep adds have ids beyond the table, and no needs.
+        // Constants added by a sweep have ids beyond the table, and no needs.
         let of = |link: &Source| {
             self.of.as_slice().get(link.node.index()).copied().unwrap_or(FeatureSet::NONE)
         };

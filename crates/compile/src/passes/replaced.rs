@@ -1,14 +1,14 @@
-//! What a sweep put in the place of what: links are rewritten when their node is reached.
+//! The replacements made by a sweep: links are rewritten when their node is reached.
 
 use millstream_base::id::Id;
 use millstream_ir::{Graph, NodeId, Source};
 use rustc_hash::FxHashMap;
 
-/// Replacements of nodes. What replaces is never replaced itself, because a sweep reaches it first.
+/// Replacements of nodes. A replacement is never replaced itself, because a sweep reaches it first.
 pub(super) struct Replaced {
-    /// By node; empty until there is one.
+    /// By node; empty until there is a replacement.
     of_node: Vec<By>,
-    /// By output, for nodes whose outputs go different ways.
+    /// By output, for nodes with a different replacement per output.
     of_output: FxHashMap<Source, Source>,
     nodes: Vec<NodeId>,
 }
@@ -18,7 +18,7 @@ enum By {
     Nothing,
     /// The same output of another node.
     Node(NodeId),
-    /// This, for the only output.
+    /// Another source, for the only output.
     Source(Source),
     Outputs,
 }
@@ -32,17 +32,17 @@ impl Replaced {
         self.nodes.is_empty()
     }
 
-    /// Another node takes the place of `id`, output by output.
+    /// Replaces `id` by another node, output by output.
     pub(super) fn by_node(&mut self, graph: &Graph, id: NodeId, other: NodeId) {
         self.set(graph, id, By::Node(other));
     }
 
-    /// `source` takes the place of the only output of `id`.
+    /// Replaces the only output of `id` by `source`.
     pub(super) fn by_source(&mut self, graph: &Graph, id: NodeId, source: Source) {
         self.set(graph, id, By::Source(source));
     }
 
-    /// The nodes of `outputs` take the places of the outputs of `id`.
+    /// Replaces the outputs of `id` by the nodes `outputs`.
     pub(super) fn by_nodes(&mut self, graph: &Graph, id: NodeId, outputs: &[NodeId]) {
         self.set(graph, id, By::Outputs);
         for (output, other) in outputs.iter().enumerate() {
@@ -77,7 +77,7 @@ impl Replaced {
         }
     }
 
-    /// Rewrites the outputs and removes what was replaced.
+    /// Rewrites the outputs and removes the replaced nodes.
     pub(super) fn finish(self, graph: &mut Graph) {
         for i in 0..graph.outputs.len() {
             graph.outputs[i].source = self.get(graph.outputs[i].source);

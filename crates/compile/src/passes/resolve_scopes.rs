@@ -1,11 +1,12 @@
-//! Resolve scopes: what a scope evaluates with another value of a feature becomes nodes of their own that
-//! read this value.
+//! Resolve scopes: nodes evaluated with another value of a feature become copies that read this
+//! value.
 //!
-//! Requires: types equal along links, every node reachable. Establishes: no node only passes on what it
-//! reads with another value of a feature, unless its axes are gathered, levels further out or extents are asked for, somebody
-//! keeps something in it, a repeat needs the feature in it, or too much would have to be copied; every node is reachable. Then all
-//! evaluators see values where contexts were: regions fuse across scopes, constants fold, and plans of single
-//! numbers are live graphs. Cost: a walk over the nodes in scopes.
+//! Requires: types equal along links, every node reachable. Establishes: no node only passes its
+//! input on with another value of a feature, unless the scope gathers axes, contains needs for
+//! outer levels or extents, contains stateful nodes, contains a repeat that needs the feature, or
+//! would require too many copies; every node is reachable. Evaluators then see values instead of
+//! contexts: regions fuse across scopes, constants fold, and plans of single numbers are live
+//! graphs. Cost: a walk over the nodes in scopes.
 
 use std::sync::Arc;
 
@@ -26,19 +27,19 @@ use super::replaced::Replaced;
 use super::{Changed, PassContext};
 use crate::analyses::NeedFlow;
 
-/// Graphs get at most so many nodes more, or as many as they have.
+/// Maximal number of copies, unless the graph has more nodes than this.
 const MOST_COPIES: usize = 1 << 12;
 
-/// So many nodes are looked at for each in the graph, and so many more.
+/// Maximal number of visits per node of the graph, and per possible copy.
 const LOOKS_PER_NODE: usize = 8;
 
-/// Node types that modifiers stand for.
+/// The node types that replace modifiers.
 const MODIFIERS: [&str; 2] = ["math.add", "math.multiply"];
 
-/// Replace what scopes evaluate in other contexts by copies that read what is injected.
+/// Replace nodes that scopes evaluate in other contexts by copies that read the injected values.
 ///
 /// # Errors
-/// If the graph has a cycle, or nobody waits any more.
+/// If the graph has a cycle, or the compilation was cancelled.
 pub fn resolve_scopes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
     if !graph.instances().as_slice().iter().any(|instance| is_resolvable(instance)) {
         return Ok(Changed::No);
@@ -56,12 +57,12 @@ pub fn resolve_scopes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed
         replaced: Replaced::new(),
     };
     let n_ids = graph.n_ids();
-    let mut goes_on = true;
+    let mut is_complete = true;
     for id in order {
-        cx.go_on()?;
+        cx.check_cancelled()?;
         resolver.replaced.rewrite(graph, id);
-        // Too many needs are told of by others.
-        goes_on = goes_on && resolver.pass(graph, id).is_some();
+        // Other passes report too many needs.
+        is_complete = is_complete && resolver.pass(graph, id).is_some();
     }
     let changed = Changed::when(!resolver.replaced.is_empty());
     resolver.replaced.finish(graph);
@@ -72,7 +73,7 @@ pub fn resolve_scopes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed
     Ok(changed)
 }
 
-/// Whether it does nothing but give features other values for what it passes on.
+/// Whether an instance only passes its input on with other values of features.
 fn is_resolvable(instance: &Instance) -> bool {
     let changes =
         |rule: &ScopeRule| matches!(rule, ScopeRule::Inject { .. } | ScopeRule::Modify { .. });
@@ -85,26 +86,26 @@ fn is_resolvable(instance: &Instance) -> bool {
 struct Resolver<'r> {
     registry: &'r Registry,
     flow: NeedFlow,
-    /// What each node needs that was passed or made.
+    /// The needs of the nodes visited or made.
     needs: Vec<FeatureSet>,
     copies_left: usize,
     looks_left: usize,
-    /// Instances that modifiers stand for, by their forms.
+    /// The instances that replace modifiers, by form.
     modifiers: Vec<(Arc<Form>, Option<InstanceId>)>,
     replaced: Replaced,
 }
 
-/// What stands for a need in a scope, and how the scope says so.
+/// A need provided by a rule of a scope.
 struct Provided {
     bit: u32,
     rule: usize,
 }
 
 impl Resolver<'_> {
-    /// Resolves the scope of a node, or learns what it needs; `None` if that is too much.
+    /// Resolves the scope of a node, or records its needs; `None` if there are too many.
     fn pass(&mut self, graph: &mut Graph, id: NodeId) -> Option<()> {
         let Op::Call(instance) = graph.op(id) else { return Some(()) };
-        self.learn(graph, id, instance)?;
+        self.record_needs(graph, id, instance)?;
         if is_resolvable(&graph.instances()[instance])
             && let Some(source) = self.resolved(graph, id, instance)
         {
@@ -113,7 +114,7 @@ impl Resolver<'_> {
         Some(())
     }
 
-    fn learn(&mut self, graph: &Graph, id: NodeId, instance: InstanceId) -> Option<()> {
+    fn record_needs(&mut self, graph: &Graph, id: NodeId, instance: InstanceId) -> Option<()> {
         let inside = graph.inputs_of(id).iter().map(|link| self.needs[link.node.index()]);
         let needs = self.flow.needs_of_call(graph.instances(), instance, inside).ok()?;
         if self.needs.len() < graph.n_ids() {
@@ -123,8 +124,8 @@ impl Resolver<'_> {
         Some(())
     }
 
-    /// What a node that passes its first input on in another context gives, in the context of the node;
-    /// `None` if it stays as it is.
+    /// The result of a node that passes its first input on in another context, as a source in the
+    /// node's own context; `None` if the node stays.
     fn resolved(
         &mut self,
         graph: &mut Graph,
@@ -154,7 +155,8 @@ impl Resolver<'_> {
         let bits = provided.iter().map(|it| FeatureSet::bit(it.bit));
         let bits = bits.fold(FeatureSet::NONE, FeatureSet::union);
         let cone = self.cone(graph, link.node, bits)?;
-        // Arguments are evaluated where the scope is. Within other scopes they must mean the same.
+        // Arguments are evaluated outside of the scope; within other scopes they must mean the
+        // same.
         let arguments = graph.inputs_of(id)[1..].iter();
         let around = arguments.map(|link| self.needs[link.node.index()]);
         let around = around.fold(bits, FeatureSet::union);
@@ -179,14 +181,14 @@ impl Resolver<'_> {
             let links: Vec<Source> =
                 graph.inputs_of(node).iter().map(|link| moved(*link, &copies)).collect();
             let copy = graph.add_call(instance, &links, graph.node(node).path);
-            self.learn(graph, copy, instance)?;
+            self.record_needs(graph, copy, instance)?;
             copies.insert(node, Copy::Node(copy));
         }
         Some(moved(link, &copies))
     }
 
-    /// The nodes from here on upwards that need some of `bits`, each behind what it reads; `None` if
-    /// these are too many.
+    /// The nodes upstream of `from` that need any of `bits`, in topological order; `None` if there
+    /// are too many.
     fn cone(&mut self, graph: &Graph, from: NodeId, bits: FeatureSet) -> Option<Vec<NodeId>> {
         let mut cone = Vec::new();
         let mut found = FxHashSet::from_iter([from]);
@@ -210,8 +212,8 @@ impl Resolver<'_> {
         Some(cone)
     }
 
-    /// Whether copies of nodes mean the same: none keeps anything, and where they are in scopes
-    /// themselves, these leave alone what is provided and what it is made from.
+    /// Whether copies of the nodes mean the same: none is stateful, and inner scopes change neither
+    /// the provided features nor the inputs of the values.
     fn means_the_same(
         &mut self,
         graph: &Graph,
@@ -225,14 +227,14 @@ impl Resolver<'_> {
             if matches!(instance.kernel, Kernel::Kept(_)) || instance.def.keeps.is_some() {
                 return false;
             }
-            // What a repeat needs of the context is no input of it in a document.
+            // The context of a repeat is not among its inputs in a document.
             if instance.name() == CAPTURE {
                 return false;
             }
             for (k, link) in graph.inputs_of(*node).iter().enumerate() {
                 let Some(mut map) = self.flow.map(id, k).cloned() else { continue };
                 let inside = self.needs[link.node.index()];
-                // A level further out may be the one that is provided.
+                // An outer level may be the one that is provided.
                 let is_outer = |bit: u32| match map.fate(bit) {
                     Fate::Outer(outer) => bits.contains(FeatureSet::bit(outer)),
                     Fate::Same | Fate::Provided(_) | Fate::Modified(..) => false,
@@ -243,9 +245,9 @@ impl Resolver<'_> {
                 if inside.intersect(bits).is_empty() {
                     continue;
                 }
-                // What is asked for here may be a need that never came by.
-                let learnt = map.learn(around, &instance.inputs[k].scope, &mut self.flow.table);
-                if learnt.is_err() || !map.is_transparent(around) {
+                // This need may never have crossed the socket before.
+                let added = map.add(around, &instance.inputs[k].scope, &mut self.flow.table);
+                if added.is_err() || !map.is_transparent(around) {
                     return false;
                 }
             }
@@ -253,7 +255,7 @@ impl Resolver<'_> {
         true
     }
 
-    /// Which need a node reads, if it does nothing else.
+    /// The need that a node reads, if it does nothing else.
     fn read_bit(&self, graph: &Graph, node: NodeId) -> Option<u32> {
         let instance = graph.instance_of(node)?;
         match instance.kernel {
@@ -266,7 +268,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What a feature is behind a rule of a socket of a node; `read` reads it outside.
+    /// The value of a feature inside of a rule of a socket; `read` reads it outside.
     fn value(
         &mut self,
         graph: &mut Graph,
@@ -286,7 +288,7 @@ impl Resolver<'_> {
                     return None;
                 }
                 let node = graph.add_call(instance, &operands, graph.node(id).path);
-                self.learn(graph, node, instance)?;
+                self.record_needs(graph, node, instance)?;
                 (Source::first(node), feature.ty())
             }
             ScopeRule::Each { .. } | ScopeRule::Along { .. } => return None,
@@ -294,7 +296,7 @@ impl Resolver<'_> {
         (graph.type_of(value) == Some(ty)).then_some(value)
     }
 
-    /// The instance of a node type that does what a modifier does.
+    /// The instance of a node type that does the same as a modifier.
     fn modifier(&mut self, graph: &mut Graph, form: &Arc<Form>, ty: Type) -> Option<InstanceId> {
         if let Some((_, known)) = self.modifiers.iter().find(|(known, _)| known == form) {
             return *known;
@@ -314,15 +316,15 @@ impl Resolver<'_> {
     }
 }
 
-/// What stands for a node where a scope was.
+/// The replacement of a node inside of a scope.
 enum Copy {
-    /// The node, with other inputs.
+    /// A copy with other inputs.
     Node(NodeId),
-    /// For a node that reads a feature: what it reads.
+    /// The provided value, for a node that reads the feature.
     Value(Source),
 }
 
-/// Where a link leads among copies.
+/// The source of a link after copying.
 fn moved(link: Source, copies: &FxHashMap<NodeId, Copy>) -> Source {
     match copies.get(&link.node) {
         Some(Copy::Node(node)) => Source { node: *node, output: link.output },

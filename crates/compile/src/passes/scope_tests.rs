@@ -1,4 +1,4 @@
-//! Scopes that are resolved, and those that stay.
+//! Scopes that are resolved, and scopes that remain.
 
 use expect_test::expect;
 use millstream_base::Limits;
@@ -8,7 +8,7 @@ use super::tests::check;
 use super::{PassContext, resolve_scopes};
 
 #[test]
-fn nodes_in_a_scope_read_what_is_injected() {
+fn nodes_in_a_scope_read_the_injected_value() {
     check(
         resolve_scopes,
         r#"n0 = input x: f32 = 0.0
@@ -36,7 +36,7 @@ fn nodes_in_a_scope_read_what_is_injected() {
 }
 
 #[test]
-fn scopes_within_each_other_and_shifts_are_sums() {
+fn nested_scopes_and_shifts_are_sums() {
     check(
         resolve_scopes,
         r#"n0 = context.time
@@ -59,7 +59,7 @@ fn scopes_within_each_other_and_shifts_are_sums() {
 }
 
 #[test]
-fn levels_further_out_and_what_is_gathered_stay() {
+fn scopes_with_outer_levels_or_gathered_axes_remain() {
     check(
         resolve_scopes,
         r#"n0 = context.index{"level": 1}
@@ -84,7 +84,7 @@ fn levels_further_out_and_what_is_gathered_stay() {
 }
 
 #[test]
-fn what_is_provided_may_be_read_from_within_another_scope() {
+fn a_provided_value_may_be_read_in_another_scope() {
     check(
         resolve_scopes,
         r#"n0 = context.index{"level": 1}
@@ -109,7 +109,7 @@ fn what_is_provided_may_be_read_from_within_another_scope() {
 }
 
 #[test]
-fn what_an_argument_means_within_another_scope_counts() {
+fn the_meaning_of_an_argument_in_another_scope_matters() {
     check(
         resolve_scopes,
         r#"n0 = context.time
@@ -139,7 +139,7 @@ fn what_an_argument_means_within_another_scope_counts() {
 }
 
 #[test]
-fn graphs_grow_to_twice_their_size_at_most() {
+fn graphs_at_most_double_in_size() {
     let mut graph = String::from("n0 = context.time\n");
     for i in 1..=5_000 {
         graph.push_str(&format!("n{i} = math.sin n{}\n", i - 1));
@@ -152,7 +152,7 @@ fn graphs_grow_to_twice_their_size_at_most() {
     let registry = millstream_nodes::registry();
     let mut graph = text::parse(&graph, &registry).expect("it parses");
     let limits = Limits::default();
-    resolve_scopes(&mut graph, &PassContext::new(&registry, &limits)).expect("no circle");
+    resolve_scopes(&mut graph, &PassContext::new(&registry, &limits)).expect("no cycle");
     let found = text::print_with_paths(&graph);
     assert_eq!(found.matches("context.with_time").count(), 2, "one of three is resolved");
     assert_eq!(found.matches("math.sin").count(), 10_000);

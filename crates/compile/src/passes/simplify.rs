@@ -1,9 +1,9 @@
-//! Put what is simpler, and equal bit for bit, in the place of nodes.
+//! Replace nodes by simpler ones that are equal bit for bit.
 //!
-//! Requires: types equal along links. Establishes: no node's laws, no constant selector of a
-//! switch, no switch between equal arms whose selector cannot fail and no node that only passes on
-//! leaves anything to do; what this made constant is folded, what it made equal is merged, in the
-//! same sweep. Cost: one look at each node; a sweep if there is anything to do.
+//! Requires: types equal along links. Establishes: no law of a node applies, no switch has a
+//! constant selector, or equal arms and a selector that cannot fail, and no node only passes its
+//! input on. The same sweep folds new constants and merges new duplicates. Cost: a visit of each
+//! node, and a sweep if anything can be simplified.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Lane, Value};
@@ -26,7 +26,7 @@ pub fn simplify(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diag
     sweep(graph, cx, &[Rule::Simplify, Rule::Fold, Rule::Merge])
 }
 
-/// What gives the same as a node, further up.
+/// An upstream source with the same value as a node.
 #[inline]
 pub(super) fn simpler(graph: &Graph, canonical: &Canonical, id: NodeId) -> Option<Source> {
     let instance = graph.instance_of(id)?;
@@ -48,11 +48,11 @@ pub(super) fn simpler(graph: &Graph, canonical: &Canonical, id: NodeId) -> Optio
         }
         Kernel::Read { .. } | Kernel::Kept(_) => None,
     }?;
-    // A law says nothing of types; what takes the place of a node must be of its type.
+    // Laws ignore types, but the replacement of a node must have its type.
     (graph.type_of(source) == Some(instance.outputs[0].ty)).then_some(source)
 }
 
-/// The arm that a switch always gives on.
+/// The arm that a switch always selects.
 fn chosen(graph: &Graph, links: &[Source]) -> Option<Source> {
     let (selector, arms) = links.split_first()?;
     let (first, others) = arms.split_first()?;
@@ -67,11 +67,11 @@ fn chosen(graph: &Graph, links: &[Source]) -> Option<Source> {
     Some(arms[at.min(arms.len() - 1)])
 }
 
-/// So many nodes are looked at to find out whether a selector may be left out.
+/// Maximal number of nodes visited to find out whether a selector may be dropped.
 const MOST_LOOKED_AT: usize = 64;
 
-/// Whether nothing that a source depends on can fail, as far as that is soon known. What is asked
-/// for has to fail if it does, so such a source may be left out.
+/// Whether a source cannot fail, as far as a short search can tell; then it may be dropped. A
+/// demanded node that fails has to fail.
 fn cannot_fail(graph: &Graph, source: Source) -> bool {
     let mut seen = vec![source.node];
     let mut at = 0;
@@ -123,7 +123,7 @@ fn by_law(
     }
 }
 
-/// The inputs of the node behind `x`, if it is an equal instance.
+/// The inputs of the node of `x`, if its instance is equal.
 fn inner_of_same<'a>(
     graph: &'a Graph,
     canonical: &Canonical,
@@ -141,7 +141,7 @@ fn is_constant(graph: &Graph, source: Source, c: f64) -> bool {
     let Some((lane, n)) = value.ty().lanes() else { return false };
     let bits = match lane {
         Lane::Bool => u64::from(c != 0.0),
-        // A number that is no integer is neutral for floats only.
+        // A number that is not an integer is neutral for floats only.
         Lane::I32 if f64::from(c as i32) == c => u64::from(c as i32 as u32),
         Lane::I64 if (c as i64) as f64 == c => c as i64 as u64,
         Lane::I32 | Lane::I64 => return false,

@@ -1,8 +1,9 @@
-//! One way through the graph, in topological order, that rewrites nodes by a choice of rules.
+//! A walk through the graph in topological order that rewrites nodes by some rules.
 //!
-//! When a node is reached, everything it reads from is final. So what one rule does, the same sweep
-//! carries on: a switch whose selector became constant goes, its arm folds with the next constant,
-//! two nodes that now read the same become one. A second sweep with the same rules finds nothing.
+//! When a node is reached, everything it reads is final. So the same sweep continues what one rule
+//! began: a switch with a new constant selector is replaced by its arm, the arm folds with the next
+//! constant, and two nodes that now read the same are merged. A second sweep with the same rules
+//! finds nothing.
 
 use millstream_base::Value;
 use millstream_base::diagnostics::Diagnostics;
@@ -17,12 +18,12 @@ use super::replaced::Replaced;
 use super::simplify::simpler;
 use super::{Changed, PassContext};
 
-/// What a sweep does to nodes.
+/// A rewrite of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Compute what reads constants only.
+    /// Compute nodes with constant inputs.
     Fold,
-    /// Merge what is equal.
+    /// Merge equal nodes.
     Merge,
     /// Apply laws.
     Simplify,
@@ -36,7 +37,7 @@ struct Sweep<'g> {
     replaced: Replaced,
     folder: Folder<'g>,
     seen: Option<Seen>,
-    /// What outputs read, where nodes are merged.
+    /// The nodes that outputs read, if nodes are merged.
     reached: Option<SideTable<NodeId, bool>>,
     needs: Option<NeedsSoFar>,
     simplifies: bool,
@@ -44,7 +45,7 @@ struct Sweep<'g> {
     changed: bool,
 }
 
-/// Sweeps once.
+/// Runs one sweep.
 pub(super) fn sweep<'g>(
     graph: &'g mut Graph,
     cx: &PassContext<'g>,
@@ -65,7 +66,7 @@ pub(super) fn sweep<'g>(
         graph,
     };
     for id in order {
-        cx.go_on()?;
+        cx.check_cancelled()?;
         sweep.visit(id)?;
     }
     let changed = sweep.changed || !sweep.replaced.is_empty();
@@ -96,8 +97,8 @@ impl Sweep<'_> {
                 return Ok(());
             }
         }
-        // What nobody reads must not stand for what somebody does: evaluators find results of nodes
-        // again by their paths.
+        // A node without readers must not replace one with readers, since evaluators identify
+        // results by path.
         if self.reached.as_ref().is_some_and(|reached| reached[id])
             && let Some(other) = self.earlier(id)
         {
@@ -110,8 +111,8 @@ impl Sweep<'_> {
         self.seen.as_mut()?.earlier(self.graph, &self.canonical, id)
     }
 
-    /// Puts the values of a node's outputs in its place; whether the node is done with. A node with
-    /// one output becomes the constant and keeps its path.
+    /// Replaces a node by the values of its outputs. A node with one output becomes the constant
+    /// and keeps its path. Returns whether the node is finished.
     fn put_constants(&mut self, id: NodeId, mut values: Vec<Value>) -> bool {
         self.changed = true;
         if values.len() == 1

@@ -16,7 +16,7 @@ fn stage_before(pass: Run) -> Stage {
     if std::ptr::fn_addr_eq(pass, conversions as Run) { Stage::Lowered } else { Stage::Converted }
 }
 
-/// Runs a pass on the text: sound before and after, nothing left to do for a second run.
+/// Runs a pass on the text: the graph is valid before and after, and a second run changes nothing.
 pub(super) fn check(pass: Run, before: &str, expected: &Expect) {
     let registry = millstream_nodes::registry();
     let mut graph = text::parse(before, &registry).unwrap_or_else(|errors| panic!("{errors}"));
@@ -65,7 +65,7 @@ fn conversions_are_shared_and_constants_convert_in_place() {
 }
 
 #[test]
-fn what_fits_is_not_converted() {
+fn equal_types_are_not_converted() {
     check(
         conversions,
         "n0 = const 2.0\nn1 = math.add n0 n0\noutput n1",
@@ -119,7 +119,7 @@ fn several_outputs_fold_into_several_constants() {
 }
 
 #[test]
-fn what_reads_the_context_or_fails_does_not_fold() {
+fn nodes_that_read_the_context_or_fail_do_not_fold() {
     check(
         fold_constants,
         "n0 = context.time
@@ -171,7 +171,7 @@ fn equal_nodes_merge_also_after_their_inputs_merged() {
 }
 
 #[test]
-fn what_nobody_reads_stands_for_nothing() {
+fn a_node_without_readers_replaces_nothing() {
     check(
         merge_duplicates,
         "n0 = input x: f32 = 0.0
@@ -242,7 +242,7 @@ fn zeros_of_either_sign_are_two_constants() {
 }
 
 #[test]
-fn neutral_constants_go_only_where_bits_stay() {
+fn neutral_constants_are_removed_only_if_bits_are_equal() {
     check(
         simplify,
         "n0 = input x: f32 = 0.0
@@ -288,7 +288,7 @@ fn laws_apply_to_pairs_and_repetitions() {
 }
 
 #[test]
-fn a_switch_with_a_known_selector_is_its_arm_and_what_follows_folds() {
+fn a_switch_with_a_constant_selector_is_its_arm_and_its_readers_fold() {
     check(
         simplify,
         "n0 = const true
@@ -320,7 +320,7 @@ fn a_switch_with_a_known_selector_is_its_arm_and_what_follows_folds() {
 }
 
 #[test]
-fn a_switch_between_equal_arms_stays_where_its_selector_can_fail() {
+fn a_switch_between_equal_arms_remains_if_its_selector_can_fail() {
     check(
         simplify,
         "n0 = input items: list<i32> = []
@@ -344,7 +344,7 @@ fn a_switch_between_equal_arms_stays_where_its_selector_can_fail() {
 }
 
 #[test]
-fn what_became_constant_folds_on_without_a_changed_link() {
+fn new_constants_fold_on_without_a_changed_link() {
     check(
         simplify,
         "n0 = const true
@@ -380,7 +380,7 @@ fn passing_nodes_go() {
 }
 
 #[test]
-fn unused_constant_goes() {
+fn unused_constants_are_removed() {
     check(
         prune,
         "n0 = const 2.0
@@ -398,7 +398,7 @@ fn unused_constant_goes() {
 }
 
 #[test]
-fn scopes_that_change_nothing_go() {
+fn scopes_without_effect_are_removed() {
     check(
         nullify,
         "n0 = input x: f32 = 0.0
@@ -430,7 +430,7 @@ fn scopes_that_change_nothing_go() {
 }
 
 #[test]
-fn an_outer_level_sees_the_injector_that_it_passes() {
+fn an_outer_level_reads_the_injector_that_it_crosses() {
     check(
         nullify,
         r#"n0 = context.index{"level": 1}
@@ -449,7 +449,7 @@ fn an_outer_level_sees_the_injector_that_it_passes() {
 }
 
 #[test]
-fn a_scope_whose_reader_went_goes_with_what_it_asked_for() {
+fn a_scope_without_a_reader_is_removed_with_its_arguments() {
     check(
         nullify,
         "n0 = context.time
@@ -510,7 +510,7 @@ pub(super) fn graph_text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn every_pass_leaves_a_sound_graph_and_nothing_for_a_second_run(text in graph_text()) {
+    fn every_pass_leaves_a_valid_graph_and_no_work_for_a_second_run(text in graph_text()) {
         let registry = millstream_nodes::registry();
         let mut graph = text::parse(&text, &registry).map_err(|errors| {
             TestCaseError::fail(errors.to_string())
@@ -518,7 +518,7 @@ proptest! {
         for pass in PASSES {
             run_twice(pass.run, &mut graph, &registry);
         }
-        // Behind the last pass none finds anything.
+        // After the last pass none finds anything.
         let limits = Limits::default();
         let cx = PassContext::new(&registry, &limits);
         for pass in PASSES {

@@ -1,4 +1,4 @@
-//! What can be given to a socket of a node that is being built.
+//! The sources that a socket can take in a builder.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use serde_json::Value as Json;
 use super::{Any, Builder, FOREIGN, In, NodeHandle, Out, literal_of};
 use crate::model::{InputValue, Link, OutputFrom};
 
-/// Something that gives a value of type `T`: a handle or a literal.
+/// A source of type `T`: a handle or a literal.
 pub trait Source<T> {
-    /// As documents have it, inside what this builder builds.
+    /// The source in the notation of documents.
     fn input_value(self, builder: &Builder) -> InputValue;
 }
 
-/// Something that an output may come from: an input, or an output of a node.
+/// A source of an output: an input, or an output of a node.
 pub trait Linked<T> {
-    /// As documents have it, inside what this builder builds.
+    /// The source in the notation of documents.
     fn linked(self, builder: &Builder) -> OutputFrom;
 }
 

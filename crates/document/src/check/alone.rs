@@ -10,9 +10,9 @@ use millstream_node::{Instance, Registry};
 use super::check;
 use super::instances::passing;
 use crate::checked::{Checked, CheckedKind, Muted, Source};
-use crate::edit::{Reference, references};
 use crate::fields::Fields;
 use crate::model::{Document, GroupDef, Input, InputDef, InputValue, Node, NodeKind};
+use crate::references::{Reference, references};
 
 /// A node that was checked alone.
 #[derive(Clone, Debug)]

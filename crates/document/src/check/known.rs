@@ -9,8 +9,8 @@ use millstream_node::{Class, Registry, SocketType};
 use serde_json::Value as Json;
 
 use super::{Alone, AloneKind, AloneSource, check_alone};
-use crate::edit::{Reference, references};
 use crate::model::{GroupDef, Input, InputValue, Node, NodeKind};
+use crate::references::{Reference, references};
 
 /// So many are kept; then it begins anew.
 const KEPT: usize = 1024;

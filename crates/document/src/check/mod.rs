@@ -22,7 +22,6 @@ mod order;
 mod repeat;
 mod shapes;
 mod types;
-mod wrong;
 
 use std::sync::Arc;
 
@@ -31,11 +30,11 @@ use millstream_base::id::Arena;
 use millstream_base::{Limits, Span};
 use millstream_node::Registry;
 
+pub use crate::wrong::{PartName, WrongPart};
 pub use alone::{Alone, AloneKind, AloneSource, check_alone, check_repeat_alone};
 pub use error::CheckError;
 pub use known::KnownAlone;
 pub(crate) use order::sorted;
-pub use wrong::{PartName, WrongPart};
 
 use crate::at::{At, Part};
 use crate::checked::Checked;

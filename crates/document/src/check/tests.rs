@@ -236,19 +236,19 @@ fn types_that_do_not_fit_are_told_and_nothing_follows_from_them() {
             error check::type_mismatch at "a": { "input": "s" }
                 sum.a: input `s` gives a string, but input `a` of `math.add` takes one of bool, i32, i64, f32, f64, vec2, vec3, vec4 (what converts to it: `bool`, `i32`, `i64`, `f32`, `f64`, `vec2`, `vec3`, `vec4`, `color`)
             error literal::type_mismatch at "x": "four"
-                lit.x: "four" is no f32 (an f32 is written as a number)
+                lit.x: "four" is not an f32 (an f32 is written as a number)
             error literal::type_mismatch at "a": 1.5
-                int.a: 1.5 is no i32 (an i32 is written as a whole number)
+                int.a: 1.5 is not an i32 (an i32 is written as a whole number)
             error check::several_sources at "x": [{ "from": "root.value" }, { "value": 1 }]
                 several.x: input `x` takes one source, not 2 (keep one of them, or join them in a node that takes several)
             error check::type_mismatch at { "from": "len.value" }
                 many.texts: `len.value` gives an i32, but input `texts` of `text.join` takes a string (link something that gives a string)
             error literal::type_mismatch at "x": [1, 2]
-                d.x: [1,2] is no vec3 (a vec3 is written as a list of 3 numbers)
+                d.x: [1,2] is not a vec3 (a vec3 is written as a list of 3 numbers)
             error check::type_mismatch at "x": { "input": "s" }
                 g.x: input `s` gives a string, but input `x` of the group takes an f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
             error literal::type_mismatch at "y": "no"
-                g.y: "no" is no f32 (an f32 is written as a number)
+                g.y: "no" is not an f32 (an f32 is written as a number)
             error settings::missing at "e": { "type": "math.expression" }
                 e: setting `text` is missing (it takes text)
             error settings::wrong_value at "text": 3
@@ -284,7 +284,7 @@ fn circles_are_told_all_the_way_round() {
             error check::cycle at { "from": "b.value" }
                 c.values: the nodes depend on each other in a circle: `c` -> `a` -> `b` -> `c` (remove one of these links)
             error literal::type_mismatch at "b": "x"
-                after.b: "x" is no f32 (an f32 is written as a number)
+                after.b: "x" is not an f32 (an f32 is written as a number)
         "#]],
     );
 }
@@ -379,7 +379,7 @@ fn an_entry_too_many_hides_no_other_problem() {
             error load::unknown_key at "remark"
                 the document has no entry called `remark` (entries: `$schema`, `millstream`, `name`, `fps`, `start_frame`, `inputs`, `outputs`, `nodes`, `groups`, `view`)
             error check::wrong_default at "x": { "type": "f32", "colour": 1, "default": "blue" }
-                the default of input `x`: "blue" is no f32 (an f32 is written as a number)
+                the default of input `x`: "blue" is not an f32 (an f32 is written as a number)
             error load::unknown_key at "colour"
                 input `x` has no entry called `colour` (entries: `type`, `default`, `min`, `max`, `step`, `unit`, `about`)
             error check::unknown_type at "out": { "type": "vec9", "from": "a.value", "defalut": 1 }
@@ -533,7 +533,7 @@ fn a_wrong_default_does_not_hide_a_wrong_range() {
         "nodes": { "n": { "type": "math.sqrt", "in": { "x": { "input": "x" } } } }"#,
         &expect![[r#"
             error check::wrong_default at "x": { "type": "f32", "default": "a", "min": 5, "max": 1 }
-                the default of input `x`: "a" is no f32 (an f32 is written as a number)
+                the default of input `x`: "a" is not an f32 (an f32 is written as a number)
             warning check::useless_range at "x": { "type": "f32", "default": "a", "min": 5, "max": 1 }
                 the range of input `x` is empty: `min` is above `max` (change or remove `min` and `max`)
         "#]],

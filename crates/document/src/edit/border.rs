@@ -1,8 +1,8 @@
-//! The border of a group that is put in the place of a node: the types that it states.
+//! The border of a group that replaces a node: the types that it declares.
 //!
-//! An input of the group converts what goes in to its type, and a literal there is read as that
-//! type; an output converts what comes out. Where this is not what happens anyway, a node of the
-//! compiler's type `convert` does it from now on.
+//! An input of the group converts its source to the declared type, and a literal there has that
+//! type; an output converts its value. Where dissolving the group would change that, a node of the
+//! compiler's type `convert` takes over.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,32 +13,32 @@ use millstream_node::{signature::InputFact, signature::SocketType};
 
 use super::editor::{Done, Editor, Refusal};
 use super::index::BodyKey;
-use super::sources::{Reference, reference_of};
 use super::types::Known;
 use super::ungroup::Inlining;
 use super::{Name, NewNode};
 use crate::free_name::free_name;
 use crate::model::{GroupDef, Input, InputValue, Link, Node, NodeKind, Setting};
+use crate::references::{Reference, reference_of};
 
-/// What a node that states a type stands for.
+/// The part of the border whose type a node declares.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Side {
     /// An input of the group.
     In(Name),
-    /// An output of it.
+    /// An output of the group.
     Out(Name),
 }
 
-/// What goes into an input of a group.
+/// The source of an input of a group.
 pub(super) struct Argument {
     value: InputValue,
-    /// The type that the border states, if it matters: that of a literal, or what something of
-    /// another type becomes.
+    /// The type declared by the border if it matters: the type of a literal, or the type to which a
+    /// value of another type is converted.
     stated: Option<Type>,
 }
 
 impl Editor {
-    /// What goes into the inputs of a group.
+    /// The sources of the inputs of a group.
     pub(super) fn arguments(
         &self,
         body: BodyKey,
@@ -71,7 +71,7 @@ impl Editor {
         arguments
     }
 
-    /// What the outputs of a group convert to.
+    /// The types to which the outputs of a group convert.
     pub(super) fn results(&self, group: BodyKey, def: &GroupDef) -> HashMap<Name, Type> {
         let mut known = Known::default();
         let outputs = def.outputs.iter().filter_map(|(name, output)| {
@@ -82,8 +82,8 @@ impl Editor {
         outputs.collect()
     }
 
-    /// The sockets of nodes of a group at which the literals among the arguments mean what they
-    /// mean at the border.
+    /// The sockets of a group's nodes at which the literal arguments have the same meaning as at
+    /// the border.
     pub(super) fn fitting(
         &self,
         group: BodyKey,
@@ -125,7 +125,7 @@ impl Editor {
         fitting.map(|(socket, _)| Arc::clone(socket)).collect()
     }
 
-    /// The same for one node of a type: no literal may change what generic types become.
+    /// The same for one node of a type: no literal may change the types of generics.
     fn fitting_sockets(
         &self,
         group: BodyKey,
@@ -135,7 +135,7 @@ impl Editor {
     ) -> Vec<Name> {
         let Some(signature) = self.signature(node) else { return Vec::new() };
         let mut before: Vec<(usize, InputFact<'_>)> = Vec::new();
-        // The literals that would stand there, by position among the facts.
+        // The literals at this node, by position among the facts.
         let mut literals: Vec<(usize, &Name, &serde_json::Value, Type)> = Vec::new();
         for (socket, input) in node.inputs.iter() {
             let Some(i) = signature.input(socket) else { continue };
@@ -159,7 +159,7 @@ impl Editor {
         let Ok(generics) = signature.resolve(&before) else { return Vec::new() };
         let misfits = |at: usize, json: &serde_json::Value, ty: Type| {
             let socket = &signature.inputs[before[at].0];
-            // No items are no source where several may go.
+            // Where several sources may be linked, an empty list means no source.
             let is_lost = socket.multiple && json.as_array().is_some_and(Vec::is_empty);
             is_lost || socket.ty.resolve(&generics).ok() != Some(ty)
         };
@@ -182,7 +182,7 @@ impl Editor {
         literals.into_iter().map(|(_, socket, ..)| Arc::clone(socket)).collect()
     }
 
-    /// What goes into an input of a group, as it is written without the border.
+    /// The source of an input of a group, in the notation outside of it.
     pub(super) fn argument(
         &mut self,
         name: &Name,
@@ -200,7 +200,7 @@ impl Editor {
         }
     }
 
-    /// A link to the node that states the type of a value, which is made if it is not there.
+    /// A link to the node that declares the type of a value, which is added if necessary.
     pub(super) fn stated(
         &mut self,
         side: Side,
@@ -240,7 +240,7 @@ impl Argument {
     }
 }
 
-/// The literal that goes in through an input of the group, with the type that it has there.
+/// The literal given to an input of the group, with the type that it has there.
 fn literal<'a>(
     source: &Input,
     arguments: &'a HashMap<Name, Argument>,
@@ -253,7 +253,7 @@ fn literal<'a>(
     }
 }
 
-/// What something of one type becomes where another is stated, if that is something else.
+/// The result of converting one type to a declared one, if that is another type.
 fn crossing(from: Option<Type>, to: Option<Type>) -> Option<Type> {
     let (from, to) = (from?, to?);
     (from != to && convertible(from, to)).then_some(to)

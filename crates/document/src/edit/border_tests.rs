@@ -1,14 +1,14 @@
-//! Ungrouping, where the border of the group means something.
+//! Ungrouping where the border of the group has an effect.
 
 use expect_test::expect;
 use serde_json::json;
 
 use super::tests::changes;
 
-/// What the border of a group converts, and the types that it gives to literals, become nodes; a
-/// literal stays one where it means the same.
+/// Conversions at the border of a group, and the types it gives to literals, become nodes; a
+/// literal stays where it has the same meaning.
 #[test]
-fn ungrouping_states_the_types_of_the_border() {
+fn ungrouping_preserves_the_types_of_the_border() {
     let text = r#"{ "millstream": 1,
         "inputs": { "i": { "type": "i32", "default": 1 } },
         "outputs": { "y": { "type": "f32", "from": "g.v" }, "k": { "type": "f64", "from": "g.k" } },

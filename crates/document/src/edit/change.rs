@@ -1,4 +1,4 @@
-//! The single changes that edits are made of. Each notes its inverse and keeps the index right.
+//! The elementary changes of which edits consist. Each notes its inverse and updates the index.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
 use super::follow::Change;
 use super::index::{BodyKey, MAX_ID, ROOT, User, sources_of};
-use super::sources::{Reference, reference_of, references, relink};
 use super::whole::Touched;
 use super::{Edit, Name, NewNode};
 use crate::free_name::free_name;
 use crate::load::name_problem;
 use crate::model::{Input, InputValue, Node, NodeKind, Setting};
 use crate::problems::shortened;
+use crate::references::{Reference, reference_of, references, relink};
 
 impl Editor {
     pub(super) fn insert_node(
@@ -48,7 +48,7 @@ impl Editor {
         self.know(body, slot, id);
         self.know_references(body, slot, node);
         self.know_sources(body, slot);
-        // Links may have led nowhere until now.
+        // Links to this name may have been dangling until now.
         for user in self.index(body).users_of(name) {
             if let User::Node(user) = user {
                 self.know_sources(body, user);
@@ -65,12 +65,12 @@ impl Editor {
             done.touched.push(Touched::Socket(body, Arc::clone(name), Arc::clone(socket)));
             touch_references(body, input, done);
         }
-        self.put_behind_sources(body, slot, done)?;
+        self.put_after_sources(body, slot, done)?;
         let dependents = self.index(body).order.dependents(slot).to_vec();
-        dependents.into_iter().try_for_each(|user| self.put_behind(body, slot, user, done))
+        dependents.into_iter().try_for_each(|user| self.put_after(body, slot, user, done))
     }
 
-    /// What a node depends on may have changed.
+    /// Updates the dependencies of a node.
     fn know_sources(&mut self, body: BodyKey, slot: u32) {
         let sources = sources_of(self.nodes(body), &self.registry, slot);
         self.index_mut(body).order.set_sources(slot, &sources);
@@ -103,7 +103,7 @@ impl Editor {
         }
     }
 
-    /// Takes a node out, whoever reads it.
+    /// Removes a node regardless of its readers.
     pub(super) fn take_node(
         &mut self,
         body: BodyKey,
@@ -130,40 +130,40 @@ impl Editor {
         Ok(())
     }
 
-    /// Puts a node behind all it depends on.
-    fn put_behind_sources(&mut self, body: BodyKey, slot: u32, done: &Done) -> Result<(), Refusal> {
+    /// Moves a node after its dependencies.
+    fn put_after_sources(&mut self, body: BodyKey, slot: u32, done: &Done) -> Result<(), Refusal> {
         self.know_sources(body, slot);
         let sources: SmallVec<[u32; 8]> = self.index(body).order.sources(slot).into();
-        sources.into_iter().try_for_each(|source| self.put_behind(body, source, slot, done))
+        sources.into_iter().try_for_each(|source| self.put_after(body, source, slot, done))
     }
 
-    /// Puts `target` behind `source`.
-    fn put_behind(
+    /// Moves `target` after `source`.
+    fn put_after(
         &mut self,
         body: BodyKey,
         source: u32,
         target: u32,
         done: &Done,
     ) -> Result<(), Refusal> {
-        let found = self.index_mut(body).order.put_behind(source, target);
-        // A document that is brought back may have had circles, which `check` tells.
+        let found = self.index_mut(body).order.put_after(source, target);
+        // A restored document may have had cycles, which `check` reports.
         match found {
-            Err(way) if !done.trusted => Err(self.cycle(body, &way)),
+            Err(path) if !done.trusted => Err(self.cycle(body, &path)),
             Err(_) | Ok(()) => Ok(()),
         }
     }
 
-    pub(super) fn cycle(&self, body: BodyKey, way: &[u32]) -> Refusal {
+    pub(super) fn cycle(&self, body: BodyKey, path: &[u32]) -> Refusal {
         const MAX_SHOWN: usize = 16;
         let name = |slot: u32| self.nodes(body).at(slot).map_or("", |(name, _)| name);
         let mut shown: Vec<String> =
-            way.iter().take(MAX_SHOWN).map(|slot| format!("`{}`", name(*slot))).collect();
-        if way.len() > MAX_SHOWN {
-            shown.push(format!("{} more", way.len() - MAX_SHOWN));
+            path.iter().take(MAX_SHOWN).map(|slot| format!("`{}`", name(*slot))).collect();
+        if path.len() > MAX_SHOWN {
+            shown.push(format!("{} more", path.len() - MAX_SHOWN));
         }
-        shown.push(format!("`{}`", name(way[0])));
+        shown.push(format!("`{}`", name(path[0])));
         let error = EditError::Cycle { path: shown.join(" -> ") };
-        Refusal::at(self.path(body, name(way[0])), error)
+        Refusal::at(self.path(body, name(path[0])), error)
     }
 
     pub(super) fn set_input(
@@ -205,7 +205,7 @@ impl Editor {
         done.changes.push(Change::Node { body, slot });
         done.inverses.push(Edit::SetInput { within, node, input, to: old, before });
         if to.is_some_and(|to| references(to).any(|it| matches!(it, Reference::Link(_)))) {
-            return self.put_behind_sources(body, slot, done);
+            return self.put_after_sources(body, slot, done);
         }
         if had_links {
             self.know_sources(body, slot);
@@ -259,7 +259,7 @@ impl Editor {
         let within = self.within(body);
         done.changes.push(Change::Node { body, slot });
         done.inverses.push(Edit::Mute { within, node: Arc::clone(name), muted: !muted });
-        self.put_behind_sources(body, slot, done)
+        self.put_after_sources(body, slot, done)
     }
 
     pub(super) fn set_type(
@@ -288,8 +288,8 @@ impl Editor {
                 done.touched.push(Touched::Type(body, Arc::clone(name), Arc::clone(ty)));
             }
         }
-        // What was delayed may be so no more.
-        self.put_behind_sources(body, slot, done)
+        // The delayed socket may have changed.
+        self.put_after_sources(body, slot, done)
     }
 
     pub(super) fn rename_node(
@@ -304,7 +304,7 @@ impl Editor {
             return Ok(());
         }
         let (nodes, index) = (self.nodes(body), self.index(body));
-        // Links that lead nowhere must not find the node by accident.
+        // Dangling links must not find the node by accident.
         let is_taken = |name: &str| nodes.contains_key(name) || index.of_nodes.contains_key(name);
         check_name(|| self.path(body, from), "a node", to, is_taken)?;
         self.nodes_mut(body).rename(from, Arc::clone(to));
@@ -334,13 +334,13 @@ impl Editor {
     ) {
         match user {
             User::Node(slot) => {
-                let node = self.nodes_mut(body).at_mut(slot).expect("users are there");
+                let node = self.nodes_mut(body).at_mut(slot).expect("users exist");
                 for input in node.inputs.values_mut() {
                     relink(input, &mut rename);
                 }
             }
             User::Output(slot) => {
-                let output = self.outputs_mut(body).at_mut(slot).expect("users are there");
+                let output = self.outputs_mut(body).at_mut(slot).expect("users exist");
                 if let crate::model::OutputFrom::Link(link) = &mut output.from {
                     rename(link);
                 }
@@ -348,13 +348,13 @@ impl Editor {
         }
     }
 
-    /// Whether a body is the document's own.
+    /// Whether a body is that of the document itself.
     pub(super) fn is_root(body: BodyKey) -> bool {
         body == ROOT
     }
 }
 
-/// Refuses a name that links cannot mention, or that is taken.
+/// Refuses a name that is taken or that links cannot mention.
 pub(super) fn check_name(
     at: impl FnOnce() -> String,
     what: &'static str,
@@ -381,7 +381,7 @@ fn is_same<T>(a: Option<&T>, b: Option<&T>, same: impl Fn(&T, &T) -> bool) -> bo
     }
 }
 
-/// Whether two literals are written alike: `0.0` and `-0.0` are equal as numbers, and not the same.
+/// Whether two literals are written alike; `0.0` and `-0.0` are equal as numbers but not alike.
 fn same_json(a: &serde_json::Value, b: &serde_json::Value) -> bool {
     let [a_text, b_text] = [a, b].map(ToString::to_string);
     a == b && a_text == b_text
@@ -391,14 +391,14 @@ fn same_input(a: &Input, b: &Input) -> bool {
     match (&a.value, &b.value) {
         (InputValue::Literal(a), InputValue::Literal(b)) => same_json(a, b),
         (InputValue::Several(a), InputValue::Several(b)) => {
-            // None of them is such a list again.
+            // None of them is such a list itself.
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_input(a, b))
         }
         (a, b) => a == b,
     }
 }
 
-/// A list of sources holds no lists of sources.
+/// Refuses a list of sources inside a list of sources.
 pub(super) fn check_nesting(input: &Input) -> Result<(), EditError> {
     match &input.value {
         InputValue::Several(sources)
@@ -418,7 +418,7 @@ pub(super) fn check_nesting(input: &Input) -> Result<(), EditError> {
     }
 }
 
-/// What an input reads has to be there in the end.
+/// Notes the references of an input, which must exist at the end of the edit.
 fn touch_references(body: BodyKey, input: &Input, done: &mut Done) {
     for reference in references(input) {
         touch(body, reference, done);
@@ -432,7 +432,7 @@ pub(super) fn touch(body: BodyKey, reference: Reference<'_>, done: &mut Done) {
     });
 }
 
-/// The output's reference, to be there in the end.
+/// Notes the reference of an output, which must exist at the end of the edit.
 pub(super) fn touch_output(body: BodyKey, output: &crate::model::OutputDef, done: &mut Done) {
     touch(body, reference_of(output), done);
 }

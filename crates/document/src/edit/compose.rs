@@ -1,4 +1,4 @@
-//! Edits made of several changes: what is removed takes the links to it along.
+//! Edits that consist of several changes, such as removing a node with its links.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use super::Name;
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
 use super::index::{BodyKey, User};
-use super::sources::changed;
 use crate::model::{Input, InputValue, Link, NodeKind, OutputFrom};
 use crate::problems::shortened;
+use crate::references::changed;
 
 impl Editor {
     /// Removes nodes and the links from them.
@@ -43,7 +43,7 @@ impl Editor {
             }
         }
         for name in names {
-            // A name may be written twice.
+            // A name may occur twice.
             if self.nodes(body).contains_key(name) {
                 self.take_node(body, name, done)?;
             }
@@ -51,7 +51,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Takes the sources of a node for which `goes` holds away; an output cannot be without one.
+    /// Removes the sources of a node for which `goes` holds; an output cannot lose its source.
     fn unlink_user(
         &mut self,
         body: BodyKey,
@@ -91,7 +91,8 @@ impl Editor {
         }
     }
 
-    /// Removes an input of a body, the links from it, and what goes into it where the group is used.
+    /// Removes an input of a body, the links from it, and its sources at the nodes that use the
+    /// group.
     pub(super) fn remove_input(
         &mut self,
         within: Option<&Name>,
@@ -119,7 +120,7 @@ impl Editor {
         self.take_input(body, name, done)
     }
 
-    /// Removes an output of a body, and the links from it where the group is used.
+    /// Removes an output of a body, and the links from it at the nodes that use the group.
     pub(super) fn remove_output(
         &mut self,
         within: Option<&Name>,
@@ -148,7 +149,7 @@ impl Editor {
         self.take_output(body, name, done)
     }
 
-    /// Whether the user is an output that reads something else than this.
+    /// Whether the user is an output that reads something other than this link.
     fn output_reads_other(&self, body: BodyKey, user: User, link: &Link) -> bool {
         match user {
             User::Node(_) => false,
@@ -159,7 +160,7 @@ impl Editor {
         }
     }
 
-    /// Makes a node one of another type, keeping what the new type has too.
+    /// Changes the type of a node and preserves the sockets and settings that the new type has too.
     pub(super) fn replace_type(
         &mut self,
         within: Option<&Name>,
@@ -192,7 +193,7 @@ impl Editor {
         }
         let mut new = self.nodes(body)[&**name].clone();
         new.kind = kind.clone();
-        // Settings that the new type has too may have other values there.
+        // The new type may give settings of the same name other values.
         if self.signature(&new).is_none() && matches!(kind, NodeKind::Type(_)) {
             let all: Vec<Name> = new.set.iter().map(|(setting, _)| Arc::clone(setting)).collect();
             new.set = crate::fields::Fields::new();
@@ -218,7 +219,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Links of a user that lead to outputs which the node lacks lead to its first one.
+    /// Redirects links to missing outputs of a node to its first output.
     fn lead_to_first(
         &mut self,
         body: BodyKey,

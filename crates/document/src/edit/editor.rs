@@ -1,4 +1,4 @@
-//! The editor: a document with what edits need to know of it.
+//! The editor: a document with the indices that edits need.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::problems::{Problems, listed, shortened};
 
 /// A document that is edited.
 ///
-/// Each node has an id, which stays when the node is renamed, grouped or ungrouped.
+/// Each node has an id, which does not change when the node is renamed, grouped or ungrouped.
 #[derive(Debug)]
 pub struct Editor {
     pub(super) document: Document,
@@ -27,7 +27,7 @@ pub struct Editor {
     pub(super) root: BodyIndex,
     /// By slot of the group.
     pub(super) groups: Vec<Option<BodyIndex>>,
-    /// The nodes that use a group, by its name, also of groups that are not there.
+    /// The nodes that use each group, by name, including names of missing groups.
     pub(super) uses: HashMap<Name, Vec<(BodyKey, u32)>>,
     pub(super) by_id: ById,
     pub(super) next_id: u64,
@@ -40,23 +40,22 @@ pub struct Ids {
     root: Vec<u64>,
     /// By slot of the group.
     groups: Vec<Option<Vec<u64>>>,
-    /// The next new one.
+    /// The next unused id.
     next: u64,
 }
 
-/// An edit that was applied.
+/// The result of applying an edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
-    /// What takes it back, for [`Editor::revert`].
+    /// The edit that undoes it, for [`Editor::revert`].
     pub inverse: Edit,
-    /// What it changed, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
-    /// The nodes that are copies of nodes of a group, in the place of a node that used it.
+    /// The copies of a group's nodes that replaced a node using the group.
     pub copies: Vec<Copied>,
 }
 
-/// A node that was made of a node of a group when a node that uses the group was ungrouped, and
-/// others use it too.
+/// A copy of a group's node, made by ungrouping a node while other nodes use the group too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// The id of the copy.
@@ -67,15 +66,15 @@ pub struct Copied {
     pub original: u64,
 }
 
-/// What an edit did so far.
+/// The progress of an edit.
 pub(super) struct Done {
     /// The inverses of the changes, in order of the changes.
     pub(super) inverses: Vec<Edit>,
     pub(super) changes: Vec<Change>,
     pub(super) copies: Vec<Copied>,
-    /// What has to be looked at when all changes are made.
+    /// The parts to check after all changes.
     pub(super) touched: Vec<Touched>,
-    /// The edit is known to lead to a document that was there before.
+    /// Whether the edit is known to restore an earlier document.
     pub(super) trusted: bool,
 }
 
@@ -91,7 +90,7 @@ impl Done {
     }
 }
 
-/// Why an edit is refused, and where.
+/// The error of a refused edit, with its place.
 pub(super) struct Refusal {
     pub(super) path: String,
     pub(super) error: EditError,
@@ -103,11 +102,11 @@ impl Refusal {
     }
 }
 
-/// Batches inside batches.
+/// Maximal nesting of batches.
 const MAX_DEPTH: usize = 32;
 
 impl Editor {
-    /// An editor for a document. Costs one walk over it.
+    /// An editor for a document. Linear in the document.
     pub fn new(document: Document, registry: Arc<Registry>) -> Self {
         let mut editor = Self::without_ids(document, registry);
         for (body, slot) in editor.places() {
@@ -118,11 +117,11 @@ impl Editor {
         editor
     }
 
-    /// An editor for a copy of the document of another one, with [the ids](Self::ids) that its nodes
-    /// have there: edits and their inverses mean the same for both. Costs one walk over it.
+    /// An editor for a copy of another editor's document, with the same [ids](Self::ids): edits and
+    /// their inverses have the same meaning for both. Linear in the document.
     ///
     /// # Panics
-    /// If the ids are not those of the document.
+    /// If the ids belong to another document.
     pub fn with_ids(document: Document, registry: Arc<Registry>, ids: &Ids) -> Self {
         let mut editor = Self::without_ids(document, registry);
         for (body, slot) in editor.places() {
@@ -146,7 +145,7 @@ impl Editor {
         }
     }
 
-    /// An editor that knows no node by its id.
+    /// An editor that has no ids yet.
     fn without_ids(document: Document, registry: Arc<Registry>) -> Self {
         let mut editor = Self {
             n_nodes: document.n_nodes(),
@@ -169,7 +168,7 @@ impl Editor {
         editor
     }
 
-    /// Where all nodes are.
+    /// The places of all nodes.
     fn places(&self) -> Vec<(BodyKey, u32)> {
         let groups = self.document.groups.iter_slots().map(|(slot, ..)| slot);
         let bodies = std::iter::once(ROOT).chain(groups);
@@ -177,7 +176,7 @@ impl Editor {
         bodies.flat_map(of_body).collect()
     }
 
-    /// Replaces the limits, of which the number of nodes counts here.
+    /// Sets the limits, of which only the number of nodes matters here.
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -188,13 +187,13 @@ impl Editor {
         &self.document
     }
 
-    /// The document alone.
+    /// The document without the editor.
     pub fn into_document(self) -> Document {
         self.document
     }
 
-    /// The id of a node by its names: the nodes that use groups, from the outermost, then the node.
-    /// One id for each name. `None` if there is no such node.
+    /// The ids along a path: those of the nodes that use groups, from the outermost, then that of
+    /// the node. `None` if there is no such node.
     pub fn ids_of(&self, path: &str) -> Option<Vec<u64>> {
         let mut ids = Vec::new();
         let mut body = ROOT;
@@ -215,7 +214,7 @@ impl Editor {
         None
     }
 
-    /// The id of a node of the document, or of the group `within`.
+    /// The id of a node of the document or of the group `within`.
     pub fn id_of(&self, within: Option<&str>, node: &str) -> Option<u64> {
         let body = match within {
             None => ROOT,
@@ -225,7 +224,7 @@ impl Editor {
         Some(self.index(body).ids[slot as usize])
     }
 
-    /// The node with an id: the group around it, if any, and its name.
+    /// The node with an id: its group, if any, and its name.
     pub fn node_with_id(&self, id: u64) -> Option<(Option<&str>, &str)> {
         let (body, slot) = *self.by_id.get(&id)?;
         let (name, _) = self.nodes(body).at(slot)?;
@@ -235,16 +234,16 @@ impl Editor {
     /// Applies an edit.
     ///
     /// # Errors
-    /// Why the edit makes no sense; the document is as it was then.
+    /// If the edit is invalid; the document is unchanged then.
     pub fn apply(&mut self, edit: &Edit) -> Result<Applied, Diagnostic> {
         self.run_all(edit, false)
     }
 
-    /// Takes an edit back, or makes it again: applies the inverse of the edit that was applied last
-    /// and not taken back yet, which needs no checks.
+    /// Undoes or redoes an edit: applies the inverse of the last edit that was applied and not
+    /// undone. This needs no checks.
     ///
     /// # Errors
-    /// If it is the inverse of another edit and cannot be applied; the document is as it was then.
+    /// If it is another inverse that cannot be applied; the document is unchanged then.
     pub fn revert(&mut self, inverse: &Edit) -> Result<Applied, Diagnostic> {
         self.run_all(inverse, true)
     }
@@ -252,8 +251,8 @@ impl Editor {
     fn run_all(&mut self, edit: &Edit, trusted: bool) -> Result<Applied, Diagnostic> {
         let mut done = Done::new(trusted);
         let next_id = self.next_id;
-        // Who follows the changes knows groups by their slots.
-        self.document.groups.keep_slots();
+        // Users that follow the changes identify groups by slot.
+        self.document.groups.defer_reuse();
         let result = self.run(edit, &mut done, 0);
         let result = result.and_then(|()| if trusted { Ok(()) } else { self.check_whole(&done) });
         let applied = match result {
@@ -267,23 +266,23 @@ impl Editor {
                 Ok(Applied { inverse, changes: done.changes, copies: done.copies })
             }
             Err(Refusal { path, error }) => {
-                // Who follows the changes is told nothing, so what went comes back to its slot.
-                self.document.groups.bring_back_slots();
-                self.take_back(&done.inverses);
+                // Those users see no change, so removed groups must return to their slots.
+                self.document.groups.restore_slots();
+                self.undo(&done.inverses);
                 self.next_id = next_id;
                 Err(Diagnostic::new(Place::at(path.as_str()), &error))
             }
         };
-        self.document.groups.release_slots();
+        self.document.groups.end_deferral();
         applied
     }
 
-    /// Undoes the changes of an edit that is refused.
-    fn take_back(&mut self, inverses: &[Edit]) {
+    /// Undoes the changes of a refused edit.
+    fn undo(&mut self, inverses: &[Edit]) {
         let mut done = Done::new(true);
         for inverse in inverses.iter().rev() {
             let result = self.run(inverse, &mut done, 0);
-            assert!(result.is_ok(), "a change that was made can be taken back");
+            assert!(result.is_ok(), "a change that was made can be undone");
         }
     }
 
@@ -388,7 +387,7 @@ impl Editor {
         self.document.groups.at(body).map(|(name, _)| name)
     }
 
-    /// What edits write under `within` for a body.
+    /// The value of `within` for a body.
     pub(super) fn within(&self, body: BodyKey) -> Option<Name> {
         self.group_name(body).cloned()
     }
@@ -437,14 +436,14 @@ impl Editor {
     pub(super) fn index(&self, body: BodyKey) -> &BodyIndex {
         match body {
             ROOT => &self.root,
-            slot => self.groups[slot as usize].as_ref().expect("groups that are there are indexed"),
+            slot => self.groups[slot as usize].as_ref().expect("existing groups are indexed"),
         }
     }
 
     pub(super) fn index_mut(&mut self, body: BodyKey) -> &mut BodyIndex {
         match body {
             ROOT => &mut self.root,
-            slot => self.groups[slot as usize].as_mut().expect("groups that are there are indexed"),
+            slot => self.groups[slot as usize].as_mut().expect("existing groups are indexed"),
         }
     }
 
@@ -457,7 +456,7 @@ impl Editor {
         })
     }
 
-    /// Whether a node uses a group, notes it.
+    /// Notes the use of a group, if the node has one.
     pub(super) fn know_use(&mut self, body: BodyKey, slot: u32) {
         if let Some(group) = self.nodes(body).at(slot).and_then(|(_, node)| node.kind.group()) {
             let group = Arc::clone(group);
@@ -479,7 +478,7 @@ impl Editor {
         }
     }
 
-    /// Notes a node of which the references are known.
+    /// Adds a node to the index, apart from its references.
     pub(super) fn know(&mut self, body: BodyKey, slot: u32, id: u64) {
         self.index_mut(body).ids[slot as usize] = id;
         self.by_id.insert(id, (body, slot));
@@ -492,7 +491,7 @@ impl Editor {
     }
 }
 
-/// Nothing has the name: the nearest one, or all.
+/// The error for an unknown name, with the nearest known one or all.
 pub(super) fn unknown<'a>(
     what: &'static str,
     name: &str,
@@ -501,7 +500,7 @@ pub(super) fn unknown<'a>(
     EditError::Unknown { what, name: shortened(name), hint: nearest(name, known, what) }
 }
 
-/// So many names are compared for a suggestion: an edit that is refused costs no frame.
+/// Maximal number of names compared for a suggestion, so that a refused edit is fast.
 const MOST_COMPARED: usize = 20_000;
 
 /// `did you mean X?`, or all names.

@@ -4,15 +4,15 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum EditError {
-    /// The edit names something that is not there.
+    /// The edit names something that does not exist.
     #[error("there is no {what} called `{name}`")]
     #[diagnostic(code(edit::unknown), help("{hint}"))]
     Unknown {
-        /// What it should be.
+        /// The kind of thing.
         what: &'static str,
         /// The name.
         name: String,
-        /// The nearest name, or all.
+        /// The nearest name, or all names.
         hint: String,
     },
     /// The node has no such socket.
@@ -25,41 +25,41 @@ pub enum EditError {
         what: &'static str,
         /// The name.
         name: String,
-        /// The nearest name, or all.
+        /// The nearest name, or all names.
         hint: String,
     },
-    /// Something else has the name.
+    /// The name is taken.
     #[error("there is {what} called `{name}` already")]
     #[diagnostic(code(edit::name_taken), help("`{free}` is free"))]
     NameTaken {
-        /// What has it.
+        /// The thing that has the name.
         what: &'static str,
         /// The name.
         name: String,
-        /// A name that nothing has.
+        /// A free name.
         free: String,
     },
     /// A name that links cannot mention.
     #[error("`{name}` cannot be the name of {what}: {reason}")]
     #[diagnostic(code(edit::bad_name), help("choose another name"))]
     BadName {
-        /// What would have the name.
+        /// The thing to be named.
         what: &'static str,
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// The nodes would depend on each other in a circle.
-    #[error("the nodes would depend on each other in a circle: {path}")]
+    /// The nodes would form a cycle.
+    #[error("the nodes would form a cycle: {path}")]
     #[diagnostic(
         code(edit::cycle),
         help(
-            "link something else, or put a `state.feedback` node between, which gives the value of the tick before"
+            "link something else, or insert a `state.feedback` node, which gives the value of the tick before"
         )
     )]
     Cycle {
-        /// The nodes all the way round, values flowing to the right.
+        /// The nodes of the cycle, in the direction of the values.
         path: String,
     },
     /// The group would contain itself.
@@ -69,62 +69,62 @@ pub enum EditError {
         /// The group.
         name: String,
     },
-    /// A node, input or group that something needs would go.
-    #[error("{what} `{name}` is needed by {by}")]
+    /// A node, input or group that would be removed is still used.
+    #[error("{what} `{name}` is used by {by}")]
     #[diagnostic(code(edit::in_use), help("{hint}"))]
     InUse {
         /// Node, input or group.
         what: &'static str,
         /// Its name.
         name: String,
-        /// Who needs it.
+        /// The user.
         by: String,
-        /// The next step.
+        /// The next step for the author.
         hint: &'static str,
     },
-    /// An id that another node has, or that is out of range.
+    /// An id that is taken or out of range.
     #[error("the id {id} {reason}")]
     #[diagnostic(code(edit::bad_id), help("leave ids out: new nodes get new ones"))]
     BadId {
         /// The id.
         id: u64,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// Sources inside of sources.
+    /// A list of sources inside a list of sources.
     #[error("a list of sources holds another list of sources")]
     #[diagnostic(code(edit::nested_sources), help("write all sources in one list"))]
     NestedSources,
-    /// A part of the edit has a value that it cannot have.
+    /// A part of the edit has an invalid value.
     #[error("{what}: {message}")]
     #[diagnostic(code(edit::bad_value), help("{hint}"))]
     BadValue {
         /// The part.
         what: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         message: String,
-        /// The next step.
+        /// The next step for the author.
         hint: &'static str,
     },
     /// The selection cannot become a group, or the group cannot be dissolved.
     #[error("{message}")]
     #[diagnostic(code(edit::group), help("{hint}"))]
     Group {
-        /// Why.
+        /// The reason.
         message: String,
-        /// The next step.
+        /// The next step for the author.
         hint: &'static str,
     },
-    /// More nodes than the limit.
+    /// The document would have more nodes than the limit allows.
     #[error("the document would have {n} nodes, the limit is {limit}")]
     #[diagnostic(code(edit::too_many_nodes), help("raise `nodes` in the limits if this is meant"))]
     TooManyNodes {
-        /// How many.
+        /// Number of nodes.
         n: usize,
         /// The limit.
         limit: usize,
     },
-    /// Batches inside each other.
+    /// Batches are nested too deeply.
     #[error("batches are nested more than {limit} deep")]
     #[diagnostic(code(edit::depth), help("write the edits in one batch"))]
     TooDeep {

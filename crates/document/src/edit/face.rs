@@ -1,4 +1,4 @@
-//! Changes of the document or a group as others see it: inputs, outputs, groups, head, view.
+//! Changes of a document's or group's interface: inputs, outputs, groups, title and view.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use super::editor::{Done, Editor, Refusal, unknown};
 use super::error::EditError;
 use super::follow::Change;
 use super::index::{BodyKey, BodyView, User};
-use super::sources::{Reference, each_source, reference_of};
 use super::whole::{Touched, check_content};
 use super::{Edit, Name};
 use crate::free_name::free_name;
 use crate::model::{GroupDef, InputDef, InputValue, OutputDef, OutputFrom, Setting};
+use crate::references::{Reference, each_source, reference_of};
 use crate::view::{Undo, View};
 
 impl Editor {
@@ -42,7 +42,7 @@ impl Editor {
         Ok(())
     }
 
-    /// What an entry should stand before is not there.
+    /// Refuses an edit whose `before` names no entry.
     pub(super) fn no_neighbor(
         &self,
         body: BodyKey,
@@ -60,7 +60,7 @@ impl Editor {
         Refusal::at(self.path(body, ""), unknown(what, before.unwrap_or_default(), known))
     }
 
-    /// Takes an input out, whoever reads it.
+    /// Removes an input regardless of its readers.
     pub(super) fn take_input(
         &mut self,
         body: BodyKey,
@@ -126,7 +126,7 @@ impl Editor {
         check_name(|| self.path(body, ""), "an input", to, is_taken)?;
         let uses = self.group_name(body).map(|group| self.uses_of(group)).unwrap_or_default();
         for (user_body, slot) in &uses {
-            let (node, user) = self.nodes(*user_body).at(*slot).expect("uses are there");
+            let (node, user) = self.nodes(*user_body).at(*slot).expect("uses exist");
             if user.inputs.get(from).is_some() && user.inputs.get(to).is_some() {
                 let path = self.path(*user_body, &format!("{node}.{to}"));
                 let free = free_name(to, |name| user.inputs.get(name).is_some());
@@ -136,7 +136,7 @@ impl Editor {
         }
         self.inputs_mut(body).rename(from, Arc::clone(to));
         for (user_body, slot) in uses {
-            let node = self.nodes_mut(user_body).at_mut(slot).expect("uses are there");
+            let node = self.nodes_mut(user_body).at_mut(slot).expect("uses exist");
             node.inputs.rename(from, to);
         }
         if let Some(users) = self.index_mut(body).of_inputs.remove(from) {
@@ -152,7 +152,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Lets a node or output read the input `to` instead of `from`.
+    /// Makes a node or output read the input `to` instead of `from`.
     fn reread_user(&mut self, body: BodyKey, user: User, from: &Name, to: &Name) {
         let rename = |name: &mut Name| {
             if name == from {
@@ -161,7 +161,7 @@ impl Editor {
         };
         match user {
             User::Node(slot) => {
-                let node = self.nodes_mut(body).at_mut(slot).expect("users are there");
+                let node = self.nodes_mut(body).at_mut(slot).expect("users exist");
                 for input in node.inputs.values_mut() {
                     each_source(input, |source| {
                         if let InputValue::Input(name) = &mut source.value {
@@ -171,7 +171,7 @@ impl Editor {
                 }
             }
             User::Output(slot) => {
-                let output = self.outputs_mut(body).at_mut(slot).expect("users are there");
+                let output = self.outputs_mut(body).at_mut(slot).expect("users exist");
                 if let OutputFrom::Input(name) = &mut output.from {
                     rename(name);
                 }
@@ -203,7 +203,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Takes an output out, whoever reads it.
+    /// Removes an output regardless of its readers.
     pub(super) fn take_output(
         &mut self,
         body: BodyKey,
@@ -260,7 +260,7 @@ impl Editor {
             uses.iter().any(|(body, slot)| editor.reads_output(*body, *slot, output))
         };
         if reads(self, to) {
-            // A link that leads nowhere must not find the output by accident.
+            // A dangling link must not find the output by accident.
             let error = EditError::NameTaken {
                 what: "a link to an output",
                 name: to.to_string(),
@@ -270,7 +270,7 @@ impl Editor {
         }
         self.outputs_mut(body).rename(from, Arc::clone(to));
         for (user_body, slot) in uses {
-            let (node, _) = self.nodes(user_body).at(slot).expect("uses are there");
+            let (node, _) = self.nodes(user_body).at(slot).expect("uses exist");
             let node = Arc::clone(node);
             for user in self.index(user_body).users_of(&node) {
                 self.relink_user(user_body, user, |link| {
@@ -279,8 +279,8 @@ impl Editor {
                     }
                 });
             }
-            // A repeat names the output that says whether to go on.
-            let user = self.nodes_mut(user_body).at_mut(slot).expect("uses are there");
+            // A repeat names the output that tells whether to continue.
+            let user = self.nodes_mut(user_body).at_mut(slot).expect("uses exist");
             if let crate::model::NodeKind::Repeat(_) = user.kind {
                 let names = user.set.get("while").is_some_and(|go| go.json == **from);
                 if names {
@@ -296,7 +296,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Whether something reads an output of a node.
+    /// Whether an output of a node is read.
     fn reads_output(&self, body: BodyKey, slot: u32, output: &Name) -> bool {
         let view = self.view(body);
         let Some((node, _)) = view.nodes.at(slot) else { return false };
@@ -307,7 +307,7 @@ impl Editor {
         self.index(body).users_of(node).into_iter().any(|user| match user {
             User::Node(slot) => view.nodes.at(slot).is_some_and(|(_, node)| {
                 let mut inputs = node.inputs.iter();
-                inputs.any(|(_, input)| super::sources::references(input).any(is_it))
+                inputs.any(|(_, input)| crate::references::references(input).any(is_it))
             }),
             User::Output(slot) => {
                 view.outputs.at(slot).is_some_and(|(_, output)| is_it(reference_of(output)))
@@ -346,8 +346,8 @@ impl Editor {
             new_ids.push(id);
         }
         let before = before.map(|before| &**before);
-        // Where an edit is refused that took the group out, its nodes have the slots that they had.
-        let (index, circle) = BodyView::group(def).index(&self.registry);
+        // If the edit that removed the group is refused, its nodes return to their slots.
+        let (index, cycle) = BodyView::group(def).index(&self.registry);
         let added = self.document.groups.insert_before(Arc::clone(name), def.clone(), before);
         let Some(slot) = added else {
             return Err(self.no_neighbor(super::index::ROOT, before, "group"));
@@ -362,13 +362,13 @@ impl Editor {
         done.changes.push(Change::GroupCame { body: slot });
         done.inverses.push(Edit::RemoveGroup { name: Arc::clone(name) });
         self.touch_group(slot, name, done);
-        match circle {
-            Some(way) if !done.trusted => Err(self.cycle(slot, &way)),
+        match cycle {
+            Some(path) if !done.trusted => Err(self.cycle(slot, &path)),
             Some(_) | None => Ok(()),
         }
     }
 
-    /// All that the content of a new group mentions has to be there in the end.
+    /// Notes all references in a new group, which must exist at the end of the edit.
     fn touch_group(&self, body: BodyKey, name: &Name, done: &mut Done) {
         done.touched.push(Touched::Group(Arc::clone(name)));
         let view = self.view(body);
@@ -383,7 +383,7 @@ impl Editor {
             for (socket, input) in node.inputs.iter() {
                 let socket = Touched::Socket(body, Arc::clone(node_name), Arc::clone(socket));
                 done.touched.push(socket);
-                for reference in super::sources::references(input) {
+                for reference in crate::references::references(input) {
                     touch(body, reference, done);
                 }
             }
@@ -393,7 +393,7 @@ impl Editor {
         }
     }
 
-    /// Takes a group out, whoever uses it.
+    /// Removes a group regardless of its users.
     pub(super) fn remove_group(&mut self, name: &Name, done: &mut Done) -> Result<(), Refusal> {
         let slot = self.body(Some(name))?;
         let slots: Vec<u32> = self.nodes(slot).iter_slots().map(|(slot, ..)| slot).collect();
@@ -432,7 +432,7 @@ impl Editor {
         self.document.groups.rename(from, Arc::clone(to));
         if let Some(uses) = self.uses.remove(from) {
             for (body, slot) in &uses {
-                let node = self.nodes_mut(*body).at_mut(*slot).expect("uses are there");
+                let node = self.nodes_mut(*body).at_mut(*slot).expect("uses exist");
                 node.kind = node.kind.renamed(Arc::clone(to));
             }
             self.uses.insert(Arc::clone(to), uses);

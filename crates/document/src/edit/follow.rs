@@ -1,8 +1,8 @@
-//! Following a document that is edited: what changed, and what programs that keep something for
-//! each node need to know of it.
+//! Following the edits of a document: the changes, and queries for programs that hold data for each
+//! node.
 //!
-//! Nodes and groups are named by *slots* here, which are small numbers that stay while the node or
-//! group is there, whatever it is called.
+//! Nodes and groups are identified by *slots* here: small numbers that do not change as long as the
+//! node or group exists, whatever its name.
 
 use smallvec::SmallVec;
 
@@ -11,49 +11,49 @@ use super::index::{BodyKey, User};
 use super::order::Rank;
 use crate::model::{InputDef, Named, Node, OutputDef};
 
-/// Something that an edit changed. Names are no content of nodes.
+/// A change made by an edit. The name of a node is not part of its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// A node came, or what it does or reads changed.
+    /// A node was added, or its content changed.
     Node {
-        /// The body it is in.
+        /// The body of the node.
         body: BodyKey,
-        /// Its slot.
+        /// The slot of the node.
         slot: u32,
     },
-    /// A node went; its slot may be taken by another one.
+    /// A node was removed; its slot may be reused.
     Gone {
-        /// The body it was in.
+        /// The body of the node.
         body: BodyKey,
-        /// Its slot.
+        /// The slot of the node.
         slot: u32,
     },
-    /// A node has another name.
+    /// A node was renamed.
     NodeName {
-        /// The body it is in.
+        /// The body of the node.
         body: BodyKey,
     },
-    /// Inputs of a body came, went, changed, or have other names.
+    /// Inputs of a body were added, removed, changed or renamed.
     Inputs {
         /// The body.
         body: BodyKey,
     },
-    /// Outputs of a body came, went, changed, or have other names.
+    /// Outputs of a body were added, removed, changed or renamed.
     Outputs {
         /// The body.
         body: BodyKey,
     },
-    /// A group came, with all its nodes.
+    /// A group was added, with all its nodes.
     GroupCame {
         /// The group.
         body: BodyKey,
     },
-    /// A group went, with all its nodes.
+    /// A group was removed, with all its nodes.
     GroupGone {
         /// The group.
         body: BodyKey,
     },
-    /// Title, frames per second or first frame.
+    /// The title, the frames per second or the first frame changed.
     Head,
 }
 
@@ -61,7 +61,7 @@ impl Editor {
     /// The inputs of a body.
     ///
     /// # Panics
-    /// If there is no such body; so do the other queries.
+    /// If there is no such body; the other queries panic too then.
     pub fn inputs_of_body(&self, body: BodyKey) -> &Named<InputDef> {
         self.view(body).inputs
     }
@@ -81,22 +81,22 @@ impl Editor {
         self.document.groups.slot_of(group)
     }
 
-    /// The id of a node, by its slot.
+    /// The id of the node in a slot.
     pub fn id_at(&self, body: BodyKey, slot: u32) -> u64 {
         self.index(body).ids[slot as usize]
     }
 
-    /// Where a node stands in an order in which each node stands behind what it depends on.
+    /// The rank of a node in a topological order.
     pub fn rank_of(&self, body: BodyKey, slot: u32) -> Rank {
         self.index(body).order.rank(slot)
     }
 
-    /// Who reads a node, once for each time.
+    /// The readers of a node, once for each link.
     pub fn readers_of(&self, body: BodyKey, node: &str) -> SmallVec<[User; 4]> {
         self.index(body).of_nodes.get(node).into_iter().flatten().copied().collect()
     }
 
-    /// Who reads an input of a body, once for each time.
+    /// The readers of an input of a body, once for each link.
     pub fn readers_of_input(&self, body: BodyKey, input: &str) -> SmallVec<[User; 4]> {
         self.index(body).of_inputs.get(input).into_iter().flatten().copied().collect()
     }

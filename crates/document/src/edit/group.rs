@@ -1,8 +1,8 @@
 //! Moving nodes into a new group.
 //!
-//! What the nodes read from outside becomes an input of the group, each source once; what is read
-//! of them from outside becomes an output. The node that uses the group takes their place. Nodes
-//! keep their ids.
+//! Each source outside that the nodes read becomes an input of the group, and each of their outputs
+//! that is read outside becomes an output of the group. A node that uses the group replaces them.
+//! The nodes keep their ids.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use std::sync::Arc;
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
 use super::index::{BodyKey, User};
-use super::sources::{Reference, changed, reference_of, references};
 use super::{Name, NewNode};
 use crate::free_name::free_name;
 use crate::model::{
     GroupDef, Input, InputDef, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom,
 };
+use crate::references::{Reference, changed, reference_of, references};
 
-/// A group that is being made of some nodes.
+/// A group under construction.
 struct Making {
     body: BodyKey,
-    /// The node that uses it.
+    /// The node that uses the group.
     user: Name,
     selected: HashSet<Name>,
     def: GroupDef,
     /// The input of the group for each source outside.
     inputs: HashMap<InputKey, Name>,
-    /// What goes into the inputs of the group.
+    /// The sources of the group's inputs.
     arguments: Vec<(Name, Input)>,
-    /// The output of the group for each output of a node inside that is read outside.
+    /// The output of the group for each inner output that is read outside.
     outputs: HashMap<Link, Name>,
 }
 
-/// A source outside the group.
+/// A source outside of the group.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum InputKey {
     Link(Link),
@@ -97,7 +97,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Puts a node into the group; what it reads from outside becomes an input.
+    /// Moves a node into the group; its sources outside become inputs.
     fn take_in(&self, name: &Name, making: &mut Making) -> Result<(), Refusal> {
         let mut node = self.nodes(making.body)[&**name].clone();
         for (socket, input) in self.nodes(making.body)[&**name].inputs.iter() {
@@ -121,7 +121,7 @@ impl Editor {
         Ok(())
     }
 
-    /// A source as it is written inside the group.
+    /// A source in the notation inside of the group.
     fn inside(
         &self,
         source: &Input,
@@ -149,20 +149,20 @@ impl Editor {
         Ok(InputValue::Input(name))
     }
 
-    /// The name of the type of what crosses the border.
+    /// The name of the type of a value that crosses the border.
     fn known_type(&self, body: BodyKey, reference: Reference<'_>) -> Result<&'static str, Refusal> {
         self.type_of(body, reference).map(millstream_base::Type::name).ok_or_else(|| {
             let (what, path) = match reference {
                 Reference::Link(link) => (link.to_string(), link.node.to_string()),
                 Reference::Input(name) => (name.to_string(), String::new()),
             };
-            let message = format!("the type of `{what}` is not known, which crosses the border");
-            let hint = "mend what `check` says about it, or select it too";
+            let message = format!("the type of `{what}`, which crosses the border, is not known");
+            let hint = "fix the problems that `check` reports for it, or select it too";
             Refusal::at(self.path(body, &path), EditError::Group { message, hint })
         })
     }
 
-    /// What is read of a node from outside becomes an output.
+    /// Makes the outputs of a node that are read outside outputs of the group.
     fn give_out(&self, name: &Name, making: &mut Making) -> Result<(), Refusal> {
         let view = self.view(making.body);
         for user in self.index(making.body).users_of(name) {
@@ -207,7 +207,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Lets those outside who read a node read the group.
+    /// Redirects the readers outside from a node to the group.
     fn lead_to_group(
         &mut self,
         name: &Name,
@@ -247,7 +247,7 @@ impl Editor {
     }
 }
 
-/// The sockets of which links change, with what goes in then.
+/// The sockets whose links change, with their new sources.
 pub(super) fn relinked(
     inputs: &crate::fields::Fields<Input>,
     led: impl Fn(&Link) -> Option<Link>,

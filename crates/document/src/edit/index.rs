@@ -1,4 +1,4 @@
-//! What the editor knows of a document besides the document: who reads what, ids, order.
+//! The index of the editor: readers, ids and topological order.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use smallvec::SmallVec;
 
 use super::Name;
 use super::order::Order;
-use super::sources::{Reference, reference_of, references};
 use crate::check::sorted;
 use crate::model::{Document, GroupDef, InputDef, Named, Node, NodeKind, OutputDef};
+use crate::references::{Reference, reference_of, references};
 
-/// The highest id of a node: programs that have no whole numbers but floats know it exactly.
+/// The highest id of a node, which a program that has only floats can represent exactly.
 pub const MAX_ID: u64 = (1 << 53) - 1;
 
-/// A body: the slot of its group, or [`ROOT`].
+/// The key of a body: the slot of its group, or [`ROOT`].
 pub type BodyKey = u32;
 
-/// The body outside groups.
+/// The body outside of groups.
 pub const ROOT: BodyKey = u32::MAX;
 
-/// Something of a body that reads.
+/// A reader in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum User {
     /// The node in this slot.
@@ -31,24 +31,24 @@ pub enum User {
     Output(u32),
 }
 
-/// Who reads what, by name; an entry for each time that it is read.
+/// The readers by name, with an entry for each link.
 type Users = HashMap<Name, Vec<User>>;
 
-/// What is known of one body.
+/// The index of one body.
 #[derive(Debug, Default)]
 pub(super) struct BodyIndex {
-    /// Who reads nodes, also those that are not there.
+    /// The readers of nodes, including missing ones.
     pub(super) of_nodes: Users,
-    /// Who reads inputs of the body.
+    /// The readers of inputs of the body.
     pub(super) of_inputs: Users,
     /// The id of the node in each slot.
     pub(super) ids: Vec<u64>,
-    /// What nodes depend on, and an order in which each stands behind that.
+    /// The dependencies and the topological order of the nodes.
     pub(super) order: Order,
 }
 
 impl BodyIndex {
-    /// Notes that a node or output reads.
+    /// Adds a reference of a node or output.
     pub(super) fn add(&mut self, reference: Reference<'_>, user: User) {
         let users = match reference {
             Reference::Link(link) => match self.of_nodes.get_mut(&link.node) {
@@ -63,14 +63,14 @@ impl BodyIndex {
         users.push(user);
     }
 
-    /// Notes that a node or output does not read any more.
+    /// Removes a reference of a node or output.
     pub(super) fn remove(&mut self, reference: Reference<'_>, user: User) {
         let (map, name) = match reference {
             Reference::Link(link) => (&mut self.of_nodes, &link.node),
             Reference::Input(name) => (&mut self.of_inputs, name),
         };
         let Some(users) = map.get_mut(name) else { return };
-        // What was linked last is most often unlinked first.
+        // The last link is most often the first to be removed.
         if let Some(at) = users.iter().rposition(|known| *known == user) {
             users.swap_remove(at);
         }
@@ -79,12 +79,12 @@ impl BodyIndex {
         }
     }
 
-    /// Those who read a node, each once.
+    /// The readers of a node, without repetitions.
     pub(super) fn users_of(&self, node: &str) -> Vec<User> {
         distinct(self.of_nodes.get(node))
     }
 
-    /// Those who read an input of the body, each once.
+    /// The readers of an input of the body, without repetitions.
     pub(super) fn users_of_input(&self, input: &str) -> Vec<User> {
         distinct(self.of_inputs.get(input))
     }
@@ -97,7 +97,7 @@ fn distinct(users: Option<&Vec<User>>) -> Vec<User> {
     users
 }
 
-/// A body of a document, to look at.
+/// A view of a body of a document.
 #[derive(Clone, Copy)]
 pub(super) struct BodyView<'d> {
     pub(super) inputs: &'d Named<InputDef>,
@@ -114,8 +114,8 @@ impl<'d> BodyView<'d> {
         Self { inputs: &group.inputs, outputs: &group.outputs, nodes: &group.nodes }
     }
 
-    /// The index of the body, and a circle of nodes, along the values, if there is one. Ids are for
-    /// the caller to give.
+    /// The index of the body without ids, and a cycle of nodes in the direction of the values, if
+    /// there is one.
     pub(super) fn index(self, registry: &Registry) -> (BodyIndex, Option<Vec<u32>>) {
         let mut index = BodyIndex::default();
         for (slot, _, node) in self.nodes.iter_slots() {
@@ -133,20 +133,20 @@ impl<'d> BodyView<'d> {
         let order = &index.order;
         let count = |slot: u32| order.sources(slot).len() as u32;
         let nth = |slot: u32, k: u32| Some(order.sources(slot)[k as usize]);
-        // A copy of all for the first node more would be felt.
+        // Some spare room, so that the first added node does not copy all ids.
         index.ids = Vec::with_capacity(n_slots + n_slots / 8);
         index.ids.resize(n_slots, 0);
         let sorted = sorted(n_slots, count, nth);
         index.order.rank_all(&sorted.order);
-        let circle = sorted.cycles.into_iter().next().map(|mut circle| {
-            circle.reverse();
-            circle
+        let cycle = sorted.cycles.into_iter().next().map(|mut cycle| {
+            cycle.reverse();
+            cycle
         });
-        (index, circle)
+        (index, cycle)
     }
 }
 
-/// The socket of a node whose value counts for later ticks only.
+/// The socket of a node whose value is used in later ticks only.
 pub fn delayed<'r>(registry: &'r Registry, node: &Node) -> Option<&'r str> {
     match &node.kind {
         NodeKind::Type(ty) if !node.muted => registry.get(ty)?.delayed,
@@ -154,7 +154,7 @@ pub fn delayed<'r>(registry: &'r Registry, node: &Node) -> Option<&'r str> {
     }
 }
 
-/// The slots of the nodes that the node in a slot depends on; one that it reads twice comes twice.
+/// The slots of the nodes that the node in a slot depends on, with repetitions.
 pub(super) fn sources_of(
     nodes: &Named<Node>,
     registry: &Registry,
@@ -172,5 +172,5 @@ pub(super) fn sources_of(
         .collect()
 }
 
-/// Nodes by id: body and slot.
+/// The body and the slot of each node, by id.
 pub(super) type ById = FxHashMap<u64, (BodyKey, u32)>;

@@ -1,4 +1,4 @@
-//! Parts of documents as edits write them: as in documents, read with `serde`.
+//! Parts of documents inside edits, in the notation of documents, read with `serde`.
 //!
 //! Documents themselves are read by `load`, which knows places and reports all problems.
 
@@ -17,7 +17,7 @@ use crate::model::{
 use crate::save::{SOURCE_KEYS, marks_sources};
 use crate::spot::Spot;
 
-/// What is written, `null` too, is given; what is left out is not.
+/// Reads an entry that is present, even if it is `null`.
 pub(super) fn given<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: Deserialize<'de>,
@@ -44,7 +44,7 @@ fn link(text: &str) -> Result<Link, String> {
         Some((node, output)) if !node.is_empty() && !output.is_empty() => {
             Ok(Link::new(node, output))
         }
-        Some(_) | None => Err(format!("`{text}` is no link; links are written \"node.output\"")),
+        Some(_) | None => Err(format!("`{text}` is not a link; links are written \"node.output\"")),
     }
 }
 
@@ -77,7 +77,7 @@ fn source(object: Map<String, Json>) -> Result<InputValue, String> {
         ("from", Json::String(text)) => link(&text).map(InputValue::Link),
         ("input", Json::String(name)) => Ok(InputValue::Input(name.into())),
         ("value", json) => Ok(InputValue::Literal(json.into())),
-        (known, _) if SOURCE_KEYS.contains(&known) => Err(format!("`{known}` is a text")),
+        (known, _) if SOURCE_KEYS.contains(&known) => Err(format!("`{known}` must be a text")),
         _ => Err(WHICH.into()),
     }
 }
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Node {
     }
 }
 
-/// The entries that say what a node does.
+/// The entries that define the kind of a node.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KindText {
@@ -164,7 +164,7 @@ impl<'de> Deserialize<'de> for OutputDef {
     }
 }
 
-/// The entries of an input. The model leaves out the spot, and may not be `null` anywhere.
+/// The entries of an input; a spot is not among them, and none may be `null`.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InputText {
@@ -225,7 +225,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fields<T> {
     }
 }
 
-/// Reads the entries of an object in order; `add` says whether a name is new.
+/// Reads the entries of an object in order; `add` returns whether a name is new.
 struct Entries<T, F> {
     add: F,
     thing: PhantomData<T>,

@@ -1,17 +1,17 @@
-//! Keeps the nodes of a body in order while links come and go.
+//! The topological order of a body's nodes, maintained while links are added and removed.
 //!
-//! Each node has a rank higher than those of all it depends on. A new link between nodes whose
-//! ranks are right costs nothing; otherwise nodes move as [`order_search`] finds.
+//! Each node has a rank higher than those of its dependencies. A new link between nodes with
+//! correct ranks is free; otherwise some nodes move, see [`order_search`].
 //!
 //! [`order_search`]: millstream_base::order_search
 
 use std::ops::{Index, IndexMut};
 
-use millstream_base::order_search::{Marks, Moving, Ordered, moving_for};
+use millstream_base::order_search::{Marks, Moving, Ordered, nodes_to_move};
 use millstream_base::pages::room_in_huge_pages;
 use smallvec::SmallVec;
 
-/// Where a node stands: a place, which nodes share, and an order within it.
+/// The rank of a node: a place, which several nodes share, and a position within it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     place: u32,
@@ -19,46 +19,45 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// A number that is higher where the rank is.
+    /// A number with the same order as ranks.
     fn number(self) -> u128 {
-        // What is lower than 0 comes before it.
+        // Flipping the sign bit puts negative numbers before the others.
         let within = self.within as u64 ^ 1 << 63;
         u128::from(self.place) << 64 | u128::from(within)
     }
 }
 
-/// The nodes of a body by slot: what each depends on, what depends on it, and its rank. No two ranks
-/// are the same.
+/// The nodes of a body by slot, with their dependencies, dependents and ranks. All ranks differ.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     nodes: Blocks,
-    /// Higher than all orders within places, and lower.
+    /// Positions above and below all positions in use.
     above: i64,
     below: i64,
     marks: Marks,
 }
 
-/// What is known of one node. A search that looks at its rank goes on from it soon: so all of it
-/// lies in one cache line.
+/// The data of one node. A search that reads its rank soon expands it, so all of it lies in one
+/// cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Place {
     rank: Rank,
-    /// A node that is read twice comes twice, in both.
+    /// One entry per link, as in `dependents`.
     sources: SmallVec<[u32; 4]>,
     dependents: SmallVec<[u32; 4]>,
 }
 
-/// The nodes, in blocks of which each is as long as all before it and one more. More nodes never move
-/// those that are there, and those of a large body lie in huge pages: a search goes anywhere.
+/// The nodes, in blocks of doubling length. Growth never moves nodes, and large blocks lie in huge
+/// pages, since a search accesses them at random.
 #[derive(Debug, Default)]
 struct Blocks(Vec<Vec<Place>>);
 
-/// Nodes in the first block.
+/// Number of nodes in the first block.
 const FIRST: usize = 64;
 
 impl Blocks {
-    /// The block that holds a slot, and where in it.
+    /// The block of a slot, and the position in it.
     #[inline]
     fn index_of(slot: u32) -> (usize, usize) {
         let block = (slot as usize / FIRST + 1).ilog2();
@@ -110,18 +109,18 @@ impl Order {
         self.nodes.get(slot).map_or(&[], |node| &node.dependents)
     }
 
-    /// Where the node in a slot stands.
+    /// The rank of the node in a slot.
     pub(super) fn rank(&self, slot: u32) -> Rank {
         self.nodes[slot].rank
     }
 
-    /// A node depends on these now. The ranks are as before.
+    /// Sets the dependencies of a node without changing ranks.
     pub(super) fn set_sources(&mut self, slot: u32, sources: &[u32]) {
         self.nodes.grow(sources.iter().copied().fold(slot, u32::max));
         let old = std::mem::replace(&mut self.nodes[slot].sources, sources.into());
         for source in old {
             let dependents = &mut self.nodes[source].dependents;
-            // What was linked last is most often unlinked first.
+            // The last link is most often the first to be removed.
             if let Some(at) = dependents.iter().rposition(|known| *known == slot) {
                 dependents.swap_remove(at);
             }
@@ -131,7 +130,7 @@ impl Order {
         }
     }
 
-    /// A node went: it depends on nothing, and nothing on it.
+    /// Removes all links of a node.
     pub(super) fn remove(&mut self, slot: u32) {
         self.set_sources(slot, &[]);
         for dependent in std::mem::take(&mut self.nodes[slot].dependents) {
@@ -139,7 +138,7 @@ impl Order {
         }
     }
 
-    /// Ranks the nodes anew, all of them, in this order.
+    /// Assigns new ranks to all nodes in this order.
     pub(super) fn rank_all(&mut self, order: &[u32]) {
         for (place, slot) in (1..).zip(order) {
             self.nodes[*slot].rank = Rank { place, within: 0 };
@@ -147,7 +146,7 @@ impl Order {
         (self.above, self.below) = (1, -1);
     }
 
-    /// Ranks a new node right behind what it depends on.
+    /// Adds a node with a rank right after its dependencies.
     pub(super) fn add(&mut self, slot: u32, sources: &[u32]) {
         self.nodes.grow(slot);
         let place = sources.iter().map(|slot| self.rank(*slot).place).max();
@@ -155,11 +154,11 @@ impl Order {
         self.above += 1;
     }
 
-    /// Puts `target` and what depends on it behind `source`.
+    /// Moves `target` and its dependents after `source`.
     ///
     /// # Errors
-    /// The way from `target` to `source` along dependents, both included, if there is one.
-    pub(super) fn put_behind(&mut self, source: u32, target: u32) -> Result<(), Vec<u32>> {
+    /// If that would close a cycle: the path from `target` to `source` along dependents.
+    pub(super) fn put_after(&mut self, source: u32, target: u32) -> Result<(), Vec<u32>> {
         if source == target {
             return Err(vec![source]);
         }
@@ -170,17 +169,17 @@ impl Order {
         let first = Rank { place: low, within: i64::MIN }.number();
         let last = Rank { place: high, within: i64::MAX }.number();
         let mut marks = std::mem::take(&mut self.marks);
-        let moving = moving_for(self, source, target, first..=last, &mut marks);
+        let moving = nodes_to_move(self, source, target, first..=last, &mut marks);
         self.marks = marks;
         match moving? {
-            Moving::Behind(nodes) => self.move_behind(nodes, high),
+            Moving::After(nodes) => self.move_after(nodes, high),
             Moving::Before(nodes) => self.move_before(nodes, low),
         }
         Ok(())
     }
 
-    /// Gives nodes the highest ranks of a place, in the order they have.
-    fn move_behind(&mut self, mut slots: Vec<u32>, place: u32) {
+    /// Gives nodes the highest ranks of a place, in their present order.
+    fn move_after(&mut self, mut slots: Vec<u32>, place: u32) {
         slots.sort_unstable_by_key(|slot| self.rank(*slot));
         for slot in slots {
             self.nodes[slot].rank = Rank { place, within: self.above };
@@ -188,7 +187,7 @@ impl Order {
         }
     }
 
-    /// Gives nodes the lowest ranks of a place, in the order they have.
+    /// Gives nodes the lowest ranks of a place, in their present order.
     fn move_before(&mut self, mut slots: Vec<u32>, place: u32) {
         slots.sort_unstable_by_key(|slot| self.rank(*slot));
         for slot in slots.into_iter().rev() {
@@ -202,17 +201,17 @@ impl Ordered for Order {
     type Rank = u128;
 
     #[inline]
-    fn stands_at(&self, node: u32) -> u128 {
+    fn rank_of(&self, node: u32) -> u128 {
         self.nodes[node].rank.number()
     }
 
     #[inline]
-    fn leads_to(&self, node: u32) -> impl Iterator<Item = u32> {
+    fn dependents_of(&self, node: u32) -> impl Iterator<Item = u32> {
         self.nodes[node].dependents.iter().copied()
     }
 
     #[inline]
-    fn depends_on(&self, node: u32) -> impl Iterator<Item = u32> {
+    fn dependencies_of(&self, node: u32) -> impl Iterator<Item = u32> {
         self.nodes[node].sources.iter().copied()
     }
 }
@@ -223,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether `to` can be reached from `from` along links (source, target).
+    /// Whether a path leads from `from` to `to` along links (source, target).
     fn reaches(links: &[(u32, u32)], from: u32, to: u32) -> bool {
         let mut seen = vec![from];
         let mut at = 0;
@@ -241,7 +240,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn ranks_rise_along_links_and_circles_are_refused(
+        fn ranks_rise_along_links_and_cycles_are_refused(
             wanted in prop::collection::vec((0..12_u32, 0..14_u32), 0..60),
         ) {
             let mut order = Order::default();
@@ -250,7 +249,7 @@ mod tests {
             let mut links: Vec<(u32, u32)> = Vec::new();
             for (source, target) in wanted {
                 if target >= 12 {
-                    // A node that comes again.
+                    // A node that is removed and added again.
                     links.retain(|(a, b)| *a != source && *b != source);
                     order.remove(source);
                     order.add(source, &[]);
@@ -261,14 +260,14 @@ mod tests {
                     of_it.map(|(from, _)| *from).collect::<Vec<u32>>()
                 };
                 (0..12).for_each(|node| order.set_sources(node, &into(node)));
-                match order.put_behind(source, target) {
+                match order.put_after(source, target) {
                     Ok(()) => {
                         prop_assert!(!reaches(&links, target, source));
                         links.push((source, target));
                     }
-                    Err(way) => {
-                        prop_assert_eq!((way.first(), way.last()), (Some(&target), Some(&source)));
-                        prop_assert!(way.windows(2).all(|step| links.contains(&(step[0], step[1]))));
+                    Err(path) => {
+                        prop_assert_eq!((path.first(), path.last()), (Some(&target), Some(&source)));
+                        prop_assert!(path.windows(2).all(|step| links.contains(&(step[0], step[1]))));
                     }
                 }
                 prop_assert!(links.iter().all(|(a, b)| order.rank(*a) < order.rank(*b)));

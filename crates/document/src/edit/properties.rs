@@ -1,5 +1,5 @@
-//! Scripts of random edits: each takes back exactly, refused ones leave no trace, and what the
-//! editor knows of the document is what a fresh editor would know.
+//! Scripts of random edits: each can be undone exactly, refused edits leave no trace, and the index
+//! is that of a new editor for the document.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const NODE_TYPES: [&str; 8] = [
     "math.lost",
 ];
 
-/// What an edit is made from: names are picked among those that are there.
+/// The random choices of an edit; names are picked among the existing ones.
 #[derive(Clone, Debug)]
 struct Sketch {
     kind: u8,
@@ -65,7 +65,7 @@ fn pick(names: &[String], index: Index, nonsense: bool) -> String {
 }
 
 impl Sketch {
-    /// The edit, in the document as it is.
+    /// The edit for the current document.
     fn edit(&self, document: &Document) -> Edit {
         let [p, q, r, s] = self.picks;
         let strings = |names: Vec<&Arc<str>>| -> Vec<String> {
@@ -148,7 +148,7 @@ impl Sketch {
 }
 
 impl Sketch {
-    /// Sets an entry of the view, or takes one out.
+    /// Sets or removes an entry of the view.
     fn view_entry(&self, node: &str) -> Json {
         let first = self.picks[2].index(2);
         let keys = &["nodes", node, "at"][first..=1 + first];
@@ -160,7 +160,7 @@ impl Sketch {
     }
 }
 
-/// Everything that can be seen of an editor: the text, and the ids by place.
+/// All visible state of an editor: the text, and the ids by place.
 fn seen(editor: &Editor) -> (String, BTreeMap<String, u64>) {
     let document = editor.document();
     let mut ids = BTreeMap::new();
@@ -178,13 +178,13 @@ fn seen(editor: &Editor) -> (String, BTreeMap<String, u64>) {
 
 type Told = BTreeMap<String, Vec<String>>;
 
-/// Who reads what in a body, in names.
+/// The readers in a body, by name.
 fn users(editor: &Editor, body: BodyKey) -> [Told; 2] {
     let view = editor.view(body);
     let name = |user: &User| match user {
-        User::Node(slot) => format!("node {}", view.nodes.at(*slot).expect("users are there").0),
+        User::Node(slot) => format!("node {}", view.nodes.at(*slot).expect("users exist").0),
         User::Output(slot) => {
-            format!("output {}", view.outputs.at(*slot).expect("users are there").0)
+            format!("output {}", view.outputs.at(*slot).expect("users exist").0)
         }
     };
     let index = editor.index(body);
@@ -199,11 +199,11 @@ fn users(editor: &Editor, body: BodyKey) -> [Told; 2] {
     })
 }
 
-/// What each node of a body depends on, and what depends on it, in names.
+/// The dependencies and dependents of each node of a body, by name.
 fn near(editor: &Editor, body: BodyKey) -> BTreeMap<String, [Vec<String>; 2]> {
     let (nodes, near) = (editor.nodes(body), &editor.index(body).order);
     let names = |slots: &[u32]| {
-        let name = |slot: &u32| nodes.at(*slot).expect("it is there").0.to_string();
+        let name = |slot: &u32| nodes.at(*slot).expect("it exists").0.to_string();
         let mut names: Vec<String> = slots.iter().map(name).collect();
         names.sort();
         names
@@ -212,7 +212,7 @@ fn near(editor: &Editor, body: BodyKey) -> BTreeMap<String, [Vec<String>; 2]> {
     nodes.iter_slots().map(|(slot, name, _)| (name.to_string(), of(slot))).collect()
 }
 
-/// The editor knows what a fresh one would know.
+/// Checks that the editor has the index of a new editor for its document.
 fn assert_sound(editor: &Editor) {
     let fresh = Editor::new(editor.document().clone(), Arc::new(registry()));
     let bodies = |editor: &Editor| -> Vec<BodyKey> {
@@ -225,7 +225,7 @@ fn assert_sound(editor: &Editor) {
     }
     let uses = |editor: &Editor| -> Told {
         let name = |(body, slot): &(BodyKey, u32)| {
-            let node = editor.nodes(*body).at(*slot).expect("uses are there").0;
+            let node = editor.nodes(*body).at(*slot).expect("uses exist").0;
             format!("{:?}/{node}", editor.group_name(*body))
         };
         editor
@@ -243,14 +243,14 @@ fn assert_sound(editor: &Editor) {
     assert_eq!(editor.by_id.len(), editor.n_nodes);
 }
 
-/// The problems without places in the text, which a document that is edited has left.
+/// The problems without places in the text, which an edited document no longer has.
 fn told(problems: &Diagnostics) -> Vec<String> {
     let mut told: Vec<String> = problems.iter().map(ToString::to_string).collect();
     told.sort();
     told
 }
 
-/// What the slots of a document hold, of which nobody is told who is not told of an edit.
+/// The contents of the slots of a document, which must not change without a reported change.
 fn slots(editor: &Editor) -> (ById, Vec<(BodyKey, u32, String)>) {
     fn names<T>(body: BodyKey, named: &Named<T>) -> Vec<(BodyKey, u32, String)> {
         named.iter_slots().map(|(slot, name, _)| (body, slot, name.to_string())).collect()
@@ -265,8 +265,7 @@ fn slots(editor: &Editor) -> (ById, Vec<(BodyKey, u32, String)>) {
     (editor.by_id.clone(), all)
 }
 
-/// A batch of some edits, each of which fits behind the ones before it, is refused because of its
-/// last one: all is where it was.
+/// A batch of valid edits is refused because of its last one: everything is as before.
 fn refuse_late(editor: &mut Editor, script: &[Sketch]) {
     let mut twin = Editor::with_ids(editor.document().clone(), Arc::new(registry()), &editor.ids());
     let mut edits: Vec<Edit> = Vec::new();
@@ -284,12 +283,12 @@ fn refuse_late(editor: &mut Editor, script: &[Sketch]) {
     assert_sound(editor);
 }
 
-/// Plays a script; every edit takes back, and all of them together.
+/// Plays a script; every edit can be undone, alone and with all others.
 fn play(start: Document, script: &[Sketch]) {
     let mut editor = Editor::new(start, Arc::new(registry()));
     let first = seen(&editor);
     let mut inverses = Vec::new();
-    // Is told all edits from the middle on.
+    // Receives all edits from the middle on.
     let mut twin = None;
     for (i, sketch) in script.iter().enumerate() {
         if i == script.len() / 2 {
@@ -303,7 +302,7 @@ fn play(start: Document, script: &[Sketch]) {
             Err(refused) => {
                 assert!(!refused.message.is_empty());
                 assert_eq!(seen(&editor), before, "{edit:?}");
-                assert_eq!(slots(&editor), held, "whoever follows is not told of {edit:?}");
+                assert_eq!(slots(&editor), held, "no follower hears of {edit:?}");
             }
             Ok(done) => {
                 let after = seen(&editor);
@@ -358,13 +357,13 @@ proptest! {
         play(start, &script);
     }
 
-    /// A document without circles gets none.
+    /// A document without cycles gets none.
     #[test]
-    fn no_script_closes_a_circle(script in vec(sketch(), 1..20)) {
+    fn no_script_closes_a_cycle(script in vec(sketch(), 1..20)) {
         let (opened, _) = open(HERON.as_bytes(), &registry(), &[], &Limits::default());
         let mut editor = Editor::new(opened.expect("the document is good").0, Arc::new(registry()));
         for sketch in script {
-            // Refused edits are of no interest here.
+            // Refused edits do not matter here.
             let _ = editor.apply(&sketch.edit(editor.document()));
             let (_, problems) = check(editor.document(), &registry(), &Limits::default());
             for problem in &problems {

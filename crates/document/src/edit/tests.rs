@@ -1,4 +1,4 @@
-//! Edits one by one: what they change, what they refuse, what takes them back.
+//! Edits one by one: their changes, refusals and inverses.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn edit(json: serde_json::Value) -> Edit {
     edit
 }
 
-/// The lines that an edit changes; taking it back and making it again gives the same documents.
+/// Checks the lines that an edit changes, and that undo and redo give the same documents.
 pub(super) fn changes(text: &str, json: serde_json::Value, expected: &Expect) {
     let mut editor = editor(text);
     let before = save(editor.document());
@@ -100,7 +100,7 @@ fn links_and_literals_change_one_line() {
 }
 
 #[test]
-fn links_that_lead_nowhere_are_refused() {
+fn dangling_links_are_refused() {
     for (node, input, to) in [
         ("c", "b", json!({ "from": "h.v" })),
         ("c", "b", json!({ "from": "g.w" })),
@@ -137,7 +137,7 @@ fn links_that_lead_nowhere_are_refused() {
 }
 
 #[test]
-fn circles_are_refused_with_the_way_round() {
+fn cycles_are_refused_with_their_path() {
     changes(
         SUMS,
         json!({ "edit": "set_input", "node": "a", "input": "b", "to": { "from": "c.value" } }),
@@ -155,7 +155,7 @@ fn circles_are_refused_with_the_way_round() {
 }
 
 #[test]
-fn a_node_that_gives_the_tick_before_closes_a_circle_until_it_is_muted() {
+fn a_node_that_gives_the_tick_before_closes_a_cycle_until_it_is_muted() {
     let mut editor = editor(SUMS);
     let add = edit(json!({ "edit": "add_nodes", "nodes": [
         { "name": "last", "node": { "type": "state.last", "in": { "value": { "from": "c.value" } } } }] }));
@@ -165,13 +165,13 @@ fn a_node_that_gives_the_tick_before_closes_a_circle_until_it_is_muted() {
     );
     editor.apply(&link).expect("the value is that of the tick before");
     let mute = edit(json!({ "edit": "mute", "node": "last", "muted": true }));
-    let refused = editor.apply(&mute).expect_err("a circle");
+    let refused = editor.apply(&mute).expect_err("a cycle");
     assert_eq!(refused.code, "edit::cycle");
     assert!(!editor.document().nodes["last"].muted);
 }
 
 #[test]
-fn removed_nodes_take_links_along_and_come_back() {
+fn removed_nodes_take_links_along_and_can_be_restored() {
     changes(
         SUMS,
         json!({ "edit": "remove_nodes", "nodes": ["a", "g"] }),
@@ -197,7 +197,7 @@ fn removed_nodes_take_links_along_and_come_back() {
 }
 
 #[test]
-fn renamed_things_are_followed() {
+fn renames_are_followed() {
     changes(
         SUMS,
         json!({ "edit": "rename_node", "node": "a", "to": "first" }),
@@ -271,7 +271,7 @@ fn renamed_things_are_followed() {
 }
 
 #[test]
-fn another_type_keeps_what_it_can() {
+fn a_new_type_preserves_what_it_can() {
     changes(
         SUMS,
         json!({ "edit": "replace_type", "node": "a", "kind": { "type": "data.two" } }),
@@ -378,7 +378,7 @@ fn nodes_are_grouped_and_ungrouped() {
 }
 
 #[test]
-fn groups_change_with_their_uses() {
+fn uses_of_groups_change_with_them() {
     changes(
         SUMS,
         json!({ "edit": "remove_input", "within": "twice", "name": "x" }),
@@ -459,7 +459,7 @@ fn a_batch_is_refused_as_a_whole() {
 #[test]
 fn ids_outlive_names_and_groups() {
     let mut editor = editor(SUMS);
-    let a = editor.id_of(None, "a").expect("it is there");
+    let a = editor.id_of(None, "a").expect("it exists");
     let all = [
         json!({ "edit": "rename_node", "node": "a", "to": "first" }),
         json!({ "edit": "group", "nodes": ["first", "b"], "name": "sums" }),
@@ -468,7 +468,7 @@ fn ids_outlive_names_and_groups() {
     let mut inverses: Vec<Edit> =
         all.into_iter().map(|json| editor.apply(&edit(json)).expect("fits").inverse).collect();
     assert_eq!(editor.node_with_id(a), Some((Some("adds"), "first")));
-    let user = editor.id_of(None, "sums").expect("it is there");
+    let user = editor.id_of(None, "sums").expect("it exists");
     assert_eq!(editor.ids_of("sums/first"), Some(vec![user, a]));
     let ungroup = edit(json!({ "edit": "ungroup", "node": "sums" }));
     inverses.push(editor.apply(&ungroup).expect("fits").inverse);
@@ -481,7 +481,7 @@ fn ids_outlive_names_and_groups() {
 }
 
 #[test]
-fn edits_of_what_is_not_one_are_told() {
+fn invalid_edits_are_reported() {
     for (text, expected) in [
         (
             r#"{ "edit": "paint" }"#,
@@ -525,7 +525,7 @@ fn one_of_a_million_nodes_is_edited_in_no_time() {
         let done = editor.apply(&remove).expect("fits");
         editor.revert(&done.inverse).expect("fits");
     }
-    // Walking over all nodes for each edit takes a hundred times as long.
+    // Walking over all nodes for each edit would take a hundred times as long.
     assert!(started.elapsed().as_secs_f64() < 0.5, "{:?}", started.elapsed());
 }
 

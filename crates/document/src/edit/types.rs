@@ -1,4 +1,4 @@
-//! What nodes look like, as far as an edit needs to know: sockets, and types of what they give.
+//! The sockets and output types of nodes, as far as edits need them.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Name;
 use super::editor::Editor;
 use super::index::BodyKey;
-use super::sources::Reference;
 use crate::model::{InputValue, Link, Node, NodeKind};
+use crate::references::Reference;
 
 /// Types of the outputs of nodes, by slot.
 pub(super) type Known = FxHashMap<u32, Vec<Option<Type>>>;
 
 impl Editor {
-    /// The sockets of a node of a type that is known, if its settings make sense.
+    /// The sockets of a node, if its type is known and its settings are valid.
     pub(super) fn signature(&self, node: &Node) -> Option<Signature> {
         let NodeKind::Type(ty) = &node.kind else { return None };
         let def = self.registry.get(ty)?;
@@ -61,13 +61,13 @@ impl Editor {
         }
     }
 
-    /// The type of what is read within a body, if that can be found out. Looks at no more nodes than
-    /// those whose types decide it.
+    /// The type of a reference within a body, if it can be determined. Visits only the nodes that
+    /// determine it.
     pub(super) fn type_of(&self, body: BodyKey, reference: Reference<'_>) -> Option<Type> {
         self.type_among(body, reference, &mut Known::default())
     }
 
-    /// The same, for one of many references of a body: what was found out for others is `known`.
+    /// The same for one of many references of a body; `known` holds the results so far.
     pub(super) fn type_among(
         &self,
         body: BodyKey,
@@ -96,10 +96,10 @@ impl Editor {
         *known.get(&slot)?.get(position)?
     }
 
-    /// Finds the types of a node's outputs, and of those that decide them.
+    /// Determines the types of a node's outputs, and of the nodes that these depend on.
     fn learn(&self, body: BodyKey, slot: u32, known: &mut Known) {
         let nodes = self.nodes(body);
-        // A node on the stack is looked at twice: before those that decide its types and after.
+        // A node is visited twice: before the nodes on which its types depend, and after them.
         let mut stack = vec![(slot, false)];
         let mut seen: FxHashSet<u32> = FxHashSet::default();
         while let Some((slot, is_ready)) = stack.pop() {
@@ -121,7 +121,7 @@ impl Editor {
             for (socket, input) in node.inputs.iter() {
                 let decides =
                     signature.input(socket).is_some_and(|i| !is_exact(signature.inputs[i].ty));
-                for reference in super::sources::references(input).filter(|_| decides) {
+                for reference in crate::references::references(input).filter(|_| decides) {
                     if let Reference::Link(link) = reference {
                         let source = nodes.slot_of(&link.node);
                         stack.extend(source.filter(|s| !known.contains_key(s)).map(|s| (s, false)));
@@ -131,7 +131,7 @@ impl Editor {
         }
     }
 
-    /// The types of outputs that nothing else decides.
+    /// The types of outputs that do not depend on links.
     fn declared(&self, node: &Node) -> Option<Vec<Option<Type>>> {
         match &node.kind {
             NodeKind::Group(group) | NodeKind::Repeat(group) => {
@@ -151,7 +151,7 @@ impl Editor {
         }
     }
 
-    /// The types of outputs, given those of what is linked.
+    /// The types of outputs for these types of links.
     fn resolved(
         &self,
         body: BodyKey,

@@ -1,9 +1,8 @@
-//! Putting the content of a group in the place of a node that uses it.
+//! Replacing a node that uses a group by the content of the group.
 //!
-//! If nothing else uses the group it goes, and its nodes keep their ids; otherwise the nodes are
-//! copies with ids of their own, and [`Applied`](super::Applied) says of what. Values stay what they
-//! were: where the border stated another type than what crosses it has without that, a node does so
-//! from now on (see `border`).
+//! If the group has no other use it is removed, and its nodes keep their ids; otherwise the nodes
+//! are copies with new ids, which [`Applied`](super::Applied) lists. Values do not change: where
+//! the border declared a type that would otherwise be lost, a node declares it (see `border`).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,28 +11,28 @@ use super::border::{Argument, Side};
 use super::editor::{Copied, Done, Editor, Refusal};
 use super::error::EditError;
 use super::index::{BodyKey, User};
-use super::sources::changed;
 use super::{Name, NewNode};
 use crate::free_name::free_name;
 use crate::model::{GroupDef, Input, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom};
+use crate::references::changed;
 
-/// What is put in the place of a node.
+/// The replacement of a node.
 pub(super) struct Inlining {
     pub(super) body: BodyKey,
     /// The node.
     pub(super) user: Name,
     pub(super) def: GroupDef,
-    /// The names of the group's nodes in the body.
+    /// The new names of the group's nodes.
     names: HashMap<Name, Name>,
-    /// Names that are free no more.
+    /// Names that are no longer free.
     pub(super) taken: HashSet<Name>,
-    /// What goes into each input of the group; nothing for those left empty.
+    /// The source of each input of the group that has one.
     pub(super) arguments: HashMap<Name, Argument>,
-    /// What each output of the group converts what it gives to.
+    /// The type to which each output of the group converts.
     pub(super) results: HashMap<Name, millstream_base::Type>,
-    /// The sockets of the group's nodes at which literals mean what they mean at the border.
+    /// The sockets of the group's nodes at which literals have the same meaning as at the border.
     pub(super) fitting: HashSet<(Name, Name)>,
-    /// The nodes that state types, by what they stand for.
+    /// The nodes that declare types, by part of the border.
     pub(super) stating: HashMap<Side, Name>,
 }
 
@@ -45,7 +44,7 @@ impl Inlining {
 }
 
 impl Editor {
-    /// Puts the content of a group in the place of a node.
+    /// Replaces a node by the content of its group.
     pub(super) fn ungroup(
         &mut self,
         within: Option<&Name>,
@@ -59,14 +58,14 @@ impl Editor {
             Err(Refusal::at(self.path(body, name), EditError::Group { message, hint }))
         };
         let NodeKind::Group(group) = &node.kind else {
-            return refused(format!("`{name}` is no group"), "choose a node of type `group`");
+            return refused(format!("`{name}` is not a group"), "choose a node of type `group`");
         };
         if node.muted {
-            return refused(format!("`{name}` is muted"), "let it work again first");
+            return refused(format!("`{name}` is muted"), "unmute it first");
         }
         let group = Arc::clone(group);
         let Some((key, def)) = self.group_at(&group) else {
-            return refused(format!("group `{group}` is not there"), "choose another node");
+            return refused(format!("there is no group called `{group}`"), "choose another node");
         };
         let arguments = self.arguments(body, node, &def);
         let fitting = self.fitting(key, &def, &arguments);
@@ -149,7 +148,7 @@ impl Editor {
                 done.copies.push(Copied { copy, user, original });
             }
         }
-        // What reads the node may read it again through an input that is given on.
+        // Readers of the node may read it again through an input that is passed on.
         for _ in 0..=inlining.def.outputs.len() {
             for user in self.index(body).users_of(&inlining.user) {
                 self.lead_inside(body, user, inlining, done)?;
@@ -158,8 +157,8 @@ impl Editor {
         self.take_node(body, &inlining.user, done)
     }
 
-    /// A source of the group as it is written outside. `fits` says that a literal means there what
-    /// it means at the border.
+    /// A source inside the group in the notation outside. `fits` tells whether a literal has the
+    /// same meaning as at the border.
     fn outside(
         &mut self,
         source: &InputValue,
@@ -174,7 +173,7 @@ impl Editor {
         }
     }
 
-    /// What a link to the node reads when the node is gone; `None` where nothing is left.
+    /// The source that replaces a link to the node; `None` if there is none.
     fn result(
         &mut self,
         link: &Link,
@@ -196,7 +195,7 @@ impl Editor {
         }
     }
 
-    /// Lets a user of the node read what the group's outputs read.
+    /// Redirects a reader of the node to the sources of the group's outputs.
     fn lead_inside(
         &mut self,
         body: BodyKey,
@@ -216,7 +215,7 @@ impl Editor {
                     Some(InputValue::Link(link)) => OutputFrom::Link(link),
                     Some(InputValue::Input(name)) => OutputFrom::Input(name),
                     Some(InputValue::Literal(_) | InputValue::Several(_)) | None => {
-                        let message = format!("output `{output}` would have no node to come from");
+                        let message = format!("output `{output}` would have no source");
                         let hint =
                             "link the group's input, or give the output another source first";
                         let error = EditError::Group { message, hint };

@@ -1,4 +1,4 @@
-//! What has to hold when all changes of an edit are made: nothing leads nowhere.
+//! The invariants at the end of an edit: all references exist.
 
 use millstream_node::repeat;
 
@@ -7,33 +7,33 @@ use super::change::check_nesting;
 use super::editor::{Done, Editor, Refusal, nearest, unknown};
 use super::error::EditError;
 use super::index::{BodyKey, BodyView, User};
-use super::sources::{Reference, reference_of, references};
 use crate::load::name_problem;
 use crate::model::{GroupDef, Link, NodeKind};
 use crate::problems::shortened;
+use crate::references::{Reference, reference_of, references};
 
-/// Something that an edit changed, to be looked at in the end.
+/// A part changed by an edit, to be checked at its end.
 pub(super) enum Touched {
-    /// A node that came or went.
+    /// A node was added or removed.
     Node(BodyKey, Name),
-    /// An input of a body that came or went.
+    /// An input of a body was added or removed.
     Input(BodyKey, Name),
-    /// A group that came or went.
+    /// A group was added or removed.
     Group(Name),
-    /// A link that was made.
+    /// A link was added.
     Link(BodyKey, Link),
-    /// A socket of a node into which something goes now.
+    /// A socket of a node got a source.
     Socket(BodyKey, Name, Name),
-    /// A setting of a node that was set.
+    /// A setting of a node was set.
     Setting(BodyKey, Name, Name),
-    /// A node that has this type now.
+    /// A node got this type.
     Type(BodyKey, Name, Name),
-    /// A node that uses this group now.
+    /// A node got this group.
     Use(BodyKey, Name, Name),
 }
 
 impl Editor {
-    /// Looks at all that an edit touched; what was removed again since is passed over.
+    /// Checks all parts that the edit touched; parts that were removed again are skipped.
     pub(super) fn check_whole(&self, done: &Done) -> Result<(), Refusal> {
         done.touched.iter().try_for_each(|touched| match touched {
             Touched::Node(body, name) => self.check_node(*body, name),
@@ -186,7 +186,7 @@ impl Editor {
         Err(Refusal::at(self.path(body, name), error))
     }
 
-    /// The group is there, and does not contain the body in which it is used.
+    /// Checks that the group exists and does not contain the body that uses it.
     fn check_use(&self, body: BodyKey, name: &Name, group: &Name) -> Result<(), Refusal> {
         if !self.has_body(body) {
             return Ok(());
@@ -199,7 +199,7 @@ impl Editor {
             let known = self.document.groups.keys().map(|name| &**name);
             return Err(Refusal::at(self.path(body, name), unknown("group", group, known)));
         };
-        // From the body outwards: who uses it, who uses those.
+        // From the body outwards: its users, their users, and so on.
         let mut seen = vec![body];
         let mut at = 0;
         while let Some(outer) = seen.get(at).copied() {
@@ -218,7 +218,7 @@ impl Editor {
         Ok(())
     }
 
-    /// The path of the first socket or output among these users that reads something like that.
+    /// The path of the first socket or output among these users with a matching reference.
     pub(super) fn first_reader(
         &self,
         body: BodyKey,
@@ -248,7 +248,7 @@ pub(super) fn kind_name(kind: &NodeKind) -> &Name {
     }
 }
 
-/// The names in a new group are such as links can mention, and no list of sources holds another.
+/// Checks that links can mention the names in a new group, and that sources are not nested.
 pub(super) fn check_content(name: &Name, def: &GroupDef) -> Result<(), Refusal> {
     let BodyView { inputs, outputs, nodes } = BodyView::group(def);
     let names = inputs.keys().map(|name| ("an input", name));

@@ -1,10 +1,10 @@
-//! What can be wrong with the text of a document, before anything in it is looked up.
+//! Errors in the text of a document, apart from names and types.
 
-/// Why a part of a text is no part of a document.
+/// Why a part of a text is not part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// There is nothing.
+    /// The text is empty.
     #[error("the document is empty")]
     #[diagnostic(
         code(load::empty),
@@ -21,7 +21,7 @@ pub enum LoadError {
         /// The limit.
         limit: usize,
     },
-    /// More nodes than the limit.
+    /// The document has more nodes than the limit allows.
     #[error("the document has more than {limit} nodes")]
     #[diagnostic(code(load::too_many_nodes), help("raise `nodes` in the limits if this is meant"))]
     TooManyNodes {
@@ -50,41 +50,41 @@ pub enum LoadError {
         line: usize,
         /// Byte of the line from 1.
         column: usize,
-        /// What the reader says.
+        /// The message of the JSON reader.
         message: String,
-        /// The next step.
+        /// The next step for the author.
         #[help]
         hint: Option<String>,
     },
-    /// No key `millstream`.
+    /// The key `millstream` is missing.
     #[error("the document does not say which format it has")]
     #[diagnostic(code(load::no_version), help("add `\"millstream\": 1` as its first entry"))]
     NoVersion,
-    /// A format that does not exist yet.
+    /// The format is newer than this release.
     #[error("the document has format {version}; this build reads formats up to {newest}")]
     #[diagnostic(code(load::newer_version), help("open it with a newer release of millstream"))]
     NewerVersion {
-        /// What the document says.
+        /// The version in the document.
         version: String,
-        /// What can be read.
+        /// The newest version that can be read.
         newest: u32,
     },
-    /// A key that nothing is known of.
+    /// An unknown key.
     #[error("{whole} has no entry called `{key}`")]
     #[diagnostic(code(load::unknown_key), help("{hint}"))]
     UnknownKey {
-        /// What the object describes.
+        /// The part that the object describes.
         whole: String,
         /// The key.
         key: String,
-        /// The nearest key, or all.
+        /// The nearest key, or all keys.
         hint: String,
     },
-    /// A key or name that was there before.
+    /// A repeated key or name.
     #[error("{whole} has `{key}` twice")]
     #[diagnostic(code(load::duplicate_key), help("the first counts; remove or rename the other"))]
     Duplicate {
-        /// What the object describes.
+        /// The part that the object describes.
         whole: String,
         /// The key.
         key: String,
@@ -93,45 +93,47 @@ pub enum LoadError {
     #[error("{what} is {found}")]
     #[diagnostic(code(load::wrong_kind), help("it must be {expected}"))]
     WrongKind {
-        /// What it describes.
+        /// The part that the value describes.
         what: String,
-        /// What it is.
+        /// The kind that was found.
         found: String,
-        /// What it should be.
+        /// The expected kind.
         expected: &'static str,
     },
-    /// Something that must be there is not.
+    /// A required entry is missing.
     #[error("{whole} has no `{key}`")]
     #[diagnostic(code(load::missing_key), help("{hint}"))]
     Missing {
-        /// What the object describes.
+        /// The part that the object describes.
         whole: String,
         /// The key.
         key: &'static str,
-        /// What to write.
+        /// The next step for the author.
         hint: &'static str,
     },
-    /// A name that links could not mention.
+    /// A name that links cannot mention.
     #[error("`{name}` cannot be the name of {what}: {reason}")]
     #[diagnostic(
         code(load::bad_name),
-        help("names hold no `.`, no `/` and no control characters, and at most 200 characters")
+        help(
+            "names must not contain `.`, `/` or control characters, and have at most 200 characters"
+        )
     )]
     BadName {
-        /// What has the name.
+        /// The thing with the name.
         what: &'static str,
         /// The name, shortened.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// A link that is not `node.output`.
-    #[error("`{text}` names no output of a node")]
+    #[error("`{text}` is not an output of a node")]
     #[diagnostic(code(load::bad_link), help("{hint}"))]
     BadLink {
-        /// What stands there, shortened.
+        /// The text, shortened.
         text: String,
-        /// What to write.
+        /// The next step for the author.
         hint: String,
     },
     /// An input with several of `from`, `input` and `value`, or with none.
@@ -148,18 +150,18 @@ pub enum LoadError {
         help("in a list of sources a literal is written {{ \"value\": ... }}")
     )]
     NotASource {
-        /// What it is.
+        /// The item.
         found: String,
     },
-    /// JSON that passed the first look and does not read.
+    /// A value that is valid JSON but cannot be read.
     #[error("{what}: {message}")]
     #[diagnostic(code(load::unreadable), help("{hint}"))]
     Unreadable {
-        /// What it describes.
+        /// The part that the value describes.
         what: String,
-        /// What the reader says.
+        /// The message of the JSON reader.
         message: String,
-        /// The next step.
+        /// The next step for the author.
         hint: &'static str,
     },
 }

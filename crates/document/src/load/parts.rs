@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::cursor::JsonKind;
 use super::error::LoadError;
 use super::reader::{Placed, Reader, Seen, name_problem};
 use crate::at::{At, Part};
+use crate::cursor::JsonKind;
 use crate::fields::Fields;
 use crate::model::{
     Document, GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind, OutputDef,
@@ -17,7 +17,8 @@ use crate::save::SOURCE_KEYS;
 use crate::spot::Spot;
 use crate::view::View;
 
-/// Sockets of a node that are compared one by one to find doubles; more are hashed.
+/// Maximal number of sockets that are searched linearly for duplicates; beyond that they are
+/// hashed.
 const MAX_WALKED: usize = 16;
 
 impl Reader<'_> {
@@ -60,7 +61,7 @@ impl Reader<'_> {
                     let range = self.cursor.skip();
                     document.view = View::from_valid_text(&self.text[range]);
                 }
-                // `millstream` was read before anything else.
+                // `millstream` was read first.
                 _ => {
                     self.cursor.skip();
                 }
@@ -144,7 +145,7 @@ impl Reader<'_> {
         key: &'static str,
         hint: &'static str,
     ) {
-        // The key may be the one that was misspelt.
+        // The missing key may be misspelt.
         if seen.is_misspelt() {
             return;
         }
@@ -201,7 +202,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads a node; `before` are the nodes of the body that were read before it.
+    /// Reads a node; `before` holds the nodes of the body read so far.
     fn node(&mut self, at: At<'_>, name: &str, before: &Named<Node>) -> Node {
         const KEYS: [&str; 6] = ["type", "group", "in", "set", "muted", "version"];
         let mut node = Node::new(NodeKind::Type(Arc::clone(&self.no_word)));
@@ -321,7 +322,7 @@ impl Reader<'_> {
         Fields::from_distinct(settings.into_iter())
     }
 
-    /// Reads what goes into a socket.
+    /// Reads the source of a socket.
     fn input_value(&mut self, at: At<'_>, before: &Named<Node>) -> Option<InputValue> {
         match self.cursor.kind() {
             JsonKind::Object => self.source(at, before),
@@ -354,7 +355,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the list that comes next has an object with a key of sources.
+    /// Whether the next value is a list with an object that marks a source.
     fn is_list_of_sources(&self) -> bool {
         let mut ahead = self.cursor;
         ahead.enter();
@@ -401,7 +402,7 @@ impl Reader<'_> {
         None
     }
 
-    /// Reads `node.output`; the name of a node that was read before is shared.
+    /// Reads `node.output`; the name of a node read before is shared.
     fn link(&mut self, at: At<'_>, before: &Named<Node>) -> Option<Link> {
         let (text, range) = self.text(at, "from")?;
         let parts = text.split_once('.');
@@ -430,12 +431,12 @@ impl Reader<'_> {
     }
 }
 
-/// The names that one object has, to find doubles.
+/// The names of one object, for finding duplicates.
 #[derive(Default)]
 struct Names(std::collections::HashSet<Arc<str>>);
 
 impl Names {
-    /// Whether the name is not yet among these fields.
+    /// Adds the name; returns false if it is among these fields already.
     fn insert<T>(&mut self, name: &Arc<str>, fields: &[(Arc<str>, T)]) -> bool {
         if fields.len() < MAX_WALKED {
             return fields.iter().all(|(known, _)| known != name);
@@ -447,7 +448,7 @@ impl Names {
     }
 }
 
-/// The range without the space and colon before the value.
+/// The range without the space and the colon before the value.
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let skipped = text[range.clone()].bytes().take_while(|b| b" \n\r\t:".contains(b)).count();
     range.start + skipped..range.end

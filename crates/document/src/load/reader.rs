@@ -1,4 +1,4 @@
-//! Reads the simple parts of a document and reports what does not fit.
+//! Reads the elementary parts of a document and reports whatever does not fit.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,23 +7,23 @@ use std::sync::Arc;
 use millstream_base::{Limits, Span};
 use serde_json::Value as Json;
 
-use super::cursor::{Cursor, JsonKind};
 use super::error::LoadError;
 use super::words::Words;
 use crate::at::{At, Part};
+use crate::cursor::{Cursor, JsonKind};
 use crate::model::{Input, Named};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
 use crate::upgrade::Origins;
 
-/// The longest name, in characters.
+/// The maximal length of a name, in characters.
 const MAX_NAME: usize = 200;
 
-/// Reads one document. Problems go to the list; what comes back is what could be read.
+/// Reads one document; problems are collected while the readable parts are returned.
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) cursor: Cursor<'t>,
-    /// Where the parts of an upgraded text stood before.
+    /// The places of parts before an upgrade.
     pub(super) origins: Option<&'t Origins>,
     pub(super) problems: Problems,
     pub(super) limits: &'t Limits,
@@ -31,42 +31,42 @@ pub(super) struct Reader<'t> {
     pub(super) words: Words,
     /// Names of nodes.
     pub(super) names: Words,
-    /// The type of nodes whose type could not be read.
+    /// The type of a node whose type could not be read.
     pub(super) no_word: Arc<str>,
     pub(super) n_nodes: usize,
-    /// Errors because of which nothing is lost.
+    /// Number of errors that lose no part.
     pub(super) n_harmless: usize,
-    /// The inputs of the node being read; kept for its room.
+    /// The inputs of the current node; reused to save allocations.
     pub(super) inputs: Vec<(Arc<str>, Input)>,
-    /// A body lacks parts that it should have, so that looking up names in it is pointless.
+    /// Whether a body lacks parts, so that looking up names in it is pointless.
     pub(super) parts_lost: bool,
-    /// The document itself has an error because of which nothing is lost.
+    /// Whether the document itself has an error that loses no part.
     pub(super) is_wrong: bool,
 }
 
-/// Which keys an object has.
+/// The keys found in an object.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// A bit for each known key that was there.
+    /// A bit for each known key that was found.
     pub(super) keys: u32,
-    /// A bit for each known key that an unknown one may have been meant to be.
+    /// A bit for each known key that an unknown one may stand for.
     meant: u32,
     n_unknown: usize,
 }
 
 impl Seen {
-    /// Whether the key at this place among the known ones was there.
+    /// Whether the known key at this position was found.
     pub(super) fn has(&self, key: usize) -> bool {
         self.keys & 1 << key != 0
     }
 
-    /// Whether a key that is not there may be one that was misspelt.
+    /// Whether a missing key may have been misspelt.
     pub(super) fn is_misspelt(&self) -> bool {
         self.meant & !self.keys != 0
     }
 }
 
-/// A part of a document that keeps its place.
+/// A part of a document with a place.
 pub(super) trait Placed {
     fn spot_mut(&mut self) -> &mut Spot;
 }
@@ -84,7 +84,7 @@ impl<'t> Reader<'t> {
         self.problems.report(at, span, error);
     }
 
-    /// Steps into an object; false, and over it, if what comes is something else.
+    /// Enters an object; skips any other value and returns false.
     pub(super) fn object(&mut self, at: At<'_>, what: impl FnOnce() -> String) -> bool {
         self.container(at, JsonKind::Object, what)
     }
@@ -98,7 +98,7 @@ impl<'t> Reader<'t> {
         false
     }
 
-    /// Reports the value that comes next as being of the wrong kind and steps over it.
+    /// Reports that the next value is of the wrong kind, and skips it.
     pub(super) fn wrong_kind(
         &mut self,
         at: At<'_>,
@@ -117,18 +117,18 @@ impl<'t> Reader<'t> {
         self.report(at, &range, &LoadError::WrongKind { what: what(), found, expected });
     }
 
-    /// Errors because of which some part could not be read.
+    /// Number of errors that lost a part.
     fn n_losses(&self) -> usize {
         self.problems.n_errors() - self.n_harmless
     }
 
-    /// Reports an error because of which nothing is lost.
+    /// Reports an error that loses no part.
     pub(super) fn report_harmless(&mut self, at: At<'_>, range: &Range<usize>, error: &LoadError) {
         self.report(at, range, error);
         self.n_harmless += 1;
     }
 
-    /// Steps to the next known key of the object around the cursor; reports and skips others.
+    /// Moves to the next known key of the current object; reports and skips others.
     pub(super) fn field(
         &mut self,
         at: At<'_>,
@@ -176,7 +176,7 @@ impl<'t> Reader<'t> {
         self.parts_lost |= matches!(at.part, Part::Body);
     }
 
-    /// Reads things by name. `read` gets the place, and the things before.
+    /// Reads named parts. `read` takes the place, the name and the parts read so far.
     pub(super) fn named<T: Placed>(
         &mut self,
         at: At<'_>,
@@ -225,7 +225,7 @@ impl<'t> Reader<'t> {
     }
 
     pub(super) fn bad_escape(&mut self, at: At<'_>, range: &Range<usize>, what: &str) {
-        let message = "the text has an escape that means no character".into();
+        let message = "the text has an escape that is not a character".into();
         let what = what.into();
         self.report(at, range, &LoadError::Unreadable { what, message, hint: ESCAPES });
     }
@@ -246,17 +246,17 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a text that is kept.
+    /// Reads a text that is stored.
     pub(super) fn shared_text(&mut self, at: At<'_>, key: &str) -> Option<Arc<str>> {
         self.text(at, key).map(|(text, _)| Arc::from(&*text))
     }
 
-    /// Reads a text that other parts of the document repeat.
+    /// Reads a text that is likely to repeat in the document.
     pub(super) fn word(&mut self, at: At<'_>, key: &str) -> Option<Arc<str>> {
         self.text(at, key).map(|(text, _)| self.words.share(&text))
     }
 
-    /// Reads true or false.
+    /// Reads a boolean.
     pub(super) fn flag(&mut self, at: At<'_>, key: &str) -> Option<bool> {
         if self.cursor.kind() != JsonKind::Bool {
             self.wrong_kind(at, || at.entry(key), "true or false");
@@ -285,7 +285,7 @@ impl<'t> Reader<'t> {
         None
     }
 
-    /// Reads any value; its nesting is limited by the JSON reader.
+    /// Reads any value; the JSON reader limits its nesting.
     pub(super) fn json(
         &mut self,
         at: At<'_>,
@@ -305,23 +305,24 @@ impl<'t> Reader<'t> {
 
 const ESCAPES: &str = "write the character itself, or its UTF-16 code as \\uXXXX";
 
-/// Why a value that passed the first look does not read, and the next step.
+/// Why a value that is valid JSON cannot be read, and the next step for the author.
 fn unreadable(error: &serde_json::Error) -> (String, &'static str) {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
     match message {
         "recursion limit exceeded" => (
             "it nests deeper than 127 levels".into(),
-            "values of all types are flatter; see its type",
+            "no type needs values nested so deeply; see the type",
         ),
-        "number out of range" => {
-            (message.into(), "up to 1.7976931348623157e308 fits; write \"inf\" for infinity")
-        }
+        "number out of range" => (
+            message.into(),
+            "the largest number is 1.7976931348623157e308; write \"inf\" for infinity",
+        ),
         _ => (message.into(), ESCAPES),
     }
 }
 
-/// What keeps a text from being the name of something that links mention.
+/// Why links cannot mention this name, if so.
 pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return Some("it is empty");
@@ -330,10 +331,10 @@ pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
         return Some("it is longer than 200 characters");
     }
     if name.contains('.') {
-        return Some("it holds a `.`");
+        return Some("it contains a `.`");
     }
     if name.contains('/') {
-        return Some("it holds a `/`");
+        return Some("it contains a `/`");
     }
-    name.chars().any(char::is_control).then_some("it holds a control character")
+    name.chars().any(char::is_control).then_some("it contains a control character")
 }

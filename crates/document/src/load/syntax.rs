@@ -1,4 +1,4 @@
-//! Says where text stops being JSON, and what was probably meant.
+//! Explains where text stops being JSON, and what was probably meant.
 
 use millstream_base::Span;
 
@@ -8,7 +8,7 @@ use super::error::LoadError;
 pub(super) fn explained(text: &str, error: &serde_json::Error) -> (Span, LoadError) {
     let at = offset(text, error.line(), error.column());
     let message = error.to_string();
-    // The reader ends its message with the place, which stands elsewhere already.
+    // The message of the reader ends with the place, which is reported separately.
     let message = match message.rfind(" at line ") {
         Some(end) => message[..end].to_owned(),
         None => message,
@@ -25,7 +25,7 @@ pub(super) fn explained(text: &str, error: &serde_json::Error) -> (Span, LoadErr
     (span, error)
 }
 
-/// The byte at this line and column, both from 1, moved back to the start of its character.
+/// The byte at this line and column, both from 1, rounded down to the start of a character.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let line_start = match line {
         0 | 1 => 0,
@@ -45,7 +45,7 @@ fn hint(text: &str, at: usize, message: &str) -> Option<String> {
     let hint = match next {
         '}' | ']' if before.ends_with(',') => "remove the comma before it",
         '}' | ']' => "a value is missing before it, or another bracket is still open",
-        ',' => "there is a comma too many, or a value is missing",
+        ',' => "there is one comma too many, or a value is missing",
         '\'' => "texts and names are written in double quotes",
         '/' | '#' => "JSON has no comments; use `about` or `view`",
         'N' | 'I' | '+' => "numbers that JSON lacks are written \"nan\", \"inf\" and \"-inf\"",

@@ -61,7 +61,7 @@ fn the_draft_format_is_upgraded() {
 }
 
 #[test]
-fn problems_of_an_upgraded_document_stand_in_the_old_text() {
+fn problems_of_an_upgraded_document_refer_to_the_old_text() {
     let text = r#"{ "millstream": 0, "nodes": { "n": { "type": 3, "links": { "a": "b" } } } }"#;
     check(
         text,
@@ -76,7 +76,7 @@ fn problems_of_an_upgraded_document_stand_in_the_old_text() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "a flat table")]
-fn text_that_is_no_json_is_explained() {
+fn text_that_is_not_json_is_explained() {
     for (text, expected) in [
         (
             "",
@@ -227,7 +227,7 @@ fn text_that_is_no_json_is_explained() {
 }
 
 #[test]
-fn versions_are_told_apart() {
+fn versions_are_distinguished() {
     for (text, expected) in [
         (
             "{ \"nodes\": {} }",

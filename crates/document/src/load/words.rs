@@ -1,17 +1,18 @@
-//! Shares the strings that documents repeat: names of types, sockets, outputs and nodes.
+//! Shares the strings that repeat in documents: names of types, sockets, outputs and nodes.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 use std::sync::Arc;
 
 use rustc_hash::FxHasher;
 
-/// The words seen last. Forgets instead of growing, so that no text makes it slow or large.
+/// A cache of recent words. It replaces entries instead of growing, so no text makes it slow or
+/// large.
 pub(super) struct Words {
     slots: Vec<Option<Arc<str>>>,
 }
 
 impl Words {
-    /// Remembers at most this many words, a power of two.
+    /// A cache of this many words, a power of two.
     pub(super) fn new(n_slots: usize) -> Self {
         Self { slots: vec![None; n_slots] }
     }
@@ -27,7 +28,7 @@ impl Words {
         self.share_or(word, || word.into())
     }
 
-    /// The word as a shared string; `make` makes one if the word is not remembered.
+    /// The word as a shared string, which `make` makes if the word is not cached.
     pub(super) fn share_or(&mut self, word: &str, make: impl FnOnce() -> Arc<str>) -> Arc<str> {
         let slot = self.slot(word);
         match slot {

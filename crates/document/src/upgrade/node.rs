@@ -7,20 +7,20 @@ use rustc_hash::FxHashMap;
 
 use crate::model::{Document, InputValue, Link, Named, Node, NodeKind, OutputDef, OutputFrom};
 
-/// Changes nodes of one version of a node type into nodes of the next.
+/// Upgrades nodes of one version of a node type to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeUpgrade {
-    /// The node type, as documents of the old version call it.
+    /// The node type, by its name in the old version.
     pub node_type: &'static str,
     /// The old version; the new one is one higher.
     pub from: u32,
-    /// Changes sockets and settings; may change the type. The version is raised afterwards.
+    /// Changes sockets and settings, and perhaps the type. The version is raised afterwards.
     pub apply: fn(&mut Node),
-    /// Outputs that have another name in the new version: old name, new name.
+    /// The old and the new names of renamed outputs.
     pub outputs: &'static [(&'static str, &'static str)],
 }
 
-/// Brings all nodes to the newest version that the upgrades lead to; returns how many changed.
+/// Upgrades all nodes as far as the upgrades reach; returns the number of changed nodes.
 ///
 /// ```
 /// use millstream_base::Limits;
@@ -66,7 +66,7 @@ fn upgrade_body(
     let mut renamed = Renamed::new();
     for (name, node) in nodes.iter_mut() {
         let before = node.version;
-        // Each round raises the version, so there are no more rounds than upgrades.
+        // Each round raises the version, so there are at most as many rounds as upgrades.
         while let Some(upgrade) = next_upgrade(node, known) {
             (upgrade.apply)(node);
             node.version = upgrade.from + 1;
@@ -90,10 +90,10 @@ fn next_upgrade(node: &Node, known: &Known<'_>) -> Option<NodeUpgrade> {
     }
 }
 
-/// The outputs of nodes that were renamed, in order: old name, new name.
+/// The old and the new names of renamed outputs, in order, by node.
 type Renamed = HashMap<Arc<str>, Vec<(&'static str, &'static str)>>;
 
-/// Makes links follow.
+/// Updates the links to renamed outputs.
 fn rename_outputs(nodes: &mut Named<Node>, outputs: &mut Named<OutputDef>, renamed: &Renamed) {
     let rename = |link: &mut Link| {
         for (old, new) in renamed.get(&link.node).into_iter().flatten() {

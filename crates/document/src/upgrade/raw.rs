@@ -1,26 +1,26 @@
-//! JSON as a tree that keeps the order of keys, repeated keys, and where everything stood.
+//! JSON as a tree that preserves the order of keys, repeated keys, and the places of all parts.
 
 use std::ops::Range;
 
 use millstream_base::Span;
 
-use crate::load::{Cursor, JsonKind};
+use crate::cursor::{Cursor, JsonKind};
 
-/// Containers nested deeper stay text: no upgrade looks into them.
+/// More deeply nested containers remain text, since no upgrade looks into them.
 const MAX_DEPTH: usize = 8;
 
 /// A JSON value.
 pub(super) struct Raw {
     content: Content,
-    /// Bytes in the old text.
+    /// The place in the old text.
     origin: Range<usize>,
 }
 
 enum Content {
-    /// Keys as texts in quotes, with their places.
+    /// Entries with quoted keys.
     Object(Vec<(Key, Raw)>),
     List(Vec<Raw>),
-    /// Anything else, and what is nested too deep, as text.
+    /// Any other or more deeply nested value, as text.
     Text(String),
 }
 
@@ -30,17 +30,17 @@ pub(super) struct Key {
     origin: Range<usize>,
 }
 
-/// Where the parts of an upgraded text stood in the old one.
+/// The places of the parts of an upgraded text in the old one.
 #[derive(Default)]
 pub(crate) struct Origins {
-    /// Starts of parts in the new text, ascending, with those in the old.
+    /// Starts of parts in the new text, ascending, with those in the old text.
     starts: Vec<(usize, usize)>,
-    /// Ends of parts in the new text, ascending, with those in the old.
+    /// Ends of parts in the new text, ascending, with those in the old text.
     ends: Vec<(usize, usize)>,
 }
 
 impl Origins {
-    /// The bytes of the old text that these bytes of the new text come from.
+    /// The place in the old text for a place in the new one.
     pub(crate) fn of(&self, range: &Range<usize>) -> Span {
         let after = self.starts.partition_point(|(new, _)| *new <= range.start);
         let start = after.checked_sub(1).map_or(0, |i| self.starts[i].1);
@@ -56,7 +56,7 @@ impl Raw {
         read(text, &mut Cursor::new(text), 0)
     }
 
-    /// The JSON text, with the places where its parts stood.
+    /// The JSON text, with the old places of its parts.
     pub(super) fn written(&self) -> (String, Origins) {
         let mut out = String::new();
         let mut origins = Origins::default();
@@ -84,7 +84,7 @@ impl Raw {
         entries.iter_mut().find(|(known, _)| known.is(key)).map(|(_, value)| value)
     }
 
-    /// The values of an object; none of anything else.
+    /// The values of an object; none for any other value.
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Self> {
         self.entries_mut().into_iter().flatten().map(|(_, value)| value)
     }
@@ -96,7 +96,7 @@ impl Raw {
         Some(entries.remove(at).1)
     }
 
-    /// Gives an entry of an object another key, in its place.
+    /// Renames the key of an entry in place.
     pub(super) fn rename_key(&mut self, from: &str, to: &str) {
         let entries = self.entries_mut().into_iter().flatten();
         for (key, _) in entries.filter(|(key, _)| key.is(from)) {
@@ -104,7 +104,7 @@ impl Raw {
         }
     }
 
-    /// The entries of an object; none of anything else.
+    /// The entries of an object; none for any other value.
     pub(super) fn into_entries(self) -> Vec<(Key, Self)> {
         match self.content {
             Content::Object(entries) => entries,
@@ -112,14 +112,14 @@ impl Raw {
         }
     }
 
-    /// An object with one entry, standing where its value stands.
+    /// An object with one entry, at the place of its value.
     pub(super) fn object_of(key: &str, value: Self) -> Self {
         let origin = value.origin.clone();
         let key = Key { quoted: quoted(key), origin: origin.clone() };
         Self { content: Content::Object(vec![(key, value)]), origin }
     }
 
-    /// The entry of an object, made an empty object behind the others if there is none.
+    /// The object under a key, which is appended if it is missing.
     pub(super) fn get_or_insert_object(&mut self, key: &str) -> &mut Self {
         let at = self.entries().iter().position(|(known, _)| known.is(key));
         let origin = self.origin.clone();
@@ -135,7 +135,7 @@ impl Raw {
         &mut entries[at].1
     }
 
-    /// Adds an entry to an object behind the others; anything else stays as it is.
+    /// Appends an entry to an object; does nothing to any other value.
     pub(super) fn push(&mut self, key: Key, value: Self) {
         if let Some(entries) = self.entries_mut() {
             entries.push((key, value));
@@ -153,7 +153,7 @@ fn quoted(key: &str) -> String {
     format!("\"{key}\"")
 }
 
-/// Recurses no deeper than [`MAX_DEPTH`].
+/// Recurses at most [`MAX_DEPTH`] levels.
 fn read(text: &str, cursor: &mut Cursor<'_>, depth: usize) -> Raw {
     let kind = cursor.kind();
     let start = cursor.position();
@@ -185,7 +185,7 @@ fn read(text: &str, cursor: &mut Cursor<'_>, depth: usize) -> Raw {
     Raw { content, origin: start..cursor.position() }
 }
 
-/// Recurses no deeper than the tree was read and upgrades added.
+/// Recurses at most as deep as the tree was read or extended by upgrades.
 fn write(raw: &Raw, out: &mut String, origins: &mut Origins) {
     origins.starts.push((out.len(), raw.origin.start));
     match &raw.content {

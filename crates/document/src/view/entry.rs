@@ -1,25 +1,26 @@
-//! One entry of a view, found by the keys of the objects around it, and changed in the text: what is
-//! beside it keeps its order and spelling.
+//! Changes one entry of a view in the text, so that all other entries keep their order and
+//! spelling.
 
 use std::ops::Range;
 
 use super::View;
 
-/// What takes a change of one entry back.
+/// The undo of a change of one entry.
 pub(crate) enum Undo {
     /// There was no view.
     Nothing,
-    /// The entry behind so many of the keys had this text, in front of another; or it was not there.
+    /// The entry at the first `n_keys` keys had this text, before another entry; or it did not
+    /// exist.
     Entry { n_keys: usize, text: Option<String>, before: Option<String> },
 }
 
 impl View {
-    /// The view with the entry at these keys as JSON text, or without it, and what takes that back.
-    /// Objects that are not there are made. A new entry stands in front of the one called `before`,
-    /// or last.
+    /// The view with the entry at these keys set to a JSON text, or removed, and the undo of that.
+    /// Missing objects are created. A new entry is inserted before the one called `before`, or
+    /// last.
     ///
     /// # Errors
-    /// Why there can be no such entry.
+    /// If there cannot be such an entry.
     pub(crate) fn with_entry(
         &self,
         keys: &[impl AsRef<str>],
@@ -37,7 +38,7 @@ impl View {
             check_object(text, object, &around[..n])?;
             let Some(entry) = found(text, object, key) else {
                 let Some(to) = to else { return Ok((self.clone(), self.undo(n + 1, None, None))) };
-                // What is made here goes as a whole when that is taken back.
+                // Undo removes the new objects as a whole.
                 let inner = keys[n + 1..].iter().rev();
                 let made = inner.fold(to.to_owned(), |inner, key| {
                     format!("{{{}:{inner}}}", quoted(key.as_ref()))
@@ -65,7 +66,7 @@ impl View {
                 let old = text[entry.value.clone()].to_owned();
                 let next = entries(text, object).find(|next| next.key.start > entry.value.end);
                 let next = next.and_then(|next| unquoted(&text[next.key]));
-                // The comma behind it goes along, or that in front.
+                // The comma after the entry is removed too, or the one before it.
                 let is_last = next.is_none();
                 let is_first = text.as_bytes()[entry.key.start - 1] == b'{';
                 let from = entry.key.start - usize::from(is_last && !is_first);
@@ -90,7 +91,7 @@ fn spliced(text: &str, at: Range<usize>, new: &str) -> View {
     View(Some([&text[..at.start], new, &text[at.end..]].concat().into()))
 }
 
-/// The text with an entry more in the object that starts at a place.
+/// The text with an entry added to the object that starts at a place.
 fn inserted(text: &str, object: usize, entry: &str, before: Option<&str>) -> Result<View, String> {
     if let Some(before) = before {
         let next =
@@ -108,8 +109,8 @@ fn check_object(text: &str, at: usize, keys: &[impl AsRef<str>]) -> Result<(), S
     }
     let keys: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
     Err(match keys.join(".") {
-        path if path.is_empty() => "the view is no object".into(),
-        path => format!("`{path}` is no object"),
+        path if path.is_empty() => "the view is not an object".into(),
+        path => format!("`{path}` is not an object"),
     })
 }
 
@@ -118,7 +119,7 @@ fn found(text: &str, object: usize, key: &str) -> Option<Entry> {
     entries(text, object).filter(|entry| is_key(&text[entry.key.clone()], key)).last()
 }
 
-/// The entries of the object that starts at a place of a text without space between its parts.
+/// The entries of the object that starts at a place of a text without white space between parts.
 fn entries(text: &str, object: usize) -> impl Iterator<Item = Entry> {
     let bytes = text.as_bytes();
     let mut at = object + 1;
@@ -147,7 +148,7 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
             }
             Some(b'{' | b'[') => depth += 1,
             Some(b'}' | b']') if depth > 0 => depth -= 1,
-            // A number or a word ends in front of what is no part of it.
+            // A number or word ends before the first character that is not part of it.
             None | Some(b',' | b':' | b'}' | b']') if depth == 0 => return at,
             None => return at,
             Some(_) => {}
@@ -220,7 +221,7 @@ mod tests {
         let (made, undo) = none.with_entry(&["nodes", "a"], Some("1"), None).expect("it is made");
         assert_eq!(made.text(), Some(r#"{"nodes":{"a":1}}"#));
         assert!(matches!(undo, Undo::Nothing));
-        assert_eq!(changed("[1]", &["a"], Some("1")), "the view is no object");
+        assert_eq!(changed("[1]", &["a"], Some("1")), "the view is not an object");
         assert_eq!(changed("{}", &["a"], Some("1")), r#"{"a":1}"#);
         assert_eq!(changed(r#"{"a":1}"#, &["a"], None), "{}");
     }

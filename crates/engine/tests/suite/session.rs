@@ -98,12 +98,12 @@ fn what_is_right_has_values_where_something_is_wrong() {
     session.edit(&Edit::literal("a", "b", "one")).expect("it is well formed");
     assert_eq!(
         session.problems().to_string(),
-        "a.b: \"one\" is no f32 (an f32 is written as a number)"
+        "a.b: \"one\" is not an f32 (an f32 is written as a number)"
     );
     let error = session.value::<f32>("y").expect_err("it has no meaning");
     assert_eq!(
         error.to_string(),
-        "output `y` has no meaning: a.b: \"one\" is no f32 (an f32 is written as a number)"
+        "output `y` has no meaning: a.b: \"one\" is not an f32 (an f32 is written as a number)"
     );
     session.set("k", 16.0_f32).expect("fits");
     assert_eq!(session.value::<f32>("z"), Ok(Some(4.0)));

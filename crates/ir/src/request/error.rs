@@ -3,8 +3,8 @@
 use millstream_base::Type;
 
 use super::hint;
+use crate::hidden::{asker, is_state};
 use crate::plan::Plan;
-use crate::states::{asker, is_state};
 
 /// Why a request does not fit a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -14,12 +14,12 @@ pub enum RequestError {
     #[error("there is no input called `{name}`")]
     #[diagnostic(code(request::unknown_input), help("{hint}"))]
     UnknownInput {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The nearest name, or all.
+        /// The nearest name, or all names.
         hint: String,
     },
-    /// An input without a default is not given.
+    /// An input without a default is missing.
     #[error("input `{name}` is not given")]
     #[diagnostic(code(request::missing_input), help("it has no default; give it {}", ty.with_article()))]
     MissingInput {
@@ -32,9 +32,9 @@ pub enum RequestError {
     #[error("there is no output called `{name}`")]
     #[diagnostic(code(request::unknown_output), help("{hint}"))]
     UnknownOutput {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The nearest name, or all.
+        /// The nearest name, or all names.
         hint: String,
     },
     /// The data is of another type.
@@ -43,7 +43,7 @@ pub enum RequestError {
     WrongType {
         /// The input or feature.
         name: String,
-        /// Its type.
+        /// The expected type.
         wanted: Type,
         /// The type of the data.
         found: Type,
@@ -58,12 +58,12 @@ pub enum RequestError {
         axis: &'static str,
         /// Its number of elements.
         found: usize,
-        /// The number it should be.
+        /// The expected number.
         expected: usize,
-        /// Who says so.
+        /// The data that has the expected number.
         because: String,
     },
-    /// The same thing is given twice.
+    /// An input or a feature is given twice.
     #[error("`{name}` is given twice")]
     #[diagnostic(code(request::twice))]
     Twice {
@@ -80,35 +80,35 @@ pub enum RequestError {
         need: String,
         /// The steps from the output to the reader.
         path: String,
-        /// How it can be provided.
+        /// How to provide it.
         hint: String,
     },
-    /// Ticks are evaluated one by one.
+    /// The request needs something other than single ticks.
     #[error("the document keeps state from tick to tick, and {what}")]
     #[diagnostic(code(request::ticks), help("{hint}"))]
     Ticks {
-        /// What does not go together with that.
+        /// The conflicting part of the request.
         what: String,
-        /// The next step.
+        /// The next step for the author.
         hint: &'static str,
     },
-    /// What counts the elements takes more bytes than the limits allow.
-    #[error("the numbers of the elements take {bytes} bytes, the limit is {limit}")]
+    /// The `index` column of the request is larger than the limits allow.
+    #[error("the index column takes {bytes} bytes, the limit is {limit}")]
     #[diagnostic(
         code(request::too_many_bytes),
         help("raise `bytes` in the limits, or ask for fewer cells")
     )]
     TooManyBytes {
-        /// Bytes of the column.
+        /// Size of the column in bytes.
         bytes: usize,
         /// The limit.
         limit: usize,
     },
-    /// More cells than the limits allow.
+    /// The request has more cells than the limits allow.
     #[error("the request has {cells} cells, the limit is {limit}")]
     #[diagnostic(code(request::too_many_cells), help("raise `list_length` in the limits"))]
     TooManyCells {
-        /// Cells of all axes together.
+        /// Number of cells of all axes.
         cells: usize,
         /// The limit.
         limit: usize,
@@ -116,7 +116,7 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    /// That the outputs of a plan have no such name; those that carry what nodes keep are not told.
+    /// The error for an output name that a plan lacks; hidden outputs are not suggested.
     pub fn unknown_output(name: &str, plan: &Plan) -> Self {
         let known = plan.outputs.iter().map(|output| &*output.name);
         let known = known.filter(|name| !is_state(name));

@@ -1,19 +1,19 @@
-//! What a request gives, for those who complete it or tell of it.
+//! The data of a request, for callers that complete or describe it.
 
 use millstream_base::Feature;
 
 use super::{Given, Request};
+use crate::hidden::is_state;
 use crate::plan::Plan;
-use crate::states::is_state;
 
 impl Request {
-    /// Asks for all outputs, whatever was asked for before.
+    /// Requests all outputs, instead of those requested so far.
     pub fn all_outputs(mut self) -> Self {
         self.outputs = None;
         self
     }
 
-    /// Asks for this output besides those of a plan that are asked for.
+    /// Requests this output in addition to the requested outputs of a plan.
     pub fn output_besides(mut self, plan: &Plan, name: impl Into<String>) -> Self {
         let all = plan.outputs.iter().map(|output| output.name.to_string());
         let all = all.filter(|name| !is_state(name));
@@ -21,12 +21,12 @@ impl Request {
         self
     }
 
-    /// What is given for an input.
+    /// The data for an input.
     pub fn of_input(&self, name: &str) -> Option<&Given> {
         self.inputs.iter().find(|(known, _)| known == name).map(|(_, given)| given)
     }
 
-    /// What is given for a feature, apart from frames.
+    /// The data for a feature, apart from frames.
     pub fn of_feature(&self, feature: &Feature) -> Option<&Given> {
         self.features.iter().find(|(known, _)| known == feature).map(|(_, given)| given)
     }
@@ -36,7 +36,7 @@ impl Request {
         self.inputs.iter().any(|(known, _)| known == name)
     }
 
-    /// Whether a feature is given, or follows from what is.
+    /// Whether a feature is given, or follows from the frames or the count.
     pub fn gives(&self, feature: &Feature) -> bool {
         let follows = match feature {
             Feature::Time | Feature::Tick => self.frames.is_some(),
@@ -51,13 +51,13 @@ impl Request {
         follows || self.features.iter().any(|(known, _)| known == feature)
     }
 
-    /// The inputs that are given with a value per element.
+    /// The inputs that have a value per element.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         let columns = self.inputs.iter().filter(|(_, given)| matches!(given, Given::PerIndex(_)));
         columns.map(|(name, _)| name.as_str())
     }
 
-    /// The number of elements, as far as the request alone decides it.
+    /// The number of elements, as far as the request alone determines it.
     pub fn n_elements(&self) -> Option<usize> {
         let given = self.inputs.iter().map(|(_, given)| given);
         let mut given = given.chain(self.features.iter().map(|(_, given)| given));

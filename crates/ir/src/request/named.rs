@@ -1,15 +1,15 @@
-//! Names that are looked for.
+//! Look-up of names in a list.
 
 use rustc_hash::FxHashMap;
 
-/// Where names stand among others: looked for one by one if they are few.
+/// The positions of names: indexed if many names are looked up.
 pub(super) enum Named<'n, I> {
     Few(I),
     Many(FxHashMap<&'n str, usize>),
 }
 
 impl<'n, I: Iterator<Item = &'n str> + Clone> Named<'n, I> {
-    /// Among these, where so many will be looked for.
+    /// The positions of `names`, of which about `n_wanted` will be looked up.
     pub(super) fn new(names: I, n_wanted: usize) -> Self {
         if n_wanted <= 8 {
             return Self::Few(names);

@@ -1,15 +1,15 @@
-//! Requests to plans that keep state from tick to tick.
+//! Requests to plans with stateful nodes.
 
 use millstream_base::Feature;
 
 use super::{Frames, Given, Request};
+use crate::hidden::is_state;
 use crate::keeping::Tables;
 use crate::plan::Plan;
-use crate::states::is_state;
 
 impl Request {
-    /// Asks also for what nodes keep from one tick to the next; without any call of
-    /// [`output`](Self::output) for all outputs too.
+    /// Also requests the new state of nodes; unless outputs were requested with
+    /// [`output`](Self::output), all outputs too.
     pub fn with_states(mut self, plan: &Plan) -> Self {
         let names = plan.outputs.iter().map(|output| &output.name);
         let has_states = self.outputs.is_some();
@@ -19,24 +19,24 @@ impl Request {
         self
     }
 
-    /// Asks for what nodes keep from one tick to the next and nothing else.
+    /// Requests only the new state of nodes.
     pub fn only_states(mut self, plan: &Plan) -> Self {
         self.outputs = Some(Vec::new());
         self.with_states(plan)
     }
 
-    /// Gives what nodes keep for elements.
+    /// Sets the state of nodes inside scopes.
     pub fn with_kept(mut self, kept: Tables) -> Self {
         self.kept = kept;
         self
     }
 
-    /// What nodes keep for elements.
+    /// The state of nodes inside scopes.
     pub fn kept(&self) -> &Tables {
         &self.kept
     }
 
-    /// The frames asked for, and whether they open the time axis; `None` without any.
+    /// The requested frames, and whether they open the time axis; `None` without any.
     pub fn asked_frames(&self) -> Option<(Vec<i64>, bool)> {
         match &self.frames {
             None => None,
@@ -45,8 +45,7 @@ impl Request {
         }
     }
 
-    /// The same request for frames, if it asks for times that are frames at so many of them a second, but
-    /// for rounding.
+    /// The same request in terms of frames, if its times are frames at this rate up to rounding.
     pub fn on_frames(&self, fps: f64) -> Option<Self> {
         let times = |(feature, _): &&(Feature, Given)| *feature == Feature::Time;
         let (None, Some((_, given))) = (&self.frames, self.features.iter().find(times)) else {
@@ -55,7 +54,7 @@ impl Request {
         let frame = |seconds: &f64| {
             let (exact, frame) = (seconds * fps, (seconds * fps).round());
             let off = 8.0 * f64::EPSILON * frame.abs().max(1.0);
-            // Beyond these numbers not every frame has a time of its own.
+            // Beyond these numbers, several frames share one time.
             let is_frame = (exact - frame).abs() <= off && frame.abs() < 2_f64.powi(52);
             is_frame.then_some(frame as i64)
         };
@@ -74,7 +73,7 @@ impl Request {
         Some(request)
     }
 
-    /// Whether a time is given that is no frame, or anything else than frames along the time axis.
+    /// Whether the request gives a time that is not a frame, or other data along the time axis.
     pub fn has_own_times(&self) -> bool {
         self.features.iter().any(|(feature, given)| {
             matches!(feature, Feature::Time | Feature::Tick) || matches!(given, Given::PerTime(_))
@@ -86,8 +85,8 @@ impl Request {
         self.inputs.iter().any(|(_, given)| matches!(given, Given::PerTime(_)))
     }
 
-    /// The same request for one frame; `position` is its place along the time axis, for inputs that
-    /// have a value per moment.
+    /// The same request for one frame; `position` is its position along the time axis, for inputs
+    /// that have a value per moment.
     pub fn at_frame(&self, frame: i64, position: usize) -> Self {
         let mut request = self.clone();
         request.frames = Some(Frames::One(frame));

@@ -1,4 +1,4 @@
-//! Makes the graph out of the lines: finds links, resolves types, gives each node its number.
+//! Builds the graph from the lines: resolves links and types, and numbers the nodes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::line::{CallLine, LinkText, Making, Statement, What};
 use crate::graph::{Graph, GraphOutput, NodeId, Source};
 use crate::paths::{PathId, Paths};
 
-/// The graph of these lines; what does not fit is reported and left out.
+/// The graph of these lines; whatever does not fit is reported and left out.
 pub(super) fn build(
     statements: &[Statement],
     groups: &mut Groups<'_>,
@@ -40,24 +40,24 @@ pub(super) fn build(
 enum State {
     New,
     Open,
-    /// Has an instance, if it is a call that makes sense.
+    /// The instance, if the statement is a valid call.
     Done(Option<Arc<Instance>>),
 }
 
-/// What makes instances equal: node type, settings, types, number of sources of each socket.
+/// The identity of an instance: node type, settings, types, number of sources of each socket.
 type InstanceKey<'a> = (usize, &'a str, Vec<Type>, Vec<u16>);
 
 struct Builder<'a, 'g> {
     statements: &'a [Statement],
     groups: &'a mut Groups<'g>,
     problems: &'a mut Problems,
-    /// Which statement makes a node.
+    /// The statement of each node.
     made_by: FxHashMap<u32, usize>,
     states: Vec<State>,
     known: FxHashMap<InstanceKey<'a>, Arc<Instance>>,
 }
 
-/// Ids beyond the number of lines that are taken in any case.
+/// Number of unused ids that is always permitted, beyond the number of lines.
 const MAX_GAPS: usize = 1 << 21;
 
 impl<'a> Builder<'a, '_> {
@@ -65,7 +65,8 @@ impl<'a> Builder<'a, '_> {
         self.problems.add(self.statements[at].line, span, &error.into());
     }
 
-    /// Finds the statement of each node; names and numbers must be unique, numbers not too large.
+    /// Finds the statement of each node. Names and numbers must be unique, and numbers not too
+    /// large.
     fn index(&mut self) {
         let limit = MAX_GAPS + 64 * self.statements.len();
         let (mut inputs, mut outputs) = (FxHashSet::default(), FxHashSet::default());
@@ -98,8 +99,8 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// Makes the instances of a statement and of all it reads from, on a stack of our own. On a
-    /// cycle the types of links back are unknown.
+    /// Makes the instances of a statement and of all statements it reads from, on an explicit
+    /// stack. On a cycle the types of links back are unknown.
     fn resolve(&mut self, at: usize) {
         if !matches!(self.states[at], State::New) {
             return;
@@ -123,7 +124,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// The type of what a link leads to, if that is known and makes sense.
+    /// The type of a link's source, if it is known.
     fn type_of(&self, link: &LinkText) -> Option<Type> {
         let at = *self.made_by.get(&link.id)?;
         match &self.statements[at].what {
@@ -194,7 +195,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// The instance of a repeat: what its group has been compiled to.
+    /// The instance of a repeat: its compiled group.
     fn repeat(&mut self, at: usize, call: &'a CallLine) -> Option<Arc<Instance>> {
         let span = self.statements[at].span;
         let address = Arc::as_ptr(&call.def) as usize;
@@ -222,7 +223,7 @@ impl<'a> Builder<'a, '_> {
         Some(instance)
     }
 
-    /// How many sources each socket has.
+    /// The number of sources of each socket.
     fn arities(&mut self, at: usize, call: &CallLine, signature: &Signature) -> Option<Vec<u16>> {
         let (expected, found) = (signature.inputs.len(), call.arguments.len());
         if expected != found {
@@ -257,7 +258,7 @@ impl<'a> Builder<'a, '_> {
         Some(arities)
     }
 
-    /// Where a link leads; a problem and nothing if that does not exist.
+    /// The source of a link; reports a problem if it does not exist.
     fn source(&mut self, at: usize, link: &LinkText) -> Option<Source> {
         let Some(upstream) = self.made_by.get(&link.id) else {
             self.report(at, link.span, TextError::UnknownNode { id: link.id });
@@ -273,7 +274,7 @@ impl<'a> Builder<'a, '_> {
                 instance.output_names.clone()
             }
             (What::Node(_, Some(Making::Input(_) | Making::Const(_))), _) => vec!["value".into()],
-            // The line of that node was reported.
+            // That line was reported.
             _ => return None,
         };
         match &link.output {
@@ -384,12 +385,12 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// The links of a call from left to right; none of what is no call.
+/// The links of a call from left to right.
 fn links_of(call: Option<&CallLine>) -> impl Iterator<Item = &LinkText> {
     call.into_iter().flat_map(|call| &call.arguments).flat_map(|argument| &argument.links)
 }
 
-/// The position of the output that a link names; the only one if it names none.
+/// The position of the output that a link names, or of the only output if it names none.
 fn output_of(instance: &Instance, link: &LinkText) -> Option<usize> {
     match &link.output {
         Some(name) => instance.output_names.iter().position(|known| **known == **name),
@@ -397,7 +398,7 @@ fn output_of(instance: &Instance, link: &LinkText) -> Option<usize> {
     }
 }
 
-/// Paths that were met, so that equal ones share an entry.
+/// The paths seen so far, so that equal ones share an entry.
 #[derive(Default)]
 struct PathsByName(FxHashMap<(PathId, Arc<str>), PathId>);
 

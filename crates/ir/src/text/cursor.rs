@@ -1,4 +1,4 @@
-//! A place in one line of text, and the small things that are read there.
+//! A cursor in one line of text, and the elements that it reads.
 
 use millstream_base::Span;
 use serde_json::Value as Json;
@@ -10,7 +10,7 @@ use super::error::TextError;
 pub(super) struct Cursor<'a> {
     line: &'a str,
     at: usize,
-    /// Byte of the text at which the line starts.
+    /// The byte of the text at which the line starts.
     base: usize,
 }
 
@@ -19,17 +19,17 @@ impl<'a> Cursor<'a> {
         Self { line, at: 0, base }
     }
 
-    /// What is left of the line.
+    /// The rest of the line.
     pub(super) fn rest(&self) -> &'a str {
         &self.line[self.at..]
     }
 
-    /// The byte of the line that comes next.
+    /// The position of the next byte in the line.
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// Goes back to a byte of the line at which something started.
+    /// Returns to an earlier position of the line.
     pub(super) fn rewind(&mut self, start: usize) {
         self.at = start;
     }
@@ -39,7 +39,7 @@ impl<'a> Cursor<'a> {
         Span::new(self.base + start, self.base + self.at.max(start))
     }
 
-    /// The bytes of what comes next, up to the next blank.
+    /// The bytes up to the next blank.
     pub(super) fn next_span(&self) -> Span {
         let len = self.next_token().len();
         Span::new(self.base + self.at, self.base + self.at + len)
@@ -58,7 +58,7 @@ impl<'a> Cursor<'a> {
         self.rest().chars().next()
     }
 
-    /// Whether nothing but a comment is left.
+    /// Whether only a comment is left.
     pub(super) fn is_at_end(&self) -> bool {
         self.peek().is_none_or(|c| c == '#')
     }
@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Reads `c`, blanks around it skipped.
+    /// Reads `c` and the blanks around it.
     pub(super) fn expect(&mut self, c: char, expected: &'static str) -> Result<(), TextError> {
         self.skip_blanks();
         if !self.eat(c) {
@@ -104,12 +104,12 @@ impl<'a> Cursor<'a> {
         self.run(|c| c.is_ascii_alphanumeric() || c == '_')
     }
 
-    /// `n7`: the number of a node. Nothing is read if there is none.
+    /// Reads the number of a node, as in `n7`, if there is one.
     pub(super) fn node_id(&mut self) -> Option<u32> {
         self.id('n')
     }
 
-    /// `r7`: the number of a region. Nothing is read if there is none.
+    /// Reads the number of a region, as in `r7`, if there is one.
     pub(super) fn region_id(&mut self) -> Option<u32> {
         self.id('r')
     }
@@ -168,7 +168,7 @@ impl<'a> Cursor<'a> {
             }
             Some(Err(error)) => {
                 let message = error.to_string();
-                // The reader counts lines from where it started, which is in the middle of ours.
+                // The JSON reader counts lines from its own start, in the middle of our line.
                 let message = message.split(" at line").next().unwrap_or_default();
                 Err(TextError::Json { message: message.into() })
             }
@@ -177,13 +177,13 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A number as ids are printed: no sign, no leading zeros.
+/// A number as in printed ids: no sign, no leading zeros.
 pub(super) fn number(digits: &str) -> Option<u32> {
     let is_canonical = digits == "0" || !digits.starts_with(['0', '+']);
     digits.parse().ok().filter(|_| is_canonical)
 }
 
-/// Whether a name can stand without quotes.
+/// Whether a name needs no quotes.
 pub(super) fn is_plain(name: &str) -> bool {
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let looks_like_id = name.strip_prefix('n').and_then(number).is_some();

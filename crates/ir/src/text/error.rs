@@ -1,4 +1,4 @@
-//! What can be wrong with the text of a graph.
+//! Errors in the text of a graph.
 
 use millstream_base::Span;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
@@ -8,24 +8,24 @@ use millstream_node::node_def::InstanceError;
 use millstream_node::settings::SettingError;
 use millstream_node::signature::TypeError;
 
-/// Why a line of text is no part of a graph.
+/// Why a line of text is not part of a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum TextError {
-    /// Something else stands where this is expected.
+    /// The text differs from the expected syntax.
     #[error("expected {expected}, found {found}")]
     #[diagnostic(code(text::syntax))]
     Syntax {
-        /// What would fit.
+        /// The expected syntax.
         expected: &'static str,
-        /// What stands there.
+        /// The text that was found.
         found: String,
     },
-    /// A literal is no JSON.
-    #[error("this is no JSON: {message}")]
+    /// A literal is not JSON.
+    #[error("this is not JSON: {message}")]
     #[diagnostic(code(text::json))]
     Json {
-        /// What the JSON reader says.
+        /// The message of the JSON reader.
         message: String,
     },
     /// The registry has no such node type.
@@ -34,7 +34,7 @@ pub enum TextError {
     UnknownNodeType {
         /// The name.
         name: String,
-        /// The nearest.
+        /// The nearest name.
         #[help]
         hint: Option<String>,
     },
@@ -44,37 +44,37 @@ pub enum TextError {
     UnknownType {
         /// The name.
         name: String,
-        /// All.
+        /// All types.
         known: String,
     },
-    /// A link leads to a node that no line makes.
-    #[error("no line makes n{id}")]
+    /// A link names a node that no line defines.
+    #[error("n{id} is not defined")]
     #[diagnostic(code(text::unknown_node))]
     UnknownNode {
         /// The number.
         id: u32,
     },
-    /// Two lines make one node.
-    #[error("n{id} is made twice")]
-    #[diagnostic(code(text::node_twice), help("give one of them a number of its own"))]
+    /// Two lines define one node.
+    #[error("n{id} is defined twice")]
+    #[diagnostic(code(text::node_twice), help("give one of them another number"))]
     NodeTwice {
         /// The number.
         id: u32,
     },
     /// A number is far beyond the number of lines.
-    #[error("n{id} is out of all proportion to the number of lines")]
-    #[diagnostic(code(text::id_too_large), help("numbers up to {limit} are taken here"))]
+    #[error("n{id} is too large for the number of lines")]
+    #[diagnostic(code(text::id_too_large), help("the largest number allowed here is {limit}"))]
     IdTooLarge {
         /// The number.
         id: u32,
-        /// The largest that would do.
+        /// The largest number allowed.
         limit: usize,
     },
-    /// Two inputs or two outputs have one name.
+    /// Two inputs or two outputs have the same name.
     #[error("there are two {what} called `{name}`")]
     #[diagnostic(code(text::name_twice))]
     NameTwice {
-        /// Inputs or outputs.
+        /// `inputs` or `outputs`.
         what: &'static str,
         /// The name.
         name: String,
@@ -87,16 +87,16 @@ pub enum TextError {
         id: u32,
         /// The name.
         name: String,
-        /// The names it has.
+        /// The names of its outputs.
         known: String,
     },
-    /// A link does not say which output.
+    /// A link to a node with several outputs names none.
     #[error("n{id} has several outputs")]
     #[diagnostic(code(text::which_output), help("write one of {known}"))]
     WhichOutput {
         /// The number of the node.
         id: u32,
-        /// The ways to write it.
+        /// The possible links.
         known: String,
     },
     /// A node has too few or too many inputs.
@@ -105,64 +105,64 @@ pub enum TextError {
     Arity {
         /// The node type.
         name: String,
-        /// How many sockets it has.
+        /// Number of sockets.
         expected: usize,
-        /// How many are written.
+        /// Number of written inputs.
         found: usize,
-        /// Their names.
+        /// The names of the sockets.
         sockets: String,
     },
-    /// A socket takes one source and got brackets, or the other way round.
+    /// A socket for one source is written with brackets, or a socket for several without.
     #[error("socket `{socket}` {takes}")]
     #[diagnostic(code(text::brackets), help("{hint}"))]
     Brackets {
         /// The socket.
         socket: String,
-        /// What it takes.
+        /// The number of sources that it takes.
         takes: &'static str,
-        /// How to write that.
+        /// The correct notation.
         hint: &'static str,
     },
-    /// The number of types in angle brackets is not that of the node type.
-    #[error("`{name}` has {expected} open types, found {found}")]
+    /// The number of types in angle brackets differs from that of the node type.
+    #[error("`{name}` has {expected} generic types, found {found}")]
     #[diagnostic(code(text::generics))]
     Generics {
         /// The node type.
         name: String,
-        /// How many it has.
+        /// Number of generic types.
         expected: usize,
-        /// How many are written.
+        /// Number of written types.
         found: usize,
     },
-    /// A repeat runs a group that does not stand below it.
+    /// A repeat runs a group that the text lacks.
     #[error("there is no group `{label}` below")]
-    #[diagnostic(code(text::unknown_group), help("groups stand behind the lines that use them"))]
+    #[diagnostic(code(text::unknown_group), help("groups follow the lines that use them"))]
     UnknownGroup {
-        /// What the repeat calls it.
+        /// The label of the group.
         label: String,
     },
-    /// What is said of a group does not fit its inputs and outputs, or it makes no repeat.
+    /// The line of a group does not fit its graph, or the group cannot be repeated.
     #[error("the group `{label}` cannot be repeated: {problem}")]
     #[diagnostic(code(text::group))]
     Group {
-        /// What repeats call it.
+        /// The label of the group.
         label: String,
-        /// Why.
+        /// The reason.
         problem: String,
     },
     /// A literal does not fit its type.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Literal(#[from] LiteralError),
-    /// A setting does not fit.
+    /// A setting has a wrong value.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Setting(#[from] SettingError),
-    /// The linked types do not fit.
+    /// The linked types have no common type.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Type(#[from] TypeError),
-    /// Settings and types make no instance.
+    /// The settings and types give no instance.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Instance(#[from] InstanceError),
@@ -173,7 +173,7 @@ pub enum TextError {
 pub(super) struct Problems(Vec<(u32, Span, Diagnostic)>);
 
 impl Problems {
-    /// Whether there are none.
+    /// Whether there are no problems.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

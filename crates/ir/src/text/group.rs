@@ -1,4 +1,4 @@
-//! The groups that repeats of a text run.
+//! The groups that the repeats of a text run.
 
 use std::sync::Arc;
 
@@ -11,29 +11,29 @@ use super::line::GroupLine;
 use crate::Graph;
 use crate::verify::{Stage, verify};
 
-/// A repeat that a text describes, to be compiled.
+/// A repeat in a text, to be compiled.
 #[derive(Debug)]
 pub struct GroupText<'a> {
-    /// What the text calls the group.
+    /// The label of the group in the text.
     pub label: &'a str,
     /// Name of the group.
     pub name: &'a str,
-    /// The graph of the group, which is sound.
+    /// The graph of the group, which is valid.
     pub graph: &'a Graph,
-    /// Which input of the node says how many rounds: one of the group's, or the one behind them.
+    /// The input of the node with the number of rounds: one of the group's, or the next one.
     pub count: usize,
-    /// For each output of the group the input that receives it in the next round.
+    /// For each output of the group, the input that receives it in the next round.
     pub carries: &'a [Option<usize>],
-    /// The output that says whether to go on.
+    /// The output that tells whether to continue.
     pub go: Option<usize>,
-    /// Whether it ends when a round changes no carried value.
+    /// Whether the repeat ends when a round changes no carried value.
     pub until_stable: bool,
 }
 
-/// Makes the instance of a repeat, or says why there is none.
+/// Makes the instance of a repeat, or gives the reason why there is none.
 pub type MakeRepeat<'a> = &'a mut dyn FnMut(GroupText<'_>) -> Result<Arc<Instance>, TextError>;
 
-/// The groups that were read.
+/// The groups read so far.
 pub(super) struct Groups<'a> {
     make: MakeRepeat<'a>,
     by_label: FxHashMap<String, (GroupLine, Graph)>,
@@ -44,7 +44,7 @@ impl<'a> Groups<'a> {
         Self { make, by_label: FxHashMap::default() }
     }
 
-    /// Takes up a group; that it is sound is looked at once all its lines are.
+    /// Adds a group after its last line was read, and checks it.
     pub(super) fn add(&mut self, line: GroupLine, graph: Graph, problems: &mut Problems) {
         let at = (line.line, line.span);
         if problems.is_empty()
@@ -91,7 +91,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// Whether what the line says fits the graph, and the graph makes sense.
+/// Checks that the line fits the graph, and that the graph is valid.
 fn is_sound(line: &GroupLine, graph: &Graph) -> Result<(), String> {
     if let Err(errors) = verify(graph, Stage::Converted) {
         return Err(errors.first().map_or_else(String::new, ToString::to_string));
@@ -99,14 +99,16 @@ fn is_sound(line: &GroupLine, graph: &Graph) -> Result<(), String> {
     let inputs = graph.inputs().as_slice();
     match inputs.get(line.count) {
         Some(input) if input.ty != Type::I32 => {
-            return Err(format!("input {} does not count", line.count));
+            return Err(format!("input {} is not an i32", line.count));
         }
-        None if line.count != inputs.len() => return Err(format!("no input is {}", line.count)),
+        None if line.count != inputs.len() => {
+            return Err(format!("there is no input {}", line.count));
+        }
         Some(_) | None => {}
     }
     if line.carries.len() != graph.outputs.len() {
         let (said, has) = (line.carries.len(), graph.outputs.len());
-        return Err(format!("its line tells of {said} outputs, it has {has}"));
+        return Err(format!("its line lists {said} outputs, but it has {has}"));
     }
     for (output, input) in graph.outputs.iter().zip(&line.carries) {
         let Some(input) = *input else { continue };

@@ -19,7 +19,7 @@ use crate::region::{InRegion, RegionId};
 /// The lines of one graph.
 #[derive(Default)]
 pub(super) struct Section {
-    /// What the first line says of the group that a repeat runs; the graph itself has no such line.
+    /// The first line of a group that a repeat runs; `None` for the graph itself.
     pub(super) group: Option<GroupLine>,
     pub(super) statements: Vec<Statement>,
 }
@@ -29,31 +29,31 @@ pub(super) struct GroupLine {
     /// Counted from 1.
     pub(super) line: u32,
     pub(super) span: Span,
-    /// What repeats call it.
+    /// The label of the group.
     pub(super) label: String,
     pub(super) count: usize,
     pub(super) carries: Vec<Option<usize>>,
 }
 
-/// What a line says.
+/// The content of a line.
 pub(super) struct Statement {
     /// Counted from 1.
     pub(super) line: u32,
     /// The bytes without the comment.
     pub(super) span: Span,
     pub(super) what: What,
-    /// What stands behind `#`.
+    /// The text after `#`.
     pub(super) path: String,
 }
 
 pub(super) enum What {
-    /// `n7 = ...`; `None` where the rest could not be read.
+    /// `n7 = ...`; `None` if the rest is invalid.
     Node(u32, Option<Making>),
     UnreadInput(GraphInput),
     Output(OutputLine),
 }
 
-/// How a node is made.
+/// The definition of a node.
 pub(super) enum Making {
     Input(GraphInput),
     Const(Value),
@@ -64,7 +64,7 @@ pub(super) struct CallLine {
     pub(super) def: Arc<NodeDef>,
     pub(super) generics: Option<Vec<Type>>,
     pub(super) settings: Settings,
-    /// The settings as written, defaults left out.
+    /// The settings as written, without defaults.
     pub(super) settings_text: String,
     pub(super) arguments: Vec<ArgumentText>,
     pub(super) region: Option<InRegion>,
@@ -90,8 +90,8 @@ pub(super) struct OutputLine {
     pub(super) link: LinkText,
 }
 
-/// The statements of all lines that could be read, the others reported: those of the graph, then those
-/// of each group.
+/// The statements of all valid lines, those of the graph first, then those of each group. Invalid
+/// lines are reported.
 pub(super) fn read_lines(text: &str, registry: &Registry, problems: &mut Problems) -> Vec<Section> {
     let mut sections = vec![Section::default()];
     let mut base = 0;
@@ -107,31 +107,31 @@ pub(super) fn read_lines(text: &str, registry: &Registry, problems: &mut Problem
         }
         let start = reader.cursor.position();
         if reader.cursor.word() == "group" {
-            // What follows belongs to the group also where its line cannot be read.
+            // The following lines belong to the group even if its own line is invalid.
             let group = reader.group_line(start);
             sections.push(Section { group, statements: Vec::new() });
             continue;
         }
         reader.cursor.rewind(start);
-        // What follows on other lines may read a node that a line meant to make.
+        // Later lines may read a node whose definition is invalid.
         let what = reader.statement().or(reader.made.map(|id| What::Node(id, None)));
         let Some(what) = what else { continue };
         let span = reader.cursor.span_since(start);
         let path = reader.cursor.rest().trim_start().strip_prefix('#').unwrap_or_default();
         let path = path.strip_prefix(' ').unwrap_or(path).into();
-        let section = sections.last_mut().expect("there is the section of the graph itself");
+        let section = sections.last_mut().expect("the graph itself is a section");
         section.statements.push(Statement { line, span, what, path });
     }
     sections
 }
 
-/// Reads one line. What is `None` was reported.
+/// Reads one line. Every `None` was reported.
 struct Reader<'a, 'p> {
     cursor: Cursor<'a>,
     registry: &'a Registry,
     line: u32,
     problems: &'p mut Problems,
-    /// The node that the line makes, once that is known.
+    /// The node that the line defines, once known.
     made: Option<u32>,
 }
 
@@ -141,7 +141,7 @@ impl Reader<'_, '_> {
         None
     }
 
-    /// What was read, or nothing and a problem with what comes next.
+    /// The value read; reports an error at the next text.
     fn check<T>(&mut self, read: Result<T, TextError>) -> Option<T> {
         let span = self.cursor.next_span();
         match read {
@@ -153,7 +153,7 @@ impl Reader<'_, '_> {
     fn statement(&mut self) -> Option<What> {
         let what = if let Some(id) = self.cursor.node_id() {
             self.made = Some(id);
-            let equals = self.cursor.expect('=', "`=` behind the number of the node");
+            let equals = self.cursor.expect('=', "`=` after the number of the node");
             self.check(equals)?;
             What::Node(id, Some(self.making()?))
         } else {
@@ -174,10 +174,10 @@ impl Reader<'_, '_> {
         Some(what)
     }
 
-    /// What stands behind `group`.
+    /// The text after `group`.
     fn group_line(&mut self, start: usize) -> Option<GroupLine> {
         self.cursor.skip_blanks();
-        let label = self.cursor.name("what repeats call the group");
+        let label = self.cursor.name("the label of the group");
         let label = self.check(label)?;
         self.keyword("count", "`count`")?;
         let count = self.position("the number of the input that counts the rounds")?;
@@ -347,7 +347,7 @@ impl Reader<'_, '_> {
         Some(call)
     }
 
-    /// What stands behind `@`: a region or what becomes of a loop.
+    /// The text after `@`: a region or the mark of a loop.
     fn mark(&mut self, call: &mut CallLine) -> Option<()> {
         const EXPECTED: &str = "a region like `r0`, `folded` or `apart(...)`";
         if call.region.is_none()
@@ -374,13 +374,13 @@ impl Reader<'_, '_> {
         let word = self.cursor.run(|c| c.is_ascii_lowercase() || c == '-');
         let Some(why) = Apart::ALL.iter().find(|why| why.name() == word) else {
             self.cursor.rewind(start);
-            let error = self.cursor.unexpected("why a loop is apart, like `shared n1`");
+            let error = self.cursor.unexpected("the reason why a loop is apart, like `shared n1`");
             let span = self.cursor.next_span();
             return self.fail(span, error);
         };
         self.cursor.skip_blanks();
         let node = self.cursor.node_id().map(|id| NodeId::from_index(id as usize));
-        let close = self.cursor.expect(')', "`)` behind the reason");
+        let close = self.cursor.expect(')', "`)` after the reason");
         self.check(close)?;
         call.as_loop = Some(LoopMark::Apart(*why, node));
         Some(())
@@ -407,7 +407,7 @@ impl Reader<'_, '_> {
             let json = self.cursor.json();
             let json = self.check(json)?;
             span = self.cursor.span_since(start);
-            // What starts with a brace is an object.
+            // A brace starts an object.
             if let Json::Object(object) = json {
                 given = object;
             }
@@ -415,7 +415,7 @@ impl Reader<'_, '_> {
         let registry = self.registry;
         let type_named = |name: &str| registry.type_named(name);
         let pairs = given.iter().map(|(name, json)| (name.as_str(), json));
-        // A repeat of a graph also says which group it runs.
+        // A repeat of a graph has its group among the settings.
         let settings = if *def.name == *REPEAT {
             Cow::Owned(instance_settings())
         } else {

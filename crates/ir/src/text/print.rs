@@ -18,8 +18,7 @@ pub fn print(graph: &Graph) -> String {
     with_groups(graph, print_lines)
 }
 
-/// The text of a graph without its paths and without the groups that its repeats run, which it
-/// names.
+/// The text of a graph without paths and without the groups of its repeats, which it only names.
 pub fn print_lines(graph: &Graph) -> String {
     Printer::new(graph).print(|_, _| Ok(()))
 }
@@ -32,15 +31,14 @@ pub fn print_with_paths(graph: &Graph) -> String {
             if path == Paths::root() {
                 return Ok(());
             }
-            // A path is one line, whatever names a program has put into it.
+            // A path stays on one line, whatever characters its names have.
             let path: String = graph.paths.get(path).as_str().chars().map(without_break).collect();
             write!(out, "  # {path}")
         })
     })
 }
 
-/// The text of a graph, behind it the groups that its repeats run, each before those that its own
-/// repeats run.
+/// The text of a graph, followed by the groups of its repeats in dependency order.
 fn with_groups(graph: &Graph, lines: impl Fn(&Graph) -> String) -> String {
     let mut out = lines(graph);
     for (label, body) in groups_of(graph).into_iter().rev() {
@@ -62,8 +60,7 @@ fn write_group(out: &mut String, label: &str, body: &RepeatBody) -> fmt::Result 
     out.write_str("]\n")
 }
 
-/// The groups that the repeats of a graph run, and the repeats in these, each once and behind those
-/// that it uses.
+/// The groups of a graph's repeats, including nested ones, each once and after those that it uses.
 fn groups_of(graph: &Graph) -> Vec<(&str, &RepeatBody)> {
     fn used(graph: &Graph) -> impl Iterator<Item = (&str, &RepeatBody)> {
         let instances = graph.ids().filter_map(|id| graph.instance_of(id));
@@ -94,10 +91,10 @@ fn without_break(c: char) -> char {
 struct Printer<'a> {
     graph: &'a Graph,
     out: String,
-    /// Inputs without a node are printed where the order of inputs asks for it.
+    /// Inputs without a node are printed where the order of inputs requires.
     has_node: SideTable<InputId, bool>,
     next_input: usize,
-    /// On a graph with a cycle the reader cannot resolve all types.
+    /// On a cycle the reader cannot resolve all types.
     states_all_types: bool,
 }
 
@@ -131,7 +128,7 @@ impl<'a> Printer<'a> {
         self.out
     }
 
-    /// The inputs without a node before the one at position `end`.
+    /// Prints the inputs without a node before the one at position `end`.
     fn unread_inputs(&mut self, end: usize) {
         for i in self.next_input..end {
             let id = InputId::from_index(i);
@@ -214,7 +211,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// Whether a reader finds the types of the generics by the types of what is linked.
+    /// Whether a reader can infer the types of the generics from the linked types.
     fn are_types_clear(&self, links: &[Source], instance: &Instance) -> bool {
         let Ok(signature) = instance.def.signature(&instance.settings) else { return false };
         let mut facts = Vec::with_capacity(links.len());
@@ -230,7 +227,7 @@ impl<'a> Printer<'a> {
         for (name, value) in instance.settings.iter() {
             let setting = instance.def.settings.iter().find(|setting| setting.name == name);
             let default = setting.and_then(|setting| setting.default.as_ref());
-            // As text, in which zeros have their signs.
+            // As text, which distinguishes the signs of zeros.
             let default = default.map(|default| default.to_json().to_string());
             let json = value.to_json().to_string();
             if default.is_some_and(|default| default == json) {
@@ -261,7 +258,7 @@ impl<'a> Printer<'a> {
                 self.output_name(&name)
             }
             None if link.output == 0 && names.is_empty() => Ok(()),
-            // Nothing that reads back: the verifier says what is wrong.
+            // Not readable: the verifier reports the error.
             None => write!(self.out, ".{}?", link.output),
         }
     }
@@ -289,7 +286,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Names of outputs may look like ids: they follow a point.
+    /// Names of outputs may look like ids, since they follow a dot.
     fn output_name(&mut self, name: &str) -> fmt::Result {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !name.is_empty() && name.chars().all(is_word) {
@@ -300,7 +297,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The text of a value, with the types of the columns of a table.
+/// The text of a value, including the types of table columns.
 fn exact(value: &Value) -> String {
     match value {
         Value::Opaque(_) if literal::is_writable(value) => literal::to_json(value).to_string(),

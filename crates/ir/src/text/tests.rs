@@ -1,4 +1,4 @@
-//! The text form: what is printed, what parses, what is refused.
+//! The text form: printing, parsing and errors.
 
 use super::*;
 use crate::loops::Apart;
@@ -6,7 +6,7 @@ use crate::testing::registry;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-/// The text reads, prints as expected, and what is printed prints the same.
+/// Checks that the text reads, prints as expected, and that the output reads and prints the same.
 fn check(text: &str, expected: &Expect) {
     let graph = parse(text, &registry()).unwrap_or_else(|problems| panic!("{problems}"));
     let printed = print_with_paths(&graph);
@@ -96,7 +96,7 @@ fn marks_of_loops_read_back() {
     );
     for why in Apart::ALL {
         let text = format!("n0 = input a: f32 = 1.0\nn1 = math.add n0 n0 @apart({})\n", why.name());
-        assert_eq!(print(&parse(&text, &registry()).expect("it reads")), text);
+        assert_eq!(print(&parse(&text, &registry()).expect("it is valid")), text);
     }
     check_errors(
         "n0 = math.add n0 n0 @folded @folded
@@ -113,7 +113,7 @@ fn marks_of_loops_read_back() {
 }
 
 #[test]
-fn constants_state_their_type_where_it_is_not_clear() {
+fn constants_state_their_type_where_it_is_ambiguous() {
     check(
         r#"n0 = const 1
            n1 = const 1e3
@@ -155,7 +155,7 @@ fn settings_keep_the_signs_of_zeros() {
 }
 
 #[test]
-fn repeats_are_made_by_whoever_compiles() {
+fn repeats_are_made_by_the_caller_that_compiles() {
     let text = r#"n0 = const 1.0
 n1 = const 3
 n2 = repeat{"body": "b", "group": "step", "while": "go"} n0 n1
@@ -167,7 +167,7 @@ output x n0
 output go n1
 "#;
     let problems = |text: &str| {
-        let problems = parse(text, &registry()).expect_err("nobody compiles here");
+        let problems = parse(text, &registry()).expect_err("this reader does not compile");
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         lines.join("\n") + "\n"
     };
@@ -210,7 +210,7 @@ output go n1
     .assert_eq(&told);
 }
 
-/// Constants of every type that has a text.
+/// Constants of every type with a notation.
 fn constants() -> impl Strategy<Value = millstream_base::Value> {
     use millstream_base::types::Kind;
     use millstream_base::{Table, Type, Value};
@@ -239,7 +239,7 @@ fn constants() -> impl Strategy<Value = millstream_base::Value> {
             }
         }
     }
-    /// Bits of a lane, those with a special meaning more often.
+    /// Bits of a lane, with special values more frequent.
     fn special(lane: millstream_base::Lane, bits: u64) -> u64 {
         use millstream_base::Lane;
         let pick = (bits >> 8) as usize % 8;
@@ -269,7 +269,7 @@ fn constants() -> impl Strategy<Value = millstream_base::Value> {
 }
 
 #[test]
-fn generics_are_written_only_where_links_do_not_say_them() {
+fn generics_are_written_only_where_links_do_not_determine_them() {
     check(
         "n0 = const 1
          n1 = const 2.0
@@ -381,8 +381,8 @@ fn long_chains_and_long_lines_need_no_stack() {
     for i in 1..20_000 {
         text.push_str(&format!("n{} = math.add n{} n0\n", 20_000 - i, 19_999 - i));
     }
-    // Every link leads to a later line but the last.
-    let graph = parse(&text, &registry()).expect("reads");
+    // Every link but the last leads to a later line.
+    let graph = parse(&text, &registry()).expect("it is valid");
     assert_eq!(graph.len(), 20_000);
     let many = "n0 ".repeat(60_000);
     let graph = parse(&format!("n0 = const 1\nn1 = list.of [{many}]"), &registry());
@@ -392,7 +392,7 @@ fn long_chains_and_long_lines_need_no_stack() {
     assert!(parse(&format!("n0 = input a: {}", "list<".repeat(100_000)), &registry()).is_err());
 }
 
-/// Texts near to valid ones, so that all parts of the reader are met.
+/// Nearly valid texts, so that all branches of the reader are covered.
 fn near_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("n0 = "),

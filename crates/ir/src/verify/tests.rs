@@ -1,4 +1,4 @@
-//! A fixture for each invariant that fails it.
+//! A fixture for each invariant that violates it.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ fn a_cycle_is_found() {
 }
 
 #[test]
-fn links_lead_to_nodes_and_outputs_that_are_there() {
+fn links_lead_to_nodes_and_outputs_that_exist() {
     let mut removed = graph(SOUND);
     removed.remove(NodeId::from_index(1));
     errors(
@@ -123,7 +123,7 @@ fn a_node_has_as_many_links_as_inputs_and_a_leaf_has_none() {
 }
 
 #[test]
-fn what_nodes_stand_for_is_there() {
+fn the_contents_of_nodes_exist() {
     let mut graph = graph(SOUND);
     let ids: Vec<NodeId> = graph.ids().collect();
     graph.set_op(ids[0], Op::Input(InputId::from_index(5)));
@@ -159,7 +159,7 @@ fn an_input_is_one_node_and_has_a_default_of_its_type() {
 }
 
 #[test]
-fn a_region_holds_what_runs_element_by_element() {
+fn members_of_regions_are_element_wise() {
     check(
         "n0 = input a: f32 = 1.0
          n1 = math.scale n0 @r0
@@ -173,7 +173,7 @@ fn a_region_holds_what_runs_element_by_element() {
 }
 
 #[test]
-fn regions_wait_for_each_other_in_no_circle() {
+fn regions_do_not_depend_on_each_other_cyclically() {
     let around = "n0 = input a: f32 = 1.0
          n1 = math.add n0 n0 @r0
          n2 = math.scale n1
@@ -203,7 +203,7 @@ fn regions_wait_for_each_other_in_no_circle() {
 }
 
 #[test]
-fn marks_of_loops_stand_at_loops() {
+fn only_loops_have_marks_of_loops() {
     check(
         "n0 = input a: f32 = 1.0
          n1 = math.add n0 n0 @folded

@@ -1,6 +1,6 @@
 //! Lists out of nothing: computed items, axes, ranges, single items.
 
-use millstream_base::virtual_array::Ramp;
+use millstream_base::ramp::Ramp;
 use millstream_base::{Feature, Type, ValueType};
 use millstream_node::{Among, Call, Failure, NodeDef, Registry, ScopeRule, Signature};
 

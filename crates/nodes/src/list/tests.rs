@@ -224,7 +224,7 @@ fn wrapping_every_value_in_a_list_needs_room_for_it() {
         deep = list;
     }
     let error = crate::cells::testing::try_instance("list.of", &json!({}), &[deep], &[1]);
-    assert_eq!(error.expect_err("too deep"), "lists are nested too deep");
+    assert_eq!(error.expect_err("too deep"), "lists are nested too deeply");
 }
 
 proptest! {

@@ -7,7 +7,7 @@
 //!
 //! Sources are read from anywhere: they never run, so their positions mean nothing.
 
-use millstream_base::order_search::{Marks, Moving, Ordered, moving_for};
+use millstream_base::order_search::{Marks, Moving, Ordered, nodes_to_move};
 use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
 
 use super::node::NONE;
@@ -117,17 +117,17 @@ impl Ordered for LiveGraph {
     type Rank = u32;
 
     #[inline]
-    fn stands_at(&self, node: u32) -> u32 {
+    fn rank_of(&self, node: u32) -> u32 {
         self.order.position(node) as u32
     }
 
     #[inline]
-    fn leads_to(&self, node: u32) -> impl Iterator<Item = u32> {
+    fn dependents_of(&self, node: u32) -> impl Iterator<Item = u32> {
         self.users_of(node).iter().copied()
     }
 
     #[inline]
-    fn depends_on(&self, node: u32) -> impl Iterator<Item = u32> {
+    fn dependencies_of(&self, node: u32) -> impl Iterator<Item = u32> {
         // The positions of sources mean nothing.
         let inputs = self.inputs_of(node).iter().copied();
         inputs.filter(|input| !self.nodes[*input as usize].is_source())
@@ -146,11 +146,11 @@ impl LiveGraph {
             return Ok(0);
         }
         let mut marks = std::mem::take(&mut self.order.marks);
-        let moving = moving_for(self, source, reader, low as u32..=high as u32, &mut marks);
+        let moving = nodes_to_move(self, source, reader, low as u32..=high as u32, &mut marks);
         self.order.marks = marks;
         let moving = moving.map_err(|way| LiveError::Cycle { path: self.shown(&way) })?;
         let (mut moving, is_before) = match moving {
-            Moving::Behind(nodes) => (nodes, false),
+            Moving::After(nodes) => (nodes, false),
             Moving::Before(nodes) => (nodes, true),
         };
         moving.sort_unstable_by_key(|node| self.order.position(*node));

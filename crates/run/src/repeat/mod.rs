@@ -145,5 +145,5 @@ fn beyond_limit(element: usize, n: u32, limit: usize) -> Failure {
 
 /// Nobody waits for the call any more.
 fn over() -> Failure {
-    Failure::whole("the evaluation was ended")
+    Failure::whole("the evaluation was cancelled")
 }

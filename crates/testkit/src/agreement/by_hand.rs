@@ -17,7 +17,7 @@ use crate::sketch::Sketch;
 /// Runs all cases.
 ///
 /// # Panics
-/// If the evaluator does otherwise.
+/// If the evaluator disagrees.
 pub(super) fn run_all(evaluator: &dyn Evaluator) {
     max_subtract_chain(evaluator);
     ladder(evaluator);
@@ -34,7 +34,7 @@ pub(super) fn run_all(evaluator: &dyn Evaluator) {
     failure_in_one_branch(evaluator);
 }
 
-/// An answer with the graph that was asked.
+/// An answer with its graph.
 struct Run {
     graph: Graph,
     plan: Plan,
@@ -57,7 +57,7 @@ impl Run {
         (0..self.plan.steps.len()).map(StepId::from_index).find(is_it)
     }
 
-    /// Elements that were computed of a node.
+    /// The number of computed elements of a node.
     fn elements(&self, source: Source) -> u64 {
         let entry = self.step(source).and_then(|step| self.answer.log.entry(step));
         entry.map_or(0, |entry| entry.elements)
@@ -80,7 +80,7 @@ impl Run {
     }
 }
 
-/// Two values chase each other through 10,000 levels; each node runs once.
+/// Two values alternate through 10,000 levels; each node runs once.
 fn max_subtract_chain(evaluator: &dyn Evaluator) {
     const LEVELS: u32 = 10_000;
     let mut s = Sketch::new(&REGISTRY);
@@ -106,7 +106,7 @@ fn max_subtract_chain(evaluator: &dyn Evaluator) {
     assert_eq!(too_often, 0, "max/subtract chain: steps that ran more than once");
 }
 
-/// Each of `n` levels reads the level below at two times; only `n + 1` times occur.
+/// Each of `n` levels reads the level below at two times; only `n + 1` different times occur.
 fn ladder(evaluator: &dyn Evaluator) {
     const RUNGS: u32 = 40;
     let mut s = Sketch::new(&REGISTRY);
@@ -127,8 +127,8 @@ fn ladder(evaluator: &dyn Evaluator) {
     assert_eq!(run.runs(top), 1, "ladder of shifts: runs of the top");
 }
 
-/// Where a condition differs, each side is computed for the elements that take it, or, as both are
-/// cheap, for all.
+/// If a condition differs between elements, each side is computed for the elements that take it or,
+/// since both are cheap, for all.
 fn switch_by_element(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let x = s.input("x", 0.0_f32);
@@ -147,7 +147,7 @@ fn switch_by_element(evaluator: &dyn Evaluator) {
     assert_eq!(counts, expected, "switch by element: elements of condition and sides");
 }
 
-/// Where a condition is one value, the other side does not run at all.
+/// If a condition is one value, the other side does not run at all.
 fn switch_as_a_whole(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, side) = (s.input("x", 0.0_f32), s.input("side", true));
@@ -160,7 +160,7 @@ fn switch_as_a_whole(evaluator: &dyn Evaluator) {
     assert_eq!((run.runs(low), run.runs(high)), (1, 0), "switch as a whole: runs of the sides");
 }
 
-/// What several nodes read runs once.
+/// A node with several readers runs once.
 fn diamond(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let x = s.input("x", 3.0_f32);
@@ -172,10 +172,10 @@ fn diamond(evaluator: &dyn Evaluator) {
     s.output("shared", shared);
     let run = run(evaluator, s, &Request::new());
     run.expect("diamond", "value", vec![3.0_f32]);
-    assert_eq!(run.runs(shared), 1, "diamond: runs of what is shared");
+    assert_eq!(run.runs(shared), 1, "diamond: runs of the shared node");
 }
 
-/// A loop in a loop, with as many rounds as the number of the outer round.
+/// A loop in a loop, whose number of rounds is the number of the outer round.
 fn nested_loops(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let inner = s.node("context.index", &[]);
@@ -196,7 +196,7 @@ fn nested_loops(evaluator: &dyn Evaluator) {
     assert_eq!(run.elements(total), 4, "nested loops: elements of the total");
 }
 
-/// For no elements, and in loops of no rounds, nothing runs.
+/// Without elements, and in loops without rounds, nothing runs.
 fn nothing_for_no_elements(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let index = s.node("context.index", &[]);
@@ -212,7 +212,7 @@ fn nothing_for_no_elements(evaluator: &dyn Evaluator) {
     assert_eq!((run.runs(negated), run.elements(negated)), (0, 0), "no rounds: runs");
 }
 
-/// Several moments are computed in one call; what needs no time runs once.
+/// Several moments are computed in one call; nodes that do not need the time run once.
 fn time_is_an_axis(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, time) = (s.input("x", 0.0_f64), s.node("context.time", &[]));
@@ -228,8 +228,8 @@ fn time_is_an_axis(evaluator: &dyn Evaluator) {
     assert_eq!(counts, (3, 2, 6), "time as an axis: elements");
 }
 
-/// A reduction needs the extent of its axis and not the value, so it runs once for all elements,
-/// and what it reads is shared with those who read it by element.
+/// A reduction needs the extent of its axis but not the value, so it runs once for all elements,
+/// and its input is shared with readers by element.
 fn reduction_over_elements(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, time) = (s.input("x", 0.0_f64), s.node("context.time", &[]));
@@ -249,8 +249,8 @@ fn reduction_over_elements(evaluator: &dyn Evaluator) {
     assert_eq!(counts, (4, 1, 2), "reductions: elements");
 }
 
-/// A reduction along the moments of the request sees their values, shifted where the context is,
-/// and those of the ticks; inside an injected time there is one moment.
+/// A reduction along the moments of the request reads their values, shifted with the context, and
+/// those of the ticks; inside an injected time there is one moment.
 fn reduction_over_moments(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, time) = (s.input("x", 0.0_f64), s.node("context.time", &[]));
@@ -275,7 +275,7 @@ fn reduction_over_moments(evaluator: &dyn Evaluator) {
     run.expect("one injected moment", "fixed", [10.0_f64, 20.0].repeat(3));
     run.expect("the last moment", "last", vec![5.0_f64; 6]);
     run.expect("the number of moments", "count", vec![3_i32; 6]);
-    // Three contexts: the moments as they are, shifted, and fixed.
+    // Three contexts: the moments as given, shifted, and fixed.
     assert_eq!((run.runs(mean), run.elements(mean)), (3, 6), "moments: runs of the mean");
     assert_eq!(run.elements(last), 1, "moments: the last one is one value");
 }
@@ -293,7 +293,7 @@ fn rounds() -> Arc<NodeDef> {
     )
 }
 
-/// A node that gives what is linked as a list over the rounds of the nearest loop.
+/// A node that gives its source as a list over the rounds of the nearest loop.
 fn over_rounds() -> Arc<NodeDef> {
     Arc::new(
         NodeDef::new("test.over_rounds", "")
@@ -317,7 +317,7 @@ fn hand_on(call: &mut Call<'_>) -> Result<(), millstream_node::Failure> {
     Ok(())
 }
 
-/// Loops and reductions over a feature other than `index` leave the elements alone.
+/// Loops and reductions over a feature other than `index` do not affect the elements.
 fn reduction_over_rounds(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (index, round) = (s.node("context.index", &[]), s.node("context.iteration", &[]));
@@ -341,7 +341,8 @@ fn reduction_over_rounds(evaluator: &dyn Evaluator) {
     assert_eq!(counts, (2, 6, 2), "reduction over rounds: elements");
 }
 
-/// What needs no time runs once, however it is shifted, and what the shift takes is not asked for.
+/// A node that does not need the time runs once however it is shifted, and the argument of the
+/// shift is not evaluated.
 fn scope_without_effect(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, y) = (s.input("x", 2.0_f64), s.input("y", 3.0_f64));
@@ -356,7 +357,7 @@ fn scope_without_effect(evaluator: &dyn Evaluator) {
     assert_eq!((run.runs(square), run.runs(by)), (1, 0), "scope without effect: runs");
 }
 
-/// What fails takes only those along that read it.
+/// A failure affects only the nodes that depend on it.
 fn failure_in_one_branch(evaluator: &dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let index = s.node("context.index", &[]);

@@ -1,4 +1,4 @@
-//! One case: does an evaluator agree with the model?
+//! Checks one case: whether an evaluator agrees with the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -13,20 +13,21 @@ use crate::generate::{Case, REGISTRY};
 use crate::naive::{Expected, Failed, Model, Program, Refusal, World};
 use crate::plans::compiled_plan;
 
-/// What became of a case that shows no disagreement.
+/// The result of a case without disagreement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The evaluator agrees.
     Agrees,
-    /// The model has nothing to say.
+    /// The model makes no statement.
     Skipped(Refusal),
 }
 
-/// Checks one case: on the graph as it is the values, the failed nodes, the numbers of elements and
-/// that the answer is the same the second time; on the compiled plan values and numbers.
+/// Checks one case. On the graph itself: the values, the failed nodes, the numbers of elements, and
+/// that a second evaluation gives the same answer. On the compiled plan: the values and the
+/// numbers.
 ///
 /// # Errors
-/// What the evaluator does differently.
+/// The difference.
 pub fn check(evaluator: &dyn Evaluator, case: &Case) -> Result<Verdict, String> {
     let request = case.request.request().with_log(LogDetail::Counts);
     let plain = &case.plain;
@@ -55,10 +56,10 @@ pub fn check(evaluator: &dyn Evaluator, case: &Case) -> Result<Verdict, String> 
     Ok(Verdict::Agrees)
 }
 
-/// What the model says of a plan.
+/// The statement of the model about a plan.
 ///
 /// # Errors
-/// Why it says nothing.
+/// Why there is none.
 ///
 /// # Panics
 /// If the request does not fit the plan.
@@ -68,8 +69,8 @@ pub fn expect(plan: &Plan, request: &Request) -> Result<Expected, Refusal> {
     Model::new(&Program::of_plan(plan), &world).evaluate()
 }
 
-/// The most elements of each step for an evaluator that may compute arms of choices for elements that
-/// take another one; no bound where the model finds that too large.
+/// The maximal number of elements of each step for an evaluator that may compute arms of choices
+/// for elements that take another arm; unbounded if the model finds that too large.
 fn most_with_all_arms(plan: &Plan, request: &Request) -> Vec<usize> {
     let bound = request.bind(plan).expect("generated requests fit");
     let (program, world) = (Program::of_plan(plan), World::of(&bound, plan));
@@ -88,7 +89,7 @@ fn evaluate(evaluator: &dyn Evaluator, plan: &Plan, request: &Request) -> Result
 enum Strictness {
     /// They must fail.
     Failures,
-    /// They may have a value: passes drop what turns out not to be needed.
+    /// They may have a value: passes drop nodes that turn out not to be needed.
     Values,
 }
 
@@ -114,7 +115,7 @@ fn outputs(expected: &Expected, answer: &Answer, strictness: Strictness) -> Resu
     Ok(())
 }
 
-/// Compares what the model says before and after the passes.
+/// Compares the statements of the model before and after the passes.
 fn passes_keep_values(before: &Expected, after: &Expected) -> Result<(), String> {
     for (k, (before, after)) in before.outputs.iter().zip(&after.outputs).enumerate() {
         match (before, after) {
@@ -126,14 +127,15 @@ fn passes_keep_values(before: &Expected, after: &Expected) -> Result<(), String>
             (Ok(before), Err(failed)) if !before.is_empty() => {
                 return Err(format!("after the passes {failed:?} fail for output {k}"));
             }
-            // Along an axis without cells nothing fails; passes may find that it lacks the axis.
+            // Along an axis without cells nothing fails; passes may find that a node lacks the
+            // axis.
             (Ok(_), Err(_)) | (Err(_), Ok(_) | Err(_)) => {}
         }
     }
     Ok(())
 }
 
-/// The nodes that fail whatever is asked for first: those with nothing before them that fails.
+/// The nodes that fail whatever is evaluated first: those without a failing input.
 fn certain(failed: &Failed, plan: &Plan) -> Failed {
     let mut tainted = vec![false; plan.steps.len()];
     let mut certain = Failed::new();
@@ -173,7 +175,8 @@ pub(super) fn failures(expected: &Expected, plan: &Plan, answer: &Answer) -> Res
     Ok(())
 }
 
-/// Whether elements of a step are counted alike by all: it computes something itself.
+/// Whether the elements of a step are counted alike by all evaluators, since it computes something
+/// itself.
 fn is_counted(plan: &Plan, step: StepId) -> bool {
     match plan.steps[step].op {
         StepOp::Const(_) | StepOp::Input(_) => false,
@@ -184,14 +187,14 @@ fn is_counted(plan: &Plan, step: StepId) -> bool {
     }
 }
 
-/// Whether an evaluator may compute arms of choices for elements that take another one.
+/// Whether an evaluator may compute arms of choices for elements that take another arm.
 pub(super) fn selects(evaluator: &dyn Evaluator) -> bool {
     ["chunked", "auto"].contains(&evaluator.name())
 }
 
-/// The steps of forms behind an arm of a choice: they cannot fail, so computing them for more
-/// elements than take the arm shows in nothing but the number of elements.
-fn forms_behind_arms(plan: &Plan) -> Vec<bool> {
+/// The steps of forms that an arm of a choice depends on. They cannot fail, so computing them for
+/// more elements than take the arm affects only the number of elements.
+fn forms_in_arms(plan: &Plan) -> Vec<bool> {
     let mut behind = vec![false; plan.steps.len()];
     let mut forms = vec![false; plan.steps.len()];
     for (id, step) in plan.steps.iter().rev() {
@@ -206,8 +209,8 @@ fn forms_behind_arms(plan: &Plan) -> Vec<bool> {
     forms
 }
 
-/// How often loops that are folded were called, for each step of their rounds: each call computes
-/// its rounds, also those of steps that are the same for all elements.
+/// The number of calls of folded loops, for each step of their rounds: each call computes its
+/// rounds, including steps that are the same for all elements.
 fn calls_of_loops(
     plan: &Plan,
     answer: &Answer,
@@ -232,13 +235,13 @@ pub(super) fn elements(
     answer: &Answer,
     evaluator: &dyn Evaluator,
 ) -> Result<(), String> {
-    // What did not run because something failed, or for an output without cells, is not counted.
+    // Steps that did not run because of a failure, or for an output without cells, are not counted.
     if !expected.failed.is_empty() || answer.n_cells() == 0 {
         return Ok(());
     }
     let (mut behind_arms, mut with_all_arms) = (Vec::new(), Vec::new());
     if selects(evaluator) {
-        behind_arms = forms_behind_arms(plan);
+        behind_arms = forms_in_arms(plan);
         with_all_arms = most_with_all_arms(plan, request);
     }
     let calls = calls_of_loops(plan, answer, evaluator);

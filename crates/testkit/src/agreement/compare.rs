@@ -1,4 +1,4 @@
-//! Differences between columns, to be read by people.
+//! Differences between columns, in readable form.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use millstream_base::same::Same;
 
 const SHOWN: usize = 6;
 
-/// What differs between two columns, bit for bit with one NaN; `None` if nothing does.
+/// The differences between two columns, bit for bit with one NaN; `None` if there are none.
 pub fn difference(expected: &Column, found: &Column) -> Option<String> {
     if expected.same(found) {
         return None;

@@ -1,7 +1,8 @@
-//! One evaluator for several documents, asked for this and that in any order.
+//! One evaluator for several documents, with requests in any order.
 //!
-//! What evaluators keep, in themselves or with plans, must not show: whatever was asked before, of the same
-//! document or another one whose nodes have the same names, the answer is that of one who keeps nothing.
+//! The caches of evaluators and plans must have no visible effect: whatever was evaluated before,
+//! of the same document or of another one with the same node names, the answer is that of an
+//! evaluator without caches.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,11 +17,11 @@ use super::compare::difference;
 use super::ticks::{Dice, document, shown};
 use crate::generate::REGISTRY;
 
-/// Asks an evaluator for ticks of several documents in any order, and for other requests between them, and
-/// compares with one that keeps nothing.
+/// Requests ticks of several documents in any order, with other requests in between, and compares
+/// with an evaluator that caches nothing.
 ///
 /// # Panics
-/// If they differ, or most documents cannot be asked.
+/// If they differ, or most documents cannot be evaluated.
 pub fn reuse_suite(
     evaluator: &dyn Evaluator,
     forgetful: &dyn Evaluator,
@@ -57,10 +58,10 @@ pub fn reuse_suite(
     assert!(n_asked * 2 > n_seeds * STEPS as u64, "only {n_asked} requests could be asked");
 }
 
-/// So often something is asked for each seed.
+/// Number of requests per seed.
 const STEPS: usize = 16;
 
-/// The plans of a document as it is and behind all passes; none if it has problems.
+/// The plans of a document before and after all passes; none if it has problems.
 fn plans(text: &str) -> Vec<Plan> {
     let (opened, _) =
         millstream_document::open(text.as_bytes(), &REGISTRY, &[], &Limits::default());
@@ -72,7 +73,8 @@ fn plans(text: &str) -> Vec<Plan> {
     [Some(Phase::Conversions), None].into_iter().filter_map(plan).collect()
 }
 
-/// Asks both for something, the next tick or a request of another kind; whether there was an answer.
+/// Sends both evaluators a request, for the next tick or of another kind; returns whether there was
+/// an answer.
 fn step(
     evaluator: &dyn Evaluator,
     forgetful: &dyn Evaluator,
@@ -121,8 +123,8 @@ fn step(
             return Err(format!("output `{}`: {difference}", output.name));
         }
     }
-    if told(&expected) != told(&found) {
-        return Err(format!("told:\n{:?}\nexpected:\n{:?}", told(&found), told(&expected)));
+    if seen(&expected) != seen(&found) {
+        return Err(format!("found:\n{:?}\nexpected:\n{:?}", seen(&found), seen(&expected)));
     }
     if is_tick {
         states.commit(&mut expected);
@@ -130,8 +132,8 @@ fn step(
     Ok(true)
 }
 
-/// What failed, and what is kept from now on.
-fn told(answer: &Answer) -> (BTreeSet<String>, Vec<(Arc<str>, String)>) {
+/// The failures and the new state.
+fn seen(answer: &Answer) -> (BTreeSet<String>, Vec<(Arc<str>, String)>) {
     let failures = answer.failures.iter().map(ToString::to_string).collect();
     let kept = answer.calls.all.iter().map(|called| {
         (Arc::clone(&called.node), called.table.as_ref().map(shown).unwrap_or_default())

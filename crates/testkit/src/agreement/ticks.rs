@@ -1,7 +1,7 @@
-//! Ticks of generated documents whose nodes keep state, inside scopes and outside.
+//! Ticks of generated documents with stateful nodes, inside of scopes and outside.
 //!
-//! Each document is played for some frames with changing inputs. At each frame an evaluator has to
-//! agree with the model on the outputs, on which nodes fail, and on what each node keeps for which
+//! Each document is played for some frames with changing inputs. At each frame the evaluator has to
+//! agree with the model on the outputs, the failed nodes, and the new state of each node for each
 //! element; then the tick is committed on both sides.
 
 use std::fmt::Write;
@@ -24,11 +24,11 @@ use crate::naive::{Expected, Kept, Model, Program, Refusal, World};
 
 const FRAMES: i64 = 6;
 
-/// Numbers that look random, the same for the same seed.
+/// A deterministic random number generator.
 pub(super) struct Dice(u64);
 
 impl Dice {
-    /// As if thrown for the first time.
+    /// A generator with this seed.
     pub(super) fn new(seed: u64) -> Self {
         let mut dice = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         for _ in 0..8 {
@@ -45,7 +45,7 @@ impl Dice {
     }
 }
 
-/// Plays documents made of these seeds with an evaluator.
+/// Plays generated documents with these seeds.
 ///
 /// # Panics
 /// If the evaluator disagrees with the model, or the model refuses most of the documents.
@@ -68,17 +68,17 @@ pub fn ticks_suite(evaluator: &dyn Evaluator, seeds: std::ops::Range<u64>) {
         }
     }
     assert!(n_played * 2 > n, "the model refuses most: only {n_played} of {n} were played");
-    assert!(n_keeping * 8 > n, "few keep anything inside scopes: {n_keeping} of {n}");
+    assert!(n_keeping * 8 > n, "few have state inside scopes: {n_keeping} of {n}");
 }
 
-/// Plays the documents that once went wrong (`tests/ticks`).
+/// Plays the documents that once failed (`tests/ticks`).
 ///
 /// # Panics
 /// If one cannot be read, or the evaluator disagrees.
 pub fn ticks_fixtures(evaluator: &dyn Evaluator) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ticks");
     let mut n_played = 0;
-    for entry in fs::read_dir(&folder).expect("the folder is there") {
+    for entry in fs::read_dir(&folder).expect("the folder exists") {
         let path = entry.expect("the folder can be read").path();
         let text = fs::read_to_string(&path).expect("it is text");
         let fixture: Json = serde_json::from_str(&text).expect("it is JSON");
@@ -94,7 +94,7 @@ pub fn ticks_fixtures(evaluator: &dyn Evaluator) {
     assert!(n_played > 0);
 }
 
-/// Reads a request of a fixture: the number of elements if it says one, and a number of type `f32` for
+/// Reads a request of a fixture: perhaps a number of elements, and numbers of type `f32`, one for
 /// all elements or a list with one for each.
 fn read_request(json: &Json, frame: i64) -> Request {
     let mut request = Request::new().frame(frame);
@@ -191,8 +191,8 @@ pub(super) fn document(dice: &mut Dice) -> Json {
         "nodes": nodes })
 }
 
-/// Plays a document with an evaluator; nothing if there is nothing to say about it, else whether
-/// nodes inside scopes keep something.
+/// Plays a document with an evaluator. Returns `None` if the model makes no statement, else whether
+/// nodes inside of scopes have state.
 fn played(
     evaluator: &dyn Evaluator,
     document: &Json,
@@ -217,7 +217,7 @@ fn played(
             world.kept.clone_from(&kept);
             let expected = Model::new(&Program::of_plan(&plan), &world).evaluate();
             let Ok(expected) = expected else {
-                // What would take the model too long comes to an end all the same.
+                // The evaluator must terminate even where the model would take too long.
                 if let (Err(Refusal::TooLong(_)), "lazy") = (&expected, evaluator.name()) {
                     let answer = evaluator.evaluate(&plan, &request);
                     answer.map_err(|error| format!("no answer: {error}"))?;
@@ -234,17 +234,17 @@ fn played(
             let next: Option<Vec<Kept>> =
                 all.map(|(called, before)| Some(before.committed(&called?))).collect();
             if states.commit(&mut answer) {
-                kept = next.ok_or("it keeps what failed")?;
+                kept = next.ok_or("it commits a failed tick")?;
             }
         }
     }
     Ok(Some(keeps))
 }
 
-/// The plans of a generated document whose nodes keep state, plain and optimised; none if it is wrong.
+/// The plans of a generated stateful document, plain and optimized; none if it is invalid.
 ///
 /// # Panics
-/// If the document does not compile though nothing is wrong with it.
+/// If a valid document does not compile.
 pub fn ticking_plans(seed: u64) -> Vec<Plan> {
     let text = document(&mut Dice::new(seed)).to_string();
     let (opened, _) =
@@ -284,7 +284,7 @@ fn agrees(
         }
     }
     failures(expected, plan, answer)?;
-    // What was kept between evaluations does not run again. Those that select leave plans with
+    // Cached results are not computed again. Evaluators that select among arms leave plans with
     // keepers to others.
     let selects = selects(evaluator) && !plan.keepers.is_empty();
     if evaluator.name() != "incremental" && !selects {
@@ -292,11 +292,11 @@ fn agrees(
     }
     let has_failed = expected.kept.iter().any(Option::is_none);
     if has_failed != answer.calls.has_failed {
-        return Err(format!("what is kept fails: {has_failed}, and not {}", !has_failed));
+        return Err(format!("new state failed: {has_failed}, expected {}", !has_failed));
     }
     for called in &answer.calls.all {
         let at = plan.keepers.iter().position(|keeper| keeper.node == called.node);
-        let at = at.ok_or_else(|| format!("`{}` keeps nothing", called.node))?;
+        let at = at.ok_or_else(|| format!("`{}` has no state", called.node))?;
         let Some(expected) = &expected.kept[at] else { continue };
         let found = called.table.as_ref().map(shown).unwrap_or_default();
         let mut wanted = String::new();
@@ -305,7 +305,7 @@ fn agrees(
             let _ = writeln!(wanted, "{key:?}: {}", line(values));
         }
         if found != wanted {
-            return Err(format!("`{}` keeps\n{found}expected\n{wanted}", called.node));
+            return Err(format!("`{}` has the state\n{found}expected\n{wanted}", called.node));
         }
     }
     Ok(())
@@ -320,7 +320,7 @@ pub(super) fn shown(table: &Table) -> String {
     text
 }
 
-/// Values by their bits.
+/// The bits of values.
 fn line(values: &[Value]) -> String {
     let zero = |value: &Value| value.same(&Value::F32(-0.0));
     let one = |value: &Value| if zero(value) { "-0.0".to_owned() } else { value.to_string() };

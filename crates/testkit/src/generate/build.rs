@@ -1,4 +1,4 @@
-//! From descriptions of nodes to a graph: each picks its inputs among what is there already.
+//! Builds a graph from descriptions of nodes: each picks its inputs among the nodes before it.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use super::{GraphPlan, NodePlan};
 use crate::plans::plain_plan;
 use crate::sketch::Sketch;
 
-/// Nodes that shape how things are evaluated, the simple ones first; some stand here several times
-/// so that they are picked more often.
+/// Nodes that affect how a graph is evaluated, the simple ones first. Some are repeated so that
+/// they are picked more often.
 const FREQUENT: [&str; 40] = [
     "math.add",
     "math.multiply",
@@ -61,10 +61,10 @@ const FREQUENT: [&str; 40] = [
     "compare.equal",
 ];
 
-/// The node that stands for a use of the group.
+/// A name that stands for a use of the group.
 const GROUP: &str = "group";
 
-/// The graph of a plan of one; without the outputs that need levels which nobody provides.
+/// The graph of a description, without the outputs that need levels which nothing provides.
 pub(super) fn build(plan: &GraphPlan, registry: &Registry) -> (Graph, Plan) {
     let (sketch, group) = (Sketch::new(registry), &plan.group);
     let mut building = Building { sketch, registry, group, has_repeats: plan.has_repeats };
@@ -82,7 +82,7 @@ pub(super) fn build(plan: &GraphPlan, registry: &Registry) -> (Graph, Plan) {
     }
     let n = sources.len();
     for (k, pick) in plan.outputs.iter().enumerate() {
-        // The last nodes first, so that most of the graph is asked for.
+        // The last nodes first, so that most of the graph is evaluated.
         sketch.output(&format!("out{k}"), sources[n - 1 - *pick as usize % n]);
     }
     let mut graph = sketch.graph;
@@ -107,7 +107,7 @@ pub(super) fn build(plan: &GraphPlan, registry: &Registry) -> (Graph, Plan) {
     (graph, scheduled)
 }
 
-/// A graph that nodes are added to.
+/// A graph under construction.
 pub(super) struct Building<'a> {
     pub(super) sketch: Sketch<'a>,
     pub(super) registry: &'a Registry,
@@ -117,7 +117,7 @@ pub(super) struct Building<'a> {
 }
 
 impl Building<'_> {
-    /// Adds the nodes that can be; each sees those before it.
+    /// Adds all nodes that fit; each can read those before it.
     pub(super) fn nodes(&mut self, plans: &[NodePlan], sources: &mut Vec<Source>, may_group: bool) {
         for plan in plans {
             let kind = plan.kind as usize;
@@ -157,15 +157,15 @@ impl Building<'_> {
         if kind % 3 < 2 {
             return FREQUENT[kind / 3 % FREQUENT.len()].into();
         }
-        // What keeps state is taken apart while lowering and stands in no graph.
+        // Lowering replaces stateful nodes, so no graph contains them.
         let defs = || self.registry.iter().filter(|def| def.keeps.is_none());
         let n_defs = defs().count();
-        // What is left when the choices above are made, or some would never meet.
+        // The remainder after the choices above, or some nodes would never meet.
         let at = kind / 24 % (n_defs + 8);
         defs().nth(at).map_or_else(|| GROUP.into(), |def| def.name.to_string())
     }
 
-    /// One node, if its settings and some of the sources fit.
+    /// Adds a node, if its settings and some of the sources fit.
     fn node(
         &mut self,
         def: &Arc<NodeDef>,
@@ -191,7 +191,7 @@ impl Building<'_> {
         self.sketch.call(def, settings, &sockets).ok()
     }
 
-    /// What is linked to a socket: a literal, an earlier source that fits, or nothing.
+    /// The source of a socket: a literal, an earlier node that fits, or none.
     fn source(
         &mut self,
         signature: &Signature,
@@ -202,7 +202,7 @@ impl Building<'_> {
     ) -> Option<Source> {
         let socket = &signature.inputs[i];
         let at = pick / 8;
-        // Sockets with a scope make sense only with something behind them.
+        // Sockets with a scope are useless without a source.
         if !pick.is_multiple_of(8) || !socket.scope.is_empty() {
             let found = self.fitting(signature, i, at, facts, sources);
             if let Some(source) = found {
@@ -217,7 +217,7 @@ impl Building<'_> {
         None
     }
 
-    /// The first source from `at` on that fits; for lists first those that are some.
+    /// The first source from `at` on that fits; for list sockets, lists first.
     fn fitting(
         &self,
         signature: &Signature,
@@ -250,7 +250,7 @@ impl Building<'_> {
         None
     }
 
-    /// A type that a literal for a socket may have.
+    /// A type for a literal at a socket.
     fn literal_type(signature: &Signature, i: usize, at: usize, facts: &[(usize, Type)]) -> Type {
         let candidates: Vec<Type> = match signature.inputs[i].ty {
             SocketType::Exact(ty) => return ty,
@@ -265,7 +265,7 @@ impl Building<'_> {
         tried.clone().find(|ty| fits(signature, facts, (i, *ty))).unwrap_or(candidates[at % n])
     }
 
-    /// Numbers of rounds, items and digits are kept small.
+    /// Limits the numbers of rounds, items and digits.
     fn bounded(&mut self, socket: &Socket, source: Source) -> Source {
         if !matches!(&*socket.name, "count" | "decimals" | "width") {
             return source;
@@ -288,7 +288,7 @@ fn candidates(among: Among) -> Vec<Type> {
     types
 }
 
-/// Whether something of this type can be linked to a socket, given what is linked to others.
+/// Whether a socket accepts this type, given the types linked to others.
 fn fits(signature: &Signature, facts: &[(usize, Type)], (input, ty): (usize, Type)) -> bool {
     let mut all: Vec<(usize, InputFact<'_>)> =
         facts.iter().map(|(i, ty)| (*i, InputFact::Linked(*ty))).collect();
@@ -301,7 +301,7 @@ fn fits(signature: &Signature, facts: &[(usize, Type)], (input, ty): (usize, Typ
     facts.iter().all(converts) && converts(&(input, ty))
 }
 
-/// Settings by number; `None` if a node type wants something that cannot be made up.
+/// Settings by number; `None` if a node type requires a value that cannot be generated.
 fn settings(def: &NodeDef, number: u32, registry: &Registry) -> Option<Settings> {
     let mut given: Vec<(&str, Json)> = Vec::new();
     let is_own_feature = def.settings.iter().any(|setting| setting.name == "name");

@@ -1,7 +1,7 @@
-//! Documents that mean what generated graphs mean, as an author would write them.
+//! Documents with the meaning of generated graphs, as an author would write them.
 //!
 //! Conversions are left to the compiler. Constants become inputs with a default, since a literal
-//! would adapt to its socket where a link decides the type of it.
+//! would adapt to its socket, while a link determines its type.
 
 use millstream_base::Value;
 use millstream_base::id::Id;
@@ -36,10 +36,10 @@ pub fn document_of(graph: &Graph, muted: Option<NodeId>) -> Json {
     json!({"millstream": 1, "inputs": inputs, "outputs": outputs, "nodes": nodes})
 }
 
-/// Lets each output of a node be the first of its inputs that has the type, as muting does.
+/// Replaces each output of a node by its first input of the same type, as muting does.
 ///
 /// # Panics
-/// If the node calls nothing.
+/// If the node is not a call.
 pub fn mute(graph: &mut Graph, id: NodeId) {
     let instance = std::sync::Arc::clone(graph.instance_of(id).expect("calls can be muted"));
     let links = graph.inputs_of(id).to_vec();
@@ -74,11 +74,11 @@ fn node_name(graph: &Graph, id: NodeId) -> String {
     graph.paths.get(graph.node(id).path).as_str().replace('/', "_")
 }
 
-/// How a source is written; conversions are looked through.
+/// The notation of a source; conversions are skipped.
 fn source(graph: &Graph, mut at: Source) -> Json {
     loop {
         match graph.op(at.node) {
-            Op::Gone => panic!("links lead to nodes that are there"),
+            Op::Gone => panic!("links lead to existing nodes"),
             Op::Const(_) => return json!({"input": constant_name(at.node)}),
             Op::Input(input) => return json!({"input": &*graph.inputs()[input].name}),
             Op::Call(instance) => {

@@ -1,4 +1,4 @@
-//! Small patterns that nodes picked at random seldom form, each for one hard part of evaluation.
+//! Small patterns that random nodes seldom form, each for a difficult part of evaluation.
 
 use millstream_base::Type;
 use millstream_ir::Source;
@@ -8,10 +8,10 @@ use super::NodePlan;
 use super::values::value;
 use crate::sketch::Sketch;
 
-/// How many there are.
+/// Number of motifs.
 pub(super) const N_MOTIFS: usize = 9;
 
-/// Adds the nodes of a motif; gives those that others may read.
+/// Adds the nodes of a motif; returns those that others may read.
 pub(super) fn add(
     sketch: &mut Sketch<'_>,
     which: usize,
@@ -44,7 +44,7 @@ impl Motif<'_, '_> {
         self.plan.picks[i] as usize
     }
 
-    /// A source that is one number; `index` if there is none.
+    /// A source with a single number; `index` if there is none.
     fn number(&mut self, i: usize) -> Source {
         let n = self.sources.len();
         let start = self.pick(i);
@@ -68,7 +68,7 @@ impl Motif<'_, '_> {
         self.sketch.node(name, &[("a", a), ("b", b)])
     }
 
-    /// Whether the number of the element is below something small.
+    /// Whether the number of the element is below a small number.
     fn low_elements(&mut self, i: usize) -> Source {
         let (index, limit) = (self.index(0), self.small(i));
         self.math("compare.less", index, limit)
@@ -87,7 +87,7 @@ impl Motif<'_, '_> {
         vec![self.switch(condition, no, yes)]
     }
 
-    /// Two switches ask the same node for different elements.
+    /// Two switches demand different elements of the same node.
     fn shared_sides(&mut self, x: Source) -> Vec<Source> {
         let (one, other) = (self.low_elements(1), self.low_elements(2));
         let index = self.index(0);
@@ -99,7 +99,7 @@ impl Motif<'_, '_> {
         vec![shared, both]
     }
 
-    /// A table whose rows have as many items as their number, reduced by row.
+    /// A table in which each row has as many items as its number, reduced by row.
     fn rows(&mut self, x: Source) -> Vec<Source> {
         let (item, row) = (self.index(0), self.index(1));
         let sum = self.math("math.add", item, row);
@@ -112,7 +112,7 @@ impl Motif<'_, '_> {
         vec![totals, all]
     }
 
-    /// A table of which each item also reads the sum of its column.
+    /// A table in which each item also reads the sum of its column.
     fn columns(&mut self, x: Source) -> Vec<Source> {
         let (item, row) = (self.index(0), self.index(1));
         let product = self.math("math.multiply", item, row);
@@ -127,7 +127,7 @@ impl Motif<'_, '_> {
         vec![list, lists]
     }
 
-    /// Each element looks at another time.
+    /// Each element reads another time.
     fn shifted_by_element(&mut self, x: Source) -> Vec<Source> {
         let (time, index) = (self.sketch.node("context.time", &[]), self.index(0));
         let moving = self.math("math.multiply", x, time);
@@ -136,7 +136,7 @@ impl Motif<'_, '_> {
         vec![both, later]
     }
 
-    /// The same at several times, some of them equal.
+    /// The same node at several times, some of them equal.
     fn at_other_times(&mut self, x: Source) -> Vec<Source> {
         let time = self.sketch.node("context.time", &[]);
         let moving = self.math("math.add", x, time);
@@ -148,7 +148,7 @@ impl Motif<'_, '_> {
         vec![self.math("math.add", sum, fixed)]
     }
 
-    /// What each element has above the mean of all.
+    /// The difference of each element from the mean of all.
     fn against_the_mean(&mut self, x: Source) -> Vec<Source> {
         let index = self.index(0);
         let value = self.math("math.multiply", x, index);
@@ -157,7 +157,7 @@ impl Motif<'_, '_> {
         vec![self.math("math.subtract", float, mean)]
     }
 
-    /// Each element has a list of its own length, of which some are not asked for.
+    /// Each element has a list of its own length, some of which are not demanded.
     fn rounds_by_element(&mut self, x: Source) -> Vec<Source> {
         let (item, element) = (self.index(0), self.index(1));
         let sum = self.math("math.add", item, element);
@@ -169,8 +169,8 @@ impl Motif<'_, '_> {
         vec![list, switch]
     }
 
-    /// Rounds of which each takes one of two sides, by round or by element, folded at once. What they
-    /// compute may be read by others too.
+    /// Rounds that each take one of two sides, by round or by element, folded at once. Their
+    /// results may be read elsewhere too.
     fn folded_rounds(&mut self, x: Source) -> Vec<Source> {
         let (round, y) = (self.index(0), self.number(1));
         let condition = match self.pick(2) % 3 {

@@ -1,4 +1,4 @@
-//! Repeats whose groups are generated like everything else.
+//! Repeats with generated groups.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::NodePlan;
 use super::build::Building;
 use crate::sketch::Sketch;
 
-/// Adds a repeat of these nodes; gives its outputs, none if the nodes cannot be repeated.
+/// Adds a repeat of these nodes; returns its outputs, none if the nodes cannot be repeated.
 pub(super) fn add(
     sketch: &mut Sketch<'_>,
     registry: &Registry,

@@ -1,4 +1,4 @@
-//! Requests as data that can be printed, read back, generated and made smaller.
+//! Requests as data that can be printed, parsed, generated and shrunk.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ pub enum Moments {
     Frames(Vec<i64>),
 }
 
-/// A request as data. It provides every built-in feature, so that any graph can be asked for.
+/// A request as data. It provides every built-in feature, so that any graph can be evaluated.
 #[derive(Clone, Debug)]
 pub struct RequestSketch {
-    /// Number of elements, if the request says it.
+    /// Number of elements, if the request states it.
     pub count: Option<usize>,
-    /// When.
+    /// The moments.
     pub moments: Moments,
-    /// The inputs that are given.
+    /// The given inputs.
     pub inputs: Vec<(String, Given)>,
-    /// The features that are given besides.
+    /// Further given features.
     pub features: Vec<(Feature, Given)>,
 }
 
@@ -87,10 +87,10 @@ impl RequestSketch {
         request
     }
 
-    /// Reads what [`Display`](fmt::Display) prints, for a graph with these inputs.
+    /// Reads the output of [`Display`](fmt::Display), for a graph with these inputs.
     ///
     /// # Errors
-    /// What does not belong there.
+    /// Describes the mistake.
     pub fn parse(text: &str, graph: &Graph) -> Result<Self, String> {
         let json: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let fields = json.as_object().ok_or("a request is an object")?;
@@ -141,7 +141,7 @@ fn feature(name: &str) -> Option<Feature> {
 fn given(kind: &str, ty: Type, json: &Json) -> Result<Given, String> {
     let read = |ty: Type| literal::from_json(ty, json).map_err(|error| error.to_string());
     let column = || -> Result<Column, String> {
-        let list = ty.list().ok_or("lists are nested too deep")?;
+        let list = ty.list().ok_or("lists are nested too deeply")?;
         match read(list)? {
             Value::List(column) => Ok(column),
             _ => Err("a list is wanted".into()),

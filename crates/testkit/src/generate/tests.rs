@@ -66,7 +66,7 @@ fn fixtures_read_back_what_cases_print() {
     assert!(n_repeats.get() > 100, "only {} groups were repeated", n_repeats.get());
 }
 
-/// What the text of a graph reads back to prints the same.
+/// Checks that the text of a graph reads back and prints the same.
 fn reads_back(graph: &Graph) -> Result<(), TestCaseError> {
     let limits = Limits::default();
     let cx = PassContext::new(&REGISTRY, &limits);
@@ -171,7 +171,7 @@ fn documents_mean_what_their_graphs_mean_also_with_a_node_muted() {
         let request = case.request.request();
         let plan = crate::plans::plain_plan(&graph).map_err(|problems| format!("{problems:?}"))?;
         if request.bind(&plan).is_err() {
-            // Without the node that was muted something else reads a level that nobody provides.
+            // Without the muted node, another node may read a level that nothing provides.
             return Ok(());
         }
         let Ok(expected) = crate::agreement::expect(&plan, &request) else { return Ok(()) };
@@ -227,7 +227,7 @@ fn most_node_types_occur() {
     let mut runner = runner();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let n_defs = REGISTRY.iter().count();
-    // The larger the library is, the more graphs it takes.
+    // A larger library needs more graphs.
     for _ in 0..2 * n_defs {
         let graph = graphs(16).new_tree(&mut runner).expect("generates").current();
         for id in graph.ids() {

@@ -26,7 +26,7 @@ const F64S: [f64; 16] = [
 const I64S: [i64; 12] = [0, 1, 2, 3, -1, 4, 7, -5, 100, i32::MAX as i64, i32::MIN as i64, i64::MAX];
 const TEXTS: [&str; 6] = ["", "a", "stream", "1.5", "a b a", "\u{e9}t\u{e9}"];
 
-/// Number `i` of the values of a type; any number is one.
+/// Value `i` of a type, for any number `i`.
 pub fn value(ty: Type, i: usize) -> Value {
     match ty.kind() {
         Kind::Lanes(lane, n) => {
@@ -49,7 +49,7 @@ fn lane_bits(lane: Lane, i: usize) -> u64 {
     }
 }
 
-/// A column of `n` values; those with different seeds differ.
+/// A column of `n` values; different seeds give different columns.
 pub fn column(ty: Type, n: usize, seed: usize) -> Column {
     let stride = 1 + seed % 3;
     ty.collect(&mut (0..n).map(|i| value(ty, seed + i * stride))).expect("values of one type")
@@ -78,7 +78,7 @@ pub fn input_types() -> Vec<Type> {
 pub const FORMULAS: [&str; 5] =
     ["x", "x + 1", "x * y - z", "x < y ? x : y", "max(x, y) / (1 + abs(z))"];
 
-/// Names of features of the document's own, each with its type.
+/// The names and types of features that the document declares.
 pub fn own_features() -> [(Arc<str>, Type); 2] {
     [("wind".into(), Type::F32), ("sun".into(), Type::I32)]
 }

@@ -1,4 +1,4 @@
-//! How many elements an evaluator has to compute of each node, counted from below and from above.
+//! Bounds of the number of elements that an evaluator has to compute of each node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -14,48 +14,48 @@ use super::program::{Link, ProgramOp};
 use super::scope::Gather;
 use super::{Model, Refusal};
 
-/// Stands for all axes of loops; the axes of the request come before it.
+/// Stands for the axes of all loops; the axes of the request come before it.
 const LOOPS: usize = 2;
 
-define_id!(PlainAxisId, "b", "An axis by what opened it, in a restricted context.");
+define_id!(PlainAxisId, "b", "An axis identified by its origin, in a restricted context.");
 
-/// Bounds of the number of elements to compute of a node.
+/// Bounds of the number of elements of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Elements {
-    /// Cells that differ in something that was read for them.
+    /// The number of cells that differ in anything read for them.
     pub least: usize,
-    /// Cells of the axes that the node has, for each restricted context, where they are demanded.
+    /// The number of demanded cells of the node's axes, for each restricted context.
     pub most: usize,
 }
 
-/// What was read on the way to a value.
+/// The dependencies of a value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
-    /// What the context was asked for, and what it said.
+    /// The context that was read, with its values.
     reads: BTreeMap<Need, Bits>,
     /// The axes along which inputs were read.
     pub(super) axes: BTreeSet<AxisId>,
     /// The arms that were taken, by node.
     arms: BTreeSet<(usize, usize)>,
-    /// What was read in contexts further out, to which it is relative.
+    /// Dependencies in outer contexts, to which they are relative.
     behind: Vec<(CtxId, Rc<Self>)>,
 }
 
-/// What distinguishes elements at least: what was read, which arms were taken, and where along
-/// axes. Loops count as one axis, since an evaluator may let loops of one length share theirs.
+/// The minimal distinction of elements: context read, arms taken, and positions along axes. All
+/// loops count as one axis, since an evaluator may share the axis of loops of one length.
 pub(super) type Least = (Vec<(Need, Bits)>, Vec<(usize, usize)>, Vec<(usize, u32)>);
 
-/// What distinguishes elements at most: the restricted context, and where along the axes it has.
+/// The maximal distinction of elements: the restricted context, and the positions along its axes.
 pub(super) type Most = (usize, Vec<(PlainAxisId, u32)>);
 
-/// An axis by what opened it; a loop in a restricted context.
+/// An axis identified by its origin; for a loop, in a restricted context.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PlainAxis {
     Request(usize),
     Loop { node: usize, slot: usize, restricted: usize },
 }
 
-/// One entry of a restricted context.
+/// An entry of a restricted context.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Restricted {
     Same(Bits),
@@ -73,8 +73,8 @@ impl Seen {
         Self { axes: axis.into_iter().collect(), ..Self::default() }
     }
 
-    /// What was read in an outer context. Where the value of a feature comes from does not matter
-    /// to those who read the feature, only to those outside of the socket that changes it.
+    /// Dependencies in an outer context. The origin of a feature's value matters only outside of
+    /// the socket that changes the feature, not to its readers.
     pub(super) fn behind(ctx: CtxId, seen: Rc<Self>) -> Self {
         Self { behind: vec![(ctx, seen)], ..Self::default() }
     }
@@ -99,7 +99,7 @@ impl Seen {
         }
     }
 
-    /// Keeps the reads that gave the same in both; what is dropped only lowers the lower bound.
+    /// Keeps the reads that gave the same in both; dropping others only lowers the lower bound.
     pub(super) fn keep_common(&mut self, other: &Self) {
         self.reads.retain(|need, value| other.reads.get(need) == Some(value));
         self.axes.extend(&other.axes);
@@ -107,7 +107,7 @@ impl Seen {
         self.behind.clear();
     }
 
-    /// The same as it looks outside of a socket, in the context `ctx`.
+    /// The same dependencies as seen outside of a socket, in the context `ctx`.
     pub(super) fn outside(&self, scope: &[ScopeRule], ctx: CtxId) -> Self {
         let mut all = Self { axes: self.axes.clone(), arms: self.arms.clone(), ..Self::default() };
         for (need, value) in &self.reads {
@@ -162,7 +162,7 @@ impl Model<'_> {
         both.map(|(least, most)| Elements { least: least.len(), most: most.len() }).collect()
     }
 
-    /// The axes that a node has in a context, whatever its switches take.
+    /// The axes of a node in a context, whatever its switches take.
     pub(super) fn axes_of(
         &mut self,
         node: usize,
@@ -196,7 +196,7 @@ impl Model<'_> {
                 if let Kernel::Kept(_) = &instance.kernel {
                     return self.axes_of_kept(node, ctx);
                 }
-                // What only passes on has the axes of what it passes on.
+                // A node that only passes its input on has the axes of that input.
                 let passes = matches!(instance.kernel, Kernel::Pass);
                 let n_slots = if passes { 1 } else { instance.inputs.len() };
                 for (slot, link) in program.nodes[node].links.iter().enumerate().take(n_slots) {
@@ -254,7 +254,7 @@ impl Model<'_> {
         }
     }
 
-    /// Refuses to gather along an axis where the extent of another axis differs along it.
+    /// Refuses to gather along an axis if the extent of another axis differs along it.
     pub(super) fn check_gather(
         &mut self,
         node: usize,
@@ -271,7 +271,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// What a modifier takes besides the old value.
+    /// The arguments of a modifier.
     pub(super) fn rule_args(&self, node: usize, slot: usize, rule: usize) -> Vec<Link> {
         let instance = self.program.instance(node).expect("only calls have sockets");
         match &instance.inputs[slot].scope[rule] {
@@ -284,7 +284,7 @@ impl Model<'_> {
         }
     }
 
-    /// The context with only what a node needs.
+    /// The context restricted to the needs of a node.
     fn restrict(&mut self, node: usize, ctx: CtxId) -> Result<usize, Refusal> {
         if let Some(restricted) = self.restricted.get(&(node, ctx)) {
             return Ok(*restricted);

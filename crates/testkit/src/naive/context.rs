@@ -1,4 +1,4 @@
-//! Contexts of the model: for each feature what it is at each level, in full.
+//! Contexts of the model: the value of each feature at each level, in full.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -14,7 +14,7 @@ use super::program::{Link, Program, ProgramOp};
 use millstream_node::Kernel;
 
 define_id!(CtxId, "x", "One context.");
-define_id!(KnownId, "v", "What one feature is at one level.");
+define_id!(KnownId, "v", "The value of one feature at one level.");
 define_id!(AxisId, "a", "One axis.");
 
 /// A value that is compared and hashed by its bits.
@@ -33,7 +33,7 @@ impl Hash for Bits {
     }
 }
 
-/// An axis by what opened it.
+/// An axis identified by its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Axis {
     /// The request, for its moments.
@@ -44,23 +44,23 @@ pub(super) enum Axis {
     Loop { node: usize, slot: usize, ctx: CtxId },
 }
 
-/// Where along each open axis; ascending by axis.
+/// The position along each open axis, ascending by axis.
 pub(super) type Cell = Vec<(AxisId, u32)>;
 
-/// What a feature is.
+/// The value of a feature.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Known {
     /// One value for all cells.
     Same(Bits),
-    /// What the request gives: the position of the feature there.
+    /// The value given by the request at this position of its features.
     Given(usize),
     /// The position along an axis.
     At(AxisId),
-    /// What is linked, evaluated in a context.
+    /// The value of a source in a context.
     Linked(Link, CtxId),
-    /// What a rule of a socket makes of what it was outside.
+    /// The value that a rule of a socket derives from the outer one.
     Changed { old: KnownId, node: usize, slot: usize, rule: usize, ctx: CtxId },
-    /// Nothing: there are fewer levels.
+    /// None: there are fewer levels.
     Missing,
 }
 
@@ -72,10 +72,10 @@ pub(super) struct Entry {
     pub(super) axis: Option<AxisId>,
 }
 
-/// For each feature its levels, the nearest first. Sorted by feature.
+/// The levels of each feature, the nearest first; sorted by feature.
 pub(super) type Stacks = Vec<(Feature, Vec<Entry>)>;
 
-/// Gives equal things one number.
+/// Gives equal values the same number.
 #[derive(Debug)]
 pub(super) struct Interner<K> {
     all: Vec<Rc<K>>,
@@ -106,7 +106,7 @@ pub(super) fn levels<'a>(stacks: &'a Stacks, feature: &Feature) -> &'a [Entry] {
     stacks.iter().find(|(known, _)| known == feature).map_or(&[], |(_, levels)| levels)
 }
 
-/// The levels of a feature for changing, made where there are none.
+/// The levels of a feature, mutable; created if there are none.
 pub(super) fn levels_mut<'a>(stacks: &'a mut Stacks, feature: &Feature) -> &'a mut Vec<Entry> {
     let at = match stacks.binary_search_by(|(known, _)| known.cmp(feature)) {
         Ok(at) => at,
@@ -118,7 +118,7 @@ pub(super) fn levels_mut<'a>(stacks: &'a mut Stacks, feature: &Feature) -> &'a m
     &mut stacks[at].1
 }
 
-/// The rules of a socket that count: of several for one feature the first.
+/// The effective rules of a socket: of several for one feature the first.
 pub(super) fn rules(scope: &[ScopeRule]) -> impl Iterator<Item = (usize, &ScopeRule)> {
     scope
         .iter()
@@ -126,18 +126,18 @@ pub(super) fn rules(scope: &[ScopeRule]) -> impl Iterator<Item = (usize, &ScopeR
         .filter(|(r, rule)| scope[..*r].iter().all(|earlier| earlier.feature() != rule.feature()))
 }
 
-/// What a need of what is linked to a socket is outside of it.
+/// The need outside of a socket for a need of its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outside {
     /// This need.
     Need(Need),
-    /// The rule at this position makes it out of this need.
+    /// The rule at this position derives the value from this need.
     Changed(usize, Need),
-    /// The rule at this position provides it.
+    /// The rule at this position provides the value.
     Provided(usize),
 }
 
-/// What becomes of a need at a socket with these rules.
+/// The fate of a need at a socket with these rules.
 pub(super) fn outside(need: &Need, scope: &[ScopeRule]) -> Outside {
     let Some((r, rule)) = rules(scope).find(|(_, rule)| *rule.feature() == need.feature) else {
         return Outside::Need(need.clone());
@@ -159,7 +159,7 @@ pub(super) fn outside(need: &Need, scope: &[ScopeRule]) -> Outside {
     }
 }
 
-/// Whether a rule has an effect on something with these needs.
+/// Whether a rule has an effect on a source with these needs.
 pub(super) fn is_active(rule: usize, scope: &[ScopeRule], needs: &BTreeSet<Need>) -> bool {
     needs.iter().any(|need| match outside(need, scope) {
         Outside::Changed(r, _) | Outside::Provided(r) => r == rule,
@@ -167,8 +167,7 @@ pub(super) fn is_active(rule: usize, scope: &[ScopeRule], needs: &BTreeSet<Need>
     })
 }
 
-/// What each node needs of the context, itself and through what it reads: looks at all nodes until
-/// nothing changes any more.
+/// The needs of each node, of its own and of its inputs: visits all nodes until nothing changes.
 pub(super) fn needs(program: &Program) -> Vec<BTreeSet<Need>> {
     let mut needs = vec![BTreeSet::new(); program.nodes.len()];
     loop {

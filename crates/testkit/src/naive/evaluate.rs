@@ -1,4 +1,4 @@
-//! One output of one node, in one context, at one cell.
+//! Evaluates one output of one node, in one context, at one cell.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ use super::scope::{Gather, at, position};
 use super::{Failed, Found, MAX_DEPTH, MAX_ITEMS, Model, Refusal};
 
 impl Model<'_> {
-    /// Evaluates what a link leads to.
+    /// Evaluates the source of a link.
     pub(super) fn eval(&mut self, link: Link, ctx: CtxId, cell: &Cell) -> Result<Found, Refusal> {
         let key = (self.is_asked, link, ctx, cell.clone());
         if let Some(found) = self.memo.get(&key) {
@@ -32,7 +32,7 @@ impl Model<'_> {
         if self.depth > MAX_DEPTH {
             return Err(Refusal::TooDeep(MAX_DEPTH));
         }
-        let found = self.eval_anew(link, ctx, cell)?;
+        let found = self.eval_uncached(link, ctx, cell)?;
         self.depth -= 1;
         if let Ok(Value::List(items)) = &found.value
             && items.len() > MAX_ITEMS
@@ -45,7 +45,7 @@ impl Model<'_> {
         Ok(found)
     }
 
-    fn eval_anew(&mut self, link: Link, ctx: CtxId, cell: &Cell) -> Result<Found, Refusal> {
+    fn eval_uncached(&mut self, link: Link, ctx: CtxId, cell: &Cell) -> Result<Found, Refusal> {
         let program = self.program;
         let node = link.node;
         match &program.nodes[node].op {
@@ -93,7 +93,7 @@ impl Model<'_> {
         }
     }
 
-    /// All inputs, then the kernel; a node of which an input failed has no value.
+    /// Evaluates all inputs, then the kernel; a node with a failed input has no value.
     fn compute(
         &mut self,
         link: Link,
@@ -128,7 +128,7 @@ impl Model<'_> {
         Ok(Found { value, seen: Rc::new(seen) })
     }
 
-    /// The selector, then the one arm that it picks.
+    /// Evaluates the selector, then the selected arm.
     fn choose(&mut self, node: usize, ctx: CtxId, cell: &Cell) -> Result<Found, Refusal> {
         let selector = self.receive(node, 0, ctx, cell)?;
         let picked = match selector.value {
@@ -145,13 +145,13 @@ impl Model<'_> {
                 self.receive(node, 1 + other, ctx, cell)?;
             }
         }
-        // Where all cells take one arm an evaluator may forget what the selector varies along.
+        // If all cells take one arm, an evaluator may forget the axes of the selector.
         let mut seen = (*arm.seen).clone();
         seen.took(node, picked);
         Ok(Found { value: arm.value, seen: Rc::new(seen) })
     }
 
-    /// What the kernel of a node receives at a socket.
+    /// The value that the kernel of a node receives at a socket.
     fn receive(
         &mut self,
         node: usize,
@@ -174,7 +174,7 @@ impl Model<'_> {
                 ScopeRule::Modify { args, .. } => args,
                 ScopeRule::Along { .. } => &[],
             };
-            // What a rule takes is asked for where the rule has an effect; a loop always has.
+            // The arguments of a rule are evaluated if the rule has an effect; a loop always has.
             let has_effect = matches!(rule, ScopeRule::Each { .. })
                 || is_active(r, scope, &self.needs[link.node]);
             if has_effect {
@@ -209,7 +209,7 @@ impl Model<'_> {
         Ok(Found { value: found.value, seen: Rc::new(seen) })
     }
 
-    /// A list of what is linked, with an item for each cell of an axis.
+    /// A list with the value of the source for each cell of an axis.
     fn gather(
         &mut self,
         node: usize,
@@ -259,7 +259,7 @@ impl Model<'_> {
 }
 
 fn list_of(ty: Type, values: Vec<Value>) -> Value {
-    Value::List(ty.collect(&mut values.into_iter()).expect("what is linked has the socket's type"))
+    Value::List(ty.collect(&mut values.into_iter()).expect("sources have the socket's type"))
 }
 
 /// The results of a form for one element.

@@ -1,9 +1,8 @@
-//! What nodes keep for elements, in the model.
+//! The state of nodes inside of scopes, in the model.
 //!
-//! An element is told by the values of `index` and `iteration` that its node needs, and by where it
-//! is along the axes that the node has besides. When the outputs are there, what is kept from now on
-//! is evaluated for each context and cell in which a node was called, until nobody is called that was
-//! not.
+//! An element is identified by the values of `index` and `iteration` that its node needs, and by
+//! its position along the other axes of the node. After the outputs, the new state is evaluated for
+//! each context and cell in which a node was called, until no further node is called.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -21,25 +20,25 @@ use super::program::{Link, ProgramOp};
 use super::scope::{Gather, position};
 use super::{Found, INDEX, Model, Refusal};
 
-/// The elements of one node with what is kept for each, in order of its values.
+/// The state of one node by element, in order of coordinates.
 pub type Elements = BTreeMap<Vec<i32>, Vec<Value>>;
 
-/// What one node keeps.
+/// The state of one node.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
-    /// What each coordinate is.
+    /// The meaning of each coordinate.
     pub coordinates: Vec<String>,
-    /// By coordinates.
+    /// The state, by coordinates.
     pub elements: Elements,
-    /// How far axes reach: by coordinates outside.
+    /// The extents of axes, by the coordinates outside of them.
     pub reach: BTreeMap<Vec<i32>, i32>,
 }
 
-/// So many readers, each in its context, are looked at together at most.
+/// Maximal number of readers, each in its context, that are examined together.
 const MOST_ASSUMED: usize = 256;
 
 impl Kept {
-    /// What is kept behind a tick in which this was, if the node was called at all.
+    /// The state after a tick, given the calls of the node in it.
     pub fn committed(&self, called: &Self) -> Self {
         if called.elements.is_empty() && called.reach.is_empty() {
             return self.clone();
@@ -73,7 +72,7 @@ impl Kept {
     }
 }
 
-/// What a context says, and the axes that it has.
+/// The values of a context, and its axes.
 struct Outer {
     knowns: BTreeSet<KnownId>,
     axes: BTreeSet<AxisId>,
@@ -89,7 +88,7 @@ impl Outer {
     }
 }
 
-/// One coordinate of a cell: its name, value, and axis if it counts along one.
+/// A coordinate of a cell: its name, its value, and its axis if it counts along one.
 type Coordinate = (String, i32, Option<AxisId>);
 
 fn is_coordinate(need: &Need) -> bool {
@@ -97,7 +96,7 @@ fn is_coordinate(need: &Need) -> bool {
 }
 
 impl Model<'_> {
-    /// One output of a reader.
+    /// Evaluates one output of a reader.
     pub(super) fn read_kept(
         &mut self,
         link: Link,
@@ -188,7 +187,7 @@ impl Model<'_> {
         Ok(coordinates)
     }
 
-    /// Whether what a node keeps has been told apart by elements of the request.
+    /// Whether the state of a node is distinguished by elements of the request.
     fn is_kept_by_element(&self, reader: usize) -> bool {
         let keeper = self.program.keepers.iter().position(|(known, _)| *known == reader);
         let kept = keeper.map(|keeper| &self.world.kept[keeper]);
@@ -197,8 +196,8 @@ impl Model<'_> {
         is_told && self.world.count.is_some()
     }
 
-    /// Along what a node varies if the context `outer` says the same everywhere: what inputs vary
-    /// along, and the extents of axes.
+    /// The axes of a node if the context `outer` is the same everywhere: those of inputs, and those
+    /// along which extents vary.
     fn given_axes(
         &mut self,
         (node, ctx): (usize, CtxId),
@@ -277,7 +276,7 @@ impl Model<'_> {
         Ok(axes)
     }
 
-    /// Along what the extent of an axis varies; of one that the context `outer` has that is known.
+    /// The axes along which an extent varies, which are known for axes of the context `outer`.
     fn given_parents(
         &mut self,
         axis: AxisId,
@@ -322,7 +321,7 @@ impl Model<'_> {
         })
     }
 
-    /// The axis of the request's elements, where `index` counts them.
+    /// The axis of the request's elements, if `index` counts them.
     fn counted_by_request(&self, need: &Need, ctx: CtxId) -> Option<AxisId> {
         let entry = self.entry(ctx, &need.feature, need.level)?;
         let known = self.knowns.get(entry.known.index());
@@ -332,7 +331,7 @@ impl Model<'_> {
         counts.then(|| AxisId::from_index(INDEX))
     }
 
-    /// The axes of a reader: those of all it needs, and of what is kept from now on.
+    /// The axes of a reader: those of all its needs, and those of the new state.
     pub(super) fn axes_of_kept(
         &mut self,
         node: usize,
@@ -360,7 +359,7 @@ impl Model<'_> {
         if !is_outermost {
             return Ok(Rc::new(self.assumed_axes[&(node, ctx)].clone()));
         }
-        // What was found with assumptions is forgotten until nothing more has to be assumed.
+        // Results that depend on assumptions are dropped until no further assumption is needed.
         let before = self.axes_of.clone();
         while self.grow_assumed_axes()? {
             self.axes_of.clone_from(&before);
@@ -372,8 +371,8 @@ impl Model<'_> {
         Ok(Rc::clone(&self.axes_of[&(node, ctx)]))
     }
 
-    /// Lets readers have the axes of what they keep, as far as those follow from what is assumed; says
-    /// whether any got more.
+    /// Extends the axes of readers by those of their state, as far as these follow from the
+    /// assumptions; returns whether any were added.
     fn grow_assumed_axes(&mut self) -> Result<bool, Refusal> {
         let (mut grew, mut done) = (false, BTreeSet::new());
         loop {
@@ -382,7 +381,7 @@ impl Model<'_> {
             if met.is_empty() {
                 return Ok(grew);
             }
-            // What reads itself through a scope is reached in another context each time.
+            // A node that reads itself through a scope is reached in another context each time.
             if self.assumed_axes.len() > MOST_ASSUMED {
                 return Err(Refusal::TooLong(MOST_ASSUMED));
             }
@@ -401,7 +400,7 @@ impl Model<'_> {
         }
     }
 
-    /// What the nodes that were called keep from now on.
+    /// The new state of the nodes that were called.
     pub(super) fn keep_on(&mut self) -> Result<Vec<Option<Kept>>, Refusal> {
         let program = self.program;
         let mut n_before = usize::MAX;
@@ -485,7 +484,7 @@ impl Model<'_> {
         Ok(kept)
     }
 
-    /// At which levels of `index` a reader sees what lies around this node.
+    /// The levels of `index` at which a reader sees the surroundings of this node.
     fn levels_inside(&self, body: usize, reader: usize) -> BTreeSet<u32> {
         let (mut seen, mut found) = (BTreeSet::from([(body, 0)]), BTreeSet::new());
         let mut stack = vec![(body, 0_u32)];
@@ -514,8 +513,8 @@ impl Model<'_> {
         found
     }
 
-    /// The coordinates outside of a loop whose items are at this level; nothing if they are not known
-    /// there.
+    /// The coordinates outside of a loop whose items are at this level; `None` if they are not
+    /// known there.
     fn outside_of(
         &mut self,
         level: u32,

@@ -1,4 +1,4 @@
-//! What the model runs: a graph or a plan as a list of nodes with links.
+//! The programs of the model: a graph or a plan as a list of nodes with links.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use millstream_node::Instance;
 pub struct Link {
     /// Position of the node: the index of its `NodeId` or `StepId`.
     pub node: usize,
-    /// Which of its outputs.
+    /// The number of the output.
     pub output: usize,
 }
 
-/// What a node is.
+/// The content of a node.
 #[derive(Clone, Debug)]
 pub enum ProgramOp {
-    /// Was removed.
+    /// A removed node.
     Gone,
     /// A constant.
     Const(Value),
@@ -32,11 +32,11 @@ pub enum ProgramOp {
 /// One node.
 #[derive(Clone, Debug)]
 pub struct ProgramNode {
-    /// What it is.
+    /// The content.
     pub op: ProgramOp,
-    /// What it reads, in order of its instance's inputs.
+    /// The sources, in order of the instance's inputs.
     pub links: Vec<Link>,
-    /// Where the author sees it.
+    /// The path in the document.
     pub path: NodePath,
 }
 
@@ -47,7 +47,7 @@ pub struct ProgramOutput {
     pub name: Arc<str>,
     /// The type of the value.
     pub ty: Type,
-    /// Where it comes from.
+    /// The source.
     pub link: Link,
 }
 
@@ -58,13 +58,12 @@ pub struct Program {
     pub nodes: Vec<ProgramNode>,
     /// The outputs.
     pub outputs: Vec<ProgramOutput>,
-    /// The nodes that keep something for elements: the position of the reader, and what is kept from
-    /// now on.
+    /// The stateful nodes inside of scopes: the position of the reader, and the new state.
     pub keepers: Vec<(usize, Vec<ProgramOutput>)>,
 }
 
 impl Program {
-    /// The program of a graph whose types are equal along links. What its nodes keep are outputs.
+    /// The program of a graph with equal types along links. State is part of its outputs.
     pub fn of_graph(graph: &Graph) -> Self {
         let link = |source: &millstream_ir::Source| Link {
             node: source.node.index(),
@@ -123,7 +122,7 @@ impl Program {
         }
     }
 
-    /// The outputs of a node that something reads.
+    /// The outputs of a node that have readers.
     pub fn outputs_used(&self, node: usize) -> Vec<usize> {
         let links = self.nodes.iter().flat_map(|node| &node.links);
         let kept = self.keepers.iter().flat_map(|(_, values)| values);
@@ -135,7 +134,7 @@ impl Program {
         used
     }
 
-    /// The instance that a node calls, if it calls one.
+    /// The instance that a node calls, if it is a call.
     pub fn instance(&self, node: usize) -> Option<&Arc<Instance>> {
         match &self.nodes[node].op {
             ProgramOp::Call(instance) => Some(instance),

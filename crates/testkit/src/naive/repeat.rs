@@ -1,4 +1,4 @@
-//! Rounds of one element.
+//! The rounds of a repeat for one element.
 
 use millstream_base::same::Same;
 use millstream_base::{Limits, Value};
@@ -8,8 +8,8 @@ use millstream_node::Data;
 
 use super::{Model, Program, Refusal, World};
 
-/// All outputs of a repeat, given the inputs of its node; `None` if it fails. Those that are not
-/// used, nor needed for those that are, are what they were at first.
+/// All outputs of a repeat for the inputs of its node; `None` if it fails. Outputs that are neither
+/// used nor needed for used ones have their first value.
 pub(super) fn run(
     body: &RepeatBody,
     values: &[Value],

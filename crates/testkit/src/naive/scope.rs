@@ -1,4 +1,4 @@
-//! What a scope does to the context, and what a feature is in a context.
+//! The effect of scopes on the context, and the values of features in a context.
 
 use std::rc::Rc;
 
@@ -14,19 +14,19 @@ use super::context::{
 use super::program::Link;
 use super::{Found, INDEX, Model, Refusal, TIME};
 
-/// Along what a socket gathers.
+/// The axis along which a socket gathers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gather {
-    /// It does not.
+    /// The socket does not gather.
     Nothing,
-    /// The one cell that there is without an axis.
+    /// The only cell, without an axis.
     One,
     /// The cells of an axis.
     Along(AxisId),
 }
 
 impl Model<'_> {
-    /// The context of what is linked to a socket, and along what it gathers.
+    /// The context of a socket's source, and the axis along which it gathers.
     pub(super) fn enter(
         &mut self,
         node: usize,
@@ -86,19 +86,19 @@ impl Model<'_> {
         Ok((self.context(stacks), gather))
     }
 
-    /// What a feature is that gets the value of a link.
+    /// The value of a feature that is set to a source.
     fn linked(&mut self, link: Link, ctx: CtxId, active: bool) -> Result<KnownId, Refusal> {
         let known = self.known(Known::Linked(link, ctx));
         if active { self.settled(known) } else { Ok(known) }
     }
 
-    /// The value itself where it is the same in all cells, so that contexts which are equal by
-    /// value are one. Without memo that does not matter.
+    /// The value itself if it is the same in all cells, so that contexts with equal values are one.
+    /// Without the memo that does not matter.
     fn settled(&mut self, known: KnownId) -> Result<KnownId, Refusal> {
         if !self.has_memo || !self.axes_of_known(known)?.is_empty() {
             return Ok(known);
         }
-        // This finds out which contexts are equal; it asks for nothing, so it does not count.
+        // This finds equal contexts; it demands nothing, so it does not count.
         let outer = std::mem::replace(&mut self.is_asked, false);
         let found = self.value_of(known, &Cell::new());
         self.is_asked = outer;
@@ -108,8 +108,8 @@ impl Model<'_> {
         }
     }
 
-    /// What a feature that is known so is at a cell. Which axes it varies along is not noted: two
-    /// features with equal values are one to those who read them.
+    /// The value of a feature at a cell. The axes along which it varies are not noted: two features
+    /// with equal values are one for their readers.
     pub(super) fn value_of(&mut self, known: KnownId, cell: &Cell) -> Result<Found, Refusal> {
         let known = self.knowns.get(known.index());
         match &*known {
@@ -135,7 +135,7 @@ impl Model<'_> {
         }
     }
 
-    /// What the rule of a socket makes of a feature.
+    /// The value that a rule of a socket derives from a feature.
     fn changed(
         &mut self,
         old: KnownId,
@@ -146,7 +146,7 @@ impl Model<'_> {
         let program = self.program;
         let instance = program.instance(node).expect("only calls have sockets");
         let ScopeRule::Modify { feature, form, args } = &instance.inputs[slot].scope[rule] else {
-            panic!("only modifiers change what a feature is");
+            panic!("only modifiers change a feature");
         };
         let old = self.value_of(old, cell)?;
         let mut outer = Seen::default();
@@ -177,7 +177,7 @@ impl Model<'_> {
         Ok(Found { value, seen: Rc::new(Seen::behind(ctx, Rc::new(outer))) })
     }
 
-    /// What a node reads from its context.
+    /// The value that a node reads from its context.
     pub(super) fn read(
         &mut self,
         node: usize,
@@ -206,7 +206,7 @@ impl Model<'_> {
         Ok(Found { seen: Rc::new(seen), ..found })
     }
 
-    /// Number of cells of an axis at a cell of the axes around it, as an `i32`.
+    /// The extent of an axis at a cell of the outer axes, as an `i32`.
     pub(super) fn extent(&mut self, axis: Option<AxisId>, cell: &Cell) -> Result<Found, Refusal> {
         let n = match axis {
             None => 1,
@@ -223,7 +223,7 @@ impl Model<'_> {
         Ok(Found { value: Ok(Value::I32(n as i32)), seen: Rc::default() })
     }
 
-    /// What says how many rounds a loop has, and in which context.
+    /// The source of the number of rounds of a loop, and its context.
     pub(super) fn count_of(&self, axis: AxisId) -> (Link, CtxId) {
         let Axis::Loop { node, slot, ctx } = *self.axes.get(axis.index()) else {
             panic!("only loops count their rounds");
@@ -238,7 +238,7 @@ impl Model<'_> {
     }
 }
 
-/// The input that says how many rounds the loop at a socket has.
+/// The input with the number of rounds of the loop at a socket.
 fn count_slot(instance: &Instance, slot: usize) -> usize {
     rules(&instance.inputs[slot].scope)
         .find_map(|(_, rule)| match rule {
@@ -248,7 +248,7 @@ fn count_slot(instance: &Instance, slot: usize) -> usize {
         .expect("an axis is opened by the rule for it")
 }
 
-/// Where along an axis a cell is.
+/// The position of a cell along an axis.
 pub(super) fn position(cell: &Cell, axis: AxisId) -> usize {
     let at = cell.iter().find(|(known, _)| *known == axis);
     at.map(|(_, i)| *i as usize).expect("a cell has a position along every open axis")

@@ -84,7 +84,7 @@ fn levels_count_injectors_from_the_inside() {
     let three = s.constant(3_i32);
     let rows = s.node("list.generate", &[("count", three), ("item", row)]);
     s.output("rows", rows);
-    // The count of a row is asked for outside of the row, where `index` is the number of the row.
+    // The count of a row is evaluated outside of the row, where `index` is the number of the row.
     assert_eq!(values(&s, &Request::new()), "[[], [10], [20, 21]]");
 }
 
@@ -191,7 +191,7 @@ fn a_node_is_counted_along_the_axes_it_has() {
 }
 
 #[test]
-fn what_fails_is_named_and_the_rest_goes_on() {
+fn failed_nodes_are_named_and_the_others_have_values() {
     let registry = registry();
     let mut s = Sketch::new(&registry);
     let one = s.constant(1.0_f32);
@@ -220,7 +220,7 @@ fn nothing_is_evaluated_for_no_elements() {
     assert!(expected.outputs[0].as_ref().expect("an empty column").is_empty());
 }
 
-/// A node that gathers what is linked for `count` rounds, as `iteration`.
+/// A node that gathers its source for `count` rounds, as `iteration`.
 fn rounds() -> Arc<NodeDef> {
     let def = NodeDef::new("test.rounds", "")
         .generic("T", millstream_node::Among::Any)
@@ -252,7 +252,7 @@ fn loops_over_different_features_do_not_hide_each_other() {
 }
 
 #[test]
-fn gathering_an_axis_on_which_an_inner_extent_depends_means_nothing() {
+fn gathering_an_axis_on_which_an_inner_extent_depends_is_refused() {
     let registry = registry();
     let mut s = Sketch::new(&registry);
     let index = s.node("context.index", &[]);

@@ -1,4 +1,4 @@
-//! What a request provides, as the model sees it.
+//! The data of a request, for the model.
 
 use millstream_base::{Feature, NodePath};
 use millstream_ir::request::BoundData;
@@ -9,7 +9,7 @@ use super::keepers::Kept;
 /// The data and axes of a request.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// For each input of the graph its data.
+    /// The data of each input of the graph.
     pub inputs: Vec<BoundData>,
     /// The features that the request provides.
     pub features: Vec<(Feature, BoundData)>,
@@ -17,14 +17,14 @@ pub struct World {
     pub times: Option<usize>,
     /// Extent of the index axis, if there is one.
     pub count: Option<usize>,
-    /// Positions of the outputs asked for.
+    /// Positions of the requested outputs.
     pub outputs: Vec<usize>,
-    /// What the nodes that keep something for elements kept so far.
+    /// The state of the stateful nodes inside of scopes.
     pub kept: Vec<Kept>,
 }
 
 impl World {
-    /// What a request provides that was bound to `plan`.
+    /// The data of a request that was bound to `plan`.
     pub fn of(bound: &Bound, plan: &Plan) -> Self {
         let features = plan.needs.iter().zip(&bound.features).filter_map(|(need, data)| {
             data.as_ref().map(|data| (need.feature.clone(), data.clone()))
@@ -39,13 +39,13 @@ impl World {
         }
     }
 
-    /// Moments and elements of the request; 1 where it has no such axis.
+    /// Number of moments and elements of the request; 1 without such an axis.
     pub fn extents(&self) -> (usize, usize) {
         (self.times.unwrap_or(1), self.count.unwrap_or(1))
     }
 }
 
-/// Why the model says nothing about a program.
+/// Why the model makes no statement about a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It takes too long.
@@ -60,7 +60,7 @@ pub enum Refusal {
     /// It means nothing: an axis is gathered while the extent of an inner one differs along it.
     #[error("{0} gathers an axis on which the extent of an axis of its input depends")]
     NoMeaning(NodePath),
-    /// Something reads a feature that nobody provides.
-    #[error("{0} reads {1}, which nobody provides")]
+    /// A node reads a feature that is not provided.
+    #[error("{0} reads {1}, which is not provided")]
     Missing(NodePath, String),
 }

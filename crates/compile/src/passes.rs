@@ -1,7 +1,7 @@
-//! The passes over the graph, in their order.
+//! The passes over the graph, in order.
 //!
-//! What several passes do to single nodes is done by one sweep in topological order (`sweep`), so
-//! that a rewrite which makes another one possible further down costs no second pass.
+//! Rewrites of single nodes by several passes share a sweep in topological order (`sweep`), so that
+//! a rewrite which enables another one further down costs no second pass.
 
 mod canonical;
 mod conversions;
@@ -44,54 +44,54 @@ pub use prune::prune;
 pub use resolve_scopes::resolve_scopes;
 pub use simplify::simplify;
 
-/// What passes may look at besides the graph.
+/// The environment of a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct PassContext<'a> {
     /// The node types.
     pub registry: &'a Registry,
-    /// What may be used.
+    /// The limits of the compilation.
     pub limits: &'a Limits,
-    /// What functions gave for constants in earlier compilations.
+    /// The results of functions for constants in earlier compilations.
     pub folded: Option<&'a Folded>,
-    /// Set to true when nobody waits any more.
+    /// A flag that cancels the passes when set.
     pub stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> PassContext<'a> {
-    /// Passes that nobody stops, and that know nothing of earlier compilations.
+    /// A context without cancellation and without results of earlier compilations.
     pub fn new(registry: &'a Registry, limits: &'a Limits) -> Self {
         Self { registry, limits, folded: None, stop: None }
     }
 
     /// # Errors
-    /// If nobody waits any more.
-    pub(crate) fn go_on(&self) -> Result<(), Diagnostics> {
+    /// If the compilation was cancelled.
+    pub(crate) fn check_cancelled(&self) -> Result<(), Diagnostics> {
         match self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => {
-                Err(PassError::Stopped.at(NodePath::root()))
+                Err(PassError::Cancelled.at(NodePath::root()))
             }
             Some(_) | None => Ok(()),
         }
     }
 }
 
-/// Whether a pass did anything.
+/// Whether a pass changed the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// The graph is as it was.
+    /// The graph is unchanged.
     No,
-    /// Something is different.
+    /// The graph was changed.
     Yes,
 }
 
 impl Changed {
-    /// [`Changed::Yes`] if so.
+    /// [`Changed::Yes`] if `changed`.
     pub fn when(changed: bool) -> Self {
         if changed { Self::Yes } else { Self::No }
     }
 }
 
-/// A step on the way from a document to a plan, after which the graph can be looked at.
+/// A phase of compilation, after which the graph can be inspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// Groups are expanded.
@@ -115,7 +115,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All, in their order.
+    /// All phases, in order.
     pub const ALL: [Self; 9] = [
         Self::Lower,
         Self::Conversions,
@@ -153,15 +153,15 @@ impl Phase {
 /// A pass with its place in the order.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// What the graph is called behind it.
+    /// The phase that the pass completes.
     pub phase: Phase,
-    /// Does it.
+    /// The pass itself.
     pub run: fn(&mut Graph, &PassContext<'_>) -> Result<Changed, Diagnostics>,
-    /// Why it stands where it does.
+    /// The reason for its place in the order.
     pub reason: &'static str,
 }
 
-/// The passes in their order.
+/// The passes, in order.
 pub const PASSES: &[Pass] = &[
     Pass {
         phase: Phase::Conversions,
@@ -191,48 +191,48 @@ pub const PASSES: &[Pass] = &[
     Pass {
         phase: Phase::ResolveScopes,
         run: resolve_scopes,
-        reason: "before nullify, which drops the scopes that have no effect any more, folds and merges",
+        reason: "before nullify, which drops the scopes that have no effect any more, and folds and merges",
     },
     Pass {
         phase: Phase::Nullify,
         run: nullify,
-        reason: "behind all that drop nodes: the fewer are left, the fewer scopes have an effect",
+        reason: "after all passes that remove nodes: the fewer are left, the fewer scopes have an effect",
     },
     Pass {
         phase: Phase::Fuse,
         run: fuse,
-        reason: "last: what it says of nodes is true until one of them changes",
+        reason: "last: its marks are valid until a node changes",
     },
 ];
 
-/// Why a pass gives up; but for being stopped none of these happens to the graph of a checked document.
+/// Why a pass fails. Except for cancellation, no graph of a checked document fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum PassError {
-    /// Linked types do not convert.
+    /// The types at both ends of a link do not convert.
     #[error("a {from} is linked where a {to} is wanted")]
     #[diagnostic(code(passes::no_conversion), help("insert a node that converts"))]
     NoConversion {
-        /// What is linked.
+        /// The type of the source.
         from: &'static str,
-        /// What is wanted.
+        /// The type of the socket.
         to: &'static str,
     },
-    /// A link leads nowhere.
-    #[error("an input is linked to a node or output that is not there")]
+    /// A link to a node or output that does not exist.
+    #[error("an input is linked to a node or output that does not exist")]
     #[diagnostic(code(passes::no_source))]
     NoSource,
-    /// Nodes read from each other in a circle.
-    #[error("the nodes {nodes} form a cycle")]
+    /// Nodes form a cycle.
+    #[error("the nodes form a cycle: {nodes}")]
     #[diagnostic(code(passes::cycle), help("cut one of the links"))]
     Cycle {
-        /// The nodes, each reading from the next.
+        /// The nodes of the cycle.
         nodes: String,
     },
-    /// Nobody waits for the graph any more.
-    #[error("the compilation was stopped")]
-    #[diagnostic(code(passes::stopped))]
-    Stopped,
+    /// The compilation was cancelled.
+    #[error("the compilation was cancelled")]
+    #[diagnostic(code(passes::cancelled))]
+    Cancelled,
 }
 
 impl PassError {

@@ -1,7 +1,7 @@
-//! Walks over JSON text that is known to be valid, and says where everything stands.
+//! A cursor that walks over valid JSON text and knows the place of every part.
 //!
-//! The text was validated in one pass before, so nothing here can fail; on other text the cursor
-//! gives wrong answers but ends and does not panic. Skipping counts brackets instead of recursing.
+//! The text was validated before, so nothing here can fail; on other text the results are wrong,
+//! but the cursor ends and does not panic. Skipping counts brackets instead of recursing.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(crate) enum JsonKind {
 }
 
 impl JsonKind {
-    /// As messages call it.
+    /// The name of the kind in messages.
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Object => "an object",
@@ -38,7 +38,7 @@ impl JsonKind {
     }
 }
 
-/// A string with its place, quotes included; the text is `None` if an escape means no character.
+/// A string with its place, including quotes; the text is `None` if an escape is not a character.
 pub(crate) struct JsonString<'t> {
     pub(crate) text: Option<Cow<'t, str>>,
     pub(crate) range: Range<usize>,
@@ -54,7 +54,7 @@ impl<'t> Cursor<'t> {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    /// The byte behind what was read last.
+    /// The end of the last part that was read.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -65,7 +65,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The kind of the value that comes next.
+    /// The kind of the next value.
     pub(crate) fn kind(&mut self) -> JsonKind {
         self.skip_space();
         match self.byte() {
@@ -78,13 +78,13 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Steps into the object or list that comes next.
+    /// Enters the next object or list.
     pub(crate) fn enter(&mut self) {
         self.skip_space();
         self.at += 1;
     }
 
-    /// Steps to the next key of the object around the cursor, or out of the object.
+    /// Moves to the next key of the current object, or leaves the object.
     pub(crate) fn next_key(&mut self) -> Option<JsonString<'t>> {
         if !self.next_item() {
             return None;
@@ -95,7 +95,7 @@ impl<'t> Cursor<'t> {
         Some(key)
     }
 
-    /// Steps to the next item of the list around the cursor; false, and out of it, at its end.
+    /// Moves to the next item of the current list; returns false and leaves the list at its end.
     pub(crate) fn next_item(&mut self) -> bool {
         self.skip_space();
         if self.byte() == b',' {
@@ -124,7 +124,7 @@ impl<'t> Cursor<'t> {
         JsonString { text, range }
     }
 
-    /// Steps over the value that comes next and says where it stands.
+    /// Skips the next value and returns its place.
     pub(crate) fn skip(&mut self) -> Range<usize> {
         self.skip_space();
         let start = self.at;
@@ -133,7 +133,7 @@ impl<'t> Cursor<'t> {
             b'{' | b'[' => self.skip_container(),
             _ => self.skip_scalar(),
         }
-        // A text that is not valid JSON must not stop the cursor.
+        // Invalid JSON must not stop the cursor.
         if self.at == start {
             self.at = self.text.len();
         }

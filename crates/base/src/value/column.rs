@@ -1,4 +1,4 @@
-//! Columns: many values of one type, in one flat buffer that is shared until somebody writes.
+//! Columns: many values of one type in one flat buffer, shared until it is written to.
 
 use std::any::Any;
 use std::fmt;
@@ -6,16 +6,16 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use crate::mask::Mask;
-use crate::ragged::Ragged;
 use crate::same::Same;
-use crate::types::{Kind, Type, ValueType};
 use crate::value::Value;
+use crate::value::ragged::Ragged;
+use crate::value::types::{Kind, Type, ValueType};
 
 /// Many values of one type. Cloning shares the buffer.
 #[derive(Clone)]
 pub struct Column(Arc<dyn ColumnData>);
 
-/// What a column can do without its element type being known at compile time.
+/// The operations of a column whose element type is not known at compile time.
 trait ColumnData: Any + Send + Sync {
     fn ty(&self) -> Type;
     fn len(&self) -> usize;
@@ -162,7 +162,7 @@ impl ColumnData for Ragged {
 }
 
 impl Column {
-    /// A column of these values.
+    /// A column of the given values.
     pub fn from_vec<T: ValueType>(values: Vec<T>) -> Self {
         Self(Arc::new(values))
     }
@@ -172,12 +172,12 @@ impl Column {
         Self(Arc::new(lists))
     }
 
-    /// A column of `ty` without elements.
+    /// An empty column of type `ty`.
     pub fn empty(ty: Type) -> Self {
         ty.collect(&mut std::iter::empty()).expect("no value is of another type")
     }
 
-    /// A column of `n` times `value`.
+    /// A column of `n` copies of `value`.
     pub fn filled(value: &Value, n: usize) -> Self {
         match value {
             Value::Bool(x) => Self::from_vec(vec![*x; n]),
@@ -211,7 +211,7 @@ impl Column {
     /// Element `i`.
     ///
     /// # Panics
-    /// If there is no such element.
+    /// If `i` is not below the length.
     pub fn get(&self, i: usize) -> Value {
         self.0.get(i)
     }
@@ -221,7 +221,7 @@ impl Column {
         self.0.any().downcast_ref::<Vec<T>>().map(Vec::as_slice)
     }
 
-    /// The elements for writing, copied first if others share them; `None` for another type.
+    /// The elements for writing, copied first if the buffer is shared; `None` for another type.
     pub fn make_mut<T: ValueType>(&mut self) -> Option<&mut Vec<T>> {
         self.as_slice::<T>()?;
         if Arc::get_mut(&mut self.0).is_none() {
@@ -235,10 +235,10 @@ impl Column {
         self.0.any().downcast_ref()
     }
 
-    /// The buffer itself.
+    /// The buffer of the column.
     ///
     /// # Errors
-    /// The column, if it is of another type or others share it.
+    /// Returns the column if it is of another type or its buffer is shared.
     pub fn try_into_vec<T: ValueType>(self) -> Result<Vec<T>, Self> {
         if self.as_slice::<T>().is_none() {
             return Err(self);
@@ -249,10 +249,10 @@ impl Column {
         }
     }
 
-    /// The lists themselves.
+    /// The lists of the column.
     ///
     /// # Errors
-    /// The column, if its elements are no lists or others share it.
+    /// Returns the column if its elements are not lists or its buffer is shared.
     pub fn try_into_ragged(self) -> Result<Ragged, Self> {
         if self.as_ragged().is_none() {
             return Err(self);
@@ -263,7 +263,7 @@ impl Column {
         }
     }
 
-    /// The elements at these positions, in their order.
+    /// The elements at these positions, in the given order.
     pub fn gather(&self, indices: impl ExactSizeIterator<Item = usize>) -> Self {
         let mut indices = indices;
         self.0.gather(&mut indices)
@@ -274,13 +274,13 @@ impl Column {
         self.gather(range)
     }
 
-    /// All columns one behind the other; `None` if one is not of type `ty`.
+    /// The concatenation of the columns; `None` if one of them is not of type `ty`.
     pub fn concat(ty: Type, columns: &[Self]) -> Option<Self> {
         Self::empty(ty).0.concat(columns)
     }
 
     /// Sets the masked elements: element `i` becomes element `entry(i)` of `from`. Copies the
-    /// buffer first if others share it.
+    /// buffer first if it is shared.
     ///
     /// # Panics
     /// If the columns are of different types.
@@ -308,17 +308,17 @@ impl Column {
         self.0.feed_at(i, state);
     }
 
-    /// Whether both share one buffer.
+    /// Whether both columns share one buffer.
     pub fn is_same_buffer(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Bytes of the buffer.
+    /// Size of the buffer in bytes.
     pub fn bytes(&self) -> usize {
         self.0.bytes()
     }
 
-    /// The elements, one value after the other.
+    /// The elements in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Value> + '_ {
         (0..self.len()).map(|i| self.get(i))
     }
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_comes_back_when_nobody_shares_it() {
+    fn the_buffer_is_returned_if_it_is_not_shared() {
         let column = Column::from_vec(vec![1_i32, 2]);
         let shared = column.clone();
         let column = column.try_into_vec::<i32>().expect_err("shared");

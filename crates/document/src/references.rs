@@ -1,10 +1,10 @@
-//! What nodes and outputs read: the references that edits follow.
+//! The references of nodes and outputs.
 
 use std::sync::Arc;
 
 use crate::model::{Input, InputValue, Link, OutputDef, OutputFrom};
 
-/// Something that is read by name within a body.
+/// A reference to a name within a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference<'a> {
     /// An output of a node.
@@ -13,7 +13,7 @@ pub enum Reference<'a> {
     Input(&'a Arc<str>),
 }
 
-/// What goes into a socket, one by one.
+/// The references of a socket, one by one.
 pub fn references(input: &Input) -> impl Iterator<Item = Reference<'_>> {
     let all = match &input.value {
         InputValue::Several(sources) => sources.as_slice(),
@@ -28,7 +28,7 @@ pub fn references(input: &Input) -> impl Iterator<Item = Reference<'_>> {
     })
 }
 
-/// What an output of a body reads.
+/// The reference of an output of a body.
 pub fn reference_of(output: &OutputDef) -> Reference<'_> {
     match &output.from {
         OutputFrom::Link(link) => Reference::Link(link),
@@ -36,9 +36,9 @@ pub fn reference_of(output: &OutputDef) -> Reference<'_> {
     }
 }
 
-/// The same input with each source replaced by what `change` gives for it: `None` takes it away.
-/// `None` if nothing is left.
-pub(super) fn changed(
+/// The input with `change` applied to each source, which may remove it; `None` if no source is
+/// left.
+pub(crate) fn changed(
     input: &Input,
     mut change: impl FnMut(&Input) -> Option<Input>,
 ) -> Option<Input> {
@@ -53,8 +53,8 @@ pub(super) fn changed(
     }
 }
 
-/// Renames the node of each link that leads to `from`.
-pub(super) fn relink(input: &mut Input, mut rename: impl FnMut(&mut Link)) {
+/// Applies `rename` to each link of an input.
+pub(crate) fn relink(input: &mut Input, mut rename: impl FnMut(&mut Link)) {
     each_source(input, |source| {
         if let InputValue::Link(link) = &mut source.value {
             rename(link);
@@ -62,8 +62,8 @@ pub(super) fn relink(input: &mut Input, mut rename: impl FnMut(&mut Link)) {
     });
 }
 
-/// Calls `change` for each source that goes into a socket.
-pub(super) fn each_source(input: &mut Input, mut change: impl FnMut(&mut Input)) {
+/// Applies `change` to each source of a socket.
+pub(crate) fn each_source(input: &mut Input, mut change: impl FnMut(&mut Input)) {
     if let InputValue::Several(sources) = &mut input.value {
         sources.iter_mut().for_each(change);
     } else {

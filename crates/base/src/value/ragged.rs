@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::column::Column;
-use crate::types::{Type, ValueType};
 use crate::value::Value;
+use crate::value::column::Column;
+use crate::value::types::{Type, ValueType};
 
 /// A list per element. List `i` is `values[offsets[i]..offsets[i + 1]]`.
 #[derive(Clone, Debug)]
@@ -15,8 +15,8 @@ pub struct Ragged {
 }
 
 impl Ragged {
-    /// The lists that `offsets` cut out of `values`; `None` if the offsets do not start at 0,
-    /// descend, or do not end at the number of values, or if the type allows no further list.
+    /// The lists that `offsets` cut out of `values`. `None` if the offsets do not start at 0,
+    /// descend, or do not end at the number of values, or if the element type is nested too deeply.
     pub fn new(offsets: Vec<usize>, values: Column) -> Option<Self> {
         let ty = values.ty().list()?;
         let fits = offsets.first() == Some(&0)
@@ -25,13 +25,13 @@ impl Ragged {
         fits.then_some(Self { ty, offsets, values })
     }
 
-    /// The same number of elements in each list; `None` if `values` cannot be cut so.
+    /// `n_lists` lists of equal length; `None` if the number of `values` is no multiple of it.
     pub fn even(n_lists: usize, values: Column) -> Option<Self> {
         let each = values.len().checked_div(n_lists).unwrap_or(0);
         Self::new((0..=n_lists).map(|i| i * each).collect(), values)
     }
 
-    /// A column of `list<T>` out of list values; `None` if one is of another type.
+    /// A column of `list<T>` made of list values; `None` if one is of another type.
     pub(crate) fn collect(ty: Type, lists: &mut dyn Iterator<Item = Value>) -> Option<Self> {
         let element = ty.element()?;
         let mut offsets = vec![0];
@@ -76,7 +76,7 @@ impl Ragged {
         self.len() == 0
     }
 
-    /// Where each list starts, and the end of the last; one entry more than lists.
+    /// The start of each list, followed by the end of the last one.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -86,7 +86,7 @@ impl Ragged {
         &self.values
     }
 
-    /// The offsets and the elements of all lists, to be put together again by [`new`](Self::new).
+    /// The offsets and the elements of all lists; [`new`](Self::new) is the inverse.
     pub fn into_parts(self) -> (Vec<usize>, Column) {
         (self.offsets, self.values)
     }
@@ -106,7 +106,7 @@ impl Ragged {
         self.values.as_slice::<T>().map(|values| &values[self.range(i)])
     }
 
-    /// The lists at these positions, in their order.
+    /// The lists at these positions, in the given order.
     pub fn gather(&self, indices: &mut dyn Iterator<Item = usize>) -> Self {
         let mut offsets = vec![0];
         let mut sources = Vec::new();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_gives_its_lists_back_when_nobody_shares_it() {
+    fn a_column_returns_its_lists_if_they_are_not_shared() {
         let column = Column::from_ragged(lists());
         let shared = column.clone();
         let column = column.try_into_ragged().expect_err("shared");

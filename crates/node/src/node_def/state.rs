@@ -1,46 +1,46 @@
 //! How node types keep state from one tick to the next.
 //!
-//! A node that keeps state becomes nodes without: what it keeps comes in as inputs of the graph and
-//! goes out as outputs, under names with a point, which authors cannot write. So evaluators know
-//! nothing of state, and a tick commits by giving the outputs of one evaluation to the next. How a
-//! type is taken apart is its [`Keeps`]; the compiler does it while lowering.
+//! Lowering replaces a stateful node by stateless ones: the old state becomes inputs of the graph
+//! and the new state outputs, under names with a dot, which authors cannot write. Evaluators
+//! therefore know nothing of state, and a tick passes the outputs of one evaluation on to the next.
+//! [`Keeps`] tells how the nodes of a type are replaced.
 
 use std::sync::Arc;
 
 use millstream_base::Type;
 
-use crate::instance::{Instance, Kernel};
 use crate::node_def::NodeDef;
+use crate::node_def::instance::{Instance, Kernel};
 use crate::settings::Settings;
 use crate::signature::{Among, SocketType};
 
-/// Name of the node type that takes one of two values.
+/// Name of the node type that selects one of two values.
 pub const PICK: &str = "state.pick";
 
-/// Name of whether a node keeps anything yet, which comes besides what it keeps.
+/// Name of the variable that tells whether a node has state yet.
 pub const STARTED: &str = "started";
 
-/// What a node type keeps.
+/// The state of a node type.
 #[derive(Clone)]
 pub enum Keeps {
-    /// Values of these names and types. The node type does the work of one tick: its inputs are
-    /// those of the node, then `started` (a `bool`, false where nothing is kept yet), `dt` (an
-    /// `f64`, seconds from tick to tick), then what was kept; its outputs are those of the node, then
-    /// what is kept from now on.
+    /// Variables with these names and types. The node type computes one tick: its inputs are those
+    /// of the node, then `started` (a `bool`, false while there is no state), `dt` (an `f64`,
+    /// seconds since the last tick), and the old state; its outputs are those of the node, then the
+    /// new state.
     Values(Vec<(&'static str, SocketType)>, Arc<NodeDef>),
-    /// What input 0 was, as many ticks as the setting `ticks` says. The node gives the oldest; as
-    /// long as there is none, what input 1 was at the first tick.
+    /// The values of input 0 during as many ticks as the setting `ticks` says. The node gives the
+    /// oldest or, until there is one, the value of input 1 at the first tick.
     Past,
-    /// What the node gave. It gives input 0 where input 1 holds or nothing is kept, else what it
-    /// kept.
+    /// The last output of the node. The node gives input 0 if input 1 holds or there is no state,
+    /// else its last output.
     Held,
 }
 
 impl Keeps {
-    /// The node that does the work of a tick for an instance; `None` where values only move.
+    /// The node that computes a tick of an instance; `None` if values only move.
     ///
     /// # Panics
-    /// If the work does not take the types that the node type takes.
+    /// If the types of that node differ from those of the instance.
     pub fn work_of(&self, instance: &Instance) -> Option<Instance> {
         let Self::Values(values, work) = self else { return None };
         let n_inputs = instance.inputs.len() + 2 + values.len();
@@ -49,8 +49,8 @@ impl Keeps {
         Some(made.expect("the work of a tick takes the types that its node takes"))
     }
 
-    /// The names and types of what an instance keeps, besides [`STARTED`]; `work` is its
-    /// [work](Self::work_of).
+    /// The names and types of an instance's state, other than [`STARTED`]; `work` is the result of
+    /// [`work_of`](Self::work_of).
     pub fn variables(&self, instance: &Instance, work: Option<&Instance>) -> Vec<(Arc<str>, Type)> {
         match self {
             Self::Values(values, _) => {
@@ -66,20 +66,20 @@ impl Keeps {
     }
 }
 
-/// What takes one of two values of a type; `pick` is the node type.
+/// The instance that selects one of two values of a type; `pick` is the node type.
 pub(crate) fn pick_of(pick: &Arc<NodeDef>, ty: Type) -> Instance {
     let made = pick.instantiate(Settings::default(), vec![ty], &[1; 3]);
     made.expect("one of two values can be of any type")
 }
 
-/// The node type that takes one of two values, which lowering makes use of.
+/// The node type that selects one of two values, for nodes that lowering makes.
 pub(crate) fn pick() -> NodeDef {
-    NodeDef::new(PICK, "What is kept, or something else where nothing is")
+    NodeDef::new(PICK, "The state, or another value if there is none")
         .generic("T", Among::Any)
-        .input("condition", Type::BOOL, "whether something is kept")
-        .input("false", SocketType::Generic(0), "taken where nothing is")
-        .input("true", SocketType::Generic(0), "what is kept")
-        .output("value", SocketType::Generic(0), "what is taken")
+        .input("condition", Type::BOOL, "whether there is state")
+        .input("false", SocketType::Generic(0), "the value without state")
+        .input("true", SocketType::Generic(0), "the state")
+        .output("value", SocketType::Generic(0), "the selected value")
         .kernel(|_| Ok(Kernel::Choose))
 }
 

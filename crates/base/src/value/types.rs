@@ -1,7 +1,7 @@
-//! Run-time types: handles compared by pointer, and the trait of Rust types that have one.
+//! Run-time types: handles compared by pointer, and the trait of the Rust types that have one.
 //!
-//! The types of the engine are constants (`Type::F32`); lists of a type are made on demand and
-//! interned; a program that embeds the engine makes any Rust type a value type with one line of
+//! The types of the engine are constants (`Type::F32`), list types are interned on demand, and an
+//! embedding program makes any Rust type a value type with one line of
 //! [`value_type!`](crate::value_type).
 
 use std::any::Any;
@@ -11,9 +11,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::column::Column;
 use crate::lane::Lane;
 use crate::same::Same;
+use crate::value::column::Column;
 use crate::value::{Opaque, Value};
 use crate::vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};
 
@@ -21,7 +21,7 @@ use crate::vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};
 #[derive(Clone, Copy)]
 pub struct Type(&'static TypeInfo);
 
-/// What a [`Type`] points to.
+/// The data behind a [`Type`].
 pub struct TypeInfo {
     name: Cow<'static, str>,
     size: usize,
@@ -30,7 +30,7 @@ pub struct TypeInfo {
     table: Table,
 }
 
-/// Which family a type belongs to.
+/// The family of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `n` lanes of one scalar type, stored as an array.
@@ -43,7 +43,7 @@ pub enum Kind {
     Opaque,
 }
 
-/// The operations that need the Rust type behind a handle.
+/// The operations that need the Rust type.
 struct Table {
     default: fn() -> Value,
     collect: fn(&mut dyn Iterator<Item = Value>) -> Option<Column>,
@@ -53,17 +53,17 @@ struct Table {
 
 /// A Rust type that can flow along links.
 pub trait ValueType: Clone + Send + Sync + Sized + 'static {
-    /// The handle.
+    /// The handle of the type.
     fn ty() -> Type;
-    /// Wraps one value.
+    /// Wraps a value.
     fn into_value(self) -> Value;
-    /// Unwraps one value; `None` if it is of another type.
+    /// Unwraps a value; `None` if it is of another type.
     fn from_value(value: &Value) -> Option<Self>;
-    /// What an input without a value gets.
+    /// The value of an input that is not set.
     fn default_value() -> Self;
-    /// Whether two values are the same: bits, with one NaN.
+    /// Whether two values are the same, see [`Same`].
     fn same_value(&self, other: &Self) -> bool;
-    /// Feeds what [`same_value`](Self::same_value) compares into a hasher.
+    /// Feeds the value into a hasher, consistently with [`same_value`](Self::same_value).
     fn feed_value(&self, state: &mut dyn Hasher);
 }
 
@@ -154,7 +154,7 @@ impl Type {
         Self::STRING,
     ];
 
-    /// The types a generic numeric socket chooses from, first match first.
+    /// The types that a generic numeric socket chooses from; the first match wins.
     pub const NUMERIC: [Self; 8] = [
         Self::BOOL,
         Self::I32,
@@ -166,7 +166,7 @@ impl Type {
         Self::VEC4,
     ];
 
-    /// Lists may be nested this deep, so that a document cannot make types without bound.
+    /// The maximal nesting of lists, so that a document cannot make types without bound.
     pub const MAX_LIST_DEPTH: usize = 4;
 
     /// The handle of a type's information; used by `value_type!`.
@@ -216,18 +216,21 @@ impl Type {
         }))
     }
 
-    /// The type of this name whose values can be written as text: one that every registry knows, or
-    /// lists of it.
+    /// The type of this name if its values have a notation as text: a built-in type or lists of it.
     pub fn written(name: &str) -> Option<Self> {
-        let (mut element, mut depth) = (name, 0);
-        while let Some(inner) = element.strip_prefix("list<").and_then(|s| s.strip_suffix('>')) {
-            (element, depth) = (inner, depth + 1);
+        Self::named(name, |name| Self::BUILT_IN.into_iter().find(|ty| ty.name() == name))
+    }
+
+    /// The type of this name, or lists of it, where `element` finds the types that are not lists.
+    pub fn named(name: &str, element: impl FnOnce(&str) -> Option<Self>) -> Option<Self> {
+        let (mut inner, mut depth) = (name, 0);
+        while let Some(item) = inner.strip_prefix("list<").and_then(|s| s.strip_suffix('>')) {
+            (inner, depth) = (item, depth + 1);
             if depth > Self::MAX_LIST_DEPTH {
                 return None;
             }
         }
-        let ty = Self::BUILT_IN.into_iter().find(|ty| ty.name() == element)?;
-        (0..depth).try_fold(ty, |ty, _| ty.list())
+        (0..depth).try_fold(element(inner)?, |ty, _| ty.list())
     }
 
     fn list_depth(self) -> usize {
@@ -249,7 +252,7 @@ impl Type {
     pub fn with_article(self) -> String {
         let mut letters = self.name().chars();
         let (first, second) = (letters.next().unwrap_or(' '), letters.next().unwrap_or(' '));
-        // The letter F is spoken with a vowel first where it stands for itself.
+        // The name of the letter F starts with a vowel.
         let is_vowel =
             matches!(first, 'a' | 'e' | 'i' | 'o' | 'u') || first == 'f' && second.is_ascii_digit();
         format!("{} {}", if is_vowel { "an" } else { "a" }, self.name())
@@ -286,7 +289,7 @@ impl Type {
         }
     }
 
-    /// What an input of this type has when nothing is set: zero, the empty text, the empty list.
+    /// The value of an input that is not set: zero, the empty text, the empty list.
     pub fn default_value(self) -> Value {
         match self.0.kind {
             Kind::List(element) => Value::List(Column::empty(element)),
@@ -297,7 +300,9 @@ impl Type {
     /// A column of these values; `None` if one is of another type.
     pub fn collect(self, values: &mut dyn Iterator<Item = Value>) -> Option<Column> {
         match self.0.kind {
-            Kind::List(_) => crate::ragged::Ragged::collect(self, values).map(Column::from_ragged),
+            Kind::List(_) => {
+                crate::value::ragged::Ragged::collect(self, values).map(Column::from_ragged)
+            }
             Kind::Lanes(..) | Kind::String | Kind::Opaque => (self.0.table.collect)(values),
         }
     }
@@ -328,7 +333,7 @@ impl PartialOrd for Type {
     }
 }
 impl Ord for Type {
-    /// By name, so that sorted output does not depend on addresses; types of one name by address.
+    /// By name, so that sorted output does not depend on addresses; types of equal name by address.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.name()
             .cmp(other.name())
@@ -413,9 +418,9 @@ impl ValueType for Mat4 {
 
 /// Makes a Rust type a value type: `value_type!(Money, "money");`
 ///
-/// The type must be `Clone + Send + Sync + Default`; values count as equal only when they are one
-/// and the same allocation. With `value_type!(Money, "money", eq);` the type's own `PartialEq` and
-/// `Hash` decide; values whose comparison panics are not equal.
+/// The type must be `Clone + Send + Sync + Default`. Two values are equal only if they are one
+/// allocation; with `value_type!(Money, "money", eq);` the type's own `PartialEq` and `Hash`
+/// decide. Values whose comparison panics are not equal.
 #[macro_export]
 macro_rules! value_type {
     ($rust:ty, $name:literal) => {
@@ -428,7 +433,7 @@ macro_rules! value_type {
         $crate::value_type!(@ $rust, $name,
             |a: &$rust, b: &$rust| $crate::unwound(|| a == b).unwrap_or(false),
             |value: &$rust, mut state: &mut dyn ::std::hash::Hasher| {
-                // Values that cannot be hashed share one hash, which is not wrong.
+                // Values whose hashing panics share one hash, which is permitted.
                 let _ = $crate::unwound(|| ::std::hash::Hash::hash(value, &mut state));
             });
     };

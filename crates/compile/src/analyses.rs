@@ -1,7 +1,7 @@
-//! What is learnt about the nodes of a graph, in tables beside it.
+//! Analyses: facts about the nodes of a graph, in tables beside it.
 //!
-//! Each analysis is one walk in topological order. A table is of the graph as it was; who changes
-//! the graph computes it again.
+//! Each analysis is a walk in topological order. Its result describes the graph at that time and
+//! must be recomputed when the graph changes.
 
 mod arms;
 mod axes;

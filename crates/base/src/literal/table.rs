@@ -1,113 +1,17 @@
-//! Tables as values: named columns of one length.
-//!
-//! A table is shared, so that handing one on costs nothing; changing one makes another that shares the
-//! columns that stay.
+//! Tables as JSON: objects of columns.
 
-use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::column::Column;
-use crate::literal;
-use crate::same::Same;
-use crate::types::Type;
-use crate::value_type;
-
-/// Named columns of one length, in order; names are not repeated.
-#[derive(Clone, Debug, Default)]
-pub struct Table(Arc<Data>);
-
-#[derive(Clone, Debug, Default)]
-struct Data {
-    columns: Vec<(Arc<str>, Column)>,
-    n_rows: usize,
-}
-
-value_type!(Table, "table", eq);
-
-/// Why columns make no table.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TableError {
-    /// Two columns have the same name.
-    #[error("two columns are called `{name}`")]
-    Repeated {
-        /// The name.
-        name: Arc<str>,
-    },
-    /// Two columns have different lengths.
-    #[error("the column `{first}` has {n_first} rows and `{second}` has {n_second}")]
-    Lengths {
-        /// The first column.
-        first: Arc<str>,
-        /// Its length.
-        n_first: usize,
-        /// The other column.
-        second: Arc<str>,
-        /// Its length.
-        n_second: usize,
-    },
-}
+use crate::value::column::Column;
+use crate::value::table::Table;
+use crate::value::types::Type;
 
 impl Table {
-    /// A table of these columns.
-    ///
-    /// # Errors
-    /// If two have the same name or different lengths.
-    pub fn new(columns: Vec<(Arc<str>, Column)>) -> Result<Self, TableError> {
-        let n_rows = columns.first().map_or(0, |(_, column)| column.len());
-        let mut names = HashSet::with_capacity(columns.len());
-        for (name, column) in &columns {
-            if !names.insert(&**name) {
-                return Err(TableError::Repeated { name: Arc::clone(name) });
-            }
-            if column.len() != n_rows {
-                let (first, second) = (Arc::clone(&columns[0].0), Arc::clone(name));
-                let n_second = column.len();
-                return Err(TableError::Lengths { first, n_first: n_rows, second, n_second });
-            }
-        }
-        drop(names);
-        Ok(Self(Arc::new(Data { columns, n_rows })))
-    }
-
-    /// Number of rows; 0 without columns.
-    pub fn n_rows(&self) -> usize {
-        self.0.n_rows
-    }
-
-    /// Names and columns in order.
-    pub fn columns(&self) -> &[(Arc<str>, Column)] {
-        &self.0.columns
-    }
-
-    /// The column of this name.
-    pub fn column(&self, name: &str) -> Option<&Column> {
-        self.0.columns.iter().find(|(known, _)| **known == *name).map(|(_, column)| column)
-    }
-
-    /// Bytes of its columns, those that it shares with others included.
-    pub fn bytes(&self) -> usize {
-        let of = |(name, column): &(Arc<str>, Column)| name.len() + column.bytes();
-        size_of::<Self>() + self.0.columns.iter().map(of).sum::<usize>()
-    }
-
-    /// The rows of these numbers, in this order.
-    ///
-    /// # Panics
-    /// If there is no row of such a number.
-    pub fn gather(&self, rows: &[usize]) -> Self {
-        let of = |(name, column): &(Arc<str>, Column)| {
-            (Arc::clone(name), column.gather(rows.iter().copied()))
-        };
-        let n_rows = if self.0.columns.is_empty() { 0 } else { rows.len() };
-        Self(Arc::new(Data { columns: self.0.columns.iter().map(of).collect(), n_rows }))
-    }
-
-    /// The table of a JSON object of columns of one length, in their order. Lists of true and false, of
-    /// whole numbers, of other numbers and of texts make columns of `bool`, `i64`, `f64` and `string`;
-    /// `{"type": "vec3", "values": [...]}` makes one of the type that it names.
+    /// The table of a JSON object of columns of one length, in order. Lists of booleans, integers,
+    /// other numbers and strings become columns of `bool`, `i64`, `f64` and `string`; `{"type":
+    /// "vec3", "values": [...]}` is a column of the named type.
     pub(crate) fn from_json(json: &Json) -> Option<Self> {
         let column = |json: &Json| match json {
             Json::Array(items) => plain_column(items),
@@ -124,8 +28,8 @@ impl Table {
         Self::new(columns.collect::<Option<Vec<_>>>()?).ok()
     }
 
-    /// The table as a JSON object, which reads back to the same columns of the same types: the type
-    /// stands beside a column where the list alone would make another.
+    /// The table as a JSON object that reads back to the same columns. A column whose list alone
+    /// would read back as another type is written with its type.
     pub(crate) fn to_json(&self) -> Json {
         self.json_of(|column, items| match plain_column(&items) {
             Some(plain) if plain.ty() == column.ty() => Json::Array(items),
@@ -143,44 +47,25 @@ impl Table {
 
     fn json_of(&self, written: impl Fn(&Column, Vec<Json>) -> Json) -> Json {
         let of = |(name, column): &(Arc<str>, Column)| {
-            let items = column.iter().map(|value| literal::to_json(&value)).collect();
+            let items = column.iter().map(|value| super::to_json(&value)).collect();
             (name.to_string(), written(column, items))
         };
-        Json::Object(self.0.columns.iter().map(of).collect())
+        Json::Object(self.columns().iter().map(of).collect())
     }
 }
 
-/// A column of a type.
+/// A column of a given type.
 fn column_of(ty: Type, items: &[Json]) -> Option<Column> {
-    let values = items.iter().map(|item| literal::from_json(ty, item));
+    let values = items.iter().map(|item| super::from_json(ty, item));
     ty.collect(&mut values.collect::<Result<Vec<_>, _>>().ok()?.into_iter())
 }
 
-/// The column of a list that does not name its type.
+/// A column of a list without a type.
 fn plain_column(items: &[Json]) -> Option<Column> {
-    // Numbers are whole if they are all written so: 2.0 is not.
+    // Numbers are integers if all of them are written as such: 2.0 is not.
     let are_whole = items.iter().all(|item| item.as_i64().is_some());
     let numbers = if are_whole { Type::I64 } else { Type::F64 };
     [Type::BOOL, numbers, Type::STRING].into_iter().find_map(|ty| column_of(ty, items))
-}
-
-impl PartialEq for Table {
-    fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (self.columns(), other.columns());
-        Arc::ptr_eq(&self.0, &other.0)
-            || a.len() == b.len() && a.iter().zip(b).all(|((m, x), (n, y))| m == n && x.same(y))
-    }
-}
-
-impl Eq for Table {}
-
-impl Hash for Table {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        for (name, column) in self.columns() {
-            name.hash(state);
-            column.feed(state);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -188,23 +73,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::literal;
+    use crate::same::Same;
     use crate::{Value, Vec3};
 
-    fn table(json: &serde_json::Value) -> Table {
+    fn table(json: &Json) -> Table {
         Table::from_json(json).expect("a table")
-    }
-
-    #[test]
-    fn columns_have_one_length_and_their_own_names() {
-        let column = |n: i32| Column::from_vec((0..n).collect::<Vec<i32>>());
-        let of = |columns: &[(&str, i32)]| {
-            Table::new(columns.iter().map(|(name, n)| ((*name).into(), column(*n))).collect())
-        };
-        let error = of(&[("a", 2), ("b", 3)]).expect_err("longer");
-        assert_eq!(error.to_string(), "the column `a` has 2 rows and `b` has 3");
-        let error = of(&[("a", 2), ("a", 2)]).expect_err("repeated");
-        assert_eq!(error.to_string(), "two columns are called `a`");
-        assert_eq!(of(&[]).expect("nothing").n_rows(), 0);
     }
 
     #[test]
@@ -230,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_that_are_no_table_are_refused() {
+    fn literals_that_are_not_tables_are_refused() {
         for wrong in [
             json!([1]),
             json!({"x": 1}),

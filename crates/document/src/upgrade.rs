@@ -1,8 +1,8 @@
-//! Upgrades: what older releases wrote becomes what this one reads.
+//! Upgrades of documents written by older releases.
 //!
-//! The format of documents and each node type have versions of their own. A format upgrade changes
-//! the JSON before it is read; it keeps the order of names and knows where everything stood. A node
-//! upgrade changes nodes that were read. Both go one version at a time.
+//! The format of documents and each node type have separate versions. A format upgrade changes the
+//! JSON before it is read; it preserves the order of names and the places of parts. A node upgrade
+//! changes nodes after they were read. Both proceed one version at a time.
 
 mod node;
 mod raw;
@@ -21,7 +21,7 @@ struct FormatUpgrade {
 /// All format upgrades; each has a fixture `tests/fixtures/format_N.mill.json`.
 const FORMAT_UPGRADES: &[FormatUpgrade] = &[FormatUpgrade { from: 0, apply: from_draft }];
 
-/// The text of a document in the newest format, and where its parts stood in `text`.
+/// The text of a document in the newest format, and the places of its parts in `text`.
 pub(crate) fn upgraded_format(text: &str, version: u32) -> (String, Origins) {
     let mut document = Raw::read(text);
     for upgrade in FORMAT_UPGRADES.iter().filter(|upgrade| upgrade.from >= version) {
@@ -30,8 +30,8 @@ pub(crate) fn upgraded_format(text: &str, version: u32) -> (String, Origins) {
     document.written()
 }
 
-/// Format 0, the draft, had the links of a node apart from its literals, as plain texts under
-/// `links`, the graph inputs of a node under `inputs`, and called `fps` `frame_rate`.
+/// Format 0, the draft, had the links of a node under `links` as plain text, its graph inputs under
+/// `inputs`, and `frame_rate` instead of `fps`.
 fn from_draft(document: &mut Raw) {
     document.rename_key("frame_rate", "fps");
     draft_body(document);
@@ -69,7 +69,7 @@ mod tests {
         let text = r#"{"nodes": {"n": {"type": "t", "links": {"a": "m.value"}}}}"#;
         let (new, origins) = upgraded_format(text, 0);
         assert_eq!(new, r#"{"nodes":{"n":{"type":"t","in":{"a":{"from":"m.value"}}}}}"#);
-        let at = new.find("\"m.value\"").expect("the link is there");
+        let at = new.find("\"m.value\"").expect("the link exists");
         let span = origins.of(&(at..at + 9));
         assert_eq!(&text[span.start as usize..span.end as usize], "\"m.value\"");
     }

@@ -1,10 +1,9 @@
-//! Loading: from bytes to a document, all problems at once, each with its bytes.
+//! Loading: from bytes to a document, reporting all problems with their places.
 //!
-//! A load proceeds in two passes over the text. The first is the JSON reader's, which validates
-//! without recursion and without storing anything. The second walks the valid text with a cursor,
-//! so that it knows the place of every part and can go on behind a part that does not fit.
+//! A load takes two passes over the text. The JSON reader validates the text without recursion and
+//! without storing anything. Then a cursor walks over the valid text, knows the place of every
+//! part, and continues after a part that does not fit.
 
-mod cursor;
 mod error;
 mod parts;
 mod reader;
@@ -20,21 +19,21 @@ use serde_json::value::RawValue;
 pub use error::LoadError;
 
 use crate::at::At;
+use crate::cursor::{Cursor, JsonKind};
 use crate::model::{Document, FORMAT_VERSION};
 use crate::problems::{Problems, shortened};
 use crate::upgrade::{Origins, upgraded_format};
 use reader::Reader;
 use words::Words;
 
-pub(crate) use cursor::{Cursor, JsonKind};
 pub(crate) use reader::name_problem;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads a document; documents of older formats are upgraded.
+/// Reads a document; documents in older formats are upgraded.
 ///
-/// Where a single input, output, node or group has problems, the document holds what could be read
-/// of it, and the part does not pass `check`. There is no document if the text is no JSON object of
+/// If a single input, output, node or group has problems, the document holds the readable rest of
+/// it, and the part does not pass `check`. There is no document if the text is not a JSON object of
 /// a known format, if the document itself has unknown entries, or if whole parts are lost.
 ///
 /// ```
@@ -50,10 +49,10 @@ pub fn load(text: &[u8], limits: &Limits) -> (Option<Document>, Diagnostics) {
     (document.filter(|_| !is_wrong), problems)
 }
 
-/// What loading gives.
+/// The result of loading.
 pub(crate) struct Loaded {
     pub(crate) document: Option<Document>,
-    /// The document itself has an error; it is there only to find more.
+    /// Whether the document itself has an error; then it serves only to find further errors.
     pub(crate) is_wrong: bool,
     pub(crate) problems: Diagnostics,
 }
@@ -112,7 +111,7 @@ fn valid_json<'t>(bytes: &'t [u8], limits: &Limits, problems: &mut Problems) -> 
     }
 }
 
-/// The format of the document; the newest if it does not say, which is a problem.
+/// The format of the document; the newest, and a problem, if it is not stated.
 fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
     let mut cursor = Cursor::new(text);
     let kind = cursor.kind();

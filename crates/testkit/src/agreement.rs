@@ -1,9 +1,10 @@
-//! The suite that every evaluator passes: it agrees with the model, bit for bit and in what runs.
+//! The suite that every evaluator passes: it agrees with the model bit for bit, and in what it
+//! runs.
 //!
 //! Three parts: cases written by hand, each for one rule of the evaluation; fixtures, which are
-//! cases that once failed (`tests/graphs`, and `tests/ticks` for documents that keep state); generated
-//! cases, by default always the same ones. With `PROPTEST_CASES` set there are as many, and others each
-//! time.
+//! cases that once failed (`tests/graphs`, and `tests/ticks` for stateful documents); and generated
+//! cases. By default the generated cases are the same in every run; `PROPTEST_CASES` sets their
+//! number, and then each run has others.
 
 mod by_hand;
 mod check;
@@ -29,7 +30,7 @@ use crate::generate::{Case, REGISTRY, cases, cases_with_repeats};
 /// Runs the whole suite.
 ///
 /// # Panics
-/// If the evaluator disagrees with the model somewhere; the message holds the case as a fixture.
+/// If the evaluator disagrees with the model; the message contains the case as a fixture.
 pub fn agreement_suite(evaluator: &dyn Evaluator) {
     by_hand::run_all(evaluator);
     fixtures(evaluator);

@@ -1,4 +1,4 @@
-//! Instances: a node type with its settings and types fixed, ready to run.
+//! Instances: node types with settings and types fixed, ready to run.
 
 use std::sync::Arc;
 
@@ -9,15 +9,17 @@ use smallvec::SmallVec;
 use crate::class::Class;
 use crate::function::SharedFunction;
 use crate::node_def::NodeDef;
-use crate::repeat::REPEAT;
 use crate::scope::ScopeRule;
 use crate::settings::{SettingValue, Settings};
 use millstream_form::Form;
 
-/// What a node does, once its inputs are there.
+/// Name of the node type that runs a group round by round.
+pub const REPEAT: &str = "repeat";
+
+/// The work of a node, once its inputs are computed.
 #[derive(Clone)]
 pub enum Kernel {
-    /// Element by element, on the lanes of the inputs one behind the other; gives the lanes of the
+    /// An element-wise form: takes the concatenated lanes of the inputs, gives those of the
     /// outputs.
     Form(Arc<Form>),
     /// A function over columns with a mask.
@@ -26,36 +28,38 @@ pub enum Kernel {
     Read {
         /// The feature.
         feature: Feature,
-        /// How many injectors out.
+        /// The level: the number of injectors to skip on the way out.
         level: u32,
-        /// Its value, of the feature's type, or the extent of its axis, an `i32`.
+        /// The aspect: the value, of the feature's type, or the extent of its axis, an `i32`.
         aspect: Aspect,
     },
-    /// Gives input 0 on; the work is in the scope of its socket.
+    /// Passes input 0 on; the effect of the node is the scope of that socket.
     Pass,
-    /// Gives on one of inputs 1.., element by element; the others are not evaluated there. Input 0
-    /// is a `bool` (false picks input 1, true input 2) or an `i32` (clamped to the inputs).
+    /// Selects one of the inputs from 1 on, element by element; the others are not evaluated there.
+    /// Input 0 is a `bool` (false selects input 1, true input 2) or an `i32` (clamped to the
+    /// inputs).
     Choose,
-    /// Gives what is kept for the element at hand: first a `bool` whether anything is, then the values,
-    /// defaults where nothing is. These are all needs of the node that keeps it.
+    /// Reads the state that a node keeps for the current element: a `bool` that tells whether there
+    /// is any, then the values, or defaults if there is none. The needs are those of the node.
     Kept(Arc<[Need]>),
 }
 
-/// One input of an instance; a socket that takes several sources has one for each.
+/// An input of an instance; a socket with several sources has one slot for each.
 #[derive(Clone, Debug)]
 pub struct InputSlot {
-    /// Position of the socket in the signature.
+    /// The position of the socket in the signature.
     pub socket: u16,
-    /// Type of what is linked.
+    /// The type of the linked output.
     pub ty: Type,
-    /// The kernel may write into the buffer and hand it on.
+    /// Whether the kernel may overwrite the buffer and return it.
     pub mutable: bool,
-    /// How the context changes for what is linked; positions are those of the instance's inputs.
+    /// The changes of the context for the source; inputs are named by their positions in the
+    /// instance.
     pub scope: Vec<ScopeRule>,
 }
 
 impl InputSlot {
-    /// The type that the kernel receives: a list of what is linked where an axis is gathered.
+    /// The type that the kernel receives: lists of the linked type if an axis is gathered.
     pub fn received(&self) -> Type {
         if self.gathers() {
             self.ty.list().expect("instances with gathering sockets leave room for a list")
@@ -64,7 +68,7 @@ impl InputSlot {
         }
     }
 
-    /// Whether the kernel receives a list of what is linked.
+    /// Whether the kernel receives a list, because a scope gathers an axis.
     pub fn gathers(&self) -> bool {
         self.scope.iter().any(ScopeRule::gathers)
     }
@@ -81,19 +85,19 @@ pub struct OutputSlot {
 pub struct Instance {
     /// The node type.
     pub def: Arc<NodeDef>,
-    /// Settings, defaults filled in.
+    /// The settings, including defaults.
     pub settings: Settings,
     /// The types of the generics.
     pub generics: Vec<Type>,
-    /// Inputs in order of the sockets.
+    /// The inputs, in order of the sockets.
     pub inputs: Vec<InputSlot>,
-    /// Outputs in order of the sockets.
+    /// The outputs, in order of the sockets.
     pub outputs: Vec<OutputSlot>,
     /// Names of the outputs.
     pub output_names: Vec<Arc<str>>,
-    /// What it does.
+    /// The kernel.
     pub kernel: Kernel,
-    /// The node type's own class.
+    /// The class of the node type itself.
     pub class: Class,
 }
 
@@ -103,9 +107,9 @@ impl Instance {
         self.inputs.iter().any(|input| !input.scope.is_empty())
     }
 
-    /// Which inputs a call asks for in its own context, where bit `r` of `active_rules(i)` says whether
-    /// anything behind input `i`, which has a scope, needs what rule `r` changes: of an instance that
-    /// only passes on, those that its scopes use; of others also all without a scope.
+    /// The inputs that a call evaluates in its own context: those that its scopes use and, unless
+    /// the instance only passes input 0 on, all those without a scope. Bit `r` of `active_rules(i)`
+    /// tells whether the source of input `i` needs the feature that rule `r` changes.
     pub fn asked_outside(&self, active_rules: impl Fn(usize) -> u64) -> SmallVec<[bool; 8]> {
         let passes = matches!(self.kernel, Kernel::Pass) && self.has_scopes();
         let mut asked = SmallVec::from_elem(false, self.inputs.len());
@@ -137,8 +141,8 @@ impl Instance {
         }
     }
 
-    /// Whether it gives on one of its inputs, and these are made of lanes, so that an instruction
-    /// can select among them.
+    /// Whether the instance selects one of its inputs and these have lanes, so that a select
+    /// instruction can do it.
     pub fn is_lane_choice(&self) -> bool {
         matches!(self.kernel, Kernel::Choose)
             && !self.has_scopes()
@@ -151,8 +155,8 @@ impl Instance {
         &self.def.name
     }
 
-    /// Whether nodes of this instance and of another do the same: the same node type, settings to
-    /// the bit, types, and number of sources of each socket. What repeats run is one of their settings.
+    /// Whether nodes of both instances do the same: equal node type, settings (bit for bit,
+    /// including the group of a repeat), types, and number of sources per socket.
     pub fn does_same(&self, other: &Self) -> bool {
         let sockets = |i: &Self| i.inputs.iter().map(|slot| slot.socket).collect::<Vec<_>>();
         let are_repeats = self.name() == REPEAT && other.name() == REPEAT;
@@ -164,7 +168,7 @@ impl Instance {
     }
 }
 
-/// Equality of bits: `-0.0` as a setting is not `0.0`.
+/// Equality of settings by bits: `-0.0` differs from `0.0`.
 fn same_settings(a: &Settings, b: &Settings) -> bool {
     a.iter().count() == b.iter().count()
         && a.iter().zip(b.iter()).all(|((name_a, value_a), (name_b, value_b))| {

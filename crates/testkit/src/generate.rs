@@ -1,10 +1,10 @@
 //! Generated graphs and requests over the real node library. They are well typed, and shrink.
 //!
-//! A graph is generated as a list of small descriptions; each becomes a node that picks its inputs
-//! among what is there before it, by number, modulo. So whatever is removed or made smaller, a
-//! well-typed graph remains: shrinking drops nodes and replaces links by literals. Loops, shifts and
-//! reductions need no structure of their own, since scopes follow demand: what is linked to them is
-//! their body. A description that cannot be made a node is left out.
+//! A graph is generated as a list of small descriptions. Each becomes a node that picks its inputs
+//! among the nodes before it, by number, modulo. So any removal or simplification leaves a
+//! well-typed graph: shrinking drops nodes and replaces links by literals. Loops, shifts and
+//! reductions need no structure of their own, since scopes follow demand: their sources are their
+//! body. A description that fits no node is left out.
 
 mod build;
 pub mod document;
@@ -32,7 +32,7 @@ use request::{Moments, RequestSketch};
 /// The node library.
 pub static REGISTRY: LazyLock<Registry> = LazyLock::new(millstream_nodes::registry);
 
-/// What one node is made from; see the module.
+/// The description of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct NodePlan {
     pub(crate) kind: u16,
@@ -40,19 +40,19 @@ pub(crate) struct NodePlan {
     pub(crate) set: u32,
 }
 
-/// What a graph is made from.
+/// The description of a graph.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphPlan {
     pub(crate) inputs: Vec<u8>,
     pub(crate) nodes: Vec<NodePlan>,
-    /// Nodes of a group that may be used several times.
+    /// The nodes of a group that may be used several times.
     pub(crate) group: Vec<NodePlan>,
     pub(crate) outputs: Vec<u16>,
     /// Whether the group may be repeated.
     pub(crate) has_repeats: bool,
 }
 
-/// What a request is made from.
+/// The description of a request.
 #[derive(Clone, Debug)]
 struct RequestPlan {
     count: u8,
@@ -74,10 +74,10 @@ pub struct Case {
 }
 
 impl Case {
-    /// Reads a fixture: the request as JSON behind `# request:` on the first line, then the graph.
+    /// Reads a fixture: the request as JSON after `# request:` on the first line, then the graph.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Describes the mistake.
     pub fn parse(text: &str, registry: &Registry) -> Result<Self, String> {
         let (first, rest) = text.split_once('\n').ok_or("a fixture has several lines")?;
         let request = first.strip_prefix("# request:").ok_or("the first line is the request")?;
@@ -109,7 +109,7 @@ pub fn cases(max_nodes: usize) -> impl Strategy<Value = Case> {
     (graph_plans(max_nodes), request_plans()).prop_map(|(graph, request)| case(&graph, &request))
 }
 
-/// The same with repeats.
+/// The same, with repeats.
 pub fn cases_with_repeats(max_nodes: usize) -> impl Strategy<Value = Case> {
     (graph_plans(max_nodes), request_plans())
         .prop_map(|(graph, request)| case(&GraphPlan { has_repeats: true, ..graph }, &request))

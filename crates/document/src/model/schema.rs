@@ -1,7 +1,7 @@
-//! The JSON Schema of documents, made from the types of the model.
+//! The JSON Schema of documents, generated from the types of the model.
 //!
-//! It is checked in, so that text editors can use it without building anything; a test keeps it
-//! fresh. Run the tests with `UPDATE_EXPECT=1` to write it again.
+//! It is checked in, so that text editors can use it without a build; a test keeps it up to date.
+//! Run the tests with `UPDATE_EXPECT=1` to write it again.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,16 +20,16 @@ const NAME: &str = r"^[^./\u0000-\u001f\u007f-\u009f]{1,200}$";
 const LINK: &str =
     r"^[^./\u0000-\u001f\u007f-\u009f]{1,200}\.[^./\u0000-\u001f\u007f-\u009f]{1,200}$";
 
-pub(crate) fn default_fps() -> f64 {
+pub(super) fn default_fps() -> f64 {
     Document::DEFAULT_FPS
 }
 
-pub(crate) fn first_version() -> u32 {
+pub(super) fn first_version() -> u32 {
     1
 }
 
-/// Adds the key that says that a file is a document.
-pub(crate) fn with_format_version(schema: &mut Schema) {
+/// Adds the key that marks a file as a document.
+pub(super) fn with_format_version(schema: &mut Schema) {
     if let Some(properties) = schema.get_mut("properties").and_then(|p| p.as_object_mut()) {
         let version = serde_json::json!({
             "description": "Version of the format.",
@@ -96,9 +96,9 @@ fn source(generator: &mut SchemaGenerator) -> Schema {
         "description": "Name of an input of the document or group.",
         "type": "string",
     });
-    let about = "A literal. That of a table is an object of columns, in their order: plain lists, or \
-        `{\"type\": \"vec3\", \"values\": [...]}` where a column is not of `bool`, `i64`, `f64` or `string`, \
-        which are told by the items.";
+    let about = "A literal. A table is an object of columns in order. A column is a plain list, or \
+        `{\"type\": \"vec3\", \"values\": [...]}` if its type is not the `bool`, `i64`, `f64` or \
+        `string` that the items suggest.";
     let literal = json_schema!({ "description": about });
     json_schema!({
         "anyOf": [one("from", link), one("input", input), one("value", literal)],
@@ -188,5 +188,5 @@ fn the_checked_in_schema_is_fresh() {
     let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(without_null));
     let schema = settings.into_generator().into_root_schema_for::<Document>();
     let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";
-    expect_test::expect_file!["../../../docs/document.schema.json"].assert_eq(&text);
+    expect_test::expect_file!["../../../../docs/document.schema.json"].assert_eq(&text);
 }

@@ -1,13 +1,13 @@
 //! Edits: changes of a document as data, each with its inverse.
 //!
-//! An [`Edit`] names what it changes; as JSON it is an object with the key `edit`, and parts of
-//! documents are written in it as in documents. An [`Editor`] holds a document and applies edits to
-//! it. What an edit costs follows what it touches, not the size of the document. An edit that makes
-//! no sense is refused with place and hint, and then the document is as it was.
+//! An [`Edit`] names the part that it changes; as JSON it is an object with the key `edit`, in
+//! which parts of documents are written as in documents. An [`Editor`] holds a document and applies
+//! edits. The cost of an edit depends on the parts it touches, not on the size of the document. An
+//! invalid edit is refused with place and hint, and leaves the document unchanged.
 //!
-//! Edits keep documents whole: links lead to nodes that are there, groups that are used exist,
-//! nothing depends on itself. What a document *means* is not their matter: a node may lack an
-//! input, and a link may join types that do not convert; `check` tells.
+//! Edits preserve the structure of a document: links lead to existing nodes, used groups exist, and
+//! nothing depends on itself. They do not check its *meaning*: a node may lack an input, and a link
+//! may join types that do not convert; `check` reports that.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -40,7 +40,6 @@ mod json;
 mod order;
 #[cfg(test)]
 mod properties;
-mod sources;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -51,24 +50,24 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::references::{Reference, reference_of, references};
 pub use editor::{Applied, Copied, Editor, Ids};
 pub use error::EditError;
 pub use follow::Change;
 pub use index::{BodyKey, MAX_ID, ROOT, User, delayed};
 pub use order::Rank;
-pub use sources::{Reference, reference_of, references};
 
 use crate::model::{
     GroupDef, Input, InputDef, InputValue, Link, Node, NodeKind, OutputDef, Setting,
 };
 
-/// A name; shared, since documents share theirs.
+/// A name; shared, as in documents.
 type Name = Arc<str>;
 
 /// A change of a document.
 ///
-/// `within` names the group whose content is changed; without it the document's own is.
-/// `before` names what a new part is put in front of; without it the part goes last.
+/// `within` names the group to change; by default the document itself is changed. `before` names
+/// the entry before which a new part is inserted; by default it becomes the last one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "edit", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {
@@ -80,8 +79,8 @@ pub enum Edit {
         /// The nodes.
         nodes: Vec<NewNode>,
     },
-    /// Removes nodes and the links that lead from them to others. Refused where an output of the
-    /// document or group reads one.
+    /// Removes nodes and the links from them. Refused if an output of the document or group reads
+    /// one.
     RemoveNodes {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +88,7 @@ pub enum Edit {
         /// Their names.
         nodes: Vec<Name>,
     },
-    /// Links a socket, writes a literal there, or leaves it empty.
+    /// Links a socket, gives it a literal, or empties it.
     SetInput {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,14 +97,14 @@ pub enum Edit {
         node: Name,
         /// The socket.
         input: Name,
-        /// What goes in, as documents write it; nothing if it is left out.
+        /// The source in the notation of documents; the socket is emptied if it is left out.
         #[serde(
             default,
             skip_serializing_if = "Option::is_none",
             deserialize_with = "json::given"
         )]
         to: Option<Input>,
-        /// The socket before which a new entry is written.
+        /// The socket before which a new entry is inserted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Name>,
     },
@@ -118,28 +117,28 @@ pub enum Edit {
         node: Name,
         /// The setting.
         setting: Name,
-        /// The value; the default holds if it is left out.
+        /// The value; the setting gets its default if it is left out.
         #[serde(
             default,
             skip_serializing_if = "Option::is_none",
             deserialize_with = "json::given"
         )]
         to: Option<Setting>,
-        /// The setting before which a new entry is written.
+        /// The setting before which a new entry is inserted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Name>,
     },
-    /// Mutes a node or lets it work again.
+    /// Mutes or unmutes a node.
     Mute {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<Name>,
         /// The node.
         node: Name,
-        /// Whether it passes its inputs through.
+        /// Whether the node passes its inputs through.
         muted: bool,
     },
-    /// Gives a node another name; links follow.
+    /// Renames a node and updates links.
     RenameNode {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,8 +148,8 @@ pub enum Edit {
         /// The new name.
         to: Name,
     },
-    /// Makes a node one of another type. Sockets and settings that the new type has too stay,
-    /// others go; links to outputs that it lacks lead to its first output.
+    /// Changes the type of a node. Sockets and settings that the new type lacks are removed, and
+    /// links to outputs that it lacks are redirected to its first output.
     ReplaceType {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,7 +159,7 @@ pub enum Edit {
         /// The new type, or a group.
         kind: NodeKind,
     },
-    /// Makes a node one of another type and version, whatever its sockets, settings and links.
+    /// Changes the type and version of a node, without adapting its sockets, settings and links.
     SetType {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,7 +180,7 @@ pub enum Edit {
         name: Name,
         /// Its definition.
         def: InputDef,
-        /// The input before which it stands.
+        /// The input before which it is inserted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Name>,
     },
@@ -193,7 +192,7 @@ pub enum Edit {
         /// Its name.
         name: Name,
     },
-    /// Changes type, default, range or description of an input.
+    /// Changes the type, default, range or description of an input.
     ChangeInput {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -203,8 +202,8 @@ pub enum Edit {
         /// Its new definition.
         def: InputDef,
     },
-    /// Gives an input of the document or group another name; links, and nodes that use the group,
-    /// follow.
+    /// Renames an input of the document or group, and updates links and the nodes that use the
+    /// group.
     RenameInput {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -223,11 +222,12 @@ pub enum Edit {
         name: Name,
         /// Its definition.
         def: OutputDef,
-        /// The output before which it stands.
+        /// The output before which it is inserted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Name>,
     },
-    /// Removes an output of the document or group, and the links from it where the group is used.
+    /// Removes an output of the document or group, and the links from it at nodes that use the
+    /// group.
     RemoveOutput {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -235,7 +235,7 @@ pub enum Edit {
         /// Its name.
         name: Name,
     },
-    /// Changes type, source or description of an output.
+    /// Changes the type, source or description of an output.
     ChangeOutput {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -245,8 +245,7 @@ pub enum Edit {
         /// Its new definition.
         def: OutputDef,
     },
-    /// Gives an output of the document or group another name; links from nodes that use the group
-    /// follow.
+    /// Renames an output of the document or group, and updates links from nodes that use the group.
     RenameOutput {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -262,7 +261,7 @@ pub enum Edit {
         name: Name,
         /// Its content.
         def: Box<GroupDef>,
-        /// The group before which it stands.
+        /// The group before which it is inserted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Name>,
         /// The ids of its nodes in order; new ones if they are left out.
@@ -274,14 +273,14 @@ pub enum Edit {
         /// Its name.
         name: Name,
     },
-    /// Gives a group another name; nodes that use it follow.
+    /// Renames a group and updates the nodes that use it.
     RenameGroup {
         /// Its name.
         name: Name,
         /// The new name.
         to: Name,
     },
-    /// Moves nodes into a new group that stands in their place.
+    /// Moves nodes into a new group and replaces them by a node that uses it.
     Group {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -290,12 +289,12 @@ pub enum Edit {
         nodes: Vec<Name>,
         /// Name of the new group.
         name: Name,
-        /// Name of the node that uses it; that of the group if it is left out.
+        /// Name of the node that uses it; by default that of the group.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         node: Option<Name>,
     },
-    /// Puts the content of a group in the place of a node that uses it. The group goes if nothing
-    /// else uses it.
+    /// Replaces a node that uses a group by the content of the group. The group is removed if it
+    /// has no other use.
     Ungroup {
         /// The group that is changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -303,21 +302,20 @@ pub enum Edit {
         /// The node.
         node: Name,
     },
-    /// Replaces what editors keep about how the document looks.
+    /// Replaces the view data of editors.
     SetView {
-        /// The new content as JSON text; nothing if it is left out.
+        /// The new content as JSON text; the view is removed if it is left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<Name>,
     },
-    /// Sets one entry of what editors keep, and leaves the rest as it is.
+    /// Sets one entry of the view data of editors.
     SetViewEntry {
-        /// The keys that lead to it, from the outermost object inwards; objects that are not there
-        /// are made.
+        /// The keys of the entry, from the outermost object inwards; missing objects are created.
         keys: Vec<Name>,
-        /// The new content as JSON text; the entry goes if it is left out.
+        /// The new content as JSON text; the entry is removed if it is left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<Name>,
-        /// The entry before which a new one stands.
+        /// The entry before which a new one is inserted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Name>,
     },
@@ -330,7 +328,7 @@ pub enum Edit {
         /// The frame at which state starts.
         start_frame: i64,
     },
-    /// Several edits, one after the other, that are done and undone together.
+    /// Several edits in order, which are applied and undone together.
     Batch {
         /// The edits.
         edits: Vec<Edit>,
@@ -343,12 +341,12 @@ pub enum Edit {
 pub struct NewNode {
     /// Its name.
     pub name: Name,
-    /// Its content, as documents write it.
+    /// Its content, in the notation of documents.
     pub node: Node,
-    /// The node before which it stands.
+    /// The node before which it is inserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Name>,
-    /// The id that it had before; a new one if it is left out.
+    /// Its previous id; a new one if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
 }
@@ -361,12 +359,12 @@ impl NewNode {
 }
 
 impl Edit {
-    /// Links a socket of a node of the document to an output of another.
+    /// Links a socket of a node of the document to an output of another node.
     pub fn link(node: impl Into<Name>, input: impl Into<Name>, from: Link) -> Self {
         Self::set_input(node, input, Some(InputValue::Link(from)))
     }
 
-    /// Writes a literal at a socket of a node of the document.
+    /// Gives a socket of a node of the document a literal.
     pub fn literal(
         node: impl Into<Name>,
         input: impl Into<Name>,
@@ -375,7 +373,7 @@ impl Edit {
         Self::set_input(node, input, Some(InputValue::Literal(Box::new(value.into()))))
     }
 
-    /// Leaves a socket of a node of the document empty.
+    /// Empties a socket of a node of the document.
     pub fn unlink(node: impl Into<Name>, input: impl Into<Name>) -> Self {
         Self::set_input(node, input, None)
     }

@@ -1,15 +1,15 @@
 //! A model of the meaning: slow, obvious, and independent of all evaluators.
 //!
-//! How a call proceeds. The model evaluates one output of one node in one context for one cell:
-//! [`Model::evaluate`] does so for each cell of a request. A context says for each feature what it
-//! is at each level; a cell says where along each open axis. Whatever a node reads is evaluated
-//! again, recursively, in the context that the scope of its socket makes: there are no columns, no
-//! masks and no sharing, only a memo by (node, full context, cell), which can be switched off.
+//! The model evaluates one output of one node in one context for one cell; [`Model::evaluate`] does
+//! so for each cell of a request. A context has a value for each feature at each level; a cell has
+//! a position along each open axis. Every input is evaluated again, recursively, in the context
+//! that the scope of its socket creates. There are no columns, no masks and no sharing, only a memo
+//! by (node, full context, cell), which can be switched off.
 //!
-//! What the model says beyond the values: which nodes may fail, and between which bounds the number
-//! of elements lies that an evaluator has to compute of each node. The lower bound counts what
-//! differs in anything that was read, the upper one cells of the axes that a node has, for each
-//! restricted context. Mostly they are equal.
+//! Besides the values, the model states which nodes may fail, and bounds of the number of elements
+//! that an evaluator has to compute of each node. The lower bound counts elements that differ in
+//! anything that was read; the upper bound counts the cells of the node's axes, for each restricted
+//! context. The bounds are usually equal.
 
 mod bounds;
 mod context;
@@ -39,24 +39,24 @@ pub use world::{Refusal, World};
 /// The nodes that failed themselves, by position.
 pub type Failed = BTreeSet<usize>;
 
-/// What the model says of a request.
+/// The statement of the model about a request.
 #[derive(Clone, Debug)]
 pub struct Expected {
-    /// For each output asked for a value for each cell, time outermost; or which nodes failed.
+    /// For each requested output, a value per cell with time outermost, or the failed nodes.
     pub outputs: Vec<Result<Column, Failed>>,
-    /// The nodes that fail at some cell at which they are asked for.
+    /// The nodes that fail at a demanded cell.
     pub failed: Failed,
-    /// For each node how many elements are to be computed of it.
+    /// The number of elements to compute of each node.
     pub elements: Vec<Elements>,
-    /// What each node that keeps something for elements keeps for those for which it was called;
-    /// nothing if that failed.
+    /// The new state of each node inside of scopes, for the elements for which it was called;
+    /// `None` if that failed.
     pub kept: Vec<Option<Kept>>,
-    /// Whether some loop ran no rounds at any cell, so that an evaluator may find its list to be
-    /// the same for all cells, and fall below the lower bounds.
+    /// Whether a loop ran no rounds at any cell. An evaluator may then find its list to be the same
+    /// for all cells, and fall below the lower bounds.
     pub has_idle_loop: bool,
 }
 
-/// What one evaluation of a node gives.
+/// The result of one evaluation of a node.
 #[derive(Clone, Debug)]
 struct Found {
     value: Result<Value, Rc<Failed>>,
@@ -70,7 +70,7 @@ pub struct Model<'a> {
     world: &'a World,
     limits: Limits,
     has_memo: bool,
-    /// Whether choices also count what other arms than the taken one need.
+    /// Whether choices also count the needs of arms that are not taken.
     counts_all_arms: bool,
     max_evaluations: usize,
     needs: Vec<BTreeSet<Need>>,
@@ -78,7 +78,7 @@ pub struct Model<'a> {
     knowns: Interner<Known>,
     axes: Interner<Axis>,
     memo: FxHashMap<(bool, Link, CtxId, Cell), Found>,
-    /// Whether what is evaluated was asked for, and counts.
+    /// Whether the current evaluation is demanded, and counts.
     is_asked: bool,
     axes_of: FxHashMap<(usize, CtxId), Rc<BTreeSet<AxisId>>>,
     restricted: FxHashMap<(usize, CtxId), usize>,
@@ -87,15 +87,15 @@ pub struct Model<'a> {
     least: Vec<FxHashSet<bounds::Least>>,
     most: Vec<FxHashSet<bounds::Most>>,
     failed: Failed,
-    /// For each axis that was gathered along the greatest extent.
+    /// The greatest extent of each axis that was gathered.
     rounds: FxHashMap<AxisId, u32>,
     depth: usize,
     n_evaluations: usize,
     /// The cells for which each node was called.
     calls: Vec<FxHashSet<(CtxId, Cell)>>,
-    /// The cells for which loops have no items: the node and its socket, the context inside.
+    /// The cells for which loops have no items: the node, its socket, and the context inside.
     idle_loops: FxHashSet<(usize, usize, CtxId, Cell)>,
-    /// The axes of readers that are taken for granted while those are found.
+    /// The axes of readers that are assumed while they are being determined.
     assumed_axes: FxHashMap<(usize, CtxId), BTreeSet<AxisId>>,
 }
 
@@ -105,7 +105,7 @@ const MAX_DEPTH: usize = 300;
 const MAX_ITEMS: usize = 20_000;
 
 impl<'a> Model<'a> {
-    /// The model of a program under what a request provides.
+    /// The model of a program with the data of a request.
     pub fn new(program: &'a Program, world: &'a World) -> Self {
         let mut axes = Interner::new();
         axes.number(Axis::Time);
@@ -140,27 +140,27 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The same without memo: everything is evaluated as often as it is read.
+    /// Disables the memo: every node is evaluated as often as it is read.
     pub fn without_memo(self) -> Self {
         Self { has_memo: false, ..self }
     }
 
-    /// The same with all arms of choices counted. The number of elements of a form is then what an
-    /// evaluator may compute that selects among arms; what fails in an arm that is not taken counts as
-    /// failed, so the rest means nothing.
+    /// Counts all arms of choices. The number of elements of a form is then the maximum for an
+    /// evaluator that selects among arms. Failures in arms that are not taken count too, so the
+    /// other statements mean nothing.
     pub fn with_all_arms(self) -> Self {
         Self { counts_all_arms: true, ..self }
     }
 
-    /// The same with other limits for what functions may use.
+    /// Sets the limits of functions.
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Evaluates all outputs that are asked for, at each cell of the request.
+    /// Evaluates all requested outputs at each cell of the request.
     ///
     /// # Errors
-    /// If the program is too large for the model, or means nothing.
+    /// If the program is too large for the model, or has no meaning.
     pub fn evaluate(mut self) -> Result<Expected, Refusal> {
         let root = self.root();
         let (times, count) = self.world.extents();
@@ -187,7 +187,7 @@ impl<'a> Model<'a> {
         Ok(Expected { outputs, failed: self.failed, elements, kept, has_idle_loop })
     }
 
-    /// The context at the outputs.
+    /// The context of the outputs.
     fn root(&mut self) -> CtxId {
         let mut stacks = Stacks::new();
         for (i, (feature, _)) in self.world.features.iter().enumerate() {
@@ -214,7 +214,7 @@ impl<'a> Model<'a> {
         levels[0].axis = Some(AxisId::from_index(axis));
     }
 
-    /// The cells of the request, time outermost; of a request without cells those of the axes
+    /// The cells of the request, time outermost; for a request without cells, those of the axes
     /// that the node has.
     fn request_cells(&mut self, node: usize, root: CtxId) -> Result<Vec<Cell>, Refusal> {
         let axes = self.axes_of(node, root)?;

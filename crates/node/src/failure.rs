@@ -1,0 +1,36 @@
+//! Failures of functions.
+
+/// Why a function has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// The lowest element that failed; `None` if the failure concerns the whole call.
+    pub element: Option<usize>,
+    /// The problem, in lower case, without a final stop.
+    pub message: String,
+    /// The next step for the author, if there is one.
+    pub help: Option<String>,
+}
+
+impl Failure {
+    /// A failure at one element.
+    pub fn at(element: usize, message: impl Into<String>) -> Self {
+        Self { element: Some(element), message: message.into(), help: None }
+    }
+
+    /// A failure of the whole call.
+    pub fn whole(message: impl Into<String>) -> Self {
+        Self { element: None, message: message.into(), help: None }
+    }
+
+    /// The failure with a hint.
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// A limit was exceeded; `raise` is the setting that raises it.
+    pub fn limit(what: &str, wanted: usize, limit: usize, raise: &str) -> Self {
+        Self::whole(format!("{wanted} {what}, the limit is {limit}"))
+            .with_help(format!("raise `{raise}` in the limits if this is meant"))
+    }
+}

@@ -1,0 +1,31 @@
+//! The implicit conversions between types.
+
+use millstream_base::Type;
+
+/// Whether an output of type `from` may be linked to an input of type `to`.
+pub fn convertible(from: Type, to: Type) -> bool {
+    from == to || lanes_convertible(from, to) || to.element() == Some(from)
+}
+
+/// Whether lanes of `from` convert to those of `to`.
+pub(crate) fn lanes_convertible(from: Type, to: Type) -> bool {
+    let float_vectors = [Type::VEC2, Type::VEC3, Type::VEC4];
+    let targets: &[Type] = if from == Type::BOOL {
+        &[Type::I32, Type::I64, Type::F32, Type::F64]
+    } else if from == Type::I32 {
+        &[Type::I64, Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]
+    } else if from == Type::I64 {
+        &[Type::F64]
+    } else if from == Type::F32 {
+        return to == Type::F64 || float_vectors.contains(&to);
+    } else if from == Type::F64 {
+        &[Type::F32]
+    } else if from == Type::VEC3 {
+        &[Type::COLOR]
+    } else if from == Type::COLOR {
+        &[Type::VEC3]
+    } else {
+        &[]
+    };
+    targets.contains(&to)
+}
