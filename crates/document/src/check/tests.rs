@@ -322,9 +322,9 @@ fn probable_mistakes_are_warnings() {
         "groups": { "g": { "inputs": { "x": { "type": "f32" } } } }"#,
         &expect![[r#"
             warning check::default_out_of_range at "used": { "type": "f32", "default": 2, "min": 0, "max": 1 }
-                the default 2.0 of input `used` is above its largest value 1 (change the default or the range)
+                the default 2.0 of input `used` is above its maximum 1 (change the default or the range)
             warning check::default_out_of_range at "low": { "type": "vec3", "default": [1, -1, 1], "min": 0 }
-                the default [1.0, -1.0, 1.0] of input `low` is below its smallest value 0 (change the default or the range)
+                the default [1.0, -1.0, 1.0] of input `low` is below its minimum 0 (change the default or the range)
             warning check::unused_input at "low": { "type": "vec3", "default": [1, -1, 1], "min": 0 }
                 input `low` is not used (link it or remove it)
             warning check::unused_input at "edge": { "type": "f32", "default": 0.1, "min": 0.1, "max": 0.1 }
@@ -487,7 +487,7 @@ fn names_built_in_code_are_checked() {
     document.nodes.insert("a/b".into(), Node::new(NodeKind::Type("math.add".into())));
     let (_, problems) = check(&document, &registry(), &Limits::default());
     let texts: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
-    assert_eq!(texts, ["`fps` is NaN", "`a/b` cannot be the name of a node: it holds a `/`"]);
+    assert_eq!(texts, ["`fps` is NaN", "`a/b` cannot be the name of a node: it contains a `/`"]);
 }
 
 #[test]

@@ -142,14 +142,14 @@ fn cycles_are_refused_with_their_path() {
         SUMS,
         json!({ "edit": "set_input", "node": "a", "input": "b", "to": { "from": "c.value" } }),
         &expect![[r#"
-            a: the nodes would depend on each other in a circle: `a` -> `b` -> `c` -> `a` (link something else, or put a `state.feedback` node between, which gives the value of the tick before)
+            a: the nodes would form a cycle: `a` -> `b` -> `c` -> `a` (link something else, or insert a `state.feedback` node, which gives the value of the tick before)
         "#]],
     );
     changes(
         SUMS,
         json!({ "edit": "set_input", "node": "a", "input": "b", "to": { "from": "a.value" } }),
         &expect![[r#"
-            a: the nodes would depend on each other in a circle: `a` -> `a` (link something else, or put a `state.feedback` node between, which gives the value of the tick before)
+            a: the nodes would form a cycle: `a` -> `a` (link something else, or insert a `state.feedback` node, which gives the value of the tick before)
         "#]],
     );
 }
@@ -191,8 +191,8 @@ fn removed_nodes_take_links_along_and_can_be_restored() {
         SUMS,
         json!({ "edit": "remove_nodes", "nodes": ["b", "c"] }),
         &expect![[r#"
-        y: node `c` is needed by output `y` (give the output another source or remove it first)
-    "#]],
+            y: node `c` is used by output `y` (give the output another source or remove it first)
+        "#]],
     );
 }
 
@@ -221,8 +221,8 @@ fn renames_are_followed() {
         SUMS,
         json!({ "edit": "rename_node", "node": "a", "to": "g.v" }),
         &expect![[r#"
-        a: `g.v` cannot be the name of a node: it holds a `.` (choose another name)
-    "#]],
+            a: `g.v` cannot be the name of a node: it contains a `.` (choose another name)
+        "#]],
     );
     changes(
         SUMS,
@@ -336,8 +336,8 @@ fn nodes_are_grouped_and_ungrouped() {
         SUMS,
         json!({ "edit": "group", "nodes": ["a", "c"], "name": "sums" }),
         &expect![[r#"
-        sums: the nodes would depend on each other in a circle: `sums` -> `b` -> `sums` (link something else, or put a `state.feedback` node between, which gives the value of the tick before)
-    "#]],
+            sums: the nodes would form a cycle: `sums` -> `b` -> `sums` (link something else, or insert a `state.feedback` node, which gives the value of the tick before)
+        "#]],
     );
     changes(
         SUMS,
@@ -372,8 +372,8 @@ fn nodes_are_grouped_and_ungrouped() {
         SUMS,
         json!({ "edit": "ungroup", "node": "a" }),
         &expect![[r#"
-        a: `a` is no group (choose a node of type `group`)
-    "#]],
+            a: `a` is not a group (choose a node of type `group`)
+        "#]],
     );
 }
 
@@ -405,8 +405,8 @@ fn uses_of_groups_change_with_them() {
         SUMS,
         json!({ "edit": "remove_group", "name": "twice" }),
         &expect![[r#"
-        twice: group `twice` is needed by node `g` (remove the nodes that use it first, or ungroup them)
-    "#]],
+            twice: group `twice` is used by node `g` (remove the nodes that use it first, or ungroup them)
+        "#]],
     );
     changes(
         SUMS,
@@ -420,8 +420,8 @@ fn uses_of_groups_change_with_them() {
         SUMS,
         json!({ "edit": "remove_input", "name": "x" }),
         &expect![[r#"
-        z: input `x` is needed by output `z` (give the output another source or remove it first)
-    "#]],
+            z: input `x` is used by output `z` (give the output another source or remove it first)
+        "#]],
     );
 }
 
@@ -496,7 +496,7 @@ fn invalid_edits_are_reported() {
         ),
         (
             r#"{ "edit": "set_input", "node": "a", "input": "b", "to": { "from": "c" } }"#,
-            expect![[r#"`c` is no link; links are written "node.output""#]],
+            expect![[r#"`c` is not a link; links are written "node.output""#]],
         ),
         (
             r#"{ "edit": "set_input", "node": "a", "input": "b", "to": { "from": "c.v", "value": 1 } }"#,

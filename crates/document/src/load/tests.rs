@@ -66,11 +66,11 @@ fn problems_of_an_upgraded_document_refer_to_the_old_text() {
     check(
         text,
         &expect![[r#"
-        error load::wrong_kind at 3
-            n: `type` is 3 (it must be a text in double quotes)
-        error load::bad_link at "b"
-            n.a: `b` names no output of a node (name the output too: "b.value")
-    "#]],
+            error load::wrong_kind at 3
+                n: `type` is 3 (it must be a text in double quotes)
+            error load::bad_link at "b"
+                n.a: `b` is not an output of a node (name the output too: "b.value")
+        "#]],
     );
 }
 
@@ -303,9 +303,9 @@ fn all_problems_come_at_once() {
             error load::wrong_kind at 0
                 `fps` is 0 (it must be a number above 0)
             error load::bad_name at "a.b"
-                `a.b` cannot be the name of an input: it holds a `.` (names hold no `.`, no `/` and no control characters, and at most 200 characters)
+                `a.b` cannot be the name of an input: it contains a `.` (names must not contain `.`, `/` or control characters, and have at most 200 characters)
             error load::bad_name at ""
-                `` cannot be the name of an input: it is empty (names hold no `.`, no `/` and no control characters, and at most 200 characters)
+                `` cannot be the name of an input: it is empty (names must not contain `.`, `/` or control characters, and have at most 200 characters)
             error load::missing_key at { "default": 1 }
                 input `c` has no `type` (write the type of its value, such as "type": "f32")
             error load::wrong_kind at 3
@@ -315,9 +315,9 @@ fn all_problems_come_at_once() {
             error load::ambiguous_source at { "type": "f32", "from": "n" , "input": "a" }
                 a source has exactly one of `from`, `input` and `value` (several sources are a list: [{ "from": "a.value" }, { "value": 1 }])
             error load::bad_link at "n"
-                `n` names no output of a node (name the output too: "n.value")
+                `n` is not an output of a node (name the output too: "n.value")
             error load::bad_link at "x"
-                n.a: `x` names no output of a node (name the output too: "x.value")
+                n.a: `x` is not an output of a node (name the output too: "x.value")
             error load::unknown_key at "form"
                 n.b: the source has no entry called `form` (did you mean `from`?)
             error load::duplicate_key at "n"
@@ -339,13 +339,13 @@ fn all_problems_come_at_once() {
             error load::wrong_kind at []
                 i: `in` is a list (it must be an object)
             error load::unreadable at 1e999
-                i: setting `x`: number out of range (up to 1.7976931348623157e308 fits; write "inf" for infinity)
+                i: setting `x`: number out of range (the largest number is 1.7976931348623157e308; write "inf" for infinity)
             error load::unreadable at "\ud800"
                 i: setting `y`: unexpected end of hex escape (write the character itself, or its UTF-16 code as \uXXXX)
             error load::wrong_kind at []
                 g: `nodes` is a list (it must be an object)
             error load::bad_name at "bad/"
-                g: `bad/` cannot be the name of an input: it holds a `/` (names hold no `.`, no `/` and no control characters, and at most 200 characters)
+                g: `bad/` cannot be the name of an input: it contains a `/` (names must not contain `.`, `/` or control characters, and have at most 200 characters)
         "#]],
     );
 }
@@ -370,7 +370,7 @@ fn deep_nesting_and_noise_are_refused_without_recursion() {
     assert!(document.is_some());
     assert_eq!(
         problems.to_string(),
-        "n.a: the literal: it nests deeper than 127 levels (values of all types are flatter; see its type)"
+        "n.a: the literal: it nests deeper than 127 levels (no type needs values nested so deeply; see the type)"
     );
     let mut state = 1_u32;
     let noise: Vec<u8> = (0..20_000)

@@ -199,7 +199,7 @@ mod tests {
             {"b":1.50,"nodes":{"x\"}":{"at":[1,2e3]},"a":{}}}
             {"b":1.50,"nodes":{"x\"}":{},"a":{}},"c":"}"}
             {"b":1.50,"nodes":{"x\"}":{"at":[1,2e3]},"a":{}},"c":"}"}
-            `b` is no object
+            `b` is not an object
             it has no key
             expected value at line 1 column 1"#]]
         .assert_eq(

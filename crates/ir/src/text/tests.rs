@@ -105,8 +105,8 @@ fn marks_of_loops_read_back() {
          n3 = math.add n0 n0 @apart",
         &expect![[r#"
             line 1: expected a region like `r0`, `folded` or `apart(...)`, found `folded` at "folded"
-            line 2: expected why a loop is apart, like `shared n1`, found `bored)` at "bored)"
-            line 3: expected `)` behind the reason, found the end of the line at ""
+            line 2: expected the reason why a loop is apart, like `shared n1`, found `bored)` at "bored)"
+            line 3: expected `)` after the reason, found the end of the line at ""
             line 4: expected a region like `r0`, `folded` or `apart(...)`, found `apart` at "apart"
         "#]],
     );
@@ -181,7 +181,7 @@ output go n1
     });
     assert!(read.is_err() && asked.get() == 1);
     expect![[r#"
-        line 3: the group `b` cannot be repeated: it has to be compiled, and whoever reads the text does not compile
+        line 3: the group `b` cannot be repeated: it has to be compiled, which this reader does not do
     "#]]
     .assert_eq(&problems(text));
     let wrong = [
@@ -197,15 +197,15 @@ output go n1
     ];
     let told: String = wrong.iter().map(|(a, b)| problems(&text.replace(a, b))).collect();
     expect![[r#"
-        line 3: there is no group `b` below (groups stand behind the lines that use them)
-        line 5: the group `b` cannot be repeated: no input is 2
-        line 5: the group `b` cannot be repeated: input 0 does not count
-        line 5: the group `b` cannot be repeated: its line tells of 1 outputs, it has 2
+        line 3: there is no group `b` below (groups follow the lines that use them)
+        line 5: the group `b` cannot be repeated: there is no input 2
+        line 5: the group `b` cannot be repeated: input 0 is not an i32
+        line 5: the group `b` cannot be repeated: its line lists 1 outputs, but it has 2
         line 3: the group `b` cannot be repeated: its output `x` is not carried
         line 5: the group `b` cannot be repeated: output `x` cannot be carried to input 1
         line 5: expected the number of an input, `-`, or `]`, found `x`
         line 3: the group `b` cannot be repeated: it has no bool output `x`
-        line 8: no line makes n7
+        line 8: n7 is not defined
     "#]]
     .assert_eq(&told);
 }
@@ -344,18 +344,18 @@ output x n8 n8"#,
             line 4: expected a type, found `[1` at "[1"
             line 5: 99999999999 does not fit an i32 (-2147483648 to 2147483647 fit) at "99999999999"
             line 6: `math.add` takes 2 inputs, found 1 (its inputs: a, b) at "n5 = math.add n0"
-            line 7: no line makes n9 at "n9"
-            line 7: no line makes n9 at "n9"
-            line 10: n8 is made twice (give one of them a number of its own) at "n8 = const 1"
+            line 7: n9 is not defined at "n9"
+            line 7: n9 is not defined at "n9"
+            line 10: n8 is defined twice (give one of them another number) at "n8 = const 1"
             line 11: n7 has several outputs (write one of `n7.x`, `n7.n2`, `n7.the rest`) at "n7"
             line 11: n7 has no output called `y` (its outputs: x, n2, the rest) at "n7.y"
             line 12: socket `items` takes several sources (write `[n1]` for one) at "n8"
             line 13: socket `a` takes one source (write it without brackets) at "[n8]"
-            line 14: `math.add` has 1 open types, found 2 at "n13 = math.add<f32, f32> n8 n8"
+            line 14: `math.add` has 1 generic types, found 2 at "n13 = math.add<f32, f32> n8 n8"
             line 15: `list.of` takes 1 inputs, found 2 (its inputs: items) at "n14 = list.of [n8] n8"
-            line 16: expected `=` behind the number of the node, found `math` at "math"
+            line 16: expected `=` after the number of the node, found `math` at "math"
             line 17: expected `n0 = ...`, `input`, `output` or `group`, found `nonsense` at "nonsense"
-            line 18: n4000000000 is out of all proportion to the number of lines (numbers up to 2098240 are taken here) at "n4000000000 = const 1"
+            line 18: n4000000000 is too large for the number of lines (the largest number allowed here is 2098240) at "n4000000000 = const 1"
             line 19: there is no type `n8` (types: bool, color, f32, f64, i32, i64, mat4, quat, string, vec2, vec3, vec4) at "n8"
             line 20: expected a name or a node like `n7`, found the end of the line at ""
             line 21: expected the end of the line, found `n8` at "n8"

@@ -43,16 +43,16 @@ fn types_must_convert_before_conversions_and_be_equal_after() {
         convertible,
         Stage::Converted,
         &expect![[r#"
-            input 0 of n1 wants an f64 and reads an i32 from n0
-            input 1 of n1 wants an f64 and reads an i32 from n0
+            input 0 of n1 takes an f64, but reads an i32 from n0
+            input 1 of n1 takes an f64, but reads an i32 from n0
         "#]],
     );
     check(
         "n0 = const \"text\"\nn1 = vector.split n0\noutput value: string n1.x",
         Stage::Lowered,
         &expect![[r#"
-            input 0 of n1 wants a vec3 and reads a string from n0
-            output 0 of the graph wants a string and reads an f32 from n1
+            input 0 of n1 takes a vec3, but reads a string from n0
+            output 0 of the graph takes a string, but reads an f32 from n1
         "#]],
     );
 }
@@ -62,16 +62,16 @@ fn a_cycle_is_found() {
     check(
         "n0 = math.add n1 n1\nn1 = math.add n0 n0\noutput n1",
         Stage::Converted,
-        &expect![[r"
-            2 nodes form a cycle through n0
-        "]],
+        &expect![[r#"
+            the nodes form a cycle: n1 -> n0 -> n1
+        "#]],
     );
     check(
         "n0 = math.add n0 n0",
         Stage::Converted,
-        &expect![[r"
-            1 nodes form a cycle through n0
-        "]],
+        &expect![[r#"
+            the nodes form a cycle: n0 -> n0
+        "#]],
     );
 }
 
@@ -82,9 +82,9 @@ fn links_lead_to_nodes_and_outputs_that_exist() {
     errors(
         &removed,
         Stage::Converted,
-        &expect![[r"
-            input 1 of n2 reads n1, which is gone
-        "]],
+        &expect![[r#"
+            input 1 of n2 reads n1, which was removed
+        "#]],
     );
     let mut beyond = graph(SOUND);
     beyond.inputs_of_mut(NodeId::from_index(2))[0] = Source::first(NodeId::from_index(9));
@@ -92,10 +92,10 @@ fn links_lead_to_nodes_and_outputs_that_exist() {
     errors(
         &beyond,
         Stage::Converted,
-        &expect![[r"
-            input 0 of n2 reads n9, which is not there
+        &expect![[r#"
+            input 0 of n2 reads n9, which does not exist
             output 0 of the graph reads output 3 of n2, which has fewer
-        "]],
+        "#]],
     );
 }
 
@@ -116,9 +116,9 @@ fn a_node_has_as_many_links_as_inputs_and_a_leaf_has_none() {
     errors(
         &leaf,
         Stage::Converted,
-        &expect![[r"
-            n2 is a leaf and has 2 links
-        "]],
+        &expect![[r#"
+            n2 is a leaf but has 2 links
+        "#]],
     );
 }
 
@@ -133,12 +133,12 @@ fn the_contents_of_nodes_exist() {
     errors(
         &graph,
         Stage::Lowered,
-        &expect![[r"
-            n0 stands at a path that is not there
-            n0 is i5, which is not there
-            n1 is c5, which is not there
-            n2 calls f5, which is not there
-        "]],
+        &expect![[r#"
+            n0 has a path that does not exist
+            n0 is i5, which does not exist
+            n1 is c5, which does not exist
+            n2 calls f5, which does not exist
+        "#]],
     );
 }
 
@@ -166,9 +166,9 @@ fn members_of_regions_are_element_wise() {
          n2 = math.add n1 n0 @r0
          output n2",
         Stage::Converted,
-        &expect![[r"
-            n1 is in r0 and is neither a form nor a choice among lanes
-        "]],
+        &expect![[r#"
+            n1 is in r0 but is neither a form nor a choice among lanes
+        "#]],
     );
 }
 
@@ -182,9 +182,9 @@ fn regions_do_not_depend_on_each_other_cyclically() {
     check(
         around,
         Stage::Converted,
-        &expect![[r"
-            r0 cannot run as a whole: what it reads waits for it, through n1
-        "]],
+        &expect![[r#"
+            r0 cannot run as a whole: it depends on itself through n1
+        "#]],
     );
     check(
         "n0 = input a: f32 = 1.0
@@ -195,9 +195,9 @@ fn regions_do_not_depend_on_each_other_cyclically() {
          n5 = math.add n4 n2 @r2
          output n5",
         Stage::Converted,
-        &expect![[r"
-            r0 cannot run as a whole: what it reads waits for it, through n1
-        "]],
+        &expect![[r#"
+            r0 cannot run as a whole: it depends on itself through n1
+        "#]],
     );
     assert_eq!(verify(&graph(&around.replace("n1 @r0", "n1 @r1")), Stage::Converted), Ok(()));
 }
@@ -209,9 +209,9 @@ fn only_loops_have_marks_of_loops() {
          n1 = math.add n0 n0 @folded
          output n1",
         Stage::Converted,
-        &expect![[r"
-            n1 is marked as a loop and is none
-        "]],
+        &expect![[r#"
+            n1 is marked as a loop but is not one
+        "#]],
     );
 }
 
@@ -223,8 +223,8 @@ fn outputs_are_links_too() {
     errors(
         &graph,
         Stage::Converted,
-        &expect![[r"
-            output 0 of the graph reads n0, which is not there
-        "]],
+        &expect![[r#"
+            output 0 of the graph reads n0, which does not exist
+        "#]],
     );
 }
