@@ -186,6 +186,23 @@ impl NodeDef {
         self
     }
 
+    /// Adds a setting that is one of several choices, each with its description.
+    pub fn choice(
+        self,
+        name: &'static str,
+        choices: &'static [(&'static str, &'static str)],
+        default: &'static str,
+        about: &'static str,
+    ) -> Self {
+        let default = SettingValue::Text(default.into());
+        self.setting(name, SettingKind::Choice(choices), Some(default), about)
+    }
+
+    /// Adds a setting that is true or false.
+    pub fn flag(self, name: &'static str, default: bool, about: &'static str) -> Self {
+        self.setting(name, SettingKind::Flag, Some(SettingValue::Flag(default)), about)
+    }
+
     /// Adds a generic type; the first call adds generic 0, the next 1.
     pub fn generic(mut self, name: &'static str, among: Among) -> Self {
         self.fixed().generics.push(Generic { name, among });

@@ -63,6 +63,13 @@ impl Registry {
         def
     }
 
+    /// Adds several node types, see [`register`](Self::register).
+    pub fn register_all(&mut self, defs: impl IntoIterator<Item = NodeDef>) {
+        for def in defs {
+            self.register(def);
+        }
+    }
+
     /// Adds a value type under its name.
     pub fn register_type(&mut self, ty: Type) {
         self.types.insert(ty.name(), ty);

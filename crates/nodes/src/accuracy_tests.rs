@@ -1,7 +1,7 @@
-//! What the manual says about the accuracy of nodes is so, measured against 64-bit floats.
+//! Nodes are as accurate as the manual states, measured against 64-bit floats.
 //!
-//! The number behind `Off by at most` in the manual is the one that is checked here, times what each case
-//! says it is a multiple of.
+//! The manual states the bound as `error ... at most N`, which is read from there; each case says
+//! of what the error is a multiple.
 
 mod mixing;
 mod sums;
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::cells::testing::instance;
 
-/// Arguments and results that come from a seed.
+/// Arguments and results generated from a seed.
 struct Random(u64);
 
 impl Random {
@@ -28,7 +28,7 @@ impl Random {
         (from + (to - from) * self.unit()) as f32
     }
 
-    /// Of either sign and sizes from 2^-20 to 2^20.
+    /// Of either sign and with magnitudes from 2^-20 to 2^20.
     fn wide(&mut self) -> f32 {
         let size = self.between(-20.0, 20.0).exp2();
         if self.unit() < 0.5 { -size } else { size }
@@ -78,7 +78,7 @@ fn rotated(q: &[f64], v: &[f64]) -> Vec<f64> {
     (0..3).map(|i| v[i] + q[0] * twice[i] + around[i]).collect()
 }
 
-/// The columns are where a quaternion of length 1 takes the axes.
+/// The columns are the images of the axes under a quaternion of length 1.
 fn matrix(q: &[f64]) -> Vec<f64> {
     let mut m = vec![0.0; 16];
     for column in 0..3 {
@@ -91,9 +91,9 @@ fn matrix(q: &[f64]) -> Vec<f64> {
     m
 }
 
-/// The quaternion of the matrix of a rotation, but for the sign.
+/// The quaternion of a rotation matrix, up to its sign.
 fn quat_of(m: &[f64]) -> Vec<f64> {
-    // Each is one of four numbers by size; signs come from the sums across the diagonal.
+    // Each magnitude has a formula of its own; signs come from the sums across the diagonal.
     let at = |row: usize, column: usize| m[4 * row + column];
     let (a, b, c) = (at(0, 0), at(1, 1), at(2, 2));
     let size = |x: f64| x.max(0.0).sqrt() / 2.0;
@@ -126,7 +126,7 @@ fn opposite(q: &[f64]) -> Vec<f64> {
     q.iter().map(|x| -x).collect()
 }
 
-/// The right results, and what an error is a multiple of for each.
+/// The exact results, and for each of them the unit of its error.
 type Right = (Vec<f64>, Vec<f64>);
 
 fn of_one(right: Vec<f64>) -> Right {
@@ -144,7 +144,7 @@ struct Case {
     generics: &'static [Type],
     arguments: fn(&mut Random) -> Vec<f32>,
     right: fn(&[f64]) -> Right,
-    /// Whether the opposite result is the same rotation.
+    /// Whether the negated result is the same rotation.
     either: bool,
 }
 
@@ -197,7 +197,7 @@ fn vectors() -> Vec<Case> {
     ]
 }
 
-/// The length of a plane vector and its angle.
+/// The length of a 2D vector and its angle.
 fn polar(x: f64, y: f64) -> (f64, f64) {
     (x.hypot(y), y.atan2(x))
 }
@@ -473,7 +473,7 @@ fn colors() -> Vec<Case> {
             &[],
             |r| (0..4).map(|_| r.between(0.0, 1.0)).collect(),
             |x| {
-                // As B. Ottosson gives them.
+                // The matrices of B. Ottosson.
                 let cones = [
                     [0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9],
                     [0.211_903_498_2, 0.680_699_545_1, 0.107_396_956_6],
@@ -495,18 +495,20 @@ fn colors() -> Vec<Case> {
     ]
 }
 
-/// What the manual says.
+/// The bound stated in the manual.
 fn stated(name: &str) -> f64 {
     let registry = crate::registry();
     let def = registry.get(name).unwrap_or_else(|| panic!("no {name}"));
-    let (_, said) =
-        def.manual.details.split_once("Off by at most ").unwrap_or_else(|| panic!("{name}"));
-    let number = said.split_whitespace().next().expect("a number follows");
+    let details = &def.manual.details;
+    let bound = details.split_once("Off by ").or_else(|| details.split_once("error"));
+    let bound = bound.and_then(|(_, text)| text.split_once("at most "));
+    let (_, stated) = bound.unwrap_or_else(|| panic!("{name} states no bound"));
+    let number = stated.split_whitespace().next().expect("a number follows");
     number.trim_end_matches(['.', ':', ',']).parse().unwrap_or_else(|_| panic!("{name}: {number}"))
 }
 
 #[test]
-fn nodes_are_as_accurate_as_the_manual_says() {
+fn nodes_are_as_accurate_as_the_manual_states() {
     let mut wrong = Vec::new();
     let cases = [vectors(), more_vectors(), coordinates(), rotations(), matrices(), colors()];
     let more = [mixing::mixes(), mixing::curves()];
@@ -537,7 +539,7 @@ fn nodes_are_as_accurate_as_the_manual_says() {
             }
         }
         if most > stated {
-            wrong.push(format!("{name}: off by {most:e}, {stated:e} is stated"));
+            wrong.push(format!("{name}: the error is {most:e}, but {stated:e} is stated"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

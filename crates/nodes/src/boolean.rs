@@ -8,9 +8,9 @@ use millstream_node::{Law, NodeDef, Registry};
 pub fn register(registry: &mut Registry) {
     let mut two = |name, summary, laws: &[Law], lane: for<'b> fn(Val<'b>, Val<'b>) -> Val<'b>| {
         let def = NodeDef::new(name, summary)
-            .input("a", Type::BOOL, "the one")
+            .input("a", Type::BOOL, "first condition")
             .or_value(false)
-            .input("b", Type::BOOL, "the other")
+            .input("b", Type::BOOL, "second condition")
             .or_value(false)
             .output("value", Type::BOOL, "");
         let def = laws.iter().fold(def, |def, law| def.law(*law));
@@ -20,16 +20,33 @@ pub fn register(registry: &mut Registry) {
     let [left_true, right_true] = neutral(1.0);
     let [left_false, right_false] = neutral(0.0);
     let same = Law::SameInputs;
-    two("boolean.and", "Whether both hold", &[same, left_true, right_true], |a, b| a & b);
-    two("boolean.or", "Whether one holds, or both", &[same, left_false, right_false], |a, b| a | b);
-    two("boolean.xor", "Whether exactly one holds", &[left_false, right_false], |a, b| a ^ b);
-    two("boolean.nand", "Whether not both hold", &[], |a, b| !(a & b));
-    two("boolean.nor", "Whether none holds", &[], |a, b| !(a | b));
-    two("boolean.xnor", "Whether both or none hold", &[left_true, right_true], |a, b| !(a ^ b));
-    two("boolean.imply", "Whether b holds where a does", &[left_true], |a, b| !a | b);
+    two("boolean.and", "Whether both a and b are true", &[same, left_true, right_true], |a, b| {
+        a & b
+    });
+    two(
+        "boolean.or",
+        "Whether at least one of a and b is true",
+        &[same, left_false, right_false],
+        |a, b| a | b,
+    );
+    two(
+        "boolean.xor",
+        "Whether exactly one of a and b is true",
+        &[left_false, right_false],
+        |a, b| a ^ b,
+    );
+    two("boolean.nand", "Whether at least one of a and b is false", &[], |a, b| !(a & b));
+    two("boolean.nor", "Whether both a and b are false", &[], |a, b| !(a | b));
+    two("boolean.xnor", "Whether a and b are equal", &[left_true, right_true], |a, b| !(a ^ b));
+    two(
+        "boolean.imply",
+        "Whether a implies b: false only if a is true and b is false",
+        &[left_true],
+        |a, b| !a | b,
+    );
     registry.register(
-        NodeDef::new("boolean.not", "Whether x does not hold")
-            .input("x", Type::BOOL, "what is turned round")
+        NodeDef::new("boolean.not", "Whether x is false")
+            .input("x", Type::BOOL, "condition to negate")
             .or_value(false)
             .output("value", Type::BOOL, "")
             .law(Law::Involution)

@@ -1,9 +1,9 @@
 //! Filling the outputs of functions over columns, element by element.
 //!
-//! A call in which every input is one value for all elements computes one element and gives one
-//! value; any other gives a column in which the elements of the mask are filled. Both go through
-//! [`Cells`] for single values and [`ListCells`] for lists, so that a node says only what happens
-//! at one element. How to write one: make the cells, read the inputs, fill, put.
+//! If every input is one value for all elements, a call computes one element and returns one value;
+//! otherwise it returns a column in which the elements of the mask are filled. [`Cells`] for single
+//! values and [`ListCells`] for lists handle both, so that a node defines only what happens at one
+//! element: make the cells, read the inputs, fill, put.
 
 #[cfg(test)]
 mod pace_tests;
@@ -20,7 +20,7 @@ use millstream_base::{Column, Limits, Value, ValueType};
 use millstream_node::function::SharedFunction;
 use millstream_node::{Call, Data, Failure, Function, Kernel};
 
-/// Units of work that one element counts for, whatever it is: most are short, some are not.
+/// Units of work per element, whatever it does: most elements are cheap, some are not.
 const PER_ELEMENT: usize = 1 << 6;
 
 /// The kernel that calls a Rust closure.
@@ -31,7 +31,7 @@ pub(crate) fn function(
     Kernel::Function(f)
 }
 
-/// The kernel that gives its first input on.
+/// The kernel that passes on its first input.
 pub(crate) fn handing_on() -> Kernel {
     Kernel::Function(Arc::new(HandsOn))
 }
@@ -57,12 +57,12 @@ pub(crate) fn is_uniform(call: &Call<'_>) -> bool {
     })
 }
 
-/// The first element of the mask, whose inputs stand for all in a uniform call.
+/// The first element of the mask, which stands for all elements in a uniform call.
 pub(crate) fn first(call: &Call<'_>) -> Option<usize> {
     call.mask().bounds().map(|bounds| bounds.start)
 }
 
-/// Single values on their way into an output.
+/// Single values to be written to an output.
 pub(crate) struct Cells<T> {
     values: Vec<T>,
     uniform: bool,
@@ -70,18 +70,18 @@ pub(crate) struct Cells<T> {
 }
 
 impl<T: ValueType> Cells<T> {
-    /// Room for the values of output 0.
+    /// Memory for the values of output 0.
     pub(crate) fn new(call: &mut Call<'_>) -> Self {
         Self::for_output(call, 0)
     }
 
-    /// Room for the values of this output.
+    /// Memory for the values of this output.
     pub(crate) fn for_output(call: &mut Call<'_>, output: usize) -> Self {
         let uniform = is_uniform(call);
         Self { values: if uniform { Vec::new() } else { call.buffer(output) }, uniform, output }
     }
 
-    /// Computes the elements of the mask, ascending; stops at the first that fails.
+    /// Computes the elements of the mask, ascending; stops at the first failure.
     pub(crate) fn fill(
         &mut self,
         call: &Call<'_>,
@@ -110,9 +110,9 @@ impl<T: ValueType> Cells<T> {
     }
 }
 
-/// Lists on their way into output 0, in one buffer; elements outside of the mask get none.
+/// Lists to be written to output 0, in one buffer; elements outside the mask get none.
 ///
-/// `T` is the type of the items, or `usize` for positions in a column that holds them.
+/// `T` is the type of the items, or `usize` for positions in a column that contains them.
 pub(crate) struct ListCells<T> {
     offsets: Vec<usize>,
     items: Vec<T>,
@@ -120,15 +120,15 @@ pub(crate) struct ListCells<T> {
 }
 
 impl<T> ListCells<T> {
-    /// Room for the lists of a call.
+    /// Memory for the lists of a call.
     pub(crate) fn new(call: &Call<'_>) -> Self {
         Self { offsets: vec![0], items: Vec::new(), uniform: is_uniform(call) }
     }
 
-    /// Appends the items of each element of the mask, ascending; stops at the first that fails.
+    /// Appends the items of each element of the mask, ascending; stops at the first failure.
     ///
-    /// `n_items` is how many there are at most, as far as that is known, and is checked against the limit
-    /// before `write` appends them; what was appended is checked behind it.
+    /// `n_items` is an upper bound of their number, as far as it is known, which is checked against
+    /// the limit before `write` appends them; the appended items are checked afterwards.
     pub(crate) fn fill(
         &mut self,
         call: &Call<'_>,
@@ -179,14 +179,14 @@ impl<T: ValueType> ListCells<T> {
 }
 
 impl ListCells<usize> {
-    /// Sets output 0 to lists of what stands at the positions in `source`.
+    /// Sets output 0 to lists of the items at the positions in `source`.
     pub(crate) fn put_from(self, call: &mut Call<'_>, source: &Column) -> Result<(), Failure> {
         put(call, self.into_data(|positions| source.gather(positions.into_iter()))?);
         Ok(())
     }
 }
 
-/// One entry of `source` per element; `position` says which.
+/// One entry of `source` per element, at the index given by `position`.
 pub(crate) fn picked(
     call: &Call<'_>,
     source: &Column,
@@ -199,7 +199,7 @@ pub(crate) fn picked(
     if is_uniform(call) {
         return Ok(Data::One(source.get(of_first)));
     }
-    // Elements outside of the mask may hold anything, so they hold what the first does.
+    // Elements outside the mask may have any value; they get that of the first element.
     let mut positions = vec![of_first; call.extent()];
     let mut pace = call.pace();
     for i in call.mask() {
@@ -209,7 +209,7 @@ pub(crate) fn picked(
     Ok(Data::Many(source.gather(positions.into_iter())))
 }
 
-/// Hands input `i` on as output 0.
+/// Passes input `i` on as output 0.
 pub(crate) fn hand_on(call: &mut Call<'_>, i: usize) {
     let (map, extent) = (call.argument(i).map(), call.extent());
     match (call.take(i), map) {
@@ -231,7 +231,7 @@ pub(crate) fn check_length(n: usize, i: usize, limits: &Limits) -> Result<(), Fa
     Err(Failure { element: Some(i), ..failure })
 }
 
-/// Checks the items of all lists of a column together.
+/// Checks the number of items of all lists of a column.
 pub(crate) fn check_total(n: usize, limits: &Limits) -> Result<(), Failure> {
     if n <= limits.list_length {
         return Ok(());
@@ -239,12 +239,12 @@ pub(crate) fn check_total(n: usize, limits: &Limits) -> Result<(), Failure> {
     Err(Failure::limit("items in the lists of one column", n, limits.list_length, "list_length"))
 }
 
-/// What is wrong when a list cannot be put into a list any more.
+/// The failure of putting a list that is nested too deep into another list.
 pub(crate) fn too_deep() -> Failure {
     Failure::whole("lists are nested too deeply")
 }
 
-/// The column that holds the items of all lists of input `i`.
+/// The column that contains the items of all lists of input `i`.
 pub(crate) fn items(call: &Call<'_>, i: usize) -> Column {
     match call.argument(i).data() {
         Data::One(Value::List(items)) => items.clone(),
@@ -263,8 +263,8 @@ pub(crate) fn put(call: &mut Call<'_>, data: Data) {
     }
 }
 
-/// The lists of a mutable input, taken out of the call to be written in place where nobody else
-/// uses them.
+/// The lists of a mutable input, taken out of the call to be written in place if they have no other
+/// user.
 pub(crate) struct ListEdit<'a> {
     data: Data,
     map: Map<'a>,
@@ -274,13 +274,13 @@ pub(crate) struct ListEdit<'a> {
 const IS_LIST: &str = "the argument is a list of the signature's type";
 
 impl<'a> ListEdit<'a> {
-    /// Takes input `i`; the call must not read it any more.
+    /// Takes input `i`; the call must not read it afterwards.
     pub(crate) fn take(call: &mut Call<'a>, i: usize) -> Self {
         let (uniform, map) = (is_uniform(call), call.argument(i).map());
         Self { data: call.take(i), map, uniform }
     }
 
-    /// The one list, where every input is one value for all elements; else what was taken.
+    /// The one list, if every input is one value for all elements; otherwise the edit itself.
     pub(crate) fn uniform(self) -> Result<Column, Self> {
         match self {
             Self { data: Data::One(Value::List(items)), uniform: true, .. } => Ok(items),
@@ -291,7 +291,7 @@ impl<'a> ListEdit<'a> {
         }
     }
 
-    /// The column that holds the items of all lists.
+    /// The column that contains the items of all lists.
     pub(crate) fn items(&self) -> &Column {
         match &self.data {
             Data::One(Value::List(items)) => items,
@@ -300,7 +300,7 @@ impl<'a> ListEdit<'a> {
         }
     }
 
-    /// Where the list of element `i` stands in [`items`](Self::items).
+    /// The range of the list of element `i` in [`items`](Self::items).
     pub(crate) fn range(&self, i: usize) -> std::ops::Range<usize> {
         match &self.data {
             Data::One(_) => 0..self.items().len(),
@@ -347,7 +347,7 @@ impl<'a> ListEdit<'a> {
     }
 }
 
-/// Writes the lists of a whole column, in place if nobody else uses it.
+/// Writes the lists of a whole column, in place if it has no other user.
 fn edit_column<T: ValueType>(
     call: &Call<'_>,
     column: Column,

@@ -1,8 +1,8 @@
 //! Colors: channels, spaces, corrections, blending, light, ramps, all by kernel form.
 //!
-//! A `color` is linear light with BT.709 primaries and the white point D65; alpha is not multiplied
-//! in. `color.convert` gives the coordinates in another space, as a color whose channels mean
-//! something else.
+//! A `color` is linear light with BT.709 primaries and the white point D65; alpha is not
+//! premultiplied. `color.convert` gives the coordinates in another color space, as a color whose
+//! channels have another meaning.
 
 mod adjust;
 mod blend;
@@ -35,10 +35,10 @@ pub fn register(registry: &mut Registry) {
     ramp::register(registry);
 }
 
-/// Red, green and blue, or whatever the three stand for.
+/// Red, green and blue, or the three coordinates of another color space.
 type Three<'b> = [Val<'b>; 3];
 
-/// The channels of a color but alpha.
+/// The channels of a color without alpha.
 fn three<'b>(color: &[Val<'b>]) -> Three<'b> {
     [color[0], color[1], color[2]]
 }
@@ -49,7 +49,7 @@ fn with_alpha<'b>(channels: Three<'b>, alpha: Val<'b>) -> Vec<Val<'b>> {
     vec![a, b, c, alpha]
 }
 
-/// Channel by channel.
+/// Applies `f` channel by channel.
 fn each<'b>(a: Three<'b>, b: Three<'b>, f: impl Fn(Val<'b>, Val<'b>) -> Val<'b>) -> Three<'b> {
     [f(a[0], b[0]), f(a[1], b[1]), f(a[2], b[2])]
 }
@@ -61,7 +61,7 @@ fn luminance(color: Three<'_>) -> Val<'_> {
     color[0] * LUMINANCE[0] + color[1] * LUMINANCE[1] + color[2] * LUMINANCE[2]
 }
 
-/// Adds an input that is a color, black and opaque by default.
+/// Adds a color input, black and opaque by default.
 fn color_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
     def.input(name, Type::COLOR, about).or(Default::Zero)
 }

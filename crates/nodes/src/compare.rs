@@ -1,7 +1,7 @@
-//! Questions about numbers, answered by a `bool`.
+//! Comparisons of numbers, whose results are `bool`s.
 //!
-//! Comparisons are those of IEEE 754: -0 equals +0, NaN equals nothing and has no place in the
-//! order. The equality of texts is in the string family.
+//! Comparisons follow IEEE 754: -0 equals +0, and NaN equals nothing and is unordered. Texts are
+//! compared by nodes of the string family.
 
 use millstream_base::Type;
 use millstream_form::Val;
@@ -16,7 +16,7 @@ pub fn register(registry: &mut Registry) {
     kinds(registry);
 }
 
-/// Those of them that have fractions.
+/// Types with fractions that `compare.near` takes.
 const NEARBY: Among = Among::These(&[
     Type::F32,
     Type::F64,
@@ -27,9 +27,9 @@ const NEARBY: Among = Among::These(&[
     Type::QUAT,
     Type::MAT4,
 ]);
-const AB: [Input; 2] = [("a", 0.0, "the one number"), ("b", 0.0, "the other")];
+const AB: [Input; 2] = [("a", 0.0, "first number"), ("b", 0.0, "second number")];
 
-/// A question that holds if it holds for every lane.
+/// A comparison that holds if it holds for every lane.
 fn for_all<F>(def: NodeDef, lane: F) -> NodeDef
 where
     F: for<'b> Fn(&[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
@@ -37,7 +37,7 @@ where
     in_lanes(def, lane, |a, b| a & b)
 }
 
-/// A question that holds if it holds for some lane.
+/// A comparison that holds if it holds for at least one lane.
 fn for_any<F>(def: NodeDef, lane: F) -> NodeDef
 where
     F: for<'b> Fn(&[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
@@ -63,23 +63,26 @@ where
 fn equality(registry: &mut Registry) {
     let equal = inputs_of_one_type("compare.equal", "Whether a equals b", MADE_OF_NUMBERS, &AB)
         .details(
-            "Vectors, colors, quaternions and matrices: in every component, alpha too. -0 equals +0, NaN \
-             equals nothing.",
+            "Vectors, colors, quaternions and matrices are equal if all components are, alpha \
+             included. -0 equals +0, and NaN equals nothing.",
         );
     registry.register(for_all(equal, |x| x[0].eq(x[1])));
     let not_equal =
         inputs_of_one_type("compare.not_equal", "Whether a differs from b", MADE_OF_NUMBERS, &AB)
-            .details("The opposite of `compare.equal`. Vectors and their kin: in some component.");
+            .details(
+                "The opposite of `compare.equal`: vectors, colors, quaternions and matrices differ \
+                 if at least one component does.",
+            );
     registry.register(for_any(not_equal, |x| x[0].ne(x[1])));
     let near = inputs_of_one_type(
         "compare.near",
-        "Whether a and b are at most a tolerance apart",
+        "Whether a and b differ by at most a tolerance",
         NEARBY,
-        &[AB[0], AB[1], ("tolerance", 1e-6, "the greatest distance that counts as near")],
+        &[AB[0], AB[1], ("tolerance", 1e-6, "largest difference that counts as near")],
     )
     .details(
-        "|a - b| <= tolerance, or a equals b, so that an infinity is near itself. Vectors and their kin: in \
-         every component. NaN is near nothing.",
+        "|a - b| <= tolerance, or a equals b, so that an infinity is near itself. For types with \
+         several components the comparison must hold for each of them. NaN is near nothing.",
     );
     registry.register(for_all(near, |x| x[0].eq(x[1]) | (x[0] - x[1]).abs().le(x[2])));
 }
@@ -88,7 +91,7 @@ fn order(registry: &mut Registry) {
     let mut ordered = |name, summary, lane: for<'b> fn(Val<'b>, Val<'b>) -> Val<'b>| {
         registry.register(
             inputs_of_one_type(name, summary, ORDERED, &AB)
-                .details("False if one is NaN. -0 and +0 are equal.")
+                .details("False if a or b is NaN. -0 and +0 are equal.")
                 .output("value", Type::BOOL, "")
                 .lanewise(move |_, x| lane(x[0], x[1])),
         );
@@ -103,28 +106,37 @@ fn order(registry: &mut Registry) {
             "Whether x lies in a range",
             ORDERED,
             &[
-                ("x", 0.0, "the number"),
-                ("minimum", 0.0, "belongs to the range"),
-                ("maximum", 1.0, "belongs to the range"),
+                ("x", 0.0, "number to test"),
+                ("minimum", 0.0, "lower bound, inclusive"),
+                ("maximum", 1.0, "upper bound, inclusive"),
             ],
         )
-        .details("Both bounds belong to the range, which is empty if they are in the wrong order.")
+        .details(
+            "Both bounds belong to the range. If `minimum` is greater than `maximum`, the range is \
+             empty.",
+        )
         .output("value", Type::BOOL, "")
         .lanewise(|_, x| x[0].ge(x[1]) & x[0].le(x[2])),
     );
 }
 
 fn kinds(registry: &mut Registry) {
-    let x = [("x", 0.0, "the number")];
-    let nan = inputs_of_one_type("compare.is_nan", "Whether x is no number", FLOATS, &x)
-        .details("Vectors: some component.");
+    let x = [("x", 0.0, "number to test")];
+    let nan = inputs_of_one_type("compare.is_nan", "Whether x is NaN (not a number)", FLOATS, &x)
+        .details("For vectors: whether any component is.");
     registry.register(for_any(nan, |x| x[0].is_nan()));
     let finite =
         inputs_of_one_type("compare.is_finite", "Whether x is a finite number", FLOATS, &x)
-            .details("Neither infinite nor NaN. Vectors: every component.");
+            .details(
+                "Finite means neither infinite nor NaN. For vectors: whether every component is.",
+            );
     registry.register(for_all(finite, |x| x[0].is_finite()));
-    let infinite =
-        inputs_of_one_type("compare.is_infinite", "Whether x is an infinity", FLOATS, &x)
-            .details("NaN is none. Vectors: some component.");
+    let infinite = inputs_of_one_type(
+        "compare.is_infinite",
+        "Whether x is positive or negative infinity",
+        FLOATS,
+        &x,
+    )
+    .details("False for NaN. For vectors: whether any component is.");
     registry.register(for_any(infinite, |x| x[0].abs().eq(f64::INFINITY)));
 }

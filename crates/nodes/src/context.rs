@@ -1,8 +1,8 @@
-//! Nodes that read the context or change it for what is linked to them.
+//! Nodes that read the context, or change it for what is linked to them.
 //!
-//! Readers hand a feature's value over; injectors and modifiers hand their input on, which is
-//! evaluated in the changed context. The scope of that input says all there is to say, so their
-//! kernel is [`Kernel::Pass`](millstream_node::Kernel::Pass).
+//! Readers output the value of a feature. Injectors and modifiers pass on their input, which is
+//! evaluated in the changed context. The scope of that input describes the change completely, so
+//! the kernel of these nodes is [`Kernel::Pass`](millstream_node::Kernel::Pass).
 
 mod read;
 mod scope;
@@ -19,7 +19,7 @@ pub fn register(registry: &mut Registry) {
     scope::register(registry);
 }
 
-/// Levels go this far out; a graph has at most 64 pairs of feature and level.
+/// The outermost level that can be read; a graph has at most 64 pairs of feature and level.
 const MAX_LEVEL: i64 = 15;
 
 /// Adds the setting `level`.
@@ -28,7 +28,7 @@ pub(crate) fn with_level(def: NodeDef) -> NodeDef {
         "level",
         SettingKind::Integer(0, MAX_LEVEL),
         Some(SettingValue::Integer(0)),
-        "0 for the nearest injector on the way from the output, 1 for the one outside it",
+        "0 for the nearest injector on the way from the output, 1 for the next one outside it",
     )
 }
 
@@ -37,21 +37,16 @@ pub(crate) fn level(settings: &Settings) -> u32 {
     settings.integer("level") as u32
 }
 
-/// The features whose axis a node can run along.
+/// The features along whose axis a node can run.
 const AXES: &[(&str, &str)] = &[
-    ("index", "the elements of the request, or of the nearest list or loop that counts"),
-    ("time", "the moments of the request; extent 1 inside `context.with_time`"),
-    ("tick", "the frames of the request; extent 1 inside `context.with_tick`"),
+    ("index", "elements of the request, or of the nearest enclosing list or loop"),
+    ("time", "moments of the request; only one inside `context.with_time`"),
+    ("tick", "frames of the request; only one inside `context.with_tick`"),
 ];
 
 /// Adds the settings `feature` and `level`, which name an axis.
 pub(crate) fn with_axis(def: NodeDef) -> NodeDef {
-    with_level(def.setting(
-        "feature",
-        SettingKind::Choice(AXES),
-        Some(SettingValue::Text("index".into())),
-        "whose axis",
-    ))
+    with_level(def.choice("feature", AXES, "index", "feature whose axis is used"))
 }
 
 /// The axis that the settings name.
@@ -66,7 +61,7 @@ pub(crate) fn along(settings: &Settings) -> ScopeRule {
     ScopeRule::Along { feature, level }
 }
 
-/// Features that documents name.
+/// Features whose names are chosen by the document.
 #[derive(Clone, Copy)]
 enum Named {
     Custom,
@@ -76,14 +71,14 @@ enum Named {
 /// Adds the settings that name a feature.
 fn with_named_feature(def: NodeDef, named: Named) -> NodeDef {
     let about = match named {
-        Named::Custom => "name of the feature; not that of a built-in one",
-        Named::Vararg => "name of the argument; not that of a built-in feature",
+        Named::Custom => "name of the feature; must not be that of a built-in feature",
+        Named::Vararg => "name of the argument; must not be that of a built-in feature",
     };
     def.setting("name", SettingKind::Text, None, about).setting(
         "type",
         SettingKind::Type,
         Some(SettingValue::Type(Type::F32)),
-        "its type, the same wherever the name occurs",
+        "its type; the same wherever the name is used",
     )
 }
 
@@ -100,12 +95,12 @@ fn named_feature(settings: &Settings, named: Named) -> Result<Feature, SettingEr
         return Err(refused("it is empty".into(), "give it a name"));
     }
     if name.contains(['.', '/']) {
-        let message = format!("`{name}` holds a dot or a slash");
-        return Err(refused(message, "names hold no `.` and no `/`"));
+        let message = format!("`{name}` contains a dot or a slash");
+        return Err(refused(message, "use a name without `.` and `/`"));
     }
     if Feature::built_in(name).is_some() {
         let message = format!("`{name}` is a built-in feature");
-        return Err(refused(message, "choose another name, or the node for that feature"));
+        return Err(refused(message, "choose another name, or use the node for that feature"));
     }
     let ty = settings.ty("type").unwrap_or(Type::F32);
     Ok(match named {

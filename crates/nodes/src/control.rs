@@ -1,7 +1,7 @@
-//! Nodes that hand values on: switch, choice, reroute.
+//! Nodes that pass values on: switch, choice, reroute.
 //!
-//! Which element takes which source is the evaluator's work ([`Kernel::Choose`]), so that only
-//! what is taken is computed.
+//! The evaluator decides which element takes which source ([`Kernel::Choose`]), so that only the
+//! sources that are taken are computed.
 
 use millstream_base::Type;
 use millstream_node::settings::SettingError;
@@ -15,34 +15,35 @@ pub fn register(registry: &mut Registry) {
 }
 
 fn switch() -> NodeDef {
-    NodeDef::new("control.switch", "One of two values, by a condition")
+    NodeDef::new("control.switch", "Selects one of two values by a condition")
         .details(
-            "Only what is taken is computed: where the condition is one value for all elements, the \
-             other side does not run at all; where it differs, each side runs for the elements that \
-             take it, or, if both are cheap arithmetic, for all, which shows in nothing but times and counts.",
+            "Only the selected side is computed. If the condition is the same for all elements, \
+             the other side does not run at all; if it differs, each side runs only for the \
+             elements that select it. If both sides are cheap arithmetic, both may run for all \
+             elements, which changes times and run counts but never results.",
         )
         .generic("T", Among::Any)
-        .input("condition", Type::BOOL, "which side is taken")
-        .input("false", SocketType::Generic(0), "taken where the condition does not hold")
+        .input("condition", Type::BOOL, "whether to select `true`")
+        .input("false", SocketType::Generic(0), "value if the condition is false")
         .or(Default::Zero)
-        .input("true", SocketType::Generic(0), "taken where the condition holds")
+        .input("true", SocketType::Generic(0), "value if the condition is true")
         .or(Default::Zero)
-        .output("value", SocketType::Generic(0), "the side that is taken")
+        .output("value", SocketType::Generic(0), "the selected value")
         .kernel(|_| Ok(Kernel::Choose))
 }
 
 fn choose() -> NodeDef {
-    NodeDef::new("control.choose", "One of many values, by number")
+    NodeDef::new("control.choose", "Selects one of several values by index")
         .details(
-            "An index below 0 takes the first item, one past the end takes the last. Only items that \
-             some element takes are computed, and only for those elements.",
+            "An index below 0 selects the first item, one past the end selects the last. An item \
+             is computed only for the elements that select it.",
         )
         .generic("T", Among::Any)
-        .input("index", Type::I32, "number of the item that is taken, from 0")
+        .input("index", Type::I32, "index of the item, from 0")
         .or(Default::Zero)
-        .input("items", SocketType::Generic(0), "what is chosen from, at least one")
+        .input("items", SocketType::Generic(0), "items to choose from, at least one")
         .multiple()
-        .output("value", SocketType::Generic(0), "the item that is taken")
+        .output("value", SocketType::Generic(0), "the selected item")
         .kernel(|parts| {
             if parts.inputs.len() < 2 {
                 return Err(SettingError::refused("items", "a choice needs at least one item"));
@@ -52,8 +53,8 @@ fn choose() -> NodeDef {
 }
 
 fn pass() -> NodeDef {
-    NodeDef::new("control.pass", "The value as it is")
-        .details("For tidy graphs: a link can be led through it. It costs nothing at run time.")
+    NodeDef::new("control.pass", "Passes a value on unchanged")
+        .details("Routes links in large graphs. It costs nothing at run time.")
         .generic("T", Among::Any)
         .input("value", SocketType::Generic(0), "any value")
         .output("value", SocketType::Generic(0), "the same value")

@@ -1,8 +1,8 @@
-//! Curves drawn by points: a number for a number, channel by channel for colors and vectors; and pieces of
-//! curves whose points are inputs (`spline`).
+//! Curves defined by points: number to number, channel by channel for colors and vectors; and curve
+//! segments whose points are inputs (`spline`).
 //!
-//! Of the former points and handles are settings, so a form holds them as constants. Between two points the
-//! curve is a cubic; `points` makes the cubics, this file chooses among them.
+//! The points and handles of the former are settings, so they are constants of the form. Between
+//! two points the curve is a cubic; `points` computes the cubics, and this file selects among them.
 
 mod points;
 mod spline;
@@ -27,16 +27,16 @@ pub fn register(registry: &mut Registry) {
     spline::register(registry);
 }
 
-const HANDLES: &str = "Handles, one kind for each point or one for all: `auto`: as steep as the line from \
-                       the point before to the one behind; `clamped`: the same, but flat at peaks and \
-                       never so steep that the curve would overshoot; `vector`: straight towards the \
-                       neighbors; `free`: as `free_handles` says, which then holds four numbers for each \
-                       point (x and y of the left handle, x and y of the right one); free handles are \
-                       kept between their point and the next in x. Points are put in order of x; where \
-                       several have the same x the curve jumps.";
+const HANDLES: &str = "Handles have one kind for all points or one for each point. `auto`: the \
+    slope of the line from the previous to the next point. `clamped`: the same, but flat at peaks \
+    and never so steep that the curve would overshoot. `vector`: straight toward the neighbors. \
+    `free`: as given by `free_handles`, which contains four numbers for each point (x and y of the \
+    left handle, x and y of the right one); free handles are limited to lie between their point \
+    and the next in x. Points are sorted by x; where several points have the same x, the curve \
+    jumps.";
 
-const SOURCE: &str = "cubic Bezier curves with handles at thirds; clamped slopes by F. Fritsch, R. Carlson, \
-                      \"Monotone piecewise cubic interpolation\", 1980";
+const SOURCE: &str = "cubic Bezier curves with handles at thirds; clamped slopes by F. Fritsch, R. \
+                      Carlson, \"Monotone piecewise cubic interpolation\", 1980";
 
 const KINDS: &str = "auto, clamped, vector or free: one for all points or one for each";
 
@@ -58,20 +58,21 @@ fn straight() -> SettingValue {
     SettingValue::Numbers(vec![0.0, 0.0, 1.0, 1.0])
 }
 
-/// The curves of a node with several: the setting of each, those of its handles, and its manual line.
+/// The curves of a node with several: for each its setting, the settings of its handles, and its
+/// description.
 type Curves = &'static [[&'static str; 4]];
 
-/// The settings of handles that a curve has of its own.
+/// The handle settings of each individual curve.
 fn own_handles(curves: Curves) -> impl Iterator<Item = Setting> {
-    const KINDS: &str = "kinds of handles of that curve; empty: those of `handles`";
-    const FREE: &str = "four numbers for each point of that curve, if one is free";
+    const KINDS: &str = "kinds of handles of that curve; those of `handles` if empty";
+    const FREE: &str = "four numbers for each point of that curve, if a handle is free";
     curves.iter().flat_map(|[_, kinds, free, _]| {
         let kinds = setting(kinds, SettingValue::Texts(vec![]), KINDS);
         [kinds, setting(free, SettingValue::Numbers(vec![]), FREE)]
     })
 }
 
-/// The curve of one of several, see [`Curves`].
+/// One of several curves, see [`Curves`].
 fn curve_of(settings: &Settings, [name, kinds, free, _]: [&str; 4]) -> Result<Curve, SettingError> {
     let own = settings.texts(kinds);
     let kinds = if own.is_empty() { settings.texts("handles") } else { own };
@@ -84,11 +85,15 @@ fn settings(curves: impl Iterator<Item = (&'static str, &'static str)>) -> Vec<S
     let mut all: Vec<Setting> =
         curves.map(|(name, about)| setting(name, straight(), about)).collect();
     all.push(setting("handles", kinds, KINDS));
-    all.push(setting("extend", SettingValue::Flag(false), "go on straight beyond the ends"));
+    all.push(setting(
+        "extend",
+        SettingValue::Flag(false),
+        "extend the curve in a straight line beyond its ends",
+    ));
     all
 }
 
-/// The curve of a node with one.
+/// The curve of a node with a single curve.
 fn curve(settings: &Settings, name: &str) -> Result<Curve, SettingError> {
     Curve::new(
         name,
@@ -98,25 +103,30 @@ fn curve(settings: &Settings, name: &str) -> Result<Curve, SettingError> {
     )
 }
 
-/// A number between that of no effect and that of the curve.
+/// The number between `x` (factor 0) and the value of the curve (factor 1).
 fn mixed<'b>(x: Val<'b>, of_curve: Val<'b>, factor: Val<'b>) -> Val<'b> {
     crate::mix::mix(x, of_curve, factor)
 }
 
 fn float() -> NodeDef {
-    let mut def = NodeDef::new("curve.float", "A number by a curve")
+    let mut def = NodeDef::new("curve.float", "Maps a number by a curve")
         .details(format!(
-            "{HANDLES} Beyond the ends the curve is level, or goes on straight with `extend`. At most 64 points."
+            "{HANDLES} Beyond its ends the curve is horizontal, or straight with `extend`. At most \
+             64 points."
         ))
         .source(SOURCE)
-        .input("x", Type::F32, "where on the curve")
+        .input("x", Type::F32, "position on the curve")
         .or_number(0.5)
-        .input("factor", Type::F32, "0: x as it is, 1: what the curve says")
+        .input("factor", Type::F32, "strength: 0 returns x, 1 the value of the curve")
         .or_number(1.0)
         .output("value", Type::F32, "");
     def.settings = settings([("points", "x and y of each point")].into_iter());
     let free = SettingValue::Numbers(vec![]);
-    def.settings.push(setting("free_handles", free, "four numbers for each point, if one is free"));
+    def.settings.push(setting(
+        "free_handles",
+        free,
+        "four numbers for each point, if a handle is free",
+    ));
     def.kernel(|parts| {
         let curve = curve(parts.settings, "points")?;
         let extend = parts.settings.flag("extend");
@@ -134,27 +144,27 @@ const COMPONENTS: Curves = &[
         "x_free",
         "x and y of each point of the curve for the first component",
     ],
-    ["y_points", "y_handles", "y_free", "those for the second"],
-    ["z_points", "z_handles", "z_free", "those for the third"],
+    ["y_points", "y_handles", "y_free", "the same for the second component"],
+    ["z_points", "z_handles", "z_free", "the same for the third component"],
 ];
 
 const CHANNELS: Curves = &[
     ["all", "all_handles", "all_free", "x and y of each point of the curve for all channels"],
-    ["red", "red_handles", "red_free", "those for red"],
-    ["green", "green_handles", "green_free", "those for green"],
-    ["blue", "blue_handles", "blue_free", "those for blue"],
+    ["red", "red_handles", "red_free", "the same for red"],
+    ["green", "green_handles", "green_free", "the same for green"],
+    ["blue", "blue_handles", "blue_free", "the same for blue"],
 ];
 
 fn vector() -> NodeDef {
-    let mut def = NodeDef::new("curve.vector", "A vector by a curve for each component")
+    let mut def = NodeDef::new("curve.vector", "Maps each component of a vector by a curve")
         .details(format!(
-            "{HANDLES} Here each curve has free handles of its own. Beyond the ends a curve is level, or \
-             goes on straight with `extend`."
+            "{HANDLES} Here each curve has its own free handles. Beyond its ends a curve is \
+             horizontal, or straight with `extend`."
         ))
         .source(SOURCE)
-        .input("vector", Type::VEC3, "where on the curves")
+        .input("vector", Type::VEC3, "positions on the curves")
         .or_number(0.5)
-        .input("factor", Type::F32, "0: the vector as it is, 1: what the curves say")
+        .input("factor", Type::F32, "strength: 0 returns the vector, 1 the values of the curves")
         .or_number(1.0)
         .output("value", Type::VEC3, "");
     def.settings = settings(COMPONENTS.iter().map(|[name, _, _, about]| (*name, *about)));
@@ -172,15 +182,16 @@ fn vector() -> NodeDef {
 }
 
 fn rgb() -> NodeDef {
-    let mut def = NodeDef::new("curve.rgb", "A color by a curve for each channel and one for all")
+    let mut def = NodeDef::new("curve.rgb", "Maps the channels of a color by curves")
         .details(format!(
-            "The curve `all` comes first, then that of the channel; alpha stays. {HANDLES} Here each \
-             curve has free handles of its own. Beyond the ends a curve is level, or goes on straight with `extend`."
+            "The curve `all` is applied to each channel first, then the curve of that channel; \
+             alpha does not change. {HANDLES} Here each curve has its own free handles. Beyond its \
+             ends a curve is horizontal, or straight with `extend`."
         ))
         .source(SOURCE)
         .input("color", Type::COLOR, "")
         .or(Default::Zero)
-        .input("factor", Type::F32, "0: the color as it is, 1: what the curves say")
+        .input("factor", Type::F32, "strength: 0 returns the color, 1 the values of the curves")
         .or_number(1.0)
         .output("value", Type::COLOR, "");
     def.settings = settings(CHANNELS.iter().map(|[name, _, _, about]| (*name, *about)));
@@ -200,7 +211,7 @@ fn rgb() -> NodeDef {
     })
 }
 
-/// The y of a curve.
+/// The y of a curve at `x`.
 fn at<'b>(curve: &Curve, extend: bool, x: Val<'b>) -> Val<'b> {
     let constants = |piece: &Piece| -> Vec<Val<'b>> {
         let mut numbers = vec![piece.start, piece.length];
@@ -229,8 +240,9 @@ fn at<'b>(curve: &Curve, extend: bool, x: Val<'b>) -> Val<'b> {
     x.gt(first.x as f32).select(y, before)
 }
 
-/// Where a cubic that rises from 0 at 0 to 1 at 1 has a value; `x` are its coefficients from the
-/// linear one on. Halving finds it to the last bit of the parameter, however flat the cubic is.
+/// The parameter at which a cubic that rises from 0 at 0 to 1 at 1 has a value; `x` are its
+/// coefficients, the linear one first. Bisection finds the parameter to its last bit, however flat
+/// the cubic is.
 fn parameter<'b>(x: &[Val<'b>], value: Val<'b>) -> Val<'b> {
     let mut t = value.like(0.5);
     let mut step = 0.25;

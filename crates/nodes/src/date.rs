@@ -1,7 +1,7 @@
-//! Dates: seconds since the beginning of 1970 in UTC, as numbers that graphs compute with.
+//! Dates: seconds since the start of 1970 in UTC, as numbers with which graphs compute.
 //!
-//! The calendar is the Gregorian one, also before it was introduced, with a year 0 before the year 1; a
-//! day has 86400 seconds, as Unix counts them. There are no time zones but offsets in texts, and nothing
+//! The calendar is the proleptic Gregorian calendar, with a year 0 before the year 1; a day has
+//! 86400 seconds, as in Unix time. There are no time zones except offsets in texts, and nothing
 //! reads a clock or a file, so the same document gives the same bits everywhere.
 
 mod calendar;
@@ -27,12 +27,12 @@ pub fn register(registry: &mut Registry) {
     registry.register(start_of());
 }
 
-const SECONDS: &str = "seconds since the beginning of 1970, UTC";
+const SECONDS: &str = "seconds since the start of 1970, UTC";
 
-const CALENDAR: &str = "The calendar is the Gregorian one, also before 1582, with a year 0; years go from -999999 to 999999, and \
-                        a day has 86400 seconds.";
+const CALENDAR: &str = "The calendar is Gregorian, also before 1582, with a year 0. Years range \
+    from -999999 to 999999, and every day has 86400 seconds.";
 
-/// The kernel that makes a number of each moment.
+/// The kernel that computes a number from each moment.
 fn of_moment<R: ValueType>(
     f: impl Fn(&Call<'_>, usize, Option<Moment>) -> R + Send + Sync + 'static,
 ) -> Kernel {
@@ -56,16 +56,17 @@ fn from_parts() -> NodeDef {
         ("hour", 0.0, "0 to 23"),
         ("minute", 0.0, "0 to 59"),
     ];
-    let def = NodeDef::new("date.from_parts", "A moment from year, month, day and time").details(format!(
-        "What is beyond its range is carried: month 13 is January of the next year, day 0 the last one of the month \
-         before, hour -1 the last one of the day before. NaN beyond the years that there are. {CALENDAR}"
+    let def = NodeDef::new("date.from_parts", "A point in time from year, month, day and time").details(format!(
+        "Values outside their range carry over: month 13 is January of the next year, day 0 is the \
+         last day of the previous month, hour -1 is the last hour of the previous day. NaN outside \
+         the supported years. {CALENDAR}"
     ));
     inputs
         .iter()
         .fold(def, |def, (name, default, about)| {
             def.input(*name, Type::I32, *about).or_number(*default)
         })
-        .input("second", Type::F64, "with a fraction")
+        .input("second", Type::F64, "may have a fraction")
         .or_number(0.0)
         .output("value", Type::F64, SECONDS)
         .kernel(|_| {
@@ -86,7 +87,7 @@ fn from_parts() -> NodeDef {
         })
 }
 
-/// The whole numbers of a moment, in the order of the outputs.
+/// The integer parts of a moment, in the order of the outputs.
 const PARTS: [(&str, &str); 9] = [
     ("year", ""),
     ("month", "1 to 12"),
@@ -95,18 +96,18 @@ const PARTS: [(&str, &str); 9] = [
     ("minute", "0 to 59"),
     ("weekday", "1 for Monday to 7 for Sunday"),
     ("day_of_year", "1 to 366"),
-    ("week", "1 to 53; that of ISO 8601, in which the first week is the one with January 4"),
-    ("week_year", "the year that the week belongs to"),
+    ("week", "1 to 53, by ISO 8601: the first week is the one with January 4"),
+    ("week_year", "year to which the week belongs"),
 ];
 
 fn parts() -> NodeDef {
-    let def = on_seconds("date.parts", "Year, month, day, time and week of a moment").details(format!(
-        "All are 0, and `second` is NaN, for NaN and beyond the years that there are. {CALENDAR}"
+    let def = on_seconds("date.parts", "Year, month, day, time and week of a point in time").details(format!(
+        "For NaN and outside the supported years all parts are 0 and `second` is NaN. {CALENDAR}"
     ));
     PARTS
         .iter()
         .fold(def, |def, (name, about)| def.output(*name, Type::I32, *about))
-        .output("second", Type::F64, "from 0 up to but not including 60")
+        .output("second", Type::F64, "0 to 60, with a fraction; less than 60")
         .kernel(|_| {
             Ok(function(|call| {
                 for k in 0..PARTS.len() {
@@ -117,7 +118,7 @@ fn parts() -> NodeDef {
         })
 }
 
-/// Fills an output with something of each moment, if somebody wants it.
+/// Sets an output to a part of each moment, if the output is used.
 fn part<R: ValueType + Copy>(
     call: &mut Call<'_>,
     output: usize,
@@ -136,17 +137,24 @@ fn part<R: ValueType + Copy>(
 }
 
 fn from_text() -> NodeDef {
-    NodeDef::new("date.from_text", "The moment that a text names")
+    NodeDef::new("date.from_text", "Parses a date and time from a text")
         .details(format!(
-            "As ISO 8601 writes it: `2024-05-06`, `20240506`, `2024-05`, `2024-127` (day of the year), `2024-W19-1` (week and \
-             weekday), `+012024-05-06`; then, behind `T` or a space, `07:08`, `07:08:09`, `070809`, `07:08:09.25` or \
-             `07`, and `Z` or an offset, `+02:00`, `-0530`, `+02`, that is taken off. Without an offset it is UTC. `24:00` is \
-             the end of a day, `23:59:60` the beginning of the next one. White space around it is ignored. {CALENDAR}"
+            "The text is in a format of ISO 8601: `2024-05-06`, `20240506`, `2024-05`, `2024-127` \
+             (day of the year), `2024-W19-1` (week and weekday) or `+012024-05-06`; optionally \
+             followed by `T` or a space and a time, `07:08`, `07:08:09`, `070809`, `07:08:09.25` \
+             or `07`; optionally followed by `Z` or an offset, `+02:00`, `-0530` or `+02`, which \
+             is subtracted. Without an offset the time is UTC. `24:00` is the end of a day, \
+             `23:59:60` the start of the next one. White space around the text is ignored. \
+             {CALENDAR}"
         ))
         .input("text", Type::STRING, "")
         .or(Default::Zero)
-        .output("value", Type::F64, "seconds since the beginning of 1970, UTC; NaN for anything else")
-        .output("valid", Type::BOOL, "whether the text names a moment")
+        .output(
+            "value",
+            Type::F64,
+            "seconds since the start of 1970, UTC; NaN if the text is not valid",
+        )
+        .output("valid", Type::BOOL, "whether the text is a valid date")
         .kernel(|_| {
             Ok(function(|call| {
                 let read = |call: &Call<'_>, i: usize| {
@@ -178,23 +186,19 @@ const FORMS: &[(&str, &str)] = &[
 ];
 
 fn to_text() -> NodeDef {
-    on_seconds("date.to_text", "A moment as text")
+    on_seconds("date.to_text", "Writes a point in time as text")
         .details(format!(
-            "As ISO 8601 writes it, rounded to the nearest fraction of so many digits, also where that is the next day. Years \
-             beyond 0 to 9999 have a sign and six digits. Names are English. Empty for NaN and beyond the years that there are. For other forms \
-             see `date.parts` and `string.format`. {CALENDAR}"
+            "The text is in a format of ISO 8601. The fraction of a second is rounded to the given \
+             number of digits, which may carry into the next day. Years outside 0 to 9999 have a \
+             sign and six digits. Names are English. Empty for NaN and outside the supported \
+             years. For other formats see `date.parts` and `string.format`. {CALENDAR}"
         ))
-        .setting(
-            "form",
-            SettingKind::Choice(FORMS),
-            Some(SettingValue::Text("date_time".into())),
-            "what is written",
-        )
+        .choice("form", FORMS, "date_time", "format of the text")
         .setting(
             "digits",
             SettingKind::Integer(0, 9),
             Some(SettingValue::Integer(0)),
-            "digits of the fraction of a second",
+            "number of digits of the fraction of a second",
         )
         .output("value", Type::STRING, "")
         .kernel(|parts| {
@@ -207,13 +211,14 @@ fn to_text() -> NodeDef {
 }
 
 fn add_months() -> NodeDef {
-    on_seconds("date.add_months", "A moment some months later")
+    on_seconds("date.add_months", "Adds months to a point in time")
         .details(format!(
-            "On the same day of the month at the same time, or on the last day if the month has not so many: a month \
-             behind January 31 is February 28 or 29. 12 months are a year; days and what is shorter are added as seconds. NaN \
-             beyond the years that there are. {CALENDAR}"
+            "The result is on the same day of the month at the same time, or on the last day if \
+             the month is shorter: a month after January 31 is February 28 or 29. A year is 12 \
+             months; to add days or shorter units, add seconds. NaN outside the supported years. \
+             {CALENDAR}"
         ))
-        .input("months", Type::I32, "may be negative")
+        .input("months", Type::I32, "number of months to add; may be negative")
         .or_number(1.0)
         .output("value", Type::F64, SECONDS)
         .kernel(|_| {
@@ -231,7 +236,7 @@ fn add_months() -> NodeDef {
 
 const UNITS: &[(&str, &str)] = &[
     ("year", "January 1"),
-    ("quarter", "the first of January, April, July or October"),
+    ("quarter", "the first day of January, April, July or October"),
     ("month", "the first day of the month"),
     ("week", "Monday"),
     ("day", ""),
@@ -241,33 +246,35 @@ const UNITS: &[(&str, &str)] = &[
 ];
 
 fn start_of() -> NodeDef {
-    on_seconds("date.start_of", "When the year, month, week, day or hour of a moment began")
-        .details(format!("To put moments together, as with `table.group`. NaN beyond the years that there are. {CALENDAR}"))
-        .setting(
-            "unit",
-            SettingKind::Choice(UNITS),
-            Some(SettingValue::Text("day".into())),
-            "what it is the beginning of",
-        )
-        .output("value", Type::F64, SECONDS)
-        .kernel(|parts| {
-            let unit = parts.settings.text("unit").to_owned();
-            Ok(of_moment(move |_, _, moment| {
-                let Some(moment) = moment else { return f64::NAN };
-                let (year, month, day) = moment.date();
-                let start = match &*unit {
-                    "year" => days_of(year, 1, 1) * DAY,
-                    "quarter" => days_of(year, (month - 1) / 3 * 3 + 1, 1) * DAY,
-                    "month" => days_of(year, month, 1) * DAY,
-                    "week" => (days_of(year, month, day) - moment.weekday() + 1) * DAY,
-                    "hour" => moment.whole() - moment.whole().rem_euclid(3600),
-                    "minute" => moment.whole() - moment.whole().rem_euclid(60),
-                    "second" => moment.whole(),
-                    _ => days_of(year, month, day) * DAY,
-                };
-                start as f64
-            }))
-        })
+    on_seconds(
+        "date.start_of",
+        "The start of the year, month, week, day or hour of a point in \
+                                 time",
+    )
+    .details(format!(
+        "Useful for grouping by date, as with `table.group`. NaN outside the supported years. \
+             {CALENDAR}"
+    ))
+    .choice("unit", UNITS, "day", "unit whose start is returned")
+    .output("value", Type::F64, SECONDS)
+    .kernel(|parts| {
+        let unit = parts.settings.text("unit").to_owned();
+        Ok(of_moment(move |_, _, moment| {
+            let Some(moment) = moment else { return f64::NAN };
+            let (year, month, day) = moment.date();
+            let start = match &*unit {
+                "year" => days_of(year, 1, 1) * DAY,
+                "quarter" => days_of(year, (month - 1) / 3 * 3 + 1, 1) * DAY,
+                "month" => days_of(year, month, 1) * DAY,
+                "week" => (days_of(year, month, day) - moment.weekday() + 1) * DAY,
+                "hour" => moment.whole() - moment.whole().rem_euclid(3600),
+                "minute" => moment.whole() - moment.whole().rem_euclid(60),
+                "second" => moment.whole(),
+                _ => days_of(year, month, day) * DAY,
+            };
+            start as f64
+        }))
+    })
 }
 
 #[cfg(test)]

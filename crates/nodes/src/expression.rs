@@ -1,7 +1,7 @@
 //! `math.expression`: a formula as text, whose free names are the inputs of the node.
 //!
-//! [`parse`] turns the text into terms, each behind its operands; from these follow the sockets and
-//! types of the node, and one kernel form.
+//! [`parse`] turns the text into terms in postfix order. These determine the sockets and types of
+//! the node, and one kernel form.
 
 mod functions;
 mod lower;
@@ -29,9 +29,9 @@ use token::Number;
 /// Adds the node type.
 pub fn register(registry: &mut Registry) {
     registry.register(
-        NodeDef::new("math.expression", "A formula written as text")
+        NodeDef::new("math.expression", "Evaluates a formula written as text")
             .details(details())
-            .setting("text", SettingKind::Text, None, "the formula, such as `2 * x + 1`")
+            .setting("text", SettingKind::Text, None, "formula, such as `2 * x + 1`")
             .sockets_by_settings(|settings| Ok(signature(&checked(settings.text(TEXT))?)))
             .kernel(|parts| {
                 let expression = checked(parts.settings.text(TEXT))?;
@@ -54,7 +54,7 @@ pub fn register(registry: &mut Registry) {
 
 const TEXT: &str = "text";
 
-/// Integer powers with a computed exponent in one expression.
+/// The largest number of integer powers with a computed exponent in one expression.
 const MAX_INTEGER_POWERS: usize = 200;
 
 fn too_many_powers() -> SettingError {
@@ -62,14 +62,14 @@ fn too_many_powers() -> SettingError {
         name: TEXT.into(),
         message: format!("more than {MAX_INTEGER_POWERS} integer powers with computed exponents"),
         range: None,
-        hint: Some("split the formula over several nodes, or compute with floats".into()),
+        hint: Some("split the formula into several nodes, or compute with floats".into()),
     }
 }
 
-/// A formula that was parsed.
+/// A parsed formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    /// Each behind its operands; the last is the whole.
+    /// Each term after its operands; the last one is the whole formula.
     terms: Vec<Term>,
     inputs: Vec<Arc<str>>,
 }
@@ -81,15 +81,15 @@ impl Expression {
     }
 }
 
-/// Why a text is no expression.
+/// Why a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
     /// What is wrong.
     pub message: String,
-    /// The bytes of the text that are to blame.
+    /// The byte range of the text in which the problem is.
     pub range: Range<usize>,
-    /// The next step.
+    /// What to do about it.
     pub hint: Option<String>,
 }
 
@@ -106,8 +106,8 @@ impl SyntaxError {
 /// Parses the text of a `math.expression`.
 ///
 /// # Errors
-/// The first place where the text is no expression. Text of any kind and length is either parsed or
-/// refused; what is needed for it is bounded.
+/// The first place where the text is not an expression. Text of any kind and length is either
+/// parsed or refused, with bounded time and memory.
 pub fn parse(text: &str) -> Result<Expression, SyntaxError> {
     parse::parse(text)
 }
@@ -123,9 +123,9 @@ enum Term {
     Input(u32),
     Unary(Unary, TermId),
     Binary(Binary, TermId, TermId),
-    /// The second where the first holds, else the third.
+    /// The second term if the first is true, else the third.
     Choose(TermId, TermId, TermId),
-    /// A function of the table, with as many arguments as it takes.
+    /// A function of the table with its arguments.
     Call(u16, Vec<TermId>),
 }
 
@@ -188,19 +188,20 @@ fn details() -> String {
     let mut functions: Vec<&str> = functions::names().collect();
     functions.sort_unstable();
     format!(
-        "The free names in the text are the inputs, in order of first appearance; names of \
-         functions and constants cannot be inputs.\n\n\
-         Operators, weakest first: `c ? a : b`; `||`; `&&`; `==` `!=`; `<` `<=` `>` `>=`; `+` `-`; \
-         `*` `/` `%`; `-x` `!x`; `x ^ y`, also written `x ** y`, which groups to the right and binds \
-         stronger than a minus before it: -x^2 is -(x^2). Comparisons do not chain. Conditions are \
-         truth values or numbers, which hold if they are not 0; truth values count as 0 or 1 in \
-         arithmetic. Both sides of `&&`, `||` and `?:` are computed.\n\n\
-         All inputs have one type, which also is that of the result; but a formula that says whether \
-         something holds gives a `bool`. With integers `/` truncates, and an exponent below 0 \
-         truncates too; a number with a point or exponent, or a function that needs floats, makes \
-         the formula compute with floats. `%` has the sign of the first operand, as `fmod`; `mod` \
-         that of the second. `x ^ 2`, `x ^ 3` and `x ^ 4` are products. `log` of one argument is \
-         the natural logarithm. Angles are in radians.\n\n\
+        "Free names in the text are inputs, in order of first appearance; names of functions and \
+         constants cannot be inputs.\n\n\
+         Operators, from weakest to strongest: `c ? a : b`; `||`; `&&`; `==` `!=`; `<` `<=` `>` \
+         `>=`; `+` `-`; `*` `/` `%`; `-x` `!x`; `x ^ y`, also written `x ** y`, which is \
+         right-associative and binds more strongly than a minus before it: -x^2 is -(x^2). \
+         Comparisons cannot be chained. Conditions are truth values, or numbers, which are true if \
+         they are not 0; truth values count as 0 or 1 in arithmetic. Both sides of `&&`, `||` and \
+         `?:` are computed.\n\n\
+         All inputs have one type, which is also the type of the result, except that a formula \
+         whose value is true or false gives a `bool`. With integers, `/` truncates, and so does a \
+         power with a negative exponent. A number with a point or exponent, or a function that \
+         needs floats, makes the whole formula compute with floats. `%` has the sign of the first \
+         operand, as `fmod` does; `mod` has the sign of the second. `x ^ 2`, `x ^ 3` and `x ^ 4` \
+         are products. `log` of one argument is the natural logarithm. Angles are in radians.\n\n\
          Constants: {}, true, false.\n\n\
          Functions: {}.",
         constants.join(", "),

@@ -1,6 +1,6 @@
-//! Footprints: views with their pixels, made, taken apart, and asked for in part.
+//! Footprints: views with their size in pixels, made, taken apart, and requested in part.
 //!
-//! `context.footprint` reads the one that is asked for, `context.with_footprint` asks for another.
+//! `context.footprint` reads the view that is requested, `context.with_footprint` requests another.
 
 use millstream_base::{Footprint, Mat4, Type, ValueType};
 use millstream_node::signature::Default;
@@ -18,16 +18,16 @@ pub fn register(registry: &mut Registry) {
 }
 
 fn make() -> NodeDef {
-    NodeDef::new("footprint.make", "A view of so many pixels")
+    NodeDef::new("footprint.make", "A view of a given size in pixels")
         .details(
-            "All of its pixels are asked for. The transform takes points in pixels, from the lower left \
-             corner of the view, to points of the scene. Sizes below 0 count as 0.",
+            "All of its pixels are requested. The transform maps points in pixels, measured from \
+             the lower left corner of the view, to points of the scene. Sizes below 0 count as 0.",
         )
-        .input("width", Type::I32, "of the view, in pixels")
+        .input("width", Type::I32, "width of the view, in pixels")
         .or_number(1.0)
-        .input("height", Type::I32, "of the view, in pixels")
+        .input("height", Type::I32, "height of the view, in pixels")
         .or_number(1.0)
-        .input("transform", Type::MAT4, "from pixels to the scene")
+        .input("transform", Type::MAT4, "transform from pixels to the scene")
         .or(Default::Value(Mat4::default().into()))
         .output("value", Type::of::<Footprint>(), "the view")
         .kernel(|_| {
@@ -45,21 +45,22 @@ fn make() -> NodeDef {
         })
 }
 
-/// The parts of a footprint, with what the manual says of them.
+/// The parts of a footprint, with their descriptions in the manual.
 const PARTS: [(&str, &str); 6] = [
-    ("width", "of the view, in pixels"),
-    ("height", "of the view, in pixels"),
-    ("min_x", "first column of pixels asked for, from the left edge of the view"),
-    ("min_y", "first row of pixels asked for, from the lower edge of the view"),
-    ("max_x", "the column behind the last one asked for"),
-    ("max_y", "the row behind the last one asked for"),
+    ("width", "width of the view, in pixels"),
+    ("height", "height of the view, in pixels"),
+    ("min_x", "first requested column of pixels, counted from the left edge of the view"),
+    ("min_y", "first requested row of pixels, counted from the lower edge of the view"),
+    ("max_x", "the column after the last requested one"),
+    ("max_y", "the row after the last requested one"),
 ];
 
 fn separate() -> NodeDef {
-    let def = NodeDef::new("footprint.separate", "Size, part and place of a view")
-        .input("footprint", Type::of::<Footprint>(), "")
-        .or(Default::Zero)
-        .output("transform", Type::MAT4, "from pixels to the scene");
+    let def =
+        NodeDef::new("footprint.separate", "The size, requested region and transform of a view")
+            .input("footprint", Type::of::<Footprint>(), "")
+            .or(Default::Zero)
+            .output("transform", Type::MAT4, "transform from pixels to the scene");
     PARTS.iter().fold(def, |def, (name, about)| def.output(*name, Type::I32, *about)).function(
         |call: &mut Call<'_>| {
             put_part(call, 0, |view| view.transform)?;
@@ -70,7 +71,7 @@ fn separate() -> NodeDef {
     )
 }
 
-/// Sets an output to a part of input 0, if somebody wants it.
+/// Sets an output to a part of input 0, if the output is used.
 fn put_part<T: ValueType>(
     call: &mut Call<'_>,
     output: usize,
@@ -87,16 +88,16 @@ fn put_part<T: ValueType>(
 }
 
 fn crop() -> NodeDef {
-    let def = NodeDef::new("footprint.crop", "A view of which another part is asked for")
+    let def = NodeDef::new("footprint.crop", "Requests another region of a view")
         .details(
-            "The part may reach beyond the view. A part whose end is before its start is empty.",
+            "The region may extend beyond the view. It is empty if its end is before its start.",
         )
         .input("footprint", Type::of::<Footprint>(), "")
         .or(Default::Zero);
     let inputs = PARTS[2..].iter();
     inputs
         .fold(def, |def, (name, about)| def.input(*name, Type::I32, *about).or_number(0.0))
-        .output("value", Type::of::<Footprint>(), "the view, asked for in that part")
+        .output("value", Type::of::<Footprint>(), "the view with that region requested")
         .kernel(|_| {
             Ok(function(|call| {
                 let mut cells = Cells::new(call);
@@ -114,14 +115,15 @@ fn crop() -> NodeDef {
 }
 
 fn grow() -> NodeDef {
-    NodeDef::new("footprint.grow", "A view of which more is asked for")
+    NodeDef::new("footprint.grow", "Requests a larger region of a view")
         .details(
-            "The part asked for grows on all sides, also beyond the view, as what reads its surroundings \
-             needs. A negative number takes pixels away, until nothing is left.",
+            "The requested region grows on all sides, also beyond the view; a filter that reads \
+             the surroundings of a pixel needs this. A negative number shrinks the region, down to \
+             nothing.",
         )
         .input("footprint", Type::of::<Footprint>(), "")
         .or(Default::Zero)
-        .input("by", Type::I32, "pixels on each side")
+        .input("by", Type::I32, "pixels added on each side")
         .or_number(1.0)
         .output("value", Type::of::<Footprint>(), "")
         .kernel(|_| {
@@ -141,7 +143,7 @@ fn grow() -> NodeDef {
         })
 }
 
-/// A range with so much more on either side; an empty one in the middle if there is too much less.
+/// The range extended by `by` on both sides; an empty range in the middle if it shrinks to nothing.
 fn grown(start: i32, end: i32, by: i32) -> (i32, i32) {
     let (from, to) = (start.saturating_sub(by), end.saturating_add(by));
     if from <= to {

@@ -1,13 +1,13 @@
-//! Rows of columns that were met before, found by a hash of their bits.
+//! Rows of columns that were seen before, found by a hash of their bits.
 //!
-//! Hashes are made by multiplication, with keys drawn at random, so that nobody can write a column
-//! whose rows all collide; no result depends on the keys.
+//! Hashes are products with randomly drawn keys, so that nobody can construct a column whose rows
+//! all collide. No result depends on the keys.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use millstream_base::Column;
 
-/// What hashes are made with.
+/// The keys of a hash.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys([u64; 2]);
 
@@ -17,7 +17,7 @@ impl Keys {
         Self([random.hash_one(0), random.hash_one(1) | 1])
     }
 
-    /// A hash of what stands in a row of some columns; the same for the same bits.
+    /// A hash of one row of some columns; rows with the same bits have the same hash.
     pub(crate) fn of_row<'c>(
         self,
         columns: impl IntoIterator<Item = &'c Column>,
@@ -31,7 +31,7 @@ impl Keys {
     }
 }
 
-/// A hash that is being made.
+/// A hash in progress.
 struct Hash {
     keys: Keys,
     state: u64,
@@ -78,14 +78,14 @@ fn folded(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Slots of an empty table, by powers of two.
+/// The logarithm to base 2 of the number of slots of an empty table.
 const FEWEST: u32 = 6;
 
-/// Numbers of what was entered, by hash.
+/// Indices of entries, found by hash.
 ///
-/// A slot holds the upper half of a hash and, below, a number plus 1; 0 is empty. What has no room
-/// in its slot stands in the next one that is free. The slot is that of the upper bits, so that a table
-/// that grows is gone through from its beginning to its end.
+/// A slot holds the upper half of a hash and, below it, an index plus 1; 0 marks an empty slot. An
+/// entry whose slot is taken is in the next free one. The upper bits of a hash select its slot, so
+/// that growing the table visits it in order.
 pub(crate) struct ByHash {
     slots: Vec<u64>,
     bits: u32,
@@ -97,9 +97,10 @@ impl ByHash {
         Self { slots: vec![0; 1 << FEWEST], bits: FEWEST, n: 0 }
     }
 
-    /// Forgets all.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
-        // As many slots as what was entered took, so that many short lists behind a long one are quick.
+        // The table keeps only as many slots as its entries needed, so that many short lists after
+        // a long one are fast.
         while self.bits > FEWEST && self.slots.len() > 4 * self.n {
             self.bits -= 1;
             self.slots.truncate(1 << self.bits);
@@ -108,12 +109,13 @@ impl ByHash {
         self.n = 0;
     }
 
-    /// The number of this hash that is the one.
+    /// The index of the entry with this hash that `is_it` accepts.
     pub(crate) fn find(&self, hash: u64, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         self.look_up(hash, is_it).ok()
     }
 
-    /// The number of this hash that is the one; else `new` is entered, which no other is.
+    /// The index of the entry with this hash that `is_it` accepts; if there is none, `new` is
+    /// entered.
     pub(crate) fn find_or_enter(
         &mut self,
         hash: u64,
@@ -132,7 +134,7 @@ impl ByHash {
         None
     }
 
-    /// The number, or the free slot where the search ended.
+    /// The index, or the free slot where the search ended.
     fn look_up(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Result<u32, usize> {
         let mut slot = self.slot(hash);
         loop {
@@ -165,7 +167,7 @@ impl ByHash {
     }
 }
 
-/// The half of a hash that a slot holds.
+/// The half of a hash that is stored in a slot.
 const UPPER: u64 = 0xffff_ffff_0000_0000;
 
 #[cfg(test)]
@@ -176,7 +178,7 @@ mod tests {
     use millstream_base::Column;
 
     #[test]
-    fn what_was_entered_is_found_whatever_its_hash() {
+    fn entries_are_found_whatever_their_hash() {
         let hashes: [fn(u64) -> u64; 4] = [
             |i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15),
             |i| i,
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_the_same_bits_have_one_hash() {
+    fn rows_with_the_same_bits_have_the_same_hash() {
         let keys = Keys::new();
         let floats: Column = vec![0.0_f64, -0.0, f64::NAN, -f64::NAN, 0.0].into_iter().collect();
         let texts: Column = ["a", "a\0", "longer than a word", "longer than a worm", "a"]

@@ -1,8 +1,8 @@
-//! The node library: one module per family, all gathered in one [`Registry`].
+//! The node library: one module per family, all collected in one [`Registry`].
 //!
-//! A node is a [`NodeDef`](millstream_node::NodeDef) with its manual entry beside it. Numeric
-//! element-wise nodes are defined by a kernel form and nothing else; the others are functions over
-//! columns. The crate knows neither compiler nor evaluators.
+//! A node is a [`NodeDef`](millstream_node::NodeDef) with its manual entry. Numeric element-wise
+//! nodes are defined by a kernel form and nothing else; all others are functions over columns. This
+//! crate knows neither the compiler nor the evaluators.
 
 mod cells;
 mod known;
@@ -38,6 +38,8 @@ pub mod vector;
 
 #[cfg(test)]
 mod accuracy_tests;
+#[cfg(test)]
+mod example_tests;
 
 use millstream_node::Registry;
 

@@ -1,8 +1,8 @@
 //! Lists: making, reading, changing and ordering them.
 //!
-//! Most nodes take items of any type: they say which positions of the lists they were given make up
-//! the new one, and the items are moved without being looked at. Lengths are checked against the
-//! limit before anything is allocated.
+//! Most nodes take items of any type: they state which positions of the given lists make up the new
+//! list, and the items are moved without being read. Lengths are checked against the limit before
+//! anything is allocated.
 
 mod by_bits;
 mod change;
@@ -37,9 +37,7 @@ use std::ops::Range;
 use millstream_base::{Column, Type, ValueType};
 use millstream_node::function::Lists;
 use millstream_node::settings::Settings;
-use millstream_node::{
-    Among, Call, Data, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
-};
+use millstream_node::{Among, Call, Data, Failure, NodeDef, Registry, SocketType};
 
 use crate::cells::ListCells;
 
@@ -65,9 +63,9 @@ pub fn register(registry: &mut Registry) {
     spectrum::register(registry);
 }
 
-/// The items of a node that takes lists of any type.
+/// The item type of a node that takes lists of any type.
 const ITEM: SocketType = SocketType::Generic(0);
-/// Lists of them.
+/// Lists of these items.
 const LIST: SocketType = SocketType::ListOf(0);
 
 /// A node on lists of any type.
@@ -75,7 +73,7 @@ fn on_lists(name: &'static str, summary: &'static str) -> NodeDef {
     NodeDef::new(name, summary).generic("T", Among::Any)
 }
 
-/// What an index outside of a list means.
+/// The meaning of an index outside a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outside {
     Error,
@@ -86,13 +84,12 @@ enum Outside {
 impl Outside {
     /// Adds the setting.
     fn setting(def: NodeDef) -> NodeDef {
-        let choices = SettingKind::Choice(&[
-            ("error", "it fails"),
-            ("clamp", "the nearest item is meant"),
-            ("wrap", "the list is repeated in both directions, so -1 is the last item"),
-        ]);
-        let default = Some(SettingValue::Text("error".into()));
-        def.setting("outside", choices, default, "what an index outside of the list means")
+        const CHOICES: &[(&str, &str)] = &[
+            ("error", "the node fails"),
+            ("clamp", "the nearest item is used"),
+            ("wrap", "the list repeats in both directions, so -1 is the last item"),
+        ];
+        def.choice("outside", CHOICES, "error", "meaning of an index outside the list")
     }
 
     fn of(settings: &Settings) -> Self {
@@ -103,7 +100,7 @@ impl Outside {
         }
     }
 
-    /// The place in a list of `n` items that an index means.
+    /// The position that an index means in a list of `n` items.
     fn place(self, index: i32, n: usize, element: usize) -> Result<usize, Failure> {
         let (i, len) = (i64::from(index), n as i64);
         if n == 0 {
@@ -114,8 +111,9 @@ impl Outside {
             Self::Wrap => Ok(i.rem_euclid(len) as usize),
             Self::Error if (0..len).contains(&i) => Ok(i as usize),
             Self::Error => {
-                let message = format!("index {index} is outside of a list of {n}");
-                let help = "items are counted from 0; the setting `outside` can clamp or wrap";
+                let message = format!("index {index} is outside a list of {n}");
+                let help =
+                    "indices start at 0; set `outside` to `clamp` or `wrap` to allow any index";
                 Err(Failure::at(element, message).with_help(help))
             }
         }
@@ -144,7 +142,7 @@ macro_rules! for_built_in {
 }
 use for_built_in;
 
-/// Why typed items are there.
+/// The reason why typed items exist.
 const TYPED: &str = "the items have the signature's type";
 
 /// The items of element `i`.
@@ -152,7 +150,7 @@ fn slice<'a, T: ValueType>(lists: &Lists<'a>, i: usize) -> &'a [T] {
     lists.slice::<T>(i).expect(TYPED)
 }
 
-/// For each element the positions of one part of a column.
+/// For each element, the positions of one part of a column.
 fn parts(
     call: &Call<'_>,
     part: impl Fn(usize) -> Range<usize>,
@@ -166,7 +164,7 @@ fn parts(
     Ok(cells)
 }
 
-/// Entries of inputs, one behind the other in one column, so that positions in it can be picked.
+/// The entries of several inputs, concatenated in one column so that positions in it can be picked.
 struct Sources {
     column: Column,
     /// Where the entries of each input start.
@@ -184,7 +182,7 @@ impl Sources {
         Self { column, starts }
     }
 
-    /// Where the entries of each column will start.
+    /// The positions at which the entries of each column will start.
     fn starts(columns: &[Column]) -> Vec<usize> {
         let ends = columns.iter().scan(0, |end, column| {
             let start = *end;
@@ -195,7 +193,7 @@ impl Sources {
     }
 }
 
-/// The entries of an input: one for a value that all elements share.
+/// The entries of an input; a value shared by all elements is one entry.
 fn entries(call: &Call<'_>, input: usize) -> Column {
     match call.argument(input).data() {
         Data::One(value) => Column::filled(value, 1),
@@ -203,7 +201,7 @@ fn entries(call: &Call<'_>, input: usize) -> Column {
     }
 }
 
-/// Which of its [`entries`] element `i` of an input has.
+/// The index among the [`entries`] of an input that belongs to element `i`.
 fn entry(call: &Call<'_>, input: usize, i: usize) -> usize {
     let argument = call.argument(input);
     match argument.data() {

@@ -1,7 +1,7 @@
-//! The manual: entries of node types as text, and all of them as one document.
+//! The manual: the entry of one node type as text, and all entries as one document.
 //!
-//! An entry is made from the definition alone, so it cannot say what the node does not do. Sockets
-//! that depend on settings are shown for the default settings.
+//! An entry is generated from the definition alone. Sockets that depend on settings are shown for
+//! the default settings.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use millstream_node::{
 use millstream_node::{settings::Setting, settings::SettingKind};
 use millstream_node::{signature::Generic, signature::Signature, signature::Socket};
 
-/// Columns of running text.
+/// Columns of prose.
 const WIDTH: usize = 80;
 
 /// The manual entry of a node type, ending in a line break.
@@ -52,8 +52,10 @@ pub fn entry(def: &Arc<NodeDef>) -> String {
     if let (Some(settings), Some(signature)) = (&settings, &signature)
         && let Some(stated) = accuracy(def, settings, signature)
     {
-        let text =
-            format!("Errors in ULP: up to {} in `f32`, {} in `f64`.", stated.f32, stated.f64);
+        let text = format!(
+            "The error is at most {} ULP in `f32` and {} ULP in `f64`.",
+            stated.f32, stated.f64
+        );
         paragraphs(&mut out, &text);
     }
     if !def.manual.source.is_empty() {
@@ -65,10 +67,11 @@ pub fn entry(def: &Arc<NodeDef>) -> String {
 /// The entries of all node types as one Markdown document, family by family.
 pub fn document(registry: &Registry) -> String {
     let mut out = String::from(
-        "# Node manual\n\nGenerated from the definitions; `millstream nodes NAME` shows one entry.\n",
+        "# Node manual\n\nGenerated from the definitions; `millstream nodes NAME` shows one \
+         entry.\n",
     );
     let mut family = "";
-    // A repeat is written like no other node, so it stands apart.
+    // A repeat is written unlike any other node, so it comes last.
     for def in registry.iter().chain(registry.get(REPEAT)) {
         if def.family() != family {
             family = def.family();
@@ -90,7 +93,7 @@ fn kernel(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> Opt
     Some(def.instantiate(settings.clone(), generics, &arities).ok()?.kernel)
 }
 
-/// How far a node is off at most that computes one elementary function and nothing else.
+/// The stated accuracy of a node that computes one elementary function and nothing else.
 fn accuracy(
     def: &Arc<NodeDef>,
     settings: &Settings,
@@ -103,7 +106,7 @@ fn accuracy(
     stated_of(inst.op.name()).filter(|_| of_inputs)
 }
 
-/// What the kernel of an instance with preferred types reads from the context.
+/// The context features that the kernel of an instance with preferred types reads.
 fn needs(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> Vec<String> {
     let Some(kernel) = kernel(def, settings, signature) else { return Vec::new() };
     match kernel {
@@ -162,7 +165,7 @@ fn input_lines(signature: &Signature, socket: &Socket) -> Vec<(String, String)> 
         about.push(socket.about.to_string());
     }
     if matches!(socket.default, Default::Required) && !socket.multiple {
-        about.push("must be given".to_string());
+        about.push("required".to_string());
     }
     about.extend(socket.scope.iter().map(|rule| scope_text(signature, rule)));
     vec![(head, about.join("; "))]
@@ -187,10 +190,10 @@ fn scope_text(signature: &Signature, rule: &ScopeRule) -> String {
     let input = |i: u16| &signature.inputs[i as usize].name;
     match rule {
         ScopeRule::Inject { feature, value } => {
-            format!("evaluated with `{feature}` being `{}`", input(*value))
+            format!("evaluated with `{feature}` set to `{}`", input(*value))
         }
         ScopeRule::Each { feature, count } => format!(
-            "evaluated for each `{feature}` from 0 up to `{}`, received as a list",
+            "evaluated for each `{feature}` from 0 to `{}` - 1, received as a list",
             input(*count)
         ),
         ScopeRule::Modify { feature, args, .. } => {
@@ -206,7 +209,7 @@ fn scope_text(signature: &Signature, rule: &ScopeRule) -> String {
     }
 }
 
-/// The setting, then its choices.
+/// The line of a setting, followed by the lines of its choices.
 fn setting_lines(setting: &Setting) -> Vec<(String, String)> {
     let kind = match &setting.kind {
         SettingKind::Choice(_) => "a choice".to_string(),
@@ -228,7 +231,7 @@ fn setting_lines(setting: &Setting) -> Vec<(String, String)> {
     }
     let about = match setting.default {
         Some(_) => setting.about.to_string(),
-        None => format!("{}; must be given", setting.about),
+        None => format!("{}; required", setting.about),
     };
     let mut lines = vec![(head, about)];
     if let SettingKind::Choice(choices) = &setting.kind {
@@ -238,7 +241,7 @@ fn setting_lines(setting: &Setting) -> Vec<(String, String)> {
     lines
 }
 
-/// Two columns, the second aligned.
+/// Two columns, the second one aligned.
 fn rows(out: &mut String, lines: &[(String, String)]) {
     let width = lines.iter().map(|(head, _)| head.chars().count()).max().unwrap_or(0);
     for (head, about) in lines {
@@ -248,7 +251,7 @@ fn rows(out: &mut String, lines: &[(String, String)]) {
     }
 }
 
-/// Running text behind an empty line, broken at blanks but not inside backticks.
+/// Prose after an empty line, wrapped at blanks but not inside backticks.
 fn paragraphs(out: &mut String, text: &str) {
     for paragraph in text.split("\n\n") {
         out.push('\n');
@@ -268,7 +271,7 @@ fn paragraphs(out: &mut String, text: &str) {
     }
 }
 
-/// The words of a paragraph; what stands in backticks is one word.
+/// The words of a paragraph; text in backticks is one word.
 fn words(paragraph: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
     let blank = move |c: char| {

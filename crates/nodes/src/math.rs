@@ -1,7 +1,8 @@
 //! Arithmetic and elementary functions on numbers and vectors, lane by lane.
 //!
-//! Sockets are generic: `f32`, `f64` and vectors everywhere, `i32` and `i64` where whole numbers
-//! make sense. The functions that other families and `math.expression` share stand here as well.
+//! Sockets are generic: `f32`, `f64` and vectors everywhere, `i32` and `i64` where integers make
+//! sense. Functions that are shared with other families and with `math.expression` are defined here
+//! too.
 
 mod arithmetic;
 mod powers;

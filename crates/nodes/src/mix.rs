@@ -1,12 +1,12 @@
-//! Values between values: interpolation, clamping, mapping from range to range.
+//! Interpolation, clamping, and mapping from range to range.
 //!
-//! The meanings are functions over lanes here and shared with `math.expression`.
+//! The definitions are functions over lanes, which are shared with `math.expression`.
 
 mod ease;
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+use millstream_node::{Among, NodeDef, Registry, SocketType};
 use millstream_node::{
     signature::Default, signature::Generic, signature::OutputSocket, signature::Signature,
     signature::Socket,
@@ -29,17 +29,17 @@ pub(crate) fn mix<'b>(a: Val<'b>, b: Val<'b>, factor: Val<'b>) -> Val<'b> {
     a * (1 - factor) + b * factor
 }
 
-/// How far `x` is on the way from `a` to `b`; 0 where these are equal.
+/// The factor at which `x` lies between `a` and `b`; 0 if these are equal.
 pub(crate) fn inverse_mix<'b>(a: Val<'b>, b: Val<'b>, x: Val<'b>) -> Val<'b> {
     a.eq(b).select(0, (x - a) / (b - a))
 }
 
-/// `x` between two bounds in order.
+/// `x` clamped between two bounds in order.
 pub(crate) fn clamp<'b>(x: Val<'b>, minimum: Val<'b>, maximum: Val<'b>) -> Val<'b> {
     x.max(minimum).min(maximum)
 }
 
-/// As [`inverse_mix`] but between 0 and 1; a step at the edge where the edges are equal.
+/// Like [`inverse_mix`] but clamped to 0 to 1; a step at the edge if the edges are equal.
 fn edge_factor<'b>(low: Val<'b>, high: Val<'b>, x: Val<'b>) -> Val<'b> {
     let at_edge = x.ge(low).select(x.like(1), x.like(0));
     low.eq(high).select(at_edge, ((x - low) / (high - low)).clamp(0, 1))
@@ -64,26 +64,21 @@ pub(crate) fn smootherstep<'b>(low: Val<'b>, high: Val<'b>, x: Val<'b>) -> Val<'
 }
 
 fn mix_def() -> NodeDef {
-    let def = NodeDef::new("mix.mix", "a and b mixed by a factor")
+    let def = NodeDef::new("mix.mix", "Mixes a and b by a factor")
         .details(
-            "a * (1 - factor) + b * factor, which is exactly a at 0 and b at 1 where both are \
-             finite; an infinity times 0 is NaN. Vectors are mixed by the same factor in every \
-             component. A factor below 0 or above 1 goes past the ends unless clamped; clamping \
-             takes NaN to 0. Off by at most 2e-7 of the sum of the sizes of both products.",
+            "a * (1 - factor) + b * factor, which is exactly a at 0 and b at 1 if both are finite; \
+             infinity times 0 is NaN. All components of vectors are mixed by the same factor. \
+             Unless it is clamped, a factor below 0 or above 1 extrapolates. Clamping turns NaN \
+             into 0. The error is at most 2e-7 times the sum of the magnitudes of both products.",
         )
-        .setting(
-            "clamp",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "keep the factor between 0 and 1",
-        )
+        .flag("clamp", false, "clamp the factor to 0 to 1")
         .generic("T", FLOATS)
         .generic("F", Among::These(&[Type::F32, Type::F64]))
-        .input("a", T, "what factor 0 gives")
+        .input("a", T, "result for factor 0")
         .or_number(0.0)
-        .input("b", T, "what factor 1 gives")
+        .input("b", T, "result for factor 1")
         .or_number(1.0)
-        .input("factor", SocketType::Generic(1), "how much of b")
+        .input("factor", SocketType::Generic(1), "weight of b, 0 to 1")
         .or_number(0.5)
         .output("value", T, "");
     lanewise_by_settings(def, |settings, _, lane, x| {
@@ -94,25 +89,19 @@ fn mix_def() -> NodeDef {
 }
 
 fn clamp_def() -> NodeDef {
-    const ORDERS: &[(&str, &str)] = &[
-        ("minmax", "the maximum wins where the bounds are in the wrong order"),
-        ("range", "bounds in the wrong order are swapped"),
-    ];
+    const ORDERS: &[(&str, &str)] =
+        &[("minmax", "the maximum takes precedence"), ("range", "the bounds are swapped")];
     let inputs = [
-        ("x", 0.0, "the number"),
-        ("minimum", 0.0, "the least result"),
-        ("maximum", 1.0, "the greatest result"),
+        ("x", 0.0, "number to clamp"),
+        ("minimum", 0.0, "lower bound"),
+        ("maximum", 1.0, "upper bound"),
     ];
-    let def = of_one_type("mix.clamp", "x, kept between two bounds", NUMBERS, &inputs)
+    let def = of_one_type("mix.clamp", "Clamps x between two bounds", NUMBERS, &inputs)
         .details(
-            "minimum(maximum(x, minimum), maximum). NaN gives the minimum; a NaN bound is none.",
+            "minimum(maximum(x, minimum), maximum). NaN gives the minimum; a bound that is NaN is \
+             ignored.",
         )
-        .setting(
-            "order",
-            SettingKind::Choice(ORDERS),
-            Some(SettingValue::Text("minmax".into())),
-            "what bounds in the wrong order mean",
-        );
+        .choice("order", ORDERS, "minmax", "how bounds in the wrong order are treated");
     lanewise_by_settings(def, |settings, _, _, x| match settings.text("order") {
         "range" => {
             let swapped = x[1].gt(x[2]);
@@ -124,35 +113,26 @@ fn clamp_def() -> NodeDef {
 
 const INTERPOLATIONS: &[(&str, &str)] = &[
     ("linear", "a straight line"),
-    ("stepped", "as many equal steps as the input `steps` says"),
-    ("smoothstep", "eased at both ends, a cubic"),
-    ("smootherstep", "eased more, a polynomial of degree 5"),
+    ("stepped", "equal steps, whose number is the input `steps`"),
+    ("smoothstep", "eased at both ends by a cubic polynomial"),
+    ("smootherstep", "eased more strongly by a polynomial of degree 5"),
 ];
 
-/// Adds the settings `interpolation` and `clamp` of nodes that take a number from range to range.
+/// Adds the settings `interpolation` and `clamp` of nodes that map a number from range to range.
 pub(crate) fn with_way(def: NodeDef) -> NodeDef {
-    def.setting(
-        "interpolation",
-        SettingKind::Choice(INTERPOLATIONS),
-        Some(SettingValue::Text("linear".into())),
-        "the way from one end to the other",
-    )
-    .setting(
-        "clamp",
-        SettingKind::Flag,
-        Some(SettingValue::Flag(true)),
-        "keep the result inside the target range",
-    )
+    def.choice("interpolation", INTERPOLATIONS, "linear", "shape of the curve between the ends")
+        .flag("clamp", true, "clamp the result to the target range")
 }
 
 fn map_range_def() -> NodeDef {
-    let def = NodeDef::new("mix.map_range", "x taken from one range to another")
+    let def = NodeDef::new("mix.map_range", "Maps x from one range to another")
         .details(
-            "With f = (x - from_min) / (from_max - from_min): to_min * (1 - f) + to_max * f. An \
-             empty source range gives f = 0. Stepped: f becomes floor(f * (steps + 1)) / steps, \
-             steps being at least 1; there is an input `steps` for it. Smoothstep and smootherstep \
-             clamp f always, the others if `clamp` is set; clamping takes NaN to 0. Off by at most 4e-7 \
-             of the sum of the sizes of `to_min` and `to_max` where it is linear and clamped.",
+            "With f = (x - from_min) / (from_max - from_min) the result is to_min * (1 - f) + \
+             to_max * f. An empty source range gives f = 0. `stepped` adds an input `steps`, which \
+             is at least 1, and replaces f by floor(f * (steps + 1)) / steps. `smoothstep` and \
+             `smootherstep` always clamp f, the others only if `clamp` is set; clamping turns NaN \
+             into 0. For the clamped linear mapping the error is at most 4e-7 times |to_min| + \
+             |to_max|.",
         )
         .source(
             "f * f * (3 - 2 * f); f * f * f * (f * (f * 6 - 15) + 10) of Perlin, \"Improving \
@@ -179,11 +159,11 @@ fn map_range_def() -> NodeDef {
 
 fn map_range_signature(stepped: bool) -> Signature {
     let inputs: [Input; 6] = [
-        ("x", 0.0, "the number"),
-        ("from_min", 0.0, "the beginning of the source range"),
-        ("from_max", 1.0, "the end of the source range"),
-        ("to_min", 0.0, "what the beginning becomes"),
-        ("to_max", 1.0, "what the end becomes"),
+        ("x", 0.0, "number to map"),
+        ("from_min", 0.0, "start of the source range"),
+        ("from_max", 1.0, "end of the source range"),
+        ("to_min", 0.0, "start of the target range"),
+        ("to_max", 1.0, "end of the target range"),
         ("steps", 4.0, "number of steps"),
     ];
     let n = if stepped { 6 } else { 5 };
@@ -207,42 +187,51 @@ fn factors(registry: &mut Registry) {
     registry.register(
         of_one_type(
             "mix.inverse_mix",
-            "How far x is on the way from a to b",
+            "The factor at which x lies between a and b",
             FLOATS,
             &[
-                ("a", 0.0, "where the result is 0"),
-                ("b", 1.0, "where the result is 1"),
-                ("x", 0.5, "the number"),
+                ("a", 0.0, "number with result 0"),
+                ("b", 1.0, "number with result 1"),
+                ("x", 0.5, "number between them"),
             ],
         )
         .details(
-            "(x - a) / (b - a), not clamped; 0 where a equals b. Off by at most 2e-7 of itself.",
+            "(x - a) / (b - a), not clamped; 0 if a equals b. The relative error is at most 2e-7.",
         )
         .lanewise(|_, x| inverse_mix(x[0], x[1], x[2])),
     );
     let edges = [
-        ("minimum", 0.0, "up to here the result is 0"),
-        ("maximum", 1.0, "from here on the result is 1"),
-        ("x", 0.5, "the number"),
+        ("minimum", 0.0, "lower edge; up to it the result is 0"),
+        ("maximum", 1.0, "upper edge; from it on the result is 1"),
+        ("x", 0.5, "number between the edges"),
     ];
-    let equal = "Where the edges are equal it is a step: 1 from the edge upwards.";
-    registry.register(
-        of_one_type("mix.smoothstep", "Rises from 0 to 1 between two edges, eased", FLOATS, &edges)
-            .details(format!(
-                "t * t * (3 - 2 * t) of the clamped way t between the edges. {equal} Off by at most \
-                 1e-6."
-            ))
-            .lanewise(|_, x| smoothstep(x[0], x[1], x[2])),
-    );
-    registry.register(
-        of_one_type("mix.smootherstep", "Rises from 0 to 1, eased more", FLOATS, &edges)
-            .details(format!(
-                "t * t * t * (t * (t * 6 - 15) + 10) of the clamped way t between the edges; first \
-                 and second derivative are 0 at both. {equal} Off by at most 3e-6."
-            ))
-            .source("Perlin, \"Improving Noise\", 2002")
-            .lanewise(|_, x| smootherstep(x[0], x[1], x[2])),
-    );
+    let equal = "If the edges are equal, the result is a step: 1 from the edge upwards.";
+    registry.register_all([
+        of_one_type(
+            "mix.smoothstep",
+            "A smooth step from 0 to 1 between two edges",
+            FLOATS,
+            &edges,
+        )
+        .details(format!(
+            "t * t * (3 - 2 * t), where t is the clamped position between the edges. {equal} \
+                 The error is at most 1e-6."
+        ))
+        .lanewise(|_, x| smoothstep(x[0], x[1], x[2])),
+        of_one_type(
+            "mix.smootherstep",
+            "A smoother step from 0 to 1 between two edges",
+            FLOATS,
+            &edges,
+        )
+        .details(format!(
+            "t * t * t * (t * (t * 6 - 15) + 10), where t is the clamped position between the \
+                 edges; the first and second derivatives are 0 at both. {equal} The error is at \
+                 most 3e-6."
+        ))
+        .source("Perlin, \"Improving Noise\", 2002")
+        .lanewise(|_, x| smootherstep(x[0], x[1], x[2])),
+    ]);
 }
 
 fn bias<'b>(x: Val<'b>, bias: Val<'b>) -> Val<'b> {
@@ -255,35 +244,36 @@ fn gain<'b>(x: Val<'b>, gain: Val<'b>) -> Val<'b> {
 }
 
 fn shapers(registry: &mut Registry) {
-    let source = "Schlick, \"Fast Alternatives to Perlin's Bias and Gain Functions\", Graphics Gems \
-                  IV, 1994";
-    registry.register(
+    let source = "Schlick, \"Fast Alternatives to Perlin's Bias and Gain Functions\", Graphics \
+                  Gems IV, 1994";
+    registry.register_all([
         of_one_type(
             "mix.bias",
-            "Bends 0 to 1 so that the middle becomes the bias",
+            "Bends the range 0 to 1 so that 0.5 becomes the bias",
             FLOATS,
             &[("x", 0.5, "from 0 to 1"), ("bias", 0.5, "what 0.5 becomes")],
         )
         .details(
-            "x / ((1 / bias - 2) * (1 - x) + 1); 0 and 1 stay. The bias lies between 0 and 1, both \
-             excluded. Off by at most 1e-6 for one of 0.1 to 0.9.",
+            "x / ((1 / bias - 2) * (1 - x) + 1); 0 and 1 do not change. The bias lies between 0 \
+             and 1, both excluded. The error is at most 1e-6 for a bias from 0.1 to 0.9.",
         )
         .source(source)
         .lanewise(|_, x| bias(x[0], x[1])),
-    );
-    registry.register(
         of_one_type(
             "mix.gain",
-            "Bends 0 to 1 towards or away from the middle",
+            "Increases or decreases contrast in the range 0 to 1",
             FLOATS,
-            &[("x", 0.5, "from 0 to 1"), ("gain", 0.5, "above 0.5: steeper at both ends")],
+            &[
+                ("x", 0.5, "number from 0 to 1"),
+                ("gain", 0.5, "0.5 changes nothing; above 0.5 the curve is steeper at both ends"),
+            ],
         )
         .details(
-            "`mix.bias` in the lower half, mirrored in the upper: 0, 0.5 and 1 stay, a quarter \
-             becomes half the gain. The gain lies between 0 and 1, both excluded. Off by at most 1e-6 \
-             for one of 0.1 to 0.9.",
+            "`mix.bias` in the lower half, mirrored in the upper half: 0, 0.5 and 1 do not change, \
+             and 0.25 becomes half of the gain. The gain lies between 0 and 1, both excluded. The \
+             error is at most 1e-6 for a gain from 0.1 to 0.9.",
         )
         .source(source)
         .lanewise(|_, x| gain(x[0], x[1])),
-    );
+    ]);
 }

@@ -1,10 +1,10 @@
-//! Noise: numbers that vary over space without a pattern, by kernel form.
+//! Noise: irregular numbers that vary over space, by kernel form.
 //!
-//! A noise is a function of the position and a seed and of nothing else. Space is cut into cells of
-//! size 1 (`lattice`), every corner of which has a hash; `perlin`, `value` and `simplex` blend what
-//! the corners of a cell say, `fractal` adds them up in octaves, `slope` takes derivatives, `gabor` scatters stripes, and `cell` measures distances to a
-//! point in each cell. Forms are straight lines without tables, so that a column of positions is
-//! computed as wide as the machine allows.
+//! A noise is a function of the position and a seed only. Space is divided into cells of size 1
+//! (`lattice`), and every corner of a cell has a hash. `perlin`, `value` and `simplex` blend values
+//! of the corners of a cell, `fractal` sums octaves of them, `slope` computes derivatives, `gabor`
+//! scatters stripes, and `cell` measures distances to a point in each cell. Forms are straight-line
+//! code without tables, so that columns of positions are computed with full SIMD width.
 
 mod cell;
 mod edge;
@@ -22,11 +22,10 @@ mod value;
 
 use millstream_base::Type;
 use millstream_form::{FormBuilder, Val};
-use millstream_node::signature::Signature;
-use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_node::{Among, NodeDef, Registry, Settings};
 
 use crate::random::{Stream, pcg4d};
-use crate::shape::T;
+use crate::shape::{T, sockets_of};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -40,10 +39,10 @@ pub fn register(registry: &mut Registry) {
     slope::register(registry);
 }
 
-/// Where noise can be taken: along a line, in a plane, in space, in space and time.
+/// Types of positions: along a line, in a plane, in space, in space and time.
 const POSITIONS: Among = Among::These(&[Type::F32, Type::VEC2, Type::VEC3, Type::VEC4]);
 
-/// A noise that blends what the corners of a cell say.
+/// A noise that blends values of the corners of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Basis {
     Value,
@@ -58,11 +57,11 @@ const BASES: &[(&str, &str)] = &[
     ("simplex", "random slopes on a grid of tetrahedra, as by `noise.simplex`"),
 ];
 
-/// A number before it is scaled: what is blended are words of 32 bits.
+/// A number before scaling, blended from 32-bit words.
 #[derive(Clone, Copy)]
 struct Raw<'b> {
     sum: Val<'b>,
-    /// What the sum is to be multiplied by.
+    /// The factor of the sum.
     scale: f64,
 }
 
@@ -81,7 +80,7 @@ impl Basis {
         }
     }
 
-    /// A period as this noise repeats in `n` dimensions.
+    /// The period, rounded to one with which this noise repeats in `n` dimensions.
     fn rounded(self, period: Val<'_>, n: usize) -> Val<'_> {
         match self {
             Self::Value | Self::Perlin => lattice::whole(period),
@@ -89,7 +88,8 @@ impl Basis {
         }
     }
 
-    /// The noise at a position; `words` are those of the seed, `period` the cells until it repeats.
+    /// The noise at a position; `words` are those of the seed, `period` is the number of cells
+    /// until it repeats.
     fn at<'b>(self, p: &[Val<'b>], words: &[Val<'b>], period: Option<&[Val<'b>]>) -> Raw<'b> {
         match self {
             Self::Value => value::value(&lattice::axes(p, words, period)),
@@ -107,7 +107,7 @@ impl Basis {
         tiling(def)
             .sockets_by_settings(move |settings| {
                 let def = period(positioned(), settings.flag("tile"));
-                Ok(finished(&def.output("value", Type::F32, "about -1 to 1")))
+                Ok(sockets_of(&def.output("value", Type::F32, "about -1 to 1")))
             })
             .kernel(move |parts| {
                 let tile = parts.settings.flag("tile");
@@ -121,48 +121,42 @@ impl Basis {
     }
 }
 
-/// Sockets that every noise has.
+/// Sockets of all noises.
 fn positioned() -> NodeDef {
     NodeDef::new("", "")
         .generic("T", POSITIONS)
-        .input("position", T, "where: a number, or a point in two to four dimensions")
-        .input("scale", Type::F32, "what the position is multiplied by: cells per unit")
+        .input("position", T, "position: a number, or a point in two to four dimensions")
+        .input("scale", Type::F32, "factor of the position: cells per unit")
         .or_number(1.0)
-        .input("seed", Type::I32, "which of the noises, all alike but independent")
+        .input("seed", Type::I32, "random seed; different seeds give independent noises")
         .or_number(0.0)
 }
 
-/// Adds the setting that makes noise repeat.
+/// Adds the setting that makes the noise repeat.
 fn tiling(def: NodeDef) -> NodeDef {
-    let no = Some(SettingValue::Flag(false));
-    def.setting("tile", SettingKind::Flag, no, "repeat; there is an input `period` for it")
+    def.flag("tile", false, "repeat the noise; adds an input `period`")
 }
 
-/// Adds the input that says when noise repeats.
+/// Adds the input for the period.
 fn period(def: NodeDef, tile: bool) -> NodeDef {
     if !tile {
         return def;
     }
-    def.input("period", T, "cells until it repeats along each axis, rounded, at least 1")
-        .or_number(8.0)
-}
-
-/// The signature of a definition without settings.
-fn finished(def: &NodeDef) -> Signature {
-    def.fixed_signature().map_or_else(Signature::default, Clone::clone)
+    def.input("period", T, "period along each axis in cells, rounded, at least 1").or_number(8.0)
 }
 
 fn scaled<'b>(p: &[Val<'b>], scale: Val<'b>) -> Vec<Val<'b>> {
     p.iter().map(|x| *x * scale).collect()
 }
 
-/// Four words for a seed and the number of an octave; made once where the seed is one for all.
+/// Four words for a seed and the index of an octave; computed once if all elements share the seed.
 fn seed_words(seed: Val<'_>, octave: i32) -> [Val<'_>; 4] {
     let b: &FormBuilder = seed.builder();
     pcg4d([seed, b.constant_i32(octave), b.constant_i32(Stream::Noise as i32), b.constant_i32(0)])
 }
 
-const ABOUT_TILES: &str = "With `tile` it repeats after `period` cells along each axis, without a \
-                           seam.";
-const ABOUT_FAR: &str = "Beyond 2^24 cells from the origin positions have no fractions, and beyond 2^31 \
-                         all cells are one. Simplex noise, which slants them, gives NaN from about 1e38 on.";
+const ABOUT_TILES: &str = "With `tile` the noise repeats seamlessly after `period` cells along \
+    each axis.";
+const ABOUT_FAR: &str = "Beyond 2^24 cells from the origin positions have no fractions, and beyond \
+    2^31 all cells are the same. Simplex noise, which skews positions, gives NaN from about 1e38 \
+    on.";

@@ -1,10 +1,10 @@
-//! Random numbers that depend on seed and inputs only, by kernel form where that goes.
+//! Random numbers that depend on seed and inputs only, by kernel form where possible.
 //!
-//! There is no state: a number is a hash of what it is drawn for. The generator is PCG4D of
-//! M. Jarzynski and M. Olano, "Hash Functions for GPU Rendering", Journal of Computer Graphics
-//! Techniques 9(3), 2020, with one more shift at the end: four words go in, four come out that are as
-//! good as independent. The words are the id, the seed, a number of the node type, so that different
-//! nodes with the same id and seed draw differently, and a counter.
+//! There is no state: a number is a hash of its inputs. The generator is PCG4D of M. Jarzynski and
+//! M. Olano, "Hash Functions for GPU Rendering", Journal of Computer Graphics Techniques 9(3),
+//! 2020, with one more shift at the end: it maps four words to four words that are practically
+//! independent. The input words are the id, the seed, a number of the node type, so that different
+//! nodes with the same id and seed draw different numbers, and a counter.
 
 mod distributions;
 mod divided;
@@ -37,10 +37,10 @@ pub fn register(registry: &mut Registry) {
     divided::register(registry);
 }
 
-pub(crate) const SOURCE: &str = "PCG4D: M. Jarzynski, M. Olano, Hash Functions for GPU Rendering, Journal of \
-                      Computer Graphics Techniques 9(3), 2020";
+pub(crate) const SOURCE: &str = "PCG4D: M. Jarzynski, M. Olano, Hash Functions for GPU Rendering, \
+                                 Journal of Computer Graphics Techniques 9(3), 2020";
 
-/// Numbers of the node types; never changed, since results depend on them.
+/// Numbers of the node types, which must never change because results depend on them.
 #[derive(Clone, Copy)]
 #[repr(i32)]
 pub(crate) enum Stream {
@@ -88,7 +88,7 @@ pub(crate) enum Stream {
     Dirichlet = 42,
 }
 
-/// Four words hashed into four.
+/// Hashes four words to four words.
 pub(crate) fn pcg4d<'b>(words: [Val<'b>; 4]) -> [Val<'b>; 4] {
     let mut v = words.map(|word| word * 1_664_525 + 1_013_904_223);
     let mix = |v: &mut [Val<'b>; 4]| {
@@ -100,7 +100,8 @@ pub(crate) fn pcg4d<'b>(words: [Val<'b>; 4]) -> [Val<'b>; 4] {
     mix(&mut v);
     v = v.map(|word| word ^ word.ushr(16));
     mix(&mut v);
-    // Not in the paper: products carry upwards only, so the low bits need what the high ones have.
+    // Not in the paper: products carry upward only, so the low bits need information from the high
+    // ones.
     v.map(|word| word ^ word.ushr(16))
 }
 
@@ -109,79 +110,81 @@ fn draw<'b>(b: &'b FormBuilder, id: Val<'b>, seed: Val<'b>, stream: Stream) -> [
     pcg4d([id, seed, b.constant_i32(stream as i32), b.constant_i32(0)])
 }
 
-/// Two words for the number of an item and a seed, to put lists in random order by.
+/// Two words for the index of an item and a seed, which serve as keys for a random order.
 pub(crate) fn shuffled_key() -> Form {
     let b = FormBuilder::new();
     let [id, seed] = b.params([Lane::I32; 2]);
     b.finish(&draw(&b, id, seed, Stream::Shuffle)[..2])
 }
 
-/// 2 to the power of -24: a `f32` holds 24 bits.
+/// 2^-24; an `f32` has 24 bits of precision.
 const STEP: f32 = 1.0 / 16_777_216.0;
 
-/// An `f32` from 0 up to but not including 1, in steps of 2 to the power of -24.
+/// An `f32` from 0 to below 1, in steps of 2^-24.
 pub(crate) fn unit(word: Val<'_>) -> Val<'_> {
     word.ushr(8).convert(Lane::F32) * STEP
 }
 
-/// A number between two, the second excluded unless they are the same.
+/// A number between two bounds, the second excluded unless they are equal.
 fn between<'b>(min: Val<'b>, max: Val<'b>, unit: Val<'b>) -> Val<'b> {
     let number = min + (max - min) * unit;
-    // The product may round up to the excluded end, where the range is small beside its ends.
+    // The product may round up to the excluded bound if the range is small compared with its
+    // bounds.
     let too_far = min.lt(max).and(number.ge(max));
     too_far.select(min, number)
 }
 
-/// Adds what all nodes of the family draw by.
+/// Adds the inputs that select the number to draw, common to the family.
 fn drawn(def: NodeDef) -> NodeDef {
     def.source(SOURCE)
-        .input("id", Type::I32, "which number is drawn: link `context.index` for one per element")
+        .input("id", Type::I32, "index of the number; link `context.index` to draw one per element")
         .or_number(0.0)
-        .input("seed", Type::I32, "which series the number is of")
+        .input("seed", Type::I32, "random seed; different seeds give independent numbers")
         .or_number(0.0)
 }
 
 fn value() -> NodeDef {
-    let def = NodeDef::new("random.value", "A random number")
+    let def = NodeDef::new("random.value", "A uniformly distributed random number")
         .details(
-            "Uniform from `min` up to but not including `max`, in 2^24 steps; `min` where both are \
-             the same. The width of the range must be finite. Never NaN for ends that are none. Off by at most \
-             3e-7 of the greatest of the sizes of the ends; exact from 0 to 1.",
+            "Uniform from `min` up to but not including `max`, in 2^24 steps; `min` if both are \
+             equal. The width of the range must be finite. Never NaN unless a bound is. The error \
+             is at most 3e-7 times the greatest magnitude of the bounds; numbers from 0 to 1 are \
+             exact.",
         )
-        .input("min", Type::F32, "lower end, included")
+        .input("min", Type::F32, "lower bound, inclusive")
         .or_number(0.0)
-        .input("max", Type::F32, "upper end, excluded")
+        .input("max", Type::F32, "upper bound, exclusive")
         .or_number(1.0);
-    drawn(def).output("value", Type::F32, "a number between min and max").form(|b, inputs| {
+    drawn(def).output("value", Type::F32, "number from min to max").form(|b, inputs| {
         let [word, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::Value);
         vec![vec![between(inputs[0][0], inputs[1][0], unit(word))]]
     })
 }
 
 fn integer() -> NodeDef {
-    let def = NodeDef::new("random.integer", "A random whole number")
+    let def = NodeDef::new("random.integer", "A uniformly distributed random integer")
         .details(
-            "From `min` to `max`, both included; ends that are swapped mean the same. Some numbers are \
-             likelier than others by at most one in 2^32.",
+            "From `min` to `max`, both inclusive; the bounds may be swapped. Probabilities differ \
+             by at most one in 2^32.",
         )
-        .input("min", Type::I32, "one end")
+        .input("min", Type::I32, "first bound, inclusive")
         .or_number(0.0)
-        .input("max", Type::I32, "the other end")
+        .input("max", Type::I32, "second bound, inclusive")
         .or_number(100.0);
-    drawn(def).output("value", Type::I32, "a number from min to max").form(|b, inputs| {
+    drawn(def).output("value", Type::I32, "integer from min to max").form(|b, inputs| {
         let [word, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::Integer);
         let [word, a, c] = [word, inputs[0][0], inputs[1][0]].map(|x| x.convert(Lane::I64));
         let (min, max) = (a.min(c), a.max(c));
-        // The upper half of word * count, both without sign, is below count.
+        // The upper half of the unsigned product word * count is below count.
         let offset = ((word & 0xffff_ffff_i64) * (max - min + 1)).ushr(32);
         vec![vec![(min + offset).convert(Lane::I32)]]
     })
 }
 
 fn boolean() -> NodeDef {
-    let def = NodeDef::new("random.boolean", "A random condition")
-        .details("Never holds at 0 and below, always at 1 and above.")
-        .input("probability", Type::F32, "how often it holds, 0 to 1")
+    let def = NodeDef::new("random.boolean", "A random boolean with a given probability")
+        .details("Never true for a probability of 0 or less, always true for 1 or more.")
+        .input("probability", Type::F32, "probability of true, 0 to 1")
         .or_number(0.5);
     drawn(def).output("value", Type::BOOL, "").form(|b, inputs| {
         let [word, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::Boolean);
@@ -190,17 +193,19 @@ fn boolean() -> NodeDef {
 }
 
 fn vector() -> NodeDef {
-    let def = NodeDef::new("random.vector", "A random vector")
-        .details("Each component is drawn as by `random.value`, independent of the others.")
-        .input("min", Type::VEC3, "lower ends, included")
+    let def = NodeDef::new("random.vector", "A uniformly distributed random vector")
+        .details("Each component is drawn like `random.value`, independent of the others.")
+        .input("min", Type::VEC3, "lower bounds, inclusive")
         .or(Default::Zero)
-        .input("max", Type::VEC3, "upper ends, excluded")
+        .input("max", Type::VEC3, "upper bounds, exclusive")
         .or_value(Vec3([1.0; 3]));
-    drawn(def).output("value", Type::VEC3, "in the box between min and max").form(|b, inputs| {
-        let words = draw(b, inputs[2][0], inputs[3][0], Stream::Vector);
-        let lane = |i: usize| between(inputs[0][i], inputs[1][i], unit(words[i]));
-        vec![(0..3).map(lane).collect()]
-    })
+    drawn(def).output("value", Type::VEC3, "vector in the box between min and max").form(
+        |b, inputs| {
+            let words = draw(b, inputs[2][0], inputs[3][0], Stream::Vector);
+            let lane = |i: usize| between(inputs[0][i], inputs[1][i], unit(words[i]));
+            vec![(0..3).map(lane).collect()]
+        },
+    )
 }
 
 /// An angle from 0 to a full turn.
@@ -209,9 +214,8 @@ fn turn(word: Val<'_>) -> Val<'_> {
 }
 
 fn direction() -> NodeDef {
-    let def = NodeDef::new("random.direction", "A random direction").details(
-        "Evenly spread over the sphere (Archimedes: the height of a point on it is uniform). Off by at most 1e-6.",
-    );
+    let def = NodeDef::new("random.direction", "A random direction in space")
+        .details("Uniformly distributed over the sphere. The error is at most 1e-6.");
     drawn(def).output("value", Type::VEC3, "length 1").form(|b, inputs| {
         let [height, angle, ..] = draw(b, inputs[0][0], inputs[1][0], Stream::Direction);
         let z = unit(height) * 2.0 - 1.0;
@@ -223,17 +227,17 @@ fn direction() -> NodeDef {
 }
 
 fn normal() -> NodeDef {
-    let def = NodeDef::new("random.normal", "A random number around a mean")
+    let def = NodeDef::new("random.normal", "A normally distributed random number")
         .details(
-            "Normally distributed. With 2^24 steps no number is further from the mean than 5.8 \
-             deviations. Off by at most 3e-6 deviations besides the rounding of the sum.",
+            "The 2^24 steps limit the distance from the mean to 5.8 standard deviations. The error \
+             is at most 3e-6 standard deviations, in addition to the rounding of the sum.",
         )
         .input("mean", Type::F32, "")
         .or_number(0.0)
         .input("deviation", Type::F32, "standard deviation")
         .or_number(1.0);
     drawn(def)
-        .source(format!("G. Box, M. Muller, 1958, on two numbers of {SOURCE}"))
+        .source(format!("G. Box, M. Muller, 1958, applied to two numbers of {SOURCE}"))
         .output("value", Type::F32, "")
         .form(|b, inputs| {
             let [size, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::Normal);

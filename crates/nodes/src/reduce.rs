@@ -1,7 +1,8 @@
-//! Reductions: many values to one, over a list (`list.sum`) or along an axis (`reduce.sum`).
+//! Reductions of many values to one, over a list (`list.sum`) or along an axis (`reduce.sum`).
 //!
-//! Along an axis a node receives a list of what is linked, so both are one function. Sums, products
-//! and means are computed in the order of `tree`, which does not depend on chunks or threads.
+//! Along an axis a node receives a list of the values linked to it, so one function serves both.
+//! Sums, products and means are computed in the order of `tree`, which does not depend on chunks or
+//! threads.
 
 mod frequent;
 mod number;
@@ -15,10 +16,11 @@ pub(crate) mod tree;
 mod unrolled;
 
 use millstream_base::{Type, Vec2, Vec3, Vec4};
-use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, Signature, SocketType};
+use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, SocketType};
 
 use crate::cells::{Cells, function, picked, put};
 use crate::context::{along, with_axis};
+use crate::shape::{list_of, sockets_of};
 use number::{Fraction, Number};
 use unrolled::folding;
 
@@ -32,31 +34,31 @@ pub fn register(registry: &mut Registry) {
     scan::register(registry);
 }
 
-/// Whatever can be added.
+/// Types that can be added.
 const NUMBERS: Among =
     Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
-/// Whatever can be divided.
+/// Types that can be divided.
 const FRACTIONS: Among = Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
-/// What a reduction takes and gives.
+/// The types that a reduction takes and returns.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// Items of one of these types to one of them.
+    /// From items of one of these types to a value of the same type.
     OfItems(Among),
-    /// Items of one of these types to the `i32` that is the number of one.
+    /// From items of one of these types to the index of one of them, an `i32`.
     Place(Among),
-    /// Conditions to a `bool`.
+    /// From conditions to a `bool`.
     Condition,
-    /// Conditions to an `i32`.
+    /// From conditions to an `i32`.
     Count,
 }
 
-/// One reduction, of which two nodes are made.
+/// One reduction, from which two nodes are made.
 #[derive(Clone, Copy)]
 struct Reduction {
     name: &'static str,
-    /// After "over a list" or "along an axis" it is the summary.
+    /// The summary, where `{}` stands for "of a list" or "over all elements or moments".
     summary: &'static str,
     details: &'static str,
     /// Whether the result depends on the order of the items.
@@ -66,130 +68,135 @@ struct Reduction {
     kernel: fn(Type) -> Kernel,
 }
 
-const ORDER: &str = "The order is fixed, so the result has the same bits however the work is split: \
-                     blocks of 1024, in each 16 interleaved partial results that are combined \
-                     pairwise, then the blocks pairwise.";
+const ORDER: &str = "The order of operations is fixed, so the result has the same bits however the \
+    work is split: blocks of 1024 items, each combined from 16 interleaved partial results, then \
+    the blocks pairwise.";
 
 const REDUCTIONS: [Reduction; 16] = [
     Reduction {
         name: "sum",
-        summary: "The sum",
-        details: "0 of nothing. Integers wrap. Off by at most 5e-6 of the sum of the sizes of the items, in \
-                  `f64` 1e-14 of it, for up to 2^26 of them.",
+        summary: "The sum {}",
+        details: "The sum of no items is 0. Integers wrap around. The error is at most 5e-6 times \
+            the sum of the magnitudes of the items, in `f64` 1e-14 times, for up to 2^26 items.",
         ordered: true,
         shape: Shape::OfItems(NUMBERS),
         kernel: sum,
     },
     Reduction {
         name: "product",
-        summary: "The product",
-        details: "1 of nothing. Integers wrap. Off by at most 6e-8 of itself for each item, in `f64` 1.2e-16.",
+        summary: "The product {}",
+        details: "The product of no items is 1. Integers wrap around. The relative error is at \
+            most 6e-8 per item, in `f64` 1.2e-16.",
         ordered: true,
         shape: Shape::OfItems(NUMBERS),
         kernel: product,
     },
     Reduction {
         name: "mean",
-        summary: "The mean",
-        details: "The sum divided by the number of elements; NaN of nothing, infinite where the sum is. Off by \
-                  at most 6e-6 of the mean size of the items, in `f64` 1e-14 of it, for up to 2^26 of them.",
+        summary: "The mean {}",
+        details: "The sum divided by the number of items: NaN for no items, infinite if the sum \
+                  overflows. The error is at most 6e-6 times the mean magnitude of the items, in \
+                  `f64` 1e-14 times, for up to 2^26 items.",
         ordered: true,
         shape: Shape::OfItems(FRACTIONS),
         kernel: mean,
     },
     Reduction {
         name: "minimum",
-        summary: "The least value",
-        details: "Of vectors the least in each component. A NaN gives way to a number, -0 is less than \
-                  +0. Fails where there is nothing.",
+        summary: "The least value {}",
+        details: "For vectors, the least value of each component. NaN is ignored unless all values \
+            are NaN; -0 is less than +0. Fails if there are no items.",
         ordered: false,
         shape: Shape::OfItems(NUMBERS),
         kernel: minimum,
     },
     Reduction {
         name: "maximum",
-        summary: "The greatest value",
-        details: "Of vectors the greatest in each component. A NaN gives way to a number, +0 is greater \
-                  than -0. Fails where there is nothing.",
+        summary: "The greatest value {}",
+        details: "For vectors, the greatest value of each component. NaN is ignored unless all \
+            values are NaN; +0 is greater than -0. Fails if there are no items.",
         ordered: false,
         shape: Shape::OfItems(NUMBERS),
         kernel: maximum,
     },
     Reduction {
         name: "variance",
-        summary: "The variance",
-        details: "The mean of the squared distances to the mean, in each component; NaN of nothing. Times \
-                  n / (n - 1) it is the estimate from a sample of n. Off by at most 6e-6 of itself and the square \
-                  of 6e-6 of the mean size of the items, in `f64` 1e-14, for up to 2^26 of them.",
+        summary: "The variance {}",
+        details: "The mean of the squared differences from the mean, for each component; NaN for \
+            no items. Multiplied by n / (n - 1) it is the unbiased estimate from a sample of n \
+            items. The error is at most 6e-6 times itself plus the square of 6e-6 times the mean \
+            magnitude of the items, for up to 2^26 items; in `f64` 1e-14 takes the place of 6e-6.",
         ordered: true,
         shape: Shape::OfItems(FRACTIONS),
         kernel: statistics::variance,
     },
     Reduction {
         name: "deviation",
-        summary: "The standard deviation",
-        details: "The square root of the variance, in each component; NaN of nothing. Off by at most 6e-6 of \
-                  itself and of the mean size of the items, in `f64` 1e-14, for up to 2^26 of them.",
+        summary: "The standard deviation {}",
+        details: "The square root of the variance, for each component; NaN for no items. The error \
+                  is at most 6e-6 times the sum of itself and the mean magnitude of the items, in \
+                  `f64` 1e-14 times, for up to 2^26 items.",
         ordered: true,
         shape: Shape::OfItems(FRACTIONS),
         kernel: statistics::deviation,
     },
     Reduction {
         name: "median",
-        summary: "The median",
-        details: "Half of the numbers are at most that. Of an even number halfway between the two in the \
-                  middle, rounded once. NaNs do not count unless there is nothing else. Fails where there is nothing.",
+        summary: "The median {}",
+        details: "At most half of the items are less and at most half are greater. For an even \
+            number of items it is the midpoint of the two middle ones, rounded once. NaN is \
+            ignored unless all items are NaN. Fails if there are no items.",
         ordered: false,
         shape: Shape::OfItems(statistics::SINGLE),
         kernel: statistics::median,
     },
     Reduction {
         name: "mode",
-        summary: "The most frequent value",
-        details: "Values are the same if their bits are. Of several that are as frequent the one that comes first. \
-                  Fails where there is nothing.",
+        summary: "The most frequent value {}",
+        details: "Values are equal if their bits are. Of several values that are equally frequent, \
+            the one that occurs first is returned. Fails if there are no items.",
         ordered: false,
         shape: Shape::OfItems(Among::Any),
         kernel: |_| function(frequent::most_frequent),
     },
     Reduction {
         name: "index_of_minimum",
-        summary: "Where the least value stands",
-        details: "Of several the first; -0 and +0 are equal. A NaN gives way to a number. Fails where there \
-                  is nothing.",
+        summary: "The index of the least value {}",
+        details: "The first one if there are several; -0 and +0 are equal. NaN is ignored unless \
+            all values are NaN. Fails if there are no items.",
         ordered: false,
         shape: Shape::Place(statistics::ORDERED),
         kernel: statistics::index_of_minimum,
     },
     Reduction {
         name: "index_of_maximum",
-        summary: "Where the greatest value stands",
-        details: "Of several the first; -0 and +0 are equal. A NaN gives way to a number. Fails where there \
-                  is nothing.",
+        summary: "The index of the greatest value {}",
+        details: "The first one if there are several; -0 and +0 are equal. NaN is ignored unless \
+            all values are NaN. Fails if there are no items.",
         ordered: false,
         shape: Shape::Place(statistics::ORDERED),
         kernel: statistics::index_of_maximum,
     },
     Reduction {
         name: "first",
-        summary: "The first value",
-        details: "Fails where there is nothing.",
+        summary: "The first value {}",
+        details: "Fails if there are no items.",
         ordered: false,
         shape: Shape::OfItems(Among::Any),
-        kernel: |_| function(|call| at_end(call, "first", |range| range.start)),
+        kernel: |_| function(|call| at_end(call, "first item", |range| range.start)),
     },
     Reduction {
         name: "last",
-        summary: "The last value",
-        details: "Fails where there is nothing.",
+        summary: "The last value {}",
+        details: "Fails if there are no items.",
         ordered: false,
         shape: Shape::OfItems(Among::Any),
-        kernel: |_| function(|call| at_end(call, "last", |range| range.end - 1)),
+        kernel: |_| function(|call| at_end(call, "last item", |range| range.end - 1)),
     },
     Reduction {
         name: "any",
-        summary: "Whether a condition holds somewhere",
-        details: "False of nothing.",
+        summary: "Whether any condition {} is true",
+        details: "False if there are no items.",
         ordered: false,
         shape: Shape::Condition,
         kernel: |_| {
@@ -199,8 +206,8 @@ const REDUCTIONS: [Reduction; 16] = [
     },
     Reduction {
         name: "all",
-        summary: "Whether a condition holds everywhere",
-        details: "True of nothing.",
+        summary: "Whether all conditions {} are true",
+        details: "True if there are no items.",
         ordered: false,
         shape: Shape::Condition,
         kernel: |_| {
@@ -210,8 +217,8 @@ const REDUCTIONS: [Reduction; 16] = [
     },
     Reduction {
         name: "count_true",
-        summary: "How often a condition holds",
-        details: "0 of nothing.",
+        summary: "The number of conditions {} that are true",
+        details: "0 if there are no items.",
         ordered: false,
         shape: Shape::Count,
         kernel: |_| {
@@ -231,14 +238,14 @@ impl Reduction {
 
     fn over_list(self) -> NodeDef {
         let def =
-            NodeDef::new(format!("list.{}", self.name), format!("{} in a list", self.summary))
+            NodeDef::new(format!("list.{}", self.name), self.summary.replace("{}", "of a list"))
                 .details(self.details());
         let def = match self.shape {
             Shape::OfItems(among) | Shape::Place(among) => {
                 def.generic("T", among).input("list", SocketType::ListOf(0), "")
             }
             Shape::Condition | Shape::Count => {
-                let conditions = Type::BOOL.list().expect("lists of conditions exist");
+                let conditions = list_of(Type::BOOL);
                 def.input("list", conditions, "")
             }
         };
@@ -247,12 +254,13 @@ impl Reduction {
 
     fn along_axis(self) -> NodeDef {
         let name = format!("reduce.{}", self.name);
-        let def = NodeDef::new(name, format!("{} over all elements or moments", self.summary)).details(format!(
-            "Computes `value` for every cell of the axis of this feature and level: the elements of the \
-             request, or of the nearest list or loop that counts, or the moments of the request. Where \
-             there is no such axis there is one cell. {}",
-            self.details()
-        ));
+        let def = NodeDef::new(name, self.summary.replace("{}", "over all elements or moments"))
+            .details(format!(
+                "Computes `value` for every cell along the axis of this feature and level: the \
+             elements of the request or of the nearest enclosing list or loop, or the moments of \
+             the request. Without such an axis there is one cell. {}",
+                self.details()
+            ));
         with_axis(def)
             .sockets_by_settings(move |settings| {
                 let def = NodeDef::new("", "");
@@ -262,9 +270,11 @@ impl Reduction {
                     }
                     Shape::Condition | Shape::Count => (def, Type::BOOL.into()),
                 };
-                let def = def.input("value", ty, "computed for every cell").scope(along(settings));
+                let def = def
+                    .input("value", ty, "value to reduce, computed for every cell")
+                    .scope(along(settings));
                 let sockets = self.with_output(def);
-                Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
+                Ok(sockets_of(&sockets))
             })
             .kernel(move |parts| Ok((self.kernel)(self.items(parts.generics))))
     }
@@ -274,7 +284,7 @@ impl Reduction {
             Shape::OfItems(_) => def.output("value", SocketType::Generic(0), ""),
             Shape::Condition => def.output("value", Type::BOOL, ""),
             Shape::Count => def.output("value", Type::I32, ""),
-            Shape::Place(_) => def.output("value", Type::I32, "number of the element, from 0"),
+            Shape::Place(_) => def.output("value", Type::I32, "index of the element, from 0"),
         }
     }
 
@@ -287,7 +297,7 @@ impl Reduction {
     }
 }
 
-/// The expression with `$T` for the Rust type of numbers.
+/// The expression with `$T` for the Rust type of the items.
 macro_rules! for_numbers {
     ($ty:expr, $T:ident => $kernel:expr) => {
         for_numbers!(@ $ty, $T => $kernel, [i32, i64, f32, f64, Vec2, Vec3, Vec4])
@@ -301,7 +311,7 @@ macro_rules! for_numbers {
             type $T = $rust;
             return $kernel;
         })*
-        unreachable!("the socket takes numbers, but {ty} is none")
+        unreachable!("the socket takes numbers, not {ty}")
     }};
 }
 use for_numbers;
@@ -336,8 +346,8 @@ fn maximum(ty: Type) -> Kernel {
     }, |a, b| a.max(b), |greatest, _| greatest))
 }
 
-/// Folds the list of each element; `finish` gets the result and the number of items, and names what
-/// an empty list lacks.
+/// Folds the list of each element. `finish` gets the result and the number of items, and returns
+/// the name of the missing value for an empty list.
 fn folded<T: Number>(
     call: &mut Call<'_>,
     op: impl Fn(T, T) -> T + Copy,
@@ -382,8 +392,8 @@ fn at_end(
     Ok(())
 }
 
-/// What is wrong where there is nothing to take something from.
+/// The failure of a reduction of an empty list.
 fn nothing(element: usize, what: &str) -> Failure {
     Failure::at(element, format!("an empty list has no {what}"))
-        .with_help("give it an element, or choose another value where `list.length` is 0")
+        .with_help("add an item to the list, or switch to another value where `list.length` is 0")
 }

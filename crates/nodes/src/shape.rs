@@ -1,23 +1,24 @@
-//! Sockets that many numeric nodes share: which types they take, and their usual layout.
+//! Sockets that many numeric nodes share: the types they take, and their usual layout.
 
 use std::sync::Arc;
 
 use millstream_base::{Lane, Type};
 use millstream_form::{FormBuilder, Val};
-use millstream_node::{Among, Kernel, NodeDef, Settings, SocketType};
+use millstream_node::{Among, Kernel, NodeDef, Settings, Signature, SocketType};
 
-/// The generic of a node that has one.
+/// The first generic of a node.
 pub(crate) const T: SocketType = SocketType::Generic(0);
 
-/// Whatever can be added.
+/// Types that can be added.
 pub(crate) const NUMBERS: Among =
     Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
-/// Whatever has fractions.
+/// Types with fractions.
 pub(crate) const FLOATS: Among =
     Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
-/// Whatever is made of numbers; vectors first, which literals are unless something says else.
+/// Types that consist of numbers; vectors come first, because literals are vectors unless stated
+/// otherwise.
 pub(crate) const MADE_OF_NUMBERS: Among = Among::These(&[
     Type::BOOL,
     Type::I32,
@@ -32,13 +33,23 @@ pub(crate) const MADE_OF_NUMBERS: Among = Among::These(&[
     Type::MAT4,
 ]);
 
-/// Single numbers, which have an order.
+/// Single numbers, which are ordered.
 pub(crate) const ORDERED: Among = Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]);
 
-/// Whole numbers.
+/// Integers.
 pub(crate) const INTEGERS: Among = Among::These(&[Type::I32, Type::I64]);
 
-/// An input of a node of one generic: name, number it has when nothing is given, manual line.
+/// The type of lists of a simple type.
+pub(crate) fn list_of(ty: Type) -> Type {
+    ty.list().expect("lists of simple types exist")
+}
+
+/// The sockets of a definition that was made only for them.
+pub(crate) fn sockets_of(def: &NodeDef) -> Signature {
+    def.fixed_signature().expect("the sockets do not depend on settings").clone()
+}
+
+/// An input of a node with one generic: name, default, description.
 pub(crate) type Input = (&'static str, f64, &'static str);
 
 /// A node type whose inputs and output `value` are all of one generic type.
@@ -64,8 +75,8 @@ pub(crate) fn inputs_of_one_type(
         .fold(def, |def, (name, default, about)| def.input(*name, T, *about).or_number(*default))
 }
 
-/// The meaning of one lane of the output, made for the settings: takes the lane type of the
-/// output and that lane of each input, lane 0 of inputs that have only one.
+/// Defines one lane of the output from the settings. `lane` takes the lane type of the output and
+/// that lane of each input, or lane 0 of inputs that have only one.
 pub(crate) fn lanewise_by_settings<F>(def: NodeDef, lane: F) -> NodeDef
 where
     F: for<'b> Fn(&Settings, &'b FormBuilder, Lane, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,

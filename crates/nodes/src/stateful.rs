@@ -1,8 +1,9 @@
 //! Nodes that keep state from one tick to the next.
 //!
-//! Each states what it keeps and the work of one tick, which is a node without state (see
-//! [`Keeps`]). They start anew at the first tick of a document and for elements that come in. Inside a
-//! loop each item has a state of its own, which goes on in the ticks that ask for it.
+//! Each node declares its state and the work of one tick, which is a stateless node (see
+//! [`Keeps`]). State starts at the first tick of a document, and for an element at the tick in
+//! which it first appears. Inside a loop each item has its own state, which advances in the ticks
+//! that request it.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub fn register(registry: &mut Registry) {
     registry.register(counter());
 }
 
-/// Ticks that a value can be delayed; each is a value of its own.
+/// The longest delay in ticks; each tick stores one value.
 const MAX_TICKS: i64 = 240;
 
 fn with_ticks(def: NodeDef) -> NodeDef {
@@ -34,39 +35,43 @@ fn with_ticks(def: NodeDef) -> NodeDef {
         "ticks",
         SettingKind::Integer(1, MAX_TICKS),
         Some(SettingValue::Integer(1)),
-        "how many ticks back",
+        "length of the delay in ticks",
     )
 }
 
 fn delay() -> NodeDef {
-    with_ticks(NodeDef::new("state.delay", "The value some ticks ago"))
+    with_ticks(NodeDef::new("state.delay", "The value of an input some ticks ago"))
         .details(
-            "In the ticks that are too early for a value that many ticks ago it gives what `initial` was at \
-             the first tick; what `initial` is later counts for nothing. An element that comes in has its first \
-             tick then. For a value that depends on the node itself, use `state.feedback`.",
+            "While there is no value that old yet, the output is the value that `initial` had at \
+             the first tick; later values of `initial` are ignored. The first tick of an element \
+             is the one in which it appears. For a value that depends on the node itself, use \
+             `state.feedback`.",
         )
         .generic("T", Among::Any)
-        .input("value", T, "what is delayed")
-        .input("initial", T, "given in the first ticks: what it is at the very first")
+        .input("value", T, "value to delay")
+        .input("initial", T, "output of the first ticks; its value at the first tick is used")
         .or(Default::Zero)
-        .output("value", T, "what the value was")
+        .output("value", T, "the delayed value")
         .keeps(Keeps::Past)
 }
 
 fn feedback() -> NodeDef {
-    let def = with_ticks(NodeDef::new("state.feedback", "A value of earlier ticks, for circles"))
-        .details(
-            "What is linked to `value` counts for later ticks only, so it may depend on the node \
-             itself. In the ticks that are too early for a value that many ticks ago the node gives what \
-             `initial` was at the first tick; what `initial` is later counts for nothing. An element that comes \
-             in has its first tick then.",
-        )
-        .setting(
-            "type",
-            SettingKind::Type,
-            Some(SettingValue::Type(Type::F32)),
-            "type of the value",
-        );
+    let def = with_ticks(NodeDef::new(
+        "state.feedback",
+        "A value of an earlier tick, for feedback cycles",
+    ))
+    .details(
+        "What is linked to `value` affects later ticks only, so it may depend on the node \
+             itself. While there is no value that old yet, the output is the value that `initial` \
+             had at the first tick; later values of `initial` are ignored. The first tick of an \
+             element is the one in which it appears.",
+    )
+    .setting(
+        "type",
+        SettingKind::Type,
+        Some(SettingValue::Type(Type::F32)),
+        "type of the value",
+    );
     def.sockets_by_settings(|settings| {
         let ty = settings.ty("type").unwrap_or(Type::F32);
         let socket = |name: &'static str, about: &'static str| Socket {
@@ -81,13 +86,13 @@ fn feedback() -> NodeDef {
         Ok(Signature {
             generics: Vec::new(),
             inputs: vec![
-                socket("value", "given that many ticks later"),
-                socket("initial", "given in the first ticks: what it is at the very first"),
+                socket("value", "value to output that many ticks later"),
+                socket("initial", "output of the first ticks; its value at the first tick is used"),
             ],
             outputs: vec![OutputSocket {
                 name: "value".into(),
                 ty: ty.into(),
-                about: "what the value was".into(),
+                about: "the delayed value".into(),
             }],
         })
     })
@@ -96,25 +101,25 @@ fn feedback() -> NodeDef {
 }
 
 fn hold() -> NodeDef {
-    NodeDef::new("state.hold", "The value at the last moment when something held")
+    NodeDef::new("state.hold", "Samples a value when a condition is true and holds it")
         .details(
-            "Where `when` holds it takes the value over and gives it; else it gives the value that it \
-             took last. At the first tick it takes the value whatever `when` says.",
+            "While `when` is true, the output is `value`; otherwise it stays at the last sampled \
+             value. The first tick samples the value whatever `when` is.",
         )
         .generic("T", Among::Any)
-        .input("value", T, "what is taken over")
-        .input("when", Type::BOOL, "whether to take the value over")
+        .input("value", T, "value to sample")
+        .input("when", Type::BOOL, "whether to sample the value in this tick")
         .or(Default::Zero)
-        .output("value", T, "what was taken over last")
+        .output("value", T, "the value sampled last")
         .keeps(Keeps::Held)
 }
 
-/// The work of a tick on the lanes of what is kept: gets the lanes of the node's inputs (lane 0 of
-/// those that have only one), whether anything is kept, seconds per tick, and what is kept; gives
-/// the output, then what is kept from now on.
+/// The work of one tick on one lane. Arguments are the lanes of the node's inputs (lane 0 of those
+/// that have only one), whether there is state, the seconds per tick, and the state. The result is
+/// the output, followed by the new state.
 type Work = for<'b> fn(&'b FormBuilder, &[Val<'b>]) -> Vec<Val<'b>>;
 
-/// A node that keeps numbers and works on each lane alone.
+/// A node that keeps numbers and treats each lane separately.
 fn lanewise(def: NodeDef, kept: &'static [&'static str], work: Work) -> NodeDef {
     let name = format!("{}_tick", def.name);
     let about = format!("One tick of `{}`", def.name);
@@ -152,23 +157,24 @@ fn lanewise(def: NodeDef, kept: &'static [&'static str], work: Work) -> NodeDef 
 }
 
 fn integrate() -> NodeDef {
-    let def = NodeDef::new("state.integrate", "The sum of a rate over time")
+    let def = NodeDef::new("state.integrate", "Integrates a rate over time")
         .details(
-            "At the first tick it gives the initial value; then each tick adds the rate of the tick \
-             before times the seconds between ticks. Where `reset` holds it starts anew.",
+            "The first tick outputs the initial value. Each later tick adds the rate of the \
+             previous tick times the seconds between ticks. Where `reset` is true, the integral \
+             starts again from the initial value.",
         )
-        .source("explicit Euler steps")
+        .source("the explicit Euler method")
         .generic("T", FLOATS)
         .input("rate", T, "change per second")
         .or_number(0.0)
-        .input("initial", T, "what it starts from")
+        .input("initial", T, "value at the start")
         .or_number(0.0)
-        .input("reset", Type::BOOL, "whether to start anew")
+        .input("reset", Type::BOOL, "whether to start again")
         .or(Default::Zero)
-        .output("value", T, "what has come together before this tick");
+        .output("value", T, "the integral up to this tick");
     lanewise(def, &["sum"], |_, args| {
         let [rate, initial, reset, started, dt, sum] = args[..] else {
-            panic!("the sockets of a tick are those of its node and what it keeps");
+            panic!("the sockets of a tick are those of its node and its state");
         };
         let goes_on = started & !reset;
         let value = goes_on.select(sum, initial);
@@ -177,21 +183,21 @@ fn integrate() -> NodeDef {
 }
 
 fn smooth() -> NodeDef {
-    let def = NodeDef::new("state.smooth", "A value that follows another one slowly")
+    let def = NodeDef::new("state.smooth", "A smoothed value that follows its input")
         .details(
-            "Each tick it covers a part of what is left to the value: half of it in each half-life, \
-             whatever the number of ticks in between. It starts at the value; a half-life of 0 or \
-             less follows at once.",
+            "Each tick covers part of the remaining distance to the input: half of it per \
+             half-life, independent of the tick rate. It starts at the input. With a half-life of \
+             0 or less it follows immediately.",
         )
         .source("exponential smoothing")
         .generic("T", FLOATS)
-        .input("value", T, "what is followed")
-        .input("half_life", Type::F32, "seconds in which half of the way is covered")
+        .input("value", T, "value to follow")
+        .input("half_life", Type::F32, "time in seconds to cover half of the distance")
         .or_number(0.1)
-        .output("value", T, "the value that follows");
+        .output("value", T, "the smoothed value");
     lanewise(def, &["followed"], |_, args| {
         let [value, half_life, started, dt, followed] = args[..] else {
-            panic!("the sockets of a tick are those of its node and what it keeps");
+            panic!("the sockets of a tick are those of its node and its state");
         };
         let lane = value.lane();
         let left = (-(dt.convert(lane) / half_life.convert(lane))).exp2();
@@ -203,21 +209,22 @@ fn smooth() -> NodeDef {
 }
 
 fn damp() -> NodeDef {
-    let def = NodeDef::new("state.damp", "A value that swings to another one without overshooting")
+    let def = NodeDef::new("state.damp", "A critically damped spring that follows its input")
         .details(
-            "A critically damped spring: it speeds up and slows down smoothly, and keeps its speed when \
-             the value changes. It starts at the value, at rest. Exact for a value that stays, whatever \
-             the number of ticks. A time of 0 or less follows at once.",
+            "It accelerates and decelerates smoothly, does not overshoot an input that stays \
+             constant, and keeps its velocity when the input changes. It starts at the input, at \
+             rest. For a constant input it is exact, independent of the tick rate. With a time of \
+             0 or less it follows immediately.",
         )
         .source("x'' = -2 w x' - w^2 (x - value) with w = 2 / time, solved for one tick")
         .generic("T", FLOATS)
-        .input("value", T, "what is followed")
-        .input("time", Type::F32, "about the seconds that it takes to get there")
+        .input("value", T, "value to follow")
+        .input("time", Type::F32, "approximate time in seconds to reach the input")
         .or_number(0.3)
-        .output("value", T, "the value that follows");
+        .output("value", T, "the damped value");
     lanewise(def, &["place", "speed"], |_, args| {
         let [value, time, started, dt, place, speed] = args[..] else {
-            panic!("the sockets of a tick are those of its node and what it keeps");
+            panic!("the sockets of a tick are those of its node and its state");
         };
         let lane = value.lane();
         let (dt, w) = (dt.convert(lane), 2 / time.convert(lane));
@@ -234,24 +241,24 @@ fn damp() -> NodeDef {
 }
 
 fn counter() -> NodeDef {
-    let def = NodeDef::new("state.counter", "How many ticks something held")
+    let def = NodeDef::new("state.counter", "Counts the ticks in which a condition is true")
         .details(
-            "Counts the ticks in which `when` holds, this one included, from `start` in steps of \
-             `step`, wrapping past the ends of `i32`. Where `reset` holds it starts anew, before \
-             this tick is counted.",
+            "Counts the ticks in which `when` is true, this one included, from `start` in steps of \
+             `step`, wrapping around at the limits of `i32`. Where `reset` is true, the count \
+             returns to `start` before this tick is counted.",
         )
         .input("when", Type::BOOL, "whether this tick counts")
         .or_value(true)
-        .input("step", Type::I32, "what is added for each")
+        .input("step", Type::I32, "number added per counted tick")
         .or_number(1.0)
-        .input("start", Type::I32, "what it starts from")
+        .input("start", Type::I32, "count at the start")
         .or_number(0.0)
-        .input("reset", Type::BOOL, "whether to start anew")
+        .input("reset", Type::BOOL, "whether to start again")
         .or(Default::Zero)
         .output("value", Type::I32, "the count");
     lanewise(def, &["count"], |_, args| {
         let [when, step, start, reset, started, _, count] = args[..] else {
-            panic!("the sockets of a tick are those of its node and what it keeps");
+            panic!("the sockets of a tick are those of its node and its state");
         };
         let goes_on = started & !reset;
         let before = goes_on.select(count, start);

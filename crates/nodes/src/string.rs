@@ -1,8 +1,8 @@
-//! Text: joining, cutting, searching, reading and writing numbers.
+//! Texts: joining, cutting, searching, reading and writing numbers.
 //!
 //! Texts are sequences of Unicode characters (scalar values); positions and lengths count those.
-//! Nothing is normalized: an accent written as a character of its own stays one. The length of what
-//! is built is checked against the limits before it is.
+//! Nothing is normalized: an accent written as a separate character stays separate. The length of a
+//! text is checked against the limits before it is built.
 
 mod alike;
 mod build;
@@ -36,7 +36,7 @@ pub fn register(registry: &mut Registry) {
     regex::register(registry);
 }
 
-/// A node on texts, empty by default.
+/// A node on texts, which are empty by default.
 fn on_texts(
     name: &'static str,
     summary: &'static str,
@@ -69,7 +69,7 @@ fn of_two<R: ValueType>(f: impl Fn(&str, &str) -> R + Send + Sync + 'static) -> 
     })
 }
 
-/// Bytes of the texts that a call builds, against the limits.
+/// The bytes of the texts that a call builds, counted against the limits.
 #[derive(Default)]
 struct Budget {
     used: usize,
@@ -95,7 +95,7 @@ impl Budget {
     }
 }
 
-/// Sets output 0 to texts of which the length is known before they are built.
+/// Sets output 0 to texts whose lengths are known before they are built.
 fn built(
     call: &mut Call<'_>,
     n_bytes: impl Fn(&Call<'_>, usize) -> usize,
@@ -116,7 +116,7 @@ fn built(
     Ok(())
 }
 
-/// Hands the text that element `i` of an input has to `f`.
+/// Passes the text of element `i` of an input to `f`.
 pub(crate) fn with_text<R>(
     call: &Call<'_>,
     input: usize,

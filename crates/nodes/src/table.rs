@@ -1,7 +1,8 @@
 //! Tables: made of lists, read column by column, filtered, sorted, joined and grouped.
 //!
-//! A table is one value that many nodes share; what changes one makes another. A column that is asked
-//! for must be there and of the right type, else the node fails at that element and names it.
+//! A table is one value that many nodes share; a node that changes a table makes a new one. A
+//! requested column must exist and have the right type, otherwise the node fails for that element
+//! and names the column.
 
 mod alike;
 mod combine;
@@ -42,16 +43,12 @@ fn table() -> Type {
     Type::of::<Table>()
 }
 
-fn list_of(ty: Type) -> Type {
-    ty.list().expect("lists of simple values exist")
-}
-
 /// A node whose first input is a table.
 fn on_table(name: &'static str, summary: &'static str) -> NodeDef {
     NodeDef::new(name, summary).input("table", table(), "").or(Default::Zero)
 }
 
-/// The kernel that gives a table for each element.
+/// The kernel that computes a table for each element.
 fn tables(f: impl Fn(&Call<'_>, usize) -> Result<Table, String> + Send + Sync + 'static) -> Kernel {
     function(move |call| {
         let mut cells = Cells::<Table>::new(call);
@@ -73,7 +70,7 @@ fn within(n_rows: usize, limits: &Limits) -> Result<(), Failure> {
     Err(Failure::limit("rows in one table", n_rows, limits.list_length, "list_length"))
 }
 
-/// Checks the cells of a table that is about to be made: rows times columns.
+/// Checks the number of cells, rows times columns, of a table before it is made.
 fn cells_within(n_rows: usize, n_columns: usize, limits: &Limits) -> Result<(), String> {
     let (cells, most) = (n_rows.saturating_mul(n_columns), limits.list_length);
     if cells <= most {
@@ -82,7 +79,7 @@ fn cells_within(n_rows: usize, n_columns: usize, limits: &Limits) -> Result<(), 
     Err(format!("{cells} cells in one table, the limit is {most} (`list_length`)"))
 }
 
-/// What is wrong, without the element, which the node adds.
+/// The message of a failure without the element, which the node adds.
 fn said(failure: Failure) -> String {
     failure.message
 }
@@ -95,7 +92,7 @@ fn text_at(call: &Call<'_>, input: usize, i: usize) -> Arc<str> {
     call.input::<Arc<str>>(input).get(i)
 }
 
-/// The column of this name, or what is wrong.
+/// The column of this name, or a message.
 fn column<'t>(table: &'t Table, name: &str) -> Result<&'t Column, String> {
     table.column(name).ok_or_else(|| {
         let known = table.columns().iter().map(|(name, _)| &**name);
@@ -111,23 +108,23 @@ fn column<'t>(table: &'t Table, name: &str) -> Result<&'t Column, String> {
     })
 }
 
-/// Adds the setting that names further columns of a key.
+/// Adds the setting with the further columns of a key.
 fn with_also(def: NodeDef) -> NodeDef {
     def.setting(
         "also",
         SettingKind::Texts,
         Some(SettingValue::Texts(vec![])),
-        "names of further columns, all of which must be the same",
+        "names of further key columns; rows match if all key columns do",
     )
 }
 
-/// The columns of a key, or what is wrong: at least the first.
+/// The columns of a key, at least the first, or a message.
 fn keys<'t>(table: &'t Table, first: &str, also: &[Arc<str>]) -> Result<Vec<&'t Column>, String> {
     let names = std::iter::once(first).chain(also.iter().map(|name| &**name));
     names.map(|name| column(table, name)).collect()
 }
 
-/// The table of these columns, or what is wrong with them.
+/// The table with these columns, or a message.
 fn made(columns: Vec<(Arc<str>, Column)>) -> Result<Table, String> {
     Table::new(columns).map_err(|error| error.to_string())
 }

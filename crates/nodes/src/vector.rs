@@ -1,7 +1,7 @@
-//! Vectors, colors, rotations and matrices, all by kernel form.
+//! Vectors, rotations and matrices, all by kernel form.
 //!
-//! What is the same for each component (sums, minima, rounding) is in the math family, which takes
-//! vectors as well.
+//! Component-wise operations (sums, minima, rounding) are in the math family, which takes vectors
+//! as well.
 
 mod algebra;
 #[cfg(test)]
@@ -53,13 +53,13 @@ pub fn register(registry: &mut Registry) {
     squad::register(registry);
 }
 
-/// Vectors of any size.
+/// Vectors with two to four components.
 const VECTORS: Among = Among::These(&[Type::VEC2, Type::VEC3, Type::VEC4]);
 
-/// The generic of a node that takes vectors of any size.
+/// The generic of a node that takes vectors with two to four components.
 const T: SocketType = SocketType::Generic(0);
 
-/// A node on vectors of any size, all inputs alike and zero by default.
+/// A node on vectors, whose inputs have the same type and are zero by default.
 fn on_vectors(
     name: &'static str,
     summary: &'static str,
@@ -69,13 +69,13 @@ fn on_vectors(
     inputs.iter().fold(def, |def, (name, about)| def.input(*name, T, *about).or(Default::Zero))
 }
 
-/// The sum of the products of components, added from the first to the last.
+/// The sum of the products of components, added from first to last.
 pub(crate) fn dot<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
     let products = a.iter().zip(b).map(|(a, b)| *a * *b);
     products.reduce(|sum, product| sum + product).expect("vectors have components")
 }
 
-/// The cross product of two vectors of three.
+/// The cross product of two vectors with three components.
 pub(crate) fn cross<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> [Val<'b>; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
@@ -90,7 +90,7 @@ fn scaled<'b>(a: &[Val<'b>], by: Val<'b>) -> Vec<Val<'b>> {
     a.iter().map(|a| *a * by).collect()
 }
 
-/// Component by component.
+/// Applies `f` component by component.
 fn each<'b>(a: &[Val<'b>], b: &[Val<'b>], f: impl Fn(Val<'b>, Val<'b>) -> Val<'b>) -> Vec<Val<'b>> {
     a.iter().zip(b).map(|(a, b)| f(*a, *b)).collect()
 }
@@ -102,17 +102,17 @@ fn normalized<'b>(a: &[Val<'b>]) -> Vec<Val<'b>> {
     a.iter().map(|a| none.select(0.0, *a / length)).collect()
 }
 
-/// Components beyond this overflow when they are squared and added.
+/// Larger components overflow when they are squared and added.
 const HUGE: f64 = (1_u64 << 62) as f64;
-/// Squares of components below this lose bits.
+/// The squares of smaller components lose bits.
 const TINY: f64 = 1.0 / (1_u64 << 60) as f64;
-/// What makes huge components moderate.
+/// The factor that makes huge components moderate.
 const DOWN: f64 = 1.0 / (1_u128 << 70) as f64;
-/// What makes tiny components moderate.
+/// The factor that makes tiny components moderate.
 const UP: f64 = (1_u128 << 100) as f64;
 
-/// A vector with components whose squares can be added, and the power of two that it was multiplied
-/// by: 1, and not a bit is changed, unless the greatest component is huge or tiny.
+/// A vector whose components can be squared and added, and the power of two by which it was
+/// multiplied: 1, without changing a bit, unless the greatest component is huge or tiny.
 pub(crate) fn moderate<'b>(a: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
     let greatest = a.iter().map(|a| a.abs()).reduce(Val::max).expect("vectors have components");
     let factor = greatest.lt(TINY).select(greatest.like(UP), 1.0);
@@ -122,7 +122,7 @@ pub(crate) fn moderate<'b>(a: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
 
 /// The direction of a vector of any length.
 pub(crate) struct Direction<'b> {
-    /// Of length 1; zeros for a vector of length 0.
+    /// The vector of length 1; zeros for a vector of length 0.
     pub(crate) unit: Vec<Val<'b>>,
     /// Whether the vector has length 0.
     pub(crate) is_none: Val<'b>,
@@ -135,8 +135,8 @@ impl<'b> Direction<'b> {
     }
 }
 
-/// A kernel in a form that depends on the settings: takes the lanes of each input, gives those of
-/// each output.
+/// A kernel whose form depends on the settings; the closure maps the lanes of each input to the
+/// lanes of each output.
 pub(crate) fn form_kernel(
     parts: &Parts<'_>,
     form: impl for<'b> Fn(&[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>,

@@ -188,10 +188,10 @@ fn what_failed_and_what_scopes_provide_is_told_of_runs() {
                 "more": { "type": "math.add", "in": { "a": { "from": "n.value" }, "b": 1 } } } }"#,
     );
     let told = seen(&["explain", &path, "--run"]);
-    assert!(told.contains("; failed: \"abc\" is no number"), "{told}");
+    assert!(told.contains("; failed: \"abc\" is not a number"), "{told}");
     assert!(told.contains("did not run: an input failed"), "{told}");
     let told = seen(&["explain", &path, "--run", "--format", "dot"]);
-    assert!(told.contains("failed: \\\"abc\\\" is no number"), "{told}");
+    assert!(told.contains("failed: \\\"abc\\\" is not a number"), "{told}");
     let output = millstream(&["explain", &path, "--run", "--format", "json"]);
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     let node = |name: &str| {
@@ -200,7 +200,7 @@ fn what_failed_and_what_scopes_provide_is_told_of_runs() {
     };
     assert_eq!(
         (&node("n")["ran"], &node("n")["failed"]),
-        (&true.into(), &"\"abc\" is no number".into())
+        (&true.into(), &"\"abc\" is not a number".into())
     );
     assert_eq!((&node("more")["ran"], &node("more")["failed"].is_null()), (&false.into(), &true));
 

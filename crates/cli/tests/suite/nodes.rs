@@ -22,7 +22,7 @@ fn a_node_type_has_a_manual_entry() {
             version 1, static
 
           inputs
-            x: T = 0  the number
+            x: T = 0  number
 
           outputs
             value: T
@@ -30,7 +30,7 @@ fn a_node_type_has_a_manual_entry() {
           types
             T  f32, f64, vec2, vec3, vec4
 
-          Correctly rounded. NaN below zero; of -0 it is -0.
+          Correctly rounded. NaN for negative numbers; -0 for -0.
     "#]],
     );
     expect_seen(

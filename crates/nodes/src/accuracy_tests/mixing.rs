@@ -1,4 +1,4 @@
-//! Values between values and points of curves.
+//! Interpolation and points of curves.
 
 use millstream_base::Type;
 
@@ -10,7 +10,7 @@ fn shape_and_x(r: &mut Random) -> Vec<f32> {
     vec![r.between(0.0, 1.0), r.between(0.1, 0.9)]
 }
 
-/// The clamped way of the last between the first two.
+/// The clamped factor of the last number between the first two.
 fn way(x: &[f64]) -> f64 {
     ((x[2] - x[0]) / (x[1] - x[0])).clamp(0.0, 1.0)
 }
@@ -97,7 +97,7 @@ pub(super) fn curves() -> Vec<Case> {
         }),
         case("curve.catmull_rom", F32, points, |x| {
             let (t, u) = (x[4], 1.0 - x[4]);
-            // The piece of Hermite with the slopes of the lines across.
+            // The Hermite segment with the slopes of Catmull-Rom.
             let (from, to) = (t * u * u / 2.0, -t * t * u / 2.0);
             let (a, b) = ((1.0 + 2.0 * t) * u * u, t * t * (3.0 - 2.0 * t));
             let (left, right) = (u * (1.0 - 3.0 * t) / 2.0, t * (3.0 * t - 2.0) / 2.0);

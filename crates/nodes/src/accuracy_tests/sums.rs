@@ -1,4 +1,4 @@
-//! Sums and what is made of them, against sums in which nothing is lost.
+//! Sums and derived statistics, compared with exact sums.
 
 use millstream_base::{Type, Value};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::cells::testing::{list, value_of};
 
 /// The sum as if computed with twice the digits of `f64`, rounded at the end.
 fn exact(numbers: impl IntoIterator<Item = f64>) -> f64 {
-    // Knuth's sum with its error, which is summed up as well.
+    // Knuth's two-sum; the errors are summed as well.
     let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
     for x in numbers {
         let next = sum + x;
@@ -19,7 +19,7 @@ fn exact(numbers: impl IntoIterator<Item = f64>) -> f64 {
     sum + lost
 }
 
-/// Lists that are hard in different ways.
+/// Lists that are difficult in different ways.
 fn lists() -> Vec<Vec<f64>> {
     let mut random = Random(7);
     let mut made: Vec<Vec<f64>> = Vec::new();
@@ -33,7 +33,7 @@ fn lists() -> Vec<Vec<f64>> {
     made
 }
 
-/// The number behind "in `f64`" in the manual.
+/// The bound for `f64` stated in the manual.
 fn stated_for_f64(name: &str) -> f64 {
     let registry = crate::registry();
     let details = &registry.get(name).expect("a node").manual.details;
@@ -42,7 +42,7 @@ fn stated_for_f64(name: &str) -> f64 {
     number.trim_end_matches(['.', ',']).parse().unwrap_or_else(|_| panic!("{name}: {number}"))
 }
 
-/// What a node gives for lists of the same numbers in `f32` or `f64`, and the numbers.
+/// The result of a node for a list of numbers in `f32` or `f64`, and the numbers.
 fn given(name: &str, items: &[f64], ty: Type) -> (f64, Vec<f64>) {
     if ty == Type::F32 {
         let narrow: Vec<f32> = items.iter().map(|x| *x as f32).collect();
@@ -58,7 +58,7 @@ fn given(name: &str, items: &[f64], ty: Type) -> (f64, Vec<f64>) {
     (found, items.to_vec())
 }
 
-/// The right result, and how far off a result may be where `most` is stated.
+/// The exact result, and the largest error allowed where `most` is stated.
 fn right(name: &str, items: &[f64], most: f64) -> (f64, f64) {
     let n = items.len() as f64;
     let sizes = exact(items.iter().map(|x| x.abs()));
@@ -73,23 +73,26 @@ fn right(name: &str, items: &[f64], most: f64) -> (f64, f64) {
 }
 
 #[test]
-fn sums_and_spreads_are_as_accurate_as_the_manual_says() {
+fn sums_and_deviations_are_as_accurate_as_the_manual_states() {
     for name in ["list.sum", "list.mean", "list.variance", "list.deviation"] {
         for (ty, most) in [(Type::F32, stated(name)), (Type::F64, stated_for_f64(name))] {
             for items in lists() {
                 let (found, items) = given(name, &items, ty);
                 let (right, allowed) = right(name, &items, most);
-                // What the comparison itself rounds.
+                // The rounding of the comparison itself.
                 let allowed = allowed + right.abs() * 1e-15;
                 let (off, n) = ((found - right).abs(), items.len());
-                assert!(off <= allowed, "{name} of {n} {ty}: off by {off:e} of {allowed:e}");
+                assert!(
+                    off <= allowed,
+                    "{name} of {n} {ty}: the error is {off:e}, but {allowed:e} is allowed"
+                );
             }
         }
     }
 }
 
 #[test]
-fn products_are_off_by_a_rounding_for_each_item() {
+fn products_have_one_rounding_error_per_item() {
     let mut random = Random(3);
     for n in [1_usize, 5, 100, 3000] {
         let factors: Vec<f64> = (0..n).map(|_| f64::from(random.between(0.9, 1.1))).collect();
@@ -100,7 +103,7 @@ fn products_are_off_by_a_rounding_for_each_item() {
 }
 
 #[test]
-fn running_sums_are_off_by_a_rounding_for_each_item() {
+fn running_sums_have_one_rounding_error_per_item() {
     for items in lists() {
         let narrow: Vec<f32> = items.iter().map(|x| *x as f32).collect();
         let found = value_of("scan.sum", &json!({}), Type::F32, vec![list(narrow.clone())]);
@@ -117,7 +120,7 @@ fn running_sums_are_off_by_a_rounding_for_each_item() {
 }
 
 #[test]
-fn products_of_lists_are_rounded_once() {
+fn dot_products_are_rounded_once() {
     let mut random = Random(5);
     for n in [1_usize, 10, 3000] {
         let [a, b] = [0, 1].map(|_| random.wides(n));
@@ -133,7 +136,7 @@ fn products_of_lists_are_rounded_once() {
 }
 
 #[test]
-fn means_of_windows_forget_what_is_behind_them() {
+fn means_of_windows_are_not_affected_by_earlier_items() {
     let mut items = vec![1.0_f64; 200];
     items[3] = 1e17;
     let args = vec![list(items), Value::I32(20)];

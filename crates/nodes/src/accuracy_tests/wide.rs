@@ -1,8 +1,9 @@
-//! Nodes against their own formulas in 64-bit floats.
+//! Nodes compared with their own formulas in 64-bit floats.
 //!
-//! Each operation on floats is done over with 64 bits, with what the steps before it gave with 64 bits. What
-//! a 32-bit float decided, such as which arm is taken or which whole number is below, stays decided. So what
-//! differs is what was rounded on the way. Constants are those of the node, but for parts of a turn.
+//! Each operation on floats is repeated with 64 bits, from the 64-bit results of earlier
+//! operations. Decisions of the 32-bit floats are kept, such as which arm is taken or which integer
+//! is below. So the differences are rounding errors. Constants are those of the node, except
+//! fractions of a turn.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -33,7 +34,7 @@ fn constant(given: f64) -> f64 {
     of_a_turn.into_iter().find(|x| f64::from(*x as f32) == given).unwrap_or(given)
 }
 
-/// What the registers of a form hold with 64 bits, by what they hold.
+/// The registers of a form, computed with 64 bits.
 fn widened(form: &Form, registers: &[u64]) -> Vec<f64> {
     use millstream_base::id::Id;
     let mut wide: Vec<f64> = Vec::with_capacity(registers.len());
@@ -74,7 +75,7 @@ fn widened(form: &Form, registers: &[u64]) -> Vec<f64> {
     wide
 }
 
-/// What an error is a multiple of.
+/// The unit in which an error is measured.
 #[derive(Clone, Copy)]
 enum Scale {
     One,
@@ -82,7 +83,7 @@ enum Scale {
     Most,
     /// The greatest argument.
     Given,
-    /// 1, and only the first result counts.
+    /// 1, and only the first result is checked.
     First,
 }
 
@@ -132,7 +133,7 @@ impl Node {
         choices.iter().map(with).collect()
     }
 
-    /// How far off results are at most, and the settings with which they are.
+    /// The greatest error, and the settings with which it occurs.
     fn most(&self) -> (f64, String) {
         let mut most = (0.0, String::new());
         for settings in self.settings() {
@@ -254,12 +255,12 @@ fn distributions() -> Vec<Node> {
 }
 
 fn noises() -> Vec<Node> {
-    /// A place up to 100 cells from the origin; the scale, and whatever comes behind it, is 1.
+    /// A position up to 100 cells from the origin; the scale and all later inputs are 1.
     fn place(r: &mut Random, at: usize) -> f64 {
         if at < 3 { 200.0 * r.unit() - 100.0 } else { 1.0 }
     }
     fn rough(r: &mut Random, at: usize) -> f64 {
-        // Lacunarity and roughness behind position, scale and seed.
+        // Lacunarity and roughness after position, scale and seed.
         match at {
             0..3 => 20.0 * r.unit() - 10.0,
             5 => 2.0,
@@ -286,13 +287,16 @@ fn noises() -> Vec<Node> {
 }
 
 #[test]
-fn nodes_are_as_near_to_their_formulas_as_the_manual_says() {
+fn nodes_are_as_close_to_their_formulas_as_the_manual_states() {
     let mut wrong = Vec::new();
     for node in [colors(), numbers(), distributions(), noises()].into_iter().flatten() {
         let (most, settings) = node.most();
         let stated = stated(node.name);
         if most > stated {
-            wrong.push(format!("{} {settings}: off by {most:e}, {stated:e} is stated", node.name));
+            wrong.push(format!(
+                "{} {settings}: the error is {most:e}, but {stated:e} is stated",
+                node.name
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,4 +1,4 @@
-//! Nodes that work long on one element look now and then whether anybody still waits.
+//! Nodes that work long on one element check regularly whether the call was cancelled.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::testing::{call, ended_at, instance, list, many, one};
 
 #[test]
-fn long_work_on_one_element_can_be_ended() {
+fn long_work_on_one_element_can_be_cancelled() {
     let numbers = |n: i32| list((0..n).collect::<Vec<i32>>());
     let floats = |n: usize| list((0..n).map(|i| i as f32).collect::<Vec<f32>>());
     let doubles = |n: usize| list((0..n).map(|i| i as f64).collect::<Vec<f64>>());
@@ -56,13 +56,13 @@ fn long_work_on_one_element_can_be_ended() {
         assert_eq!(done, Ok(()), "{name}");
         assert!(looks > 2, "{name} looks {looks} times");
         let (looks, done) = ended_at(2, &node, args);
-        assert!(done.is_err(), "{name} is done though nobody waits");
-        assert_eq!(looks, 2, "{name} goes on though nobody waits");
+        assert!(done.is_err(), "{name} finishes although it was cancelled");
+        assert_eq!(looks, 2, "{name} continues although it was cancelled");
     }
 }
 
 #[test]
-fn transforms_that_need_too_much_memory_are_refused_before() {
+fn transforms_that_need_too_much_memory_are_refused_before_they_start() {
     use millstream_base::{Limits, Mask};
     let node = instance("list.spectrum", &json!({}), &[Type::F32], &[]);
     let floats = || list(vec![1.0_f32; 1009]);
@@ -80,7 +80,7 @@ fn transforms_that_need_too_much_memory_are_refused_before() {
 }
 
 #[test]
-fn parts_of_a_list_that_many_elements_share_are_within_the_limits() {
+fn parts_of_a_list_shared_by_many_elements_are_within_the_limits() {
     use millstream_base::{Limits, Mask};
     let ints = Type::I32.list().expect("lists of numbers exist");
     let node = instance("list.chunks", &json!({}), &[ints], &[]);

@@ -9,13 +9,13 @@ use millstream_node::function::Output;
 use millstream_node::{Argument, Call, Data, Failure, Instance, Kernel, Settings};
 use serde_json::Value as Json;
 
-/// A node of the library with these settings and generics; `arities` as for `instantiate`, empty
+/// A node of the library with these settings and generics; `arities` as for `instantiate`, or empty
 /// for one source per socket.
 pub(crate) fn instance(name: &str, set: &Json, generics: &[Type], arities: &[u16]) -> Instance {
     try_instance(name, set, generics, arities).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// As [`instance`], or what is wrong with the settings.
+/// Like [`instance`], but returns the error of the settings.
 pub(crate) fn try_instance(
     name: &str,
     set: &Json,
@@ -33,10 +33,15 @@ pub(crate) fn try_instance(
     def.instantiate(settings, generics.to_vec(), arities).map_err(|error| error.to_string())
 }
 
-/// The numbers that a node on `f32` lanes gives.
+/// The output of a node with `f32` lanes.
 pub(crate) fn numbers(name: &str, set: &Json, generics: &[Type], numbers: &[f32]) -> Vec<f32> {
-    let node = instance(name, set, generics, &[]);
-    let Kernel::Form(form) = node.kernel else { panic!("{name} is a form") };
+    run_form(&instance(name, set, generics, &[]), numbers)
+}
+
+/// The output of an instance with `f32` lanes.
+pub(crate) fn run_form(node: &Instance, numbers: &[f32]) -> Vec<f32> {
+    let name = node.name();
+    let Kernel::Form(form) = &node.kernel else { panic!("{name} is a form") };
     assert_eq!(numbers.len(), form.params.len(), "arguments of {name}");
     let params: Vec<u64> = numbers.iter().map(|x| u64::from(x.to_bits())).collect();
     let mut results = vec![0; form.results.len()];
@@ -44,7 +49,7 @@ pub(crate) fn numbers(name: &str, set: &Json, generics: &[Type], numbers: &[f32]
     results.into_iter().map(|bits| f32::from_bits(bits as u32)).collect()
 }
 
-/// An argument of a call: data that nobody else uses, and how elements find their entry.
+/// An argument of a call: data without other users, and the map from elements to entries.
 pub(crate) type Given<'a> = (Data, Map<'a>);
 
 /// One value for all elements.
@@ -96,14 +101,14 @@ pub(crate) fn call(
     Ok(first)
 }
 
-/// The value that a node gives for single values; generics are those of the first argument or of
-/// the items of a first argument that is a list.
+/// The output of a node for single values. Generics are the types of the first argument, or of its
+/// items if it is a list.
 pub(crate) fn value(name: &str, set: &Json, args: Vec<Value>) -> Result<Value, Failure> {
     let first = args.first().map_or(Type::F32, Value::ty);
     value_of(name, set, first.element().unwrap_or(first), args)
 }
 
-/// As [`value`], with the type of the generic, if the node has one.
+/// Like [`value`], with the type of the generic, if the node has one.
 pub(crate) fn value_of(
     name: &str,
     set: &Json,
@@ -128,13 +133,13 @@ pub(crate) fn value_of(
     }
 }
 
-/// What a node gives for single values, as text; the message where it fails.
+/// The output of a node for single values as text, or the message of its failure.
 pub(crate) fn text(name: &str, set: &Json, args: Vec<Value>) -> String {
     value(name, set, args).map_or_else(|failure| failure.message, |value| value.to_string())
 }
 
-/// How often a node that is given single values looks whether anybody still waits, and how it ends
-/// if from the `n`th look on nobody does.
+/// The number of checks for cancellation by a node that is given single values, and its result if
+/// the call is cancelled from the `n`th check on.
 pub(crate) fn ended_at(
     n: usize,
     instance: &Instance,

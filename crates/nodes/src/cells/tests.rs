@@ -1,5 +1,5 @@
-//! Functions over columns give what they give for single values: tested for every node of the
-//! library whose kernel is a function, with arguments of every layout, maps and masks.
+//! Functions over columns give the same results as for single values. This is tested for every node
+//! of the library whose kernel is a function, with arguments of every layout, maps and masks.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use super::testing::{Given, call};
 
-/// Numbers that a seed decides.
+/// Numbers determined by a seed.
 struct Draws(u64);
 
 impl Draws {
@@ -90,7 +90,7 @@ impl Draws {
         is_meant.then_some(instance)
     }
 
-    /// An argument, with the value that each element has.
+    /// An argument, and its value for each element.
     fn argument<'t>(
         &mut self,
         ty: Type,
@@ -115,7 +115,7 @@ impl Draws {
     }
 }
 
-/// Calls an instance on columns and on the single values of each element, and compares.
+/// Calls an instance on columns and on the single values of each element, and compares the results.
 fn check(instance: &Instance, draws: &mut Draws) -> Result<(), TestCaseError> {
     let extent = 1 + draws.below(6);
     let table: Vec<u32> = (0..extent).map(|_| draws.below(extent) as u32).collect();
@@ -148,7 +148,7 @@ fn check(instance: &Instance, draws: &mut Draws) -> Result<(), TestCaseError> {
             (Err(alone), Ok(_)) => prop_assert!(false, "{described}, at {i}: {alone:?}"),
         }
     }
-    prop_assert!(at_once.is_ok(), "{described}: no element fails alone, but {at_once:?}");
+    prop_assert!(at_once.is_ok(), "{described}: no single element fails, but {at_once:?}");
     Ok(())
 }
 

@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(unpremultiply());
 }
 
-/// A node that changes a color by numbers, alpha apart.
+/// A node that adjusts a color, but not its alpha, by numbers.
 fn adjusting(
     name: &'static str,
     summary: &'static str,
@@ -40,78 +40,85 @@ fn adjusting(
 
 fn hue_saturation() -> NodeDef {
     let inputs = [
-        ("hue", 0.0, "turns around the wheel of colors that are added; 1 is once around"),
-        ("saturation", 1.0, "factor of the saturation, which is kept between 0 and 1"),
+        ("hue", 0.0, "rotation around the color wheel, added to the hue; 1 is a full turn"),
+        ("saturation", 1.0, "factor of the saturation, which is clamped to 0 to 1"),
         ("value", 1.0, "factor of the value"),
     ];
     adjusting(
         "color.hue_saturation",
-        "A color with another hue, saturation or value",
+        "Adjusts the hue, saturation and value of a color",
         &inputs,
         |c, x| {
             let [h, s, v] = to_hsv(c);
             from_hsv([h + x[0], (s * x[1]).clamp(0.0, 1.0), v * x[2]])
         },
     )
-    .details("By way of hue, saturation and value of the linear channels. Alpha stays.")
+    .details("Uses hue, saturation and value of the linear channels. Alpha does not change.")
 }
 
 fn brightness_contrast() -> NodeDef {
     let inputs = [
-        ("brightness", 0.0, "what is added"),
-        ("contrast", 1.0, "how far channels are moved away from 0.5; 1 leaves them"),
+        ("brightness", 0.0, "number added to each channel"),
+        ("contrast", 1.0, "factor of the distance of each channel from 0.5; 1 changes nothing"),
     ];
-    adjusting("color.brightness_contrast", "A color, brighter or with more contrast", &inputs, |c, x| {
-        c.map(|c| (c - 0.5) * x[1] + 0.5 + x[0])
-    })
-    .details("(c - 0.5) * contrast + 0.5 + brightness for each channel; alpha stays. Nothing is cut off.")
+    adjusting(
+        "color.brightness_contrast",
+        "Adjusts the brightness and contrast of a color",
+        &inputs,
+        |c, x| c.map(|c| (c - 0.5) * x[1] + 0.5 + x[0]),
+    )
+    .details(
+        "(c - 0.5) * contrast + 0.5 + brightness for each channel c; alpha does not change. The \
+         result is not clamped.",
+    )
 }
 
 fn gamma() -> NodeDef {
-    let inputs = [("gamma", 1.0, "the exponent")];
-    adjusting("color.gamma", "A color with its channels to a power", &inputs, |c, x| {
+    let inputs = [("gamma", 1.0, "exponent")];
+    adjusting("color.gamma", "Raises the channels of a color to a power", &inputs, |c, x| {
         c.map(|c| c.le(0.0).select(c, c.pow(x[0])))
     })
-    .details("Channels at 0 and below stay, and so does alpha.")
+    .details("Channels that are 0 or negative do not change, and neither does alpha.")
 }
 
 fn exposure() -> NodeDef {
-    let inputs = [("stops", 0.0, "each doubles the light")];
-    adjusting("color.exposure", "A color in more or less light", &inputs, |c, x| {
+    let inputs = [("stops", 0.0, "exposure in stops; each stop doubles the light")];
+    adjusting("color.exposure", "Adjusts the exposure of a color", &inputs, |c, x| {
         let factor = x[0].exp2();
         c.map(|c| c * factor)
     })
     .details(
-        "Each channel times 2 to the power of the stops; alpha stays. Off by at most 2e-7 of itself.",
+        "Each channel times 2 to the power of the stops; alpha does not change. The relative error \
+         is at most 2e-7.",
     )
 }
 
 fn invert() -> NodeDef {
-    let inputs = [("factor", 1.0, "0: the color as it is, 1: the opposite")];
-    adjusting("color.invert", "The opposite color", &inputs, |c, x| {
+    let inputs = [("factor", 1.0, "strength: 0 returns the color, 1 its inverse")];
+    adjusting("color.invert", "Inverts a color", &inputs, |c, x| {
         c.map(|c| c * (1.0 - x[0]) + (1.0 - c) * x[0])
     })
     .details(
-        "1 - c for each channel, mixed by the factor; alpha stays. Off by at most 2e-7 for channels \
-         from 0 to 1.",
+        "1 - c for each channel c, mixed with c by the factor; alpha does not change. The error is \
+         at most 2e-7 for channels from 0 to 1.",
     )
 }
 
 fn desaturate() -> NodeDef {
-    let inputs = [("factor", 1.0, "0: the color as it is, 1: grey of the same luminance")];
-    adjusting("color.desaturate", "A color without its hue", &inputs, |c, x| {
+    let inputs = [("factor", 1.0, "strength: 0 returns the color, 1 a gray of the same luminance")];
+    adjusting("color.desaturate", "Desaturates a color", &inputs, |c, x| {
         let grey = luminance(c);
         each(c, [grey; 3], |c, grey| c * (1.0 - x[0]) + grey * x[0])
     })
     .details(
-        "Mixed with the luminance by the factor; alpha stays. Off by at most 3e-7 for channels from \
-         0 to 1.",
+        "Mixes each channel with the luminance by the factor; alpha does not change. The error is \
+         at most 3e-7 for channels from 0 to 1.",
     )
 }
 
 fn premultiply() -> NodeDef {
-    let def = NodeDef::new("color.premultiply", "A color with alpha multiplied in")
-        .details("Off by at most 6e-8 of itself: each channel is rounded once.");
+    let def = NodeDef::new("color.premultiply", "Multiplies the channels of a color by its alpha")
+        .details("Each channel is rounded once: its relative error is at most 6e-8.");
     color_input(def, "color", "").output("value", Type::COLOR, "").form(|_, inputs| {
         let alpha = inputs[0][3];
         vec![with_alpha(three(&inputs[0]).map(|c| c * alpha), alpha)]
@@ -119,16 +126,16 @@ fn premultiply() -> NodeDef {
 }
 
 fn unpremultiply() -> NodeDef {
-    let def = NodeDef::new("color.unpremultiply", "A color with alpha divided out")
+    let def = NodeDef::new("color.unpremultiply", "Divides the channels of a color by its alpha")
         .details(
-            "Where alpha is 0 the channels stay. Off by at most 6e-8 of itself: each channel is rounded \
-             once.",
+            "If alpha is 0, the channels do not change. Each channel is rounded once: its relative \
+             error is at most 6e-8.",
         );
-    color_input(def, "color", "with alpha multiplied in").output("value", Type::COLOR, "").form(
-        |_, inputs| {
+    color_input(def, "color", "color with premultiplied alpha")
+        .output("value", Type::COLOR, "")
+        .form(|_, inputs| {
             let alpha = inputs[0][3];
             let channels = three(&inputs[0]).map(|c| alpha.eq(0.0).select(c, c / alpha));
             vec![with_alpha(channels, alpha)]
-        },
-    )
+        })
 }

@@ -1,8 +1,8 @@
-//! Colors on top of one another.
+//! Blend modes and the over operator.
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry};
 
 use super::{Three, color_input, each, luminance, three, with_alpha};
 use crate::mix::mix;
@@ -24,11 +24,11 @@ const MODES: &[(&str, &str)] = &[
     ("color_dodge", "a / (1 - b), at most 1; 0 where a is 0"),
     ("add", "a + b"),
     ("overlay", "hard_light with a and b exchanged"),
-    ("soft_light", "a darkened or lightened by b, gently"),
-    ("hard_light", "multiply by 2 b, from 0.5 on screen with 2 b - 1"),
-    ("vivid_light", "color_burn with 2 b, from 0.5 on color_dodge with 2 b - 1"),
+    ("soft_light", "a gently darkened or lightened by b"),
+    ("hard_light", "multiply by 2 b where b < 0.5, otherwise screen with 2 b - 1"),
+    ("vivid_light", "color_burn with 2 b where b < 0.5, otherwise color_dodge with 2 b - 1"),
     ("linear_light", "a + 2 b - 1"),
-    ("pin_light", "darken with 2 b, from 0.5 on lighten with 2 b - 1"),
+    ("pin_light", "darken with 2 b where b < 0.5, otherwise lighten with 2 b - 1"),
     ("difference", "|a - b|"),
     ("exclusion", "a + b - 2 a b"),
     ("subtract", "a - b"),
@@ -40,23 +40,23 @@ const MODES: &[(&str, &str)] = &[
 ];
 
 fn blend() -> NodeDef {
-    let flag = |on: bool| Some(SettingValue::Flag(on));
-    let def = NodeDef::new("color.blend", "Two colors blended by a rule")
+    let def = NodeDef::new("color.blend", "Blends two colors by a blend mode")
         .details(
-            "The result of the mode, mixed with a by the factor. Alpha is that of a; in mode `mix` it is \
-             mixed too. The modes from `darken` to `exclusion` and the last four are meant for channels \
-             from 0 to 1. Luminance is that of linear light, saturation the greatest less the least \
-             channel. Off by at most 2e-6 of 1, or of the greatest channel if that is more, for channels from 0 to 1.",
+            "The result of the mode is mixed with a by the factor. Alpha is that of a; in mode \
+             `mix` it is mixed too. The modes from `darken` to `exclusion` and the last four are \
+             meant for channels from 0 to 1. Luminance is that of linear light; saturation is the \
+             greatest minus the least channel. For channels from 0 to 1 the error is at most 2e-6, \
+             or 2e-6 times the greatest channel of the result if that is more than 1.",
         )
         .source(
-            "W3C, \"Compositing and Blending Level 1\", with BT.709 weights for luminance; the modes \
-             that are not there are given by their formula",
+            "W3C, \"Compositing and Blending Level 1\", with BT.709 weights for luminance; modes \
+             that are not in it are defined by the formula given",
         )
-        .setting("mode", SettingKind::Choice(MODES), Some(SettingValue::Text("mix".into())), "the rule")
-        .setting("clamp_factor", SettingKind::Flag, flag(true), "keep the factor between 0 and 1")
-        .setting("clamp", SettingKind::Flag, flag(false), "keep the result between 0 and 1");
-    let def = color_input(color_input(def, "a", "what is below"), "b", "what is on top");
-    def.input("factor", Type::F32, "how much of the result")
+        .choice("mode", MODES, "mix", "blend mode")
+        .flag("clamp_factor", true, "clamp the factor to 0 to 1")
+        .flag("clamp", false, "clamp the result to 0 to 1");
+    let def = color_input(color_input(def, "a", "lower color"), "b", "upper color");
+    def.input("factor", Type::F32, "weight of the blended color, 0 to 1")
         .or_number(0.5)
         .output("value", Type::COLOR, "")
         .kernel(|parts| {
@@ -156,13 +156,14 @@ fn saturation(c: Three<'_>) -> Val<'_> {
     greatest(c) - least(c)
 }
 
-/// The color spread or squeezed so that its least channel is 0 and its saturation as given.
+/// The color with its channels scaled so that the least is 0 and the saturation is as given.
 fn with_saturation<'b>(c: Three<'b>, wanted: Val<'b>) -> Three<'b> {
     let (low, range) = (least(c), saturation(c));
     c.map(|c| range.eq(0.0).select(0.0, (c - low) * wanted / range))
 }
 
-/// The color moved to a luminance, then squeezed towards grey until all channels are within 0 to 1.
+/// The color shifted to a luminance, then compressed toward gray until all channels are within 0 to
+/// 1.
 fn with_luminance<'b>(c: Three<'b>, wanted: Val<'b>) -> Three<'b> {
     let shift = wanted - luminance(c);
     let c = c.map(|c| c + shift);
@@ -178,13 +179,13 @@ fn with_luminance<'b>(c: Three<'b>, wanted: Val<'b>) -> Three<'b> {
 }
 
 fn over() -> NodeDef {
-    let def = NodeDef::new("color.over", "One color seen through another")
+    let def = NodeDef::new("color.over", "Composites one color over another")
         .details(
-            "Alpha is not multiplied in, neither before nor after; where nothing is seen the channels are 0. Off by \
-             at most 3e-7 for channels from 0 to 1.",
+            "Neither inputs nor output have premultiplied alpha; where nothing is visible the \
+             channels are 0. The error is at most 3e-7 for channels from 0 to 1.",
         )
         .source("the over operator of Porter and Duff, \"Compositing Digital Images\", 1984");
-    color_input(color_input(def, "below", "what is behind"), "above", "what is in front")
+    color_input(color_input(def, "below", "color in the back"), "above", "color in the front")
         .output("value", Type::COLOR, "")
         .form(|_, inputs| {
             let (below, above) = (&inputs[0], &inputs[1]);

@@ -18,21 +18,21 @@ const CHANNELS: [&str; 4] = ["red", "green", "blue", "alpha"];
 
 fn combine() -> NodeDef {
     let def = NodeDef::new("color.combine", "A color from its channels")
-        .details("Linear light with BT.709 primaries; alpha is not multiplied in.");
+        .details("Linear light with BT.709 primaries; alpha is not premultiplied.");
     CHANNELS
         .iter()
         .fold(def, |def, name| {
             let opaque = if *name == "alpha" { 1.0 } else { 0.0 };
             def.input(*name, Type::F32, "").or_number(opaque)
         })
-        .output("value", Type::COLOR, "the color")
+        .output("value", Type::COLOR, "combined color")
         .form(|_, inputs| vec![inputs.iter().map(|x| x[0]).collect()])
 }
 
 fn separate() -> NodeDef {
     let def = NodeDef::new("color.separate", "The channels of a color")
         .converts()
-        .details("Linear light with BT.709 primaries; alpha is not multiplied in.")
+        .details("Linear light with BT.709 primaries; alpha is not premultiplied.")
         .input("color", Type::COLOR, "")
         .or(Default::Zero);
     CHANNELS
@@ -42,9 +42,12 @@ fn separate() -> NodeDef {
 }
 
 fn luminance() -> NodeDef {
-    NodeDef::new("color.luminance", "How bright a color is")
+    NodeDef::new("color.luminance", "The luminance of a color")
         .converts()
-        .details("Of linear light with BT.709 primaries; alpha is ignored. Off by at most 3e-7 of itself.")
+        .details(
+            "The luminance of linear light with BT.709 primaries; alpha is ignored. The relative \
+             error is at most 3e-7.",
+        )
         .source("the luminance row of the BT.709 RGB-to-XYZ matrix: 0.2126, 0.7152, 0.0722")
         .input("color", Type::COLOR, "")
         .or(Default::Zero)
@@ -52,7 +55,7 @@ fn luminance() -> NodeDef {
         .form(|_, inputs| vec![vec![super::luminance(super::three(&inputs[0]))]])
 }
 
-/// A node that changes each channel but alpha.
+/// A node that changes each channel except alpha.
 fn by_channel(
     name: &'static str,
     summary: &'static str,
@@ -72,14 +75,16 @@ fn by_channel(
 }
 
 fn from_srgb() -> NodeDef {
-    by_channel("color.from_srgb", "Linear light from sRGB values", decoded)
-    .details(
-        "For colors picked on a screen or read from an 8-bit image, divided by 255. Alpha stays. The \
-         straight part goes on below 0, the curve goes on above 1. Off by at most 1e-6 of each channel.",
+    by_channel("color.from_srgb", "Converts sRGB values to linear light", decoded).details(
+        "For colors picked on a screen or read from an 8-bit image and divided by 255. Alpha does \
+         not change. The linear segment extends below 0 and the curve above 1. The relative error \
+         is at most 1e-6 per channel.",
     )
 }
 
 fn to_srgb() -> NodeDef {
-    by_channel("color.to_srgb", "sRGB values from linear light", encoded)
-        .details("Alpha stays. The straight part goes on below 0, the curve goes on above 1. Off by at most 1e-6 of each channel.")
+    by_channel("color.to_srgb", "Converts linear light to sRGB values", encoded).details(
+        "Alpha does not change. The linear segment extends below 0 and the curve above 1. The \
+             relative error is at most 1e-6 per channel.",
+    )
 }

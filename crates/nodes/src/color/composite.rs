@@ -1,7 +1,7 @@
-//! Pictures laid over each other: which part of each is seen.
+//! The Porter-Duff operators, which composite pictures by their alpha.
 
 use millstream_base::Type;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry};
 
 use super::{color_input, each, three, with_alpha};
 use crate::vector::form_kernel;
@@ -13,34 +13,30 @@ pub(super) fn register(registry: &mut Registry) {
 const OPERATORS: &[(&str, &str)] = &[
     ("over", "a in front of b"),
     ("under", "b in front of a"),
-    ("in", "a where b is"),
-    ("out", "a where b is not"),
-    ("atop", "a where b is, b elsewhere"),
-    ("xor", "each where the other is not"),
-    ("masked", "b where a is"),
-    ("erased", "b where a is not"),
-    ("below_atop", "b where a is, a elsewhere"),
+    ("in", "a where b is present"),
+    ("out", "a where b is absent"),
+    ("atop", "a where b is present, b elsewhere"),
+    ("xor", "each where the other is absent"),
+    ("masked", "b where a is present"),
+    ("erased", "b where a is absent"),
+    ("below_atop", "b where a is present, a elsewhere"),
     ("a", "a alone"),
     ("b", "b alone"),
     ("clear", "nothing"),
-    ("plus", "both added, alpha at most 1"),
+    ("plus", "the sum of both, alpha at most 1"),
 ];
 
 fn composite() -> NodeDef {
-    let def = NodeDef::new("color.composite", "Two colors laid over each other by their alpha")
+    let def = NodeDef::new("color.composite", "Composites two colors by their alpha")
         .details(
-            "Alpha says how much of a place a color covers, independently of the other. It is not multiplied in, \
-             neither before nor after; where nothing is seen the channels are 0. Off by at most 3e-7 of 1, or of the \
-             greatest channel if that is more, for channels from 0 to 1.",
+            "Alpha is the fraction of the area that a color covers, independent of the other \
+             color. Neither inputs nor output have premultiplied alpha; where nothing is visible \
+             the channels are 0. For channels from 0 to 1 the error is at most 3e-7, or 3e-7 times \
+             the greatest channel of the result if that is more than 1.",
         )
         .source("Porter and Duff, \"Compositing Digital Images\", 1984")
-        .setting(
-            "operator",
-            SettingKind::Choice(OPERATORS),
-            Some(SettingValue::Text("over".into())),
-            "what is seen",
-        );
-    color_input(color_input(def, "a", "one color"), "b", "the other")
+        .choice("operator", OPERATORS, "over", "parts of a and b that remain visible");
+    color_input(color_input(def, "a", "first color"), "b", "second color")
         .output("value", Type::COLOR, "")
         .kernel(|parts| {
             let operator = parts.settings.text("operator");
@@ -48,7 +44,7 @@ fn composite() -> NodeDef {
                 let (of_a, of_b) = (x[0][3], x[1][3]);
                 let (zero, one) = (of_a.like(0.0), of_a.like(1.0));
                 let (no_a, no_b) = (one - of_a, one - of_b);
-                // The part that is seen of what each covers.
+                // The visible part of what each color covers.
                 let (a, b) = match operator {
                     "under" => (no_b, one),
                     "in" => (of_b, zero),

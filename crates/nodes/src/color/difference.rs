@@ -1,10 +1,10 @@
-//! How unlike colors look, and mixing them in other spaces.
+//! Color differences, and mixing in other color spaces.
 
 use std::f64::consts::{PI, TAU};
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry};
 
 use super::spaces::{SPACES, Space};
 use super::{Three, color_input, each, three, with_alpha};
@@ -17,26 +17,23 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 const METRICS: &[(&str, &str)] = &[
-    ("ciede2000", "CIEDE2000: about 1 is just seen"),
-    ("cie76", "the distance in L*a*b*: about 2.3 is just seen"),
-    ("oklab", "the distance in Oklab: about 0.02 is just seen"),
+    ("ciede2000", "CIEDE2000: about 1 is just noticeable"),
+    ("cie76", "the distance in L*a*b*: about 2.3 is just noticeable"),
+    ("oklab", "the distance in Oklab: about 0.02 is just noticeable"),
 ];
 
 fn difference() -> NodeDef {
-    let def = NodeDef::new("color.difference", "How unlike two colors look")
+    let def = NodeDef::new("color.difference", "The perceptual difference between two colors")
         .details(
-            "0 for equal colors; alpha does not count. Off by at most 5e-3 of 1, or of itself if that is more, for \
-             channels from 0 to 1: near black and grey, where hues mean little; else by less than 1e-4.",
+            "0 for equal colors; alpha is ignored. For channels from 0 to 1 the error is less than \
+             1e-4, except near black and gray, where hue is ill-defined: there it is at most 5e-3, \
+             or 5e-3 times the difference if that is more than 1.",
         )
         .source(
-            "G. Sharma et al., The CIEDE2000 Color-Difference Formula: Implementation Notes, 2005; CIE 15",
+            "G. Sharma et al., The CIEDE2000 Color-Difference Formula: Implementation Notes, 2005; \
+             CIE 15",
         )
-        .setting(
-            "metric",
-            SettingKind::Choice(METRICS),
-            Some(SettingValue::Text("ciede2000".into())),
-            "how it is measured",
-        );
+        .choice("metric", METRICS, "ciede2000", "metric of the difference");
     color_input(color_input(def, "a", ""), "b", "").output("value", Type::F32, "at least 0").kernel(
         |parts| {
             let metric = parts.settings.text("metric");
@@ -57,13 +54,13 @@ fn distance([a, b]: [Three<'_>; 2]) -> Val<'_> {
     (l * l + a * a + b * b).sqrt()
 }
 
-/// The hue, 0 to a full turn; 0 for grey.
+/// The hue, 0 to a full turn; 0 for gray.
 fn hue<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
     let hue = b.atan2(a);
     hue.lt(0.0).select(hue + TAU, hue)
 }
 
-/// x^7 / (x^7 + 25^7), its square root.
+/// The square root of x^7 / (x^7 + 25^7).
 fn of_seventh_power(x: Val<'_>) -> Val<'_> {
     let x = x / 25.0;
     let seventh = x * x * x * (x * x * x) * x;
@@ -105,13 +102,13 @@ fn ciede2000([[l1, a1, b1], [l2, a2, b2]]: [Three<'_>; 2]) -> Val<'_> {
 }
 
 const WAYS: &[(&str, &str)] = &[
-    ("shorter", "the shorter way around the wheel"),
-    ("longer", "the longer way"),
+    ("shorter", "the shorter way around the color wheel"),
+    ("longer", "the longer way around the color wheel"),
     ("increasing", "upwards"),
     ("decreasing", "downwards"),
 ];
 
-/// The channel of a space that is a hue, if one is.
+/// The index of the channel that is a hue, if the space has one.
 fn hue_of(space: Space) -> Option<usize> {
     match space {
         Space::Hsv | Space::Hsl | Space::SrgbHsv | Space::SrgbHsl => Some(0),
@@ -130,7 +127,7 @@ fn hue_of(space: Space) -> Option<usize> {
     }
 }
 
-/// The hue that stands for `b` on the way from `a`.
+/// The hue equivalent to `b` that is approached from `a` in the given direction.
 fn turned<'b>(way: &str, a: Val<'b>, b: Val<'b>) -> Val<'b> {
     let up = (b - a).fract();
     let down: Val<'b> = up - 1.0;
@@ -144,18 +141,17 @@ fn turned<'b>(way: &str, a: Val<'b>, b: Val<'b>) -> Val<'b> {
 }
 
 fn mixed() -> NodeDef {
-    let text = |text: &str| Some(SettingValue::Text(text.into()));
-    let def = NodeDef::new("color.mix", "Two colors mixed in a space of choice")
+    let def = NodeDef::new("color.mix", "Mixes two colors in a chosen color space")
         .details(
-            "Alpha is mixed as it is. In spaces with a hue, that of grey, which has none, is taken from the other \
-             color. Off by at most 5e-4 for channels from 0 to 1: near black, in spaces with a hue; else by less \
-             than 5e-5.",
+            "Alpha is mixed linearly. In color spaces with a hue, gray takes the hue of the other \
+             color. For channels from 0 to 1 the error is less than 5e-5, except near black in \
+             color spaces with a hue, where it is at most 5e-4.",
         )
         .source("CSS Color Module Level 4, section 12")
-        .setting("space", SettingKind::Choice(SPACES), text("oklab"), "where the colors are mixed")
-        .setting("hue", SettingKind::Choice(WAYS), text("shorter"), "the way from hue to hue");
-    color_input(color_input(def, "a", "at factor 0"), "b", "at factor 1")
-        .input("factor", Type::F32, "0 to 1; beyond them it goes on")
+        .choice("space", SPACES, "oklab", "color space in which the colors are mixed")
+        .choice("hue", WAYS, "shorter", "direction from hue to hue");
+    color_input(color_input(def, "a", "color at factor 0"), "b", "color at factor 1")
+        .input("factor", Type::F32, "position from a (0) to b (1); extrapolates beyond them")
         .or_number(0.5)
         .output("value", Type::COLOR, "")
         .kernel(|parts| {
@@ -165,7 +161,7 @@ fn mixed() -> NodeDef {
                 let factor = x[2][0];
                 let [mut a, mut b] = [0, 1].map(|i| space.of_linear(three(&x[i])));
                 if let Some(hue) = hue_of(space) {
-                    // Grey but for rounding.
+                    // Gray except for rounding.
                     let [a_grey, b_grey] = [a, b].map(|c| c[1].abs().lt(1e-4));
                     let (of_a, of_b) = (a[hue], b[hue]);
                     a[hue] = a_grey.select(of_b, of_a);

@@ -1,8 +1,8 @@
-//! Grading: levels, gains, tone curves, the color of the light.
+//! Color grading: levels, gains, tone curves, chromatic adaptation.
 
 use millstream_base::{Color, Type};
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry};
 
 use super::spaces::{BRADFORD, inverse, rgb_to_xyz, times};
 use super::{Three, color_input, each, luminance, three, with_alpha};
@@ -18,15 +18,20 @@ pub(super) fn register(registry: &mut Registry) {
 
 fn levels() -> NodeDef {
     let numbers = [
-        ("black", 0.0, "what becomes the lower end"),
-        ("white", 1.0, "what becomes the upper end"),
-        ("gamma", 1.0, "above 1: the middle becomes lighter"),
-        ("to_black", 0.0, "the lower end"),
-        ("to_white", 1.0, "the upper end"),
+        ("black", 0.0, "input that becomes `to_black`"),
+        ("white", 1.0, "input that becomes `to_white`"),
+        ("gamma", 1.0, "gamma of the middle; above 1 it becomes lighter"),
+        ("to_black", 0.0, "output for `black`"),
+        ("to_white", 1.0, "output for `white`"),
     ];
-    let def = NodeDef::new("color.levels", "A color with black, white and middle moved").details(
-        "t = (c - black) / (white - black), kept between 0 and 1, to the power 1 / gamma, then from to_black to \
-         to_white, for each channel; alpha stays. Where white is black it is a step.",
+    let def = NodeDef::new(
+        "color.levels",
+        "Adjusts the black point, white point and gamma of a color",
+    )
+    .details(
+        "For each channel c, t = (c - black) / (white - black) is clamped to 0 to 1, raised to the \
+         power 1 / gamma, and mapped to the range from `to_black` to `to_white`; alpha does not \
+         change. If `white` equals `black`, the result is a step.",
     );
     numbers
         .into_iter()
@@ -50,15 +55,16 @@ fn levels() -> NodeDef {
 
 fn slope_offset_power() -> NodeDef {
     let colors = [
-        ("slope", 1.0, "what each channel is multiplied by (gain)"),
-        ("offset", 0.0, "what is added then (lift)"),
-        ("power", 1.0, "the exponent then"),
+        ("slope", 1.0, "factor of each channel (gain)"),
+        ("offset", 0.0, "number added afterwards (lift)"),
+        ("power", 1.0, "exponent applied last"),
     ];
-    let def = NodeDef::new("color.slope_offset_power", "A color graded by three numbers a channel")
+    let def = NodeDef::new("color.slope_offset_power", "Grades a color by slope, offset and power")
         .details(
-            "(c * slope + offset) to the power of `power` for each channel, negative sums as 0; then the channels \
-             are moved away from the luminance by the saturation. Alpha stays, and that of the three does not \
-             count. Off by at most 1e-6 for numbers from 0 to 1.",
+            "(c * slope + offset)^power for each channel c, where negative sums count as 0; then \
+             the distance of each channel from the luminance is multiplied by the saturation. The \
+             alpha of the color does not change, and that of the other colors is ignored. The \
+             error is at most 1e-6 for numbers from 0 to 1.",
         )
         .source("ASC Color Decision List, version 1.2");
     colors
@@ -67,7 +73,7 @@ fn slope_offset_power() -> NodeDef {
             let all = default as f32;
             def.input(name, Type::COLOR, about).or_value(Color([all, all, all, 1.0]))
         })
-        .input("saturation", Type::F32, "0: grey, 1: as it is")
+        .input("saturation", Type::F32, "factor of the saturation; 0 gives gray, 1 changes nothing")
         .or_number(1.0)
         .output("value", Type::COLOR, "")
         .form(|_, x| {
@@ -80,11 +86,12 @@ fn slope_offset_power() -> NodeDef {
 }
 
 fn posterize() -> NodeDef {
-    let def = NodeDef::new("color.posterize", "A color in few steps").details(
-        "floor(c * steps) / (steps - 1) for each channel, for channels from 0 to 1; alpha stays.",
-    );
+    let def = NodeDef::new("color.posterize", "Reduces a color to a few values per channel")
+        .details(
+            "floor(c * steps) / (steps - 1) for each channel c from 0 to 1; alpha does not change.",
+        );
     color_input(def, "color", "")
-        .input("steps", Type::F32, "how many values a channel has, rounded down, at least 2")
+        .input("steps", Type::F32, "number of values per channel, rounded down, at least 2")
         .or_number(4.0)
         .output("value", Type::COLOR, "")
         .form(|_, x| {
@@ -97,13 +104,13 @@ fn posterize() -> NodeDef {
 
 const CURVES: &[(&str, &str)] = &[
     ("reinhard", "c (1 + c / white^2) / (1 + c): `white` becomes 1"),
-    ("luminance", "as `reinhard`, of the luminance; the hue stays"),
+    ("luminance", "like `reinhard`, applied to the luminance, which keeps the hue"),
     ("exponential", "1 - e^-c"),
-    ("filmic", "an S with a toe, after Hable; `white` becomes 1"),
-    ("aces", "an S with strong contrast, after Narkowicz's fit of ACES"),
+    ("filmic", "an S-curve with a toe, after Hable; `white` becomes 1"),
+    ("aces", "an S-curve with strong contrast, after Narkowicz's fit of ACES"),
 ];
 
-/// The curve of Hable before it is scaled.
+/// Hable's curve before scaling.
 fn filmic(x: Val<'_>) -> Val<'_> {
     let (a, b, c, d, e, f) = (0.15, 0.5, 0.1, 0.2, 0.02, 0.3);
     (x * (x * a + c * b) + d * e) / (x * (x * a + b) + d * f) - e / f
@@ -131,26 +138,30 @@ fn toned<'b>(curve: &str, c: Three<'b>, white: Val<'b>) -> Three<'b> {
 }
 
 fn tone_map() -> NodeDef {
-    let def = NodeDef::new("color.tone_map", "Light of any strength brought to what a screen shows")
-        .details(
-            "Negative channels count as 0; alpha stays. `exponential` and `aces` do not read `white`. The result \
-             is linear light: encode it by `color.to_srgb`. Off by at most 1e-6 for channels from 0 to 1 and a \
-             `white` from 1 on.",
-        )
-        .source(
-            "E. Reinhard et al., Photographic Tone Reproduction for Digital Images, 2002; J. Hable, Uncharted 2: \
-             HDR Lighting, 2010; K. Narkowicz, ACES Filmic Tone Mapping Curve, 2015",
-        )
-        .setting(
-            "curve",
-            SettingKind::Choice(CURVES),
-            Some(SettingValue::Text("reinhard".into())),
-            "what becomes of the light c",
-        );
+    let def = NodeDef::new(
+        "color.tone_map",
+        "Maps high dynamic range light to the range of a \
+                                              display",
+    )
+    .details(
+        "Negative channels count as 0; alpha does not change. `exponential` and `aces` ignore \
+             `white`. The result is linear light; encode it with `color.to_srgb`. The error is at \
+             most 1e-6 for channels from 0 to 1 and a `white` of at least 1.",
+    )
+    .source(
+        "E. Reinhard et al., Photographic Tone Reproduction for Digital Images, 2002; J. \
+             Hable, Uncharted 2: HDR Lighting, 2010; K. Narkowicz, ACES Filmic Tone Mapping Curve, \
+             2015",
+    )
+    .choice("curve", CURVES, "reinhard", "tone curve for a channel c");
     color_input(def, "color", "")
-        .input("exposure", Type::F32, "stops, each of which doubles the light before")
+        .input(
+            "exposure",
+            Type::F32,
+            "exposure in stops, applied first; each stop doubles the light",
+        )
         .or_number(0.0)
-        .input("white", Type::F32, "the light that becomes white")
+        .input("white", Type::F32, "light that becomes white")
         .or_number(4.0)
         .output("value", Type::COLOR, "")
         .kernel(|parts| {
@@ -163,26 +174,27 @@ fn tone_map() -> NodeDef {
         })
 }
 
-/// What cones see of linear light.
+/// The cone responses to linear light.
 fn cones(c: Three<'_>) -> Three<'_> {
     times(&BRADFORD, times(&rgb_to_xyz(), c))
 }
 
 fn adapt() -> NodeDef {
-    let def = NodeDef::new("color.adapt", "A color as it would be in other light")
+    let def = NodeDef::new("color.adapt", "Adapts a color to another light (white balance)")
         .details(
-            "What has the color `from` in one light becomes `to`, and other colors follow as the eye adapts: \
-             white balance with `from` a grey of the picture and `to` white. Both are taken with luminance 1; \
-             a cone that does not see `from` stays as it is. Alpha stays. `color.blackbody` gives the color of \
-             light by its temperature. Off by at most 5e-6 of 1, or of the greatest channel if that is more, for \
-             channels from 0 to 1.",
+            "An object with the color `from` in the first light becomes `to`, and other colors \
+             change as in the adaptation of the eye. For white balance, set `from` to a gray of \
+             the picture and `to` to white. Both are scaled to luminance 1; a cone without \
+             response to `from` is not scaled. Alpha does not change. `color.blackbody` gives the \
+             color of light by its temperature. For channels from 0 to 1 the error is at most \
+             5e-6, or 5e-6 times the greatest channel of the result if that is more than 1.",
         )
         .source("the Bradford transform: CIE 159, 2004");
     let white = Color([1.0; 4]);
     color_input(def, "color", "")
-        .input("from", Type::COLOR, "the light that there was")
+        .input("from", Type::COLOR, "color of the original light")
         .or_value(white)
-        .input("to", Type::COLOR, "the light that there shall be")
+        .input("to", Type::COLOR, "color of the new light")
         .or_value(white)
         .output("value", Type::COLOR, "")
         .form(|_, x| {

@@ -1,11 +1,11 @@
-//! Grading, differences and compositing, by known values and laws.
+//! Grading, differences and compositing, checked by known values and laws.
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use crate::cells::testing;
 
-/// The numbers that a node on `f32` lanes gives.
+/// The output of a node with `f32` lanes.
 fn run(name: &str, set: &Json, numbers: &[f32]) -> Vec<f32> {
     testing::numbers(name, set, &[], numbers)
 }
@@ -40,7 +40,7 @@ fn wide_spaces_have_their_published_coordinates() {
 
 #[test]
 fn differences_are_those_of_the_published_pairs() {
-    // From the table of Sharma et al., 2005: L*a*b* of both and the difference.
+    // From the table of Sharma et al., 2005: L*a*b* of both colors and their difference.
     for (a, b, wanted) in [
         ([50.0, 2.6772, -79.7751], [50.0, 0.0, -82.7485], 2.0425),
         ([50.0, -1.3802, -84.2814], [50.0, 0.0, -82.7485], 1.0),
@@ -126,7 +126,7 @@ fn mixing_goes_around_the_wheel() {
 }
 
 const OPERATORS: [(&str, [bool; 3]); 12] = [
-    // Whether a place shows something that only a, only b, both cover: of a or of b.
+    // What is visible where only a, only b, or both cover: a or b.
     ("over", [true, true, true]),
     ("under", [true, true, true]),
     ("in", [false, false, true]),
@@ -143,7 +143,7 @@ const OPERATORS: [(&str, [bool; 3]); 12] = [
 
 proptest! {
     #[test]
-    fn compositing_covers_what_its_operator_says(
+    fn compositing_covers_what_its_operator_states(
         c in proptest::array::uniform8(0.0_f32..1.0),
     ) {
         let (a, b) = (c[3], c[7]);
@@ -152,7 +152,7 @@ proptest! {
             let found = run("color.composite", &json!({"operator": operator}), &c);
             let cover: f32 = places.iter().zip(shown).map(|(x, shown)| if shown { *x } else { 0.0 }).sum();
             prop_assert!((found[3] - cover).abs() < 1e-6, "{operator}");
-            // Where both are, one of them is seen whole.
+            // Where both cover, one of them is fully visible.
             let a_in_front = ["over", "in", "atop", "a"].contains(&operator);
             let of_a = if shown[0] { places[0] } else { 0.0 } + if shown[2] && a_in_front { places[2] } else { 0.0 };
             let light = c[0] * of_a + c[4] * (cover - of_a);
@@ -165,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn wide_spaces_go_back(r in 0.0_f32..1.0, g in 0.0_f32..1.0, b in 0.0_f32..1.0) {
+    fn conversions_to_wide_spaces_are_invertible(r in 0.0_f32..1.0, g in 0.0_f32..1.0, b in 0.0_f32..1.0) {
         for space in ["xyy", "luv", "display_p3", "rec2020", "acescg", "ycbcr"] {
             let there = convert("linear", space, [r, g, b]);
             let back = convert(space, "linear", [there[0], there[1], there[2]]);

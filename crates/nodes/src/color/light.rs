@@ -1,4 +1,4 @@
-//! Colors of light: of a glowing body, of one wavelength.
+//! Colors of light: black-body radiation, single wavelengths.
 
 use millstream_base::Type;
 use millstream_form::Val;
@@ -19,23 +19,23 @@ fn polynomial(x: Val<'_>, coefficients: [f64; 4]) -> Val<'_> {
     ((x * a + b) * x + c) * x + d
 }
 
-/// The light that BT.709 shows: nothing negative.
+/// The light that BT.709 can represent: no negative channels.
 fn shown(c: Three<'_>) -> Three<'_> {
     c.map(|c| c.max(0.0))
 }
 
 fn blackbody() -> NodeDef {
-    NodeDef::new("color.blackbody", "The color of a glowing body")
+    NodeDef::new("color.blackbody", "The color of black-body radiation")
         .details(
-            "Of luminance 1 but for colors that BT.709 cannot show, whose blue is cut off at 0. \
-             Temperatures below 1667 K count as that, those above 25000 K as that: beyond, the color \
-             hardly changes. About white at 6500 K. Alpha is 1.",
+            "The luminance is 1, except for colors outside BT.709, whose blue is clamped to 0. \
+             Temperatures are clamped to 1667 K to 25000 K; outside this range the color hardly \
+             changes. About white at 6500 K. Alpha is 1.",
         )
         .source(
-            "the cubic approximation of the Planckian locus by B. Kang et al., \"Design of advanced color \
-             temperature control system for HDTV applications\", 2002",
+            "the cubic approximation of the Planckian locus by B. Kang et al., \"Design of \
+             advanced color temperature control system for HDTV applications\", 2002",
         )
-        .input("temperature", Type::F32, "in kelvins")
+        .input("temperature", Type::F32, "temperature in kelvins")
         .or_number(6500.0)
         .output("value", Type::COLOR, "linear light")
         .form(|_, inputs| {
@@ -53,7 +53,7 @@ fn blackbody() -> NodeDef {
         })
 }
 
-/// A bell with other widths on its sides.
+/// A bell curve with different widths on its two sides.
 fn bell(x: Val<'_>, middle: f64, below: f64, above: f64) -> Val<'_> {
     let way = x - middle;
     let t = way * x.lt(middle).select(x.like(1.0 / below), x.like(1.0 / above));
@@ -61,17 +61,17 @@ fn bell(x: Val<'_>, middle: f64, below: f64, above: f64) -> Val<'_> {
 }
 
 fn wavelength() -> NodeDef {
-    NodeDef::new("color.wavelength", "The color of light of one wavelength")
+    NodeDef::new("color.wavelength", "The color of light of a single wavelength")
         .details(
-            "As bright as the eye sees it, green at 555 nm having about luminance 1. Such light is purer \
-             than BT.709 can show; channels below 0 are cut off. Black outside of about 380 to 750 nm. \
-             Alpha is 1.",
+            "The brightness is that perceived by the eye; green at 555 nm has a luminance of about \
+             1. Such light is more saturated than BT.709 can represent; negative channels are \
+             clamped to 0. Black outside about 380 to 750 nm. Alpha is 1.",
         )
         .source(
             "C. Wyman, P. Sloan, P. Shirley, \"Simple Analytic Approximations to the CIE XYZ Color \
              Matching Functions\", JCGT 2(2), 2013: the multi-lobe fit",
         )
-        .input("wavelength", Type::F32, "in nanometers")
+        .input("wavelength", Type::F32, "wavelength in nanometers")
         .or_number(550.0)
         .output("value", Type::COLOR, "linear light")
         .form(|_, inputs| {

@@ -1,4 +1,4 @@
-//! Colors along a line, given at stops.
+//! Color gradients defined by stops.
 
 use millstream_base::Type;
 use millstream_form::Val;
@@ -15,66 +15,62 @@ pub(super) fn register(registry: &mut Registry) {
 
 const INTERPOLATIONS: &[(&str, &str)] = &[
     ("linear", "a straight line"),
-    ("constant", "the color of the stop before"),
-    ("ease", "a straight line, eased at the stops"),
+    ("constant", "the color of the previous stop"),
+    ("ease", "eased at the stops"),
     ("cardinal", "a smooth curve through the stops (Catmull-Rom)"),
-    ("b_spline", "a smoother curve near the stops"),
+    ("b_spline", "a smoother curve that passes near the stops (B-spline)"),
 ];
 
 const SPACES: &[(&str, &str)] = &[
     ("linear", "linear light"),
-    ("srgb", "as encoded for screens"),
-    ("oklab", "even steps for the eye"),
+    ("srgb", "encoded as sRGB"),
+    ("oklab", "perceptually even steps"),
     ("hsv", "hue, saturation and value"),
     ("hsl", "hue, saturation and lightness"),
-    ("oklch", "even steps for the eye; lightness, chroma and hue"),
+    ("oklch", "perceptually even steps; lightness, chroma and hue"),
 ];
 
 const HUES: &[(&str, &str)] = &[
-    ("direct", "from number to number, not around 1"),
-    ("shortest", "the shorter way around"),
-    ("longest", "the longer way around"),
+    ("direct", "between the numbers, without wrapping at 1"),
+    ("shortest", "the shorter way around the color wheel"),
+    ("longest", "the longer way around the color wheel"),
     ("up", "from red to yellow to green"),
     ("down", "from red to magenta to blue"),
 ];
 
-/// Stops are laid out as a chain of choices, so their number is bounded.
+/// Stops are selected by a chain of choices, so their number is bounded.
 const MOST_STOPS: usize = 64;
 
 fn ramp() -> NodeDef {
     let numbers = |numbers: &[f64]| Some(SettingValue::Numbers(numbers.to_vec()));
-    let text = |text: &str| Some(SettingValue::Text(text.into()));
-    NodeDef::new("color.ramp", "A color between stops")
+    NodeDef::new("color.ramp", "A color gradient with stops")
         .details(
-            "Before the first stop the color is that of the first, behind the last that of the last; NaN \
-             gives the first. Stops are put in order of their positions; where several are at one \
-             position the color jumps. At a stop the color is exactly that of the stop, except with \
-             `b_spline` and where the space is not linear. Unless hues go the direct way a gray stop takes \
-             the hue of the other. At most 64 stops.",
+            "Before the first stop the color is that of the first stop, after the last stop that \
+             of the last; NaN gives the first. Stops are sorted by position; where several stops \
+             share a position, the color jumps. At a stop the color is exactly that of the stop, \
+             except with `b_spline` and in color spaces that are not linear. Unless hues are mixed \
+             directly, a gray stop takes the hue of the other stop. At most 64 stops.",
         )
-        .source("Catmull-Rom: E. Catmull, R. Rom, \"A class of local interpolating splines\", 1974; the \
-                 uniform cubic B-spline")
-        .setting("positions", SettingKind::Numbers, numbers(&[0.0, 1.0]), "where the stops are")
+        .source(
+            "Catmull-Rom: E. Catmull, R. Rom, \"A class of local interpolating splines\", 1974; \
+             the uniform cubic B-spline",
+        )
+        .setting("positions", SettingKind::Numbers, numbers(&[0.0, 1.0]), "positions of the stops")
         .setting(
             "colors",
             SettingKind::Numbers,
             numbers(&[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0]),
-            "red, green, blue, alpha of each stop, in linear light",
+            "red, green, blue and alpha of each stop, in linear light",
         )
-        .setting(
-            "interpolation",
-            SettingKind::Choice(INTERPOLATIONS),
-            text("linear"),
-            "the way from stop to stop",
-        )
-        .setting("space", SettingKind::Choice(SPACES), text("linear"), "in which colors are mixed")
-        .setting(
+        .choice("interpolation", INTERPOLATIONS, "linear", "interpolation between stops")
+        .choice("space", SPACES, "linear", "color space in which colors are mixed")
+        .choice(
             "hue",
-            SettingKind::Choice(HUES),
-            text("direct"),
-            "the way from hue to hue, where `interpolation` is linear or ease",
+            HUES,
+            "direct",
+            "direction from hue to hue, if `interpolation` is linear or ease",
         )
-        .input("factor", Type::F32, "where on the ramp")
+        .input("factor", Type::F32, "position on the ramp")
         .or_number(0.5)
         .output("value", Type::COLOR, "")
         .kernel(|parts| {
@@ -97,7 +93,7 @@ fn ramp() -> NodeDef {
         })
 }
 
-/// Position and color of the stops, in order.
+/// Position and color of the stops, sorted by position.
 fn stops(settings: &Settings) -> Result<Vec<(f64, [f64; 4])>, SettingError> {
     let (positions, colors) = (settings.numbers("positions"), settings.numbers("colors"));
     let n = positions.len();
@@ -106,7 +102,7 @@ fn stops(settings: &Settings) -> Result<Vec<(f64, [f64; 4])>, SettingError> {
         return Err(SettingError::refused("positions", message));
     }
     if colors.len() != 4 * n {
-        let message = format!("{} numbers for {n} stops, but each has 4 channels", colors.len());
+        let message = format!("{} numbers for {n} stops; give 4 for each stop", colors.len());
         return Err(SettingError::refused("colors", message));
     }
     let color = |c: &[f64]| [c[0], c[1], c[2], c[3]];
@@ -116,7 +112,7 @@ fn stops(settings: &Settings) -> Result<Vec<(f64, [f64; 4])>, SettingError> {
     Ok(stops)
 }
 
-/// A stop as constants of a form; the color in the space of mixing.
+/// A stop as constants of a form, with its color in the mixing space.
 struct Stop<'b> {
     position: f32,
     color: Vec<Val<'b>>,
@@ -131,18 +127,19 @@ fn placed<'b>(stops: &[(f64, [f64; 4])], space: Space, x: Val<'b>) -> Vec<Stop<'
     stops.iter().map(place).collect()
 }
 
-/// Where the hue stands among the coordinates of a color, and which way it goes.
+/// The index of the hue among the coordinates of a color, and the direction of mixing.
 #[derive(Clone, Copy)]
 struct Hue<'s> {
     lane: usize,
     way: &'s str,
 }
 
-/// Saturations and chromas up to this are those of gray.
+/// Colors of at most this saturation or chroma are gray.
 const GRAY: f64 = 1e-4;
 
 impl Hue<'_> {
-    /// The hues of two colors, the second so many turns away that the straight way is the wanted one.
+    /// The hues of two colors, the second shifted by full turns so that linear mixing goes in the
+    /// wanted direction.
     fn between<'b>(self, from: &mut [Val<'b>], to: &mut [Val<'b>]) {
         let (gray_from, gray_to) = (from[1].abs().le(GRAY), to[1].abs().le(GRAY));
         let (a, b) = (from[self.lane], to[self.lane]);
@@ -166,8 +163,8 @@ fn color_at<'b>(
     hue: Option<Hue<'_>>,
     x: Val<'b>,
 ) -> Vec<Val<'b>> {
-    // For each piece: where it starts, one over its length, and what it needs to know of colors;
-    // chosen by the last stop at or before x.
+    // For each piece: its start, the reciprocal of its length, and its coefficients or colors,
+    // selected by the last stop at or before x.
     let last = stops.len() - 1;
     let color = |i: usize| stops[i].color.clone();
     let known = |i: usize| match interpolation {
@@ -210,7 +207,7 @@ fn color_at<'b>(
     }
 }
 
-/// The coefficients of a piece between the second and third of four numbers, constant first.
+/// The coefficients of the piece between the second and third of four numbers, constant first.
 fn cubic<'b>(interpolation: &str, p: [Val<'b>; 4]) -> [Val<'b>; 4] {
     if interpolation == "b_spline" {
         return [

@@ -1,8 +1,8 @@
-//! Coordinates of colors in other spaces.
+//! Coordinates of colors in other color spaces.
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry};
 
 use super::{Three, color_input, three, with_alpha};
 use crate::vector::form_kernel;
@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(convert());
 }
 
-/// What the three channels of a color mean.
+/// The meaning of the three channels of a color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     Linear,
@@ -34,22 +34,22 @@ pub(crate) enum Space {
 }
 
 pub(super) const SPACES: &[(&str, &str)] = &[
-    ("linear", "linear light with BT.709 primaries: what colors are elsewhere"),
-    ("srgb", "red, green and blue as encoded for screens"),
-    ("hsv", "hue (0 to 1: once around), saturation and value of the linear channels"),
+    ("linear", "linear light with BT.709 primaries, as everywhere else"),
+    ("srgb", "red, green and blue encoded as sRGB"),
+    ("hsv", "hue (0 to 1 is a full turn), saturation and value of the linear channels"),
     ("hsl", "hue, saturation and lightness of the linear channels"),
     ("srgb_hsv", "hue, saturation and value of the sRGB channels"),
     ("srgb_hsl", "hue, saturation and lightness of the sRGB channels, as in CSS"),
     ("xyz", "CIE XYZ; white has Y = 1"),
     ("lab", "CIE L*a*b* with the white point D65; L* from 0 to 100"),
-    ("lch", "L*, chroma and hue (0 to 1: once around) of L*a*b*"),
+    ("lch", "L*, chroma and hue (0 to 1 is a full turn) of L*a*b*"),
     ("oklab", "Oklab: lightness from 0 to 1, a, b"),
-    ("oklch", "lightness, chroma and hue (0 to 1: once around) of Oklab"),
+    ("oklch", "lightness, chroma and hue (0 to 1 is a full turn) of Oklab"),
     ("xyy", "chromaticity x and y and the Y of CIE XYZ; black has the chromaticity of white"),
     ("luv", "CIE L*u*v* with the white point D65; L* from 0 to 100"),
     ("display_p3", "linear light with the primaries of Display P3"),
     ("rec2020", "linear light with the primaries of BT.2020"),
-    ("acescg", "linear light with the primaries AP1 of ACES and its white, to which is adapted"),
+    ("acescg", "linear light with the AP1 primaries of ACES, adapted to its white point"),
     (
         "ycbcr",
         "luma and color differences of the sRGB channels, by BT.709; differences from -0.5 to 0.5",
@@ -83,7 +83,7 @@ impl Space {
         at.map_or(Self::Linear, |at| ALL[at])
     }
 
-    /// The coordinates of linear light.
+    /// Converts linear light to the coordinates of this space.
     pub(crate) fn of_linear(self, c: Three<'_>) -> Three<'_> {
         match self {
             Self::Linear => c,
@@ -110,7 +110,7 @@ impl Space {
         }
     }
 
-    /// Linear light with these coordinates.
+    /// Converts coordinates of this space to linear light.
     pub(crate) fn to_linear(self, c: Three<'_>) -> Three<'_> {
         match self {
             Self::Linear => c,
@@ -153,7 +153,7 @@ pub(super) fn encoded(x: Val<'_>) -> Val<'_> {
     x.le(0.003_130_8).select(x * 12.92, curve)
 }
 
-/// The place on the wheel of colors, 0 to 1; 0 for grey. `c` is the greatest less the least channel.
+/// The hue, 0 to 1; 0 for gray. `c` is the greatest minus the least channel.
 fn hue<'b>([r, g, b]: Three<'b>, greatest: Val<'b>, c: Val<'b>) -> Val<'b> {
     let of_red = (g - b) / c;
     let of_green = (b - r) / c + 2.0;
@@ -179,7 +179,7 @@ pub(super) fn from_hsv([h, s, v]: Three<'_>) -> Three<'_> {
 fn to_hsl(c: Three<'_>) -> Three<'_> {
     let (greatest, least) = (c[0].max(c[1]).max(c[2]), c[0].min(c[1]).min(c[2]));
     let (range, sum) = (greatest - least, greatest + least);
-    // 1 - |2 l - 1| without what is lost near black.
+    // 1 - |2 l - 1|, without the loss of precision near black.
     let most = sum.min(2.0 - sum);
     let is_grey = range.eq(0.0) | most.eq(0.0);
     [hue(c, greatest, range), is_grey.select(0.0, range / most), sum * 0.5]
@@ -193,7 +193,7 @@ fn from_hsl([h, s, l]: Three<'_>) -> Three<'_> {
     })
 }
 
-/// Lightness, chroma and hue; what has no more chroma than `grey` has no hue, as in CSS.
+/// Lightness, chroma and hue. A color whose chroma is at most `grey` has no hue, as in CSS.
 fn to_polar([l, a, b]: Three<'_>, grey: f64) -> Three<'_> {
     let chroma = a.hypot(b);
     let hue = (b.atan2(a) * (0.5 / std::f64::consts::PI)).fract();
@@ -205,7 +205,7 @@ fn from_polar([l, c, h]: Three<'_>) -> Three<'_> {
     [l, c * angle.cos(), c * angle.sin()]
 }
 
-/// 6 / 29: where the cube root of L*a*b* gives way to a straight line.
+/// 6 / 29: the threshold below which L*a*b* replaces the cube root by a straight line.
 const DELTA: f64 = 6.0 / 29.0;
 
 fn to_lab(xyz: Three<'_>) -> Three<'_> {
@@ -239,11 +239,11 @@ fn from_xyy([x, y, light]: Three<'_>) -> Three<'_> {
     [x * factor, light, factor * (x.like(1.0) - x - y)]
 }
 
-/// Where L*u*v* gives way to a straight line, and how steep that is.
+/// The threshold below which L*u*v* is linear, and the slope there.
 const DARK: f64 = DELTA * DELTA * DELTA;
 const STEEP: f64 = 24389.0 / 27.0;
 
-/// The chromaticity of white that L*u*v* measures from.
+/// The chromaticity of white, the origin of L*u*v*.
 fn white_uv() -> (f64, f64) {
     let [x, y, z] = white();
     let sum = x + 15.0 * y + 3.0 * z;
@@ -285,14 +285,14 @@ const CONES_TO_OKLAB: Matrix = [
     [0.025_904_037_1, 0.782_771_766_2, -0.808_675_766_0],
 ];
 
-/// Luma of BT.709, and what blue and red have beyond it, scaled to -0.5 to 0.5.
+/// Luma of BT.709, and the differences of blue and red from it, scaled to -0.5 to 0.5.
 const LUMA: Matrix = [
     [0.2126, 0.7152, 0.0722],
     [-0.2126 / 1.8556, -0.7152 / 1.8556, 0.9278 / 1.8556],
     [0.7874 / 1.5748, -0.7152 / 1.5748, -0.0722 / 1.5748],
 ];
 
-/// The responses of cones to XYZ that Bradford's adaptation scales.
+/// The cone responses to XYZ, which Bradford's adaptation scales.
 pub(super) const BRADFORD: Matrix =
     [[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]];
 
@@ -301,7 +301,7 @@ const REC2020: [(f64, f64); 3] = [(0.708, 0.292), (0.170, 0.797), (0.131, 0.046)
 const AP1: [(f64, f64); 3] = [(0.713, 0.293), (0.165, 0.830), (0.128, 0.044)];
 const ACES_WHITE: (f64, f64) = (0.32168, 0.33767);
 
-/// Chromaticities of the primaries and of white, and the place XYZ of a chromaticity with Y = 1.
+/// Chromaticities of the primaries and of white; the XYZ coordinates of a chromaticity with Y = 1.
 const PRIMARIES: [(f64, f64); 3] = [(0.64, 0.33), (0.30, 0.60), (0.15, 0.06)];
 const WHITE: (f64, f64) = (0.3127, 0.3290);
 
@@ -317,7 +317,7 @@ pub(super) fn rgb_to_xyz() -> Matrix {
     primaries_to_xyz(&PRIMARIES, WHITE)
 }
 
-/// The matrix whose columns are the primaries, each so strong that together they are white.
+/// The matrix whose columns are the primaries, scaled so that their sum is white.
 fn primaries_to_xyz(primaries: &[(f64, f64); 3], white: (f64, f64)) -> Matrix {
     let columns = primaries.map(place);
     let plain: Matrix = [0, 1, 2].map(|row| [0, 1, 2].map(|column| columns[column][row]));
@@ -325,7 +325,7 @@ fn primaries_to_xyz(primaries: &[(f64, f64); 3], white: (f64, f64)) -> Matrix {
     plain.map(|row| [0, 1, 2].map(|column| row[column] * strengths[column]))
 }
 
-/// The matrix to `ACEScg`, with the white of one adapted to that of the other.
+/// The matrix to `ACEScg`, including the adaptation from one white point to the other.
 fn rgb_to_acescg() -> Matrix {
     let (from, to) = (applied(&BRADFORD, white()), applied(&BRADFORD, place(ACES_WHITE)));
     let mut scaled = BRADFORD;
@@ -357,28 +357,28 @@ pub(super) fn times<'b>(m: &Matrix, c: Three<'b>) -> Three<'b> {
     m.map(|row| c[0] * row[0] + c[1] * row[1] + c[2] * row[2])
 }
 
-/// Linear light with these XYZ coordinates.
+/// Converts XYZ coordinates to linear light.
 pub(super) fn from_xyz(xyz: Three<'_>) -> Three<'_> {
     Space::Xyz.to_linear(xyz)
 }
 
 fn convert() -> NodeDef {
-    let choice = |name: &str| Some(SettingValue::Text(name.into()));
-    let def = NodeDef::new("color.convert", "A color in the coordinates of another space")
+    let def = NodeDef::new("color.convert", "Converts a color from one color space to another")
         .details(
-            "Alpha stays. The result is a color whose channels mean something else: take them apart with \
-             `color.separate`, and convert back to `linear` before other nodes use them as light. \
-             Colors that the other space cannot show have coordinates outside of 0 to 1; nothing is cut \
-             off. Grey has hue 0. A hue counts once around from 0 to 1 and repeats. Off by at most 2e-6 from linear light of 0 to 1 to Oklab.",
+            "Alpha does not change. The result is a color whose channels have another meaning: \
+             read them with `color.separate`, and convert back to `linear` before other nodes use \
+             them as light. Colors outside the gamut of the other space have coordinates outside 0 \
+             to 1; nothing is clamped. Gray has hue 0. A hue from 0 to 1 is a full turn and \
+             repeats. From linear light of 0 to 1 to Oklab the error is at most 2e-6.",
         )
         .source(
-            "IEC 61966-2-1 (sRGB), BT.709 (primaries and white), CIE 15 (XYZ, L*a*b*), Smith, \"Color \
-             gamut transform pairs\", 1978 (HSV), CSS Color Module Level 4 (HSL), B. Ottosson, \"A \
-             perceptual color space for image processing\", 2020 (Oklab), SMPTE EG 432-1 (P3), BT.2020, SMPTE \
-             ST 2065-1 and S-2014-004 (ACES), CIE 159 (Bradford)",
+            "IEC 61966-2-1 (sRGB), BT.709 (primaries and white), CIE 15 (XYZ, L*a*b*), Smith, \
+             \"Color gamut transform pairs\", 1978 (HSV), CSS Color Module Level 4 (HSL), B. \
+             Ottosson, \"A perceptual color space for image processing\", 2020 (Oklab), SMPTE EG \
+             432-1 (P3), BT.2020, SMPTE ST 2065-1 and S-2014-004 (ACES), CIE 159 (Bradford)",
         )
-        .setting("from", SettingKind::Choice(SPACES), choice("linear"), "what the channels mean")
-        .setting("to", SettingKind::Choice(SPACES), choice("oklab"), "what they should mean");
+        .choice("from", SPACES, "linear", "color space of the input")
+        .choice("to", SPACES, "oklab", "color space of the output");
     color_input(def, "color", "").output("value", Type::COLOR, "").kernel(|parts| {
         let named = |name| Space::named(parts.settings.text(name));
         let (from, to) = (named("from"), named("to"));

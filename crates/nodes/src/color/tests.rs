@@ -1,4 +1,4 @@
-//! Known colors, and that conversions undo one another.
+//! Known colors, and conversions that are inverses of each other.
 
 use millstream_base::{Color, Type, Value};
 use millstream_node::Kernel;
@@ -41,7 +41,7 @@ fn convert(from: &str, to: &str, c: [f32; 3]) -> Value {
 fn colors_near_black_and_white_have_a_saturation() {
     near(&convert("linear", "hsl", [3e-9, 1e-9, 1e-9]), [0.0, 0.5, 2e-9], 1e-6);
     near(&convert("linear", "hsl", [1.0, 1.0, 1.0]), [0.0, 0.0, 1.0], 0.0);
-    // Where no saturation says how far the channels are from their middle, there is none.
+    // Without a saturation the distance of the channels from their mean is 0.
     near(&convert("linear", "hsl", [1.0, -1.0, 0.0]), [11.0 / 12.0, 0.0, 0.0], 1e-6);
     for dark in [1e-6_f32, 1e-8, 1e-20, 1e-44] {
         let there = convert("linear", "hsl", [dark, 0.0, dark]);
@@ -53,7 +53,7 @@ fn colors_near_black_and_white_have_a_saturation() {
 
 #[test]
 fn known_colors_have_their_coordinates() {
-    // Coordinates of the sRGB primaries as published with the definitions of the spaces.
+    // Coordinates of the sRGB primaries as published with the definitions of the color spaces.
     let red = [1.0, 0.0, 0.0];
     for (to, wanted, tolerance) in [
         ("srgb", [1.0, 0.0, 0.0], 1e-6),
@@ -76,7 +76,7 @@ fn known_colors_have_their_coordinates() {
     near(&convert("srgb_hsv", "srgb", [0.5, 0.5, 0.8]), [0.4, 0.8, 0.8], 1e-6);
     near(&convert("hsv", "linear", [1.0 / 3.0, 1.0, 1.0]), [0.0, 1.0, 0.0], 1e-6);
     near(&convert("hsl", "linear", [-1.0 / 3.0, 1.0, 0.5]), [0.0, 0.0, 1.0], 1e-6);
-    assert_eq!(channels(&convert("linear", "oklab", red))[3], 0.5, "alpha stays");
+    assert_eq!(channels(&convert("linear", "oklab", red))[3], 0.5, "alpha does not change");
 }
 
 const SPACES: [&str; 11] =
@@ -84,7 +84,7 @@ const SPACES: [&str; 11] =
 
 proptest! {
     #[test]
-    fn conversions_undo_one_another(r in 0.0_f32..1.0, g in 0.0_f32..1.0, b in 0.0_f32..1.0) {
+    fn conversions_are_inverses_of_each_other(r in 0.0_f32..1.0, g in 0.0_f32..1.0, b in 0.0_f32..1.0) {
         for space in SPACES {
             let there = channels(&convert("linear", space, [r, g, b]));
             let back = channels(&convert(space, "linear", [there[0], there[1], there[2]]));
@@ -95,14 +95,14 @@ proptest! {
     }
 
     #[test]
-    fn hue_saturation_and_value_say_what_they_should(r in 0.0_f32..1.0, g in 0.0_f32..1.0, b in 0.0_f32..1.0) {
+    fn hue_saturation_and_value_agree_with_their_definitions(r in 0.0_f32..1.0, g in 0.0_f32..1.0, b in 0.0_f32..1.0) {
         let [hue, saturation, value, _] = channels(&convert("linear", "hsv", [r, g, b]));
         prop_assert!((0.0..=1.0).contains(&hue) && (0.0..=1.0).contains(&saturation));
         prop_assert_eq!(value, r.max(g).max(b));
     }
 
     #[test]
-    fn modes_keep_to_the_range(
+    fn modes_stay_in_the_range(
         a in proptest::array::uniform3(0.0_f32..=1.0),
         b in proptest::array::uniform3(0.0_f32..=1.0),
     ) {
@@ -170,7 +170,7 @@ fn modes_follow_their_formulas() {
 }
 
 #[test]
-fn blending_keeps_alpha_and_clamps_when_asked() {
+fn blending_keeps_alpha_and_clamps_if_set() {
     let (a, b) =
         (Value::from(Color([0.9, 0.2, 0.0, 0.25])), Value::from(Color([0.9, 0.0, 0.0, 0.75])));
     let blend = |set: Json, factor: f32| {
@@ -209,7 +209,7 @@ fn corrections_follow_their_formulas() {
 }
 
 #[test]
-fn glowing_bodies_go_from_red_to_blue() {
+fn black_bodies_turn_from_red_to_blue_with_temperature() {
     let at = |kelvins: f32| channels(&run("color.blackbody", &json!({}), &[kelvins.into()]));
     let luminance = |c: [f32; 4]| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
     let mut before = f32::INFINITY;
@@ -268,8 +268,8 @@ fn ramps_pass_through_their_stops() {
 }
 
 #[test]
-fn hues_go_the_way_that_is_asked_for() {
-    // Red to blue, 0 and 2/3 of the way around.
+fn hues_are_mixed_in_the_set_direction() {
+    // Red to blue: hues 0 and 2/3.
     let middle = |space: &str, way: &str| {
         let colors = [1, 0, 0, 1, 0, 0, 1, 1];
         let set = json!({"positions": [0, 1], "colors": colors, "space": space, "hue": way});
@@ -300,7 +300,7 @@ fn hues_go_the_way_that_is_asked_for() {
 }
 
 #[test]
-fn ramps_mix_in_the_space_that_is_asked_for() {
+fn ramps_mix_in_the_set_color_space() {
     let at = |space: &str| {
         let set = json!({"space": space});
         channels(&run("color.ramp", &set, &[0.5_f32.into()]))[0]
@@ -312,7 +312,7 @@ fn ramps_mix_in_the_space_that_is_asked_for() {
 }
 
 #[test]
-fn stops_that_make_no_sense_are_refused() {
+fn invalid_stops_are_refused() {
     let refused = |set: Json| try_instance("color.ramp", &set, &[], &[]).expect_err("refused");
     assert_eq!(
         refused(json!({"positions": []})),
@@ -320,7 +320,7 @@ fn stops_that_make_no_sense_are_refused() {
     );
     assert_eq!(
         refused(json!({"positions": [0, 1, 2]})),
-        "setting `colors`: 8 numbers for 3 stops, but each has 4 channels"
+        "setting `colors`: 8 numbers for 3 stops; give 4 for each stop"
     );
     let jump = json!({"positions": [0.5, 0.5], "interpolation": "linear"});
     let at = |x: f32| channels(&run("color.ramp", &jump, &[x.into()]))[0];

@@ -1,10 +1,11 @@
-//! Readers: the value of a feature, or how many cells its axis has.
+//! Readers, which output the value of a feature or the number of cells along its axis.
 
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Type};
-use millstream_node::{Class, Kernel, NodeDef, Registry, Signature};
+use millstream_node::{Class, Kernel, NodeDef, Registry};
 
 use super::{Named, axis, level, named_feature, with_axis, with_level, with_named_feature};
+use crate::shape::sockets_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(time());
@@ -19,7 +20,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(vararg());
 }
 
-/// A node without inputs that hands a built-in feature over.
+/// A node without inputs that outputs the value of a built-in feature.
 fn reader(
     name: &'static str,
     summary: &'static str,
@@ -40,7 +41,7 @@ fn reader(
 fn time() -> NodeDef {
     with_level(reader(
         "context.time",
-        "The time of the scene",
+        "The scene time at which the value is computed",
         "Frame n of a document is at n / fps seconds.",
         Feature::Time,
         "time in seconds",
@@ -50,9 +51,9 @@ fn time() -> NodeDef {
 fn real_time() -> NodeDef {
     with_level(reader(
         "context.real_time",
-        "The time of the clock",
-        "Sampled once per request, so that all nodes see the same. Everything that depends on it runs \
-         again with every request.",
+        "The wall-clock time of the request",
+        "Sampled once per request, so that all nodes see the same time. Everything that depends on \
+         it is computed again for every request.",
         Feature::RealTime,
         "time in seconds",
     ))
@@ -62,19 +63,19 @@ fn real_time() -> NodeDef {
 fn tick() -> NodeDef {
     with_level(reader(
         "context.tick",
-        "The number of the frame",
+        "The current frame number",
         "Frame n of a document is tick n.",
         Feature::Tick,
-        "number of the frame",
+        "frame number",
     ))
 }
 
 fn footprint() -> NodeDef {
     with_level(reader(
         "context.footprint",
-        "The view that is asked for",
-        "Where it lies, how many pixels it has and which of them are asked for; `footprint.separate` \
-         takes it apart. The command line gives it with --size.",
+        "The requested view: its size, place and requested region",
+        "A view covers a rectangle of the scene with pixels, of which a region is requested; \
+         `footprint.separate` takes it apart. On the command line, --size sets it.",
         Feature::Footprint,
         "the view",
     ))
@@ -83,19 +84,19 @@ fn footprint() -> NodeDef {
 fn index() -> NodeDef {
     with_level(reader(
         "context.index",
-        "Which element is computed",
-        "The number of the element, from 0, along the axis that the nearest list, loop or request \
-         opened. A higher level reads the number along an axis further out, for nested lists.",
+        "The index of the current element",
+        "The index, from 0, along the axis opened by the nearest enclosing list, loop or request. \
+         A higher level reads the index along an axis further out, for nested lists.",
         Feature::Index,
-        "number of the element, from 0",
+        "index of the element, from 0",
     ))
 }
 
 fn position() -> NodeDef {
     with_level(reader(
         "context.position",
-        "Where the element is",
-        "The position that the request or an injector gives the element.",
+        "The position of the current element",
+        "The position that the request or an injector assigns to the element.",
         Feature::Position,
         "position",
     ))
@@ -104,19 +105,19 @@ fn position() -> NodeDef {
 fn iteration() -> NodeDef {
     with_level(reader(
         "context.iteration",
-        "Which round of a repeat runs",
+        "The current round of a repeat",
         "",
         Feature::Iteration,
-        "number of the round, from 0",
+        "index of the round, from 0",
     ))
 }
 
 fn count() -> NodeDef {
     with_axis(
-        NodeDef::new("context.count", "How many elements or moments there are")
+        NodeDef::new("context.count", "The number of elements or moments")
             .details(
-                "The number of cells of the axis along which the feature of the same level counts or \
-                 lies; 1 where there is none.",
+                "The number of cells along the axis of the feature at this level; 1 if there is no \
+                 such axis.",
             )
             .class(Class::Contextual)
             .output("value", Type::I32, "number of cells"),
@@ -128,28 +129,28 @@ fn count() -> NodeDef {
 }
 
 fn custom() -> NodeDef {
-    let def = NodeDef::new("context.feature", "A context feature of the document's own").details(
-        "Reads what `context.with_feature` of the same name, or the program that runs the document, \
-         puts into the context.",
+    let def = NodeDef::new("context.feature", "A context feature defined by the document").details(
+        "Reads the value that `context.with_feature` of the same name, or the program that runs \
+         the document, puts into the context.",
     );
     named(def, Named::Custom, "value of the feature")
 }
 
 fn vararg() -> NodeDef {
-    let def = NodeDef::new("context.vararg", "An argument, by name").details(
-        "Reads what `context.with_vararg` of the same name, or the program that runs the document, \
-         passes. Arguments and features of one name are different things.",
+    let def = NodeDef::new("context.vararg", "A named argument from the context").details(
+        "Reads the value that `context.with_vararg` of the same name, or the program that runs the \
+         document, passes. An argument and a feature of the same name are independent.",
     );
     named(def, Named::Vararg, "value of the argument")
 }
 
-/// A node that hands over the feature that its settings name.
+/// A node that outputs the value of the feature that its settings name.
 fn named(def: NodeDef, named: Named, about: &'static str) -> NodeDef {
     with_level(with_named_feature(def.class(Class::Contextual), named))
         .sockets_by_settings(move |settings| {
             let ty = named_feature(settings, named)?.ty();
             let sockets = NodeDef::new("", "").output("value", ty, about);
-            Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
+            Ok(sockets_of(&sockets))
         })
         .kernel(move |parts| {
             let feature = named_feature(parts.settings, named)?;

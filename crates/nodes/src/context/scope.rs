@@ -1,13 +1,14 @@
-//! Injectors and modifiers: what is linked to `value` is evaluated in a changed context.
+//! Injectors and modifiers, which evaluate their input `value` in a changed context.
 
 use std::sync::Arc;
 
 use millstream_base::{Feature, Lane, Type};
 use millstream_form::{FormBuilder, Val};
 use millstream_node::settings::SettingError;
-use millstream_node::{Among, Kernel, NodeDef, Registry, ScopeRule, Signature, SocketType};
+use millstream_node::{Among, Kernel, NodeDef, Registry, ScopeRule, SocketType};
 
 use super::{Named, named_feature, with_named_feature};
+use crate::shape::sockets_of;
 
 pub(super) fn register(registry: &mut Registry) {
     for injector in INJECTORS {
@@ -22,7 +23,8 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(shift_feature());
 }
 
-/// Adds `value`, which is evaluated in the changed context, and the output that it is handed to.
+/// Adds the input `value`, which is evaluated in the changed context, and the output that passes it
+/// on.
 fn scoped(def: NodeDef, rule: ScopeRule) -> NodeDef {
     def.generic("T", Among::Any)
         .input("value", SocketType::Generic(0), "evaluated in the changed context")
@@ -30,13 +32,13 @@ fn scoped(def: NodeDef, rule: ScopeRule) -> NodeDef {
         .output("value", SocketType::Generic(0), "the value there")
 }
 
-/// The rule that gives level 0 the value of input 1.
+/// The rule that sets level 0 to the value of input 1.
 fn inject(feature: Feature) -> ScopeRule {
     ScopeRule::Inject { feature, value: 1 }
 }
 
-/// The rule that changes each lane of level 0 by the lane of input 1; `None` if the feature is made
-/// of something else than numbers.
+/// The rule that changes each lane of level 0 by the lane of input 1; `None` if the feature does
+/// not consist of numbers.
 fn modify(
     feature: Feature,
     change: impl for<'b> Fn(Val<'b>, Val<'b>) -> Val<'b>,
@@ -49,13 +51,13 @@ fn modify(
     Some(ScopeRule::Modify { feature, form: Arc::new(b.finish(&new)), args: vec![1] })
 }
 
-/// A node that gives a built-in feature another value.
+/// A node that replaces the value of a built-in feature.
 struct Injector {
     feature: Feature,
     name: &'static str,
     summary: &'static str,
     details: &'static str,
-    /// Name and meaning of the input.
+    /// Name and description of the input.
     input: (&'static str, &'static str),
 }
 
@@ -63,55 +65,57 @@ const INJECTORS: [Injector; 7] = [
     Injector {
         feature: Feature::Time,
         name: "context.with_time",
-        summary: "A value at another time",
-        details: "What is linked to `value` sees this time instead of that of the scene. What does not \
-                  need the time runs once all the same.",
+        summary: "Evaluates a value at another time",
+        details: "What is linked to `value` sees this time instead of the scene time. Nodes that \
+            do not depend on the time still run only once.",
         input: ("time", "time in seconds"),
     },
     Injector {
         feature: Feature::RealTime,
         name: "context.with_real_time",
-        summary: "A value with another clock",
-        details: "What is linked to `value` sees this time as `context.real_time`, so that it need not \
-                  run again with every request.",
+        summary: "Evaluates a value at another wall-clock time",
+        details: "What is linked to `value` sees this time as `context.real_time`, so it does not \
+            have to run again for every request.",
         input: ("time", "time in seconds"),
     },
     Injector {
         feature: Feature::Tick,
         name: "context.with_tick",
-        summary: "A value with another frame number",
-        details: "What is linked to `value` sees this number as `context.tick`. The time stays as it is.",
-        input: ("tick", "number of the frame"),
+        summary: "Evaluates a value at another frame number",
+        details: "What is linked to `value` sees this number as `context.tick`. The time does not \
+                  change.",
+        input: ("tick", "frame number"),
     },
     Injector {
         feature: Feature::Footprint,
         name: "context.with_footprint",
-        summary: "A value for another view",
-        details: "What is linked to `value` sees this view as `context.footprint`. One that is made of \
-                  `context.footprint` itself, such as `footprint.grow`, asks for another part of the same.",
+        summary: "Evaluates a value for another view",
+        details: "What is linked to `value` sees this view as `context.footprint`. A view derived \
+            from `context.footprint` itself, for example by `footprint.grow`, requests another \
+            region of the same view.",
         input: ("footprint", "the view"),
     },
     Injector {
         feature: Feature::Index,
         name: "context.with_index",
-        summary: "A value of another element",
-        details: "What is linked to `value` sees this number as `context.index`; the number it had \
-                  before is level 1 there.",
-        input: ("index", "number of the element"),
+        summary: "Evaluates a value for another element",
+        details: "What is linked to `value` sees this index as `context.index` of level 0, and the \
+            previous index as level 1.",
+        input: ("index", "index of the element"),
     },
     Injector {
         feature: Feature::Position,
         name: "context.with_position",
-        summary: "A value at another position",
+        summary: "Evaluates a value at another position",
         details: "What is linked to `value` sees this position as `context.position`.",
         input: ("position", "position"),
     },
     Injector {
         feature: Feature::Iteration,
         name: "context.with_iteration",
-        summary: "A value in another round",
-        details: "What is linked to `value` sees this number as `context.iteration`.",
-        input: ("iteration", "number of the round"),
+        summary: "Evaluates a value in another round",
+        details: "What is linked to `value` sees this index as `context.iteration`.",
+        input: ("iteration", "index of the round"),
     },
 ];
 
@@ -127,18 +131,21 @@ impl Injector {
 }
 
 fn with_feature() -> NodeDef {
-    let def = NodeDef::new("context.with_feature", "A value with a feature of the document's own")
-        .details("What is linked to `value` reads the feature with `context.feature`.");
+    let def = NodeDef::new(
+        "context.with_feature",
+        "Evaluates a value with a feature defined by the document",
+    )
+    .details("What is linked to `value` can read the feature with `context.feature`.");
     with_named(def, Named::Custom, ("feature", "value of the feature"))
 }
 
 fn with_vararg() -> NodeDef {
-    let def = NodeDef::new("context.with_vararg", "A value with an argument")
-        .details("What is linked to `value` reads the argument with `context.vararg`.");
+    let def = NodeDef::new("context.with_vararg", "Evaluates a value with a named argument")
+        .details("What is linked to `value` can read the argument with `context.vararg`.");
     with_named(def, Named::Vararg, ("argument", "value of the argument"))
 }
 
-/// A node that gives the feature that its settings name the value of an input.
+/// A node that sets the feature named by its settings to the value of an input.
 fn with_named(def: NodeDef, named: Named, input: (&'static str, &'static str)) -> NodeDef {
     with_named_feature(def, named)
         .sockets_by_settings(move |settings| {
@@ -147,12 +154,12 @@ fn with_named(def: NodeDef, named: Named, input: (&'static str, &'static str)) -
             let sockets = scoped(NodeDef::new("", ""), inject(feature))
                 .input(input.0, ty, input.1)
                 .or(millstream_node::Default::Zero);
-            Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
+            Ok(sockets_of(&sockets))
         })
         .kernel(|_| Ok(Kernel::Pass))
 }
 
-/// A node that adds to a built-in feature.
+/// A node that adds to the value of a built-in feature.
 struct Shift {
     feature: Feature,
     name: &'static str,
@@ -165,48 +172,49 @@ const SHIFTS: [Shift; 6] = [
     Shift {
         feature: Feature::Time,
         name: "time.shift",
-        summary: "A value some time before or after",
-        details: "What is linked to `value` sees the time plus `by`: a negative `by` looks back. What \
-                  does not need the time runs once all the same.",
-        about: "seconds that are added to the time",
+        summary: "Evaluates a value at an earlier or later time",
+        details: "What is linked to `value` sees the time plus `by`: a negative `by` looks back. \
+            Nodes that do not depend on the time still run only once.",
+        about: "seconds added to the time",
     },
     Shift {
         feature: Feature::RealTime,
         name: "context.shift_real_time",
-        summary: "A value with the clock moved",
+        summary: "Evaluates a value with the wall clock shifted",
         details: "What is linked to `value` sees `context.real_time` plus `by`.",
-        about: "seconds that are added to the time",
+        about: "seconds added to the time",
     },
     Shift {
         feature: Feature::Tick,
         name: "context.shift_tick",
-        summary: "A value some frames before or after",
-        details: "What is linked to `value` sees `context.tick` plus `by`, wrapping past the ends of \
-                  `i64`. The time stays as it is; `time.shift` moves it.",
-        about: "frames that are added to the number",
+        summary: "Evaluates a value at an earlier or later frame number",
+        details: "What is linked to `value` sees `context.tick` plus `by`, wrapping around at the \
+            limits of `i64`. The time does not change; `time.shift` shifts it.",
+        about: "frames added to the frame number",
     },
     Shift {
         feature: Feature::Index,
         name: "context.shift_index",
-        summary: "A value of a neighbor",
-        details: "What is linked to `value` sees `context.index` plus `by`, wrapping past the ends of \
-                  `i32`. The axis stays as it is: numbers below 0 and past the last element occur.",
-        about: "what is added to the number",
+        summary: "Evaluates a value for a neighboring element",
+        details: "What is linked to `value` sees `context.index` plus `by`, wrapping around at the \
+            limits of `i32`. The axis does not change, so indices below 0 and past the last \
+            element occur.",
+        about: "number added to the index",
     },
     Shift {
         feature: Feature::Position,
         name: "context.shift_position",
-        summary: "A value beside the position",
+        summary: "Evaluates a value at a shifted position",
         details: "What is linked to `value` sees `context.position` plus `by`.",
-        about: "what is added to the position",
+        about: "vector added to the position",
     },
     Shift {
         feature: Feature::Iteration,
         name: "context.shift_iteration",
-        summary: "A value of a round before or after",
-        details: "What is linked to `value` sees `context.iteration` plus `by`, wrapping past the ends \
-                  of `i32`.",
-        about: "what is added to the number",
+        summary: "Evaluates a value for an earlier or later round",
+        details: "What is linked to `value` sees `context.iteration` plus `by`, wrapping around at \
+            the limits of `i32`.",
+        about: "number added to the index of the round",
     },
 ];
 
@@ -214,7 +222,7 @@ impl Shift {
     fn node(&self) -> NodeDef {
         let def = NodeDef::new(self.name, self.summary).details(self.details);
         let rule = modify(self.feature.clone(), |old, by| old + by);
-        scoped(def, rule.expect("the built-in features are made of numbers"))
+        scoped(def, rule.expect("the built-in features with a shift consist of numbers"))
             .input("by", self.feature.ty(), self.about)
             .or_number(0.0)
             .kernel(|_| Ok(Kernel::Pass))
@@ -222,11 +230,11 @@ impl Shift {
 }
 
 fn scale_time() -> NodeDef {
-    let def = NodeDef::new("time.scale", "A value with the time running faster or slower")
+    let def = NodeDef::new("time.scale", "Evaluates a value with time running faster or slower")
         .details("What is linked to `value` sees the time multiplied by `factor`.");
     let rule = modify(Feature::Time, |old, factor| old * factor);
     scoped(def, rule.expect("the time is a number"))
-        .input("factor", Type::F64, "what the time is multiplied by")
+        .input("factor", Type::F64, "factor of the time")
         .or_number(1.0)
         .kernel(|_| Ok(Kernel::Pass))
 }
@@ -234,23 +242,26 @@ fn scale_time() -> NodeDef {
 fn shift_feature() -> NodeDef {
     let def = NodeDef::new(
         "context.shift_feature",
-        "A value with a feature of the document's own changed",
+        "Evaluates a value with a feature of the document shifted",
     )
     .details(
         "What is linked to `value` sees `context.feature` of this name plus `by`, component by \
-             component; integers wrap. The feature is made of numbers.",
+         component; integers wrap around. The feature must consist of numbers.",
     );
     with_named_feature(def, Named::Custom)
         .sockets_by_settings(|settings| {
             let feature = named_feature(settings, Named::Custom)?;
             let ty = feature.ty();
             let rule = modify(feature, |old, by| old + by).ok_or_else(|| {
-                SettingError::refused("type", format!("{} cannot be added to", ty.with_article()))
+                SettingError::refused(
+                    "type",
+                    format!("nothing can be added to {}", ty.with_article()),
+                )
             })?;
             let sockets = scoped(NodeDef::new("", ""), rule)
-                .input("by", ty, "what is added to the feature")
+                .input("by", ty, "value added to the feature")
                 .or(millstream_node::Default::Zero);
-            Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
+            Ok(sockets_of(&sockets))
         })
         .kernel(|_| Ok(Kernel::Pass))
 }

@@ -1,4 +1,4 @@
-//! What the nodes read and how they change the context.
+//! Which values the nodes read, and how they change the context.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn names_of_built_in_features_are_refused() {
         |name: &str| instance("context.feature", &json!({"name": name})).expect_err("refused");
     assert_eq!(error("time"), "setting `name`: `time` is a built-in feature");
     assert_eq!(error(""), "setting `name`: it is empty");
-    assert_eq!(error("a.b"), "setting `name`: `a.b` holds a dot or a slash");
+    assert_eq!(error("a.b"), "setting `name`: `a.b` contains a dot or a slash");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn modifiers_compute_the_new_value_from_the_old() {
 }
 
 #[test]
-fn features_of_the_documents_own_are_injected_and_changed() {
+fn features_defined_by_the_document_are_injected_and_changed() {
     let set = json!({"name": "wind", "type": "vec3"});
     let scope = |name: &str| {
         let instance = instance(name, &set).expect("fits");
@@ -121,7 +121,7 @@ fn features_of_the_documents_own_are_injected_and_changed() {
     assert_eq!((feature, form.results.len()), (custom, 3));
     let text = json!({"name": "wind", "type": "string"});
     let error = instance("context.shift_feature", &text).expect_err("text has no sum");
-    assert_eq!(error, "setting `type`: a string cannot be added to");
+    assert_eq!(error, "setting `type`: nothing can be added to a string");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn every_built_in_feature_is_read_injected_and_changed() {
             "{feature} is injected"
         );
         if feature.ty().lanes().is_none() {
-            // What is made of something else than numbers is injected anew.
+            // Features that do not consist of numbers have no modifier; they are only injected.
             continue;
         }
         assert!(

@@ -1,4 +1,4 @@
-//! From points and handles to cubics.
+//! Conversion of points and handles to cubics.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use millstream_node::settings::SettingError;
 /// The cubic between two points, over a parameter from 0 to 1.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    /// Its x at 0.
+    /// The x at parameter 0.
     pub start: f64,
-    /// How long it is in x; not 0.
+    /// Its length in x; not 0.
     pub length: f64,
     /// Coefficients of y, constant first.
     pub y: [f64; 4],
@@ -17,7 +17,7 @@ pub(super) struct Piece {
     pub x: [f64; 3],
 }
 
-/// An end of the curve, and how it would go on.
+/// An end of the curve, with the slope beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct End {
     pub x: f64,
@@ -25,17 +25,17 @@ pub(super) struct End {
     pub slope: f64,
 }
 
-/// A curve in pieces, at least one.
+/// A curve of at least one piece.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     pub pieces: Vec<Piece>,
     pub first: End,
     pub last: End,
-    /// Whether x is not just the parameter.
+    /// Whether x differs from the parameter.
     pub bends: bool,
 }
 
-/// Pieces are laid out as a chain of choices, so their number is bounded.
+/// Pieces are selected by a chain of choices, so their number is bounded.
 const MOST_POINTS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +51,12 @@ struct Point {
     x: f64,
     y: f64,
     handle: Handle,
-    /// Left and right handle, if it is free.
+    /// The left and the right handle, if they are free.
     free: [(f64, f64); 2],
 }
 
 impl Curve {
-    /// The curve of a setting's points.
+    /// The curve through the points of a setting.
     pub(super) fn new(
         name: &str,
         numbers: &[f64],
@@ -94,11 +94,14 @@ fn read(
     }
     let kinds: Vec<Handle> = kinds.iter().map(|kind| handle(kind)).collect::<Result<_, _>>()?;
     if kinds.len() != 1 && kinds.len() != n {
-        let message = format!("{} kinds of handles for {n} points", kinds.len());
+        let message = format!(
+            "{} kinds of handles for {n} points; give one, or one for each point",
+            kinds.len()
+        );
         return Err(SettingError::refused("handles", message));
     }
     if kinds.contains(&Handle::Free) && free.len() != 4 * n {
-        let message = format!("{} numbers for {n} points, but each has four", free.len());
+        let message = format!("{} numbers for {n} points; give four for each point", free.len());
         return Err(SettingError::refused("free_handles", message));
     }
     let point = |i: usize| Point {
@@ -122,7 +125,7 @@ fn handle(kind: &str) -> Result<Handle, SettingError> {
         "vector" => Ok(Handle::Vector),
         "free" => Ok(Handle::Free),
         other => {
-            let message = format!("`{other}` is no kind of handle");
+            let message = format!("`{other}` is not a kind of handle");
             Err(SettingError::Refused {
                 name: "handles".into(),
                 message,
@@ -133,12 +136,12 @@ fn handle(kind: &str) -> Result<Handle, SettingError> {
     }
 }
 
-/// How steep the straight line between two points is; 0 where they are above one another.
+/// The slope of the straight line between two points; 0 if they have the same x.
 fn steepness(a: &Point, b: &Point) -> f64 {
     if b.x > a.x { (b.y - a.y) / (b.x - a.x) } else { 0.0 }
 }
 
-/// The slope at a point, towards the left (0) or the right (1).
+/// The slope at a point, on its left (0) or right (1) side.
 fn slope_at(points: &[Point], i: usize, side: usize) -> f64 {
     let point = &points[i];
     let left = (i > 0).then(|| steepness(&points[i - 1], point));
@@ -166,7 +169,7 @@ fn slope_at(points: &[Point], i: usize, side: usize) -> f64 {
     }
 }
 
-/// The handle of a point towards the left or the right, no further away than `length` in x.
+/// The left or right handle of a point, at most `length` away in x.
 fn placed(points: &[Point], i: usize, side: usize, length: f64) -> (f64, f64) {
     let point = &points[i];
     let sign = if side == 0 { -1.0 } else { 1.0 };
@@ -179,7 +182,7 @@ fn placed(points: &[Point], i: usize, side: usize, length: f64) -> (f64, f64) {
     if way <= 0.0 {
         return (point.x, y);
     }
-    // A handle that reaches too far is made shorter, in its own direction.
+    // A handle that is too long is shortened, keeping its direction.
     let share = (length / way).min(1.0);
     (point.x + (x - point.x) * share, point.y + (y - point.y) * share)
 }

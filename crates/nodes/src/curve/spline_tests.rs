@@ -1,4 +1,4 @@
-//! Pieces of curves by the points and slopes that they must have.
+//! Segments of curves, checked by the points and slopes that they must have.
 
 use millstream_base::Type;
 use millstream_node::Kernel;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::cells::testing::instance;
 
-/// Point and slope of a piece along one axis.
+/// Point and slope of a segment along one axis.
 fn piece(name: &str, points: [f64; 4], t: f32) -> [f64; 2] {
     let node = instance(name, &json!({}), &[Type::F64], &[]);
     let Kernel::Form(form) = node.kernel else { panic!("{name} is a form") };
@@ -22,7 +22,7 @@ const PIECES: [&str; 4] = ["curve.bezier", "curve.hermite", "curve.catmull_rom",
 
 proptest! {
     #[test]
-    fn pieces_start_and_end_as_they_say(p in proptest::array::uniform4(-3.0_f64..3.0), next in -3.0_f64..3.0) {
+    fn segments_start_and_end_as_defined(p in proptest::array::uniform4(-3.0_f64..3.0), next in -3.0_f64..3.0) {
         let [a, b, c, d] = p;
         let near = |found: [f64; 2], wanted: [f64; 2]| {
             (0..2).all(|i| (found[i] - wanted[i]).abs() < 1e-12)
@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn slopes_are_those_of_the_points(p in proptest::array::uniform4(-3.0_f64..3.0), t in -0.5_f32..1.5) {
+    fn slopes_are_derivatives_of_the_points(p in proptest::array::uniform4(-3.0_f64..3.0), t in -0.5_f32..1.5) {
         let step = 1.0 / 1024.0;
         let t = (t * 64.0).round() / 64.0;
         for name in PIECES {
@@ -48,7 +48,7 @@ proptest! {
             let found = piece(name, p, t)[1];
             let wanted = (after - before) / f64::from(2.0 * step);
             prop_assert!((found - wanted).abs() < 1e-3, "{name}: {found} {wanted}");
-            // Moved points move the curve with them; with slopes only the ends move.
+            // Translating the points translates the curve; slopes are not translated.
             let moved = if name == "curve.hermite" {
                 [p[0] + 1.0, p[1], p[2] + 1.0, p[3]]
             } else {
@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn curves_with_handles_are_halved_by_middles(p in proptest::array::uniform4(-3.0_f64..3.0), t in 0.0_f32..1.0) {
+    fn bezier_segments_are_split_by_midpoints(p in proptest::array::uniform4(-3.0_f64..3.0), t in 0.0_f32..1.0) {
         // De Casteljau: the points of the first half.
         let t = f64::from(t);
         let mix = |a: f64, b: f64| a * (1.0 - t) + b * t;

@@ -1,4 +1,4 @@
-//! Curves pass through their points, keep to their handles, and jump only where they are told to.
+//! Curves pass through their points, follow their handles, and jump only where points share an x.
 
 use millstream_base::{Color, Value, Vec3};
 use millstream_node::Kernel;
@@ -48,25 +48,25 @@ fn straight_handles_give_straight_lines() {
 }
 
 #[test]
-fn automatic_handles_are_as_steep_as_the_line_past_the_point() {
+fn automatic_handles_have_the_slope_between_the_neighbors() {
     let set = json!({"points": [0, 0, 0.5, 1, 1, 0.5], "handles": ["auto"]});
     let slope = (at(&set, 0.501) - at(&set, 0.499)) / 0.002;
     assert!((slope - 0.5).abs() < 1e-2, "{slope}");
-    assert!(at(&set, 0.52) > 1.0, "which overshoots behind a peak");
+    assert!(at(&set, 0.52) > 1.0, "which overshoots after a peak");
     let set = json!({"points": [0, 0, 0.5, 1, 1, 0.5], "handles": ["clamped"]});
     let slope = (at(&set, 0.501) - at(&set, 0.499)) / 0.002;
     assert!(slope.abs() < 1e-2, "{slope}");
 }
 
 #[test]
-fn curves_go_on_straight_when_asked() {
+fn curves_are_extended_in_straight_lines_if_set() {
     let set = json!({"points": [0, 0, 1, 2], "extend": true});
     assert_eq!((at(&set, 2.0), at(&set, -1.0)), (4.0, -2.0));
     assert_eq!(at(&json!({"points": [0, 0, 1, 2]}), 2.0), 2.0);
 }
 
 #[test]
-fn curves_of_vectors_and_colors_have_free_handles_of_their_own() {
+fn curves_of_vectors_and_colors_have_their_own_free_handles() {
     let free = json!([-0.5, 0, 0.8, 0, 0.2, 1, 1.5, 1]);
     let points = json!([0, 0, 1, 1]);
     let one = json!({"points": points, "handles": ["free"], "free_handles": free});
@@ -83,7 +83,7 @@ fn curves_of_vectors_and_colors_have_free_handles_of_their_own() {
 }
 
 #[test]
-fn free_handles_bend_the_curve_as_a_bezier() {
+fn free_handles_make_a_bezier_curve() {
     let free = json!([-0.5, 0, 0.8, 0, 0.2, 1, 1.5, 1]);
     let set = json!({"points": [0, 0, 1, 1], "handles": ["free"], "free_handles": free});
     for step in 0..=64 {
@@ -95,7 +95,7 @@ fn free_handles_bend_the_curve_as_a_bezier() {
         let (x, y) = (bezier([0.0, 0.8, 0.2, 1.0]), bezier([0.0, 0.0, 1.0, 1.0]));
         assert!((f64::from(at(&set, x as f32)) - y).abs() < 1e-4, "at {x}");
     }
-    // A handle that reaches past the next point is made shorter, not bent.
+    // A handle that extends past the next point is shortened, not bent.
     let free = json!([0, 0, 4, 2, 0, 1, 1, 1]);
     let long = json!({"points": [0, 0, 1, 1], "handles": ["free"], "free_handles": free});
     let free = json!([0, 0, 1, 0.5, 0, 1, 1, 1]);
@@ -106,7 +106,7 @@ fn free_handles_bend_the_curve_as_a_bezier() {
 }
 
 #[test]
-fn one_point_and_points_above_one_another_are_curves() {
+fn one_point_and_points_with_the_same_x_are_curves() {
     assert_eq!(at(&json!({"points": [0.5, 3]}), 0.9), 3.0);
     let jump = json!({"points": [0, 0, 0.5, 0.25, 0.5, 0.75, 1, 1], "handles": ["vector"]});
     assert!((at(&jump, 0.499_99) - 0.25).abs() < 1e-3);
@@ -114,7 +114,7 @@ fn one_point_and_points_above_one_another_are_curves() {
 }
 
 #[test]
-fn points_that_make_no_sense_are_refused() {
+fn invalid_points_are_refused() {
     let refused = |set: Json| try_instance("curve.float", &set, &[], &[]).expect_err("refused");
     assert_eq!(
         refused(json!({"points": [0, 0, 1]})),
@@ -126,20 +126,20 @@ fn points_that_make_no_sense_are_refused() {
     );
     assert_eq!(
         refused(json!({"handles": ["round"]})),
-        "setting `handles`: `round` is no kind of handle"
+        "setting `handles`: `round` is not a kind of handle"
     );
     assert_eq!(
         refused(json!({"handles": ["auto", "auto", "auto"]})),
-        "setting `handles`: 3 kinds of handles for 2 points"
+        "setting `handles`: 3 kinds of handles for 2 points; give one, or one for each point"
     );
     assert_eq!(
         refused(json!({"handles": ["free"]})),
-        "setting `free_handles`: 0 numbers for 2 points, but each has four"
+        "setting `free_handles`: 0 numbers for 2 points; give four for each point"
     );
 }
 
 #[test]
-fn channels_and_components_have_curves_of_their_own() {
+fn channels_and_components_have_their_own_curves() {
     let set = json!({"all": [0, 0, 1, 0.5], "red": [0, 1, 1, 0], "blue": [0, 0, 1, 2]});
     let color = Value::from(Color([0.5, 0.5, 0.5, 0.25]));
     let curved = run("curve.rgb", &set, &[color.clone(), 1.0_f32.into()]);

@@ -3,13 +3,13 @@
 /// Seconds of a day.
 pub(super) const DAY: i64 = 86_400;
 
-/// Years go from its opposite to it.
+/// The last year; the first one is its negative.
 pub(super) const LAST_YEAR: i64 = 999_999;
 
-/// The days from the beginning of 1970 to a date; months and days within their ranges.
+/// The days from the start of 1970 to a date, with month and day in range.
 ///
-/// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013: years begin with March, so
-/// that the day that some lack is the last.
+/// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013. Years start in March,
+/// so that the leap day is their last day.
 pub(super) fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -18,7 +18,7 @@ pub(super) fn days_of(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// Year, month and day of the date so many days from the beginning of 1970; the same source.
+/// Year, month and day of a date, from its number of days since the start of 1970; the same source.
 pub(super) fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -44,12 +44,12 @@ pub(super) fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// 1 for Monday to 7 for Sunday; the beginning of 1970 was a Thursday.
+/// 1 for Monday to 7 for Sunday; the first day of 1970 was a Thursday.
 pub(super) fn weekday_of(days: i64) -> i64 {
     (days + 3).rem_euclid(7) + 1
 }
 
-/// The Monday with which the first week of a year begins: that of January 4.
+/// The Monday on which the first week of a year starts, which is the week with January 4.
 pub(super) fn first_monday(year: i64) -> i64 {
     let fourth = days_of(year, 1, 4);
     fourth - weekday_of(fourth) + 1
@@ -58,16 +58,17 @@ pub(super) fn first_monday(year: i64) -> i64 {
 /// A day and a time on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Moment {
-    /// Since the beginning of 1970.
+    /// Days since the start of 1970.
     pub(super) days: i64,
-    /// From 0 up to but not including those of a day.
+    /// Seconds since midnight, less than those of a day.
     pub(super) seconds: f64,
 }
 
 impl Moment {
-    /// The moment so many seconds from the beginning of 1970; `None` for NaN and beyond the last years.
+    /// The moment that many seconds after the start of 1970; `None` for NaN and outside the
+    /// supported years.
     pub(super) fn of(seconds: f64) -> Option<Self> {
-        // Some more than the last year, and whole numbers up to there are exact.
+        // Slightly beyond the last year; integers up to there are exact.
         if seconds.is_nan() || seconds.abs() > 3.2e13 {
             return None;
         }
@@ -80,7 +81,7 @@ impl Moment {
             days += 1;
             rest -= DAY as f64;
         }
-        // Just before midnight can be nearer to it than to any other number.
+        // A time just before midnight may round to midnight.
         let seconds = rest.min((DAY as f64).next_down());
         let (year, ..) = date_of(days);
         (year.abs() <= LAST_YEAR).then_some(Self { days, seconds })
@@ -97,7 +98,7 @@ impl Moment {
 
     /// The year and number of the week.
     pub(super) fn week(&self) -> (i64, i64) {
-        // The Thursday of a week lies in its year.
+        // The year of a week is the year of its Thursday.
         let (year, ..) = date_of(self.days - self.weekday() + 4);
         (year, (self.days - first_monday(year)) / 7 + 1)
     }
@@ -106,22 +107,22 @@ impl Moment {
         self.days - days_of(self.date().0, 1, 1) + 1
     }
 
-    /// Seconds since the beginning of 1970, without their fraction.
+    /// Seconds since the start of 1970, without their fraction.
     pub(super) fn whole(&self) -> i64 {
         self.days * DAY + self.seconds as i64
     }
 
-    /// Seconds since the beginning of 1970 at the same time on another day.
+    /// Seconds since the start of 1970 at the same time on another day.
     pub(super) fn on(&self, days: i64) -> f64 {
         (days * DAY) as f64 + self.seconds
     }
 
-    /// Seconds of the minute.
+    /// Seconds of the minute, with their fraction.
     pub(super) fn second(&self) -> f64 {
         self.seconds - (self.seconds as i64 / 60 * 60) as f64
     }
 
-    /// The whole numbers in the order of the outputs of `date.parts`.
+    /// The integer parts in the order of the outputs of `date.parts`.
     pub(super) fn parts(&self) -> [i64; 9] {
         let (year, month, day) = self.date();
         let of_day = self.seconds as i64;

@@ -1,4 +1,4 @@
-//! Dates against Python's `datetime`, texts of all forms, and what is none.
+//! Dates checked against Python's `datetime`, and texts in all formats, valid and invalid.
 
 use millstream_base::map::Map;
 use millstream_base::{Limits, Mask, Value};
@@ -50,7 +50,7 @@ fn from_parts(parts: [i32; 5], second: f64) -> f64 {
     on("date.from_parts", &json!({}), args)
 }
 
-/// Made with `datetime`: `isocalendar`, `timetuple().tm_yday`, `isoformat`.
+/// Expected values from `datetime`: `isocalendar`, `timetuple().tm_yday`, `isoformat`.
 #[test]
 fn dates_are_those_of_python() {
     let cases = [
@@ -180,7 +180,7 @@ fn fractions_are_rounded_and_carried() {
 }
 
 #[test]
-fn months_are_added_and_beginnings_found() {
+fn months_are_added_and_starts_found() {
     let later = |from: &str, months: i32| {
         let seconds =
             on("date.add_months", &json!({}), vec![Value::F64(read(from)), Value::I32(months)]);
@@ -234,7 +234,8 @@ proptest! {
             // Only fractions finer than those of the seconds of a day are lost: half of 2^-36.
             let again = from_parts(whole, found[9]);
             prop_assert!((again - seconds).abs() <= 2.0_f64.powi(-36), "{}", seconds);
-            // Digits that are written are right to half of the last, and read as exactly as they can be.
+            // Written digits are accurate to half of the last one, and are read as accurately as
+            // possible.
             let again = read(&text(seconds, "date_time", 6));
             let most = 0.5e-6 + 2.0_f64.powi(-36) + 2.0 * seconds.abs() * f64::EPSILON;
             prop_assert!((again - seconds).abs() <= most, "{}", seconds);
@@ -242,7 +243,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_end_in_a_number_or_nothing(text in "[0-9TWZ:+. -]{0,24}") {
+    fn any_text_is_read_as_a_number_or_refused(text in "[0-9TWZ:+. -]{0,24}") {
         let seconds = read(&text);
         prop_assert!(seconds.is_nan() || seconds.abs() < 3.2e13);
     }

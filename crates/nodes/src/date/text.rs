@@ -1,10 +1,10 @@
-//! Dates as ISO 8601 writes them.
+//! Dates in the formats of ISO 8601.
 
 use super::calendar::{
     DAY, LAST_YEAR, Moment, date_of, days_in_month, days_of, first_monday, is_leap,
 };
 
-/// What is written of a moment.
+/// A format of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     DateTime,
@@ -52,7 +52,7 @@ impl Form {
     }
 }
 
-/// The text of a moment, with so many digits behind the seconds.
+/// The text of a moment, with `digits` decimals of the seconds.
 pub(super) fn written(moment: Moment, form: Form, digits: u32) -> String {
     let one = 10_i64.pow(digits);
     // Up to 2^47 units of up to 9 digits are exact.
@@ -92,7 +92,7 @@ fn year_text(year: i64) -> String {
     if (0..=9999).contains(&year) { format!("{year:04}") } else { format!("{year:+07}") }
 }
 
-/// The seconds since the beginning of 1970 that a text names.
+/// The seconds since the start of 1970 that a text denotes.
 pub(super) fn read(text: &str) -> Option<f64> {
     let mut rest = Rest(text.trim().as_bytes());
     let days = rest.days()?;
@@ -101,7 +101,7 @@ pub(super) fn read(text: &str) -> Option<f64> {
     (rest.0.is_empty() && Moment::of(seconds).is_some()).then_some(seconds)
 }
 
-/// What is left of a text.
+/// The unread rest of a text.
 struct Rest<'t>(&'t [u8]);
 
 impl Rest<'_> {
@@ -121,7 +121,7 @@ impl Rest<'_> {
         self.0.iter().take_while(|byte| byte.is_ascii_digit()).count()
     }
 
-    /// A number of so many digits.
+    /// A number of exactly `n` digits.
     fn number(&mut self, n: usize) -> Option<i64> {
         if self.n_digits() < n {
             return None;
@@ -135,7 +135,7 @@ impl Rest<'_> {
         self.number(n).filter(|number| range.contains(number))
     }
 
-    /// A date, as days since the beginning of 1970.
+    /// A date, as days since the start of 1970.
     fn days(&mut self) -> Option<i64> {
         let year = if self.starts_with(b"+-") {
             let sign = if self.eat(b"-") { -1 } else { i64::from(self.eat(b"+")) };
@@ -158,13 +158,13 @@ impl Rest<'_> {
             return Some(days_of(year, 1, 1) + self.number_in(3, 1..=last)? - 1);
         }
         let month = self.number_in(2, 1..=12)?;
-        // Without signs between them a year and a month alone could be anything.
+        // Without separators, a year and a month alone would be ambiguous.
         let has_day = if is_spaced { self.eat(b"-") } else { true };
         let day = if has_day { self.number_in(2, 1..=days_in_month(year, month))? } else { 1 };
         Some(days_of(year, month, day))
     }
 
-    /// A time and an offset, as whole seconds and a fraction of one.
+    /// A time and an offset, as whole seconds and a fraction of a second.
     fn time(&mut self) -> Option<(i64, f64)> {
         if !self.eat(b"Tt ") {
             return None;
@@ -194,7 +194,7 @@ impl Rest<'_> {
         format!("0.{digits}").parse().ok()
     }
 
-    /// How far a place is ahead of UTC, in seconds.
+    /// The offset from UTC in seconds.
     fn offset(&mut self) -> Option<i64> {
         if self.0.is_empty() || self.eat(b"Zz") {
             return Some(0);

@@ -4,20 +4,20 @@ use millstream_form::Val;
 
 use crate::{math, mix};
 
-/// A function that an expression may call.
+/// A function that can be called in an expression.
 pub(super) struct Function {
     pub(super) name: &'static str,
-    /// Fewest and most arguments.
+    /// Smallest and largest number of arguments.
     pub(super) arity: (usize, usize),
-    /// What it takes.
+    /// The type of its arguments.
     pub(super) takes: Takes,
-    /// What it gives.
+    /// The type of its result.
     pub(super) gives: Kind,
-    /// The meaning, for as many arguments as `arity` allows.
+    /// The definition, for each number of arguments that `arity` allows.
     pub(super) apply: for<'b> fn(&[Val<'b>]) -> Val<'b>,
 }
 
-/// Which numbers a function is for.
+/// The numbers that a function accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
     /// Integers stay integers.
@@ -26,14 +26,14 @@ pub(super) enum Takes {
     Floats,
 }
 
-/// Numbers and truth values turn into each other where needed.
+/// The type of a term. Numbers and truth values are converted to each other where needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Number,
     Truth,
 }
 
-/// Any number of arguments, as far as the text goes.
+/// Any number of arguments that fits in the text.
 const MANY: usize = usize::MAX;
 
 const fn number(
@@ -133,7 +133,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     number("wrap", (3, 3), |x| math::wrap(x[0], x[1], x[2])),
 ];
 
-/// Names of the functions that are no table entries because they look at their arguments.
+/// Functions that are not in the table because they depend on the form of their arguments, with
+/// their numbers of arguments.
 pub(super) const SPECIAL: &[(&str, usize)] = &[("if", 3), ("pow", 2)];
 
 /// The position of a function in [`FUNCTIONS`].
@@ -146,7 +147,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|f| f.name).chain(SPECIAL.iter().map(|(name, _)| *name))
 }
 
-/// The numbers that have names.
+/// The named constants.
 pub(super) const CONSTANTS: &[(&str, f64)] = &[
     ("pi", std::f64::consts::PI),
     ("tau", std::f64::consts::TAU),

@@ -1,4 +1,4 @@
-//! From terms to the kernel form, and which types an expression can compute with.
+//! Conversion of terms to a kernel form, and the types with which an expression can compute.
 
 use millstream_base::{Lane, Type};
 use millstream_form::{FormBuilder, Val};
@@ -10,7 +10,7 @@ use super::{Binary, Expression, Term, TermId, Unary};
 use crate::integer;
 
 impl Expression {
-    /// What the whole expression gives.
+    /// The type of the whole expression.
     pub(super) fn kind(&self) -> Kind {
         let mut kinds: Vec<Kind> = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
@@ -51,8 +51,8 @@ impl Expression {
         Among::These(&TYPES[first..])
     }
 
-    /// How many powers have an exponent that is computed; of integers each takes some hundred
-    /// instructions.
+    /// The number of powers with a computed exponent; each takes some hundred instructions for
+    /// integers.
     pub(super) fn n_computed_powers(&self) -> usize {
         let computed = |term: &&Term| match term {
             Term::Binary(Binary::Power, _, exponent) => {
@@ -103,11 +103,11 @@ impl Expression {
     }
 }
 
-/// Preferred first; what an expression needs cuts off the beginning.
+/// In order of preference; the needs of an expression exclude a prefix of these.
 const TYPES: [Type; 4] = [Type::I32, Type::I64, Type::F32, Type::F64];
 
 impl Number {
-    /// The first of [`TYPES`] that holds the number.
+    /// The first of [`TYPES`] that can represent the number.
     fn least_type(self) -> usize {
         match self.whole {
             Some(whole) if i32::try_from(whole).is_ok() => 0,
@@ -179,7 +179,7 @@ fn arithmetic<'b>(binary: Binary, x: Val<'b>, y: Val<'b>) -> Val<'b> {
     }
 }
 
-/// A power; products where the exponent is written as a number that is small, or the lane integer.
+/// A power: a product if the exponent is a small literal or the lane is an integer.
 fn power<'b>(x: Val<'b>, y: Val<'b>, exponent: &Term) -> Val<'b> {
     let written = match exponent {
         Term::Number(number) => number.whole,
@@ -195,7 +195,7 @@ fn power<'b>(x: Val<'b>, y: Val<'b>, exponent: &Term) -> Val<'b> {
     }
 }
 
-/// An integer to a power that is known and not negative, by squaring; wraps.
+/// An integer to a known power that is not negative, by squaring; wraps around.
 fn whole_power(x: Val<'_>, mut exponent: i64) -> Val<'_> {
     let (mut result, mut square) = (x.like(1), x);
     while exponent > 0 {

@@ -1,8 +1,7 @@
-//! From text to terms: operator precedence by binding powers, with a bound on nesting.
+//! Parser of expressions: operator precedence by binding powers, with a limit on nesting.
 //!
-//! Terms are written behind their operands, so that what comes later is a loop over them and no
-//! recursion on the length of the text. The parser itself recurses only where the text nests, at
-//! most [`MAX_NESTING`] deep.
+//! Terms are written after their operands, so later steps are loops over the terms and need no
+//! recursion. The parser itself recurses only where the text nests, at most [`MAX_NESTING`] deep.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,12 +12,12 @@ use super::functions::{CONSTANTS, FUNCTIONS, SPECIAL, find, names};
 use super::token::{Lexer, Number, Symbol, Token, TokenKind};
 use super::{Binary, Expression, SyntaxError, Term, TermId, Unary};
 
-/// How deep parentheses, prefixes and right-hand operands may nest.
+/// The limit on nested parentheses, prefixes and right-hand operands.
 const MAX_NESTING: usize = 200;
-/// Longest text, in bytes.
+/// The limit on the length of the text, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// Binding powers, weakest first; prefixes bind weaker than powers, so that -x^2 is -(x^2).
+/// Binding powers, weakest first; prefixes bind more weakly than powers, so that -x^2 is -(x^2).
 const CONDITIONAL: u8 = 1;
 const PREFIX: u8 = 8;
 const POWER: u8 = 9;
@@ -26,7 +25,7 @@ const POWER: u8 = 9;
 pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
     if text.len() > MAX_TEXT {
         let message = format!("the text has {} bytes, the limit is {MAX_TEXT}", text.len());
-        return Err(SyntaxError::new(message, 0..0).hint("split it over several nodes"));
+        return Err(SyntaxError::new(message, 0..0).hint("split it into several nodes"));
     }
     let mut lexer = Lexer::new(text);
     let token = lexer.next()?;
@@ -47,7 +46,7 @@ pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
     parser.expression(0)?;
     match parser.token.kind {
         TokenKind::End => Ok(Expression { terms: parser.terms, inputs: parser.inputs }),
-        TokenKind::Symbol(Symbol::Close) => Err(parser.here("this `)` closes nothing")),
+        TokenKind::Symbol(Symbol::Close) => Err(parser.here("this `)` has no matching `(`")),
         TokenKind::Symbol(_) | TokenKind::Number(_) | TokenKind::Name(_) => {
             Err(parser.unexpected())
         }
@@ -57,9 +56,9 @@ pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
 struct Parser<'t> {
     lexer: Lexer<'t>,
     text: &'t str,
-    /// The token that comes next.
+    /// The next token.
     token: Token<'t>,
-    /// The one before.
+    /// The token before it.
     last: Option<Token<'t>>,
     depth: usize,
     terms: Vec<Term>,
@@ -100,8 +99,8 @@ impl<'t> Parser<'t> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
             return Err(self
-                .here(format!("the expression nests deeper than {MAX_NESTING}"))
-                .hint("give the inner part a node of its own"));
+                .here(format!("the expression is nested deeper than {MAX_NESTING} levels"))
+                .hint("move the inner part to another node"));
         }
         let mut left = self.operand()?;
         let mut comparison = None;
@@ -115,12 +114,12 @@ impl<'t> Parser<'t> {
             };
             if binary.is_comparison() && comparison == Some(binds) {
                 return Err(self
-                    .here("comparisons do not chain")
-                    .hint("write `a < b && b < c`, or parentheses"));
+                    .here("comparisons cannot be chained")
+                    .hint("write `a < b && b < c`, or use parentheses"));
             }
             comparison = binary.is_comparison().then_some(binds);
             self.advance()?;
-            // A power takes what follows into its exponent, everything else leaves it.
+            // Powers are right-associative, all other operators left-associative.
             let right = self.expression(if binds == POWER { POWER } else { binds + 1 })?;
             left = self.push(Term::Binary(binary, left, right));
         }
@@ -181,13 +180,14 @@ impl<'t> Parser<'t> {
             return Ok(());
         }
         if self.token.kind == TokenKind::End {
-            return Err(SyntaxError::new("this parenthesis is not closed", open.start..open.end)
-                .hint("a `)` is missing"));
+            return Err(
+                SyntaxError::new("this `(` is not closed", open.start..open.end).hint("add a `)`")
+            );
         }
         Err(self.unexpected())
     }
 
-    /// A name that stands alone: a constant or an input.
+    /// A name without arguments: a constant or an input.
     fn name(&mut self, name: &'t str, token: Token<'_>) -> Result<TermId, SyntaxError> {
         let range = token.start..token.end;
         if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
@@ -199,14 +199,16 @@ impl<'t> Parser<'t> {
             "and" | "or" | "not" => {
                 let symbol = [("and", "&&"), ("or", "||"), ("not", "!")];
                 let symbol = symbol.iter().find(|(word, _)| *word == name).map_or("", |s| s.1);
-                return Err(SyntaxError::new(format!("`{name}` is no operator"), range)
+                return Err(SyntaxError::new(format!("`{name}` is not an operator"), range)
                     .hint(format!("write `{symbol}`")));
             }
             _ => {}
         }
         if names().any(|function| function == name) {
             return Err(SyntaxError::new(format!("`{name}` is a function, not an input"), range)
-                .hint(format!("write its arguments: `{name}(...)`, or name the input otherwise")));
+                .hint(format!(
+                    "write its arguments: `{name}(...)`, or choose another name for the input"
+                )));
         }
         let next = self.inputs.len() as u32;
         let input = *self.known.entry(name).or_insert(next);
@@ -264,7 +266,7 @@ impl<'t> Parser<'t> {
         let error = self.here(message);
         match (self.last.map(|last| last.kind), self.token.kind) {
             (Some(TokenKind::Symbol(Symbol::Divide)), TokenKind::Symbol(Symbol::Divide)) => {
-                error.hint("`/` truncates whole numbers; there are no comments")
+                error.hint("`/` truncates integers; there are no comments")
             }
             (_, TokenKind::Symbol(Symbol::Multiply | Symbol::Power)) => {
                 error.hint("a power is written `x ^ 2` or `x ** 2`")
@@ -273,12 +275,12 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Something stands where an operator or the end was due.
+    /// The error of a token where an operator or the end was expected.
     fn unexpected(&self) -> SyntaxError {
         match self.token.kind {
             TokenKind::Symbol(Symbol::Comma) => self
-                .here("this `,` stands outside a call")
-                .hint("it separates the arguments of a function; fractions are written with `.`"),
+                .here("this `,` is outside a function call")
+                .hint("`,` separates the arguments of a function; fractions are written with `.`"),
             TokenKind::Symbol(Symbol::Colon) => {
                 self.here("this `:` has no `?`").hint("a choice is written `condition ? a : b`")
             }
@@ -295,7 +297,7 @@ impl<'t> Parser<'t> {
         match next {
             "and" => error.hint("write `&&`"),
             "or" => error.hint("write `||`"),
-            "!" => error.hint("`!=` asks whether two numbers differ"),
+            "!" => error.hint("`!=` tests whether two numbers differ"),
             "if" | "else" => error.hint("a choice is written `condition ? a : b`"),
             _ => error.hint(format!("a product is written `{last} * {next}`")),
         }
@@ -328,7 +330,7 @@ fn wrong_arity(
     SyntaxError::new(format!("`{name}` takes {takes}, not {given}"), range)
 }
 
-/// What a symbol between two operands means, and how strongly it binds.
+/// The operator that a symbol between two operands denotes, and its binding power.
 fn binary(symbol: Symbol) -> Option<(Binary, u8)> {
     Some(match symbol {
         Symbol::Or => (Binary::Or, 2),

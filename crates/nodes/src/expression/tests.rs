@@ -1,4 +1,4 @@
-//! Meaning, types and refusals of expressions; the printer here shows how terms group.
+//! Meaning, types and errors of expressions; a printer shows how terms are grouped.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::*;
 
-/// The value of an expression, its inputs all of one type, as text.
+/// The value of an expression as text; its inputs are all of one type.
 fn value_of(text: &str, ty: Type, inputs: &[&str]) -> String {
     let mut registry = Registry::new();
     register(&mut registry);
@@ -72,7 +72,7 @@ fn operators_have_the_usual_precedence() {
 }
 
 #[test]
-fn functions_and_constants_mean_the_usual() {
+fn functions_and_constants_have_their_usual_meaning() {
     for (text, value) in [
         ("min(3, 1, 2)", "f32 1.0"),
         ("max(3, 1, 2, 4)", "f32 4.0"),
@@ -145,7 +145,7 @@ fn refused(text: &str, expected: &str) {
 }
 
 #[test]
-fn errors_say_where_and_what_next() {
+fn errors_say_where_they_are_and_what_to_do() {
     refused("", "0..0: the expression is empty (write a formula such as `2 * x + 1`)");
     refused(" \n", "0..2: the expression is empty (write a formula such as `2 * x + 1`)");
     refused("1 +", "3..3: a number, a name or `(` is missing after `+`");
@@ -159,24 +159,24 @@ fn errors_say_where_and_what_next() {
         "1..2: an operator is missing between `2` and `x` (a product is written `2 * x`)",
     );
     refused("a and b", "2..5: an operator is missing between `a` and `and` (write `&&`)");
-    refused("not a", "0..3: `not` is no operator (write `!`)");
+    refused("not a", "0..3: `not` is not an operator (write `!`)");
     refused(
         "x = 1",
-        "2..3: `=` means nothing here (`==` asks whether two numbers are equal; nothing can be assigned)",
+        "2..3: `=` has no meaning here (`==` tests whether two numbers are equal; there is no assignment)",
     );
-    refused("x & y", "2..3: `&` means nothing here (`&&` means that both hold)");
-    refused("x # y", "2..3: `#` means nothing here");
+    refused("x & y", "2..3: `&` has no meaning here (`&&` is true if both sides are)");
+    refused("x # y", "2..3: `#` has no meaning here");
     refused(
         "a.b",
-        "1..2: `.` means nothing here (a name holds no `.`; a number has a digit beside it)",
+        "1..2: `.` has no meaning here (names contain no `.`, and a number has a digit next to it)",
     );
-    refused("x \u{d7} y", "2..4: `\u{d7}` means nothing here (write `*`)");
-    refused("(1 + 2", "0..1: this parenthesis is not closed (a `)` is missing)");
-    refused("sin(1", "3..4: this parenthesis is not closed (a `)` is missing)");
-    refused("1 + 2)", "5..6: this `)` closes nothing");
+    refused("x \u{d7} y", "2..4: `\u{d7}` has no meaning here (write `*`)");
+    refused("(1 + 2", "0..1: this `(` is not closed (add a `)`)");
+    refused("sin(1", "3..4: this `(` is not closed (add a `)`)");
+    refused("1 + 2)", "5..6: this `)` has no matching `(`");
     refused(
         "(1, 2)",
-        "2..3: this `,` stands outside a call (it separates the arguments of a function; fractions are written with `.`)",
+        "2..3: this `,` is outside a function call (`,` separates the arguments of a function; fractions are written with `.`)",
     );
     refused("sni(1)", "0..3: there is no function called `sni` (did you mean `sin`?)");
     refused("x(1)", "0..1: there is no function called `x` (a product is written `x * (...)`)");
@@ -186,16 +186,19 @@ fn errors_say_where_and_what_next() {
     refused("if(1, 2)", "0..8: `if` takes 3 arguments, not 2");
     refused(
         "sin + 1",
-        "0..3: `sin` is a function, not an input (write its arguments: `sin(...)`, or name the input otherwise)",
+        "0..3: `sin` is a function, not an input (write its arguments: `sin(...)`, or choose another name for the input)",
     );
     refused("a ? b", "2..3: this `?` has no `:` (a choice is written `condition ? a : b`)");
     refused("a : b", "2..3: this `:` has no `?` (a choice is written `condition ? a : b`)");
-    refused("0 < x < 1", "6..7: comparisons do not chain (write `a < b && b < c`, or parentheses)");
+    refused(
+        "0 < x < 1",
+        "6..7: comparisons cannot be chained (write `a < b && b < c`, or use parentheses)",
+    );
     refused("1e999", "0..5: the number is too large (write `inf` if infinity is meant)");
 }
 
 #[test]
-fn an_error_becomes_a_refused_setting() {
+fn an_error_refuses_the_setting() {
     let error = checked("x = 1").unwrap_err();
     let SettingError::Refused { name, range, hint, .. } = error else { panic!("refused") };
     assert_eq!((name.as_str(), range), ("text", Some((2, 3))));
@@ -215,7 +218,7 @@ fn nesting_and_length_are_limited() {
 }
 
 #[test]
-fn long_sums_need_no_stack() {
+fn long_sums_do_not_recurse() {
     let sum = format!("x{}", "+1".repeat(30_000));
     assert_eq!(f32_of(&sum, &["0"]), "f32 30000.0");
     let names: Vec<String> = (0..9_000).map(|i| format!("x{i}")).collect();
@@ -233,7 +236,7 @@ fn functions_are_sorted_and_named_once() {
     assert_eq!(names.len(), n_names);
 }
 
-/// A term with its operands, as a property test makes it.
+/// A term with its operands, as generated by a property test.
 #[derive(Clone, Debug)]
 enum Tree {
     Leaf(&'static str),
@@ -296,7 +299,7 @@ impl Tree {
             Self::Prefix(op, x) => format!("{op}{}", x.text(8)),
             Self::Infix(op, xs) => {
                 let binds = self.binds();
-                // A prefix may begin the right side of anything, but not the left of a power.
+                // A prefix may start any right operand, but not the left operand of a power.
                 let left = match binds {
                     4 | 5 | 9 => binds + 1,
                     _ => binds,
@@ -316,7 +319,7 @@ impl Tree {
         if self.binds() < least { format!("({text})") } else { text }
     }
 
-    /// With parentheses round everything.
+    /// With parentheses around every term.
     fn grouped(&self) -> String {
         let all = |xs: &[Self]| xs.iter().map(Self::grouped).collect::<Vec<_>>().join(", ");
         match self {
@@ -331,7 +334,7 @@ impl Tree {
     }
 }
 
-/// What a tree gives, computed the naive way.
+/// The value of a tree, computed naively.
 #[derive(Clone, Copy)]
 enum Naive {
     Number(f32),
@@ -420,9 +423,9 @@ fn integer_powers_in_one_formula_are_limited() {
 
 proptest! {
     #[test]
-    fn a_formula_computes_what_its_tree_says(tree in tree(), x in -3.0_f32..3.0, y: f32) {
+    fn a_formula_computes_the_value_of_its_tree(tree in tree(), x in -3.0_f32..3.0, y: f32) {
         let text = tree.text(0);
-        // Both names appear, in this order, and change nothing.
+        // Both names occur, in this order, without an effect.
         let text = format!("false && (x < y) ? true : ({text})");
         let wanted = match tree.naive(x, y) {
             Naive::Number(number) => format!("f32 {}", millstream_base::Value::F32(number)),
@@ -433,7 +436,7 @@ proptest! {
     }
 
     #[test]
-    fn parentheses_that_are_not_needed_change_nothing(tree in tree()) {
+    fn redundant_parentheses_change_nothing(tree in tree()) {
         let (few, all) = (tree.text(0), tree.grouped());
         prop_assert_eq!(parse(&few), parse(&all), "{} / {}", few, all);
         prop_assert!(parse(&few).is_ok(), "{}", few);

@@ -1,8 +1,8 @@
-//! Cuts the text of an expression into numbers, names and symbols.
+//! The lexer of expressions, which splits a text into numbers, names and symbols.
 
 use super::SyntaxError;
 
-/// A piece of the text and where it stands, in bytes.
+/// A token and its byte range in the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Token<'t> {
     pub(super) kind: TokenKind<'t>,
@@ -10,7 +10,7 @@ pub(super) struct Token<'t> {
     pub(super) end: usize,
 }
 
-/// What a piece is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum TokenKind<'t> {
     Number(Number),
@@ -19,7 +19,7 @@ pub(super) enum TokenKind<'t> {
     End,
 }
 
-/// A number as it was written.
+/// A number literal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     /// The nearest float.
@@ -49,7 +49,7 @@ symbols! {
     Not "!", Question "?", Colon ":", Open "(", Close ")", Comma ",",
 }
 
-/// Reads one token after the other.
+/// Reads one token after another.
 pub(super) struct Lexer<'t> {
     text: &'t str,
     at: usize,
@@ -60,7 +60,7 @@ impl<'t> Lexer<'t> {
         Self { text, at: 0 }
     }
 
-    /// The next token; at the end of the text again and again [`TokenKind::End`].
+    /// The next token; at the end of the text always [`TokenKind::End`].
     pub(super) fn next(&mut self) -> Result<Token<'t>, SyntaxError> {
         let blank = self.rest().len() - self.rest().trim_start().len();
         self.at += blank;
@@ -106,7 +106,7 @@ impl<'t> Lexer<'t> {
         if rest[end..].starts_with(['e', 'E']) {
             let sign = usize::from(rest[end + 1..].starts_with(['+', '-']));
             let exponent = digits(end + 1 + sign);
-            // Without digits behind it the letter begins a name.
+            // Without digits after it the letter starts a name.
             if exponent > end + 1 + sign {
                 whole = false;
                 end = exponent;
@@ -137,24 +137,24 @@ fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// A character that begins nothing, with what may have been meant.
+/// The error for a character that starts no token, with a guess of the intended one.
 fn stray(c: char, start: usize) -> SyntaxError {
     let hint = match c {
-        '=' => Some("`==` asks whether two numbers are equal; nothing can be assigned"),
-        '&' => Some("`&&` means that both hold"),
-        '|' => Some("`||` means that one of them holds"),
+        '=' => Some("`==` tests whether two numbers are equal; there is no assignment"),
+        '&' => Some("`&&` is true if both sides are"),
+        '|' => Some("`||` is true if one of its sides is"),
         '\u{2212}' | '\u{2013}' => Some("write `-`"),
         '\u{d7}' | '\u{b7}' => Some("write `*`"),
         '\u{f7}' => Some("write `/`"),
         '\u{2264}' => Some("write `<=`"),
         '\u{2265}' => Some("write `>=`"),
         '\u{2260}' => Some("write `!=`"),
-        '[' | ']' | '{' | '}' => Some("group with `(` and `)`"),
-        '.' => Some("a name holds no `.`; a number has a digit beside it"),
+        '[' | ']' | '{' | '}' => Some("use `(` and `)` for grouping"),
+        '.' => Some("names contain no `.`, and a number has a digit next to it"),
         _ => None,
     };
     let error = SyntaxError::new(
-        format!("`{}` means nothing here", c.escape_debug()),
+        format!("`{}` has no meaning here", c.escape_debug()),
         start..start + c.len_utf8(),
     );
     match hint {

@@ -1,4 +1,4 @@
-//! Patterns of bits: reversed, put into one another, taken apart; and whole square roots.
+//! Bit patterns: reversed, inserted, interleaved, taken apart; and integer square roots.
 
 use millstream_base::Lane;
 use millstream_form::Val;
@@ -9,65 +9,62 @@ use crate::shape::{INTEGERS, T, inputs_of_one_type, of_one_type};
 
 pub(super) fn register(registry: &mut Registry) {
     let x = [("x", 0.0, "the number")];
-    registry.register(
-        of_one_type("integer.square_root", "The square root, rounded down", INTEGERS, &x)
-            .details("The greatest number whose square is at most x; 0 below zero.")
+    registry.register_all([
+        of_one_type("integer.square_root", "The square root of x, rounded down", INTEGERS, &x)
+            .details("The greatest integer whose square is at most x; 0 for negative numbers.")
             .lanewise(|_, x| square_root(x[0])),
-    );
-    registry.register(
-        of_one_type(
-            "integer.reverse_bits",
-            "The bits from the highest to the lowest",
-            INTEGERS,
-            &x,
-        )
-        .details("The bits of a position reversed give the van der Corput sequence.")
-        .law(millstream_node::Law::Involution)
-        .lanewise(|_, x| reversed(x[0])),
-    );
-    registry.register(
+        of_one_type("integer.reverse_bits", "x with its bits in reverse order", INTEGERS, &x)
+            .details("Reversing the bits of an index gives the van der Corput sequence.")
+            .law(millstream_node::Law::Involution)
+            .lanewise(|_, x| reversed(x[0])),
         of_one_type(
             "integer.insert_bits",
-            "x with some bits replaced by another number",
+            "x with a range of bits replaced by another number",
             INTEGERS,
             &[
                 ("x", 0.0, "the number"),
-                ("bits", 0.0, "what is put in; its lowest bits count"),
-                ("first", 0.0, "number of the lowest bit, 0 to the width - 1"),
-                ("count", 8.0, "how many bits"),
+                ("bits", 0.0, "number to insert; its lowest bits are used"),
+                ("first", 0.0, "index of the lowest bit, 0 to the width - 1"),
+                ("count", 8.0, "number of bits"),
             ],
         )
-        .details("`integer.extract_bits` gets them back. A count of 0 and below changes nothing.")
+        .details("`integer.extract_bits` reads them back. A count of 0 or less changes nothing.")
         .lanewise(|_, x| {
             let (width, _) = width(x[0]);
             let mask = x[3].ge(width).select(-1, x[0].like(1).shl(x[3]) - 1);
             let mask = x[3].le(0).select(0, mask).shl(x[2]);
             (x[0] & !mask) | (x[1].shl(x[2]) & mask)
         }),
-    );
-    let halves =
-        [("a", 0.0, "its bits become the even ones"), ("b", 0.0, "its bits become the odd ones")];
-    registry.register(
-        of_one_type("integer.interleave_bits", "The bits of two numbers in turn", INTEGERS, &halves)
-            .details(
-                "Of each the lower half counts, 16 or 32 bits. Of the places of a grid it gives the order of \
-                 Morton (Z): what is near in the grid is mostly near in the order.",
-            )
-            .source("G. Morton, A computer oriented geodetic data base, 1966")
-            .lanewise(|_, x| spread(x[0]) | spread(x[1]).shl(1)),
-    );
-    registry.register(
+    ]);
+    let halves = [
+        ("a", 0.0, "number whose bits become the even ones"),
+        ("b", 0.0, "number whose bits become the odd ones"),
+    ];
+    registry.register_all([
+        of_one_type(
+            "integer.interleave_bits",
+            "The bits of two numbers interleaved",
+            INTEGERS,
+            &halves,
+        )
+        .details(
+            "Of each number the lower half is used, 16 or 32 bits. Applied to the coordinates \
+                 of grid cells it gives the Morton order (Z-order), in which cells near each other \
+                 in the grid are mostly near each other.",
+        )
+        .source("G. Morton, A computer oriented geodetic data base, 1966")
+        .lanewise(|_, x| spread(x[0]) | spread(x[1]).shl(1)),
         inputs_of_one_type(
             "integer.separate_bits",
-            "Every other bit, and those between",
+            "The even bits and the odd bits of x as two numbers",
             INTEGERS,
             &x,
         )
         .details("Undoes `integer.interleave_bits`.")
-        .output("a", T, "the even bits, side by side")
-        .output("b", T, "the odd bits, side by side")
+        .output("a", T, "the even bits, packed together")
+        .output("b", T, "the odd bits, packed together")
         .form(|_, x| vec![vec![gathered(x[0][0])], vec![gathered(x[0][0].ushr(1))]]),
-    );
+    ]);
 }
 
 fn square_root(x: Val<'_>) -> Val<'_> {
@@ -75,7 +72,7 @@ fn square_root(x: Val<'_>) -> Val<'_> {
     if x.lane() == Lane::I32 {
         return root;
     }
-    // The nearest f64 of x may lie beyond the next square.
+    // The `f64` nearest to x may be at or above the next square.
     let greatest = 3_037_000_499_i64;
     let root = root.min(greatest);
     let root = (root * root).gt(x.max(0)).select(root - 1, root);
@@ -83,7 +80,7 @@ fn square_root(x: Val<'_>) -> Val<'_> {
     (root.lt(greatest) & (next * next).le(x)).select(next, root)
 }
 
-/// The steps by which bits move apart, with the bits that stay after each, largest first.
+/// The steps by which bits move apart, with the mask of the bits after each, largest step first.
 fn steps(x: Val<'_>) -> Vec<(i32, i64)> {
     let masks: [i64; 5] = [
         0x0000_ffff_0000_ffff,
@@ -97,14 +94,14 @@ fn steps(x: Val<'_>) -> Vec<(i32, i64)> {
     (first..5).map(|k| (16 >> k, mask(k))).collect()
 }
 
-/// The lower half of the bits, each with a zero above it.
+/// The lower half of the bits, with a zero above each.
 fn spread(x: Val<'_>) -> Val<'_> {
     let (width, _) = width(x);
     let lower = x & ((1_i64 << (width / 2)) - 1);
     steps(x).into_iter().fold(lower, |x, (by, mask)| (x | x.shl(by)) & mask)
 }
 
-/// The even bits side by side.
+/// The even bits, packed together.
 fn gathered(x: Val<'_>) -> Val<'_> {
     let (width, _) = width(x);
     let half = (1_i64 << (width / 2)) - 1;
@@ -119,7 +116,8 @@ fn gathered(x: Val<'_>) -> Val<'_> {
 
 fn reversed(x: Val<'_>) -> Val<'_> {
     let (width, _) = width(x);
-    // Neighbors, pairs, groups of four and so on change places; the halves by a shift each.
+    // Single bits, pairs, groups of four and so on are swapped with their neighbors; the halves by
+    // one shift each.
     let inner = steps(x)
         .into_iter()
         .rev()

@@ -1,28 +1,29 @@
-//! Sorting and picking among millions of numbers, such that the work can be ended.
+//! Sorting and selecting among millions of numbers, with checks for cancellation.
 //!
-//! A number is ordered by a word of bits. Long lists are dealt out by the upper bits in which their
-//! words differ, in passes from end to end; what is short then is left to the standard library. Lists
-//! that are in order but for some of their numbers are sorted part by part, and the parts merged.
+//! The order of a number is given by a word of bits. Long lists are distributed into buckets by the
+//! upper bits in which their words differ, in passes over the whole list; short buckets are left to
+//! the standard library. Lists that are mostly in order are sorted part by part, and the parts are
+//! merged.
 
 use std::cmp::Ordering;
 
 use millstream_node::{Failure, Pace};
 
-/// So many are sorted at once, between two looks.
+/// The number of items sorted at once, between two checks.
 const AT_ONCE: usize = if cfg!(test) { 1 << 14 } else { 1 << 20 };
 
-/// So many that were dealt out are dealt out again: what is shorter stays in the cache.
+/// Buckets longer than this are distributed again; shorter ones fit into the cache.
 const DEALT_AGAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 18 };
 
-/// Bits by which numbers are dealt out.
+/// Bits that select a bucket.
 const BITS: u32 = 10;
 
-/// Numbers that are gone through between two looks.
+/// The number of items visited between two checks.
 const PART: usize = 1 << 13;
 
-/// A number with a word by which it is ordered.
+/// A number with a word that gives its order.
 pub(crate) trait Bits: Copy + PartialOrd {
-    /// Ascending; -0 and +0 are equal, NaNs are greatest in either direction.
+    /// Ascending; -0 and +0 are equal, and NaN is greatest in either direction.
     fn bits(self, descending: bool) -> u64;
 }
 
@@ -45,7 +46,7 @@ macro_rules! bits_of_floats {
                 if self.is_nan() {
                     return u64::MAX;
                 }
-                // Adding 0 makes +0 of -0.
+                // Adding 0 turns -0 into +0.
                 let bits = (f64::from(self) + 0.0).to_bits();
                 let bits = bits ^ (((bits as i64) >> 63) as u64 | 1 << 63);
                 if descending { !bits } else { bits }
@@ -55,10 +56,10 @@ macro_rules! bits_of_floats {
 }
 bits_of_floats!(f32 f64);
 
-/// Sorts by their bits, as `sort` does with short lists; what is equal stays in its order.
+/// Sorts items by their bits, short lists with `sort`; the sort is stable.
 ///
 /// # Errors
-/// If nobody waits any more.
+/// If the call was cancelled.
 pub(super) fn sort_long<T: Bits>(
     items: &mut [T],
     descending: bool,
@@ -71,7 +72,7 @@ pub(super) fn sort_long<T: Bits>(
         return Ok(());
     }
     let bits = |item: T| item.bits(descending);
-    // Where there are NaNs it is neither.
+    // With NaN the list is neither ascending nor descending.
     let (is_in_order, is_reversed) = if descending {
         (is_chain(items, pace, |a, b| a >= b)?, is_chain(items, pace, |a, b| a < b)?)
     } else {
@@ -96,7 +97,7 @@ pub(super) fn sort_long<T: Bits>(
     }
 }
 
-/// Whether each item and the next one are as `is` says.
+/// Whether `is` holds for each item and the next one.
 fn is_chain<T: Copy>(
     items: &[T],
     pace: &mut Pace<'_>,
@@ -105,7 +106,7 @@ fn is_chain<T: Copy>(
     for start in (0..items.len()).step_by(PART) {
         let part = &items[start..items.len().min(start + PART + 1)];
         pace.work(part.len())?;
-        // All of a part at once, as that is quicker than to end within it.
+        // A whole part without early exit is faster.
         if !part.iter().zip(&part[1..]).fold(true, |all, (a, b)| all & is(*a, *b)) {
             return Ok(false);
         }
@@ -113,7 +114,7 @@ fn is_chain<T: Copy>(
     Ok(true)
 }
 
-/// Sorts what comes before and behind all the items with this word.
+/// Sorts the items before and after all items with this word.
 fn around<T: Bits>(
     items: &mut [T],
     word: u64,
@@ -147,7 +148,7 @@ fn around<T: Bits>(
     Ok(())
 }
 
-/// Merges sorted parts of so many items; what is equal stays in its order.
+/// Merges sorted parts of a given number of items; the merge is stable.
 fn merge_all<T: Copy>(
     items: &mut [T],
     pace: &mut Pace<'_>,
@@ -173,7 +174,7 @@ fn merge_all<T: Copy>(
     Ok(())
 }
 
-/// Merges what comes before and behind a place; `held` is room for some items.
+/// Merges the items before and after a position; `held` is scratch memory for some items.
 fn merge<T: Copy>(
     items: &mut [T],
     middle: usize,
@@ -183,7 +184,7 @@ fn merge<T: Copy>(
 ) -> Result<(), Failure> {
     let (before, behind) = items.split_at(middle);
     let (last, first) = (bits(before[middle - 1]), bits(behind[0]));
-    // What is in its place already stays there.
+    // Items that are already in place are not moved.
     let start = before.partition_point(|item| bits(*item) <= first);
     let end = middle + behind.partition_point(|item| bits(*item) < last);
     if start == middle {
@@ -203,7 +204,7 @@ fn merge<T: Copy>(
     }
 }
 
-/// Merges what is held, which was the beginning of the items, with the rest of them.
+/// Merges `held`, the former start of the items, with the rest of them.
 fn merge_up<T: Copy>(
     items: &mut [T],
     held: &[T],
@@ -215,7 +216,7 @@ fn merge_up<T: Copy>(
     loop {
         pace.work(PART)?;
         for _ in 0..PART {
-            // Long stretches come from one side, so that this is foreseen.
+            // Long runs come from one side, so the branch is well predicted.
             if other < word {
                 items[to] = items[right];
                 (right, to) = (right + 1, to + 1);
@@ -236,7 +237,7 @@ fn merge_up<T: Copy>(
     }
 }
 
-/// Merges what is held, which was the end of the items, with the rest of them, the last first.
+/// Merges `held`, the former end of the items, with the rest of them, last items first.
 fn merge_down<T: Copy>(
     items: &mut [T],
     held: &[T],
@@ -269,7 +270,7 @@ fn merge_down<T: Copy>(
     }
 }
 
-/// Deals items out to buckets and sorts these.
+/// Distributes items into buckets and sorts these.
 fn deal<T: Bits>(
     items: &mut [T],
     descending: bool,
@@ -293,7 +294,7 @@ fn deal<T: Bits>(
     for end in &mut ends {
         n += std::mem::replace(end, n);
     }
-    // Memory that is new is slow to come.
+    // Newly allocated memory is slow at first use.
     let mut dealt = Vec::with_capacity(items.len());
     while dealt.len() < items.len() {
         pace.work(PART)?;
@@ -313,7 +314,7 @@ fn deal<T: Bits>(
         let bucket = &mut items[start..end];
         bucket.copy_from_slice(&dealt[start..end]);
         match bucket.len() {
-            // All of a bucket are equal.
+            // All items of a bucket are equal.
             _ if range.shift() == 0 => {}
             n if n > DEALT_AGAIN => deal(bucket, descending, pace, sort)?,
             _ => sort(bucket),
@@ -323,13 +324,13 @@ fn deal<T: Bits>(
     Ok(())
 }
 
-/// The number at this place in order, which is one of the places of the list.
+/// The number at this position in ascending order; the position is within the list.
 ///
 /// # Errors
-/// If nobody waits any more.
+/// If the call was cancelled.
 pub(crate) fn at_place(items: &[f64], place: usize, pace: &mut Pace<'_>) -> Result<f64, Failure> {
     let bits = |item: f64| {
-        // As by `total_cmp`: -0 comes before +0.
+        // As in `total_cmp`, -0 comes before +0.
         let bits = item.to_bits();
         bits ^ (((bits as i64) >> 63) as u64 | 1 << 63)
     };
@@ -345,7 +346,7 @@ pub(crate) fn at_place(items: &[f64], place: usize, pace: &mut Pace<'_>) -> Resu
         n = counts[bucket];
         range = range.of_bucket(bucket);
     }
-    // Those that are still too many are all the same.
+    // If there are still too many items, all of them are equal.
     let (place, n) = if n > AT_ONCE { (0, 1) } else { (place, n) };
     let mut left: Vec<f64> = Vec::with_capacity(n);
     for part in items.chunks(PART) {
@@ -356,7 +357,7 @@ pub(crate) fn at_place(items: &[f64], place: usize, pace: &mut Pace<'_>) -> Resu
     Ok(*left.select_nth_unstable_by(place, f64::total_cmp).1)
 }
 
-/// Words from the least to the greatest.
+/// An inclusive range of words.
 #[derive(Clone, Copy)]
 struct Range {
     least: u64,
@@ -384,11 +385,11 @@ impl Range {
     }
 }
 
-/// What a list looks like, judged by some stretches of it.
+/// The shape of a list, judged by samples of it.
 enum Look {
-    /// Most of its words are this one.
+    /// Most of its words are equal to this one.
     Heavy(u64),
-    /// It rises in the stretches but for a few.
+    /// Its samples are ascending with few exceptions.
     Rising,
     Mixed,
 }
@@ -404,7 +405,7 @@ fn look_of<T: Copy>(items: &[T], bits: impl Fn(T) -> u64) -> Look {
     let n_uneven = words.chunks(N).filter(|stretch| falls(stretch) > 0).count();
     let is_rising = n_uneven < N / 8;
     words.sort_unstable();
-    // What more than half of them are is in the middle.
+    // A value that more than half of the samples have is the median.
     let middle = words[N * N / 2];
     if words.iter().filter(|word| **word == middle).count() > N * N / 2 {
         return Look::Heavy(middle);
@@ -412,7 +413,7 @@ fn look_of<T: Copy>(items: &[T], bits: impl Fn(T) -> u64) -> Look {
     if is_rising { Look::Rising } else { Look::Mixed }
 }
 
-/// How many items of a range are in each bucket.
+/// The number of items of a range in each bucket.
 fn counts<T: Copy>(
     items: &[T],
     range: Range,
@@ -439,7 +440,7 @@ mod tests {
     use super::AT_ONCE;
     use crate::cells::testing::{list, value_of};
 
-    /// Numbers from anywhere, without end.
+    /// An endless sequence of random words.
     fn words() -> impl FnMut() -> u64 {
         let state = AtomicU32::new(7);
         move || {
@@ -456,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_sorted_as_short_ones_are() {
+    fn long_lists_are_sorted_like_short_ones() {
         let n = 5 * AT_ONCE + 1000;
         let mut word = words();
         let mut any = |from: &dyn Fn(u64) -> f64| (0..n).map(|_| from(word())).collect::<Vec<_>>();
@@ -487,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_long_lists_are_found_by_their_place() {
+    fn numbers_of_long_lists_are_selected_by_position() {
         let n = 5 * AT_ONCE + 1000;
         let mut word = words();
         let mut any = |from: &dyn Fn(u64) -> f64| (0..n).map(|_| from(word())).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Lists that differ from another in an item; written in place where nobody else uses them.
+//! Lists that differ from another one in one item, written in place if the list has no other user.
 
 use millstream_base::{Column, Type, Value, ValueType};
 use millstream_node::{Call, Data, Failure, NodeDef, Registry};
@@ -14,17 +14,18 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn set() -> NodeDef {
-    Outside::setting(on_lists("list.set", "A list with one item replaced"))
+    Outside::setting(on_lists("list.set", "Replaces one item of a list"))
         .details(
-            "A chain of these changes one list in place, without copies, as long as nothing else uses \
-             the lists between them. Fails at any index of an empty list, whatever the setting.",
+            "A chain of these nodes changes one list in place, without copies, as long as nothing \
+             else uses the lists between them. An empty list fails for any index, whatever the \
+             setting.",
         )
         .input("list", LIST, "")
         .mutable()
-        .input("index", Type::I32, "which item, from 0")
+        .input("index", Type::I32, "index of the item, from 0")
         .or_number(0.0)
-        .input("item", ITEM, "what stands there afterwards")
-        .output("value", LIST, "as long as the list")
+        .input("item", ITEM, "new item")
+        .output("value", LIST, "list with the new item")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
             Ok(for_built_in!(
@@ -47,7 +48,8 @@ fn set_typed<T: ValueType>(call: &mut Call<'_>, outside: Outside) -> Result<(), 
     Ok(())
 }
 
-/// Of items whose type is not known here: they are picked from the old list and the new item.
+/// For items of a type without a case of its own: they are picked from the old list and the new
+/// item.
 fn set_any(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
     let mut cells = ListCells::new(call);
     let lists = call.lists(0);
@@ -69,15 +71,15 @@ fn set_any(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
 }
 
 fn append() -> NodeDef {
-    on_lists("list.append", "A list with one more item")
+    on_lists("list.append", "Appends an item to a list")
         .details(
-            "A chain of these makes one list longer in place as long as nothing else uses the lists \
-             between them.",
+            "A chain of these nodes extends one list in place, as long as nothing else uses the \
+             lists between them.",
         )
         .input("list", LIST, "")
         .mutable()
-        .input("item", ITEM, "what comes last")
-        .output("value", LIST, "longer by one")
+        .input("item", ITEM, "new last item")
+        .output("value", LIST, "list with the new item")
         .kernel(|parts| {
             Ok(for_built_in!(
                 parts.generics[0],
@@ -121,16 +123,16 @@ fn append_any(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn insert() -> NodeDef {
-    on_lists("list.insert", "A list with one more item at a place")
+    on_lists("list.insert", "Inserts an item into a list")
         .details(
-            "Before the item of that number; 0 and below is in front of all, the length and above behind \
-             all.",
+            "The item is inserted before the item with that index: at the start for 0 or less, at \
+             the end for the length or more.",
         )
         .input("list", LIST, "")
-        .input("index", Type::I32, "number that the new item gets")
+        .input("index", Type::I32, "index of the new item, from 0")
         .or_number(0.0)
-        .input("item", ITEM, "what is put in")
-        .output("value", LIST, "longer by one")
+        .input("item", ITEM, "item to insert")
+        .output("value", LIST, "list with the new item")
         .kernel(|_| Ok(function(inserted)))
 }
 
@@ -155,12 +157,12 @@ fn inserted(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn remove() -> NodeDef {
-    Outside::setting(on_lists("list.remove", "A list without one item"))
-        .details("Fails at any index of an empty list, whatever the setting.")
+    Outside::setting(on_lists("list.remove", "Removes one item of a list"))
+        .details("An empty list fails for any index, whatever the setting.")
         .input("list", LIST, "")
-        .input("index", Type::I32, "which item, from 0")
+        .input("index", Type::I32, "index of the item, from 0")
         .or_number(0.0)
-        .output("value", LIST, "shorter by one")
+        .output("value", LIST, "list without the item")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
             Ok(function(move |call| removed(call, outside)))

@@ -1,45 +1,44 @@
-//! Lists of numbers of another type.
+//! Conversion of lists of numbers to another type.
 
 use millstream_base::{Lane, Type, ValueType};
 use millstream_form::LaneValue;
 use millstream_node::function::SharedFunction;
-use millstream_node::{
-    Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings, Signature,
-};
+use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, Settings};
 use std::sync::Arc;
 
 use super::{LIST, slice};
 use crate::cells::ListCells;
+use crate::shape::{list_of, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(convert());
 }
 
-/// What can be converted.
+/// Types that can be converted.
 const SCALARS: Among = Among::These(&[Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64]);
 
 fn convert() -> NodeDef {
-    let choices = SettingKind::Choice(&[
-        ("bool", "whether the number is other than zero; NaN is"),
-        ("i32", "cut towards zero; what is too large becomes the nearest that fits, NaN 0"),
-        ("i64", "cut towards zero; what is too large becomes the nearest that fits, NaN 0"),
-        ("f32", "the nearest number"),
-        ("f64", "the nearest number"),
-    ]);
-    NodeDef::new("list.convert", "A list with its numbers in another type")
+    const TYPES: &[(&str, &str)] = &[
+        ("bool", "whether the number is not zero; true for NaN"),
+        ("i32", "truncated toward zero and clamped to the range of the type; NaN becomes 0"),
+        ("i64", "truncated toward zero and clamped to the range of the type; NaN becomes 0"),
+        ("f32", "rounded to the nearest `f32`"),
+        ("f64", "rounded to the nearest `f64`"),
+    ];
+    NodeDef::new("list.convert", "Converts the numbers of a list to another type")
         .converts()
         .details(
-            "Single numbers convert by themselves where a link needs it, lists of them do not. From \
-             `i64` to `i32` the upper bits are dropped.",
+            "Single numbers are converted implicitly where a link needs it; lists of numbers are \
+             not. From `i64` to `i32` the upper bits are dropped.",
         )
-        .setting("to", choices, Some(SettingValue::Text("f32".into())), "the type of the new items")
+        .choice("to", TYPES, "f32", "type of the new items")
         .sockets_by_settings(|settings| {
-            let to = Type::of_lane(to(settings)).list().expect("lists of numbers exist");
+            let to = list_of(Type::of_lane(to(settings)));
             let sockets = NodeDef::new("", "")
                 .generic("T", SCALARS)
-                .input("list", LIST, "what is converted")
-                .output("value", to, "as long as the list");
-            Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
+                .input("list", LIST, "numbers to convert")
+                .output("value", to, "converted numbers");
+            Ok(sockets_of(&sockets))
         })
         .kernel(|parts| {
             let (from, _) = parts.generics[0].lanes().expect("the socket takes lists of numbers");

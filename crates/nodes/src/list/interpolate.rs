@@ -1,64 +1,63 @@
-//! Values between points at uneven positions.
+//! Interpolation between points at uneven positions.
 
 use std::ops::Range;
 
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
-use millstream_node::{
-    Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings,
-};
+use millstream_node::{Call, Failure, Kernel, NodeDef, Registry, Settings};
 
 use super::sample::{MIXED, Mixed};
 use super::{ITEM, LIST, slice};
 use crate::cells::{Cells, function};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(interpolate());
 }
 
 const INTERPOLATIONS: &[(&str, &str)] = &[
-    ("nearest", "the nearest point, of two equally near the later one"),
+    ("nearest", "the nearest point; the later one of two equally near points"),
     ("linear", "a straight line between neighbors"),
     (
         "cubic",
-        "a smooth curve, at each point as steep as the parabola through it and its neighbors",
+        "a smooth curve; its slope at each point is that of the parabola through the point and its \
+         neighbors",
     ),
-    ("monotone", "a smooth curve that goes up and down only where the points do"),
+    ("monotone", "a smooth curve that rises and falls only where the points do"),
 ];
 
 const BEYOND: &[(&str, &str)] = &[
-    ("clamp", "the value at the end"),
-    ("line", "a straight line, as steep as between the two points at the end"),
-    ("wrap", "the points are repeated in both directions, the last where the first comes again"),
-    ("mirror", "the points are repeated, every other time from back to front"),
+    ("clamp", "the value of the end point"),
+    ("line", "a straight line through the last two points at that end"),
+    (
+        "wrap",
+        "the points repeat in both directions, with the last point of one copy at the first of the \
+         next",
+    ),
+    ("mirror", "the points repeat, alternately reversed"),
 ];
 
 fn interpolate() -> NodeDef {
-    let text = |text: &str| Some(SettingValue::Text(text.into()));
-    NodeDef::new("list.interpolate", "A value between points at uneven positions")
+    NodeDef::new("list.interpolate", "Interpolates between points at uneven positions")
         .details(
-            "At the position of a point it is exactly its value; of several points at one position that of \
-             the last, while what is before it goes to the first. Cubic and monotone are piecewise cubics in each \
-             component; between two points, and where positions are the same, they are as linear. A NaN \
-             position gives NaN. Computed in `f64`. Fails for no points, where there are not as many values as \
-             positions, and where positions are not finite or not in ascending order. For points at 0, 1, 2... see \
-             `list.sample`.",
+            "At the position of a point the result is exactly its value. If several points share a \
+             position, the curve jumps: from the left it approaches the value of the first, and at \
+             the position it has that of the last. `cubic` and `monotone` are piecewise cubics in \
+             each component; with only two points, and next to shared positions, they are linear \
+             there. A NaN position gives NaN. Computed in `f64`. Fails if there are no points, if \
+             the numbers of values and positions differ, and if positions are not finite or not in \
+             ascending order. For points at 0, 1, 2 and so on see `list.sample`.",
         )
         .source(
-            "monotone: F. Fritsch, J. Butland, \"A method for constructing local monotone piecewise cubic \
-             interpolants\", 1984, with the slopes at the ends of C. Moler, \"Numerical Computing with MATLAB\", \
-             3.6",
+            "monotone: F. Fritsch, J. Butland, \"A method for constructing local monotone \
+             piecewise cubic interpolants\", 1984, with the end slopes of C. Moler, \"Numerical \
+             Computing with MATLAB\", 3.6",
         )
-        .setting(
-            "interpolation",
-            SettingKind::Choice(INTERPOLATIONS),
-            text("linear"),
-            "the way from point to point",
-        )
-        .setting("beyond", SettingKind::Choice(BEYOND), text("clamp"), "what stands beyond the ends")
+        .choice("interpolation", INTERPOLATIONS, "linear", "shape of the curve between points")
+        .choice("beyond", BEYOND, "clamp", "how the curve continues beyond the ends")
         .generic("T", MIXED)
-        .input("positions", Type::F64.list().expect("lists of numbers exist"), "where the points are, ascending")
-        .input("values", LIST, "a value for each position")
-        .input("at", Type::F64, "where a value is wanted, in the unit of the positions")
+        .input("positions", list_of(Type::F64), "positions of the points, ascending")
+        .input("values", LIST, "value of each point")
+        .input("at", Type::F64, "position of the result, in the unit of `positions`")
         .or_number(0.0)
         .output("value", ITEM, "")
         .kernel(|parts| Ok(interpolated(parts.generics[0], Curve::of(parts.settings))))
@@ -80,14 +79,14 @@ enum Beyond {
     Mirror,
 }
 
-/// What the settings say.
+/// The settings.
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     interpolation: Interpolation,
     beyond: Beyond,
 }
 
-/// A value made of `f64`, or rounded from them.
+/// A value that consists of `f64`s, or is rounded from them.
 trait Components: ValueType + Copy {
     fn component(self, i: usize) -> f64;
     fn of(component: impl Fn(usize) -> f64) -> Self;
@@ -139,9 +138,9 @@ impl Curve {
         }
     }
 
-    /// The position between the ends that is meant by one anywhere.
+    /// The position between the ends to which a position anywhere is mapped.
     fn within(self, x: f64, first: f64, last: f64) -> f64 {
-        // Steps from the first position, in shares of the width so that this may be any number.
+        // Computed as multiples of the width, which may be any number.
         let steps = |x: f64| {
             let width = last * 0.5 - first * 0.5;
             (x * 0.5 - first * 0.5) / width
@@ -160,7 +159,7 @@ impl Curve {
         }
     }
 
-    /// The value at a position, of points in ascending order, of which there is at least one.
+    /// The value at a position, for at least one point in ascending order.
     fn value<T: Components>(self, positions: &[f64], values: &[T], x: f64) -> T {
         let (n, first, last) = (positions.len(), positions[0], positions[positions.len() - 1]);
         if x.is_nan() {
@@ -189,7 +188,7 @@ impl Curve {
         }
         let k = n_before - 1;
         let Some(next) = values.get(k + 1) else { return values[k] };
-        // Halves, so that the width of a range does not overflow.
+        // Halved, so that the width of the range does not overflow.
         let width = positions[k + 1] * 0.5 - positions[k] * 0.5;
         let t = (within * 0.5 - positions[k] * 0.5) / width;
         match self.interpolation {
@@ -206,7 +205,7 @@ impl Curve {
                 };
                 let (from, to) = (steep(k) * width * 2.0, steep(k + 1) * width * 2.0);
                 let rest = 1.0 - t;
-                // Hermite's form, around the straight line.
+                // Hermite form, as an offset from the straight line.
                 let bend = (from - (b - a)) * rest + ((b - a) - to) * t;
                 a * rest + b * t + bend * (t * rest)
             }),
@@ -225,14 +224,14 @@ impl<T: Components> Points<'_, T> {
         self.positions[k + 1] - self.positions[k]
     }
 
-    /// How steep component `c` is between points `k` and `k + 1`; 0 where it jumps.
+    /// The slope of component `c` between points `k` and `k + 1`; 0 at a jump.
     fn slope(&self, k: usize, c: usize) -> f64 {
         let width = self.width(k);
         let way = self.values[k + 1].component(c) - self.values[k].component(c);
         if width > 0.0 { way / width } else { 0.0 }
     }
 
-    /// The stretches before and behind a point that have a width; none of them beyond a jump.
+    /// The intervals of positive width before and after a point, none of them across a jump.
     fn beside(&self, i: usize) -> (Option<usize>, Option<usize>) {
         let is_wide = |k: &usize| self.width(*k) > 0.0;
         let before = i.checked_sub(1).filter(is_wide);
@@ -240,7 +239,8 @@ impl<T: Components> Points<'_, T> {
         (before, behind)
     }
 
-    /// The slope at a point of the parabola through it and its neighbors; at an end that of the line.
+    /// The slope at a point of the parabola through it and its neighbors; at an end, that of the
+    /// line.
     fn parabola(&self, i: usize, c: usize) -> f64 {
         match self.beside(i) {
             (Some(a), Some(b)) => {
@@ -252,7 +252,7 @@ impl<T: Components> Points<'_, T> {
         }
     }
 
-    /// The slope at a point that lets the curve go up and down only where the points do.
+    /// The slope at a point that makes the curve rise and fall only where the points do.
     fn monotone(&self, i: usize, c: usize) -> f64 {
         match self.beside(i) {
             (Some(a), Some(b)) => {
@@ -271,7 +271,8 @@ impl<T: Components> Points<'_, T> {
         }
     }
 
-    /// The slope at an end, from the last stretch and the one beside it, kept so that nothing swings over.
+    /// The slope at an end, from the last interval and the one next to it, limited to avoid
+    /// overshoot.
     fn end(&self, k: usize, beside: Option<usize>, c: usize) -> f64 {
         let last = self.slope(k, c);
         let Some(other) = beside else { return last };
@@ -306,7 +307,7 @@ fn interpolated(ty: Type, curve: Curve) -> Kernel {
 fn on_lists<T: Components>(call: &mut Call<'_>, curve: Curve) -> Result<(), Failure> {
     let mut cells = Cells::<T>::new(call);
     let (positions, values, wanted) = (call.lists(0), call.lists(1), call.input::<f64>(2));
-    // Elements mostly share one list, which is then looked at once.
+    // Elements usually share one list, which is then checked only once.
     let mut checked: Option<Range<usize>> = None;
     let mut pace = call.pace();
     cells.fill(call, |i| {
@@ -327,18 +328,18 @@ fn on_lists<T: Components>(call: &mut Call<'_>, curve: Curve) -> Result<(), Fail
     Ok(())
 }
 
-/// What is wrong with positions, if anything.
+/// The problem with positions, if there is one.
 fn check(positions: &[f64]) -> Result<(), String> {
     if positions.is_empty() {
-        return Err("no points have no values between them".into());
+        return Err("there are no points to interpolate; give at least one".into());
     }
     if let Some(at) = positions.iter().position(|x| !x.is_finite()) {
-        return Err(format!("position {at} is {}, which is nowhere", positions[at]));
+        return Err(format!("position {at} is {}; positions must be finite", positions[at]));
     }
     match positions.windows(2).position(|pair| pair[0] > pair[1]) {
         Some(at) => {
             let (a, b) = (positions[at], positions[at + 1]);
-            Err(format!("positions must ascend, but {b} comes behind {a} (item {})", at + 1))
+            Err(format!("positions must be ascending, but {b} follows {a} (item {})", at + 1))
         }
         None => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Lists one behind the other.
+//! Concatenation and repetition of lists.
 
 use millstream_base::{Column, Type, Value};
 use millstream_node::{Call, Failure, NodeDef, Registry};
@@ -12,10 +12,10 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn concat() -> NodeDef {
-    on_lists("list.concat", "Lists one behind the other")
-        .input("lists", LIST, "the lists in order; none give an empty list")
+    on_lists("list.concat", "Concatenates lists")
+        .input("lists", LIST, "lists in order; none give an empty list")
         .multiple()
-        .output("value", LIST, "all their items")
+        .output("value", LIST, "all items in order")
         .kernel(|parts| {
             let ty = parts.generics[0];
             Ok(function(move |call| joined(call, ty)))
@@ -31,7 +31,7 @@ fn joined(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
     let mut cells = ListCells::new(call);
     let part = |input: usize, i: usize| call.lists(input).parts(i).1;
     let n_items = |i: usize| (0..n).map(|input| part(input, i).len()).sum();
-    // Nothing is allocated before the limit is checked: the positions are counted by part first.
+    // Nothing is allocated before the limit is checked: positions are first counted part by part.
     let starts = Sources::starts(&columns);
     cells.fill(call, n_items, |i, positions| {
         for (input, start) in starts.iter().enumerate() {
@@ -43,7 +43,7 @@ fn joined(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
     cells.put_from(call, &sources.column)
 }
 
-/// The one list that all elements get. Lists that double from node to node reach the limit in no
+/// Joins lists shared by all elements. Lists that double from node to node reach the limit in no
 /// more time than it takes to copy them.
 fn joined_once(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
     let lists: Vec<Column> = match first(call) {
@@ -58,10 +58,10 @@ fn joined_once(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
 }
 
 fn repeat() -> NodeDef {
-    on_lists("list.repeat", "A list several times over")
+    on_lists("list.repeat", "Repeats a list")
         .details("A count of 0 or less gives an empty list.")
-        .input("list", LIST, "one item is a list too")
-        .input("count", Type::I32, "how many times")
+        .input("list", LIST, "list to repeat; a single item is a list too")
+        .input("count", Type::I32, "number of repetitions")
         .or_number(2.0)
         .output("value", LIST, "")
         .kernel(|_| Ok(function(repeated)))

@@ -1,12 +1,13 @@
-//! Lists out of nothing: computed items, axes, ranges, single items.
+//! New lists: computed items, axes, ranges, single items.
 
 use millstream_base::ramp::Ramp;
 use millstream_base::{Feature, Type, ValueType};
-use millstream_node::{Among, Call, Failure, NodeDef, Registry, ScopeRule, Signature};
+use millstream_node::{Among, Call, Failure, NodeDef, Registry, ScopeRule};
 
 use super::{ITEM, LIST, Sources, entries, entry, on_lists};
 use crate::cells::{ListCells, function, handing_on};
 use crate::context::{along, with_axis};
+use crate::shape::sockets_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(generate());
@@ -16,12 +17,13 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn generate() -> NodeDef {
-    on_lists("list.generate", "A list whose items are computed")
+    on_lists("list.generate", "A list of items computed by index")
         .details(
-            "Evaluates what is linked to `item` for each item, with `context.index` counting from 0. \
-             What does not need the index runs once. A negative count gives an empty list.",
+            "Evaluates what is linked to `item` once for each item, with `context.index` counting \
+             from 0. Nodes that do not depend on the index run only once. A negative count gives \
+             an empty list.",
         )
-        .input("item", ITEM, "computed for each item")
+        .input("item", ITEM, "item, computed for each index")
         .scope(ScopeRule::Each { feature: Feature::Index, count: 1 })
         .input("count", Type::I32, "number of items")
         .or_number(0.0)
@@ -31,27 +33,31 @@ fn generate() -> NodeDef {
 }
 
 fn collect() -> NodeDef {
-    let def = NodeDef::new("list.collect", "The values of all elements or moments as a list").details(
-        "Computes `value` for every cell of the axis of this feature and level: the elements of the \
-         request, or of the nearest list or loop that counts, or the moments of the request. Where \
-         there is no such axis the list has one item.",
+    let def = NodeDef::new(
+        "list.collect",
+        "Collects the values of all elements or moments in a list",
+    )
+    .details(
+        "Computes `value` for every cell along the axis of this feature and level: the elements of \
+         the request or of the nearest enclosing list or loop, or the moments of the request. \
+         Without such an axis the list has one item.",
     );
     with_axis(def)
         .sockets_by_settings(|settings| {
             let sockets = NodeDef::new("", "")
                 .generic("T", Among::Any)
-                .input("value", ITEM, "computed for every cell")
+                .input("value", ITEM, "value to collect, computed for every cell")
                 .scope(along(settings))
-                .output("value", LIST, "an item per cell");
-            Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
+                .output("value", LIST, "one item per cell");
+            Ok(sockets_of(&sockets))
         })
         // The items are gathered before the kernel is called.
         .kernel(|_| Ok(handing_on()))
 }
 
 fn of() -> NodeDef {
-    on_lists("list.of", "A list of these items")
-        .input("items", ITEM, "the items in order; none give an empty list")
+    on_lists("list.of", "A list of given items")
+        .input("items", ITEM, "items in order; none give an empty list")
         .multiple()
         .output("value", LIST, "")
         .kernel(|parts| {
@@ -79,15 +85,15 @@ fn items_in_order(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
 fn range() -> NodeDef {
     NodeDef::new("list.range", "A list of evenly spaced numbers")
         .details(
-            "Item i is `start + i * step`, not a running sum, so errors do not add up. Integers wrap. \
-             A negative count gives an empty list.",
+            "Item i is computed as `start + i * step`, so rounding errors do not accumulate. \
+             Integers wrap around. A negative count gives an empty list.",
         )
         .generic("T", Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]))
-        .input("start", ITEM, "the first number")
+        .input("start", ITEM, "first number")
         .or_number(0.0)
-        .input("step", ITEM, "from each number to the next")
+        .input("step", ITEM, "difference between neighbors")
         .or_number(1.0)
-        .input("count", Type::I32, "how many numbers")
+        .input("count", Type::I32, "number of items")
         .or_number(10.0)
         .output("value", LIST, "")
         .kernel(|parts| {

@@ -1,11 +1,9 @@
-//! What is missing in a list: NaN among floats, the empty text among texts.
+//! Missing items of a list: NaN among floats, the empty text among texts.
 
 use std::sync::Arc;
 
 use millstream_base::{Column, Type, ValueType};
-use millstream_node::{
-    Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
-};
+use millstream_node::{Among, Call, Failure, NodeDef, Registry, SocketType};
 
 use super::LIST;
 use crate::cells::{ListCells, function, items};
@@ -17,23 +15,18 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn fill() -> NodeDef {
-    NodeDef::new("list.fill", "A list with something in the place of what is missing")
+    NodeDef::new("list.fill", "Fills in the missing items of a list")
         .details(
-            "Missing is NaN among floats and the empty text among texts. What has none that is there on the side that \
-             is asked for stays missing. Means are added from the first item to the last. Texts are filled with a \
-             value, or with the one before or behind.",
+            "A float that is NaN and a text that is empty count as missing. A missing item without \
+             a neighbor on the requested side stays missing. A mean is summed from the first item \
+             to the last. Texts can be filled with a value, or from the previous or the next item.",
         )
-        .setting(
-            "how",
-            SettingKind::Choice(HOW),
-            Some(SettingValue::Text("value".into())),
-            "what is put in its place",
-        )
+        .choice("how", HOW, "value", "what replaces missing items")
         .generic("T", Among::These(&[Type::F32, Type::F64, Type::STRING]))
         .input("list", LIST, "")
-        .input("value", SocketType::Generic(0), "what is put in its place")
+        .input("value", SocketType::Generic(0), "replacement of missing items")
         .or_number(0.0)
-        .output("value", LIST, "as long as the list")
+        .output("value", LIST, "list with missing items filled in")
         .kernel(|parts| {
             let (how, ty) = (How::of(parts.settings.text("how")), parts.generics[0]);
             Ok(if ty == Type::STRING {
@@ -60,7 +53,7 @@ fn filled_lists<T: ValueType>(
             let list = lists.list(i);
             let full = filled(&list, how, &given(values.get(i)));
             let full = full.map_err(|problem| {
-                Failure::at(i, format!("the list holds {}, which {problem}", list.ty()))
+                Failure::at(i, format!("the list contains {}, which {problem}", list.ty()))
             })?;
             out.extend_from_slice(full.as_slice().expect("filling keeps the type"));
             Ok(())
@@ -69,7 +62,7 @@ fn filled_lists<T: ValueType>(
     cells.put(call)
 }
 
-/// Types of which some value stands for what is missing.
+/// Types with a value that stands for a missing item.
 const SOMETIMES: Among = Among::These(&[
     Type::F32,
     Type::F64,
@@ -83,10 +76,8 @@ const SOMETIMES: Among = Among::These(&[
 ]);
 
 fn drop_missing() -> NodeDef {
-    NodeDef::new("list.drop_missing", "The items of a list that are there")
-        .details(
-            "Without those that are NaN, or vectors with a NaN in some component, or the empty text.",
-        )
+    NodeDef::new("list.drop_missing", "Removes the missing items of a list")
+        .details("Missing items are NaN, vectors with a component that is NaN, and empty texts.")
         .generic("T", SOMETIMES)
         .input("list", LIST, "")
         .output("value", LIST, "")
@@ -109,7 +100,7 @@ fn drop_missing() -> NodeDef {
         })
 }
 
-/// Says which items of a column are there.
+/// Returns whether each item of a column is present.
 fn is_there(column: &Column) -> Box<dyn Fn(usize) -> bool + '_> {
     if let Some(items) = column.as_slice::<f32>() {
         return Box::new(|i| !items[i].is_nan());
@@ -151,12 +142,12 @@ mod tests {
         let refused = value("list.fill", &json!({"how": "mean"}), vec![texts(), "b".into()]);
         assert_eq!(
             refused.expect_err("no mean").message,
-            "the list holds string, which is filled with a value or a neighbor only"
+            "the list contains string, which can only be filled with a value or a neighbor"
         );
     }
 
     #[test]
-    fn what_is_missing_is_dropped() {
+    fn missing_items_are_dropped() {
         let dropped = |items: Value| shown("list.drop_missing", "", vec![items]);
         assert_eq!(dropped(list(vec![f32::NAN, 1.0, f32::NAN])), "[1.0]");
         assert_eq!(dropped(list(vec![1.0, f64::INFINITY, f64::NAN])), r#"[1.0, "inf"]"#);

@@ -1,4 +1,4 @@
-//! Lists of lists: flat, in parts, one item of each in turn.
+//! Lists of lists: flattening, splitting, interleaving.
 
 use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Type};
@@ -15,11 +15,11 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn flatten() -> NodeDef {
-    on_lists("list.flatten", "The items of lists in a list, one behind the other")
+    on_lists("list.flatten", "Flattens a list of lists")
         .converts()
-        .details("One level of nesting goes; the items may be lists again.")
-        .input("lists", LIST, "a list of lists")
-        .output("value", ITEM, "all their items in order")
+        .details("Removes one level of nesting; the items may be lists themselves.")
+        .input("lists", LIST, "list of lists")
+        .output("value", ITEM, "items of all lists in order")
         .kernel(|parts| {
             let ty = parts.generics[0];
             if ty.element().is_none() {
@@ -43,12 +43,12 @@ fn flattened(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn chunks() -> NodeDef {
-    on_lists("list.chunks", "A list in parts of one length")
-        .details("The last part may be shorter. A length below 1 counts as 1.")
-        .input("list", ITEM, "a list of anything")
-        .input("length", Type::I32, "items in each part")
+    on_lists("list.chunks", "Splits a list into chunks of equal length")
+        .details("The last chunk may be shorter. A length below 1 counts as 1.")
+        .input("list", ITEM, "list to split, with items of any type")
+        .input("length", Type::I32, "items per chunk")
         .or_number(2.0)
-        .output("value", LIST, "the parts in order")
+        .output("value", LIST, "chunks in order")
         .kernel(|parts| {
             let ty = parts.generics[0];
             if ty.element().is_none() {
@@ -65,7 +65,7 @@ fn chunked(call: &mut Call<'_>) -> Result<(), Failure> {
     let source = items(call, 0);
     let (lists, lengths) = (call.lists(0), call.input::<i32>(1));
     let uniform = is_uniform(call);
-    // Parts lie one behind the other in the items of the list, so that only places are new.
+    // Chunks are consecutive in the items of the list, so only positions are new.
     let mut offsets = vec![0];
     let mut ends = vec![0];
     let mut positions: Vec<usize> = Vec::new();
@@ -99,11 +99,12 @@ fn chunked(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn interleave() -> NodeDef {
-    on_lists("list.interleave", "An item of each list in turn")
+    on_lists("list.interleave", "Interleaves the items of several lists")
         .details(
-            "The first items of all lists, then the second ones, as far as the shortest list goes.",
+            "The first items of all lists, then their second items, and so on up to the end of the \
+             shortest list.",
         )
-        .input("lists", LIST, "the lists in order; none give an empty list")
+        .input("lists", LIST, "lists in order; none give an empty list")
         .multiple()
         .output("value", LIST, "")
         .kernel(|parts| {

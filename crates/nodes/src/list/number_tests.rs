@@ -1,4 +1,4 @@
-//! Lists of lists, and what lists of numbers look like.
+//! Lists of lists, and statistics of lists of numbers.
 
 use millstream_base::{Limits, Mask, Type, Value};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn nested(lists: &[&[i32]]) -> Value {
 }
 
 #[test]
-fn lists_are_flattened_and_cut() {
+fn lists_are_flattened_and_split() {
     let ints = Type::I32.list().expect("a list");
     let flat = |lists: &[&[i32]]| on("list.flatten", &json!({}), ints, vec![nested(lists)]);
     assert_eq!(flat(&[&[1, 2], &[], &[3]]), "[1, 2, 3]");
@@ -58,7 +58,7 @@ fn numbers_are_counted_in_bins() {
 }
 
 #[test]
-fn quantiles_lie_between_items() {
+fn quantiles_interpolate_between_items() {
     let quantile = |items: &[f64], part: f64| {
         on("list.quantile", &json!({}), Type::F64, vec![list(items.to_vec()), Value::F64(part)])
     };
@@ -71,7 +71,7 @@ fn quantiles_lie_between_items() {
 }
 
 #[test]
-fn running_results_and_differences_wrap_and_pass_over_nan() {
+fn running_results_and_differences_wrap_and_skip_nan() {
     let run = |how: &str, items: Value, generic| {
         on("list.running", &json!({ "how": how }), generic, vec![items])
     };
@@ -87,7 +87,7 @@ fn running_results_and_differences_wrap_and_pass_over_nan() {
 
 proptest! {
     #[test]
-    fn places_in_sorted_lists_agree_with_counting(
+    fn positions_in_sorted_lists_agree_with_counting(
         mut items in prop::collection::vec(-5_i32..5, 0..12),
         wanted in -6_i32..6,
     ) {
@@ -112,14 +112,14 @@ proptest! {
 }
 
 #[test]
-fn a_number_at_the_edge_of_a_bin_is_in_the_one_that_it_begins() {
+fn a_number_at_the_edge_of_two_bins_is_in_the_upper_one() {
     let counts = |x: f64, low: f64, high: f64, bins: i32| {
         let args = vec![list(vec![x]), low.into(), high.into(), bins.into()];
         let counts = value_of("list.histogram", &json!({}), Type::F64, args).expect("counts");
         let Value::List(counts) = counts else { panic!("it gives a list") };
         counts.as_slice::<i32>().expect("counts").iter().position(|n| *n == 1)
     };
-    // As `numpy.histogram` counts them.
+    // Expected values from `numpy.histogram`.
     for (x, bin) in [(0.29, 29), (0.57, 56), (0.58, 58), (0.28, 28), (1.0, 99), (0.0, 0)] {
         assert_eq!(counts(x, 0.0, 1.0, 100), Some(bin), "{x}");
     }

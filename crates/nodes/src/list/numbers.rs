@@ -1,14 +1,14 @@
-//! What a list of numbers looks like: bins, quantiles, running sums, places in a sorted list.
+//! Statistics of lists of numbers: histograms, quantiles, running results, positions in sorted
+//! lists.
 
 use millstream_base::{Type, ValueType};
-use millstream_node::{
-    Among, Call, Failure, Kernel, NodeDef, Pace, Registry, SettingKind, SettingValue,
-};
+use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Pace, Registry};
 
 use super::by_bits::at_place;
 use super::sample::Mixed;
 use super::{ITEM, LIST, slice};
 use crate::cells::{Cells, ListCells, function};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(histogram());
@@ -18,26 +18,22 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(search_sorted());
 }
 
-fn floats() -> Type {
-    Type::F64.list().expect("lists of numbers exist")
-}
-
 fn histogram() -> NodeDef {
-    NodeDef::new("list.histogram", "How many numbers fall into each of some bins")
+    NodeDef::new("list.histogram", "A histogram: counts numbers in bins")
         .details(
-            "The bins are equally wide from the minimum to the maximum; each holds its lower end, the last \
-             one also its upper end. Numbers outside, and NaN, are not counted. Without bins, or with a \
-             minimum that is not below the maximum, all counts are 0. Bin k begins at `min + k * (max - min) / bins`, the \
-             division first.",
+            "The bins have equal widths and extend from `min` to `max`. Each bin includes its \
+             lower edge; the last one also includes its upper edge. Numbers outside the range, and \
+             NaN, are not counted. Without bins, or if `min` is not less than `max`, all counts \
+             are 0. Bin k starts at `min + k * ((max - min) / bins)`.",
         )
-        .input("list", floats(), "the numbers")
-        .input("min", Type::F64, "where the first bin starts")
+        .input("list", list_of(Type::F64), "numbers to count")
+        .input("min", Type::F64, "lower edge of the first bin")
         .or_number(0.0)
-        .input("max", Type::F64, "where the last bin ends")
+        .input("max", Type::F64, "upper edge of the last bin")
         .or_number(1.0)
-        .input("bins", Type::I32, "how many bins")
+        .input("bins", Type::I32, "number of bins")
         .or_number(10.0)
-        .output("value", Type::I32.list().expect("lists of counts exist"), "a count for each bin")
+        .output("value", list_of(Type::I32), "count for each bin")
         .kernel(|_| Ok(function(counted)))
 }
 
@@ -55,7 +51,7 @@ fn counted(call: &mut Call<'_>) -> Result<(), Failure> {
         if n == 0 || low >= high {
             return Ok(());
         }
-        // Halves, so that the width of a range does not overflow.
+        // Halved, so that the width of the range does not overflow.
         let half = high * 0.5 - low * 0.5;
         let step = (high - low) / n as f64;
         let end_of = |bin: usize| match bin {
@@ -67,7 +63,7 @@ fn counted(call: &mut Call<'_>) -> Result<(), Failure> {
                 return Ok(());
             }
             let mut bin = (((x * 0.5 - low * 0.5) / half * n as f64) as usize).min(n - 1);
-            // The quotient is rounded: what counts is between which ends the number is.
+            // The quotient is rounded, so the edges of the bin decide.
             if *x < end_of(bin) && bin > 0 {
                 bin -= 1;
             } else if bin + 1 < n && *x >= end_of(bin + 1) {
@@ -80,25 +76,26 @@ fn counted(call: &mut Call<'_>) -> Result<(), Failure> {
     cells.put(call)
 }
 
-/// What a quantile is; `reduce.quantile` gives the same.
-pub(crate) const QUANTILE: &str = "0 gives the least number, 0.5 the median, 1 the greatest; between two numbers in order a straight \
-     line. NaN for an empty list, for a list that holds NaN, and for a part that is NaN.";
-/// Where this kind of quantile is described.
+/// The definition of a quantile, which `reduce.quantile` shares.
+pub(crate) const QUANTILE: &str = "0 gives the minimum, 0.5 the median and 1 the maximum; between \
+    two consecutive numbers the quantile is interpolated linearly. NaN for an empty list, for a \
+    list that contains NaN, and for a NaN fraction.";
+/// The source of this kind of quantile.
 pub(crate) const QUANTILE_SOURCE: &str =
     "type 7 of R. Hyndman, Y. Fan, \"Sample Quantiles in Statistical Packages\", 1996";
 
 fn quantile() -> NodeDef {
-    NodeDef::new("list.quantile", "The number below which a part of a list lies")
+    NodeDef::new("list.quantile", "A quantile of a list")
         .details(QUANTILE)
         .source(QUANTILE_SOURCE)
-        .input("list", floats(), "the numbers")
-        .input("part", Type::F64, "0 to 1, kept in this range")
+        .input("list", list_of(Type::F64), "numbers in any order")
+        .input("part", Type::F64, "fraction of the numbers below the result, 0 to 1, clamped")
         .or_number(0.5)
         .output("value", Type::F64, "")
         .kernel(|_| Ok(quantiles()))
 }
 
-/// The kernel from lists of numbers and parts to quantiles.
+/// The kernel from lists of numbers and fractions to quantiles.
 pub(crate) fn quantiles() -> Kernel {
     function(|call| {
         let mut cells = Cells::<f64>::new(call);
@@ -127,13 +124,13 @@ fn quantile_of(items: &[f64], part: f64, pace: &mut Pace<'_>) -> Result<f64, Fai
 const NUMBERS: Among = Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]);
 
 const RUNNINGS: &[(&str, &str)] = &[
-    ("sum", "the sum"),
-    ("product", "the product"),
-    ("minimum", "the least; a number before NaN"),
-    ("maximum", "the greatest; a number before NaN"),
+    ("sum", "sum"),
+    ("product", "product"),
+    ("minimum", "minimum; a number is preferred to NaN"),
+    ("maximum", "maximum; a number is preferred to NaN"),
 ];
 
-/// What running results and differences are made of.
+/// A number from which running results and differences are computed.
 trait Number: ValueType + Copy {
     fn add(self, other: Self) -> Self;
     fn subtract(self, other: Self) -> Self;
@@ -216,17 +213,15 @@ macro_rules! for_number {
 }
 
 fn running() -> NodeDef {
-    NodeDef::new("list.running", "For each item what it and those before it add up to")
-        .details("From the first item to the last; whole numbers wrap. Along an axis it is `scan.sum` and its kin.")
-        .setting(
-            "how",
-            SettingKind::Choice(RUNNINGS),
-            Some(SettingValue::Text("sum".into())),
-            "what is made of the items",
+    NodeDef::new("list.running", "Running results of a list")
+        .details(
+            "Item i combines items 0 to i, from first to last; integers wrap around. `scan.sum` \
+             and related nodes can also exclude the item itself.",
         )
+        .choice("how", RUNNINGS, "sum", "how the items are combined")
         .generic("T", NUMBERS)
-        .input("list", LIST, "the numbers")
-        .output("value", LIST, "as many numbers")
+        .input("list", LIST, "numbers to combine")
+        .output("value", LIST, "running result, as long as the list")
         .kernel(|parts| {
             let how = parts.settings.text("how");
             Ok(for_number!(parts.generics[0], T => run::<T>(match how {
@@ -260,11 +255,11 @@ fn run<T: Number>(join: fn(T, T) -> T) -> Kernel {
 }
 
 fn differences() -> NodeDef {
-    NodeDef::new("list.differences", "From each item of a list to the next")
-        .details("Each item behind the first minus the one before it; whole numbers wrap.")
+    NodeDef::new("list.differences", "Differences between neighboring items of a list")
+        .details("Each item except the first, minus the previous one; integers wrap around.")
         .generic("T", NUMBERS)
-        .input("list", LIST, "the numbers")
-        .output("value", LIST, "one number less; none for an empty list")
+        .input("list", LIST, "numbers")
+        .output("value", LIST, "differences, one fewer than the numbers; none for an empty list")
         .kernel(|parts| {
             Ok(for_number!(parts.generics[0], T => function(|call| {
                 let mut cells = ListCells::<T>::new(call);
@@ -283,27 +278,19 @@ fn differences() -> NodeDef {
         })
 }
 
-const SIDES: &[(&str, &str)] = &[
-    ("before", "in front of items that are as great"),
-    ("behind", "behind items that are as great"),
-];
+const SIDES: &[(&str, &str)] = &[("before", "before equal items"), ("behind", "after equal items")];
 
 fn search_sorted() -> NodeDef {
-    NodeDef::new("list.search_sorted", "Where an item belongs in a sorted list")
+    NodeDef::new("list.search_sorted", "The position of an item in a sorted list")
         .details(
-            "By halving: the list must be in ascending order, NaNs last, or some place is given. -0 and +0 \
-             are as great.",
+            "A binary search: the list must be in ascending order with NaN last, otherwise the \
+             result is an arbitrary position. -0 and +0 are equal.",
         )
-        .setting(
-            "side",
-            SettingKind::Choice(SIDES),
-            Some(SettingValue::Text("before".into())),
-            "which place among items that are as great",
-        )
+        .choice("side", SIDES, "before", "position relative to equal items")
         .generic("T", NUMBERS)
-        .input("list", LIST, "in ascending order")
-        .input("item", ITEM, "what is looked for")
-        .output("value", Type::I32, "how many items stay in front of it")
+        .input("list", LIST, "numbers in ascending order")
+        .input("item", ITEM, "item to locate")
+        .output("value", Type::I32, "index at which the item can be inserted, from 0")
         .kernel(|parts| {
             let behind = parts.settings.text("side") == "behind";
             Ok(for_number!(parts.generics[0], T => function(move |call| {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
 use millstream_form::{Form, LaneValue};
-use millstream_node::{
-    Among, Call, Failure, Kernel, NodeDef, Pace, Registry, SettingKind, SettingValue,
-};
+use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Pace, Registry};
 
 use super::by_bits::sort_long;
 use super::places::put_in_order;
 use super::{LIST, on_lists, slice};
 use crate::cells::{ListCells, ListEdit, function, items, put};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(reverse());
@@ -23,9 +22,9 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn reverse() -> NodeDef {
-    on_lists("list.reverse", "A list from back to front")
+    on_lists("list.reverse", "Reverses a list")
         .input("list", LIST, "")
-        .output("value", LIST, "the same items")
+        .output("value", LIST, "items in reverse order")
         .kernel(|_| Ok(function(reversed)))
 }
 
@@ -44,22 +43,22 @@ fn reversed(call: &mut Call<'_>) -> Result<(), Failure> {
     cells.put_from(call, &source)
 }
 
-/// What can be sorted.
+/// Types that can be sorted.
 pub(super) const ORDERED: Among =
     Among::These(&[Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64, Type::STRING]);
 
-/// A value with a place among others.
+/// A value with an order.
 pub(super) trait Ordered: ValueType {
-    /// Ascending; what has no place, a NaN, is `None`.
+    /// The ascending order of two items; `None` if one is NaN, which is unordered.
     fn order(&self, other: &Self) -> Option<Ordering>;
-    /// Whether the value has a place.
+    /// Whether the value is ordered, which NaN is not.
     fn has_place(&self) -> bool {
         self.order(self).is_some()
     }
-    /// Puts items in order; equal ones stay in theirs.
+    /// Sorts items; the sort is stable.
     ///
     /// # Errors
-    /// If nobody waits any more.
+    /// If the call was cancelled.
     fn sort(items: &mut [Self], descending: bool, pace: &mut Pace<'_>) -> Result<(), Failure>;
 }
 
@@ -98,7 +97,7 @@ impl Ordered for Arc<str> {
     }
 }
 
-/// Which of two items comes first; NaNs last in either direction.
+/// The order of two items; NaN is last in either direction.
 pub(super) fn compare<T: Ordered>(a: &T, b: &T, descending: bool) -> Ordering {
     match a.order(b) {
         Some(order) if descending => order.reverse(),
@@ -107,22 +106,18 @@ pub(super) fn compare<T: Ordered>(a: &T, b: &T, descending: bool) -> Ordering {
     }
 }
 
-/// What the order of a list is.
-pub(super) const ORDER: &str = "False comes before true, texts are ordered by the numbers of their characters. Items that \
-     are equal stay in their order, -0 and +0 are; NaNs come last in either direction.";
+/// The order of the items of a list.
+pub(super) const ORDER: &str = "False comes before true, and texts are ordered by the code points \
+    of their characters. Equal items keep their order, and -0 equals +0. NaN comes last in either \
+    direction.";
 
 fn ordering(name: &'static str, summary: &'static str) -> NodeDef {
     descending(NodeDef::new(name, summary).details(ORDER)).generic("T", ORDERED)
 }
 
-/// Adds the setting that turns an order around.
+/// Adds the setting that reverses the order.
 pub(super) fn descending(def: NodeDef) -> NodeDef {
-    def.setting(
-        "descending",
-        SettingKind::Flag,
-        Some(SettingValue::Flag(false)),
-        "the greatest comes first",
-    )
+    def.flag("descending", false, "sort in descending order")
 }
 
 /// The kernel for the type of the items.
@@ -136,16 +131,16 @@ macro_rules! for_ordered {
             type $T = $rust;
             return $kernel;
         })*
-        unreachable!("the socket takes what can be sorted, but {ty} cannot")
+        unreachable!("the socket takes types that can be sorted, not {ty}")
     }};
 }
 pub(super) use for_ordered;
 
 fn sort() -> NodeDef {
-    ordering("list.sort", "A list in order of its items")
+    ordering("list.sort", "Sorts a list")
         .input("list", LIST, "")
         .mutable()
-        .output("value", LIST, "the same items")
+        .output("value", LIST, "items in order")
         .kernel(|parts| Ok(sorting(parts.generics[0], parts.settings.flag("descending"))))
 }
 
@@ -162,10 +157,10 @@ fn sorting(ty: Type, descending: bool) -> Kernel {
 }
 
 fn sort_indices() -> NodeDef {
-    let indices = Type::I32.list().expect("lists of indices exist");
-    ordering("list.sort_indices", "Where the items of a list stand in order")
+    let indices = list_of(Type::I32);
+    ordering("list.sort_indices", "The indices that sort a list")
         .input("list", LIST, "")
-        .output("value", indices, "numbers of the items, that of the first in order first")
+        .output("value", indices, "indices of the items in sorted order; `list.pick` applies them")
         .kernel(|parts| Ok(sorting_indices(parts.generics[0], parts.settings.flag("descending"))))
 }
 
@@ -181,8 +176,13 @@ fn indices_in_order<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result
         |i| lists.n_items(i),
         |i, indices| {
             let items = slice::<T>(&lists, i);
-            let n = i32::try_from(items.len())
-                .map_err(|_| Failure::at(i, "a list too long for its items to be numbered"))?;
+            let n = i32::try_from(items.len()).map_err(|_| {
+                Failure::at(
+                    i,
+                    "the list has more items than an `i32` index can \
+                                             count; sort a shorter part of it",
+                )
+            })?;
             let start = indices.len();
             indices.extend(0..n);
             let key = |index: &i32| &items[*index as usize];
@@ -194,12 +194,15 @@ fn indices_in_order<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result
 }
 
 fn rotate() -> NodeDef {
-    on_lists("list.rotate", "A list that starts at another item")
-        .details("What stands before that item comes last. Steps beyond the length go around.")
+    on_lists("list.rotate", "Rotates a list")
+        .details(
+            "Items before the new first item move to the end. The number of steps is taken modulo \
+             the length.",
+        )
         .input("list", LIST, "")
-        .input("steps", Type::I32, "number of the item that comes first; may be negative")
+        .input("steps", Type::I32, "index of the item that becomes the first; may be negative")
         .or_number(1.0)
-        .output("value", LIST, "the same items")
+        .output("value", LIST, "rotated items")
         .kernel(|_| Ok(function(rotated)))
 }
 
@@ -222,23 +225,23 @@ fn rotated(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn shuffle() -> NodeDef {
-    on_lists("list.shuffle", "A list in random order")
+    on_lists("list.shuffle", "Shuffles a list")
         .details(
-            "The items in the order of a random number drawn for the number of each, so that every order \
-             is equally likely and the same length and seed give the same.",
+            "Items are ordered by a random number drawn for the index of each. Every order is \
+             equally likely, and the same length and seed give the same order.",
         )
         .source(crate::random::SOURCE)
         .input("list", LIST, "")
-        .input("seed", Type::I32, "which of the orders")
+        .input("seed", Type::I32, "random seed that selects the order")
         .or_number(0.0)
-        .output("value", LIST, "the same items")
+        .output("value", LIST, "shuffled items")
         .kernel(|_| {
             let drawn = crate::random::shuffled_key();
             Ok(function(move |call| shuffled(call, &drawn)))
         })
 }
 
-/// Units of work of a number that is drawn.
+/// Units of work per drawn number.
 const DRAWN: usize = 1 << 4;
 
 fn shuffled(call: &mut Call<'_>, drawn: &Form) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Sources, entries, entry, on_lists, slice};
 use crate::cells::{ListCells, function, items};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(places());
@@ -14,14 +15,13 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn places() -> NodeDef {
-    NodeDef::new("list.where", "Where a condition holds")
-        .details("With `list.pick` it is `list.filter`, for several lists at once.")
-        .input("list", Type::BOOL.list().expect("lists of conditions exist"), "the conditions")
-        .output(
-            "value",
-            Type::I32.list().expect("lists of places exist"),
-            "numbers of the items, from 0",
+    NodeDef::new("list.where", "The indices at which a condition is true")
+        .details(
+            "Together with `list.pick` it does the same as `list.filter`, for several lists at \
+             once.",
         )
+        .input("list", list_of(Type::BOOL), "conditions")
+        .output("value", list_of(Type::I32), "indices of the true conditions, from 0")
         .kernel(|_| {
             Ok(function(|call| {
                 let mut cells = ListCells::<i32>::new(call);
@@ -45,15 +45,16 @@ fn places() -> NodeDef {
 }
 
 fn every() -> NodeDef {
-    on_lists("list.every", "Every second item of a list, or third and so on")
+    on_lists("list.every", "Takes every n-th item of a list")
         .details(
-            "From the item numbered `start` on, which is counted from the end if it is negative. A step of -1 goes \
-             backwards; 0 counts as 1. Empty where the start is outside of the list.",
+            "Starts at the item with index `start`, which counts from the end if it is negative. A \
+             negative step goes backward; a step of 0 counts as 1. The result is empty if `start` \
+             is outside the list.",
         )
         .input("list", LIST, "")
-        .input("start", Type::I32, "number of the first item that is kept")
+        .input("start", Type::I32, "index of the first item to take")
         .or_number(0.0)
-        .input("step", Type::I32, "how many items further the next one is")
+        .input("step", Type::I32, "distance from one taken item to the next")
         .or_number(2.0)
         .output("value", LIST, "")
         .kernel(|_| Ok(function(stepped)))
@@ -64,7 +65,7 @@ fn stepped(call: &mut Call<'_>) -> Result<(), Failure> {
     let mut cells = ListCells::new(call);
     let lists = call.lists(0);
     let (starts, steps) = (call.input::<i32>(1), call.input::<i32>(2));
-    // The first place, the step, and how many there are.
+    // The first position, the step, and the number of items.
     let walk = |i: usize| {
         let n = lists.n_items(i) as i64;
         let (start, step) = (i64::from(starts.get(i)), i64::from(steps.get(i)));
@@ -87,10 +88,13 @@ fn stepped(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn repeat_items() -> NodeDef {
-    on_lists("list.repeat_items", "A list with each item several times")
-        .details("`list.repeat` repeats the whole list. A count of 0 or less gives an empty list.")
+    on_lists("list.repeat_items", "Repeats each item of a list")
+        .details(
+            "`list.repeat` repeats the whole list instead. A count of 0 or less gives an empty \
+             list.",
+        )
         .input("list", LIST, "")
-        .input("count", Type::I32, "how many times")
+        .input("count", Type::I32, "number of repetitions of each item")
         .or_number(2.0)
         .output("value", LIST, "")
         .kernel(|_| {
@@ -116,14 +120,15 @@ fn repeat_items() -> NodeDef {
 }
 
 fn pad() -> NodeDef {
-    on_lists("list.pad", "A list brought to a length")
+    on_lists("list.pad", "Pads or truncates a list to a length")
         .details(
-            "What is too long is cut off behind; what is too short gets copies of the item behind.",
+            "A longer list loses items at its end; a shorter one is extended at its end with \
+             copies of the item.",
         )
         .input("list", LIST, "")
-        .input("length", Type::I32, "how many items there shall be, at least 0")
+        .input("length", Type::I32, "length of the result, at least 0")
         .or_number(8.0)
-        .input("item", ITEM, "what fills up")
+        .input("item", ITEM, "item to pad with")
         .output("value", LIST, "")
         .kernel(|_| {
             Ok(function(|call| {

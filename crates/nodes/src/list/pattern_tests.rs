@@ -1,4 +1,4 @@
-//! Patterns, sets and signals against their definitions.
+//! Patterns, sets and signals checked against their definitions.
 
 use std::f64::consts::TAU;
 
@@ -114,7 +114,7 @@ fn signals_have_known_values() {
     assert_eq!(part("same", &[0.0, 1.0, 0.5]), [1.0, 2.5, 4.0]);
     assert_eq!(part("valid", &[0.0, 1.0, 0.5]), [2.5]);
     assert!(part("valid", &[1.0; 5]).is_empty() && part("full", &[]).is_empty());
-    // Narrow numbers are added in double precision.
+    // Narrow numbers are summed in double precision.
     let args = vec![list(vec![1e8_f32, 1.0, -1e8]), list(vec![1.0_f32; 3])];
     assert_eq!(on("list.dot", &json!({}), Type::F32, args), "1.0");
     let node = instance("list.convolve", &json!({}), &[Type::F64], &[1, 1]);
@@ -165,7 +165,7 @@ fn a_sine_is_one_wave() {
 
 proptest! {
     #[test]
-    fn transforms_are_the_sums_they_stand_for(
+    fn transforms_equal_their_defining_sums(
         items in proptest::collection::vec(proptest::array::uniform2(-1.0_f64..1.0), 0..40),
     ) {
         let items: Vec<[f64; 2]> = items.iter().map(|v| v.map(|x| f64::from(x as f32))).collect();
@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn sets_agree_with_looking_through_the_lists(
+    fn sets_agree_with_linear_search(
         a in proptest::collection::vec(0..6, 0..8), b in proptest::collection::vec(0..6, 0..8),
     ) {
         let once = |items: Vec<i32>| {
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn means_of_neighbors_agree_with_adding_them_up(
+    fn means_of_neighbors_agree_with_their_sums(
         items in proptest::collection::vec(-10.0_f64..10.0, 0..60), radius in 0_usize..40,
     ) {
         let found = floats("list.smooth", &json!({}), vec![list(items.clone()), Value::I32(radius as i32)]);
@@ -220,7 +220,7 @@ proptest! {
     }
 
     #[test]
-    fn every_other_item_is_where_counting_finds_it(n in 0_usize..20, start in -25_i32..25, step in -6_i32..6) {
+    fn every_nth_item_agrees_with_counting(n in 0_usize..20, start in -25_i32..25, step in -6_i32..6) {
         let items: Vec<i32> = (0..n as i32).collect();
         let mut wanted = Vec::new();
         let mut at = if start < 0 { start + n as i32 } else { start };
@@ -233,7 +233,7 @@ proptest! {
     }
 }
 
-/// Made with `numpy.cov(a, b, bias=True)`, numpy 2.4.6.
+/// Expected values from `numpy.cov(a, b, bias=True)`, numpy 2.4.6.
 #[test]
 fn covariances_are_those_of_numpy() {
     let covariance = |a: &[f64], b: &[f64]| {
@@ -249,7 +249,7 @@ fn covariances_are_those_of_numpy() {
     assert_eq!(covariance(&a, &a), 4.0);
     assert_eq!(covariance(&a[..1], &b), 0.0);
     assert!(covariance(&[], &b).is_nan() && covariance(&[1.0, f64::NAN], &b).is_nan());
-    // Sums and squares of these overflow or vanish, the covariances do not.
+    // Sums and squares of these numbers overflow or underflow, their covariances do not.
     assert_eq!(covariance(&[1.5e308, -1.5e308], &[1e-300, -1e-300]), 1.5e308 * 1e-300);
     assert_eq!(covariance(&[f64::MAX, f64::MAX, f64::MAX], &[1.0, 2.0, 3.0]), 0.0);
     assert_eq!(covariance(&[1e-200, -1e-200], &[1e200, -1e200]), 1e-200 * 1e200);

@@ -1,29 +1,29 @@
-//! Putting places of a list in order, such that the work can be ended.
+//! Sorting the positions of a list, with checks for cancellation.
 //!
-//! Comparing two places reads two items anywhere in memory. So a long list of places is first dealt
-//! out to a few buckets, each of which holds what comes between two of some items that were picked;
-//! these stay in the cache. Buckets that are short are sorted as they are.
+//! Comparing two positions reads two items anywhere in memory. A long list of positions is
+//! therefore first distributed into a few buckets, each of which contains the positions between two
+//! sampled items; these samples stay in the cache. Short buckets are sorted directly.
 
 use std::cmp::Ordering;
 
 use millstream_node::{Failure, Pace};
 
-/// So many are sorted at once, between two looks.
+/// The number of items sorted at once, between two checks.
 const AT_ONCE: usize = 1 << 17;
 
-/// Buckets; the bounds between them are found in four steps.
+/// The number of buckets; a bucket is found in four comparisons.
 const N_BUCKETS: usize = 16;
 
-/// Items that are looked at for each bound.
+/// Samples per bound between buckets.
 const N_PICKED: usize = 16;
 
-/// Items that are dealt out between two looks.
+/// Items distributed between two checks.
 const PART: usize = 1 << 10;
 
-/// Sorts as `sort_by` does, equal ones stay in their order; what is `Copy` is cheap to move.
+/// Sorts items like `sort_by`, which is stable; a `Copy` type is cheap to move.
 ///
 /// # Errors
-/// If nobody waits any more.
+/// If the call was cancelled.
 pub(crate) fn put_in_order<T: Copy>(
     items: &mut [T],
     pace: &mut Pace<'_>,
@@ -57,7 +57,7 @@ pub(crate) fn put_in_order<T: Copy>(
         if bucket.len() < n {
             put_in_order(&mut bucket, pace, compare)?;
         } else {
-            // All bounds are the least item, so that nothing was dealt out but what is equal to it.
+            // All bounds equal the least item, so only items equal to it were distributed.
             behind_least(&mut bucket, &bounds[0], pace, compare)?;
         }
         let (sorted, behind) = rest.split_at_mut(bucket.len());
@@ -67,7 +67,7 @@ pub(crate) fn put_in_order<T: Copy>(
     Ok(())
 }
 
-/// Sorts items none of which comes before the least, and some of which are equal to it.
+/// Sorts items of which none comes before `least` and some are equal to it.
 fn behind_least<T: Copy>(
     items: &mut [T],
     least: &T,
@@ -108,9 +108,9 @@ fn is_in_order<T>(
     Ok(true)
 }
 
-/// Items between which about as many of the others lie.
+/// Bounds that divide the items into buckets of about equal size.
 fn bounds<T: Copy>(items: &[T], compare: impl Fn(&T, &T) -> Ordering) -> [T; N_BUCKETS - 1] {
-    // Anywhere, but the same each time: no result depends on it.
+    // Pseudorandom but the same each time; no result depends on it.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut pick = || {
         state ^= state << 13;
@@ -132,7 +132,7 @@ mod tests {
     use millstream_base::Type;
 
     #[test]
-    fn long_lists_are_put_in_order_as_short_ones_are() {
+    fn long_lists_are_sorted_like_short_ones() {
         let n = 300_000;
         let mixed = |i: i32| i.wrapping_mul(0x9e37_79b9_u32 as i32) >> 3;
         let lists: [Vec<i32>; 6] = [

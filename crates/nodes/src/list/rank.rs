@@ -1,49 +1,42 @@
-//! The places of items in the order of a list, with a choice of what equal items get.
+//! The ranks of the items of a list, with a choice of how equal items are ranked.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
-use millstream_node::{
-    Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Signature,
-};
+use millstream_node::{Call, Failure, Kernel, NodeDef, Registry};
 
 use super::order::{ORDER, ORDERED, Ordered, compare, descending, for_ordered};
 use super::places::put_in_order;
 use super::{LIST, slice};
 use crate::cells::{ListCells, function};
+use crate::shape::{list_of, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(rank());
 }
 
 const TIES: &[(&str, &str)] = &[
-    ("ordinal", "each its own place, in the order of the list"),
-    ("min", "the first of their places"),
-    ("max", "the last of their places"),
-    ("average", "the mean of their places, an `f64`"),
-    ("dense", "how many different values come before them"),
+    ("ordinal", "distinct ranks, in the order of the list"),
+    ("min", "the least of their ranks"),
+    ("max", "the greatest of their ranks"),
+    ("average", "the mean of their ranks, an `f64`"),
+    ("dense", "the number of different values before them"),
 ];
 
 fn rank() -> NodeDef {
-    let def = NodeDef::new("list.rank", "The place of each item in the order of a list").details(
-        format!("Places are counted from 0. {ORDER} For ties NaNs are equal to each other."),
-    );
+    let def = NodeDef::new("list.rank", "The rank of each item of a list")
+        .details(format!("Ranks start at 0. {ORDER} For ties, all NaNs are equal."));
     descending(def)
-        .setting(
-            "ties",
-            SettingKind::Choice(TIES),
-            Some(SettingValue::Text("ordinal".into())),
-            "what equal items get",
-        )
+        .choice("ties", TIES, "ordinal", "ranks of equal items")
         .sockets_by_settings(|settings| {
             let place = if settings.text("ties") == "average" { Type::F64 } else { Type::I32 };
             let def = NodeDef::new("", "").generic("T", ORDERED).input("list", LIST, "").output(
                 "value",
-                place.list().expect("lists of places exist"),
-                "a place for each item",
+                list_of(place),
+                "rank of each item",
             );
-            Ok(def.fixed_signature().map_or_else(Signature::default, Clone::clone))
+            Ok(sockets_of(&def))
         })
         .kernel(|parts| {
             let descending = parts.settings.flag("descending");
@@ -59,12 +52,12 @@ fn rank() -> NodeDef {
         })
 }
 
-/// Items that are equal, by their places in order.
+/// A group of equal items, by their positions in sorted order.
 #[derive(Clone, Copy)]
 struct Group {
     first: usize,
     last: usize,
-    /// How many such groups come before.
+    /// The number of groups before it.
     number: usize,
 }
 
@@ -72,7 +65,7 @@ fn place(at: usize) -> i32 {
     i32::try_from(at).unwrap_or(i32::MAX)
 }
 
-/// The kernel that makes a place of the group of an item and its own place in order.
+/// The kernel that computes a rank from the group of an item and its own position in sorted order.
 fn ranking<R: ValueType + Copy>(
     ty: Type,
     descending: bool,
@@ -95,7 +88,11 @@ fn ranks<T: Ordered, R: ValueType + Copy>(
         |i, places| {
             let items = slice::<T>(&lists, i);
             if i32::try_from(items.len()).is_err() {
-                return Err(Failure::at(i, "a list too long for its items to be numbered"));
+                return Err(Failure::at(
+                    i,
+                    "the list has more items than an `i32` index can count; \
+                                           rank a shorter part of it",
+                ));
             }
             order.clear();
             order.extend(0..items.len());
@@ -134,9 +131,9 @@ mod tests {
         text("list.rank", &json!({"ties": ties, "descending": descending}), vec![items])
     }
 
-    /// Figures by `scipy.stats.rankdata`, less 1.
+    /// Expected values from `scipy.stats.rankdata`, minus 1.
     #[test]
-    fn equal_items_get_what_the_setting_says() {
+    fn equal_items_are_ranked_by_the_setting() {
         let items = || list(vec![3.0_f64, 1.0, 4.0, 1.0, 5.0, -0.0, 3.0, 0.0, 3.0]);
         assert_eq!(ranked("ordinal", false, items()), "[4, 2, 7, 3, 8, 0, 5, 1, 6]");
         assert_eq!(ranked("min", false, items()), "[4, 2, 7, 2, 8, 0, 4, 0, 4]");

@@ -1,10 +1,11 @@
-//! What a list holds: its length, its items, parts of it.
+//! Reading lists: length, items, parts.
 
 use millstream_base::Type;
 use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Outside, on_lists, parts};
 use crate::cells::{Cells, ListCells, function, items, picked, put};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(length());
@@ -15,7 +16,7 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn length() -> NodeDef {
-    on_lists("list.length", "How many items a list has")
+    on_lists("list.length", "The length of a list")
         .input("list", LIST, "")
         .output("value", Type::I32, "number of items")
         .kernel(|_| Ok(function(lengths)))
@@ -30,13 +31,13 @@ fn lengths(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn get() -> NodeDef {
-    Outside::setting(on_lists("list.get", "One item of a list"))
+    Outside::setting(on_lists("list.get", "One item of a list by index"))
         .converts()
-        .details("Fails at any index of an empty list, whatever the setting.")
+        .details("An empty list fails for any index, whatever the setting.")
         .input("list", LIST, "")
-        .input("index", Type::I32, "which item, from 0")
+        .input("index", Type::I32, "index of the item, from 0")
         .or_number(0.0)
-        .output("value", ITEM, "the item")
+        .output("value", ITEM, "item at the index")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
             Ok(function(move |call| one_item(call, outside)))
@@ -55,14 +56,14 @@ fn one_item(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
 }
 
 fn pick_items() -> NodeDef {
-    Outside::setting(on_lists("list.pick", "Items of a list, in a given order"))
+    Outside::setting(on_lists("list.pick", "Picks items of a list by their indices"))
         .details(
-            "With the result of `list.sort_indices` of one list, puts another in the same order. An \
-             item may be picked several times or not at all.",
+            "With the result of `list.sort_indices` of one list it puts another list in the same \
+             order. An item may be picked several times or not at all.",
         )
         .input("list", LIST, "")
-        .input("indices", Type::I32.list().expect("lists of indices exist"), "which items, from 0")
-        .output("value", LIST, "as long as the indices")
+        .input("indices", list_of(Type::I32), "indices of the items, from 0")
+        .output("value", LIST, "one item per index")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
             Ok(function(move |call| picked_items(call, outside)))
@@ -88,13 +89,13 @@ fn picked_items(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
 }
 
 fn slice() -> NodeDef {
-    on_lists("list.slice", "A part of a list")
+    on_lists("list.slice", "A part of a list by position")
         .details(
-            "The items numbered from `start` up to but not including `start + count`, as far as the \
-             list has them.",
+            "The items from index `start` up to but not including `start + count`, as far as they \
+             exist.",
         )
         .input("list", LIST, "")
-        .input("start", Type::I32, "number of the first item, from 0")
+        .input("start", Type::I32, "index of the first item, from 0")
         .or_number(0.0)
         .input("count", Type::I32, "number of items")
         .or_number(1.0)
@@ -117,15 +118,11 @@ fn sliced(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn filter() -> NodeDef {
-    on_lists("list.filter", "The items for which a condition holds")
-        .details("Fails where there are not as many conditions as items.")
+    on_lists("list.filter", "Keeps the items for which a condition is true")
+        .details("Fails if the numbers of conditions and items differ.")
         .input("list", LIST, "")
-        .input(
-            "keep",
-            Type::BOOL.list().expect("lists of conditions exist"),
-            "a condition per item",
-        )
-        .output("value", LIST, "the items that are kept, in order")
+        .input("keep", list_of(Type::BOOL), "condition for each item")
+        .output("value", LIST, "kept items in order")
         .kernel(|_| Ok(function(filtered)))
 }
 
@@ -138,7 +135,7 @@ fn filtered(call: &mut Call<'_>) -> Result<(), Failure> {
         let (range, keep) = (lists.parts(i).1, super::slice::<bool>(&keep, i));
         if range.len() != keep.len() {
             let message = format!("{} conditions for {} items", keep.len(), range.len());
-            return Err(Failure::at(i, message).with_help("give as many conditions as items"));
+            return Err(Failure::at(i, message).with_help("give one condition per item"));
         }
         positions.extend(range.zip(keep).filter(|(_, keep)| **keep).map(|(at, _)| at));
         Ok(())

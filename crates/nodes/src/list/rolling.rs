@@ -1,13 +1,14 @@
-//! What a window sees that is moved over a list.
+//! Results over a window that moves over a list.
 //!
-//! Sums and their like are put together from the ends and beginnings of blocks as long as the window:
-//! a window is the end of one block and the beginning of the next. So each takes two steps, whatever the
-//! length, nothing is subtracted that was added before, and what is not finite stays in its window.
+//! Sums and similar results are combined from suffixes and prefixes of blocks as long as the
+//! window: a window is a suffix of one block followed by a prefix of the next. So each result takes
+//! two steps whatever the length of the window, nothing is subtracted that was added before, and
+//! numbers that are not finite affect only their own windows.
 
 use std::cmp::Ordering;
 
 use millstream_base::{Type, ValueType, num};
-use millstream_node::{Among, Call, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue};
+use millstream_node::{Among, Call, Failure, NodeDef, Pace, Registry};
 
 use super::{LIST, slice};
 use crate::cells::{ListCells, function};
@@ -17,53 +18,40 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 const HOW: &[(&str, &str)] = &[
-    ("mean", "their mean"),
-    ("sum", "their sum"),
-    ("minimum", "the least"),
-    ("maximum", "the greatest"),
-    ("median", "the one in the middle, or half way between the two there"),
-    ("deviation", "their standard deviation (over n)"),
+    ("mean", "mean"),
+    ("sum", "sum"),
+    ("minimum", "minimum"),
+    ("maximum", "maximum"),
+    ("median", "median; for an even number of items the midpoint of the two middle ones"),
+    ("deviation", "standard deviation (over n)"),
 ];
 
 const PLACES: &[(&str, &str)] = &[
     ("behind", "the item and those before it"),
-    ("around", "the item in the middle; of an even number one more before it than behind"),
-    ("ahead", "the item and those behind it"),
+    ("around", "the item in the middle; for an even size one more item before than after it"),
+    ("ahead", "the item and those after it"),
 ];
 
 const ENDS: &[(&str, &str)] =
-    &[("shorter", "the window holds as many as there are"), ("missing", "the result is NaN")];
+    &[("shorter", "the window contains only existing items"), ("missing", "the result is NaN")];
 
 fn rolling() -> NodeDef {
-    NodeDef::new("list.rolling", "What a window sees that is moved over a list")
+    NodeDef::new("list.rolling", "A rolling result over a window of a list")
         .details(
-            "For each item the items of a window of `size` items at it; a size below 1 counts as 1. NaN where one of \
-             them is NaN. Computed in double precision; a sum adds the items up to somewhere in the window from behind, those \
-             after it from the front, and the two. For the sums of a list from its beginning see `list.running`.",
+            "For each item, combines the `size` items of a window placed at it; a size below 1 \
+             counts as 1. NaN if an item of the window is NaN. Computed in double precision: a sum \
+             adds the items up to some position in the window from last to first, those after it \
+             from first to last, and then the two partial sums. For running results from the start \
+             of a list see `list.running`.",
         )
         .generic("T", Among::These(&[Type::F32, Type::F64]))
-        .setting(
-            "how",
-            SettingKind::Choice(HOW),
-            Some(SettingValue::Text("mean".into())),
-            "what is computed of the items of a window",
-        )
-        .setting(
-            "place",
-            SettingKind::Choice(PLACES),
-            Some(SettingValue::Text("behind".into())),
-            "which items a window holds",
-        )
-        .setting(
-            "ends",
-            SettingKind::Choice(ENDS),
-            Some(SettingValue::Text("shorter".into())),
-            "what happens where a window reaches beyond the list",
-        )
+        .choice("how", HOW, "mean", "how the items of a window are combined")
+        .choice("place", PLACES, "behind", "position of the window relative to the item")
+        .choice("ends", ENDS, "shorter", "windows that extend beyond the list")
         .input("list", LIST, "")
-        .input("size", Type::I32, "items of a window")
+        .input("size", Type::I32, "number of items per window")
         .or_number(3.0)
-        .output("value", LIST, "as long as the list")
+        .output("value", LIST, "result for each item")
         .kernel(|parts| {
             let how = How::of(parts.settings.text("how"));
             let place = parts.settings.text("place").to_owned();
@@ -108,25 +96,25 @@ impl How {
     }
 }
 
-/// The windows over a list.
+/// The windows of a list.
 #[derive(Clone, Copy)]
 struct Windows {
-    /// Items of the list.
+    /// The length of the list.
     n: usize,
-    /// Items of a window before its own, and behind it.
+    /// The number of items of a window before its own item, and after it.
     before: usize,
     behind: usize,
-    /// Whether windows that reach beyond the list see nothing.
+    /// Whether windows that extend beyond the list have no result.
     whole: bool,
 }
 
 impl Windows {
-    /// The items of the window at an item.
+    /// The items in the window of an item.
     fn range(&self, at: usize) -> std::ops::Range<usize> {
         at.saturating_sub(self.before)..at.saturating_add(self.behind).saturating_add(1).min(self.n)
     }
 
-    /// Whether the window at an item lies within the list.
+    /// Whether the window of an item lies within the list.
     fn is_within(&self, at: usize) -> bool {
         at >= self.before && self.behind < self.n - at
     }
@@ -177,7 +165,7 @@ fn rolled<T: ValueType + Copy>(
     cells.put(call)
 }
 
-/// The lesser of two numbers, -0 before +0; NaN if one is.
+/// The lesser of two numbers, -0 before +0; NaN if one is NaN.
 fn lesser(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         f64::NAN
@@ -188,7 +176,7 @@ fn lesser(a: f64, b: f64) -> f64 {
     }
 }
 
-/// Numbers, their mean, and the sum of the squared distances to it.
+/// The mean of some numbers and the sum of their squared differences from it.
 #[derive(Clone, Copy)]
 struct Spread {
     n: f64,
@@ -198,11 +186,11 @@ struct Spread {
 
 impl Spread {
     fn of(x: f64) -> Self {
-        // Nothing is spread around what is not finite.
+        // The spread around a number that is not finite is NaN.
         Self { n: 1.0, mean: x, squares: if x.is_finite() { 0.0 } else { f64::NAN } }
     }
 
-    /// Of two sets of numbers together (Chan and others 1979).
+    /// Combines two sets of numbers (Chan and others, 1979).
     fn joined(a: Self, b: Self) -> Self {
         let n = a.n + b.n;
         let apart = b.mean - a.mean;
@@ -215,7 +203,7 @@ impl Spread {
     }
 }
 
-/// The items of each window, joined.
+/// The combined items of each window.
 fn folded<S: Copy>(
     items: &[f64],
     windows: &Windows,
@@ -250,7 +238,8 @@ fn folded<S: Copy>(
         let range = windows.range(at);
         let (first, last) = (range.start, range.end - 1);
         let start_of_last = last / size * size;
-        // A window within one block is cut off at an end of the list, so that it reaches an end of the block.
+        // A window within one block is cut off by an end of the list, so it touches an end of the
+        // block.
         seen.push(match first.cmp(&start_of_last) {
             Ordering::Equal => to_here[last],
             Ordering::Greater => from_here[first],
@@ -260,7 +249,7 @@ fn folded<S: Copy>(
     Ok(seen)
 }
 
-/// The mean of the items that are at most `radius` from each.
+/// The mean of the items that are at most `radius` positions from each item.
 pub(super) fn means_around(
     items: &[f64],
     radius: usize,
@@ -271,7 +260,7 @@ pub(super) fn means_around(
     Ok(sums.into_iter().enumerate().map(move |(at, sum)| sum / windows.range(at).len() as f64))
 }
 
-/// The number in the middle of each window.
+/// The median of each window.
 fn medians(items: &[f64], windows: &Windows, pace: &mut Pace<'_>) -> Result<Vec<f64>, Failure> {
     let mut sorted: Vec<f64> = Vec::new();
     let (mut n_nans, mut held) = (0_usize, 0..0);
@@ -301,7 +290,7 @@ fn medians(items: &[f64], windows: &Windows, pace: &mut Pace<'_>) -> Result<Vec<
             f64::NAN
         } else {
             let (low, high) = (sorted[(n - 1) / 2], sorted[n / 2]);
-            // Halves, so that large numbers do not overflow.
+            // Halved, so that large numbers do not overflow.
             if n % 2 == 1 { high } else { low * 0.5 + high * 0.5 }
         });
     }

@@ -1,9 +1,7 @@
-//! Values between the items of a list.
+//! Interpolation between the items of a list.
 
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4, num};
-use millstream_node::{
-    Among, Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, Settings,
-};
+use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, Settings};
 
 use super::{ITEM, LIST, slice};
 use crate::cells::{Cells, function};
@@ -12,23 +10,23 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(sample());
 }
 
-/// What can be mixed.
+/// Types that can be interpolated.
 pub(super) const MIXED: Among =
     Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
 const INTERPOLATIONS: &[(&str, &str)] = &[
-    ("nearest", "the nearest item, of two equally near the later one"),
+    ("nearest", "the nearest item; the later one of two equally near items"),
     ("linear", "a straight line between neighbors"),
     ("cubic", "a smooth curve through the items (Catmull-Rom)"),
 ];
 
 const BEYOND: &[(&str, &str)] = &[
-    ("clamp", "the item at the end"),
-    ("wrap", "the list is repeated in both directions"),
-    ("mirror", "the list is repeated, every other time from back to front, ends once"),
+    ("clamp", "the item at that end"),
+    ("wrap", "the list repeats in both directions"),
+    ("mirror", "the list repeats, alternately reversed, with each end occurring once"),
 ];
 
-/// What stands beyond the ends of a list.
+/// The continuation of a list beyond its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beyond {
     Clamp,
@@ -43,7 +41,7 @@ enum Interpolation {
     Cubic,
 }
 
-/// What the settings say.
+/// The settings.
 #[derive(Clone, Copy, Debug)]
 struct Sampling {
     interpolation: Interpolation,
@@ -52,7 +50,7 @@ struct Sampling {
 }
 
 impl Beyond {
-    /// After how many places what stands in a list of `n` items comes again.
+    /// The period of the repeated positions of a list of `n` items.
     fn round(self, n: usize) -> Option<usize> {
         match self {
             Self::Clamp => None,
@@ -61,7 +59,7 @@ impl Beyond {
         }
     }
 
-    /// The place in a list of `n` items that a place along the repeated list means.
+    /// The position in a list of `n` items to which a position along the repeated list is mapped.
     fn place(self, at: i64, n: usize) -> usize {
         let n = n as i64;
         let place = match self {
@@ -102,7 +100,7 @@ impl Sampling {
         let position = match self.beyond.round(n) {
             None => position.clamp(0.0, (n - 1) as f64),
             Some(_) if position.is_infinite() => 0.0,
-            // So far out numbers of places would not fit into an `i64`.
+            // Farther out, positions would not fit into an `i64`.
             Some(round) if position.abs() > 1e15 => num::rem_euclid(position, round as f64),
             Some(_) => position,
         };
@@ -127,12 +125,13 @@ impl Sampling {
     }
 }
 
-/// A number or vector that can be mixed.
+/// A number or vector that can be interpolated.
 pub(super) trait Mixed: ValueType + Copy {
-    /// The sum of the values times their weights, from the first to the last.
+    /// The sum of the values times their weights, from first to last.
     fn mixed(parts: &[(Self, f64)]) -> Self;
 
-    /// The value so far on the straight way from one to another; rounding does not lead beyond them.
+    /// The value at `t` on the straight line from one to the other; rounding does not lead beyond
+    /// them.
     fn on_line(a: Self, b: Self, t: f64) -> Self;
 }
 
@@ -170,30 +169,23 @@ macro_rules! mixed_vectors {
 mixed_vectors!(Vec2 Vec3 Vec4);
 
 fn sample() -> NodeDef {
-    let text = |text: &str| Some(SettingValue::Text(text.into()));
-    NodeDef::new("list.sample", "A value between the items of a list")
+    NodeDef::new("list.sample", "Interpolates between the items of a list")
         .details(
-            "At whole positions it is exactly the item. With `unit` 0 is the first item and 1 the last, or \
-             the first once more where the list is wrapped. A NaN position counts as 0, and so does an infinite one \
-             of a list that is repeated. Fails for an empty list.",
+            "At whole positions the result is exactly the item. With `unit`, 0 is the first item \
+             and 1 the last, or the first item again if the list wraps. A NaN position counts as \
+             0, and so does an infinite position in a repeated list. Fails for an empty list.",
         )
         .source("E. Catmull, R. Rom, \"A class of local interpolating splines\", 1974")
-        .setting(
-            "interpolation",
-            SettingKind::Choice(INTERPOLATIONS),
-            text("linear"),
-            "the way from item to item",
-        )
-        .setting("beyond", SettingKind::Choice(BEYOND), text("clamp"), "what stands beyond the ends")
-        .setting(
-            "unit",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "positions from 0 to 1 instead of numbers of items",
-        )
+        .choice("interpolation", INTERPOLATIONS, "linear", "shape of the curve between items")
+        .choice("beyond", BEYOND, "clamp", "how the list continues beyond its ends")
+        .flag("unit", false, "measure positions from 0 to 1 instead of by index")
         .generic("T", MIXED)
         .input("list", LIST, "")
-        .input("position", Type::F64, "where: 0 is the first item, 1 the second, 0.5 between them")
+        .input(
+            "position",
+            Type::F64,
+            "position: 0 is the first item, 1 the second, 0.5 halfway between",
+        )
         .or_number(0.0)
         .output("value", ITEM, "")
         .kernel(|parts| Ok(sampled(parts.generics[0], Sampling::of(parts.settings))))
@@ -219,7 +211,7 @@ fn sample_lists<T: Mixed>(call: &mut Call<'_>, sampling: Sampling) -> Result<(),
     cells.fill(call, |i| {
         let items = slice::<T>(&lists, i);
         if items.is_empty() {
-            return Err(Failure::at(i, "an empty list has no values to sample"));
+            return Err(Failure::at(i, "an empty list has no values to sample; add an item to it"));
         }
         Ok(sampling.sample(items, positions.get(i)))
     })?;
@@ -246,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_hit_exactly_and_mixed_between() {
+    fn items_are_hit_exactly_and_interpolated_between() {
         let items = [1.0, 3.0, 2.0, 8.0];
         for interpolation in ["nearest", "linear", "cubic"] {
             let set = json!({"interpolation": interpolation});
@@ -260,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_ends_lists_go_on_as_set() {
+    fn lists_continue_beyond_their_ends_as_set() {
         let items = [1.0, 3.0, 2.0];
         for (beyond, wanted) in [
             ("clamp", [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]),
@@ -295,10 +287,10 @@ mod tests {
     }
 
     #[test]
-    fn far_out_a_repeated_list_goes_on() {
+    fn a_repeated_list_continues_far_out() {
         let items = [1.0, 2.0, 3.0];
         let wrap = json!({"beyond": "wrap"});
-        // The remainders of these floats by 3, which is exact.
+        // The remainders of these floats divided by 3, which are exact.
         assert_eq!([1e300, 1e16, -1e300].map(|at_| at(&wrap, &items, at_)), [1.0, 2.0, 1.0]);
         assert_eq!(at(&json!({"beyond": "mirror"}), &items, 1e16), 1.0);
         for set in [wrap, json!({"beyond": "mirror"})] {
@@ -309,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_are_mixed_and_positions_may_be_columns() {
+    fn vectors_are_interpolated_and_positions_may_be_columns() {
         let node = instance("list.sample", &json!({}), &[millstream_base::Type::VEC2], &[]);
         let items = list(vec![Vec2([0.0, 1.0]), Vec2([2.0, 5.0])]);
         let found = call(
@@ -330,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn straight_ways_stay_between_their_ends() {
+    fn straight_lines_stay_between_their_ends() {
         for k in 0..1000 {
             let t = f64::from(k) / 1000.0;
             assert_eq!(f64::on_line(0.1, 0.1, t), 0.1);

@@ -1,4 +1,4 @@
-//! Finding items. Items are compared bit by bit: any NaN is the same as any other, +0 and -0 differ.
+//! Finding items. Items are compared bit by bit: all NaNs are equal, +0 and -0 differ.
 
 use millstream_base::{Type, ValueType};
 use millstream_node::{Call, Failure, NodeDef, Registry};
@@ -14,26 +14,26 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(count());
 }
 
-/// Items that are compared between two looks.
+/// Items compared between two checks.
 const AT_ONCE: usize = 1 << 12;
 
-const SAME: &str = "Items are compared bit by bit: NaN is found, +0 and -0 differ.";
+const SAME: &str = "Items are compared bit by bit: all NaNs are equal, +0 and -0 differ.";
 
 fn contains() -> NodeDef {
-    on_lists("list.contains", "Whether an item is in a list")
+    on_lists("list.contains", "Whether a list contains an item")
         .details(SAME)
         .input("list", LIST, "")
-        .input("item", ITEM, "what is looked for")
+        .input("item", ITEM, "item to search for")
         .output("value", Type::BOOL, "")
         .kernel(|_| Ok(function(|call| found(call, |place| place.is_some()))))
 }
 
 fn index_of() -> NodeDef {
-    on_lists("list.index_of", "Where an item stands in a list")
+    on_lists("list.index_of", "The index of an item in a list")
         .details(SAME)
         .input("list", LIST, "")
-        .input("item", ITEM, "what is looked for")
-        .output("value", Type::I32, "number of the first such item, from 0; -1 if there is none")
+        .input("item", ITEM, "item to search for")
+        .output("value", Type::I32, "index of the first equal item, from 0; -1 if there is none")
         .kernel(|_| {
             Ok(function(|call| {
                 found(call, |place| place.map_or(-1, |at| i32::try_from(at).unwrap_or(i32::MAX)))
@@ -41,7 +41,7 @@ fn index_of() -> NodeDef {
         })
 }
 
-/// What `answer` makes of the place of the first item that is the same.
+/// The kernel that applies `answer` to the index of the first equal item.
 fn found<R: ValueType>(
     call: &mut Call<'_>,
     answer: impl Fn(Option<usize>) -> R,
@@ -66,10 +66,10 @@ fn found<R: ValueType>(
 }
 
 fn count() -> NodeDef {
-    on_lists("list.count", "How often an item is in a list")
+    on_lists("list.count", "The number of occurrences of an item in a list")
         .details(SAME)
         .input("list", LIST, "")
-        .input("item", ITEM, "what is looked for")
+        .input("item", ITEM, "item to count")
         .output("value", Type::I32, "")
         .kernel(|_| {
             Ok(function(|call| {
@@ -90,8 +90,11 @@ fn count() -> NodeDef {
 }
 
 fn unique() -> NodeDef {
-    on_lists("list.unique", "A list without repeated items")
-        .details("Keeps the first of the items that are the same, in order. Items are compared bit by bit: NaNs are the same, +0 and -0 differ.")
+    on_lists("list.unique", "Removes repeated items from a list")
+        .details(
+            "Of equal items the first one is kept, in order. Items are compared bit by bit: all \
+             NaNs are equal, +0 and -0 differ.",
+        )
         .input("list", LIST, "")
         .output("value", LIST, "")
         .kernel(|_| Ok(function(without_repeats)))

@@ -1,4 +1,4 @@
-//! Items of lists that were met before.
+//! The set of items seen so far in a list.
 
 use millstream_base::Column;
 
@@ -7,7 +7,7 @@ use crate::known::{ByHash, Keys};
 /// Units of work of one item.
 pub(super) const HASHED: usize = 1 << 4;
 
-/// Items of a column, each the first of those that are the same.
+/// The distinct items of a column, each the first of those that are equal.
 pub(super) struct Seen<'c> {
     column: &'c Column,
     keys: Keys,
@@ -15,9 +15,9 @@ pub(super) struct Seen<'c> {
     places: Vec<Place>,
 }
 
-/// An item that was entered.
+/// An item of the set.
 struct Place {
-    /// Where it stands in the column.
+    /// Its position in the column.
     at: usize,
     mark: bool,
 }
@@ -27,13 +27,13 @@ impl<'c> Seen<'c> {
         Self { column, keys: Keys::new(), by_hash: ByHash::new(), places: Vec::new() }
     }
 
-    /// Forgets all items.
+    /// Removes all items.
     pub(super) fn clear(&mut self) {
         self.by_hash.clear();
         self.places.clear();
     }
 
-    /// The mark of the item at a position, and whether the item is new; it is entered then, without
+    /// The mark of the item at a position, and whether the item is new; a new item is added without
     /// a mark.
     pub(super) fn mark(&mut self, at: usize) -> (&mut bool, bool) {
         let hash = self.keys.of_row([self.column], at);

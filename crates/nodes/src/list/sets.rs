@@ -1,4 +1,4 @@
-//! Lists as sets: items that are in both, in one, in either. Items are the same if their bits are.
+//! Lists as sets: union, intersection, difference. Items are equal if their bits are.
 
 use millstream_node::{Call, Failure, NodeDef, Registry};
 
@@ -7,20 +7,16 @@ use super::{LIST, Sources, on_lists};
 use crate::cells::{ListCells, function, items};
 
 pub(super) fn register(registry: &mut Registry) {
-    registry.register(node(Kept::Either, "list.union", "The items that are in one of two lists"));
-    registry.register(node(
-        Kept::Both,
-        "list.intersection",
-        "The items that are in both of two lists",
-    ));
+    registry.register(node(Kept::Either, "list.union", "The union of two lists"));
+    registry.register(node(Kept::Both, "list.intersection", "The intersection of two lists"));
     registry.register(node(
         Kept::FirstOnly,
         "list.difference",
-        "The items that are in a list and not in another",
+        "The difference of two lists: items of a that are not in b",
     ));
 }
 
-/// Which items are kept.
+/// The items that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept {
     Either,
@@ -31,8 +27,8 @@ enum Kept {
 fn node(kept: Kept, name: &'static str, summary: &'static str) -> NodeDef {
     on_lists(name, summary)
         .details(
-            "Each once, in the order in which they come first. Items are compared bit by bit: NaNs are the same, +0 \
-             and -0 differ.",
+            "Each item occurs once, in the order of first occurrence. Items are compared bit by \
+             bit: all NaNs are equal, +0 and -0 differ.",
         )
         .input("a", LIST, "")
         .input("b", LIST, "")
@@ -64,7 +60,7 @@ fn joined(call: &mut Call<'_>, kept: Kept) -> Result<(), Failure> {
                 Ok(())
             });
         }
-        // The mark says that the item was decided on.
+        // The mark says that the item was already handled.
         pace.over(b, HASHED, |at| {
             seen.mark(at);
             Ok(())

@@ -1,9 +1,7 @@
-//! Lists of numbers as signals: sums of products, smoothing, slopes, areas, likeness.
+//! Lists of numbers as signals: products, convolution, smoothing, slopes, areas, correlation.
 
 use millstream_base::{Type, ValueType};
-use millstream_node::{
-    Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
-};
+use millstream_node::{Among, Call, Failure, NodeDef, Registry, SocketType};
 
 use super::rolling::means_around;
 use super::{LIST, slice};
@@ -21,7 +19,7 @@ pub(super) fn register(registry: &mut Registry) {
 
 const FLOATS: Among = Among::These(&[Type::F32, Type::F64]);
 
-/// The numbers of a list, in double precision.
+/// A number of a list, which is computed with in double precision.
 trait Real: ValueType + Copy {
     fn wide(self) -> f64;
     fn narrow(x: f64) -> Self;
@@ -60,13 +58,14 @@ fn on_reals(name: &'static str, summary: &'static str) -> NodeDef {
     NodeDef::new(name, summary).generic("T", FLOATS)
 }
 
-const WIDE: &str = "Computed in double precision, from the first item to the last.";
+const WIDE: &str = "Computed in double precision, from first item to last.";
 
-/// As [`WIDE`], of sums.
-const SUMMED: &str = "Computed in double precision, from the first item to the last: a result of n numbers in `f32` is off \
-                    by at most 6e-8 of itself, and in either type by n * 3e-16 of the sum of the sizes of what is added.";
+/// Like [`WIDE`], for sums.
+const SUMMED: &str = "Computed in double precision, from first item to last. In `f32` a result has \
+    a relative error of at most 6e-8 from the final rounding; in addition, for n numbers in either \
+    type, the error is at most n * 3e-16 times the sum of the magnitudes of the summands.";
 
-/// A number for two lists.
+/// Computes one number from two lists.
 fn of_two<T: Real>(call: &mut Call<'_>, number: fn(&[T], &[T]) -> f64) -> Result<(), Failure> {
     let mut cells = Cells::<T>::new(call);
     let (a, b) = (call.lists(0), call.lists(1));
@@ -76,8 +75,8 @@ fn of_two<T: Real>(call: &mut Call<'_>, number: fn(&[T], &[T]) -> f64) -> Result
 }
 
 fn dot() -> NodeDef {
-    on_reals("list.dot", "The sum of the products of two lists")
-        .details(format!("Items without a partner do not count. {SUMMED}"))
+    on_reals("list.dot", "The dot product of two lists")
+        .details(format!("Surplus items of the longer list are ignored. {SUMMED}"))
         .input("a", LIST, "")
         .input("b", LIST, "")
         .output("value", SocketType::Generic(0), "")
@@ -89,10 +88,11 @@ fn dot() -> NodeDef {
 }
 
 fn correlation() -> NodeDef {
-    on_reals("list.correlation", "How far two lists go together")
+    on_reals("list.correlation", "The correlation coefficient of two lists (Pearson)")
         .details(format!(
-            "1 where one is a straight line of the other, -1 where it falls as the other rises, 0 where there is no \
-             such likeness (Pearson). Items without a partner do not count. NaN where one does not change. {WIDE}"
+            "1 if one list is an increasing linear function of the other, -1 if it is a decreasing \
+             one, 0 if there is no linear relation. Surplus items of the longer list are ignored. \
+             NaN if a list is constant. {WIDE}"
         ))
         .input("a", LIST, "")
         .input("b", LIST, "")
@@ -108,10 +108,11 @@ fn likeness<T: Real>(a: &[T], b: &[T]) -> f64 {
 }
 
 fn covariance() -> NodeDef {
-    on_reals("list.covariance", "How far two lists change together")
+    on_reals("list.covariance", "The covariance of two lists")
         .details(format!(
-            "The mean of the products of the distances to the means. Items without a partner do not count; NaN of \
-             nothing. Times n / (n - 1) it is the estimate from a sample of n. {WIDE}"
+            "The mean of the products of the differences from the means; NaN for no items. Surplus \
+             items of the longer list are ignored. Multiplied by n / (n - 1) it is the unbiased \
+             estimate from a sample of n items. {WIDE}"
         ))
         .input("a", LIST, "")
         .input("b", LIST, "")
@@ -123,7 +124,7 @@ fn covaried<T: Real>(a: &[T], b: &[T]) -> f64 {
     let n = a.len().min(b.len());
     let ((a, of_a), (b, of_b)) = (from_mean(&a[..n]), from_mean(&b[..n]));
     let sum: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
-    // Powers of two are exact together, unless they are beyond what a number holds.
+    // Multiplication by powers of two is exact, unless the result is out of range.
     if (of_a * of_b).is_normal() {
         sum / n as f64 * (of_a * of_b)
     } else {
@@ -131,8 +132,8 @@ fn covaried<T: Real>(a: &[T], b: &[T]) -> f64 {
     }
 }
 
-/// How far numbers are from their mean, and the power of two that this is in parts of, so that sums do
-/// not overflow.
+/// The differences of numbers from their mean, scaled by a power of two so that sums do not
+/// overflow, and that power.
 fn from_mean<T: Real>(numbers: &[T]) -> (Vec<f64>, f64) {
     const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
     let wide = || numbers.iter().map(|x| x.wide());
@@ -143,8 +144,8 @@ fn from_mean<T: Real>(numbers: &[T]) -> (Vec<f64>, f64) {
     (wide().map(|x| x / power - mean).collect(), power)
 }
 
-/// How far numbers are from their mean, in parts of the farthest, so that squares neither overflow
-/// nor vanish; none if they are all the same.
+/// The differences of numbers from their mean, scaled by the largest so that squares neither
+/// overflow nor vanish; `None` if all numbers are equal.
 fn around_mean<T: Real>(numbers: &[T]) -> Option<Vec<f64>> {
     let wide = || numbers.iter().map(|x| x.wide());
     let largest = wide().fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -159,25 +160,20 @@ fn around_mean<T: Real>(numbers: &[T]) -> Option<Vec<f64>> {
 }
 
 const PARTS: &[(&str, &str)] = &[
-    ("same", "as long as the list, with the kernel's middle at each item"),
-    ("full", "wherever the two overlap"),
-    ("valid", "wherever the kernel lies inside of the list"),
+    ("same", "as long as the list, with the center of the kernel at each item"),
+    ("full", "all positions at which the two overlap"),
+    ("valid", "all positions at which the kernel lies inside the list"),
 ];
 
 fn convolve() -> NodeDef {
-    on_reals("list.convolve", "A list blurred or filtered by another")
+    on_reals("list.convolve", "Convolves a list with a kernel")
         .details(format!(
-            "Item k is the sum of list[i] * kernel[k - i]: each item spreads as the kernel says. Beyond the ends of \
-             the list is 0. Empty if one of the lists is. {SUMMED}"
+            "Item k is the sum of list[i] * kernel[k - i] over all i. The list is 0 beyond its \
+             ends. The result is empty if the list or the kernel is. {SUMMED}"
         ))
-        .setting(
-            "part",
-            SettingKind::Choice(PARTS),
-            Some(SettingValue::Text("same".into())),
-            "which sums are given",
-        )
+        .choice("part", PARTS, "same", "part of the convolution to return")
         .input("list", LIST, "")
-        .input("kernel", LIST, "the weights")
+        .input("kernel", LIST, "weights")
         .output("value", LIST, "")
         .kernel(|parts| {
             let part = match parts.settings.text("part") {
@@ -197,7 +193,7 @@ enum Part {
 }
 
 impl Part {
-    /// The number of the first sum, and how many there are.
+    /// The index of the first sum, and the number of sums.
     fn range(self, n: usize, n_kernel: usize) -> (usize, usize) {
         if n == 0 || n_kernel == 0 {
             return (0, 0);
@@ -241,15 +237,16 @@ fn convolved<T: Real>(call: &mut Call<'_>, part: Part) -> Result<(), Failure> {
 }
 
 fn smooth() -> NodeDef {
-    on_reals("list.smooth", "A list with each item the mean of its neighbors")
+    on_reals("list.smooth", "Smooths a list by averaging neighbors")
         .details(format!(
-            "Of the item and up to `radius` items on either side, as far as there are; 0 and below leave the list. \
-             {SUMMED} From a radius of 16 on it is added as in `list.rolling`."
+            "Each item becomes the mean of itself and up to `radius` items on either side, as far \
+             as they exist. A radius of 0 or less changes nothing. {SUMMED} From a radius of 16 \
+             on, sums are added in the order of `list.rolling`."
         ))
         .input("list", LIST, "")
-        .input("radius", Type::I32, "how many neighbors on either side")
+        .input("radius", Type::I32, "number of neighbors on either side")
         .or_number(1.0)
-        .output("value", LIST, "as long as the list")
+        .output("value", LIST, "smoothed list")
         .kernel(|parts| Ok(for_real!(parts.generics[0], smoothed)))
 }
 
@@ -281,15 +278,15 @@ fn smoothed<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn gradient() -> NodeDef {
-    on_reals("list.gradient", "How steep a list is at each item")
+    on_reals("list.gradient", "The gradient of a list")
         .details(
-            "Half of the difference between the neighbors, at the ends the difference to the only one, over the \
-             spacing. 0 for a list of one item.",
+            "Half of the difference between the two neighbors, divided by the spacing; at an end, \
+             the difference to the only neighbor divided by the spacing. 0 for a list of one item.",
         )
-        .input("list", LIST, "values at even distances")
-        .input("spacing", SocketType::Generic(0), "the distance from item to item")
+        .input("list", LIST, "evenly spaced values")
+        .input("spacing", SocketType::Generic(0), "distance between neighboring items")
         .or_number(1.0)
-        .output("value", LIST, "as long as the list")
+        .output("value", LIST, "slope at each item")
         .kernel(|parts| Ok(for_real!(parts.generics[0], slopes)))
 }
 
@@ -313,12 +310,12 @@ fn slopes<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn integral() -> NodeDef {
-    on_reals("list.integral", "The area under a list")
+    on_reals("list.integral", "The integral of a list (trapezoidal rule)")
         .details(format!(
-            "By straight lines between the items (trapezoids); 0 up to one item. {SUMMED}"
+            "The area under straight lines between the items; 0 for fewer than two items. {SUMMED}"
         ))
-        .input("list", LIST, "values at even distances")
-        .input("spacing", SocketType::Generic(0), "the distance from item to item")
+        .input("list", LIST, "evenly spaced values")
+        .input("spacing", SocketType::Generic(0), "distance between neighboring items")
         .or_number(1.0)
         .output("value", SocketType::Generic(0), "")
         .kernel(|parts| Ok(for_real!(parts.generics[0], area)))

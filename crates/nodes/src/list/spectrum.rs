@@ -1,47 +1,45 @@
-//! The waves that a list is made of: the discrete Fourier transform, for any length.
+//! The discrete Fourier transform of a list of any length.
 //!
-//! Lengths that are powers of two are halved again and again (Cooley and Tukey). Any other length becomes a
-//! convolution, which is done by transforms of a power of two (Bluestein).
+//! Lengths that are powers of two are halved repeatedly (Cooley and Tukey). Any other length
+//! becomes a convolution, which is computed by transforms of a power of two (Bluestein).
 
 use std::f64::consts::TAU;
 
 use millstream_base::{Type, Vec2, num};
-use millstream_node::{Call, Default, Failure, NodeDef, Pace, Registry, SettingKind, SettingValue};
+use millstream_node::{Call, Default, Failure, NodeDef, Pace, Registry};
 
 use super::slice;
 use crate::cells::{ListCells, function};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(fourier());
     registry.register(strengths());
 }
 
-const SOURCE: &str = "J. Cooley, J. Tukey, An algorithm for the machine calculation of complex Fourier series, 1965; \
-                      L. Bluestein, A linear filtering approach to the computation of discrete Fourier transform, 1970";
+const SOURCE: &str = "J. Cooley, J. Tukey, An algorithm for the machine calculation of complex \
+                      Fourier series, 1965; L. Bluestein, A linear filtering approach to the \
+                      computation of discrete Fourier transform, 1970";
 
 const DIRECTIONS: &[(&str, &str)] = &[
-    ("forward", "from values to waves"),
-    ("back", "from waves to values, which undoes `forward`"),
+    ("forward", "from values to frequencies"),
+    ("back", "from frequencies to values, the inverse of `forward`"),
 ];
 
 fn fourier() -> NodeDef {
-    let numbers = Type::VEC2.list().expect("lists of vectors exist");
-    NodeDef::new("list.fourier", "A list as a sum of waves, or back")
+    let numbers = list_of(Type::VEC2);
+    NodeDef::new("list.fourier", "The discrete Fourier transform of a list, or its inverse")
         .details(
-            "Items are complex numbers: real part x, imaginary part y. Item k of the result is the sum of item[m] * \
-             e^(-2 pi i k m / n), for `back` e^(+...) and over n. Of any length; fastest where that is a power of \
-             two. Computed in double precision.",
+            "Items are complex numbers with real part x and imaginary part y. Item k of the result \
+             is the sum of item[m] * e^(-2 pi i k m / n) over all m; `back` uses e^(2 pi i k m / \
+             n) and divides by n. The length is arbitrary; powers of two are fastest. Computed in \
+             double precision.",
         )
         .source(SOURCE)
-        .setting(
-            "direction",
-            SettingKind::Choice(DIRECTIONS),
-            Some(SettingValue::Text("forward".into())),
-            "which way",
-        )
+        .choice("direction", DIRECTIONS, "forward", "direction of the transform")
         .input("list", numbers, "")
         .or(Default::Zero)
-        .output("value", numbers, "as long as the list")
+        .output("value", numbers, "transform, as long as the list")
         .kernel(|parts| {
             let back = parts.settings.text("direction") == "back";
             Ok(function(move |call| turned(call, back)))
@@ -70,16 +68,17 @@ fn turned(call: &mut Call<'_>, back: bool) -> Result<(), Failure> {
 }
 
 fn strengths() -> NodeDef {
-    let numbers = Type::F32.list().expect("lists of numbers exist");
-    NodeDef::new("list.spectrum", "How strong each wave is in a list of numbers")
+    let numbers = list_of(Type::F32);
+    NodeDef::new("list.spectrum", "The amplitude spectrum of a list of numbers")
         .details(
-            "Item k is the amplitude of the wave with k periods in the list, from 0, the mean, to half of the \
-             length: a sine of amplitude 1 gives 1 at its number of periods. Computed in double precision.",
+            "Item k is the amplitude of the wave with k periods in the list, from 0 (the mean) to \
+             half of the length: a sine of amplitude 1 gives 1 at its number of periods. Computed \
+             in double precision.",
         )
         .source(SOURCE)
         .input("list", numbers, "")
         .or(Default::Zero)
-        .output("value", numbers, "one more item than half of the list; none for an empty list")
+        .output("value", numbers, "amplitudes, length / 2 + 1 of them; none for an empty list")
         .kernel(|_| {
             Ok(function(|call| {
                 let mut cells = ListCells::<f32>::new(call);
@@ -95,7 +94,7 @@ fn strengths() -> NodeDef {
                     transform(call, i, &mut waves, -1.0)?;
                     let n = items.len();
                     out.extend(waves.iter().take(count(i)).enumerate().map(|(k, wave)| {
-                        // All but the mean and the fastest wave have a twin in the other half.
+                        // All waves but the mean and the fastest one have a twin in the other half.
                         let twins = if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
                         (num::hypot(wave.re, wave.im) * twins / n as f64) as f32
                     }));
@@ -106,7 +105,7 @@ fn strengths() -> NodeDef {
         })
 }
 
-/// Units of work of a point of the circle.
+/// Units of work per point on the unit circle.
 const TURN: usize = 1 << 3;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -116,7 +115,7 @@ struct Complex {
 }
 
 impl Complex {
-    /// A point of the unit circle, by the part of the full turn.
+    /// The point on the unit circle at a fraction of a full turn.
     fn turn(part: f64) -> Self {
         Self { re: num::cos(part * TAU), im: num::sin(part * TAU) }
     }
@@ -133,13 +132,13 @@ impl Complex {
     }
 }
 
-/// The transform in place, for element `i`; `sign` is that of the exponent.
+/// Transforms in place, for element `i`; `sign` is that of the exponent.
 fn transform(call: &Call<'_>, i: usize, values: &mut [Complex], sign: f64) -> Result<(), Failure> {
     let n = values.len();
     if n < 2 {
         return Ok(());
     }
-    // The values, the circle, and what a convolution needs besides.
+    // The values, the unit circle, and the additional memory of a convolution.
     let is_halved = n.is_power_of_two();
     let numbers = if is_halved { n + n / 2 } else { 2 * n + long(n) * 5 / 2 };
     let (bytes, limit) = (numbers.saturating_mul(size_of::<Complex>()), call.limits().bytes);
@@ -151,25 +150,25 @@ fn transform(call: &Call<'_>, i: usize, values: &mut [Complex], sign: f64) -> Re
     if is_halved { halved(values, sign, &mut pace) } else { convolved(values, sign, &mut pace) }
 }
 
-/// The length of the transforms that a list of `n` is convolved by.
+/// The length of the transforms that convolve a list of `n` items.
 fn long(n: usize) -> usize {
     (2 * n - 1).next_power_of_two()
 }
 
-/// Memory for so many numbers, which may be more than the machine gives.
+/// Memory for `n` numbers, which may be more than the machine provides.
 fn room(n: usize) -> Result<Vec<Complex>, Failure> {
     let mut room = Vec::new();
     room.try_reserve_exact(n).map_err(|_| {
         let bytes = n.saturating_mul(size_of::<Complex>());
-        Failure::whole(format!("there is no memory for {bytes} bytes to transform a list"))
+        Failure::whole(format!("out of memory: transforming a list takes {bytes} bytes"))
     })?;
     Ok(room)
 }
 
-/// Numbers that are worked on between two looks.
+/// Numbers processed between two checks.
 const AT_ONCE: usize = 1 << 12;
 
-/// The transform of a power of two.
+/// The transform for a power of two.
 fn halved(values: &mut [Complex], sign: f64, pace: &mut Pace<'_>) -> Result<(), Failure> {
     let n = values.len();
     let bits = n.trailing_zeros();
@@ -212,8 +211,8 @@ fn halved(values: &mut [Complex], sign: f64, pace: &mut Pace<'_>) -> Result<(), 
     Ok(())
 }
 
-/// One step: blocks of `half` become blocks of twice that. The turns are half of the circle, with as
-/// many points as there are values.
+/// One step: blocks of `half` become blocks of twice that size. The rotations are half of the
+/// circle, which has as many points as there are values.
 fn joined(values: &mut [Complex], half: usize, circle: &[Complex]) {
     let n = values.len();
     for block in values.chunks_exact_mut(2 * half) {
@@ -222,7 +221,7 @@ fn joined(values: &mut [Complex], half: usize, circle: &[Complex]) {
     }
 }
 
-/// Sums and differences of numbers with others, turned.
+/// The sums and differences of numbers with others, rotated.
 fn turned_on<'c>(
     low: &mut [Complex],
     high: &mut [Complex],
@@ -237,7 +236,7 @@ fn turned_on<'c>(
     }
 }
 
-/// The transform of any length: k m = (k^2 + m^2 - (k - m)^2) / 2.
+/// The transform for any length: k m = (k^2 + m^2 - (k - m)^2) / 2.
 fn convolved(values: &mut [Complex], sign: f64, pace: &mut Pace<'_>) -> Result<(), Failure> {
     let n = values.len();
     let long = long(n);

@@ -1,5 +1,5 @@
-//! Values, edges and limits of the list nodes. That columns, maps and masks give what single values
-//! give is tested for all nodes at once, beside `cells.rs`.
+//! Values, edge cases and limits of the list nodes. That columns, maps and masks give the same as
+//! single values is tested for all nodes at once, next to `cells.rs`.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn lists_are_made() {
 }
 
 #[test]
-fn generated_lists_are_handed_on() {
+fn generated_lists_are_passed_on() {
     let node = instance("list.generate", &json!({}), &[Type::I32], &[]);
     let [ScopeRule::Each { count: 1, .. }] = &node.inputs[0].scope[..] else {
         panic!("the item is computed for each")
@@ -45,7 +45,7 @@ fn generated_lists_are_handed_on() {
     let column = lists(&[ints(&[1]), ints(&[2, 3])]);
     let run = |given, extent| {
         let given = vec![given, one(2)];
-        call(&node, given, &Mask::full(extent), extent, &Limits::default()).expect("handed on")
+        call(&node, given, &Mask::full(extent), extent, &Limits::default()).expect("passed on")
     };
     assert_eq!(run(one(ints(&[7])), 5).get(4).to_string(), "[7]");
     assert_eq!(run(many(column.clone()), 2).get(1).to_string(), "[2, 3]");
@@ -56,14 +56,14 @@ fn generated_lists_are_handed_on() {
 }
 
 #[test]
-fn items_are_found_by_number() {
+fn items_are_found_by_index() {
     let get = |outside: &str, index: i32| {
         let args = vec![ints(&[10, 20, 30]), Value::I32(index)];
         text("list.get", &json!({ "outside": outside }), args)
     };
     assert_eq!(get("error", 1), "20");
-    assert_eq!(get("error", -1), "index -1 is outside of a list of 3");
-    assert_eq!(get("error", 3), "index 3 is outside of a list of 3");
+    assert_eq!(get("error", -1), "index -1 is outside a list of 3");
+    assert_eq!(get("error", 3), "index 3 is outside a list of 3");
     assert_eq!((get("clamp", -5), get("clamp", 99)), ("10".into(), "30".into()));
     assert_eq!((get("wrap", -1), get("wrap", 4)), ("30".into(), "20".into()));
     assert_eq!(get("wrap", i32::MIN), "20");
@@ -72,7 +72,7 @@ fn items_are_found_by_number() {
     assert_eq!(run("list.length", vec![ints(&[10, 20])]), "2");
     assert_eq!(run("list.pick", vec![ints(&[10, 20, 30]), ints(&[2, 0, 2])]), "[30, 10, 30]");
     let outside = run("list.pick", vec![ints(&[10]), ints(&[0, 1])]);
-    assert_eq!(outside, "index 1 is outside of a list of 1");
+    assert_eq!(outside, "index 1 is outside a list of 1");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn parts_of_lists_are_taken() {
 fn lists_are_changed_and_joined() {
     let set = |index| run("list.set", vec![ints(&[1, 2, 3]), Value::I32(index), Value::I32(9)]);
     assert_eq!(set(1), "[1, 9, 3]");
-    assert_eq!(set(3), "index 3 is outside of a list of 3");
+    assert_eq!(set(3), "index 3 is outside a list of 3");
     assert_eq!(run("list.append", vec![ints(&[1]), Value::I32(2)]), "[1, 2]");
     assert_eq!(run("list.concat", vec![ints(&[1, 2]), ints(&[]), ints(&[3])]), "[1, 2, 3]");
     assert_eq!(run("list.repeat", vec![ints(&[1, 2]), Value::I32(2)]), "[1, 2, 1, 2]");
@@ -113,7 +113,7 @@ fn lists_of_lists_are_changed_too() {
 }
 
 #[test]
-fn numbers_in_lists_convert_as_single_ones_do() {
+fn numbers_in_lists_convert_like_single_ones() {
     let to = |ty: &str, items: Value| text("list.convert", &json!({ "to": ty }), vec![items]);
     assert_eq!(to("f32", ints(&[1, -2])), "[1.0, -2.0]");
     assert_eq!(to("i32", floats(&[1.9, -1.9, f32::NAN, 1e20])), "[1, -1, 0, 2147483647]");
@@ -173,7 +173,7 @@ fn a_chain_of_changes_stays_in_one_buffer() {
 }
 
 #[test]
-fn a_list_that_others_use_stays_as_it_is() {
+fn a_list_with_other_users_is_not_changed() {
     let items = Column::from_vec(vec![1, 2, 3]);
     let set = instance("list.set", &json!({}), &[Type::I32], &[]);
     let given = vec![one(Value::List(items.clone())), one(0), one(9)];
@@ -238,7 +238,7 @@ proptest! {
     }
 
     #[test]
-    fn unique_keeps_the_first_of_each(items in proptest::collection::vec(0_i32..6, 0..30)) {
+    fn unique_keeps_the_first_of_equal_items(items in proptest::collection::vec(0_i32..6, 0..30)) {
         let unique = run("list.unique", vec![ints(&items)]);
         let mut naive: Vec<i32> = Vec::new();
         for item in items {
@@ -251,7 +251,7 @@ proptest! {
 }
 
 #[test]
-fn items_are_put_in_and_taken_out() {
+fn items_are_inserted_and_removed() {
     let insert = |at: i32| run("list.insert", vec![ints(&[1, 2]), Value::I32(at), Value::I32(9)]);
     assert_eq!(
         [-5, 0, 1, 2, 7].map(insert),
@@ -263,11 +263,11 @@ fn items_are_put_in_and_taken_out() {
     assert_eq!(remove("error", 1), "[1, 3]");
     assert_eq!(remove("wrap", -1), "[1, 2]");
     assert_eq!(remove("clamp", 9), "[1, 2]");
-    assert_eq!(remove("error", 3), "index 3 is outside of a list of 3");
+    assert_eq!(remove("error", 3), "index 3 is outside a list of 3");
 }
 
 #[test]
-fn items_have_ranks_and_turn_around() {
+fn items_are_ranked_and_reversed() {
     assert_eq!(run("list.rank", vec![floats(&[3.0, f32::NAN, 1.0, 3.0])]), "[1, 3, 0, 2]");
     let down = text("list.rank", &json!({"descending": true}), vec![ints(&[3, 1, 2])]);
     assert_eq!(down, "[0, 2, 1]");
@@ -277,14 +277,14 @@ fn items_have_ranks_and_turn_around() {
 }
 
 #[test]
-fn every_order_of_a_shuffled_list_is_as_likely() {
+fn all_orders_of_a_shuffled_list_are_equally_likely() {
     let mut seen = std::collections::BTreeMap::new();
     for seed in 0..6000 {
         let order = run("list.shuffle", vec![ints(&[1, 2, 3]), Value::I32(seed)]);
         *seen.entry(order).or_insert(0) += 1;
     }
     assert_eq!(seen.len(), 6);
-    // A thousand of each are expected, with a deviation of 29.
+    // A thousand of each order are expected, with a standard deviation of 29.
     assert!(seen.values().all(|n| (855..1145).contains(n)), "{seen:?}");
     let once = run("list.shuffle", vec![ints(&[1, 2, 3, 4, 5]), Value::I32(7)]);
     assert_eq!(once, run("list.shuffle", vec![ints(&[1, 2, 3, 4, 5]), Value::I32(7)]));

@@ -1,44 +1,50 @@
-//! Periodic waves, and the curve that takes all numbers to 0 to 1.
+//! Periodic waves, the logistic function and the median of three numbers.
 
 use std::f64::consts::TAU;
 
 use millstream_node::signature::Signature;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry};
 
-use crate::shape::{FLOATS, inputs_of_one_type, lanewise_by_settings, of_one_type};
+use crate::shape::{FLOATS, inputs_of_one_type, lanewise_by_settings, of_one_type, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(wave());
     registry.register(
-        of_one_type("math.sigmoid", "Rises from 0 to 1 along all numbers", FLOATS, &[("x", 0.0, "")])
-            .details(
-                "1 / (1 + e^-x), the logistic function: 0.5 at 0, where its slope is 1/4. Exactly 0 and 1 \
-                 at the infinities.",
-            )
-            .lanewise(|_, x| {
-                // The exponential of a number that is not positive does not overflow.
-                let small = (-x[0].abs()).exp();
-                x[0].lt(0.0).select(small, 1.0) / (small + 1.0)
-            }),
+        of_one_type(
+            "math.sigmoid",
+            "The logistic function, which rises smoothly from 0 to 1",
+            FLOATS,
+            &[("x", 0.0, "")],
+        )
+        .details(
+            "1 / (1 + e^-x): 0.5 at x = 0, where its slope is 1/4. Exactly 0 and 1 at the \
+                 infinities.",
+        )
+        .lanewise(|_, x| {
+            // The exponential of a number that is not positive does not overflow.
+            let small = (-x[0].abs()).exp();
+            x[0].lt(0.0).select(small, 1.0) / (small + 1.0)
+        }),
     );
     let three = [("a", 0.0, ""), ("b", 0.5, ""), ("c", 1.0, "")];
     registry.register(
         of_one_type(
             "math.middle",
-            "The one of three that is neither least nor greatest",
+            "The median of three numbers",
             FLOATS,
             &three,
         )
-        .details("The median. Of three with a NaN it is one of the others.")
+        .details(
+            "The one that is neither least nor greatest. If one is NaN, it is one of the others.")
         .lanewise(|_, x| x[0].min(x[1]).max(x[0].max(x[1]).min(x[2]))),
     );
 }
 
 const SHAPES: &[(&str, &str)] = &[
     ("sine", "sin(2 pi x)"),
-    ("triangle", "up from -1 to 1 for `width` of the period, then down again"),
-    ("square", "1 for `width` of the period, then -1"),
-    ("sawtooth", "up from -1 to 1, where it falls at once"),
+    ("triangle", "rises from -1 to 1 during the fraction `width` of the period, then falls"),
+    ("square", "1 during the fraction `width` of the period, then -1"),
+    ("sawtooth", "rises from -1 to 1, then drops at once"),
 ];
 
 fn has_width(shape: &str) -> bool {
@@ -47,8 +53,8 @@ fn has_width(shape: &str) -> bool {
 
 fn signature(shape: &str) -> Signature {
     let inputs = [
-        ("x", 0.0, "in periods: 1 is one of them"),
-        ("width", 0.5, "a part of the period, kept between 0 and 1"),
+        ("x", 0.0, "position in periods"),
+        ("width", 0.5, "fraction of the period, clamped to 0 to 1"),
     ];
     let n = if has_width(shape) { 2 } else { 1 };
     let def = inputs_of_one_type("", "", FLOATS, &inputs[..n]).output(
@@ -56,25 +62,20 @@ fn signature(shape: &str) -> Signature {
         crate::shape::T,
         "-1 to 1",
     );
-    def.fixed_signature().expect("the sockets depend on no setting").clone()
+    sockets_of(&def)
 }
 
 fn wave() -> NodeDef {
-    let def = NodeDef::new("math.wave", "A wave of period 1")
+    let def = NodeDef::new("math.wave", "A periodic wave with period 1")
         .details(
-            "Add to x for a phase, multiply it for a frequency. Triangles and squares have an input `width`. \
-             NaN where x is not finite.",
+            "Add to x for a phase, multiply it for a frequency. Triangle and square waves have an \
+             input `width`. NaN if x is not finite.",
         )
-        .setting(
-            "shape",
-            SettingKind::Choice(SHAPES),
-            Some(SettingValue::Text("sine".into())),
-            "what the wave looks like",
-        )
+        .choice("shape", SHAPES, "sine", "shape of the wave")
         .sockets_by_settings(|settings| Ok(signature(settings.text("shape"))));
     lanewise_by_settings(def, |settings, _, _, x| {
         let t = x[0] - x[0].floor();
-        // A tiny number below zero is rounded to a whole period, which is less than no width.
+        // A tiny negative number rounds up to a whole period, so no width covers it.
         match settings.text("shape") {
             "triangle" => {
                 let width = x[1].clamp(0, 1);
@@ -88,7 +89,7 @@ fn wave() -> NodeDef {
                 t.is_nan().select(t, side)
             }
             "sawtooth" => t * 2 - 1,
-            // From the nearest whole period: exact, also just below it.
+            // Measured from the nearest whole period: exact, also just below it.
             _ => ((x[0] - x[0].round()) * TAU).sin(),
         }
     })

@@ -1,12 +1,12 @@
-//! Cell noise (Worley, Voronoi): how far the nearest of scattered points are.
+//! Cell noise (Worley, Voronoi): distances to the nearest of scattered points.
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings, Signature};
+use millstream_node::{NodeDef, Registry, Settings, Signature};
 
 use super::lattice::{Axis, DRAWN, axes, coordinate, corner, draw, further, unit, whole, wrapped};
-use super::{ABOUT_FAR, edge, finished, period, positioned, scaled, seed_words, tiling};
-use crate::shape::T;
+use super::{ABOUT_FAR, edge, period, positioned, scaled, seed_words, tiling};
+use crate::shape::{T, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(cell());
@@ -16,23 +16,17 @@ pub(super) fn register(registry: &mut Registry) {
 const FEATURES: &[(&str, &str)] = &[
     ("f1", "the nearest point"),
     ("f2", "the second nearest point"),
-    (
-        "smooth_f1",
-        "the nearest point, blended where several are near; there is an input `smoothness`",
-    ),
+    ("smooth_f1", "the nearest points, blended smoothly; adds an input `smoothness`"),
 ];
 
 const METRICS: &[(&str, &str)] = &[
-    ("euclidean", "the length of the way"),
-    ("manhattan", "the sum of the ways along the axes"),
-    ("chebychev", "the longest of the ways along the axes"),
-    (
-        "minkowski",
-        "the root of the sum of powers; there is an input `exponent`: 1 gives manhattan, 2 euclidean",
-    ),
+    ("euclidean", "straight-line distance"),
+    ("manhattan", "sum of the distances along the axes"),
+    ("chebychev", "greatest distance along an axis"),
+    ("minkowski", "generalized distance; adds an input `exponent`: 1 gives manhattan, 2 euclidean"),
 ];
 
-/// How far away a point is.
+/// The distance metric.
 #[derive(Clone, Copy)]
 enum Metric<'b> {
     Euclidean,
@@ -51,7 +45,7 @@ impl<'b> Metric<'b> {
         }
     }
 
-    /// A number that grows with the distance and is cheap to compare.
+    /// A number that increases with the distance and is cheap to compare.
     fn measure(self, way: &[Val<'b>]) -> Val<'b> {
         let join = |f: &dyn Fn(Val<'b>) -> Val<'b>, op: fn(Val<'b>, Val<'b>) -> Val<'b>| {
             way.iter().map(|x| f(*x)).reduce(op).expect("space has dimensions")
@@ -64,7 +58,7 @@ impl<'b> Metric<'b> {
         }
     }
 
-    /// The distance of a measure.
+    /// The distance that belongs to a measure.
     fn distance(self, measure: Val<'b>) -> Val<'b> {
         match self {
             Self::Euclidean => measure.sqrt(),
@@ -77,11 +71,11 @@ impl<'b> Metric<'b> {
 /// The point of a cell near the position.
 pub(super) struct Site<'b> {
     pub hash: Val<'b>,
-    /// From the position to the point.
+    /// The vector from the position to the point.
     pub way: Vec<Val<'b>>,
 }
 
-/// The cell of a position and its neighbors: of each the hash, and the way to its middle.
+/// The cell of a position and its neighbors: for each its hash, and the vector to its center.
 pub(super) fn neighbors<'b>(
     p: &[Val<'b>],
     words: &[Val<'b>],
@@ -89,8 +83,8 @@ pub(super) fn neighbors<'b>(
 ) -> Vec<Site<'b>> {
     let n = p.len();
     let axes = axes(p, words, None);
-    // By axis, then for the cells below, at and above: the hashed coordinate and the way to the
-    // middle of the cell.
+    // By axis, then for the cells below, at and above: the hashed coordinate and the offset to the
+    // center of the cell.
     let side = |i: usize, axis: &Axis<'b>, step: i32| {
         let coordinate = match period {
             None if step == 0 => axis.low,
@@ -132,63 +126,61 @@ pub(super) fn sites<'b>(
     sites
 }
 
-fn text_value(text: &str) -> SettingValue {
-    SettingValue::Text(text.into())
-}
-
 fn cell() -> NodeDef {
-    let def = NodeDef::new("noise.cell", "How far the nearest of scattered points is")
-        .details(format!(
-            "Each cell holds one point; `randomness` says how far it may be from the middle, 1: anywhere in \
-             the cell. The value is at least 0, seldom above 1, and continuous but for the rare places \
-             where a point counts that is neither in the cell of the position nor in one beside it: those \
-             are not looked at, so a distance above 0.5 may be too large. `smooth_f1` is -s ln(sum of \
-             e^(-d / s)) over these points, s being a quarter of the smoothness: at most the distance \
-             to the nearest, \
-             and 0 or below where several are very near. `position` is the point and `random` a number for \
-             its cell; with `smooth_f1` they are those of the nearest. Where the scale is 0 the point is \
-             NaN. Off by at most 1e-6, but for the point, with a smoothness and an exponent of 1. With `tile` it repeats after `period` cells along each axis, without a seam. \
-             {ABOUT_FAR}"
-        ))
-        .source("Worley, \"A Cellular Texture Basis Function\", 1996")
-        .setting("feature", SettingKind::Choice(FEATURES), Some(text_value("f1")), "which point counts")
-        .setting(
-            "metric",
-            SettingKind::Choice(METRICS),
-            Some(text_value("euclidean")),
-            "how distances are measured",
-        );
+    let def = NodeDef::new(
+        "noise.cell",
+        "Cell noise: the distance to the nearest scattered point (Worley)",
+    )
+    .details(format!(
+        "Each cell contains one point; with `randomness` 1 it is anywhere in its cell, with 0 \
+             at the center. The distance is at least 0 and rarely above 1. It is continuous except \
+             at the rare places where the nearest point is in neither the cell of the position nor \
+             an adjacent one: only these cells are searched, so a distance above 0.5 may be too \
+             large. With `smooth_f1` the value is -s ln(sum of e^(-d / s)) over the distances d to \
+             these points, where s is a quarter of the smoothness: at most the distance to the \
+             nearest point, and 0 or less where several points are very near. `position` is the \
+             point found and `random` a number of its cell; with `smooth_f1` they are those of the \
+             nearest point. If the scale is 0, the point is NaN. With a smoothness and an exponent \
+             of 1 the error is at most 1e-6, except for the point. With `tile` the noise repeats \
+             seamlessly after `period` cells along each axis. {ABOUT_FAR}"
+    ))
+    .source("Worley, \"A Cellular Texture Basis Function\", 1996")
+    .choice("feature", FEATURES, "f1", "point to which the distance is measured")
+    .choice("metric", METRICS, "euclidean", "metric of distances");
     tiling(def).sockets_by_settings(|settings| Ok(sockets(settings))).kernel(|parts| {
         let settings = parts.settings;
         Ok(crate::vector::form_kernel(parts, |inputs| outputs(settings, inputs)))
     })
 }
 
-/// Adds what all nodes of points have.
+/// Adds the sockets and settings of all nodes with scattered points.
 pub(super) fn scattered() -> NodeDef {
     positioned()
-        .input("randomness", Type::F32, "0: points in a grid, 1: anywhere in their cells")
+        .input(
+            "randomness",
+            Type::F32,
+            "randomness of the points: 0 is a regular grid, 1 anywhere in their cells",
+        )
         .or_number(1.0)
 }
 
 fn sockets(settings: &Settings) -> Signature {
     let mut def = scattered();
     if settings.text("feature") == "smooth_f1" {
-        def = def
-            .input("smoothness", Type::F32, "0 to 1: over what distance points are blended")
-            .or_number(0.5);
+        def =
+            def.input("smoothness", Type::F32, "smoothness of the blending, 0 to 1").or_number(0.5);
     }
     if settings.text("metric") == "minkowski" {
-        def = def.input("exponent", Type::F32, "of the powers, above 0").or_number(0.5);
+        def = def.input("exponent", Type::F32, "exponent of the metric, above 0").or_number(0.5);
     }
     let def = period(def, settings.flag("tile"))
-        .output("value", Type::F32, "the distance, in cells")
-        .output("position", T, "the point")
-        .output("random", Type::F32, "0 to 1, for the cell of the point");
-    finished(&def)
+        .output("value", Type::F32, "distance in cells")
+        .output("position", T, "position of the point")
+        .output("random", Type::F32, "random number of the cell of the point, 0 to 1");
+    sockets_of(&def)
 }
 
-/// A point that is among the nearest so far.
+/// One of the nearest points so far.
 #[derive(Clone)]
 struct Best<'b> {
     measure: Val<'b>,
@@ -201,7 +193,7 @@ impl<'b> Best<'b> {
         Self { measure, hash: site.hash, way: site.way.clone() }
     }
 
-    /// This where the condition holds, else the other.
+    /// `this` if the condition is true, otherwise `other`.
     fn select(holds: Val<'b>, this: &Self, other: &Self) -> Self {
         let way = this.way.iter().zip(&other.way).map(|(a, b)| holds.select(*a, *b)).collect();
         Self {

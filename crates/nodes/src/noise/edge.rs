@@ -1,26 +1,34 @@
-//! How far the border between cells of scattered points is.
+//! The distance to the border between the cells of scattered points.
 
 use millstream_base::Type;
 use millstream_form::Val;
 use millstream_node::NodeDef;
 
 use super::cell::{Site, scattered, sites};
-use super::{finished, period, scaled, seed_words, tiling};
+use super::{period, scaled, seed_words, tiling};
+use crate::shape::sockets_of;
 
 pub(super) fn edge() -> NodeDef {
-    let def = NodeDef::new("noise.cell_edge", "How far the border between scattered points is")
-        .details(
-            "The points are those of `noise.cell` with the same inputs. The value is the distance to the \
-             nearest place that is equally far from two points, in cells: 0 on the borders, up to about \
-             0.5 or 1 at the points. Points further off than the cells beside that of the position are \
-             not looked at. With `tile` it repeats after `period` cells along each axis, without a seam. Off \
-             by at most 1e-6.",
-        )
-        .source("the distance to the plane between two points, as described by Inigo Quilez, \"voronoi borders\"");
+    let def = NodeDef::new(
+        "noise.cell_edge",
+        "The distance to the nearest border between cells \
+                                               (Voronoi edges)",
+    )
+    .details(
+        "The points are those of `noise.cell` with the same inputs. The value is the distance \
+             in cells to the nearest place that is equally far from two points: 0 on the borders, \
+             up to about 0.5 or 1 at the points. Only points in cells adjacent to that of the \
+             position are searched. The error is at most 1e-6. With `tile` the noise repeats \
+             seamlessly after `period` cells along each axis.",
+    )
+    .source(
+        "the distance to the plane between two points, as described by Inigo Quilez, \"voronoi \
+             borders\"",
+    );
     tiling(def)
         .sockets_by_settings(|settings| {
             let def = period(scattered(), settings.flag("tile"));
-            Ok(finished(&def.output("value", Type::F32, "the distance, in cells")))
+            Ok(sockets_of(&def.output("value", Type::F32, "distance in cells")))
         })
         .kernel(|parts| {
             let tile = parts.settings.flag("tile");
@@ -47,8 +55,8 @@ fn distance<'b>(sites: &[Site<'b>]) -> Val<'b> {
         nearest = nearest.iter().zip(&site.way).map(|(a, b)| nearer.select(*b, *a)).collect();
         least = nearer.select(*square, least);
     }
-    // With a and b the ways to the nearest point and another, the plane between them is
-    // (b^2 - a^2) / (2 |b - a|) away; for the nearest point itself there is none.
+    // With a and b the vectors to the nearest point and another one, the plane between them is at
+    // the distance (b^2 - a^2) / (2 |b - a|); for the nearest point itself there is none.
     let border = |(site, square): (&Site<'b>, &Val<'b>)| {
         let apart: Vec<Val<'b>> = site.way.iter().zip(&nearest).map(|(b, a)| *b - *a).collect();
         let apart = dot(&apart, &apart).sqrt();

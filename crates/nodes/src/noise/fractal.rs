@@ -1,10 +1,11 @@
-//! Noise added up in octaves, each finer and weaker than the one before.
+//! Sums of octaves of noise, each finer and weaker than the previous one.
 
 use millstream_base::Type;
 use millstream_form::Val;
 use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
 
-use super::{ABOUT_FAR, BASES, Basis, finished, period, positioned, scaled, seed_words, tiling};
+use super::{ABOUT_FAR, BASES, Basis, period, positioned, scaled, seed_words, tiling};
+use crate::shape::sockets_of;
 
 pub(super) fn register(registry: &mut Registry) {
     for kind in [
@@ -19,7 +20,7 @@ pub(super) fn register(registry: &mut Registry) {
     }
 }
 
-/// How octaves are put together.
+/// How octaves are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Fbm,
@@ -33,11 +34,11 @@ enum Kind {
 const MUSGRAVE: &str = "F. K. Musgrave in Ebert et al., \"Texturing and Modeling: A Procedural \
                         Approach\", where roughness^i is written lacunarity^(-H i)";
 
-/// An input of its own: name, default, manual line.
+/// An additional input of one kind: name, default, description.
 type Extra = (&'static str, f64, &'static str);
 
-const OFFSET: Extra = ("offset", 1.0, "added to the noise of each octave");
-const GAIN: Extra = ("gain", 2.0, "how much an octave lets the next one through");
+const OFFSET: Extra = ("offset", 1.0, "number added to the noise of each octave");
+const GAIN: Extra = ("gain", 2.0, "influence of an octave on the next one");
 
 impl Kind {
     fn name(self) -> &'static str {
@@ -53,10 +54,10 @@ impl Kind {
 
     fn summary(self) -> &'static str {
         match self {
-            Self::Fbm => "Octaves of noise added up (fractal Brownian motion)",
-            Self::Turbulence => "Magnitudes of octaves of noise added up",
-            Self::Multifractal => "Octaves of noise multiplied",
-            Self::HeteroTerrain => "Octaves of noise that are stronger where it is high",
+            Self::Fbm => "The sum of octaves of noise (fractal Brownian motion)",
+            Self::Turbulence => "The sum of the magnitudes of octaves of noise",
+            Self::Multifractal => "The product of octaves of noise",
+            Self::HeteroTerrain => "Octaves of noise that are stronger at high altitudes",
             Self::Ridged => "Octaves of noise folded into ridges",
             Self::Hybrid => "Octaves of noise that are weaker in valleys",
         }
@@ -65,27 +66,30 @@ impl Kind {
     fn formula(self) -> &'static str {
         match self {
             Self::Fbm => {
-                "The sum of n_i * roughness^i; with `normalize` divided by the sum of roughness^i, so \
-                 that the range is that of the basis, about -1 to 1."
+                "The sum of n_i * roughness^i; with `normalize` it is divided by the sum of \
+                 roughness^i, so the range is that of the basis, about -1 to 1."
             }
             Self::Turbulence => {
-                "The sum of |n_i| * roughness^i; with `normalize` divided by the sum of roughness^i: 0 to \
-                 about 1, with creases where the noise changes its sign."
+                "The sum of |n_i| * roughness^i; with `normalize` it is divided by the sum of \
+                 roughness^i, so the range is 0 to about 1, with creases where the noise changes \
+                 sign."
             }
             Self::Multifractal => {
-                "The product of n_i * roughness^i + offset: around offset^octaves, smooth where it is \
-                 small."
+                "The product of n_i * roughness^i + offset, which varies around offset^octaves and \
+                 is smooth where it is small."
             }
             Self::HeteroTerrain => {
-                "v = n_0 + offset, then v = v + (n_i + offset) * roughness^i * v for each further octave."
+                "Starts with v = n_0 + offset; each further octave replaces v by v + (n_i + \
+                 offset) * roughness^i * v."
             }
             Self::Ridged => {
-                "The sum of s_i * roughness^i, with s_i = (offset - |n_i|)^2 * w_i, w_0 = 1 and w_i = s of \
-                 the octave before times gain, kept between 0 and 1. 0 to about 2 where the offset is 1."
+                "The sum of s_i * roughness^i, where s_i = (offset - |n_i|)^2 * w_i, w_0 = 1 and \
+                 w_(i+1) = s_i * gain, clamped to 0 to 1. The range is 0 to about 2 for an offset \
+                 of 1."
             }
             Self::Hybrid => {
-                "The sum of s_i * w_i, with s_i = (n_i + offset) * roughness^i, w_0 = 1 and w_i = gain * s \
-                 * w of the octave before, at most 1."
+                "The sum of s_i * w_i, where s_i = (n_i + offset) * roughness^i, w_0 = 1 and \
+                 w_(i+1) = gain * s_i * w_i, at most 1."
             }
         }
     }
@@ -106,26 +110,30 @@ impl Kind {
     }
 
     fn node(self) -> NodeDef {
-        let basis = Some(SettingValue::Text("perlin".into()));
         let def = NodeDef::new(self.name(), self.summary())
             .details(format!(
-                "With n_i the noise at the position times lacunarity^i, i from 0, each octave with a seed \
-                 of its own. {} With `tile` it repeats after `period` cells of the first octave if the \
-                 lacunarity is whole, with simplex noise a multiple of the number of dimensions. Off by at most 4e-5 of 1, \
-                 or of itself if that is more, for three octaves with the default inputs within 10 cells of the origin. {ABOUT_FAR}",
+                "Let n_i be the noise at the position times lacunarity^i, for i from 0, each \
+                 octave with its own seed. {} With `tile` it repeats after `period` cells of the \
+                 first octave, if the lacunarity is a whole number; with simplex noise the period \
+                 is rounded to a multiple of the number of dimensions. For three octaves with the \
+                 default inputs, within 10 cells of the origin, the error is at most 4e-5, or 4e-5 \
+                 times the result if that is more than 1. {ABOUT_FAR}",
                 self.formula()
             ))
             .source(MUSGRAVE)
-            .setting("basis", SettingKind::Choice(BASES), basis, "the noise of each octave")
+            .choice("basis", BASES, "perlin", "noise of each octave")
             .setting(
                 "octaves",
                 SettingKind::Integer(1, 16),
                 Some(SettingValue::Integer(3)),
-                "how many are put together",
+                "number of octaves",
             );
-        let yes = Some(SettingValue::Flag(true));
         let def = if self.normalizes() {
-            def.setting("normalize", SettingKind::Flag, yes, "keep the range of one octave")
+            def.flag(
+                "normalize",
+                true,
+                "divide by the sum of the weights to keep the range of one octave",
+            )
         } else {
             def
         };
@@ -135,17 +143,17 @@ impl Kind {
                     .input(
                         "lacunarity",
                         Type::F32,
-                        "how much finer an octave is than the one before",
+                        "ratio of the frequencies of successive octaves",
                     )
                     .or_number(2.0)
-                    .input("roughness", Type::F32, "how strong an octave is beside the one before")
+                    .input("roughness", Type::F32, "ratio of the amplitudes of successive octaves")
                     .or_number(0.5);
                 let extra = |def: NodeDef, (name, default, about): &Extra| {
                     def.input(*name, Type::F32, *about).or_number(*default)
                 };
                 let def = self.extras().iter().fold(def, extra);
                 let def = period(def, settings.flag("tile"));
-                Ok(finished(&def.output("value", Type::F32, "")))
+                Ok(sockets_of(&def.output("value", Type::F32, "")))
             })
             .kernel(move |parts| {
                 let settings = parts.settings;
@@ -162,7 +170,7 @@ impl Kind {
         inputs: &[Vec<Val<'b>>],
         normalize: bool,
     ) -> Val<'b> {
-        // Inputs behind the common five; those that a kind lacks are not read.
+        // Inputs after the common five; those that a kind lacks are not read.
         let extra = |i: usize| inputs[5 + i][0];
         let all = || 0..octaves.n;
         match self {
@@ -222,7 +230,7 @@ impl<'b> Octaves<'b> {
         let n = settings.integer("octaves").max(1) as usize;
         let tile = settings.flag("tile");
         let position = scaled(&inputs[0], inputs[1][0]);
-        // Rounded once, so that the finer octaves repeat with the first.
+        // Rounded once, so that the finer octaves repeat together with the first.
         let period = tile.then(|| {
             let period = inputs.last().expect("there are inputs");
             period.iter().map(|one| basis.rounded(*one, period.len())).collect()
@@ -245,8 +253,8 @@ impl<'b> Octaves<'b> {
         self.raw(i).scaled()
     }
 
-    /// What `shape` makes of an octave, times its amplitude; the scale of the noise goes into the
-    /// amplitude, so `shape` must not mind a positive factor.
+    /// `shape` applied to an octave, times its amplitude. The scale of the noise is part of the
+    /// amplitude, so `shape` must commute with positive factors.
     fn weighted(&self, i: usize, shape: impl Fn(Val<'b>) -> Val<'b>) -> Val<'b> {
         let raw = self.raw(i);
         shape(raw.sum) * (self.amplitudes[i] * raw.scale)

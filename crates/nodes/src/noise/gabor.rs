@@ -1,4 +1,4 @@
-//! Gabor noise: patches of stripes, scattered at random.
+//! Gabor noise: randomly scattered patches of stripes.
 
 use std::f64::consts::TAU;
 
@@ -8,61 +8,70 @@ use millstream_node::{Among, Default, NodeDef, Registry, SettingKind, SettingVal
 
 use super::cell::{Site, neighbors};
 use super::lattice::{DRAWN, draw, shuffled};
-use super::{ABOUT_FAR, ABOUT_TILES, finished, period, scaled, seed_words, tiling};
-use crate::shape::T;
+use super::{ABOUT_FAR, ABOUT_TILES, period, scaled, seed_words, tiling};
+use crate::shape::{T, sockets_of};
 use crate::vector::{dot, form_kernel};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(gabor());
 }
 
-/// Where stripes lie: in a plane or in space.
+/// Types of positions: in a plane or in space.
 const PLACES: Among = Among::These(&[Type::VEC2, Type::VEC3]);
 
-/// By dimension, for one patch in each cell and stripes that are not too wide: brings the standard deviation
-/// over all positions to a quarter. The mean of the squared envelope over a cell is that of (1 - r^2)^6 over
-/// the unit ball: pi / 7 in the plane, 4 pi 1024 / 45045 in space; half of it by the sine.
+/// By dimension, for one patch per cell and stripes that are not too wide: scales the standard
+/// deviation over all positions to a quarter. The mean of the squared envelope over a cell is that
+/// of (1 - r^2)^6 over the unit ball: pi / 7 in the plane, 4 pi 1024 / 45045 in space; the sine
+/// halves it.
 const SCALES: [f64; 2] = [0.527_751, 0.661_49];
 
 fn gabor() -> NodeDef {
-    let def = NodeDef::new("noise.gabor", "Stripes of one width and direction, scattered at random")
-        .details(format!(
-            "Each cell holds `patches` patches of stripes, which fade out at a distance of 1. The value is their sum, \
-             about -1 to 1 with a standard deviation of a quarter over all positions for frequencies of 1 and more. \
-             Phase and intensity describe the same stripes: the value is intensity * sin(2 pi phase). Off by at \
-             most 1e-5 for a frequency of 1. {ABOUT_TILES} \
-             {ABOUT_FAR}"
-        ))
-        .source(
-            "A. Lagae et al., Procedural Noise using Sparse Gabor Convolution, 2009, and T. Tricard et al., \
-             Procedural Phasor Noise, 2019; the envelope is (1 - r^2)^3",
-        )
-        .setting(
-            "patches",
-            SettingKind::Integer(1, 16),
-            Some(SettingValue::Integer(4)),
-            "how many each cell holds",
-        );
+    let def = NodeDef::new(
+        "noise.gabor",
+        "Gabor noise: scattered stripes of one width and \
+                                           direction",
+    )
+    .details(format!(
+        "Each cell contains `patches` patches of stripes, which fade out at a distance of 1. \
+             The value is their sum, about -1 to 1 with a standard deviation of a quarter over all \
+             positions for frequencies of at least 1. Phase and intensity describe the same \
+             stripes: the value is intensity * sin(2 pi phase). The error is at most 1e-5 for a \
+             frequency of 1. {ABOUT_TILES} {ABOUT_FAR}"
+    ))
+    .source(
+        "A. Lagae et al., Procedural Noise using Sparse Gabor Convolution, 2009, and T. \
+             Tricard et al., Procedural Phasor Noise, 2019; the envelope is (1 - r^2)^3",
+    )
+    .setting(
+        "patches",
+        SettingKind::Integer(1, 16),
+        Some(SettingValue::Integer(4)),
+        "number of patches per cell",
+    );
     tiling(def)
         .sockets_by_settings(|settings| {
             let def = NodeDef::new("", "")
                 .generic("T", PLACES)
-                .input("position", T, "where: a point in two or three dimensions")
-                .input("scale", Type::F32, "what the position is multiplied by: cells per unit")
+                .input("position", T, "position: a point in two or three dimensions")
+                .input("scale", Type::F32, "factor of the position: cells per unit")
                 .or_number(1.0)
-                .input("seed", Type::I32, "which of the noises, all alike but independent")
+                .input("seed", Type::I32, "random seed; different seeds give independent noises")
                 .or_number(0.0)
-                .input("frequency", Type::F32, "stripes per cell")
+                .input("frequency", Type::F32, "number of stripes per cell")
                 .or_number(2.0)
-                .input("direction", T, "across the stripes, of any length")
+                .input("direction", T, "direction across the stripes, of any length")
                 .or(Default::Number(1.0))
-                .input("disorder", Type::F32, "0: all along the direction, 1: in any direction")
+                .input(
+                    "disorder",
+                    Type::F32,
+                    "randomness of the direction: 0 is none, 1 is any direction",
+                )
                 .or_number(0.0);
             let def = period(def, settings.flag("tile"))
                 .output("value", Type::F32, "about -1 to 1")
-                .output("phase", Type::F32, "where between two stripes, 0 to 1")
-                .output("intensity", Type::F32, "how strong the stripes are, from 0");
-            Ok(finished(&def))
+                .output("phase", Type::F32, "phase between two stripes, 0 to 1")
+                .output("intensity", Type::F32, "amplitude of the stripes, at least 0");
+            Ok(sockets_of(&def))
         })
         .kernel(|parts| {
             let n_patches = parts.settings.integer("patches").max(1) as i32;
@@ -85,17 +94,17 @@ fn gabor() -> NodeDef {
         })
 }
 
-/// The vector at length 1; zero has none and stays.
+/// The vector scaled to length 1; zero does not change.
 fn directed<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     let squared = dot(v, v);
     let factor = squared.eq(0.0).select(1.0, squared.like(1.0) / squared.sqrt());
     v.iter().map(|x| *x * factor).collect()
 }
 
-/// What all patches have in common.
+/// The parameters shared by all patches.
 struct Stripes<'b> {
     frequency: Val<'b>,
-    /// Of length 1.
+    /// Has length 1.
     direction: Vec<Val<'b>>,
     disorder: Val<'b>,
 }
@@ -117,7 +126,7 @@ impl<'b> Stripes<'b> {
         sums.expect("a position has cells around it")
     }
 
-    /// A patch of the cell whose middle is this way off.
+    /// A patch of the cell whose center is at this offset.
     fn patch(&self, way: &[Val<'b>], hash: Val<'b>) -> (Val<'b>, Val<'b>) {
         let n = way.len();
         let to_center: Vec<Val<'b>> =
@@ -131,7 +140,7 @@ impl<'b> Stripes<'b> {
         let across = directed(&mixed);
         let inside = (to_center[0].like(1.0) - dot(&to_center, &to_center)).max(0.0);
         let strength = inside * inside * inside;
-        // Half of them the other way round, by a bit that decides nothing else.
+        // Half of the patches are reversed, by a bit that is not used otherwise.
         let sign = (turned & 1).eq(0).select(strength, -strength);
         let angle = dot(&to_center, &across) * self.frequency * -TAU;
         (sign * angle.cos(), sign * angle.sin())

@@ -1,4 +1,4 @@
-//! Simplex noise: slopes on a grid of triangles, tetrahedra and so on.
+//! Simplex noise: gradients on a grid of triangles, tetrahedra and so on.
 
 use millstream_form::Val;
 use millstream_node::NodeDef;
@@ -7,29 +7,34 @@ use super::lattice::{self, DRAWN, coordinate, corner, further, sloped, wrapped};
 use super::{ABOUT_FAR, Raw};
 
 pub(super) fn described() -> NodeDef {
-    NodeDef::new("noise.simplex", "Smooth noise from random slopes, without a grid of cubes")
-        .details(format!(
-            "As `noise.perlin`, but each position sees one corner more than there are dimensions, each \
-             in a round patch that fades out: fewer directions stand out, and in four dimensions it is \
-             cheaper. About -1 to 1 with a standard deviation of about 0.25 over all positions; three \
-             continuous derivatives. With `tile` the simplices are a little less regular, so that it repeats \
-             without a seam after `period` cells, rounded to a multiple of the number of dimensions. Off by at most 6e-5 \
-             within 100 cells of the origin in up to three dimensions: by what the position is off after a rounding \
-             of the sum of its coordinates. {ABOUT_FAR}"
-        ))
-        .source(
-            "Perlin, \"Noise hardware\", 2001, and Gustavson, \"Simplex noise demystified\", 2005; \
-             slopes are evenly distributed in a cube, and patches end at sqrt(1/2)",
-        )
+    NodeDef::new(
+        "noise.simplex",
+        "Simplex noise: smooth noise from random gradients on a grid of simplices",
+    )
+    .details(format!(
+        "Like `noise.perlin`, but each position is affected by only one corner more than there \
+             are dimensions, each with a round patch that fades out. Fewer directions stand out, \
+             and in four dimensions it is cheaper. About -1 to 1 with a standard deviation of \
+             about 0.25 over all positions; three continuous derivatives. With `tile` the \
+             simplices are slightly less regular, so that the noise repeats seamlessly after \
+             `period` cells, rounded to a multiple of the number of dimensions. In up to three \
+             dimensions, within 100 cells of the origin, the error is at most 6e-5; it comes from \
+             rounding the sum of the coordinates. {ABOUT_FAR}"
+    ))
+    .source(
+        "Perlin, \"Noise hardware\", 2001, and Gustavson, \"Simplex noise demystified\", 2005; \
+             gradients are distributed evenly in a cube, and patches end at sqrt(1/2)",
+    )
 }
 
-/// How simplices lie in space, by dimension.
+/// The arrangement of simplices in space, by dimension.
 struct Grid {
-    /// Part of the sum of all coordinates that is added to each: takes simplices to halves of cubes.
+    /// The fraction of the sum of all coordinates that is added to each; it maps simplices to
+    /// halves of cubes.
     skew: f64,
-    /// Where patches end, squared: as far as the nearest side across from a corner.
+    /// The squared radius of patches: the distance from a corner to the nearest opposite side.
     reach: f64,
-    /// Brings the standard deviation over all positions to about a quarter (measured).
+    /// Scales the standard deviation over all positions to about a quarter (measured).
     scale: f64,
 }
 
@@ -41,7 +46,7 @@ const REGULAR: [Grid; 4] = [
     Grid { skew: 0.309_016_994_374_947_4, reach: 0.5, scale: 92.9 },
 ];
 
-/// Simplices whose corners are the same again after as many cells as there are dimensions, along each axis.
+/// Simplices whose corners repeat after as many cells along each axis as there are dimensions.
 const TILING: [Grid; 4] = [
     Grid { skew: 0.0, reach: 1.0, scale: 2.44 },
     Grid { skew: 0.5, reach: 0.4, scale: 160.0 },
@@ -53,20 +58,20 @@ fn sum<'b>(values: &[Val<'b>]) -> Val<'b> {
     values.iter().copied().reduce(|a, b| a + b).expect("space has dimensions")
 }
 
-/// A number of cells after which it repeats: a multiple of the number of dimensions.
+/// A period rounded to one with which the noise repeats: a multiple of the number of dimensions.
 pub(super) fn whole(period: Val<'_>, n: usize) -> Val<'_> {
     let dimensions = n as f64;
     if n == 1 { lattice::whole(period) } else { lattice::whole(period / dimensions) * dimensions }
 }
 
-/// The corner that has the same slope in the first of all tiles. `corner` counts cells of the skewed grid.
+/// The corner of the first tile with the same gradient. `corner` counts cells of the skewed grid.
 fn in_first_tile<'b>(corner: &[Val<'b>], period: &[Val<'b>]) -> Vec<Val<'b>> {
     let n = corner.len();
     let dimensions = n as f64;
     if n == 1 {
         return vec![wrapped(corner[0], whole(period[0], 1))];
     }
-    // In steps of 1 / 2n every corner has whole coordinates: no rounding anywhere.
+    // In steps of 1 / 2n every corner has integer coordinates, so nothing is rounded.
     let all = sum(corner);
     let mut steps = Vec::with_capacity(n);
     for (x, period) in corner.iter().zip(period) {
@@ -89,8 +94,8 @@ pub(super) fn simplex<'b>(p: &[Val<'b>], words: &[Val<'b>], period: Option<&[Val
     let back = sum(&cube) * unskew;
     let rest: Vec<Val<'b>> = p.iter().zip(&cube).map(|(x, cell)| *x - (*cell - back)).collect();
     let low: Vec<Val<'b>> = (0..n).map(|i| coordinate(cube[i], i, words)).collect();
-    // The simplex is the one whose corners are reached by going along the axes in the order of
-    // the fractions, greatest first: the number of axes that come before each.
+    // The corners of the simplex are reached by going along the axes in the order of the fractions,
+    // greatest first; these are the numbers of axes that come before each.
     let rank = |i: usize| {
         let before = |j: usize| {
             let first = if j < i { rest[j].ge(rest[i]) } else { rest[j].gt(rest[i]) };

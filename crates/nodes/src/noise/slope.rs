@@ -1,4 +1,4 @@
-//! Perlin noise with its derivatives, and the flow that they make.
+//! Perlin noise with its derivatives, and curl noise.
 
 use millstream_base::Type;
 use millstream_form::Val;
@@ -6,8 +6,8 @@ use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::lattice::{Axis, DRAWN, axes, corner, draw, fade};
 use super::perlin::SCALES;
-use super::{ABOUT_FAR, ABOUT_TILES, finished, period, positioned, scaled, seed_words, tiling};
-use crate::shape::T;
+use super::{ABOUT_FAR, ABOUT_TILES, period, positioned, scaled, seed_words, tiling};
+use crate::shape::{T, sockets_of};
 use crate::vector::form_kernel;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(curl());
 }
 
-/// A number and its derivatives along the axes, all to be multiplied by the same.
+/// A number and its derivatives along the axes, all before scaling by the same factor.
 #[derive(Clone)]
 struct Sloped<'b> {
     value: Val<'b>,
@@ -27,7 +27,7 @@ fn fade_slope(t: Val<'_>) -> Val<'_> {
     t * t * (t * (t - 2.0) + 1.0) * 30.0
 }
 
-/// Perlin noise with its derivatives, before they are scaled.
+/// Perlin noise with its derivatives, before scaling.
 fn perlin<'b>(axes: &[Axis<'b>]) -> Sloped<'b> {
     let n = axes.len();
     let at_corner = |at: usize| {
@@ -54,19 +54,24 @@ fn perlin<'b>(axes: &[Axis<'b>]) -> Sloped<'b> {
 }
 
 fn slope() -> NodeDef {
-    let def = NodeDef::new("noise.slope", "Perlin noise, and how it changes along the axes")
+    let def = NodeDef::new("noise.slope", "Perlin noise with its gradient")
         .details(format!(
-            "The value is that of `noise.perlin`. The slope is exact, not a difference of neighbors: for bumps \
-             and for terrain that knows how steep it is. Off by at most 1e-5, the value by 2e-6, in up to three dimensions. \
-             {ABOUT_TILES} {ABOUT_FAR}"
+            "The value is that of `noise.perlin`. The slope is the exact derivative, not a \
+             difference of neighbors; it is useful for bump mapping and erosion of terrain. In up \
+             to three dimensions the error is at most 1e-5, that of the value 2e-6. {ABOUT_TILES} \
+             {ABOUT_FAR}"
         ))
         .source("the derivative of the noise of Perlin, \"Improving Noise\", 2002");
     tiling(def)
         .sockets_by_settings(|settings| {
             let def = period(positioned(), settings.flag("tile"))
                 .output("value", Type::F32, "about -1 to 1")
-                .output("slope", T, "its change per unit of the position along each axis");
-            Ok(finished(&def))
+                .output(
+                    "slope",
+                    T,
+                    "derivative of the value with respect to each coordinate of the position",
+                );
+            Ok(sockets_of(&def))
         })
         .kernel(|parts| {
             let tile = parts.settings.flag("tile");
@@ -82,39 +87,40 @@ fn slope() -> NodeDef {
         })
 }
 
-/// Where things flow: in a plane or in space.
+/// Types of positions: in a plane or in space.
 const PLACES: Among = Among::These(&[Type::VEC2, Type::VEC3]);
 
 fn curl() -> NodeDef {
-    let def = NodeDef::new("noise.curl", "A flow that swirls and neither gathers nor thins out")
+    let def = NodeDef::new("noise.curl", "Curl noise: a turbulent flow without divergence")
         .details(format!(
-            "The curl of Perlin noise, of three independent ones in space: its divergence is 0 everywhere, so that \
-             what drifts along stays evenly spread. Octaves are added with roughness^i, each with lacunarity^i \
-             cells per unit, and divided by the sum of roughness^i. With `tile` it repeats after `period` cells of \
-             the first octave if the lacunarity is whole. Off by at most 2e-5 for one octave. {ABOUT_FAR}"
+            "The curl of Perlin noise, in space of three independent ones. Its divergence is 0 \
+             everywhere, so particles that drift with it stay evenly distributed. Octave i has the \
+             weight roughness^i and lacunarity^i cells per unit; the sum is divided by the sum of \
+             the weights. With `tile` it repeats after `period` cells of the first octave, if the \
+             lacunarity is a whole number. The error is at most 2e-5 for one octave. {ABOUT_FAR}"
         ))
         .source("R. Bridson et al., Curl-noise for procedural fluid flow, 2007")
         .setting(
             "octaves",
             SettingKind::Integer(1, 16),
             Some(SettingValue::Integer(1)),
-            "how many are put together",
+            "number of octaves",
         );
     tiling(def)
         .sockets_by_settings(|settings| {
             let mut def = NodeDef::new("", "").generic("T", PLACES);
             def = def
-                .input("position", T, "where: a point in two or three dimensions")
-                .input("scale", Type::F32, "what the position is multiplied by: cells per unit")
+                .input("position", T, "position: a point in two or three dimensions")
+                .input("scale", Type::F32, "factor of the position: cells per unit")
                 .or_number(1.0)
-                .input("seed", Type::I32, "which of the noises, all alike but independent")
+                .input("seed", Type::I32, "random seed; different seeds give independent noises")
                 .or_number(0.0)
-                .input("lacunarity", Type::F32, "how much finer an octave is than the one before")
+                .input("lacunarity", Type::F32, "ratio of the frequencies of successive octaves")
                 .or_number(2.0)
-                .input("roughness", Type::F32, "how strong an octave is beside the one before")
+                .input("roughness", Type::F32, "ratio of the amplitudes of successive octaves")
                 .or_number(0.5);
             let def = period(def, settings.flag("tile"));
-            Ok(finished(&def.output("value", T, "the velocity, about 1 in size")))
+            Ok(sockets_of(&def.output("value", T, "velocity, of magnitude about 1")))
         })
         .kernel(|parts| {
             let n_octaves = parts.settings.integer("octaves").max(1) as i32;

@@ -6,7 +6,7 @@ use super::tests::{Noise, correlation, deviation, mean, moved, scattered};
 
 const STEP: f32 = 1.0 / 512.0;
 
-/// The result `k` a step further along an axis less that a step before, per unit.
+/// The central difference of result `k` along an axis, per unit.
 fn difference(noise: &Noise, k: usize, p: &[Vec<f32>], axis: usize) -> Vec<f64> {
     let (a, b) = (noise.result(k, &moved(p, axis, -STEP)), noise.result(k, &moved(p, axis, STEP)));
     a.iter().zip(b).map(|(a, b)| (b - a) / f64::from(2.0 * STEP)).collect()
@@ -78,7 +78,7 @@ fn flows_have_no_divergence() {
 }
 
 #[test]
-fn stripes_are_as_strong_as_stated_and_one_wave() {
+fn stripes_have_the_stated_amplitude_and_are_one_wave() {
     for n in 2..=3 {
         let p = scattered(n, 20_000, 500.0);
         for (patches, disorder) in [(1, 0.0), (4, 0.0), (8, 1.0)] {
@@ -94,7 +94,7 @@ fn stripes_are_as_strong_as_stated_and_one_wave() {
                 let wave = intensity[at] * (phase[at] * std::f64::consts::TAU).sin();
                 assert!((x[at] - wave).abs() < 1e-5 && (0.0..1.0).contains(&phase[at]));
             }
-            // Half a stripe on it is the opposite, along the direction only.
+            // Half a stripe farther the value is the opposite, along the direction only.
             let half = correlation(&x, &noise.at(&moved(&p, 0, 0.25)));
             let beside = correlation(&x, &noise.at(&moved(&p, 1, 0.25)));
             if disorder == 0.0 {
@@ -124,7 +124,7 @@ fn simplices_tile_without_a_seam() {
     let fbm = json!({"tile": true, "basis": "simplex", "octaves": 2});
     for (name, set, more) in names.into_iter().chain([("noise.fbm", fbm, vec![2.0, 0.5])]) {
         for n in 1..=4 {
-            // What is no multiple of the number of dimensions is rounded to one.
+            // Periods that are not multiples of the number of dimensions are rounded.
             let periods = [
                 [5.0, 0.0, 0.0, 0.0],
                 [6.0, 2.9, 0.0, 0.0],
@@ -150,7 +150,7 @@ fn simplices_tile_without_a_seam() {
                 assert!(unlike(period) < 2e-4, "{name} {n} along {axis}: {}", unlike(period));
                 assert!(unlike(-3.0 * period) < 2e-4, "{name} {n} along {axis}");
                 assert!(unlike(period * 0.5) > 0.1, "{name} {n} along {axis}");
-                // No jump between neighbors.
+                // Neighbors differ little.
                 assert!(
                     unlike(1.0 / 1024.0) < 0.02,
                     "{name} {n} along {axis}: {}",

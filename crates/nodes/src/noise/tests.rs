@@ -1,7 +1,7 @@
 //! Ranges, statistics, continuity, tiling and independence of noise.
 //!
-//! Nothing here is random: positions come from the low-discrepancy sequence of the golden ratio and
-//! its kin, so nothing fails by chance. Bounds leave room of about five standard errors.
+//! Nothing here is random: positions come from low-discrepancy sequences, so no test fails by
+//! chance. Bounds leave a margin of about five standard errors.
 
 use millstream_base::{Mask, Type};
 use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
@@ -15,7 +15,7 @@ use crate::cells::testing::instance;
 pub(super) struct Noise {
     form: Arc<Form>,
     n: usize,
-    /// Inputs behind the position.
+    /// Inputs after the position.
     pub(super) rest: Vec<f64>,
 }
 
@@ -60,7 +60,7 @@ impl Noise {
     }
 }
 
-/// Positions that fill a cube of some size around the origin evenly.
+/// Positions that evenly fill a cube of some size around the origin.
 pub(super) fn scattered(n: usize, n_positions: usize, size: f64) -> Vec<Vec<f32>> {
     let g = [
         1.618_033_988_749_895,
@@ -95,7 +95,7 @@ pub(super) fn correlation(x: &[f64], y: &[f64]) -> f64 {
     together / x.len() as f64 / deviation(x) / deviation(y)
 }
 
-/// The positions, moved along one axis.
+/// The positions shifted along one axis.
 pub(super) fn moved(p: &[Vec<f32>], axis: usize, by: f32) -> Vec<Vec<f32>> {
     let mut p = p.to_vec();
     p[axis].iter_mut().for_each(|x| *x += by);
@@ -104,7 +104,7 @@ pub(super) fn moved(p: &[Vec<f32>], axis: usize, by: f32) -> Vec<Vec<f32>> {
 
 const BASES: [&str; 3] = ["noise.value", "noise.perlin", "noise.simplex"];
 
-/// Name, settings, inputs behind the seed.
+/// Name, settings, inputs after the seed.
 fn fractals() -> [(&'static str, Vec<f64>); 6] {
     [
         ("noise.fbm", vec![2.0, 0.5]),
@@ -117,7 +117,7 @@ fn fractals() -> [(&'static str, Vec<f64>); 6] {
 }
 
 #[test]
-fn noise_is_centered_and_as_wide_as_stated() {
+fn noise_is_centered_and_has_the_stated_range() {
     for name in BASES {
         for n in 1..=4 {
             let x = Noise::new(name, &json!({}), n, &[]).at(&scattered(n, 20_000, 20_000.0));
@@ -151,8 +151,8 @@ fn few_positions_are_beyond_one() {
 }
 
 #[test]
-fn corners_have_nothing_in_common() {
-    // At whole positions value noise is the number drawn for the corner.
+fn corners_are_uncorrelated() {
+    // At integer positions value noise is the number drawn for the corner.
     for (n, side) in [(1, 8_000_usize), (2, 100), (3, 20), (4, 10)] {
         let n_corners = side.pow(n as u32);
         let component = |axis: usize| {
@@ -172,7 +172,7 @@ fn corners_have_nothing_in_common() {
                     let c = correlation(&x, y);
                     assert!(c.abs() < 5.0 * sigma, "{n} along {axis}: {c}");
                 }
-                // Three in a row are no straight line either.
+                // Three corners in a row are not on a straight line either.
                 let bend: Vec<f64> = x.iter().zip(&lags[1]).map(|(a, b)| a + b).collect();
                 let c = correlation(&bend, &lags[0]);
                 assert!(c.abs() < 5.0 * sigma, "{n} along {axis}: {c}");
@@ -210,7 +210,7 @@ fn slopes_are_bounded() {
     for (name, more, bound) in all {
         for n in 1..=3 {
             let noise = Noise::new(name, &json!({}), n, &more);
-            // Around the origin, where steps of 2^-10 are exact, across borders of cells too.
+            // Around the origin, where steps of 2^-10 are exact, and across borders of cells.
             let mut p = scattered(n, 20_000, 16.0);
             p.iter_mut().flatten().for_each(|x| *x = (*x * 1024.0).round() / 1024.0);
             let x = noise.at(&p);
@@ -225,14 +225,14 @@ fn slopes_are_bounded() {
 }
 
 #[test]
-fn perlin_noise_is_zero_at_corners_and_starts_with_its_slope() {
+fn perlin_noise_is_zero_at_corners_and_has_their_gradient() {
     let corners: Vec<Vec<f32>> = vec![vec![-3.0, 0.0, 7.0], vec![4.0, 0.0, -1.0]];
     let noise = Noise::new("noise.perlin", &json!({}), 2, &[]);
     assert_eq!(noise.at(&corners), [0.0; 3]);
     let step = 1.0 / 256.0;
     let (a, b) = (noise.at(&moved(&corners, 0, step)), noise.at(&moved(&corners, 0, 2.0 * step)));
     for (a, b) in a.iter().zip(b) {
-        assert!((b - 2.0 * a).abs() < 1e-4, "straight at first: {a} {b}");
+        assert!((b - 2.0 * a).abs() < 1e-4, "linear near the corner: {a} {b}");
     }
 }
 
@@ -263,7 +263,7 @@ fn tiles_repeat_without_a_seam() {
 }
 
 #[test]
-fn inside_a_tile_noise_is_that_without_tiles() {
+fn noise_inside_the_first_tile_equals_noise_without_tiles() {
     let p: Vec<Vec<f32>> =
         scattered(2, 1000, 6.0).into_iter().map(|x| x.iter().map(|x| x + 3.5).collect()).collect();
     for name in ["noise.value", "noise.perlin"] {
@@ -292,7 +292,7 @@ fn octaves_follow_their_formulas() {
         let more = [&[lacunarity, roughness], more].concat();
         Noise::new(name, &json!({"octaves": octaves}), 2, &more).at(&p)
     };
-    // Octaves as differences of sums; the shares of a normalized sum are known.
+    // Octaves are computed as differences of sums; the weights of a normalized sum are known.
     let sums: Vec<Vec<f64>> = (1..4)
         .map(|n| {
             let total: f64 = (0..n).map(|i| roughness.powi(i)).sum();
@@ -356,10 +356,10 @@ fn distances_to_points_agree_with_the_points() {
         }
         assert!(near.iter().zip(&far).all(|(near, far)| near <= far && *near >= 0.0));
         let smooth = json!({"feature": "smooth_f1"});
-        assert_eq!(of(smooth.clone(), &[1.0, 0.0]).at(&p), near, "no smoothness");
+        assert_eq!(of(smooth.clone(), &[1.0, 0.0]).at(&p), near, "without smoothness");
         let smooth = of(smooth, &[1.0, 0.5]).at(&p);
         assert!(smooth.iter().zip(&near).all(|(smooth, near)| smooth <= near));
-        // Of the same points the metrics choose their own, but lengths have an order.
+        // Each metric may select another point, but the metrics are ordered by magnitude.
         let metric = |name: &str| of(json!({"metric": name}), &[1.0]).at(&p);
         let (blocks, king) = (metric("manhattan"), metric("chebychev"));
         assert!(near.iter().zip(&blocks).all(|(near, blocks)| *near <= blocks + 1e-6));
@@ -379,7 +379,7 @@ fn distances_to_points_agree_with_the_points() {
 }
 
 #[test]
-fn points_without_randomness_stand_in_a_grid() {
+fn points_without_randomness_are_on_a_grid() {
     let p = scattered(3, 1_000, 30.0);
     let distance = Noise::new("noise.cell", &json!({}), 3, &[0.0]).at(&p);
     let edge = Noise::new("noise.cell_edge", &json!({}), 3, &[0.0]).at(&p);
@@ -410,7 +410,7 @@ fn white_noise_is_even_and_without_pattern() {
     }
 }
 
-/// White noise has no scale: the seed stands behind the position.
+/// White noise has no scale: the seed follows the position.
 fn white_at(noise: &Noise, p: &[Vec<f32>]) -> Vec<f64> {
     let seed = [noise.rest[0] as i32];
     let mut inputs: Vec<LaneInput<'_>> = p.iter().map(|x| LaneInput::each(x.as_slice())).collect();
@@ -424,7 +424,7 @@ fn white_at(noise: &Noise, p: &[Vec<f32>]) -> Vec<f64> {
 }
 
 #[test]
-fn nothing_is_wild_far_out() {
+fn noise_stays_bounded_far_out() {
     let far = vec![vec![1e7, -1e9, 3e38, f32::MIN, 2.0_f32.powi(24) + 2.0]; 3];
     for name in BASES.iter().take(2) {
         let x = Noise::new(name, &json!({}), 3, &[]).at(&far);
@@ -438,8 +438,8 @@ fn nothing_is_wild_far_out() {
 }
 
 #[test]
-fn numbers_stay_as_they_are() {
-    // Documents depend on them: nobody may change these.
+fn numbers_never_change() {
+    // Documents depend on these numbers, so they must never change.
     let p = vec![vec![0.25_f32, -7.5], vec![0.5, 3.125], vec![-1.75, 100.0]];
     let mut lines = String::new();
     let mut all: Vec<(&str, Vec<f64>)> = BASES.iter().map(|name| (*name, vec![])).collect();

@@ -8,13 +8,14 @@ use super::{ABOUT_FAR, ABOUT_TILES, POSITIONS, Raw, seed_words};
 use crate::random::{SOURCE, pcg4d, unit};
 
 pub(super) fn described() -> NodeDef {
-    NodeDef::new("noise.value", "Smooth noise from random numbers on a grid")
+    NodeDef::new("noise.value", "Value noise: smooth noise from random numbers on a grid")
         .details(format!(
-            "From -1 to 1, evenly distributed at the corners of the cells and narrower between them; two \
-             continuous derivatives. Cheaper than `noise.perlin`, but one sees the grid. Off by \
-             at most 3e-6 in up to three dimensions. {ABOUT_TILES} {ABOUT_FAR}"
+            "From -1 to 1, uniformly distributed at the corners of the cells and narrower between \
+             them; two continuous derivatives. Cheaper than `noise.perlin`, but the grid is \
+             visible. In up to three dimensions the error is at most 3e-6. {ABOUT_TILES} \
+             {ABOUT_FAR}"
         ))
-        .source("the blend is that of Perlin, \"Improving Noise\", 2002")
+        .source("with the blending of Perlin, \"Improving Noise\", 2002")
 }
 
 pub(super) fn value<'b>(axes: &[Axis<'b>]) -> Raw<'b> {
@@ -26,19 +27,23 @@ pub(super) fn value<'b>(axes: &[Axis<'b>]) -> Raw<'b> {
 }
 
 pub(super) fn white() -> NodeDef {
-    NodeDef::new("noise.white", "A random number for each position")
+    NodeDef::new("noise.white", "White noise: an independent random number for each position")
         .details(
-            "From 0 up to but not including 1, without any likeness between neighbors: positions that \
-             differ in a bit have nothing in common. +0 and -0 are one position, and so are all NaNs. \
-             For other types and for whole numbers see `random.hash`.",
+            "From 0 up to but not including 1, without correlation between neighbors: positions \
+             that differ in one bit give independent numbers. +0 and -0 are the same position, and \
+             so are all NaNs. For other types and for integers see `random.hash`.",
         )
         .source(SOURCE)
         .generic("T", POSITIONS)
-        .input("position", SocketType::Generic(0), "a number, or a point in two to four dimensions")
-        .input("seed", Type::I32, "which of the noises, all alike but independent")
+        .input(
+            "position",
+            SocketType::Generic(0),
+            "position: a number, or a point in two to four dimensions",
+        )
+        .input("seed", Type::I32, "random seed; different seeds give independent noises")
         .or_number(0.0)
         .output("value", Type::F32, "0 to 1")
-        .output("vector", Type::VEC3, "three more such numbers")
+        .output("vector", Type::VEC3, "three more numbers of this kind")
         .form(|_, inputs| {
             let words = seed_words(inputs[1][0], 0);
             let word = |i: usize| match inputs[0].get(i) {

@@ -1,4 +1,4 @@
-//! Random numbers of other distributions, each drawn by inverting what is to be distributed.
+//! Random numbers of other distributions, each by inversion of a distribution function.
 
 use millstream_base::{Type, Vec3};
 use millstream_form::Val;
@@ -20,14 +20,15 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(rotation());
 }
 
-const INVERTED: &str = "Made from one number of 2^24 steps, which bounds how far out it can be.";
+const INVERTED: &str =
+    "It is computed from one number of 2^24 steps, which limits how extreme it can be.";
 
 /// From one step to 1, so that the logarithm is finite.
 pub(super) fn above_zero(word: Val<'_>) -> Val<'_> {
     unit(word) + STEP
 }
 
-/// A node that makes a number from one drawn word.
+/// A node that computes a number from one drawn word.
 pub(super) fn inverted(
     name: &'static str,
     summary: &'static str,
@@ -51,10 +52,10 @@ pub(super) fn inverted(
 fn exponential() -> NodeDef {
     inverted(
         "random.exponential",
-        "A random waiting time",
-        "At least 0 and less the longer: -ln(u) / rate, with u from 0 to 1. The mean is 1 / rate. Off \
-         by at most 3e-7 of itself.",
-        &[("rate", 1.0, "how many happen per unit of time")],
+        "An exponentially distributed random number (a waiting time)",
+        "-ln(u) / rate, with u uniform from 0 to 1; never negative. The mean is 1 / rate. The \
+         relative error is at most 3e-7.",
+        &[("rate", 1.0, "mean number of events per unit of time")],
         Stream::Exponential,
         |x, word| -above_zero(word).ln() / x[0],
     )
@@ -63,13 +64,14 @@ fn exponential() -> NodeDef {
 fn triangular() -> NodeDef {
     inverted(
         "random.triangular",
-        "A random number that is likelier near a peak",
-        "The density rises in a straight line from the minimum to the peak and falls to the maximum. The \
-         three must be in order. Off by at most 4e-7 of the greatest of their sizes.",
+        "A random number with a triangular distribution",
+        "The density rises linearly from the minimum to the peak and falls linearly to the \
+         maximum. The three must be in this order. The error is at most 4e-7 times the greatest of \
+         their magnitudes.",
         &[
-            ("min", 0.0, "the least number"),
-            ("peak", 0.5, "the likeliest number"),
-            ("max", 1.0, "the greatest number"),
+            ("min", 0.0, "least number"),
+            ("peak", 0.5, "most likely number"),
+            ("max", 1.0, "greatest number"),
         ],
         Stream::Triangular,
         |x, word| {
@@ -85,17 +87,20 @@ fn triangular() -> NodeDef {
 }
 
 fn log_normal() -> NodeDef {
-    let def = NodeDef::new("random.log_normal", "A random number whose logarithm is normal")
-        .details(
-            "e to the power of a number as by `random.normal`. The median is e^mean. Off by at most 3e-6 of itself \
-             for a mean of 0 and a deviation of 1.",
-        )
-        .input("mean", Type::F32, "of the logarithm")
-        .or_number(0.0)
-        .input("deviation", Type::F32, "standard deviation of the logarithm")
-        .or_number(1.0);
+    let def = NodeDef::new(
+        "random.log_normal",
+        "A random number whose logarithm is normally distributed",
+    )
+    .details(
+        "e raised to a number drawn like `random.normal`. The median is e^mean. The relative \
+             error is at most 3e-6 for a mean of 0 and a deviation of 1.",
+    )
+    .input("mean", Type::F32, "mean of the logarithm")
+    .or_number(0.0)
+    .input("deviation", Type::F32, "standard deviation of the logarithm")
+    .or_number(1.0);
     drawn(def)
-        .source(format!("G. Box, M. Muller, 1958, on two numbers of {SOURCE}"))
+        .source(format!("G. Box, M. Muller, 1958, applied to two numbers of {SOURCE}"))
         .output("value", Type::F32, "above 0")
         .form(|b, inputs| {
             let [size, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::LogNormal);
@@ -108,14 +113,18 @@ fn log_normal() -> NodeDef {
 fn cauchy() -> NodeDef {
     inverted(
         "random.cauchy",
-        "A random number with wild outliers",
-        "The median plus the scale times the tangent of an angle from -pi/2 to pi/2: half of the numbers \
-         are within the scale, and there is no mean. Off by at most 5e-7 of the scale, or of the way from the \
-         median if that is more, besides the rounding of the sum.",
-        &[("median", 0.0, "the middle"), ("scale", 1.0, "half of the numbers are this near")],
+        "A random number with the Cauchy distribution, which has extreme outliers",
+        "The median plus the scale times the tangent of a uniform angle from -pi/2 to pi/2. Half \
+         of the numbers are within one scale of the median, and there is no mean. The error is at \
+         most 5e-7 times the scale, or times the distance from the median if that is more, in \
+         addition to the rounding of the sum.",
+        &[
+            ("median", 0.0, "median"),
+            ("scale", 1.0, "distance from the median that half of the numbers do not exceed"),
+        ],
         Stream::Cauchy,
         |x, word| {
-            // From the nearer end, in which no step is lost, to the middle of a step.
+            // Computed from the nearer end, where no step is lost, to the middle of a step.
             let u = unit(word);
             let rest: Val<'_> = 1.0 - u;
             let end = (u + STEP * 0.5).min(rest - STEP * 0.5);
@@ -128,23 +137,27 @@ fn cauchy() -> NodeDef {
 fn weibull() -> NodeDef {
     inverted(
         "random.weibull",
-        "A random time until something fails",
-        "scale * (-ln(u))^(1 / shape), with u from 0 to 1. Shape 1 is `random.exponential`; below it early \
-         failures are likelier, above it late ones. Off by at most 2e-6 of the scale, or of itself if that is \
-         more, for shapes from 1 on.",
-        &[("scale", 1.0, "63 in 100 are below it"), ("shape", 1.5, "above 0")],
+        "A random time to failure (Weibull distribution)",
+        "scale * (-ln(u))^(1 / shape), with u uniform from 0 to 1. Shape 1 is \
+         `random.exponential`; smaller shapes favor early failures, larger ones late failures. For \
+         shapes of at least 1 the error is at most 2e-6 times the scale, or times the number if \
+         that is more.",
+        &[
+            ("scale", 1.0, "number that 63 percent of the results are below"),
+            ("shape", 1.5, "shape of the distribution, above 0"),
+        ],
         Stream::Weibull,
         |x, word| x[0] * (-above_zero(word).ln()).pow(1 / x[1]),
     )
 }
 
 fn geometric() -> NodeDef {
-    let def = NodeDef::new("random.geometric", "How often something fails before it succeeds")
+    let def = NodeDef::new("random.geometric", "The number of failures before the first success")
         .details(format!(
-            "floor(ln(u) / ln(1 - probability)), with u from 0 to 1. 0 at a probability of 1 and above; the \
-             greatest `i32` at 0 and below. {INVERTED}"
+            "floor(ln(u) / ln(1 - probability)), with u uniform from 0 to 1. 0 for a probability \
+             of 1 or more, the greatest `i32` for 0 or less. {INVERTED}"
         ))
-        .input("probability", Type::F32, "of success each time")
+        .input("probability", Type::F32, "probability of success of each trial")
         .or_number(0.5);
     drawn(def).output("value", Type::I32, "number of failures").form(|b, inputs| {
         let [word, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::Geometric);
@@ -157,19 +170,23 @@ fn geometric() -> NodeDef {
 
 fn in_disk() -> NodeDef {
     let def = NodeDef::new("random.in_disk", "A random point in a disk")
-        .details("Evenly distributed over the area. Off by at most 1e-6 of the radius.")
+        .details("Uniformly distributed over the area. The error is at most 1e-6 times the radius.")
         .input("radius", Type::F32, "")
         .or_number(1.0);
-    drawn(def).output("value", Type::VEC2, "at most the radius from 0").form(|b, inputs| {
-        let [size, angle, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::InDisk);
-        let (radius, angle) = (unit(size).sqrt() * inputs[0][0], turn(angle));
-        vec![vec![radius * angle.cos(), radius * angle.sin()]]
-    })
+    drawn(def).output("value", Type::VEC2, "point within the radius of the origin").form(
+        |b, inputs| {
+            let [size, angle, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::InDisk);
+            let (radius, angle) = (unit(size).sqrt() * inputs[0][0], turn(angle));
+            vec![vec![radius * angle.cos(), radius * angle.sin()]]
+        },
+    )
 }
 
 fn on_circle() -> NodeDef {
-    let def = NodeDef::new("random.on_circle", "A random direction in the plane")
-        .details("Evenly distributed. In space it is `random.direction`. Off by at most 1e-6.");
+    let def = NodeDef::new("random.on_circle", "A random direction in the plane").details(
+        "Uniformly distributed over the circle. For directions in space use \
+             `random.direction`. The error is at most 1e-6.",
+    );
     drawn(def).output("value", Type::VEC2, "length 1").form(|b, inputs| {
         let [word, ..] = draw(b, inputs[0][0], inputs[1][0], Stream::OnCircle);
         vec![vec![turn(word).cos(), turn(word).sin()]]
@@ -179,28 +196,30 @@ fn on_circle() -> NodeDef {
 fn in_ball() -> NodeDef {
     let def = NodeDef::new("random.in_ball", "A random point in a ball")
         .details(
-            "Evenly distributed over the volume; `random.direction` is on its surface. Off by at most \
-             1e-6 of the radius.",
+            "Uniformly distributed over the volume; for points on the surface use \
+             `random.direction`. The error is at most 1e-6 times the radius.",
         )
         .input("radius", Type::F32, "")
         .or_number(1.0);
-    drawn(def).output("value", Type::VEC3, "at most the radius from 0").form(|b, inputs| {
-        let [size, height, angle, _] = draw(b, inputs[1][0], inputs[2][0], Stream::InBall);
-        let z = unit(height) * 2.0 - 1.0;
-        let squared: Val<'_> = 1.0 - z * z;
-        let around = squared.max(0.0).sqrt();
-        let radius = unit(size).cbrt() * inputs[0][0];
-        let angle = turn(angle);
-        let point = [angle.cos() * around, angle.sin() * around, z];
-        vec![point.iter().map(|x| *x * radius).collect()]
-    })
+    drawn(def).output("value", Type::VEC3, "point within the radius of the origin").form(
+        |b, inputs| {
+            let [size, height, angle, _] = draw(b, inputs[1][0], inputs[2][0], Stream::InBall);
+            let z = unit(height) * 2.0 - 1.0;
+            let squared: Val<'_> = 1.0 - z * z;
+            let around = squared.max(0.0).sqrt();
+            let radius = unit(size).cbrt() * inputs[0][0];
+            let angle = turn(angle);
+            let point = [angle.cos() * around, angle.sin() * around, z];
+            vec![point.iter().map(|x| *x * radius).collect()]
+        },
+    )
 }
 
 fn in_triangle() -> NodeDef {
     let def = NodeDef::new("random.in_triangle", "A random point in a triangle")
         .details(
-            "Evenly distributed over the area. Off by at most 4e-7 of the greatest coordinate of the \
-             corners.",
+            "Uniformly distributed over the area. The error is at most 4e-7 times the greatest \
+             coordinate of the corners.",
         )
         .input("a", Type::VEC3, "a corner")
         .or_number(0.0)
@@ -209,8 +228,10 @@ fn in_triangle() -> NodeDef {
         .input("c", Type::VEC3, "a corner")
         .or_value(Vec3([0.0, 1.0, 0.0]));
     drawn(def)
-        .source(format!("R. Osada et al., Shape Distributions, 2002, on two numbers of {SOURCE}"))
-        .output("value", Type::VEC3, "in the triangle")
+        .source(format!(
+            "R. Osada et al., Shape Distributions, 2002, applied to two numbers of {SOURCE}"
+        ))
+        .output("value", Type::VEC3, "point in the triangle")
         .form(|b, inputs| {
             let [across, along, ..] = draw(b, inputs[3][0], inputs[4][0], Stream::InTriangle);
             let (root, along) = (unit(across).sqrt(), unit(along));
@@ -223,10 +244,10 @@ fn in_triangle() -> NodeDef {
 
 fn rotation() -> NodeDef {
     let def = NodeDef::new("random.rotation", "A random rotation")
-        .details("Evenly distributed over all rotations. Off by at most 1e-6.");
+        .details("Uniformly distributed over all rotations. The error is at most 1e-6.");
     drawn(def)
         .source(format!(
-            "K. Shoemake, Uniform random rotations, 1992, on three numbers of {SOURCE}"
+            "K. Shoemake, Uniform random rotations, 1992, applied to three numbers of {SOURCE}"
         ))
         .output("value", Type::QUAT, "length 1")
         .form(|b, inputs| {

@@ -1,4 +1,4 @@
-//! Random parts of a whole: how many of each kind are drawn, and how a whole is divided.
+//! Random divisions: numbers of drawn items of each kind, and random parts of a whole.
 
 use millstream_base::{Type, num};
 use millstream_node::{Call, Default, Failure, NodeDef, Registry};
@@ -6,6 +6,7 @@ use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 use super::rejection::{Draws, binomial_of, ln_factorial, ln_gamma_of, of_two, place_of, shares};
 use super::{SOURCE, Stream, drawn};
 use crate::cells::{ListCells, function};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(hypergeometric());
@@ -13,10 +14,11 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(dirichlet());
 }
 
-/// What is left out of the tails: no number of 53 bits tells it.
+/// Tails below this probability are ignored; no number of 53 bits reaches them.
 const NOTHING: f64 = 1e-18;
 
-/// How many of the marked ones are among those drawn, by adding up shares from the likeliest on.
+/// The number of marked items among those drawn, by summing probabilities from the most likely
+/// number on.
 fn hypergeometric_of(marked: i32, others: i32, drawn: i32, draws: &mut Draws) -> i32 {
     let (marked, others) = (f64::from(marked.max(0)), f64::from(others.max(0)));
     let all = marked + others;
@@ -49,19 +51,24 @@ fn hypergeometric_of(marked: i32, others: i32, drawn: i32, draws: &mut Draws) ->
 }
 
 fn hypergeometric() -> NodeDef {
-    let def = NodeDef::new("random.hypergeometric", "How many marked ones are among those drawn")
-        .details(
-            "Drawn without being put back; with that it is `random.binomial`. The mean is drawn * marked / (marked + others). \
-             Numbers below 0 count as 0, more than there are are not drawn. It takes a time in proportion to the deviation.",
-        )
-        .input("marked", Type::I32, "how many there are with a mark")
-        .or_number(10.0)
-        .input("others", Type::I32, "how many there are without")
-        .or_number(10.0)
-        .input("drawn", Type::I32, "how many are drawn")
-        .or_number(5.0);
+    let def = NodeDef::new(
+        "random.hypergeometric",
+        "The number of marked items among items drawn without replacement",
+    )
+    .details(
+        "This is the hypergeometric distribution; for drawing with replacement use \
+             `random.binomial`. The mean is drawn * marked / (marked + others). Negative numbers \
+             count as 0, and no more items are drawn than there are. The time is proportional to \
+             the standard deviation.",
+    )
+    .input("marked", Type::I32, "number of marked items")
+    .or_number(10.0)
+    .input("others", Type::I32, "number of unmarked items")
+    .or_number(10.0)
+    .input("drawn", Type::I32, "number of items drawn")
+    .or_number(5.0);
     let def = drawn(def)
-        .source(format!("shares added up from the likeliest number on; {SOURCE}"))
+        .source(format!("sum of the probabilities from the most likely number on; {SOURCE}"))
         .output("value", Type::I32, "");
     of_two(def, Stream::Hypergeometric, |call, i, draws| {
         let [marked, others, drawn] = [0, 1, 2].map(|k| call.input::<i32>(k).get(i));
@@ -69,10 +76,10 @@ fn hypergeometric() -> NodeDef {
     })
 }
 
-/// Draws the items for the weights of an element.
+/// Draws the items of the result from the weights of an element.
 type Draw<R> = fn(&Call<'_>, usize, &[f64], &mut Draws, &mut Vec<R>) -> Result<(), String>;
 
-/// The kernel of lists with an item for each weight.
+/// The kernel whose output has an item for each weight.
 fn for_weights<R: millstream_base::ValueType>(
     def: NodeDef,
     stream: Stream,
@@ -103,28 +110,29 @@ fn for_weights<R: millstream_base::ValueType>(
 }
 
 fn weights(def: NodeDef, about: &'static str) -> NodeDef {
-    def.input("weights", Type::F64.list().expect("lists of numbers exist"), about).or(Default::Zero)
+    def.input("weights", list_of(Type::F64), about).or(Default::Zero)
 }
 
-const WRONG: &str = "It fails where a weight is negative or not finite, or none is above 0.";
+const WRONG: &str = "Fails if a weight is negative or not finite, or if no weight is above 0.";
 
 fn multinomial() -> NodeDef {
-    let def = NodeDef::new("random.multinomial", "How often each of several outcomes comes in many trials")
-        .details(format!(
-            "In each trial one outcome comes, as likely as its weight is large beside the sum. The counts add up to the \
-             trials; those below 0 count as none. {WRONG}"
-        ))
-        .input("trials", Type::I32, "how many trials")
-        .or_number(10.0);
-    let def = drawn(weights(def, "one for each outcome"))
+    let def = NodeDef::new(
+        "random.multinomial",
+        "The number of occurrences of each outcome in several trials",
+    )
+    .details(format!(
+        "In each trial one outcome occurs, with a probability proportional to its weight \
+             (multinomial distribution). The counts add up to the number of trials; a negative \
+             number counts as 0. {WRONG}"
+    ))
+    .input("trials", Type::I32, "number of trials")
+    .or_number(10.0);
+    let def = drawn(weights(def, "weight of each outcome"))
         .source(format!(
-            "a number of `random.binomial` for each outcome, of the trials that are left; {SOURCE}"
+            "a number like `random.binomial` for each outcome, out of the remaining trials; \
+             {SOURCE}"
         ))
-        .output(
-            "value",
-            Type::I32.list().expect("lists of counts exist"),
-            "a count for each outcome",
-        );
+        .output("value", list_of(Type::I32), "count of each outcome");
     for_weights(def, Stream::Multinomial, 1, |call, i, weights, draws, out| {
         multinomial_of(call.input::<i32>(0).get(i), weights, draws, out)
     })
@@ -137,7 +145,7 @@ fn multinomial_of(
     out: &mut Vec<i32>,
 ) -> Result<(), String> {
     let shares = shares(weights)?;
-    // The shares of each outcome and all behind it, added from the last one on.
+    // The sums of the weights of each outcome and all later ones, added from the last one on.
     let mut behind: Vec<f64> = Vec::with_capacity(shares.len());
     let mut sum = 0.0;
     for share in shares.iter().rev() {
@@ -154,19 +162,19 @@ fn multinomial_of(
 }
 
 fn dirichlet() -> NodeDef {
-    let def = NodeDef::new("random.dirichlet", "A whole divided at random")
-        .details(format!(
-            "Shares from 0 to 1 that add up to 1, but for rounding; each is on average as large as its weight beside the sum, and \
-             the larger the weights are, the nearer to that. All 1: every division is as likely. Two weights are \
-             `random.beta`. A weight of 0 has the share 0. {WRONG}"
-        ));
-    let def = drawn(weights(def, "one for each share"))
-        .source(format!("gamma numbers beside their sum, by their logarithms; {SOURCE}"))
-        .output(
-            "value",
-            Type::F64.list().expect("lists of numbers exist"),
-            "a share for each weight",
-        );
+    let def = NodeDef::new(
+        "random.dirichlet",
+        "Divides a whole into random shares (Dirichlet distribution)",
+    )
+    .details(format!(
+        "Shares from 0 to 1 that add up to 1, except for rounding. The mean of each share is \
+             its weight divided by the sum of the weights, and larger weights reduce the deviation \
+             from it. If all weights are 1, all divisions are equally likely. For two shares see \
+             `random.beta`. A weight of 0 gives a share of 0. {WRONG}"
+    ));
+    let def = drawn(weights(def, "weight of each share"))
+        .source(format!("gamma-distributed numbers divided by their sum, by logarithms; {SOURCE}"))
+        .output("value", list_of(Type::F64), "share of each weight");
     for_weights(def, Stream::Dirichlet, 0, |_, _, weights, draws, out| {
         dirichlet_of(weights, draws, out)
     })
@@ -182,7 +190,7 @@ fn dirichlet_of(weights: &[f64], draws: &mut Draws, out: &mut Vec<f64>) -> Resul
     let parts = &mut out[start..];
     let greatest = parts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if greatest == f64::NEG_INFINITY {
-        // Weights next to nothing give one of them all.
+        // If all weights are tiny, one of them gets everything.
         let whole = place_of(weights, draws.unit())? as usize;
         for (at, part) in parts.iter_mut().enumerate() {
             *part = f64::from(u8::from(at == whole));
@@ -205,15 +213,15 @@ mod tests {
     use super::super::rejection::tests::{N, drawn as many, has_within};
     use super::*;
 
-    /// Within five standard errors also of the variance; the fourth moments of these are those of
-    /// normal numbers, or nearly.
+    /// Within five standard errors, also for the variance; the fourth moments are those of normal
+    /// numbers, or nearly.
     fn has(numbers: &[f64], mean: f64, variance: f64) {
         has_within(5.0 * (3.0 / numbers.len() as f64).sqrt(), numbers, mean, variance);
     }
 
-    /// Means, variances and shares made with `scipy.stats.hypergeom` 1.17.
+    /// Means, variances and probabilities from `scipy.stats.hypergeom` 1.17.
     #[test]
-    fn those_drawn_are_marked_as_often_as_scipy_says() {
+    fn numbers_of_marked_items_agree_with_scipy() {
         for (marked, others, drawn, mean, variance, first, shares) in [
             (
                 10,
@@ -273,11 +281,11 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_outcomes_add_up_and_are_binomial_each() {
+    fn counts_of_outcomes_add_up_and_each_is_binomial() {
         let weights = [1.0, 0.0, 3.0, 4.0];
         let counts = many(Stream::Multinomial, |draws| {
             let mut counts = Vec::new();
-            multinomial_of(40, &weights, draws, &mut counts).expect("right weights");
+            multinomial_of(40, &weights, draws, &mut counts).expect("valid weights");
             counts
         });
         assert!(counts.iter().all(|counts| counts.len() == 4 && counts.iter().sum::<i32>() == 40));
@@ -290,22 +298,22 @@ mod tests {
             let draws = &mut Draws::new(0, 0, Stream::Multinomial);
             multinomial_of(1, weights, draws, &mut Vec::new()).expect_err("is refused")
         };
-        assert_eq!(wrong(&[1.0, -1.0]), "weight 1 is -1, which is no weight");
-        assert_eq!(wrong(&[f64::NAN]), "weight 0 is NaN, which is no weight");
-        assert_eq!(wrong(&[0.0]), "no weight is above 0");
-        assert_eq!(wrong(&[]), "no weight is above 0");
+        assert_eq!(wrong(&[1.0, -1.0]), "weight 1 is -1; weights must be finite and not negative");
+        assert_eq!(wrong(&[f64::NAN]), "weight 0 is NaN; weights must be finite and not negative");
+        assert_eq!(wrong(&[0.0]), "no weight is above 0; give at least one");
+        assert_eq!(wrong(&[]), "no weight is above 0; give at least one");
     }
 
     #[test]
-    fn shares_of_a_whole_are_beta_each() {
+    fn each_share_of_a_whole_is_beta_distributed() {
         for weights in [[2.0, 3.0, 5.0], [0.5, 0.25, 1.0]] {
             let all: f64 = weights.iter().sum();
             let shares = many(Stream::Dirichlet, |draws| {
                 let mut shares = Vec::new();
-                dirichlet_of(&weights, draws, &mut shares).expect("right weights");
+                dirichlet_of(&weights, draws, &mut shares).expect("valid weights");
                 shares
             });
-            // Three quotients are each wrong by half a unit of 2^-53, their sum by as much twice.
+            // Each of three quotients has an error of half a unit of 2^-53, their sum twice that.
             assert!(
                 shares.iter().all(|shares| {
                     (shares.iter().sum::<f64>() - 1.0).abs() <= 4.0 * f64::EPSILON
@@ -320,7 +328,7 @@ mod tests {
         let tiny = |weights: &[f64], id| {
             let mut shares = Vec::new();
             let draws = &mut Draws::new(id, 0, Stream::Dirichlet);
-            dirichlet_of(weights, draws, &mut shares).expect("right weights");
+            dirichlet_of(weights, draws, &mut shares).expect("valid weights");
             shares
         };
         for id in 0..100 {

@@ -1,4 +1,4 @@
-//! The hash of a value's bits.
+//! The hash of the bits of a value.
 
 use millstream_base::{Lane, Type};
 use millstream_form::{FormBuilder, Val};
@@ -8,22 +8,22 @@ use super::{SOURCE, Stream, pcg4d};
 use crate::shape::MADE_OF_NUMBERS;
 
 pub(super) fn hash() -> NodeDef {
-    NodeDef::new("random.hash", "A random whole number for a value")
+    NodeDef::new("random.hash", "Hashes a value to an integer")
         .details(
-            "Any 32 bits, the same for the same bits: values that differ little give numbers that have \
-             nothing in common. All NaNs count as one; +0 and -0 differ, and so do 1 as a whole number \
-             and 1 as another type. Good as an `id` of other random nodes.",
+            "All 32 bits are used, and equal bits give equal hashes; the hashes of values that \
+             differ slightly are uncorrelated. All NaNs are equal; +0 and -0 differ, and so do 1 \
+             as an integer and 1 as another type. Suitable as the `id` of other random nodes.",
         )
         .source(SOURCE)
         .generic("T", MADE_OF_NUMBERS)
-        .input("value", SocketType::Generic(0), "what is hashed")
-        .input("seed", Type::I32, "which series the number is of")
+        .input("value", SocketType::Generic(0), "value to hash")
+        .input("seed", Type::I32, "random seed; different seeds give independent hashes")
         .or_number(0.0)
-        .output("value", Type::I32, "any whole number")
+        .output("value", Type::I32, "hash, any 32-bit integer")
         .form(|b, inputs| vec![vec![hashed(b, &inputs[0], inputs[1][0])]])
 }
 
-/// Takes word after word in, each with its number, starting from the seed.
+/// Absorbs word after word, each with its index, starting from the seed.
 fn hashed<'b>(b: &'b FormBuilder, lanes: &[Val<'b>], seed: Val<'b>) -> Val<'b> {
     let words = lanes.iter().flat_map(|lane| words(*lane));
     words.zip(0..).fold(seed, |hash, (word, number)| {
@@ -32,7 +32,7 @@ fn hashed<'b>(b: &'b FormBuilder, lanes: &[Val<'b>], seed: Val<'b>) -> Val<'b> {
     })
 }
 
-/// The bits of a lane as words of 32; reading the bits of a float makes its NaNs one.
+/// The bits of a lane as 32-bit words; reading the bits of a float makes all NaNs equal.
 fn words(lane: Val<'_>) -> Vec<Val<'_>> {
     match lane.lane() {
         Lane::Bool => vec![lane.convert(Lane::I32)],

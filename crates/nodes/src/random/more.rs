@@ -1,14 +1,14 @@
-//! Further distributions, points that are spread more evenly than at random, orders.
+//! Further distributions, quasi-random points, random orders.
 
 use std::f64::consts::PI;
 
 use millstream_base::{Lane, Type, Vec3};
 use millstream_form::Val;
-use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Among, NodeDef, Registry};
 
 use super::distributions::{above_zero, inverted};
 use super::{SOURCE, STEP, Stream, draw, drawn, pcg4d, turn, unit};
-use crate::shape::T;
+use crate::shape::{T, sockets_of};
 use crate::vector::{Direction, form_kernel};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -27,10 +27,14 @@ pub(super) fn register(registry: &mut Registry) {
 fn pareto() -> NodeDef {
     inverted(
         "random.pareto",
-        "A random size of which few are huge",
-        "minimum * u^(-1 / shape), with u from 0 to 1: wealth, cities, files. Up to shape 1 there is no mean. Off by \
-         at most 2e-6 of itself for shapes from 1 on.",
-        &[("minimum", 1.0, "the least number"), ("shape", 2.0, "above 0; the less, the wilder")],
+        "A random number with the Pareto distribution, which has few huge values",
+        "minimum * u^(-1 / shape), with u uniform from 0 to 1; used for wealth, sizes of cities \
+         and files. There is no mean for shapes up to 1. The relative error is at most 2e-6 for \
+         shapes of at least 1.",
+        &[
+            ("minimum", 1.0, "least number"),
+            ("shape", 2.0, "shape, above 0; smaller shapes give more extreme values"),
+        ],
         Stream::Pareto,
         |x, word| x[0] * above_zero(word).pow(-1.0 / x[1]),
     )
@@ -39,10 +43,11 @@ fn pareto() -> NodeDef {
 fn laplace() -> NodeDef {
     inverted(
         "random.laplace",
-        "A random number with a sharp peak",
-        "On each side of the mean as by `random.exponential`. Off by at most 3e-7 of the scale, or of the way from \
-         the mean if that is more, besides the rounding of the sum.",
-        &[("mean", 0.0, "the peak"), ("scale", 1.0, "mean distance from it")],
+        "A random number with the Laplace distribution, which has a sharp peak",
+        "On each side of the mean the distribution is that of `random.exponential`. The error is \
+         at most 3e-7 times the scale, or times the distance from the mean if that is more, in \
+         addition to the rounding of the sum.",
+        &[("mean", 0.0, "mean, where the peak is"), ("scale", 1.0, "mean distance from the mean")],
         Stream::Laplace,
         |x, word| {
             // Steps of 2^-23 on either side, none of them 0.
@@ -56,13 +61,17 @@ fn laplace() -> NodeDef {
 fn logistic() -> NodeDef {
     inverted(
         "random.logistic",
-        "A random number around a mean, with thicker tails",
-        "mean + scale * ln(u / (1 - u)), with u from 0 to 1. Off by at most 3e-7 of the scale, or of the way from \
-         the mean if that is more, besides the rounding of the sum.",
-        &[("mean", 0.0, ""), ("scale", 1.0, "the standard deviation is scale * pi / sqrt(3)")],
+        "A random number with the logistic distribution",
+        "mean + scale * ln(u / (1 - u)), with u uniform from 0 to 1; the tails are heavier than \
+         those of `random.normal`. The error is at most 3e-7 times the scale, or times the \
+         distance from the mean if that is more, in addition to the rounding of the sum.",
+        &[
+            ("mean", 0.0, ""),
+            ("scale", 1.0, "scale; the standard deviation is scale * pi / sqrt(3)"),
+        ],
         Stream::Logistic,
         |x, word| {
-            // Both to the middle of a step, in which no step is lost at either end.
+            // Both at the middle of a step, so that no step is lost at either end.
             let u = unit(word);
             let rest: Val<'_> = 1.0 - u;
             x[0] + x[1] * ((u + STEP * 0.5) / (rest - STEP * 0.5)).ln()
@@ -73,9 +82,13 @@ fn logistic() -> NodeDef {
 fn gumbel() -> NodeDef {
     inverted(
         "random.gumbel",
-        "A random greatest value of many",
-        "mode - scale * ln(-ln(u)), with u from 0 to 1: floods, records, greatest of a sample.",
-        &[("mode", 0.0, "the likeliest number"), ("scale", 1.0, "how wide")],
+        "A random maximum of many values (Gumbel distribution)",
+        "mode - scale * ln(-ln(u)), with u uniform from 0 to 1; used for extremes such as floods, \
+         records and the maximum of a sample.",
+        &[
+            ("mode", 0.0, "most likely number"),
+            ("scale", 1.0, "scale; the standard deviation is scale * pi / sqrt(6)"),
+        ],
         Stream::Gumbel,
         |x, word| {
             let u = (unit(word) + STEP * 0.5).min(1.0 - STEP * 0.5);
@@ -87,12 +100,12 @@ fn gumbel() -> NodeDef {
 fn in_box() -> NodeDef {
     let def = NodeDef::new("random.in_box", "A random point in a rectangle or box")
         .generic("T", Among::These(&[Type::VEC2, Type::VEC3, Type::VEC4]))
-        .details("Evenly distributed; each component as by `random.value`.")
-        .input("min", T, "lower ends, included")
+        .details("Uniformly distributed; each component is drawn like `random.value`.")
+        .input("min", T, "lower bounds, inclusive")
         .or_number(0.0)
-        .input("max", T, "upper ends, excluded")
+        .input("max", T, "upper bounds, exclusive")
         .or_number(1.0);
-    drawn(def).output("value", T, "between min and max").form(|b, inputs| {
+    drawn(def).output("value", T, "point between min and max").form(|b, inputs| {
         let words = draw(b, inputs[2][0], inputs[3][0], Stream::InBox);
         let n = inputs[0].len();
         vec![(0..n).map(|i| super::between(inputs[0][i], inputs[1][i], unit(words[i]))).collect()]
@@ -101,10 +114,13 @@ fn in_box() -> NodeDef {
 
 fn in_ring() -> NodeDef {
     let def = NodeDef::new("random.in_ring", "A random point between two circles")
-        .details("Evenly distributed over the area. Off by at most 1e-6 of the outer radius.")
-        .input("inner", Type::F32, "radius of the hole")
+        .details(
+            "Uniformly distributed over the area. The error is at most 1e-6 times the outer \
+             radius.",
+        )
+        .input("inner", Type::F32, "inner radius")
         .or_number(0.5)
-        .input("outer", Type::F32, "radius of the ring")
+        .input("outer", Type::F32, "outer radius")
         .or_number(1.0);
     drawn(def).output("value", Type::VEC2, "").form(|b, inputs| {
         let [size, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::InRing);
@@ -116,14 +132,15 @@ fn in_ring() -> NodeDef {
 }
 
 fn in_cone() -> NodeDef {
-    let def = NodeDef::new("random.in_cone", "A random direction near another")
+    let def = NodeDef::new("random.in_cone", "A random direction within an angle of an axis")
         .details(
-            "Evenly distributed over the part of the sphere that is at most `angle` from the axis: pi / 2 gives \
-             a half of it, pi all. Around z where the axis has length 0. Off by at most 1e-6.",
+            "Uniformly distributed over the part of the sphere within `angle` of the axis: pi / 2 \
+             gives a hemisphere, pi the whole sphere. If the axis has length 0, z is used. The \
+             error is at most 1e-6.",
         )
-        .input("axis", Type::VEC3, "of any length")
+        .input("axis", Type::VEC3, "axis of any length")
         .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("angle", Type::F32, "in radians, kept between 0 and pi")
+        .input("angle", Type::F32, "greatest angle from the axis in radians, clamped to 0 to pi")
         .or_number(PI / 6.0);
     drawn(def).output("value", Type::VEC3, "length 1").form(|b, inputs| {
         let [height, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::InCone);
@@ -131,13 +148,13 @@ fn in_cone() -> NodeDef {
         let of_none = [0.0, 0.0, 1.0].map(|x| axis.is_none.builder().constant_f32(x));
         let n: [Val<'_>; 3] =
             std::array::from_fn(|i| axis.is_none.select(of_none[i], axis.unit[i]));
-        // Two directions at right angles to the axis, as `vector.tangents` gives them.
+        // Two directions perpendicular to the axis, as in `vector.tangents`.
         let sign = n[2].like(1.0).copysign(n[2]);
         let a: Val<'_> = -1.0 / (sign + n[2]);
         let across = n[0] * n[1] * a;
         let tangent = [sign * n[0] * n[0] * a + 1.0, sign * across, -sign * n[0]];
         let bitangent = [across, sign + n[1] * n[1] * a, -n[1]];
-        // How far below the tip, so that narrow cones keep their precision.
+        // The distance below the tip, so that narrow cones keep their precision.
         let half = (inputs[1][0].clamp(0.0, PI) * 0.5).sin();
         let below = unit(height) * (half * half * 2.0);
         let around = (below * (2.0 - below)).max(0.0).sqrt();
@@ -147,45 +164,53 @@ fn in_cone() -> NodeDef {
     })
 }
 
-/// Points of one to three dimensions.
+/// Points in one to three dimensions.
 const POINTS: &[(&str, &str)] =
     &[("f32", "numbers"), ("vec2", "points in a square"), ("vec3", "points in a cube")];
 
 fn of_points(def: NodeDef) -> NodeDef {
-    let default = Some(SettingValue::Text("vec2".into()));
-    def.setting("type", SettingKind::Choice(POINTS), default, "what is made").sockets_by_settings(
-        |settings| {
-            let (ty, about) = match settings.text("type") {
-                "f32" => (Type::F32, "0 up to but not including 1"),
-                "vec3" => (Type::VEC3, "components from 0 up to but not including 1"),
-                _ => (Type::VEC2, "components from 0 up to but not including 1"),
-            };
-            let def = NodeDef::new("", "")
-                .input("index", Type::I32, "which point: link `context.index` for one per element")
-                .or_number(0.0)
-                .input("seed", Type::I32, "by which all points are moved, around the ends")
-                .or_number(0.0)
-                .output("value", ty, about);
-            Ok(def.fixed_signature().expect("the sockets depend on no setting").clone())
-        },
-    )
+    def.choice("type", POINTS, "vec2", "type of the points").sockets_by_settings(|settings| {
+        let (ty, about) = match settings.text("type") {
+            "f32" => (Type::F32, "number from 0 up to but not including 1"),
+            "vec3" => (Type::VEC3, "point with components from 0 up to but not including 1"),
+            _ => (Type::VEC2, "point with components from 0 up to but not including 1"),
+        };
+        let def = NodeDef::new("", "")
+            .input(
+                "index",
+                Type::I32,
+                "index of the point; link `context.index` for one per element",
+            )
+            .or_number(0.0)
+            .input(
+                "seed",
+                Type::I32,
+                "random seed, which shifts all points, wrapping around at the ends",
+            )
+            .or_number(0.0)
+            .output("value", ty, about);
+        Ok(sockets_of(&def))
+    })
 }
 
-/// A word as a fraction of its range, without the last 8 bits.
+/// A word as a fraction of its range, without its last 8 bits.
 fn moved<'b>(word: Val<'b>, by: Val<'b>) -> Val<'b> {
     unit(word + by)
 }
 
 fn even() -> NodeDef {
-    // 2^32 over powers of the root of g^(d + 1) = g + 1.
+    // 2^32 divided by powers of the root of g^(d + 1) = g + 1.
     const STEPS: [&[u32]; 3] =
         [&[0x9e37_79b9], &[0xc13f_a9a9, 0x91e1_0da5], &[0xd1b5_4a33, 0xabc9_8388, 0x8cb9_2ba7]];
-    let def = NodeDef::new("random.even", "Points that are spread evenly, however many there are")
+    let def = NodeDef::new("random.even", "Quasi-random points that cover a square or cube evenly")
         .details(
-            "Each point lies in a gap that the ones before have left, so that the first n fill the square or cube \
-             more evenly than random points, for any n.",
+            "Each point lies in a gap left by the previous points, so the first n points cover the \
+             square or cube more evenly than random points, for any n.",
         )
-        .source("M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018: the R sequences");
+        .source(
+            "M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018: the R \
+             sequences",
+        );
     of_points(def).kernel(|parts| {
         let n = parts.outputs[0].ty.lanes().map_or(1, |(_, n)| n as usize);
         Ok(form_kernel(parts, |inputs| {
@@ -197,7 +222,7 @@ fn even() -> NodeDef {
     })
 }
 
-/// The digits of a whole number in a base, mirrored at the point, as a word of 32 bits.
+/// The digits of an integer in a base, mirrored at the point, as a 32-bit word.
 fn mirrored(index: Val<'_>, base: u32) -> Val<'_> {
     let mut rest = index.convert(Lane::I64) & 0xffff_ffff_i64;
     let mut reversed = rest.like(0);
@@ -211,16 +236,18 @@ fn mirrored(index: Val<'_>, base: u32) -> Val<'_> {
         reversed = reversed * i64::from(base) + (rest - next * i64::from(base));
         rest = next;
     }
-    // reversed is below the power of the base, which is below 2^32: shares of 2^32 of it.
+    // The reversed number is below the power of the base, which is below 2^32; the result is its
+    // fraction of 2^32.
     let scaled = reversed.convert(Lane::F64) * (4_294_967_296.0 / power as f64);
     scaled.convert(Lane::I64).convert(Lane::I32)
 }
 
 fn halton() -> NodeDef {
-    let def = NodeDef::new("random.halton", "Points spread evenly, by mirrored digits")
+    let def = NodeDef::new("random.halton", "Quasi-random points of the Halton sequence")
         .details(
-            "The digits of the index in base 2 for x, 3 for y and 5 for z, mirrored at the point. The first points \
-             of a power of the base fall into equal parts, one into each.",
+            "The digits of the index in base 2 for x, 3 for y and 5 for z, mirrored at the point. \
+             For a power of the base, that many first points fall into as many equal intervals, \
+             one into each.",
         )
         .source("J. Halton, Algorithm 247: Radical-inverse quasi-random point sequence, 1964");
     of_points(def).kernel(|parts| {
@@ -228,7 +255,7 @@ fn halton() -> NodeDef {
         Ok(form_kernel(parts, |inputs| {
             let (index, seed) = (inputs[0][0], inputs[1][0]);
             let offsets = draw(seed.builder(), seed, seed.like(0), Stream::Halton);
-            // Seed 0 leaves the points where the digits say.
+            // Seed 0 does not shift the points.
             let plain = seed.eq(0);
             let bases = [2, 3, 5].into_iter().zip(offsets).take(n);
             vec![
@@ -242,22 +269,27 @@ fn halton() -> NodeDef {
 const ROUNDS: i32 = 40;
 
 fn permutation() -> NodeDef {
-    let def = NodeDef::new("random.permutation", "The place of an element in a random order")
-        .details(
-            "Every number from 0 to count - 1 comes once for the indices from 0 to count - 1, without a list: \
-             shuffled elements, each in the same time. An index outside is taken modulo the count; a count below \
-             1 gives 0. Of the orders of more than about 12 elements not all occur.",
-        )
-        .input("index", Type::I32, "which element")
-        .or_number(0.0)
-        .input("count", Type::I32, "how many there are")
-        .or_number(10.0)
-        .input("seed", Type::I32, "which of the orders")
-        .or_number(0.0);
+    let def = NodeDef::new(
+        "random.permutation",
+        "The position of an element in a random permutation",
+    )
+    .details(
+        "For the indices from 0 to count - 1 each number from 0 to count - 1 occurs once. No \
+             list is needed: every element is computed in the same time. An index outside the \
+             range is taken modulo the count; a count below 1 gives 0. For more than about 12 \
+             elements not all permutations occur.",
+    )
+    .input("index", Type::I32, "index of the element")
+    .or_number(0.0)
+    .input("count", Type::I32, "number of elements")
+    .or_number(10.0)
+    .input("seed", Type::I32, "random seed that selects the permutation")
+    .or_number(0.0);
     def.source(format!(
-        "V. Hoang, B. Morris, P. Rogaway, An Enciphering Scheme Based on a Card Shuffle, 2012, with words of {SOURCE}"
+        "V. Hoang, B. Morris, P. Rogaway, An Enciphering Scheme Based on a Card Shuffle, 2012, \
+         with words of {SOURCE}"
     ))
-    .output("value", Type::I32, "0 to count - 1")
+    .output("value", Type::I32, "position from 0 to count - 1")
     .form(|b, inputs| {
         let (count, seed) = (inputs[1][0].max(1), inputs[2][0]);
         let wide = count.convert(Lane::I64);
@@ -269,8 +301,9 @@ fn permutation() -> NodeDef {
                 b.constant_i32(Stream::Permutation as i32),
                 b.constant_i32(0),
             ]);
-            // Each number has a partner; both stay, or both change places.
-            let pivot = ((share.convert(Lane::I64) & 0xffff_ffff_i64) * wide).ushr(32).convert(Lane::I32);
+            // Numbers are in pairs; both stay, or both are swapped.
+            let pivot =
+                ((share.convert(Lane::I64) & 0xffff_ffff_i64) * wide).ushr(32).convert(Lane::I32);
             let partner = pivot - at;
             let partner = partner.lt(0).select(partner + count, partner);
             let hash = (at.max(partner) + word) * 0x7feb_352d;

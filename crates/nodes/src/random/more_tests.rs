@@ -1,4 +1,4 @@
-//! Distributions, evenness and orders; bounds are about five standard errors wide.
+//! Distributions, evenness and permutations; bounds are about five standard errors wide.
 
 use millstream_base::{Type, Value};
 use millstream_node::Kernel;
@@ -26,14 +26,15 @@ fn drawer(
 
 const N: i32 = 20_000;
 
-/// Many draws of one number by two parameters.
+/// Many draws of one number with two parameters.
 fn floats(name: &str, a: f32, b: f32, seed: i32) -> Vec<f64> {
     let draw = drawer(name, &json!({}), &[]);
     let one = |id| draw(&[Value::F32(a), Value::F32(b), Value::I32(id), Value::I32(seed)])[0];
     (0..N).map(one).collect()
 }
 
-/// How far the shares below some numbers are from those of a distribution, at most.
+/// The greatest difference between the fractions of numbers below some bounds and those of a
+/// distribution.
 fn furthest(x: &[f64], below: impl Fn(f64) -> f64) -> f64 {
     let mut sorted = x.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -44,7 +45,8 @@ fn furthest(x: &[f64], below: impl Fn(f64) -> f64) -> f64 {
 
 #[test]
 fn numbers_are_distributed_as_stated() {
-    // Kolmogorov's bound for 20,000 numbers: beyond 0.0138 with a chance of 1 in 1000.
+    // Kolmogorov's bound for 20,000 numbers: a difference above 0.0138 has a probability of 1 in
+    // 1000.
     let bound = 0.0138;
     for seed in [0, 7] {
         let pareto = floats("random.pareto", 2.0, 3.0, seed);
@@ -66,7 +68,7 @@ fn numbers_are_distributed_as_stated() {
 }
 
 #[test]
-fn points_are_in_their_shapes_evenly() {
+fn points_fill_their_shapes_evenly() {
     let [ring_point, cone_point] =
         ["random.in_ring", "random.in_cone"].map(|name| drawer(name, &json!({}), &[]));
     let with = |args: &[Value], id: i32| [args, &[Value::I32(id), Value::I32(3)]].concat();
@@ -132,14 +134,15 @@ fn mirrored_digits_are_known() {
 }
 
 #[test]
-fn sequences_are_more_even_than_chance() {
+fn sequences_are_more_even_than_random_points() {
     for (name, seed) in
         [("random.even", 0), ("random.even", 5), ("random.halton", 0), ("random.halton", 9)]
     {
         for n in [100, 1000] {
             for (ty, d) in [("f32", 1), ("vec2", 2), ("vec3", 3)] {
                 let points = sequence(name, ty, n, seed);
-                // Counts in boxes from the origin; random points miss by about the root of their number.
+                // Counts in boxes at the origin; random points deviate by about the square root of
+                // their number.
                 let mut worst: f64 = 0.0;
                 for corner in sequence("random.even", "vec3", 64, 77) {
                     let inside = points.iter().filter(|p| (0..d).all(|k| p[k] < corner[k])).count();
@@ -153,7 +156,7 @@ fn sequences_are_more_even_than_chance() {
     }
 }
 
-/// Where the elements of an order go.
+/// The positions of the elements of a permutation.
 fn orders() -> impl Fn(i32, i32) -> Vec<usize> {
     let node = instance("random.permutation", &json!({}), &[], &[]);
     let Kernel::Form(form) = node.kernel else { panic!("it is a form") };
@@ -169,7 +172,7 @@ fn orders() -> impl Fn(i32, i32) -> Vec<usize> {
 }
 
 #[test]
-fn every_place_is_taken_once() {
+fn every_position_is_taken_once() {
     let order = orders();
     for count in [1, 2, 3, 7, 64, 1000, 4097] {
         for seed in [0, 1, -9] {
@@ -178,7 +181,10 @@ fn every_place_is_taken_once() {
                 let n = f64::from(count);
                 let moved: f64 =
                     places.iter().enumerate().map(|(i, at)| (i as f64 - *at as f64).abs()).sum();
-                assert!((moved / n / n - 1.0 / 3.0).abs() < 0.04, "as far as by chance: {moved}");
+                assert!(
+                    (moved / n / n - 1.0 / 3.0).abs() < 0.04,
+                    "the mean displacement of a random order: {moved}"
+                );
                 let rises = places.windows(2).filter(|pair| pair[0] < pair[1]).count();
                 assert!((rises as f64 / n - 0.5).abs() < 0.05, "{rises}");
             }

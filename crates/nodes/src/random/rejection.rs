@@ -1,13 +1,14 @@
-//! Random numbers whose making takes a loop: counts, gamma and beta, choices by weight.
+//! Random numbers that need a loop: counts, gamma and beta, choices by weight.
 //!
-//! A loop of unknown length is no form, so these are functions over columns. They draw from the same
-//! generator as the forms, with a counter that goes up for each further draw.
+//! A loop of unknown length cannot be a form, so these are functions over columns. They use the
+//! same generator as the forms, with a counter that is incremented for each further draw.
 
 use millstream_base::{Type, num};
 use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
 use super::{SOURCE, Stream, drawn};
 use crate::cells::{Cells, function};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(poisson());
@@ -17,7 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(weighted());
 }
 
-/// Numbers drawn one behind the other for an id and a seed.
+/// A sequence of numbers drawn for an id and a seed.
 pub(super) struct Draws {
     words: [u32; 4],
     counter: u32,
@@ -29,7 +30,7 @@ impl Draws {
         Self { words: [id as u32, seed as u32, stream as u32, 0], counter: 0, left: Vec::new() }
     }
 
-    /// The same numbers once more, from the first one on.
+    /// The same sequence from its start.
     fn restarted(&self) -> Self {
         let [id, seed, stream, _] = self.words;
         Self { words: [id, seed, stream, 0], counter: 0, left: Vec::new() }
@@ -46,20 +47,20 @@ impl Draws {
         self.left.pop().expect("four words were drawn")
     }
 
-    /// Above 0 and below 1, in steps of 2 to the power of -53.
+    /// Above 0 and below 1, in steps of 2^-53.
     pub(super) fn unit(&mut self) -> f64 {
         let bits = (u64::from(self.word()) << 32 | u64::from(self.word())) >> 11;
         (bits as f64 + 0.5) / 9_007_199_254_740_992.0
     }
 
-    /// Normally distributed around 0 with deviation 1.
+    /// Normally distributed with mean 0 and standard deviation 1.
     pub(super) fn normal(&mut self) -> f64 {
         let (size, angle) = (self.unit(), self.unit());
         num::sqrt(-2.0 * num::ln(size)) * num::cos(angle * std::f64::consts::TAU)
     }
 }
 
-/// As `super::pcg4d`, on numbers.
+/// Like `super::pcg4d`, on numbers.
 pub(super) fn pcg4d(words: [u32; 4]) -> [u32; 4] {
     let mut v = words.map(|word| word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
     let mix = |v: &mut [u32; 4]| {
@@ -83,14 +84,14 @@ pub(super) fn ln_factorial(k: f64) -> f64 {
     (x - 0.5) * num::ln(x) - x + 0.918_938_533_204_672_8 + series
 }
 
-/// The greatest number that counts are drawn up to; far beyond it only the mean could be seen.
+/// The upper limit of counts; far beyond it the spread is negligible compared with the mean.
 const MOST: f64 = 1e9;
 
-/// Each try of a rejection succeeds more often than not, so that this many never fail where numbers are
-/// what they should be.
+/// Each trial of a rejection is accepted more often than not, so this many always suffice for valid
+/// inputs.
 pub(super) const MOST_TRIES: usize = 1000;
 
-/// As [`poisson_of`] for means above 10: a hat that is scaled by two uniform numbers.
+/// Like [`poisson_of`] for means above 10, by transformed rejection from two uniform numbers.
 fn poisson_by_hat(mean: f64, draws: &mut Draws) -> f64 {
     let root = num::sqrt(mean);
     let b = 0.931 + 2.53 * root;
@@ -123,7 +124,8 @@ pub(super) fn poisson_of(mean: f64, draws: &mut Draws) -> i32 {
     if mean > 10.0 {
         return poisson_by_hat(mean.min(MOST), draws) as i32;
     }
-    // The number whose share of the distribution function holds one uniform number.
+    // Inversion: the number whose interval of the distribution function contains the uniform
+    // number.
     let mut rest = draws.unit();
     let mut share = num::exp(-mean);
     let mut k = 0;
@@ -135,7 +137,7 @@ pub(super) fn poisson_of(mean: f64, draws: &mut Draws) -> i32 {
     k
 }
 
-/// As [`binomial_of`] where both outcomes are expected more than 10 times.
+/// Like [`binomial_of`] if both outcomes are expected more than 10 times.
 fn binomial_by_hat(n: f64, p: f64, draws: &mut Draws) -> f64 {
     let spread = num::sqrt(n * p * (1.0 - p));
     let b = 1.15 + 2.53 * spread;
@@ -168,7 +170,7 @@ fn binomial_by_hat(n: f64, p: f64, draws: &mut Draws) -> f64 {
 
 pub(super) fn binomial_of(n: i32, p: f64, draws: &mut Draws) -> i32 {
     let (trials, p) = (f64::from(n.max(0)), if p.is_nan() { 0.0 } else { p.clamp(0.0, 1.0) });
-    // The rarer outcome is drawn, the other are the rest.
+    // The rarer outcome is drawn, the other one is the remainder.
     if p > 0.5 {
         return n.max(0) - binomial_of(n, 1.0 - p, draws);
     }
@@ -186,7 +188,7 @@ pub(super) fn binomial_of(n: i32, p: f64, draws: &mut Draws) -> i32 {
     k
 }
 
-/// Of scale 1; 0 for a shape that is not above 0.
+/// A gamma-distributed number of scale 1; 0 for a shape that is not above 0.
 pub(super) fn gamma_of(shape: f64, draws: &mut Draws) -> f64 {
     if shape.is_nan() || shape <= 0.0 {
         return 0.0;
@@ -208,7 +210,8 @@ pub(super) fn gamma_of(shape: f64, draws: &mut Draws) -> f64 {
             return d * v;
         }
     }
-    // Shapes so great that the products overflow, where the spread is nothing beside the mean.
+    // For shapes so large that the products overflow, the spread is negligible compared with the
+    // mean.
     shape
 }
 
@@ -234,73 +237,85 @@ pub(super) fn of_two<R: millstream_base::ValueType>(
 }
 
 fn poisson() -> NodeDef {
-    let def = NodeDef::new("random.poisson", "How often something rare happens")
-        .details(
-            "Mean and variance are the same. 0 for a mean that is not above 0; means above 1e9 count as that.",
-        )
-        .input("mean", Type::F64, "how often on average")
-        .or_number(1.0);
+    let def = NodeDef::new(
+        "random.poisson",
+        "The number of occurrences of a rare event (Poisson distribution)",
+    )
+    .details("Mean and variance are equal. 0 if the mean is not above 0; means are at most 1e9.")
+    .input("mean", Type::F64, "mean number of occurrences")
+    .or_number(1.0);
     let def = drawn(def)
         .source(format!(
-            "above a mean of 10 W. Hörmann, \"The transformed rejection method for generating \
-                         Poisson random variables\", 1993; {SOURCE}"
+            "for means above 10 W. Hörmann, \"The transformed rejection method for generating \
+             Poisson random variables\", 1993; {SOURCE}"
         ))
-        .output("value", Type::I32, "0 or more");
+        .output("value", Type::I32, "count, at least 0");
     of_two(def, Stream::Poisson, |call, i, draws| {
         Ok(poisson_of(call.input::<f64>(0).get(i), draws))
     })
 }
 
 fn binomial() -> NodeDef {
-    let def = NodeDef::new("random.binomial", "How often something succeeds in many trials")
-        .details("A probability outside 0 to 1 counts as 0 or 1, NaN as 0; trials below 0 count as none.")
-        .input("trials", Type::I32, "how many trials")
-        .or_number(10.0)
-        .input("probability", Type::F64, "of success each time")
-        .or_number(0.5);
+    let def = NodeDef::new(
+        "random.binomial",
+        "The number of successes in several trials (binomial \
+                                               distribution)",
+    )
+    .details(
+        "The probability is clamped to 0 to 1, and NaN counts as 0; a negative number of \
+             trials counts as 0.",
+    )
+    .input("trials", Type::I32, "number of trials")
+    .or_number(10.0)
+    .input("probability", Type::F64, "probability of success of each trial")
+    .or_number(0.5);
     let def = drawn(def)
         .source(format!(
-            "above 10 expected successes W. Hörmann, \"The generation of binomial random variates\", 1993; \
-             {SOURCE}"
+            "for more than 10 expected successes W. Hörmann, \"The generation of binomial random \
+             variates\", 1993; {SOURCE}"
         ))
-        .output("value", Type::I32, "0 to the number of trials");
+        .output("value", Type::I32, "count from 0 to the number of trials");
     of_two(def, Stream::Binomial, |call, i, draws| {
         Ok(binomial_of(call.input::<i32>(0).get(i), call.input::<f64>(1).get(i), draws))
     })
 }
 
 fn gamma() -> NodeDef {
-    let def = NodeDef::new("random.gamma", "A random waiting time for several events")
-        .details(
-            "The mean is shape * scale, the variance shape * scale^2. 0 for a shape that is not above 0. \
-             Shape n / 2 and scale 2 is chi-squared with n degrees of freedom.",
-        )
-        .input("shape", Type::F64, "how many events; need not be whole")
-        .or_number(2.0)
-        .input("scale", Type::F64, "mean time between events")
-        .or_number(1.0);
+    let def = NodeDef::new(
+        "random.gamma",
+        "A gamma-distributed random number (a waiting time for several events)",
+    )
+    .details(
+        "The mean is shape * scale, the variance shape * scale^2. 0 for a shape that is not \
+             above 0. With shape n / 2 and scale 2 it is the chi-squared distribution with n \
+             degrees of freedom.",
+    )
+    .input("shape", Type::F64, "number of events, may have a fraction")
+    .or_number(2.0)
+    .input("scale", Type::F64, "mean time between events")
+    .or_number(1.0);
     let def = drawn(def)
         .source(format!(
-            "G. Marsaglia, W. Tsang, \"A simple method for generating gamma variables\", 2000; {SOURCE}"
+            "G. Marsaglia, W. Tsang, \"A simple method for generating gamma variables\", 2000; \
+             {SOURCE}"
         ))
-        .output("value", Type::F64, "0 or more");
+        .output("value", Type::F64, "number, at least 0");
     of_two(def, Stream::Gamma, |call, i, draws| {
         Ok(gamma_of(call.input::<f64>(0).get(i), draws) * call.input::<f64>(1).get(i))
     })
 }
 
 fn beta() -> NodeDef {
-    let def = NodeDef::new("random.beta", "A random part of a whole")
-        .details("The mean is a / (a + b). NaN if neither is above 0.")
-        .input("a", Type::F64, "weight of 1")
-        .or_number(2.0)
-        .input("b", Type::F64, "weight of 0")
-        .or_number(2.0);
-    let def = drawn(def).source(format!("a gamma number beside the sum of two; {SOURCE}")).output(
-        "value",
-        Type::F64,
-        "0 to 1",
-    );
+    let def =
+        NodeDef::new("random.beta", "A beta-distributed random number (a fraction of a whole)")
+            .details("The mean is a / (a + b). NaN if neither is above 0.")
+            .input("a", Type::F64, "weight of 1")
+            .or_number(2.0)
+            .input("b", Type::F64, "weight of 0")
+            .or_number(2.0);
+    let def = drawn(def)
+        .source(format!("a gamma-distributed number divided by the sum of two; {SOURCE}"))
+        .output("value", Type::F64, "0 to 1");
     of_two(def, Stream::Beta, |call, i, draws| {
         Ok(beta_of(call.input::<f64>(0).get(i), call.input::<f64>(1).get(i), draws))
     })
@@ -312,20 +327,20 @@ fn beta_of(a: f64, b: f64, draws: &mut Draws) -> f64 {
     if x + y > 1e-290 {
         return x / (x + y);
     }
-    // Numbers of small shapes may be too small to be any; their logarithms are not.
+    // Numbers of small shapes may underflow; their logarithms do not.
     let mut ln = |shape: f64| {
         if shape > 0.0 { ln_gamma_of(shape, &mut same) } else { f64::NEG_INFINITY }
     };
     let (x, y) = (ln(a), ln(b));
     if x == y && x == f64::NEG_INFINITY {
-        // Weights next to nothing give one side all.
+        // If both weights are tiny, the result is 0 or 1.
         let whole = place_of(&[a.max(0.0), b.max(0.0)], same.unit());
         return whole.map_or(f64::NAN, |whole| f64::from(u8::from(whole == 0)));
     }
     1.0 / (1.0 + num::exp(y - x))
 }
 
-/// The logarithm of a gamma number, which may be too small to be a number itself; made of the same
+/// The logarithm of a gamma-distributed number, which may underflow itself; made from the same
 /// draws.
 pub(super) fn ln_gamma_of(shape: f64, draws: &mut Draws) -> f64 {
     if shape >= 1.0 {
@@ -336,14 +351,14 @@ pub(super) fn ln_gamma_of(shape: f64, draws: &mut Draws) -> f64 {
 }
 
 fn weighted() -> NodeDef {
-    let def = NodeDef::new("random.weighted", "A random place in a list, by weight")
+    let def = NodeDef::new("random.weighted", "A random index, chosen by weights")
         .details(
-            "Each place is as likely as its weight is large beside the sum. It fails where a weight is \
-             negative or not finite, or none is above 0.",
+            "The probability of each index is proportional to its weight. Fails if a weight is \
+             negative or not finite, or if no weight is above 0.",
         )
-        .input("weights", Type::F64.list().expect("lists of numbers exist"), "one for each place")
+        .input("weights", list_of(Type::F64), "one for each place")
         .or(Default::Zero);
-    let def = drawn(def).output("value", Type::I32, "number of the place, from 0");
+    let def = drawn(def).output("value", Type::I32, "index, from 0");
     of_two(def, Stream::Weighted, |call, i, draws| {
         let lists = call.lists(0);
         let weights = lists.slice::<f64>(i).expect("the socket takes lists of numbers");
@@ -351,20 +366,23 @@ fn weighted() -> NodeDef {
     })
 }
 
-/// Weights beside the greatest, so that their sum is finite; or what is wrong with them.
+/// The weights divided by the greatest, so that their sum is finite; or the problem with them.
 pub(super) fn shares(weights: &[f64]) -> Result<Vec<f64>, String> {
     let wrong = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0));
     if let Some(at) = wrong {
-        return Err(format!("weight {at} is {}, which is no weight", weights[at]));
+        return Err(format!(
+            "weight {at} is {}; weights must be finite and not negative",
+            weights[at]
+        ));
     }
     let greatest = weights.iter().copied().fold(0.0, f64::max);
     if greatest == 0.0 {
-        return Err("no weight is above 0".into());
+        return Err("no weight is above 0; give at least one".into());
     }
     Ok(weights.iter().map(|weight| weight / greatest).collect())
 }
 
-/// The place that a number from 0 to 1 falls on.
+/// The index selected by a number from 0 to 1.
 pub(super) fn place_of(weights: &[f64], unit: f64) -> Result<i32, String> {
     let shares = shares(weights)?;
     let sum: f64 = shares.iter().sum();
@@ -377,7 +395,7 @@ pub(super) fn place_of(weights: &[f64], unit: f64) -> Result<i32, String> {
             break;
         }
     }
-    i32::try_from(last).map_err(|_| "the list is too long for its places to be numbered".into())
+    i32::try_from(last).map_err(|_| "the list has more items than an `i32` index can count".into())
 }
 
 #[cfg(test)]
@@ -390,7 +408,7 @@ pub(super) mod tests {
         (0..N).map(|id| draw(&mut Draws::new(id, 3, stream))).collect()
     }
 
-    /// Bounds are five standard errors of the mean, and a part of the variance.
+    /// Bounds are five standard errors of the mean, and a fraction of the variance.
     pub(in crate::random) fn has_within(part: f64, numbers: &[f64], mean: f64, variance: f64) {
         let n = numbers.len() as f64;
         let found = numbers.iter().sum::<f64>() / n;
@@ -403,7 +421,8 @@ pub(super) mod tests {
         has_within(0.05, numbers, mean, variance);
     }
 
-    /// Whether counts fit shares, by chi-squared over the values expected at least five times.
+    /// Whether counts fit probabilities, by chi-squared over the values expected at least five
+    /// times.
     fn fits(numbers: &[f64], share: impl Fn(i32) -> f64) {
         let n = numbers.len() as f64;
         let (mut chi, mut freedom, mut rest) = (0.0_f64, 0.0_f64, (n, n));
@@ -422,7 +441,7 @@ pub(super) mod tests {
         } else {
             freedom -= 1.0;
         }
-        // Five deviations of chi-squared above its mean.
+        // Five standard deviations of chi-squared above its mean.
         assert!(
             chi < freedom + 5.0 * (2.0 * freedom).sqrt(),
             "{chi} with {freedom} degrees of freedom"
@@ -517,7 +536,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn places_are_drawn_by_weight() {
+    fn indices_are_drawn_by_weight() {
         let weights = [1.0, 0.0, 2.0, 5.0];
         let numbers = drawn(Stream::Weighted, |draws| {
             f64::from(place_of(&weights, draws.unit()).expect("weights"))
@@ -526,9 +545,9 @@ pub(super) mod tests {
         assert_eq!(place_of(&[0.0, 3.0, 0.0], 0.999), Ok(1));
         assert_eq!(place_of(&[f64::MAX, f64::MAX], 0.75), Ok(1));
         let wrong = |weights: &[f64]| place_of(weights, 0.5).expect_err("no weights");
-        assert_eq!(wrong(&[1.0, -2.0]), "weight 1 is -2, which is no weight");
-        assert_eq!(wrong(&[f64::NAN]), "weight 0 is NaN, which is no weight");
-        assert_eq!(wrong(&[0.0]), "no weight is above 0");
-        assert_eq!(wrong(&[]), "no weight is above 0");
+        assert_eq!(wrong(&[1.0, -2.0]), "weight 1 is -2; weights must be finite and not negative");
+        assert_eq!(wrong(&[f64::NAN]), "weight 0 is NaN; weights must be finite and not negative");
+        assert_eq!(wrong(&[0.0]), "no weight is above 0; give at least one");
+        assert_eq!(wrong(&[]), "no weight is above 0; give at least one");
     }
 }

@@ -1,5 +1,5 @@
-//! Random numbers of further distributions: around a mean with thick tails, angles, failures before
-//! successes, and normal numbers between two bounds.
+//! Random numbers of further distributions: heavy tails, angles, failures before successes, and
+//! normal numbers between two bounds.
 
 use std::f64::consts::{PI, TAU};
 
@@ -16,7 +16,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(truncated_normal());
 }
 
-/// From here on the number of degrees of freedom, or the concentration, no longer shows.
+/// From here on the degrees of freedom, or the concentration, have no visible effect.
 const PLENTY: f64 = 1e12;
 
 fn student_t_of(freedom: f64, draws: &mut Draws) -> f64 {
@@ -31,21 +31,28 @@ fn student_t_of(freedom: f64, draws: &mut Draws) -> f64 {
 }
 
 fn student_t() -> NodeDef {
-    let def = NodeDef::new("random.student_t", "A random number around a middle, with thick tails")
-        .details(
-            "Student's t times `scale` plus `middle`: a normal number over the root of chi-squared per degree of \
-             freedom. 1 degree is `random.cauchy`, many are `random.normal`; the mean is the middle from above 1 \
-             on, the variance scale^2 * freedom / (freedom - 2) from above 2 on. NaN unless the freedom is above 0; \
-             far below 1 some numbers are infinite.",
-        )
-        .input("freedom", Type::F64, "degrees of freedom, above 0; need not be whole")
-        .or_number(4.0)
-        .input("middle", Type::F64, "half of the numbers are below it")
-        .or_number(0.0)
-        .input("scale", Type::F64, "")
-        .or_number(1.0);
+    let def = NodeDef::new(
+        "random.student_t",
+        "A random number with Student's t-distribution, which has heavy tails",
+    )
+    .details(
+        "Student's t times `scale` plus `middle`: a normal number divided by the square root \
+             of chi-squared per degree of freedom. One degree of freedom is `random.cauchy`, many \
+             approach `random.normal`. The mean is `middle` for a freedom above 1, the variance \
+             scale^2 * freedom / (freedom - 2) for a freedom above 2. NaN unless the freedom is \
+             above 0; far below 1 some numbers are infinite.",
+    )
+    .input("freedom", Type::F64, "degrees of freedom, above 0; may have a fraction")
+    .or_number(4.0)
+    .input("middle", Type::F64, "median of the distribution")
+    .or_number(0.0)
+    .input("scale", Type::F64, "")
+    .or_number(1.0);
     let def = drawn(def)
-        .source(format!("Student, \"The probable error of a mean\", 1908, on numbers of `random.gamma`; {SOURCE}"))
+        .source(format!(
+            "Student, \"The probable error of a mean\", 1908, applied to numbers like \
+             `random.gamma`; {SOURCE}"
+        ))
         .output("value", Type::F64, "");
     of_two(def, Stream::StudentT, |call, i, draws| {
         let [freedom, middle, scale] = [0, 1, 2].map(|k| call.input::<f64>(k).get(i));
@@ -58,7 +65,7 @@ fn wrapped(angle: f64) -> f64 {
     num::rem_euclid(angle + PI, TAU) - PI
 }
 
-/// Around 0, from -pi to pi.
+/// An angle around 0, from -pi to pi.
 fn von_mises_of(concentration: f64, draws: &mut Draws) -> f64 {
     let k = concentration.max(0.0);
     if concentration.is_nan() {
@@ -68,7 +75,7 @@ fn von_mises_of(concentration: f64, draws: &mut Draws) -> f64 {
     } else if k > 1e6 {
         return wrapped(draws.normal() / num::sqrt(k));
     }
-    // The cosine is drawn below that of a wrapped Cauchy distribution with the best `s`.
+    // The cosine is drawn by rejection from a wrapped Cauchy distribution with the best `s`.
     let s = if k < 1e-4 {
         1.0 / k + k
     } else {
@@ -90,19 +97,20 @@ fn von_mises_of(concentration: f64, draws: &mut Draws) -> f64 {
 }
 
 fn von_mises() -> NodeDef {
-    let def = NodeDef::new("random.von_mises", "A random angle around another")
+    let def = NodeDef::new("random.von_mises", "A random angle with the von Mises distribution")
         .details(
-            "The density at an angle a is proportional to e^(concentration * cos(a - middle)). 0 and below: all \
-             angles are as likely; the more, the nearer to the middle, with a deviation of about \
-             1 / sqrt(concentration).",
+            "The density at an angle a is proportional to e^(concentration * cos(a - middle)). For \
+             a concentration of 0 or less all angles are equally likely; for large ones the \
+             standard deviation is about 1 / sqrt(concentration).",
         )
-        .input("middle", Type::F64, "the likeliest angle in radians")
+        .input("middle", Type::F64, "most likely angle in radians")
         .or_number(0.0)
-        .input("concentration", Type::F64, "0 or more")
+        .input("concentration", Type::F64, "concentration around the middle, at least 0")
         .or_number(4.0);
     let def = drawn(def)
         .source(format!(
-            "D. Best, N. Fisher, \"Efficient simulation of the von Mises distribution\", 1979; {SOURCE}"
+            "D. Best, N. Fisher, \"Efficient simulation of the von Mises distribution\", 1979; \
+             {SOURCE}"
         ))
         .output("value", Type::F64, "angle in radians, -pi to pi");
     of_two(def, Stream::VonMises, |call, i, draws| {
@@ -116,25 +124,30 @@ fn negative_binomial_of(successes: f64, p: f64, draws: &mut Draws) -> i32 {
     if successes.is_nan() || successes <= 0.0 || p.is_nan() {
         return 0;
     }
-    // As often as something rare whose mean is itself drawn.
+    // A Poisson number whose mean is itself drawn.
     let mean = if p <= 0.0 { f64::INFINITY } else { gamma_of(successes, draws) * ((1.0 - p) / p) };
     poisson_of(mean, draws)
 }
 
 fn negative_binomial() -> NodeDef {
-    let def = NodeDef::new("random.negative_binomial", "How often something fails before it succeeds several times")
-        .details(
-            "The mean is successes * (1 - probability) / probability, the variance the mean / probability. 1 \
-             success is `random.geometric`. None without successes, for a probability of 1 and above, and for NaN; \
-             means above 1e9, which a probability of 0 and below has, count as that.",
-        )
-        .input("successes", Type::F64, "how many are waited for; need not be whole")
-        .or_number(3.0)
-        .input("probability", Type::F64, "of success each time")
-        .or_number(0.5);
+    let def = NodeDef::new(
+        "random.negative_binomial",
+        "The number of failures before several successes",
+    )
+    .details(
+        "This is the negative binomial distribution. The mean is successes * (1 - probability) \
+             / probability, the variance the mean / probability. One success is \
+             `random.geometric`. 0 if no successes are required, if the probability is 1 or more, \
+             and for NaN. Means are at most 1e9, which is also the mean for a probability of 0 or \
+             less.",
+    )
+    .input("successes", Type::F64, "required number of successes, may have a fraction")
+    .or_number(3.0)
+    .input("probability", Type::F64, "probability of success of each trial")
+    .or_number(0.5);
     let def = drawn(def)
         .source(format!(
-            "a number of `random.poisson` whose mean is one of `random.gamma`; {SOURCE}"
+            "a number like `random.poisson` whose mean is drawn like `random.gamma`; {SOURCE}"
         ))
         .output("value", Type::I32, "number of failures");
     of_two(def, Stream::NegativeBinomial, |call, i, draws| {
@@ -142,18 +155,18 @@ fn negative_binomial() -> NodeDef {
     })
 }
 
-/// A normal number between bounds that are in order, in deviations from the mean.
+/// A normal number between ordered bounds, in standard deviations from the mean.
 fn between_of(a: f64, b: f64, draws: &mut Draws) -> f64 {
     if b <= 0.0 && a < b {
         return -between_of(-b, -a, draws);
     }
-    // Beyond, all numbers are at the bound but for less than can be told.
+    // Beyond this, the difference of all numbers from the bound is below the precision.
     if a >= b || a > 1e8 {
         return a;
     }
     let is_around = a < 0.0;
     let root = num::sqrt(a * a + 4.0);
-    // What is drawn from: the normal distribution itself, an exponential one, or evenly.
+    // Proposals are drawn from the normal distribution itself, an exponential or a uniform one.
     let narrow = if is_around {
         num::sqrt(TAU)
     } else {
@@ -192,28 +205,32 @@ fn truncated_normal_of(mean: f64, deviation: f64, ends: [f64; 2], draws: &mut Dr
     }
     let between = between_of((min - mean) / deviation, (max - mean) / deviation, draws);
     let drawn = mean + deviation * between;
-    // Infinite means and deviations have no distances to the bounds.
+    // With an infinite mean or deviation, distances to the bounds are undefined.
     if drawn.is_nan() { mean.clamp(min, max) } else { drawn.clamp(min, max) }
 }
 
 fn truncated_normal() -> NodeDef {
-    let def = NodeDef::new("random.truncated_normal", "A random number around a mean, between two bounds")
-        .details(
-            "As by `random.normal`, of which only numbers between the bounds count; they may be infinite, and mean \
-             the same swapped. However unlikely they are, it takes no longer. The mean brought between the bounds \
-             for a deviation that is not above 0; NaN if one input is.",
-        )
-        .input("mean", Type::F64, "of the numbers without bounds")
-        .or_number(0.0)
-        .input("deviation", Type::F64, "standard deviation without bounds")
-        .or_number(1.0)
-        .input("min", Type::F64, "one bound")
-        .or_number(-1.0)
-        .input("max", Type::F64, "the other bound")
-        .or_number(1.0);
+    let def = NodeDef::new(
+        "random.truncated_normal",
+        "A normally distributed random number between two bounds",
+    )
+    .details(
+        "Drawn like `random.normal`, restricted to numbers between the bounds, which may be \
+             infinite or swapped. It takes no longer if such numbers are unlikely. If the \
+             deviation is not above 0, the result is the mean clamped to the bounds; NaN if an \
+             input is NaN.",
+    )
+    .input("mean", Type::F64, "mean without bounds")
+    .or_number(0.0)
+    .input("deviation", Type::F64, "standard deviation without bounds")
+    .or_number(1.0)
+    .input("min", Type::F64, "first bound")
+    .or_number(-1.0)
+    .input("max", Type::F64, "second bound")
+    .or_number(1.0);
     let def = drawn(def)
         .source(format!("C. Robert, \"Simulation of truncated normal variables\", 1995; {SOURCE}"))
-        .output("value", Type::F64, "between the bounds");
+        .output("value", Type::F64, "number between the bounds");
     of_two(def, Stream::TruncatedNormal, |call, i, draws| {
         let [mean, deviation, min, max] = [0, 1, 2, 3].map(|k| call.input::<f64>(k).get(i));
         Ok(truncated_normal_of(mean, deviation, [min, max], draws))
@@ -230,8 +247,8 @@ mod tests {
         (0..N).map(|id| draw(&mut Draws::new(id, 3, stream))).collect()
     }
 
-    /// Whether shares below numbers are those of a distribution: by Kolmogorov's bound for 20,000
-    /// numbers beyond 0.0138 with a chance of 1 in 1000.
+    /// Checks the fractions of numbers below some bounds against a distribution, by Kolmogorov's
+    /// bound: for 20,000 numbers a difference above 0.0138 has a probability of 1 in 1000.
     fn fits(mut numbers: Vec<f64>, below: impl Fn(f64) -> f64) {
         numbers.sort_by(f64::total_cmp);
         let n = numbers.len() as f64;
@@ -240,15 +257,15 @@ mod tests {
         assert!(worst < 0.0138, "{worst}");
     }
 
-    /// The share of a normal distribution below a number.
+    /// The fraction of a normal distribution below a number.
     fn normal_below(x: f64) -> f64 {
         0.5 * num::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
     }
 
     #[test]
-    fn numbers_of_student_are_distributed_as_in_tables() {
+    fn student_t_has_its_distribution() {
         let of = |freedom: f64| many(Stream::StudentT, |draws| student_t_of(freedom, draws));
-        // Closed forms of the distribution function for 1, 2 and 4 degrees.
+        // Closed forms of the distribution function for 1, 2 and 4 degrees of freedom.
         fits(of(1.0), |x| 0.5 + num::atan(x) / PI);
         fits(of(2.0), |x| 0.5 + x / (2.0 * num::sqrt(2.0 + x * x)));
         fits(of(4.0), |x| {
@@ -263,8 +280,9 @@ mod tests {
     }
 
     #[test]
-    fn angles_gather_as_bessel_functions_say() {
-        // I1(k) / I0(k) and I2(k) / I0(k) by scipy are the means of the cosine and of that of twice the angle.
+    fn angles_are_concentrated_as_stated() {
+        // I1(k) / I0(k) and I2(k) / I0(k) from scipy are the mean cosines of the angle and of twice
+        // the angle.
         for (k, first, second) in [
             (0.0, 0.0, 0.0),
             (1e-5, 5e-6, 0.0),
@@ -279,7 +297,8 @@ mod tests {
             let mean = |times: f64, f: fn(f64) -> f64| {
                 angles.iter().map(|a| f(times * a)).sum::<f64>() / f64::from(N)
             };
-            // Five standard errors of the mean of a cosine whose variance is that of the angle's at most.
+            // Five standard errors of the mean of a cosine, whose variance is at most that of the
+            // angle.
             let bound = 5.0 * num::sqrt(0.5_f64.min(2.0 / k.max(1e-9)) / f64::from(N));
             assert!((mean(1.0, num::cos) - first).abs() < bound, "{k}");
             assert!((mean(2.0, num::cos) - second).abs() < 2.0 * bound, "{k}");
@@ -301,7 +320,7 @@ mod tests {
                 counts.iter().map(|x| (x - found) * (x - found)).sum::<f64>() / f64::from(N);
             assert!((found - mean).abs() < 5.0 * num::sqrt(variance / f64::from(N)), "{n} {p}");
             assert!((spread / variance - 1.0).abs() < 0.08, "{n} {p}: {spread}, not {variance}");
-            // The share of no failure at all is p^n.
+            // The probability of no failure is p^n.
             let none = counts.iter().filter(|x| **x == 0.0).count() as f64 / f64::from(N);
             assert!((none - num::pow(p, n)).abs() < 0.018, "{n} {p}");
         }
@@ -315,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_numbers_between_bounds_are_normal_there() {
+    fn normal_numbers_between_bounds_have_the_truncated_distribution() {
         let infinite = f64::INFINITY;
         for (a, b) in [
             (-1.0, 1.0),
@@ -331,7 +350,7 @@ mod tests {
             let numbers = many(Stream::TruncatedNormal, |draws| {
                 truncated_normal_of(10.0, 2.0, [10.0 + 2.0 * b, 10.0 + 2.0 * a], draws)
             });
-            // By the upper shares where these are small, so that nothing cancels.
+            // Computed from the upper tails where these are small, so that nothing cancels.
             let side = if a > 0.0 { -1.0 } else { 1.0 };
             let (low, high) = (normal_below(side * a), normal_below(side * b));
             fits(numbers, |x| (normal_below(side * (x - 10.0) * 0.5) - low) / (high - low));

@@ -1,6 +1,6 @@
 //! Ranges, statistics and independence of the random numbers.
 //!
-//! Bounds are about five standard errors wide; nothing here is random, so nothing fails by chance.
+//! Bounds are about five standard errors wide; nothing here is random, so no test fails by chance.
 
 use millstream_base::{Type, Value, Vec3};
 use millstream_node::Kernel;
@@ -46,7 +46,7 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
 }
 
 #[test]
-fn numbers_stay_what_they_are() {
+fn numbers_never_change() {
     let value = drawer("random.value", Type::F32);
     let draw = |id, seed| {
         let args = [Value::F32(0.0), Value::F32(1.0), Value::I32(id), Value::I32(seed)];
@@ -66,14 +66,14 @@ fn values_are_uniform() {
         for x in &x {
             buckets[(x * 64.0) as usize] += 1;
         }
-        // Chi squared with 63 degrees of freedom: mean 63, deviation 11.
+        // Chi-squared with 63 degrees of freedom has mean 63 and standard deviation 11.
         let chi: f64 = buckets.iter().map(|n| (f64::from(*n) - 1024.0).powi(2) / 1024.0).sum();
         assert!(chi < 63.0 + 5.0 * 11.3, "{chi}");
     }
 }
 
 #[test]
-fn neighbors_have_nothing_in_common() {
+fn neighbors_are_uncorrelated() {
     let bound = 5.0 / 181.0;
     let of = |seed| floats("random.value", [0.0, 1.0], 32768, seed);
     let x = of(3);
@@ -88,7 +88,7 @@ fn neighbors_have_nothing_in_common() {
 }
 
 #[test]
-fn ids_and_seeds_do_not_stand_for_each_other() {
+fn ids_and_seeds_are_not_interchangeable() {
     let draw = drawer("random.value", Type::F32);
     let grid = |swap: bool| -> Vec<f64> {
         let ids = (0..128).flat_map(|id| (0..128).map(move |seed| (id, seed)));
@@ -103,7 +103,7 @@ fn ids_and_seeds_do_not_stand_for_each_other() {
 }
 
 #[test]
-fn ends_of_the_range_are_kept() {
+fn bounds_of_the_range_are_kept() {
     let draw = drawer("random.value", Type::F32);
     let at = |min: f32, max: f32, id: i32| {
         let args = [Value::F32(min), Value::F32(max), Value::I32(id), Value::I32(0)];
@@ -111,7 +111,7 @@ fn ends_of_the_range_are_kept() {
     };
     let above_one = 1.0 + f32::EPSILON;
     for id in 0..1000 {
-        assert_eq!(at(1.0, above_one, id), 1.0, "the only number below the end");
+        assert_eq!(at(1.0, above_one, id), 1.0, "the only number below the bound");
         assert_eq!(at(2.5, 2.5, id), 2.5);
         assert!((-3.0..7.0).contains(&at(-3.0, 7.0, id)));
         assert!(at(f32::NAN, 1.0, id).is_nan() && at(0.0, f32::NAN, id).is_nan());
@@ -119,7 +119,7 @@ fn ends_of_the_range_are_kept() {
 }
 
 #[test]
-fn integers_reach_both_ends_evenly() {
+fn integers_reach_both_bounds_equally_often() {
     let draw = drawer("random.integer", Type::I32);
     let at = |min, max, id| draw(&[min, max, id, 0].map(Value::I32)).get::<i32>().expect("i32");
     let mut counts = [0; 6];
@@ -134,7 +134,7 @@ fn integers_reach_both_ends_evenly() {
 }
 
 #[test]
-fn conditions_hold_as_often_as_asked() {
+fn booleans_are_true_with_their_probability() {
     let draw = drawer("random.boolean", Type::F32);
     let often = |probability: f32| {
         let holds = |id: &i32| {
@@ -190,7 +190,7 @@ fn normal_numbers_have_their_moments() {
 }
 
 #[test]
-fn a_bit_changes_half_of_the_hash() {
+fn one_bit_changes_half_of_the_hash() {
     let hash = drawer("random.hash", Type::I32);
     let of = |x: i32| hash(&[Value::I32(x), Value::I32(0)]).get::<i32>().expect("i32");
     let flips: Vec<f64> = (0..32)
@@ -201,7 +201,7 @@ fn a_bit_changes_half_of_the_hash() {
 }
 
 #[test]
-fn hashes_see_one_nan_and_two_zeros() {
+fn hashes_distinguish_zeros_but_not_nans() {
     let hash = drawer("random.hash", Type::F32);
     let of = |x: f32| hash(&[Value::F32(x), Value::I32(0)]).to_string();
     assert_eq!(of(f32::NAN), of(-f32::from_bits(0x7fc0_1234)));
@@ -216,7 +216,7 @@ fn hashes_see_one_nan_and_two_zeros() {
     assert_ne!(of([0.0, 0.0, 1.0]), of([0.0, 1.0, 0.0]));
 }
 
-/// Lane `k` of numbers drawn with these inputs in front of id and seed.
+/// Lane `k` of numbers drawn with these inputs before id and seed.
 fn lanes(name: &str, args: &[Value], n: i32, k: usize) -> Vec<f64> {
     let draw = drawer(name, Type::F32);
     let one = |id: i32| {
@@ -226,18 +226,18 @@ fn lanes(name: &str, args: &[Value], n: i32, k: usize) -> Vec<f64> {
     (0..n).map(one).collect()
 }
 
-/// How many of the numbers are below a bound.
+/// The fraction of numbers below a bound.
 fn share_below(x: &[f64], bound: f64) -> f64 {
     x.iter().filter(|x| **x < bound).count() as f64 / x.len() as f64
 }
 
 #[test]
-fn distributions_have_their_shares() {
+fn distributions_have_their_quantiles() {
     let numbers = |name: &str, args: &[f32]| {
         let args: Vec<Value> = args.iter().map(|x| Value::F32(*x)).collect();
         lanes(name, &args, 20_000, 0)
     };
-    // The distribution functions, at places known in closed form.
+    // The distribution functions, at places where closed forms are known.
     let e = std::f64::consts::E;
     for (name, args, places) in [
         ("random.exponential", vec![2.0], vec![(0.5, 1.0 - 1.0 / e), (1.0, 1.0 - 1.0 / (e * e))]),

@@ -1,4 +1,4 @@
-//! The value that is there most often.
+//! The most frequent value of a list.
 
 use millstream_node::{Call, Failure};
 
@@ -9,12 +9,12 @@ use crate::known::{ByHash, Keys};
 /// Units of work of one item.
 const HASHED: usize = 1 << 4;
 
-/// Of each list the first of the items that are there most often.
+/// The most frequent item of each list, the first one if there are several.
 pub(super) fn most_frequent(call: &mut Call<'_>) -> Result<(), Failure> {
     let source = items(call, 0);
     let lists = call.lists(0);
     let (keys, mut by_hash) = (Keys::new(), ByHash::new());
-    // Where each value comes first, and how often it comes.
+    // The index of the first occurrence of each value, and the number of occurrences.
     let mut found: Vec<(usize, usize)> = Vec::new();
     let mut pace = call.pace();
     let places = picked(call, &source, |i| {
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_value_that_comes_first_is_given() {
+    fn of_equally_frequent_values_the_first_is_returned() {
         assert_eq!(mode(list(vec![3, 1, 2, 2, 1])), "1");
         assert_eq!(mode(list(vec![5])), "5");
         assert_eq!(mode(list(vec![f32::NAN, 1.0, f32::NAN])), "\"nan\"");

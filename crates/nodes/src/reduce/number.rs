@@ -12,24 +12,24 @@ pub(crate) trait Number: ValueType + Copy {
     /// 1 in every lane.
     const ONE: Self;
 
-    /// The sum; integers wrap.
+    /// The sum; integers wrap around.
     fn add(self, other: Self) -> Self;
-    /// The product; integers wrap.
+    /// The product; integers wrap around.
     fn multiply(self, other: Self) -> Self;
-    /// The lesser in each lane; a NaN gives way to a number.
+    /// The lesser one in each lane; a number is preferred to NaN.
     fn lesser(self, other: Self) -> Self;
-    /// The greater in each lane; a NaN gives way to a number.
+    /// The greater one in each lane; a number is preferred to NaN.
     fn greater(self, other: Self) -> Self;
 }
 
 /// A number with fractions.
 pub(crate) trait Fraction: Number {
-    /// Divided by a count, which is rounded to the type first.
+    /// The quotient by a count, which is rounded to the type first.
     fn divided_by(self, n: usize) -> Self;
     /// The square of the difference.
     fn squared_distance(self, other: Self) -> Self;
-    /// The variance that it is, or its square `root`; in lanes in which the squares of the items have
-    /// overflowed or lost bits these are looked at again.
+    /// The variance `self`, or its square root if `root` is set. Lanes in which the squares of the
+    /// items have overflowed or lost bits are computed again from the items.
     fn of_spread(self, items: &[Self], root: bool) -> Self;
 }
 
@@ -99,7 +99,8 @@ macro_rules! floats {
                 }
                 let spread = spread::deviation(items.iter().map(|item| f64::from(*item)));
                 let spread = if root { spread } else { spread * spread };
-                // Items that are not finite have what arithmetic gives, and so has nothing.
+                // With an item that is not finite the result is that of plain arithmetic, and so it
+                // is for an empty list.
                 if spread.is_nan() && self.is_nan() { self } else { spread as Self }
             }
         }

@@ -1,59 +1,54 @@
-//! Scans: what a reduction has come to at each item.
+//! Scans, the running results of reductions.
 
 use millstream_base::{Type, Vec2, Vec3, Vec4};
-use millstream_node::{
-    Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue, SocketType,
-};
+use millstream_node::{Call, Failure, Kernel, NodeDef, Registry, SocketType};
 
 use super::number::Number;
 use super::{NUMBERS, for_numbers};
 use crate::cells::{ListEdit, function, put};
 
 pub(super) fn register(registry: &mut Registry) {
-    let before = "Item i is then that of items 0 to i - 1";
-    registry.register(
+    let before = "With `exclusive`, item i covers items 0 to i - 1";
+    registry.register_all([
         scan("scan.sum", "The running sum of a list")
             .details(format!(
-                "Item i is the sum of items 0 to i, added from the first to the last. That is another \
-                 order than that of `list.sum`, so the last item may differ from it in the last bits: after n items it is off by at most \
-                 n * 6e-8 of the sum of their sizes, in `f64` n * 1.2e-16. Integers wrap. {before}, and item 0 is 0, if `exclusive` is set."
+                "Item i is the sum of items 0 to i, added from first to last. `list.sum` adds in \
+                 another order, so the last item may differ from it in the last bits: after n \
+                 items the error is at most n * 6e-8 times the sum of the magnitudes (n * 1.2e-16 \
+                 in `f64`). Integers wrap around. {before} and item 0 is 0."
             ))
-            .setting("exclusive", SettingKind::Flag, Some(SettingValue::Flag(false)), EXCLUSIVE)
+            .flag("exclusive", false, EXCLUSIVE)
             .kernel(|parts| Ok(sums(parts.generics[0], parts.settings.flag("exclusive")))),
-    );
-    registry.register(
         scan("scan.product", "The running product of a list")
             .details(format!(
-                "Item i is the product of items 0 to i, multiplied from the first to the last. Integers \
-                 wrap. {before}, and item 0 is 1, if `exclusive` is set."
+                "Item i is the product of items 0 to i, multiplied from first to last. Integers \
+                 wrap around. {before} and item 0 is 1."
             ))
-            .setting("exclusive", SettingKind::Flag, Some(SettingValue::Flag(false)), EXCLUSIVE)
+            .flag("exclusive", false, EXCLUSIVE)
             .kernel(|parts| Ok(products(parts.generics[0], parts.settings.flag("exclusive")))),
-    );
-    registry.register(
-        scan("scan.minimum", "The least value of a list so far")
+        scan("scan.minimum", "The running minimum of a list")
             .details(
-                "Of vectors in each component. A NaN gives way to a number, -0 is less than +0.",
+                "For vectors, the minimum of each component. NaN is ignored unless all values so \
+                 far are NaN; -0 is less than +0.",
             )
             .kernel(|parts| Ok(minima(parts.generics[0]))),
-    );
-    registry.register(
-        scan("scan.maximum", "The greatest value of a list so far")
+        scan("scan.maximum", "The running maximum of a list")
             .details(
-                "Of vectors in each component. A NaN gives way to a number, +0 is greater than -0.",
+                "For vectors, the maximum of each component. NaN is ignored unless all values so \
+                 far are NaN; +0 is greater than -0.",
             )
             .kernel(|parts| Ok(maxima(parts.generics[0]))),
-    );
+    ]);
 }
 
-const EXCLUSIVE: &str = "leave out the item itself";
+const EXCLUSIVE: &str = "exclude the item itself";
 
 fn scan(name: &'static str, summary: &'static str) -> NodeDef {
     NodeDef::new(name, summary)
         .generic("T", NUMBERS)
         .input("list", SocketType::ListOf(0), "")
         .mutable()
-        .output("value", SocketType::ListOf(0), "as long as the list")
+        .output("value", SocketType::ListOf(0), "running result, as long as the list")
 }
 
 fn sums(ty: Type, exclusive: bool) -> Kernel {
@@ -74,7 +69,7 @@ fn maxima(ty: Type) -> Kernel {
     for_numbers!(ty, T => function(|call| scanned(call, T::greater, None)))
 }
 
-/// Replaces each item by what has come together up to it, or before it where a start is given.
+/// Replaces each item by the running result up to it, or up to the item before if a start is given.
 fn scanned<T: Number>(
     call: &mut Call<'_>,
     op: impl Fn(T, T) -> T + Copy,

@@ -1,20 +1,19 @@
-//! Standard deviations of numbers of any size.
+//! Standard deviations of numbers of any magnitude.
 
 use millstream_base::num;
 
-/// Whether the squares that a variance is the mean of have neither overflowed nor lost bits, if they
-/// are `f64`.
+/// Whether no square that contributes to a variance of `f64` overflowed or lost bits.
 pub(crate) fn is_safe(variance: f64) -> bool {
     (1e-280..=f64::MAX).contains(&variance)
 }
 
-/// The same if they are `f32`.
+/// The same for `f32`.
 pub(super) fn is_safe_f32(variance: f32) -> bool {
     (1e-30..=f32::MAX).contains(&variance)
 }
 
-/// The standard deviation (over n) of numbers whose squares may be beyond what `f64` holds; NaN of
-/// nothing, and where one is not finite.
+/// The standard deviation (over n) of numbers whose squares may exceed the range of `f64`; NaN for
+/// no numbers or if one is not finite.
 pub(crate) fn deviation(items: impl Iterator<Item = f64> + Clone) -> f64 {
     let (mut n, mut greatest) = (0.0, 0.0_f64);
     for x in items.clone() {
@@ -24,7 +23,7 @@ pub(crate) fn deviation(items: impl Iterator<Item = f64> + Clone) -> f64 {
         n += 1.0;
         greatest = greatest.max(x.abs());
     }
-    // The greatest becomes about 1, in two steps since its inverse may be too large.
+    // The greatest number is scaled to about 1, in two steps because the factor may overflow.
     let exponent = match (greatest.to_bits() >> 52) as i32 {
         0 => -1074,
         biased => biased - 1023,
@@ -36,7 +35,7 @@ pub(crate) fn deviation(items: impl Iterator<Item = f64> + Clone) -> f64 {
     num::sqrt(variance) / steps[0] / steps[1]
 }
 
-/// For exponents of normal numbers.
+/// Two to the power of an exponent that gives a normal number.
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
@@ -46,7 +45,7 @@ mod tests {
     use super::deviation;
 
     #[test]
-    fn numbers_of_any_size_have_one() {
+    fn numbers_of_any_magnitude_have_a_deviation() {
         for (items, wanted) in [
             (&[1e200, 2e200][..], 5e199),
             (&[1e-200, 3e-200], 1e-200),

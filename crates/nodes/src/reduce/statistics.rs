@@ -1,4 +1,4 @@
-//! Reductions that look at the items more than once: spread, middle, where an end stands.
+//! Reductions that visit items more than once: variance, median, index of the least and greatest.
 
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
 use millstream_node::{Among, Call, Failure, Kernel};
@@ -7,10 +7,10 @@ use super::number::Fraction;
 use super::{for_numbers, nothing, tree};
 use crate::cells::{Cells, function};
 
-/// Single numbers with fractions.
+/// Single floats.
 pub(super) const SINGLE: Among = Among::These(&[Type::F32, Type::F64]);
 
-/// Single numbers, which have an order.
+/// Single numbers, which are ordered.
 pub(super) const ORDERED: Among = Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]);
 
 pub(super) fn variance(ty: Type) -> Kernel {
@@ -21,7 +21,7 @@ pub(super) fn deviation(ty: Type) -> Kernel {
     for_numbers!(fractions ty, T => function(|call| spread::<T>(call, true)))
 }
 
-/// The mean of the squared distances to the mean, or the square root of that.
+/// The mean of the squared differences from the mean, or its square root.
 fn spread<T: Fraction>(call: &mut Call<'_>, root: bool) -> Result<(), Failure> {
     let mut squares: Vec<T> = Vec::new();
     let mut cells = Cells::new(call);
@@ -48,9 +48,9 @@ pub(super) fn median(ty: Type) -> Kernel {
     }
 }
 
-/// The number halfway between two, rounded once.
+/// The midpoint of two numbers, rounded once.
 pub(crate) fn halfway(a: f64, b: f64) -> f64 {
-    // Where the sum is so small that halving it rounds, adding did not.
+    // If the sum is so small that halving it rounds, the addition was exact.
     let sum = a + b;
     if sum.is_finite() { sum * 0.5 } else { a * 0.5 + b * 0.5 }
 }
@@ -70,7 +70,7 @@ fn middle<T: ValueType + Copy>(
         sorted.extend(items.iter().copied().filter(|item| !is_nan(*item)));
         let n = sorted.len();
         if n == 0 {
-            // All that is there, if anything, are NaNs.
+            // There are only NaNs, or nothing.
             return items.first().copied().ok_or_else(|| nothing(i, "median"));
         }
         let (below, at, _) = sorted.select_nth_unstable_by(n / 2, &order);
@@ -78,7 +78,8 @@ fn middle<T: ValueType + Copy>(
             return Ok(*at);
         }
         let upper = *at;
-        let lower = below.iter().copied().max_by(&order).expect("half of the items are below");
+        let lower =
+            below.iter().copied().max_by(&order).expect("half of the items are below the middle");
         Ok(halfway(lower, upper))
     })?;
     cells.put(call);
@@ -105,7 +106,7 @@ fn place_of(ty: Type, what: &'static str, least: bool) -> Kernel {
     }
 }
 
-/// Where the first of the least or greatest items stands; NaNs give way to numbers.
+/// The index of the first of the least or greatest items; numbers are preferred to NaN.
 fn place<T: ValueType + Copy + PartialOrd>(
     call: &mut Call<'_>,
     what: &'static str,

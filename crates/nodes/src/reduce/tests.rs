@@ -1,4 +1,4 @@
-//! What reductions give, over lists and along axes.
+//! Results of reductions, over lists and along axes.
 
 use millstream_base::map::Map;
 use millstream_base::{Column, Limits, Mask, Type, Value, Vec2};
@@ -47,7 +47,7 @@ fn lists_reduce_to_one_value() {
 }
 
 #[test]
-fn nothing_reduces_to_what_is_documented() {
+fn empty_lists_reduce_to_the_documented_values() {
     let none = || Vec::<f32>::new();
     assert_eq!(reduced("sum", none()), "0.0");
     assert_eq!(reduced("product", none()), "1.0");
@@ -56,7 +56,7 @@ fn nothing_reduces_to_what_is_documented() {
     assert_eq!(reduced("deviation", none()), "\"nan\"");
     assert_eq!(reduced("median", none()), "an empty list has no median");
     assert_eq!(reduced("index_of_maximum", none()), "an empty list has no maximum");
-    assert_eq!(reduced("first", none()), "an empty list has no first");
+    assert_eq!(reduced("first", none()), "an empty list has no first item");
     assert_eq!(reduced("any", Vec::<bool>::new()), "false");
     assert_eq!(reduced("all", Vec::<bool>::new()), "true");
     assert_eq!(reduced("count_true", Vec::<bool>::new()), "0");
@@ -72,7 +72,7 @@ fn vectors_reduce_by_component_and_integers_wrap() {
 }
 
 #[test]
-fn a_nan_gives_way_to_a_number() {
+fn numbers_are_preferred_to_nan() {
     assert_eq!(reduced("minimum", vec![f32::NAN, 2.0]), "2.0");
     assert_eq!(reduced("maximum", vec![f32::NAN]), "\"nan\"");
     assert_eq!(reduced("index_of_minimum", vec![f32::NAN, 2.0, f32::NAN]), "1");
@@ -121,14 +121,14 @@ fn reductions_along_an_axis_are_those_over_its_list() {
     assert_eq!(refused.expect_err("too far out"), "setting `level` is 16");
 }
 
-/// Figures by `numpy.quantile`.
+/// Expected values from `numpy.quantile`.
 #[test]
-fn quantiles_along_an_axis_lie_on_straight_lines_between_numbers() {
+fn quantiles_along_an_axis_interpolate_linearly_between_numbers() {
     let node = instance("reduce.quantile", &json!({"level": 1}), &[], &[]);
     let [ScopeRule::Along { level: 1, .. }] = &node.inputs[0].scope[..] else {
         panic!("evaluated along an axis")
     };
-    assert!(node.inputs[1].scope.is_empty(), "the part is computed once");
+    assert!(node.inputs[1].scope.is_empty(), "the fraction is computed once");
     let at = |items: &[f64], part: f64| {
         let given = vec![one(list(items.to_vec())), one(part)];
         let found = call(&node, given, &Mask::full(1), 1, &Limits::default()).expect("a number");
@@ -149,7 +149,7 @@ fn quantiles_along_an_axis_lie_on_straight_lines_between_numbers() {
 }
 
 #[test]
-fn running_sums_are_written_in_place_when_nobody_else_reads() {
+fn running_sums_are_written_in_place_if_the_list_has_no_other_reader() {
     let node = instance("scan.sum", &json!({}), &[Type::I32], &[]);
     let run = |given, extent| {
         call(&node, vec![given], &Mask::full(extent), extent, &Limits::default()).expect("sums")
@@ -170,7 +170,7 @@ fn running_sums_are_written_in_place_when_nobody_else_reads() {
 }
 
 #[test]
-fn scans_say_what_has_come_together() {
+fn scans_return_running_results() {
     let scanned = |name: &str, set: serde_json::Value, items: Value| text(name, &set, vec![items]);
     let items = || list(vec![2_i32, -3, 4]);
     assert_eq!(scanned("scan.sum", json!({}), items()), "[2, -1, 3]");

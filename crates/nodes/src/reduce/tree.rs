@@ -1,12 +1,12 @@
-//! Folding a list in a fixed order, whatever the length and whoever does it.
+//! Folding a list in a fixed order, which does not depend on chunks or threads.
 //!
 //! The order is part of the meaning of sums, since float addition is not associative. A list is cut
-//! into blocks of 1024 elements from its start. In a block, lane j of 16 takes elements j, j + 16,
-//! j + 32... one after the other, starting from its first element; then lane j takes lane j + 8,
-//! after that j + 4, j + 2 and j + 1, where there is one. Blocks are combined as by a binary
-//! counter: two neighbors of equal size become one, and what is left over is joined from the right.
-//! So a part of the list that starts and ends at blocks can be folded apart from the rest, and the
-//! loop over a block is one that compilers turn into SIMD.
+//! into blocks of 1024 elements from its start. In a block, lane j of 16 folds elements j, j + 16,
+//! j + 32 and so on, starting with its first element; then lane j is combined with lane j + 8,
+//! after that with j + 4, j + 2 and j + 1, as far as they exist. Blocks are combined like the
+//! digits of a binary counter: two neighbors of equal size become one, and the remaining ones are
+//! combined from the right. So a part of the list that starts and ends at blocks can be folded
+//! independently of the rest, and compilers turn the loop over a block into SIMD.
 
 /// Elements of a block.
 const BLOCK: usize = 1024;
@@ -15,13 +15,13 @@ const LANES: usize = 16;
 
 /// The items combined in tree order; `None` if there are none.
 pub(crate) fn fold<T: Copy>(items: &[T], op: impl Fn(T, T) -> T + Copy) -> Option<T> {
-    // Parts of the list from left to right, each of twice as many blocks as the next or more: one
-    // for each bit that is set in the number of blocks so far.
+    // Parts of the list from left to right, each at least twice as large as the next: one for each
+    // bit that is set in the number of blocks so far.
     let mut parts: Vec<T> = Vec::new();
     for (n_before, block) in items.chunks(BLOCK).enumerate() {
         let mut part = fold_block(block, op);
         for _ in 0..n_before.trailing_ones() {
-            let left = parts.pop().expect("a part stands for each bit of the number of blocks");
+            let left = parts.pop().expect("there is a part for each bit of the number of blocks");
             part = op(left, part);
         }
         parts.push(part);
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same order stated by recursion, as text: `(a+b)`.
+    /// The same order, defined recursively, as text: `(a+b)`.
     fn stated(items: &[String]) -> String {
         let join = |a: &String, b: &String| format!("({a}+{b})");
         if items.len() > BLOCK {
@@ -87,7 +87,7 @@ mod tests {
         tree(&joined.collect::<Vec<_>>(), half / 2)
     }
 
-    /// Joins handles of texts in a side table, so that the items can be copied.
+    /// Joins indices of texts in a side table, because the items must be `Copy`.
     fn folded(items: &[String]) -> String {
         let texts = std::cell::RefCell::new(items.to_vec());
         let handles: Vec<usize> = (0..items.len()).collect();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_short_lists_is_as_documented() {
+    fn short_lists_are_folded_in_the_documented_order() {
         let items = |n: usize| (0..n).map(|i| i.to_string()).collect::<Vec<_>>();
         assert_eq!(folded(&items(1)), "0");
         assert_eq!(folded(&items(3)), "((0+2)+1)");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_folded_in_the_stated_order() {
+    fn long_lists_are_folded_in_the_documented_order() {
         for n in [1023, 1024, 1025, 2048, 3000, 5 * 1024, 7 * 1024 + 3] {
             let items: Vec<String> = (0..n).map(|i| format!("{i:x}")).collect();
             assert!(folded(&items) == stated(&items), "the order of {n} items");
@@ -126,13 +126,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_short_list_is_folded_in_the_stated_order(n in 1_usize..200) {
+        fn every_short_list_is_folded_in_the_documented_order(n in 1_usize..200) {
             let items: Vec<String> = (0..n).map(|i| i.to_string()).collect();
             prop_assert_eq!(folded(&items), stated(&items));
         }
 
         #[test]
-        fn parts_that_end_at_blocks_fold_apart(n in 1_usize..2000) {
+        fn parts_that_end_at_blocks_fold_independently(n in 1_usize..2000) {
             let items: Vec<f32> = (0..1024 + n).map(|i| 1.0 / (i as f32 + 1.0)).collect();
             let add = |a: f32, b: f32| a + b;
             let (left, right) = items.split_at(1024);

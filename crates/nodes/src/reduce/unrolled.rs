@@ -10,8 +10,8 @@ use super::tree;
 type Combine = for<'b> fn(Val<'b>, Val<'b>) -> Val<'b>;
 type Finish = for<'b> fn(Val<'b>, usize) -> Val<'b>;
 
-/// The kernel that runs `call`, and folds the items of a list of known length by `combine`, lane by
-/// lane and in the order of the tree; `finish` gets the result and the number of items.
+/// The kernel that runs `call`, and for a list of known length folds the items by `combine`, lane
+/// by lane in the order of the tree. `finish` gets the result and the number of items.
 pub(super) fn folding(
     call: impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static,
     combine: Combine,

@@ -1,10 +1,10 @@
-//! How texts resemble one another: patterns, distances, order with numbers.
+//! Similarity of texts: patterns, distances, natural order.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use millstream_base::{Limits, Type};
-use millstream_node::{Failure, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Failure, NodeDef, Registry};
 
 use super::{on_texts, with_text};
 use crate::cells::{Cells, function};
@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(natural_order());
 }
 
-/// Refuses what would compare too many pairs of characters.
+/// Fails if too many pairs of characters would be compared.
 fn check_pairs(a: usize, b: usize, i: usize, limits: &Limits) -> Result<(), Failure> {
     let pairs = a.saturating_mul(b);
     if pairs <= limits.list_length {
@@ -26,15 +26,16 @@ fn check_pairs(a: usize, b: usize, i: usize, limits: &Limits) -> Result<(), Fail
 }
 
 fn matches() -> NodeDef {
-    let texts = &[("text", ""), ("pattern", "`*` stands for any characters or none, `?` for one")];
-    on_texts("string.matches", "Whether a text is as a pattern says", texts)
-        .details("The whole text must fit; for a part of it put `*` at both ends. Other characters stand for themselves.")
-        .setting(
-            "any_case",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "small letters and capitals are the same",
+    let texts = &[
+        ("text", ""),
+        ("pattern", "pattern; `*` matches any number of characters, `?` exactly one"),
+    ];
+    on_texts("string.matches", "Whether a text matches a pattern with wildcards", texts)
+        .details(
+            "The pattern must match the whole text; put `*` at both ends to match a part of it. \
+             All other characters match themselves.",
         )
+        .flag("any_case", false, "ignore case")
         .output("value", Type::BOOL, "")
         .kernel(|parts| {
             let any_case = parts.settings.flag("any_case");
@@ -60,7 +61,7 @@ fn matches() -> NodeDef {
         })
 }
 
-/// Whether a text fits a pattern: where it does not, the last star takes one character more.
+/// Whether a text matches a pattern. On a mismatch, the last star takes one character more.
 fn fits(text: &[char], pattern: &[char]) -> bool {
     let (mut at, mut in_pattern) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -87,28 +88,39 @@ fn fits(text: &[char], pattern: &[char]) -> bool {
 }
 
 fn distance() -> NodeDef {
-    on_texts("string.distance", "How many characters must change to make a text another", &[("a", ""), ("b", "")])
-        .details("Each step puts a character in, takes one out or replaces one. 0 for equal texts.")
-        .source("V. Levenshtein, Binary codes capable of correcting deletions, insertions and reversals, 1966")
-        .output("value", Type::I32, "number of steps")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = Cells::<i32>::new(call);
-                let characters =
-                    |input: usize, i: usize| with_text(call, input, i, |text| text.chars().collect::<Vec<_>>());
-                cells.fill(call, |i| {
-                    let (a, b) = (characters(0, i), characters(1, i));
-                    check_pairs(a.len(), b.len(), i, call.limits())?;
-                    Ok(i32::try_from(steps(&a, &b)).unwrap_or(i32::MAX))
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+    on_texts(
+        "string.distance",
+        "The edit distance between two texts (Levenshtein)",
+        &[("a", ""), ("b", "")],
+    )
+    .details(
+        "The least number of edits that turn one text into the other; each edit inserts, \
+             deletes or replaces one character. 0 for equal texts.",
+    )
+    .source(
+        "V. Levenshtein, Binary codes capable of correcting deletions, insertions and \
+             reversals, 1966",
+    )
+    .output("value", Type::I32, "number of edits")
+    .kernel(|_| {
+        Ok(function(|call| {
+            let mut cells = Cells::<i32>::new(call);
+            let characters = |input: usize, i: usize| {
+                with_text(call, input, i, |text| text.chars().collect::<Vec<_>>())
+            };
+            cells.fill(call, |i| {
+                let (a, b) = (characters(0, i), characters(1, i));
+                check_pairs(a.len(), b.len(), i, call.limits())?;
+                Ok(i32::try_from(steps(&a, &b)).unwrap_or(i32::MAX))
+            })?;
+            cells.put(call);
+            Ok(())
+        }))
+    })
 }
 
 fn steps(a: &[char], b: &[char]) -> usize {
-    // The steps from the characters of `a` so far to each beginning of `b`.
+    // The edits from the characters of `a` so far to each prefix of `b`.
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
         let mut diagonal = row[0];
@@ -123,23 +135,27 @@ fn steps(a: &[char], b: &[char]) -> usize {
 }
 
 fn natural_order() -> NodeDef {
-    on_texts("string.natural_order", "Which of two texts comes first, with numbers by value", &[("a", ""), ("b", "")])
-        .details(
-            "As `string.order`, but digits that follow each other are one number: `file9` comes before `file10`. \
-             Of equal numbers the one with fewer zeros in front comes first, if nothing else differs.",
-        )
-        .output("value", Type::I32, "-1: a comes first, 0: they are the same, 1: b comes first")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = Cells::<i32>::new(call);
-                let (first, second) = (call.input::<Arc<str>>(0), call.input::<Arc<str>>(1));
-                cells.fill(call, |i| {
-                    Ok(first.with(i, |a| second.with(i, |b| ordered(a, b) as i32)))
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+    on_texts(
+        "string.natural_order",
+        "The natural order of two texts, with numbers ordered by value",
+        &[("a", ""), ("b", "")],
+    )
+    .details(
+        "Like `string.order`, but consecutive digits are one number: `file9` comes before \
+             `file10`. If the texts differ only in leading zeros of equal numbers, the one with \
+             fewer zeros comes first.",
+    )
+    .output("value", Type::I32, "-1: a comes first, 0: equal, 1: b comes first")
+    .kernel(|_| {
+        Ok(function(|call| {
+            let mut cells = Cells::<i32>::new(call);
+            let (first, second) = (call.input::<Arc<str>>(0), call.input::<Arc<str>>(1));
+            cells
+                .fill(call, |i| Ok(first.with(i, |a| second.with(i, |b| ordered(a, b) as i32))))?;
+            cells.put(call);
+            Ok(())
+        }))
+    })
 }
 
 /// The digits at the start of a text, and the rest.
@@ -167,6 +183,6 @@ fn ordered(mut a: &str, mut b: &str) -> Ordering {
             _ => (a, b) = (in_a.as_str(), in_b.as_str()),
         }
     }
-    // Only zeros in front of numbers differ.
+    // The texts differ only in leading zeros.
     whole.reverse()
 }

@@ -1,9 +1,9 @@
-//! Texts out of other texts.
+//! Texts built from other texts.
 
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::{Call, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Call, NodeDef, Registry};
 
 use super::{built, of_one, of_two, on_texts, with_text};
 use crate::cells::{Cells, function};
@@ -22,8 +22,8 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn concat() -> NodeDef {
-    NodeDef::new("string.concat", "Texts one behind the other")
-        .input("texts", Type::STRING, "the texts in order; none give an empty text")
+    NodeDef::new("string.concat", "Joins several texts into one")
+        .input("texts", Type::STRING, "texts in order; none give an empty text")
         .multiple()
         .output("value", Type::STRING, "")
         .kernel(|parts| {
@@ -43,9 +43,9 @@ fn concat() -> NodeDef {
 }
 
 fn repeat() -> NodeDef {
-    on_texts("string.repeat", "A text several times over", &[("text", "")])
+    on_texts("string.repeat", "Repeats a text", &[("text", "")])
         .details("A count of 0 or less gives an empty text.")
-        .input("count", Type::I32, "how many times")
+        .input("count", Type::I32, "number of repetitions")
         .or_number(2.0)
         .output("value", Type::STRING, "")
         .kernel(|_| {
@@ -67,12 +67,12 @@ fn repeat() -> NodeDef {
 }
 
 fn slice() -> NodeDef {
-    on_texts("string.slice", "A part of a text", &[("text", "")])
+    on_texts("string.slice", "A part of a text by position", &[("text", "")])
         .details(
-            "The characters numbered from `start` up to but not including `start + count`, as far as \
-             the text has them.",
+            "The characters from index `start` up to but not including `start + count`, as far as \
+             they exist.",
         )
-        .input("start", Type::I32, "number of the first character, from 0")
+        .input("start", Type::I32, "index of the first character, from 0")
         .or_number(0.0)
         .input("count", Type::I32, "number of characters")
         .or_number(1.0)
@@ -93,7 +93,7 @@ fn slice() -> NodeDef {
         })
 }
 
-/// The characters numbered `start..end`, as far as there are some.
+/// The characters with indices `start..end`, as far as they exist.
 fn part(text: &str, start: i64, end: i64) -> &str {
     let byte = |character: i64| {
         let character = usize::try_from(character.max(0)).unwrap_or(usize::MAX);
@@ -103,19 +103,18 @@ fn part(text: &str, start: i64, end: i64) -> &str {
 }
 
 const LETTERS: &[(&str, &str)] = &[
-    ("all", "by the tables of Unicode; the number of characters may change"),
+    ("all", "all letters, by the tables of Unicode; the number of characters may change"),
     ("ascii", "only the letters a to z"),
 ];
 
-/// A node that changes letters, with the setting that says which.
+/// A node that changes the case of letters, with the setting that says which letters.
 fn letters(
     def: NodeDef,
     all: impl Fn(&str) -> String + Clone + Send + Sync + 'static,
     ascii: impl Fn(&str) -> String + Clone + Send + Sync + 'static,
 ) -> NodeDef {
-    let default = Some(SettingValue::Text("all".into()));
-    def.details("Whatever the language.")
-        .setting("letters", SettingKind::Choice(LETTERS), default, "which letters are changed")
+    def.details("Independent of the language.")
+        .choice("letters", LETTERS, "all", "which letters are changed")
         .output("value", Type::STRING, "")
         .kernel(move |parts| {
             let (all, ascii) = (all.clone(), ascii.clone());
@@ -128,20 +127,27 @@ fn letters(
 }
 
 fn upper() -> NodeDef {
-    let def = on_texts("string.upper", "A text in capitals", &[("text", "")]);
+    let def = on_texts("string.upper", "A text in upper case", &[("text", "")]);
     letters(def, str::to_uppercase, str::to_ascii_uppercase)
 }
 
 fn lower() -> NodeDef {
-    let def = on_texts("string.lower", "A text in small letters", &[("text", "")]);
+    let def = on_texts("string.lower", "A text in lower case", &[("text", "")]);
     letters(def, str::to_lowercase, str::to_ascii_lowercase)
 }
 
 fn title() -> NodeDef {
-    on_texts("string.title", "A text with a capital at the start of each word", &[("text", "")])
-        .details("Words are made of letters, digits and apostrophes behind them; the rest of each is in small letters.")
-        .output("value", Type::STRING, "")
-        .kernel(|_| Ok(of_one(|text| Arc::<str>::from(titled(text)))))
+    on_texts(
+        "string.title",
+        "A text in title case, with a capital at the start of each word",
+        &[("text", "")],
+    )
+    .details(
+        "A word consists of letters, digits and apostrophes that follow them; all letters but \
+             the first are in lower case.",
+    )
+    .output("value", Type::STRING, "")
+    .kernel(|_| Ok(of_one(|text| Arc::<str>::from(titled(text)))))
 }
 
 fn titled(text: &str) -> String {
@@ -158,17 +164,17 @@ fn titled(text: &str) -> String {
     out
 }
 
-/// Appends a letter as it stands at the start of a word: the title case of the Unicode Character
-/// Database, which differs from capitals where one sign stands for two letters.
+/// Appends a letter in title case by the Unicode Character Database, which differs from upper case
+/// where one character stands for two letters.
 fn push_title(out: &mut String, c: char) {
     match c {
         'Ǆ'..='ǆ' => out.push('ǅ'),
         'Ǉ'..='ǉ' => out.push('ǈ'),
         'Ǌ'..='ǌ' => out.push('ǋ'),
         'Ǳ'..='ǳ' => out.push('ǲ'),
-        // Georgian starts words and sentences with the letters that it goes on with.
+        // Georgian has no title case: its letters stay as they are.
         '\u{10d0}'..='\u{10ff}' => out.push(c),
-        // Greek with iota below, which stays below.
+        // The Greek iota subscript stays subscript.
         '\u{1f80}'..='\u{1faf}' => out.extend(char::from_u32(u32::from(c) | 8)),
         '\u{1fb3}' | '\u{1fbc}' => out.push('\u{1fbc}'),
         '\u{1fc3}' | '\u{1fcc}' => out.push('\u{1fcc}'),
@@ -188,20 +194,14 @@ fn push_title(out: &mut String, c: char) {
 const SIDES: &[(&str, &str)] =
     &[("both", "at both ends"), ("start", "at the start"), ("end", "at the end")];
 
-fn side(def: NodeDef, default: &str) -> NodeDef {
-    let default = Some(SettingValue::Text(default.into()));
-    def.setting("side", SettingKind::Choice(SIDES), default, "where")
+fn side(def: NodeDef, default: &'static str) -> NodeDef {
+    def.choice("side", SIDES, default, "ends to change")
 }
 
 fn trim() -> NodeDef {
-    let texts = &[("text", ""), ("characters", "further characters that are taken off")];
-    side(on_texts("string.trim", "A text without white space around it", texts), "both")
-        .setting(
-            "white_space",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(true)),
-            "take white space off",
-        )
+    let texts = &[("text", ""), ("characters", "further characters to remove")];
+    side(on_texts("string.trim", "Removes white space around a text", texts), "both")
+        .flag("white_space", true, "remove white space")
         .output("value", Type::STRING, "")
         .kernel(|parts| {
             let (side, white) =
@@ -218,21 +218,24 @@ fn trim() -> NodeDef {
 }
 
 fn reverse() -> NodeDef {
-    on_texts("string.reverse", "A text from its end to its start", &[("text", "")])
-        .details("Character by character, so that an accent of its own goes to another letter.")
+    on_texts("string.reverse", "Reverses a text", &[("text", "")])
+        .details(
+            "Characters are reversed one by one, so an accent that is a separate character moves \
+             to another letter.",
+        )
         .output("value", Type::STRING, "")
         .kernel(|_| Ok(of_one(|text| Arc::<str>::from(text.chars().rev().collect::<String>()))))
 }
 
 fn pad() -> NodeDef {
-    let def = on_texts("string.pad", "A text brought to a length", &[("text", "")])
+    let def = on_texts("string.pad", "Pads a text to a length", &[("text", "")])
         .details(
-            "A text that is long enough stays. With `both` an odd character goes to the end. The \
-             fill is repeated and cut as need be; an empty one adds nothing.",
+            "A text that is long enough does not change. With `both`, an odd character goes to the \
+             end. The fill is repeated and cut as needed; an empty fill adds nothing.",
         )
         .input("length", Type::I32, "least number of characters")
         .or_number(8.0)
-        .input("fill", Type::STRING, "what is added")
+        .input("fill", Type::STRING, "text to pad with")
         .or_value(Arc::<str>::from(" "));
     side(def, "start").output("value", Type::STRING, "").kernel(|parts| {
         let side = parts.settings.text("side").to_owned();
@@ -268,12 +271,10 @@ fn pad() -> NodeDef {
 fn replace() -> NodeDef {
     on_texts(
         "string.replace",
-        "A text with a part replaced wherever it occurs",
-        &[("text", ""), ("part", "what is replaced"), ("by", "what stands there afterwards")],
+        "Replaces every occurrence of a part of a text",
+        &[("text", ""), ("part", "part to replace"), ("by", "replacement")],
     )
-    .details(
-        "Occurrences are found from the left and do not overlap. An empty part occurs nowhere.",
-    )
+    .details("Occurrences are found from the left and do not overlap. An empty part never occurs.")
     .output("value", Type::STRING, "")
     .kernel(|_| {
         Ok(function(|call| {

@@ -1,6 +1,7 @@
-//! Values written into a text at marked places.
+//! Values written into a text at placeholders.
 //!
-//! A call reads the format of each element, place by place, and writes the value that each place names.
+//! A call reads the format of each element, placeholder by placeholder, and writes the value that
+//! each one names.
 
 use std::sync::Arc;
 
@@ -22,36 +23,31 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(format());
 }
 
-/// Names of the generics; as many values can be written.
+/// Names of the generics, of which there is one for each value.
 const GENERICS: [&str; 8] = ["T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7"];
 const WRITABLE: Among =
     Among::These(&[Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64, Type::STRING]);
 
-const OTHERWISE: &[(&str, &str)] = &[("error", "it fails"), ("empty", "the text is empty")];
+const OTHERWISE: &[(&str, &str)] = &[("error", "the node fails"), ("empty", "the text is empty")];
 
 fn format() -> NodeDef {
-    NodeDef::new("string.format", "Values written into a text")
+    NodeDef::new("string.format", "Formats values into a text")
         .details(
-            "`{}` stands for the next value, `{2}` for the third, `{name}` for the one of this name; \
-             `{{` and `}}` are braces. Behind a colon: a fill and `<`, `>` or `^` for where the value \
-             stands in its width, `+` or a space for the sign of numbers that are not negative, `0` for \
-             zeros before a number, the width, and a point with the decimals of a float or the most \
-             characters of a text; at last `d`, `x`, `X`, `o`, `b` for whole numbers, `f`, `e`, `E` for \
-             floats, `s` for texts. `{x:0>+8.2f}` writes 3.14159 as `000+3.14`. Width and decimals are \
-             at most 1000.",
+            "`{}` is replaced by the next value, `{2}` by the third, `{name}` by the value of this \
+             name; `{{` and `}}` are literal braces. After a colon follow, in this order and all \
+             optional: a fill character and `<`, `>` or `^` for the alignment; `+` or a space for \
+             the sign of numbers that are not negative; `0` to pad a number with zeros; the width; \
+             a point and the number of decimals of a float or the maximal length of a text; and \
+             `d`, `x`, `X`, `o` or `b` for integers, `f`, `e` or `E` for floats, `s` for texts. \
+             `{x:0>+8.2f}` writes 3.14159 as `000+3.14`. Width and decimals are at most 1000.",
         )
         .setting(
             "names",
             SettingKind::Texts,
             Some(SettingValue::Texts(vec!["a".into()])),
-            "names of the values, at most eight; for each there is an input `value_0`, `value_1`, ...",
+            "names of the values, at most eight; each adds an input `value_0`, `value_1`, ...",
         )
-        .setting(
-            "otherwise",
-            SettingKind::Choice(OTHERWISE),
-            Some(SettingValue::Text("error".into())),
-            "what happens where the format is wrong",
-        )
+        .choice("otherwise", OTHERWISE, "error", "what to do if the format is wrong")
         .sockets_by_settings(signature)
         .kernel(|parts| {
             let names: Vec<Arc<str>> = parts.settings.texts("names").to_vec();
@@ -63,7 +59,7 @@ fn format() -> NodeDef {
 fn signature(settings: &Settings) -> Result<Signature, SettingError> {
     let n = settings.texts("names").len();
     if n > GENERICS.len() {
-        let message = format!("{n} values are too many, {} can be written", GENERICS.len());
+        let message = format!("{n} values are too many, the limit is {}", GENERICS.len());
         return Err(SettingError::refused("names", message));
     }
     let socket = |name: String, ty, default, about: String| Socket {
@@ -77,7 +73,7 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
     };
     let braces = Default::Value(Value::from("{}"));
     let ty = SocketType::Exact(Type::STRING);
-    let mut inputs = vec![socket("format".into(), ty, braces, "text with places".into())];
+    let mut inputs = vec![socket("format".into(), ty, braces, "text with placeholders".into())];
     for (i, name) in settings.texts("names").iter().enumerate() {
         let ty = SocketType::Generic(i as u8);
         inputs.push(socket(format!("value_{i}"), ty, Default::Zero, format!("called `{name}`")));
@@ -104,15 +100,17 @@ fn write_all(call: &mut Call<'_>, names: &[Arc<str>], fails: bool) -> Result<(),
                 Ok(text.into())
             }
             Err(_) if !fails => Ok("".into()),
-            Err(message) => Err(Failure::at(i, message)
-                .with_help("`{{` writes a brace; the setting `otherwise` can make it empty")),
+            Err(message) => Err(Failure::at(i, message).with_help(
+                "write a literal brace as `{{`; with the setting `otherwise` the text can be \
+                     empty instead",
+            )),
         }
     })?;
     cells.put(call);
     Ok(())
 }
 
-/// The text of a format.
+/// The formatted text.
 fn written(
     format: &str,
     names: &[Arc<str>],
@@ -132,7 +130,7 @@ fn written(
             continue;
         }
         if brace == "}" {
-            return Err("`}` closes no place".into());
+            return Err("`}` has no matching `{`".into());
         }
         let end = rest.find('}').ok_or("`{` is not closed")?;
         let (name, how) = rest[..end].split_once(':').unwrap_or((&rest[..end], ""));
@@ -151,7 +149,7 @@ fn written(
         })?;
         Layout::read(how)?.write(&value(number), &mut out)?;
         if out.len() > most {
-            // The caller refuses what is too long; no need to go on.
+            // The caller rejects a text that is too long, so the rest is not needed.
             return Ok(out);
         }
     }
@@ -159,7 +157,7 @@ fn written(
     Ok(out)
 }
 
-/// How a value is written.
+/// How a value is formatted.
 #[derive(Clone, Debug, Default)]
 struct Layout {
     fill: Option<char>,
@@ -175,7 +173,7 @@ const MOST_WIDTH: usize = 1000;
 
 impl Layout {
     fn read(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`:{text}` says not how to write a value");
+        let wrong = || format!("`:{text}` is not a valid format");
         let mut layout = Self::default();
         let mut rest = text;
         let mut chars = text.chars();
@@ -270,7 +268,7 @@ impl Layout {
         }
     }
 
-    /// Sign and digits of a whole number.
+    /// Sign and digits of an integer.
     fn whole(&self, x: i64) -> Option<(&'static str, String, bool)> {
         if self.precision.is_some() {
             return None;
@@ -289,7 +287,7 @@ impl Layout {
         Some((self.sign_of(x < 0), digits, true))
     }
 
-    /// Sign and digits of a float; `shortest` is how it is written without further ado.
+    /// Sign and digits of a float; `shortest` is its text without a given number of decimals.
     fn float(&self, x: f64, shortest: &str) -> Option<(&'static str, String, bool)> {
         let size = x.abs();
         let mut digits = match (self.kind, self.precision) {
@@ -308,7 +306,7 @@ impl Layout {
     }
 }
 
-/// `1.5e3` as `1.5e+03`, as most programs write it.
+/// `1.5e3` as `1.5e+03`, the usual notation of other programs.
 fn exponent(text: &str) -> String {
     let Some((digits, exponent)) = text.split_once('e') else { return text.to_owned() };
     let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));

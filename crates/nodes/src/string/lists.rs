@@ -1,4 +1,4 @@
-//! Texts as lists of texts and back.
+//! Texts split into lists of texts and joined again.
 
 use std::sync::Arc;
 
@@ -7,28 +7,26 @@ use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
 use super::{built, on_texts, with_text};
 use crate::cells::{ListCells, function};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(split());
     registry.register(join());
 }
 
-fn texts() -> Type {
-    Type::STRING.list().expect("lists of texts exist")
-}
-
 fn split() -> NodeDef {
     on_texts(
         "string.split",
-        "The parts of a text between separators",
-        &[("text", ""), ("separator", "what stands between parts")],
+        "Splits a text at a separator",
+        &[("text", ""), ("separator", "text between parts")],
     )
     .converts()
     .details(
-        "Separators that touch, or stand at an end, have empty parts beside them; so an empty text has \
-         one part, which is empty. An empty separator gives the characters.",
+        "Adjacent separators, and separators at an end, have empty parts beside them. So an empty \
+         text has one part, which is empty. An empty separator splits the text into its \
+         characters.",
     )
-    .output("value", texts(), "the parts in order")
+    .output("value", list_of(Type::STRING), "parts in order")
     .kernel(|_| Ok(function(parts)))
 }
 
@@ -65,12 +63,12 @@ fn parts(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn join() -> NodeDef {
-    NodeDef::new("string.join", "Texts of a list one behind the other")
+    NodeDef::new("string.join", "Joins a list of texts with a separator")
         .converts()
-        .input("list", texts(), "the parts in order")
-        .input("separator", Type::STRING, "what stands between parts")
+        .input("list", list_of(Type::STRING), "texts in order")
+        .input("separator", Type::STRING, "text between parts")
         .or(Default::Zero)
-        .output("value", Type::STRING, "empty for an empty list")
+        .output("value", Type::STRING, "joined text; empty for an empty list")
         .kernel(|_| Ok(function(joined)))
 }
 

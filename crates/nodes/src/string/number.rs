@@ -1,13 +1,11 @@
-//! Numbers as text.
+//! Numbers as texts.
 
 use std::fmt::{Display, Write};
 use std::num::IntErrorKind;
 use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
-use millstream_node::{
-    Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, SocketType,
-};
+use millstream_node::{Among, Call, Failure, NodeDef, Registry, SocketType};
 
 use super::on_texts;
 use crate::cells::{Cells, function};
@@ -20,19 +18,14 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn to_number() -> NodeDef {
-    let choices = SettingKind::Choice(&[("error", "it fails"), ("nan", "the number is NaN")]);
-    on_texts("string.to_number", "The number that a text writes", &[("text", "")])
+    const OTHERWISE: &[(&str, &str)] = &[("error", "the node fails"), ("nan", "the number is NaN")];
+    on_texts("string.to_number", "Parses a number from a text", &[("text", "")])
         .converts()
         .details(
-            "Decimal, with a point and an exponent if need be: `-1.5e3`; also `inf`, `-inf` and `nan`. \
-             White space around it is ignored. The nearest `f64` is given.",
+            "Decimal, with an optional point and exponent, as in `-1.5e3`; also `inf`, `-inf` and \
+             `nan`. White space around the number is ignored. The result is the nearest `f64`.",
         )
-        .setting(
-            "otherwise",
-            choices,
-            Some(SettingValue::Text("error".into())),
-            "what happens where the text is no number",
-        )
+        .choice("otherwise", OTHERWISE, "error", "what to do if the text is not a number")
         .output("value", Type::F64, "")
         .kernel(|parts| {
             let fails = parts.settings.text("otherwise") != "nan";
@@ -55,11 +48,11 @@ fn numbers(call: &mut Call<'_>, fails: bool) -> Result<(), Failure> {
 }
 
 fn no_number(text: &str, element: usize) -> Failure {
-    Failure::at(element, format!("{} is no number", shown(text)))
-        .with_help("the setting `otherwise` can make it NaN")
+    Failure::at(element, format!("{} is not a number", shown(text)))
+        .with_help("correct the text, or set `otherwise` to `nan`")
 }
 
-/// The text in quotes, cut off if it is long.
+/// The text in quotes, truncated if it is long.
 fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(40).collect();
     if shown.len() < text.len() {
@@ -68,20 +61,21 @@ fn shown(text: &str) -> String {
     format!("{shown:?}")
 }
 
-/// More decimals than this are not written.
+/// The largest number of decimals.
 const MAX_DECIMALS: usize = 100;
 
 fn from_number() -> NodeDef {
-    NodeDef::new("string.from_number", "A number as text")
+    NodeDef::new("string.from_number", "Writes a number as text")
         .converts()
         .details(
-            "With -1 decimals as few as read back to the same number; else rounded to this many, at \
-             most 100. Infinities and NaN are `inf`, `-inf` and `nan`.",
+            "With `decimals` = -1, the fewest digits that read back as the same number; otherwise \
+             rounded to this many decimals, at most 100. Infinities and NaN are `inf`, `-inf` and \
+             `nan`.",
         )
         .generic("T", Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]))
         .input("number", SocketType::Generic(0), "")
         .or_number(0.0)
-        .input("decimals", Type::I32, "digits after the point")
+        .input("decimals", Type::I32, "digits after the point, or -1")
         .or_number(-1.0)
         .output("value", Type::STRING, "")
         .kernel(|parts| {
@@ -118,14 +112,20 @@ fn written<T: ValueType + Display>(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn from_integer() -> NodeDef {
-    NodeDef::new("string.from_integer", "A whole number as text, in any base")
-        .details("Digits above 9 are small letters. A base outside 2 to 36 gives an empty text.")
+    NodeDef::new("string.from_integer", "Writes an integer as text, in any base")
+        .details(
+            "Digits above 9 are lower-case letters. A base outside 2 to 36 gives an empty text.",
+        )
         .generic("T", Among::These(&[Type::I32, Type::I64]))
         .input("number", SocketType::Generic(0), "")
         .or_number(0.0)
         .input("base", Type::I32, "2 to 36")
         .or_number(10.0)
-        .input("digits", Type::I32, "least number of digits and sign; zeros fill up, at most 100")
+        .input(
+            "digits",
+            Type::I32,
+            "least number of characters with the sign, filled with zeros, at most 100",
+        )
         .or_number(0.0)
         .output("value", Type::STRING, "")
         .kernel(|parts| {
@@ -147,7 +147,7 @@ fn from_integer() -> NodeDef {
         })
 }
 
-/// A number in digits; empty for a base that has none.
+/// The digits of a number in a base; empty for a base outside 2 to 36.
 pub(super) fn in_base(number: i64, base: i32, n_digits: i32) -> String {
     if !(2..=36).contains(&base) {
         return String::new();
@@ -175,18 +175,14 @@ pub(super) fn in_base(number: i64, base: i32, n_digits: i32) -> String {
 }
 
 fn to_integer() -> NodeDef {
-    let choices = SettingKind::Choice(&[("error", "it fails"), ("zero", "the number is 0")]);
-    on_texts("string.to_integer", "The whole number that a text writes, in any base", &[("text", "")])
+    const OTHERWISE: &[(&str, &str)] = &[("error", "the node fails"), ("zero", "the number is 0")];
+    on_texts("string.to_integer", "Parses an integer from a text, in any base", &[("text", "")])
         .details(
-            "Digits above 9 are letters, small or capital; a sign may stand in front, white space around it is \
-             ignored. What does not fit into an `i64` is no number, and so is any text in a base outside 2 to 36.",
+            "Digits above 9 are letters in either case. A sign may come first, and white space \
+             around the number is ignored. A number that does not fit into an `i64` is refused, \
+             and so is any text in a base outside 2 to 36.",
         )
-        .setting(
-            "otherwise",
-            choices,
-            Some(SettingValue::Text("error".into())),
-            "what happens where the text is no such number",
-        )
+        .choice("otherwise", OTHERWISE, "error", "what to do if the text is not such a number")
         .input("base", Type::I32, "2 to 36")
         .or_number(10.0)
         .output("value", Type::I64, "")
@@ -209,9 +205,9 @@ fn to_integer() -> NodeDef {
         })
 }
 
-/// The number, or what is said of a text that writes none.
+/// The number that the text contains, or the reason why there is none.
 fn integer(text: &str, base: i32) -> Result<i64, String> {
-    let no_number = || format!("is no number in base {base}");
+    let no_number = || format!("is not a number in base {base}");
     let radix = u32::try_from(base).ok().filter(|base| (2..=36).contains(base));
     i64::from_str_radix(text.trim(), radix.ok_or_else(no_number)?).map_err(|error| {
         match error.kind() {
@@ -225,5 +221,5 @@ fn integer(text: &str, base: i32) -> Result<i64, String> {
 
 fn no_integer(text: &str, problem: &str, element: usize) -> Failure {
     Failure::at(element, format!("{} {problem}", shown(text)))
-        .with_help("the setting `otherwise` can make it 0")
+        .with_help("correct the text, or set `otherwise` to `zero`")
 }

@@ -1,12 +1,13 @@
-//! Parts of texts by what stands around them, words, and other ways to look at a text.
+//! Parts of texts found by their surroundings, words, and other views of a text.
 
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Default, NodeDef, Registry};
 
 use super::{built, of_one, of_two, on_texts, with_text};
 use crate::cells::{Cells, ListCells, function};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(cut());
@@ -20,22 +21,21 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(case());
 }
 
-fn chosen(text: &str) -> SettingValue {
-    SettingValue::Text(text.into())
-}
-
 const CUTS: &[(&str, &str)] = &[
-    ("before_first", "what stands before the first one"),
-    ("after_first", "what stands after the first one"),
-    ("before_last", "what stands before the last one"),
-    ("after_last", "what stands after the last one"),
+    ("before_first", "the part before the first separator"),
+    ("after_first", "the part after the first separator"),
+    ("before_last", "the part before the last separator"),
+    ("after_last", "the part after the last separator"),
 ];
 
 fn cut() -> NodeDef {
-    let texts = &[("text", ""), ("separator", "where the text is cut")];
-    on_texts("string.cut", "The part of a text on one side of a separator", texts)
-        .details("A text without the separator, or an empty separator, gives the whole text.")
-        .setting("part", SettingKind::Choice(CUTS), Some(chosen("before_first")), "which part")
+    let texts = &[("text", ""), ("separator", "text at which to cut")];
+    on_texts("string.cut", "The part of a text before or after a separator", texts)
+        .details(
+            "If the text does not contain the separator, or the separator is empty, the result is \
+             the whole text.",
+        )
+        .choice("part", CUTS, "before_first", "part to return")
         .output("value", Type::STRING, "")
         .kernel(|parts| {
             let part = parts.settings.text("part").to_owned();
@@ -53,11 +53,11 @@ fn cut() -> NodeDef {
 }
 
 fn between() -> NodeDef {
-    let texts = &[("text", ""), ("start", "what stands before"), ("end", "what stands behind")];
-    on_texts("string.between", "The part of a text between two others", texts)
+    let texts = &[("text", ""), ("start", "text before the part"), ("end", "text after the part")];
+    on_texts("string.between", "The part of a text between two markers", texts)
         .details(
-            "Behind the first `start`, up to the first `end` behind that. Empty if one of them is not there; an \
-             empty start is the start of the text, an empty end its end.",
+            "The part after the first `start`, up to the next `end`. Empty if one of them is \
+             missing. An empty `start` means the start of the text, an empty `end` its end.",
         )
         .output("value", Type::STRING, "")
         .kernel(|_| {
@@ -87,10 +87,13 @@ fn enclosed<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
 const ENDS: &[(&str, &str)] = &[("start", "at the start"), ("end", "at the end")];
 
 fn without() -> NodeDef {
-    let texts = &[("text", ""), ("part", "what is taken off, once")];
-    on_texts("string.without", "A text without a beginning or an ending", texts)
-        .details("A text that does not start or end so stays. `string.trim` takes single characters off.")
-        .setting("side", SettingKind::Choice(ENDS), Some(chosen("start")), "where")
+    let texts = &[("text", ""), ("part", "prefix or suffix to remove, once")];
+    on_texts("string.without", "Removes a prefix or suffix from a text", texts)
+        .details(
+            "A text without that prefix or suffix does not change. `string.trim` removes single \
+             characters.",
+        )
+        .choice("side", ENDS, "start", "where")
         .output("value", Type::STRING, "")
         .kernel(|parts| {
             let at_start = parts.settings.text("side") == "start";
@@ -102,38 +105,41 @@ fn without() -> NodeDef {
 }
 
 fn insert() -> NodeDef {
-    on_texts("string.insert", "A text with another put into it", &[("text", ""), ("part", "what is put in")])
-        .details("In front of the character of that number; 0 and below: in front of all, the length and above: behind all.")
-        .input("at", Type::I32, "number of a character, from 0")
-        .or_number(0.0)
-        .output("value", Type::STRING, "")
-        .kernel(|_| {
-            Ok(function(|call| {
-                built(
-                    call,
-                    |call, i| with_text(call, 0, i, str::len) + with_text(call, 1, i, str::len),
-                    |call, i, out| {
-                        let at = call.input::<i32>(2).get(i).max(0) as usize;
-                        with_text(call, 0, i, |text| {
-                            let byte = text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
-                            out.push_str(&text[..byte]);
-                            with_text(call, 1, i, |part| out.push_str(part));
-                            out.push_str(&text[byte..]);
-                        });
-                    },
-                )
-            }))
-        })
-}
-
-fn texts() -> Type {
-    Type::STRING.list().expect("lists of texts exist")
+    on_texts(
+        "string.insert",
+        "Inserts a text into another",
+        &[("text", ""), ("part", "text to insert")],
+    )
+    .details(
+        "The text is inserted before the character with that index: at the start for 0 or \
+             less, at the end for the length or more.",
+    )
+    .input("at", Type::I32, "index of a character, from 0")
+    .or_number(0.0)
+    .output("value", Type::STRING, "")
+    .kernel(|_| {
+        Ok(function(|call| {
+            built(
+                call,
+                |call, i| with_text(call, 0, i, str::len) + with_text(call, 1, i, str::len),
+                |call, i, out| {
+                    let at = call.input::<i32>(2).get(i).max(0) as usize;
+                    with_text(call, 0, i, |text| {
+                        let byte = text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
+                        out.push_str(&text[..byte]);
+                        with_text(call, 1, i, |part| out.push_str(part));
+                        out.push_str(&text[byte..]);
+                    });
+                },
+            )
+        }))
+    })
 }
 
 fn words() -> NodeDef {
-    on_texts("string.words", "The words of a text", &[("text", "")])
-        .details("What stands between white space; none for a text without anything else.")
-        .output("value", texts(), "in order")
+    on_texts("string.words", "Splits a text into words", &[("text", "")])
+        .details("Words are separated by white space. A text of white space alone has no words.")
+        .output("value", list_of(Type::STRING), "words in order")
         .kernel(|_| {
             Ok(function(|call| {
                 let mut cells = ListCells::<Arc<str>>::new(call);
@@ -151,12 +157,12 @@ fn words() -> NodeDef {
 }
 
 fn lines() -> NodeDef {
-    on_texts("string.lines", "The lines of a text", &[("text", "")])
+    on_texts("string.lines", "Splits a text into lines", &[("text", "")])
         .details(
-            "Lines end at a line feed, with or without a carriage return before it, or with the text; an empty \
-             text has none.",
+            "A line ends at a line feed, with or without a carriage return before it, or at the \
+             end of the text. An empty text has no lines.",
         )
-        .output("value", texts(), "in order, without their ends")
+        .output("value", list_of(Type::STRING), "lines in order, without line ends")
         .kernel(|_| {
             Ok(function(|call| {
                 let mut cells = ListCells::<Arc<str>>::new(call);
@@ -171,9 +177,9 @@ fn lines() -> NodeDef {
 }
 
 fn codes() -> NodeDef {
-    on_texts("string.codes", "The numbers of the characters of a text", &[("text", "")])
+    on_texts("string.codes", "The Unicode code points of a text", &[("text", "")])
         .details("By Unicode: 65 for `A`, 228 for `ä`.")
-        .output("value", Type::I32.list().expect("lists of numbers exist"), "0 to 1114111 each")
+        .output("value", list_of(Type::I32), "code points, 0 to 1114111 each")
         .kernel(|_| {
             Ok(function(|call| {
                 let mut cells = ListCells::<i32>::new(call);
@@ -190,16 +196,16 @@ fn codes() -> NodeDef {
 }
 
 fn from_codes() -> NodeDef {
-    NodeDef::new("string.from_codes", "The text of characters with these numbers")
-        .details("By Unicode; what is no number of a character becomes U+FFFD.")
-        .input("codes", Type::I32.list().expect("lists of numbers exist"), "the numbers in order")
+    NodeDef::new("string.from_codes", "A text from Unicode code points")
+        .details("A number that is not the code point of a character becomes U+FFFD.")
+        .input("codes", list_of(Type::I32), "code points in order")
         .or(Default::Zero)
         .output("value", Type::STRING, "")
         .kernel(|_| {
             Ok(function(|call| {
                 built(
                     call,
-                    // No character has more than four bytes.
+                    // No character takes more than four bytes.
                     |call, i| call.lists(0).n_items(i).saturating_mul(4),
                     |call, i, out| {
                         let codes = call.lists(0).slice::<i32>(i).expect("the items are numbers");
@@ -222,12 +228,13 @@ const CASES: &[(&str, &str)] = &[
 ];
 
 fn case() -> NodeDef {
-    on_texts("string.case", "A name in another way of writing", &[("text", "")])
+    on_texts("string.case", "Converts a name to another case style", &[("text", "")])
         .details(
-            "Words end at anything but letters and digits, where a capital follows a small letter or a digit, and \
-             before the last of several capitals if a small letter follows it.",
+            "A word ends at any character other than a letter or digit, at a capital after a \
+             lower-case letter or a digit, and before the last of several capitals if a lower-case \
+             letter follows it.",
         )
-        .setting("style", SettingKind::Choice(CASES), Some(chosen("snake")), "how it is written")
+        .choice("style", CASES, "snake", "case style of the result")
         .output("value", Type::STRING, "")
         .kernel(|parts| {
             let style = parts.settings.text("style").to_owned();

@@ -16,7 +16,7 @@ fn on(name: &str, texts: &[&str]) -> String {
     with(name, &json!({}), texts)
 }
 
-/// The text, as values are shown.
+/// The text, as values are printed.
 fn shown(text: &str) -> String {
     Value::from(text).to_string()
 }
@@ -64,7 +64,7 @@ fn texts_become_lists_and_back() {
 }
 
 #[test]
-fn names_are_written_in_other_ways() {
+fn names_are_converted_between_case_styles() {
     for (style, wanted) in [
         ("snake", "big_red_box2_html_parser"),
         ("kebab", "big-red-box2-html-parser"),
@@ -85,7 +85,7 @@ fn names_are_written_in_other_ways() {
 }
 
 #[test]
-fn patterns_fit_whole_texts() {
+fn patterns_match_whole_texts() {
     for (pattern, fitting, others) in [
         ("*.txt", vec!["a.txt", ".txt"], vec!["a.txt2", "txt"]),
         ("a?c", vec!["abc", "aöc"], vec!["ac", "abbc", "Abc"]),
@@ -145,8 +145,8 @@ fn whole_numbers_are_read_in_any_base() {
         let wanted = format!("\"{text}\" in base {base} does not fit into an i64");
         assert_eq!(read("error", text, base), wanted);
     }
-    assert_eq!(read("error", "12", 2), "\"12\" is no number in base 2");
-    assert_eq!(read("error", "12", 99), "\"12\" is no number in base 99");
+    assert_eq!(read("error", "12", 2), "\"12\" is not a number in base 2");
+    assert_eq!(read("error", "12", 99), "\"12\" is not a number in base 99");
     assert_eq!(read("zero", "", -3), "0");
 }
 
@@ -177,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn codes_go_back(text_of in "\\PC*") {
+    fn code_points_give_the_text_back(text_of in "\\PC*") {
         let codes: Vec<i32> = text_of.chars().map(|c| u32::from(c) as i32).collect();
         prop_assert_eq!(on("string.codes", &[&text_of]), list(codes.clone()).to_string());
         prop_assert_eq!(text("string.from_codes", &json!({}), vec![list(codes)]), shown(&text_of));

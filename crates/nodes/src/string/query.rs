@@ -1,4 +1,4 @@
-//! What a text is like.
+//! Questions about texts: length, search, comparison.
 
 use millstream_base::Type;
 use millstream_node::{NodeDef, Registry};
@@ -11,9 +11,10 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(find_last());
     registry.register(count_parts());
     registry.register(order());
-    let text_and_part = &[("text", ""), ("part", "what is looked for; empty, it is everywhere")];
+    let text_and_part =
+        &[("text", ""), ("part", "text to search for; an empty one is always found")];
     for (name, summary, test) in [
-        ("string.contains", "Whether a text holds another", contains as fn(&str, &str) -> bool),
+        ("string.contains", "Whether a text contains another", contains as fn(&str, &str) -> bool),
         ("string.starts_with", "Whether a text starts with another", starts_with),
         ("string.ends_with", "Whether a text ends with another", ends_with),
     ] {
@@ -43,7 +44,7 @@ fn count(text: &str) -> i32 {
 }
 
 fn length() -> NodeDef {
-    on_texts("string.length", "How many characters a text has", &[("text", "")])
+    on_texts("string.length", "The number of characters of a text", &[("text", "")])
         .output("value", Type::I32, "number of characters")
         .kernel(|_| Ok(of_one(count)))
 }
@@ -51,10 +52,10 @@ fn length() -> NodeDef {
 fn find() -> NodeDef {
     on_texts(
         "string.find",
-        "Where a text holds another",
-        &[("text", ""), ("part", "what is looked for; empty, it is at 0")],
+        "The position of the first occurrence of a part in a text",
+        &[("text", ""), ("part", "text to search for; an empty one is found at 0")],
     )
-    .output("value", Type::I32, "number of the character where it starts first; -1 if nowhere")
+    .output("value", Type::I32, "index of its first character, from 0; -1 if there is none")
     .kernel(|_| {
         Ok(of_two(|text: &str, part: &str| text.find(part).map_or(-1, |byte| count(&text[..byte]))))
     })
@@ -63,10 +64,10 @@ fn find() -> NodeDef {
 fn find_last() -> NodeDef {
     on_texts(
         "string.find_last",
-        "Where a text holds another for the last time",
-        &[("text", ""), ("part", "what is looked for; empty, it is at the end")],
+        "The position of the last occurrence of a part in a text",
+        &[("text", ""), ("part", "text to search for; an empty one is found at the end")],
     )
-    .output("value", Type::I32, "number of the character where it starts last; -1 if nowhere")
+    .output("value", Type::I32, "index of its first character, from 0; -1 if there is none")
     .kernel(|_| {
         Ok(of_two(|text: &str, part: &str| {
             text.rfind(part).map_or(-1, |byte| count(&text[..byte]))
@@ -77,12 +78,10 @@ fn find_last() -> NodeDef {
 fn count_parts() -> NodeDef {
     on_texts(
         "string.count",
-        "How often a text holds another",
-        &[("text", ""), ("part", "what is counted")],
+        "The number of occurrences of a part in a text",
+        &[("text", ""), ("part", "text to count")],
     )
-    .details(
-        "Occurrences are found from the left and do not overlap. An empty part occurs nowhere.",
-    )
+    .details("Occurrences are found from the left and do not overlap. An empty part never occurs.")
     .output("value", Type::I32, "")
     .kernel(|_| {
         Ok(of_two(|text: &str, part: &str| {
@@ -93,15 +92,18 @@ fn count_parts() -> NodeDef {
 }
 
 fn order() -> NodeDef {
-    on_texts("string.order", "Which of two texts comes first", &[("a", ""), ("b", "")])
-        .details("By the numbers of the first characters that differ; a text comes behind its beginnings.")
-        .output("value", Type::I32, "-1: a comes first, 0: they are the same, 1: b comes first")
+    on_texts("string.order", "The order of two texts", &[("a", ""), ("b", "")])
+        .details(
+            "Texts are ordered by the code points of the first characters that differ; a prefix \
+             comes before the longer text.",
+        )
+        .output("value", Type::I32, "-1: a comes first, 0: equal, 1: b comes first")
         .kernel(|_| Ok(of_two(|a: &str, b: &str| a.cmp(b) as i32)))
 }
 
 fn equal() -> NodeDef {
-    on_texts("string.equal", "Whether two texts are the same", &[("a", ""), ("b", "")])
-        .details("Character by character: capitals and accents count.")
+    on_texts("string.equal", "Whether two texts are equal", &[("a", ""), ("b", "")])
+        .details("Compared character by character: case and accents matter.")
         .output("value", Type::BOOL, "")
         .kernel(|_| Ok(of_two(|a: &str, b: &str| a == b)))
 }

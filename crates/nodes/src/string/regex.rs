@@ -1,9 +1,9 @@
-//! Texts and regular expressions.
+//! Regular expressions on texts.
 //!
-//! An expression is a setting or an input. As a setting it is compiled once, and one that is wrong or
-//! too large is refused before anything runs; those of an input are compiled when they are met, and
-//! kept (`expression`). A search takes at most a time in proportion to the sizes of text and
-//! expression; their product is limited.
+//! An expression is a setting or an input. The expression of a setting is compiled once, and
+//! refused before anything runs if it is wrong or too large. Expressions of an input are compiled
+//! when they first occur, and cached (`expression`). The time of a search is at most proportional
+//! to the product of the sizes of text and expression, which is limited.
 
 mod expression;
 
@@ -17,6 +17,7 @@ use regex::{Captures, Match, Regex};
 
 use super::{Budget, on_texts, with_text};
 use crate::cells::{Cells, ListCells, function};
+use crate::shape::list_of;
 use expression::{Expression, Expressions};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -29,12 +30,13 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(split());
 }
 
-const SYNTAX: &str = "The syntax is that of Rust's crate `regex`: classes such as `\\d`, `\\w` and `\\p{Greek}` take all of \
-                      Unicode, `(?i)`, `(?m)`, `(?s)` and `(?x)` change what letters, `^` and `$`, `.` and white space mean; there is \
-                      neither looking around nor going back to groups. Matches are found from the left, each behind the one \
-                      before; an empty one right behind another is none.";
+const SYNTAX: &str = "The syntax is that of Rust's crate `regex`: classes such as `\\d`, `\\w` and \
+    `\\p{Greek}` cover all of Unicode; the flags `(?i)`, `(?m)`, `(?s)` and `(?x)` change the \
+    meaning of letters, of `^` and `$`, of `.` and of white space. There is no look-around and \
+    there are no backreferences. Matches are found from left to right and do not overlap; an empty \
+    match directly after another match is skipped.";
 
-/// A node on texts with an expression, which is the last input where the setting leaves it open.
+/// A node on texts with an expression, which is the last input if the setting is empty.
 fn on_expression(
     name: &'static str,
     summary: &'static str,
@@ -42,43 +44,37 @@ fn on_expression(
     output: (Type, &'static str),
 ) -> NodeDef {
     let fixed = on_texts(name, "", inputs).output("value", output.0, output.1);
-    let about = "the regular expression; this input is there where the setting is empty";
+    let about = "regular expression; this input exists if the setting is empty";
     let open = on_texts(name, "", inputs)
         .input("pattern", Type::STRING, about)
         .or(millstream_node::Default::Zero)
         .output("value", output.0, output.1);
     NodeDef::new(name, summary)
-        .source("crate `regex` 1.13, whose searches take time in proportion to text and expression")
+        .source(
+            "crate `regex` 1.13, whose search time is proportional to the sizes of text and \
+             expression",
+        )
         .setting(
             "pattern",
             SettingKind::Text,
             Some(SettingValue::Text("".into())),
-            "the regular expression, checked before anything runs; where it is empty the input of this name has it",
+            "regular expression, checked before anything runs; if empty, it is read from the input \
+             of this name",
         )
-        .setting(
-            "any_case",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "small letters and capitals are the same",
-        )
+        .flag("any_case", false, "ignore case")
         .sockets_by_settings(move |settings| {
             let def = if settings.text("pattern").is_empty() { &open } else { &fixed };
             def.signature(settings).map(std::borrow::Cow::into_owned)
         })
 }
 
-const TEXT: (&str, &str) = ("text", "what is searched");
+const TEXT: (&str, &str) = ("text", "text to search");
 
 fn test() -> NodeDef {
     let summary = "Whether a regular expression matches a text";
     on_expression("string.regex_test", summary, &[TEXT], (Type::BOOL, ""))
         .details(SYNTAX)
-        .setting(
-            "whole",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "all of the text must match, not only a part of it",
-        )
+        .flag("whole", false, "the whole text must match, not only a part of it")
         .kernel(|parts| of_text(parts, |expression, text| expression.regex.is_match(text)))
 }
 
@@ -108,10 +104,12 @@ fn n_characters(text: &str) -> i32 {
 }
 
 fn find() -> NodeDef {
-    let summary = "Where a regular expression first matches a text";
-    let about = "number of the character where the match starts; -1 if there is none";
+    let summary = "The position of the first match of a regular expression";
+    let about = "index of the first character of the match, from 0; -1 if there is none";
     on_expression("string.regex_find", summary, &[TEXT], (Type::I32, about))
-        .details(format!("The part itself is the first item of `string.regex_groups`. {SYNTAX}"))
+        .details(format!(
+            "The matched text itself is the first item of `string.regex_groups`. {SYNTAX}"
+        ))
         .kernel(|parts| {
             of_text(parts, |expression, text| {
                 let found = expression.regex.find(text);
@@ -121,7 +119,7 @@ fn find() -> NodeDef {
 }
 
 fn count() -> NodeDef {
-    let summary = "How often a regular expression matches a text";
+    let summary = "The number of matches of a regular expression in a text";
     on_expression("string.regex_count", summary, &[TEXT], (Type::I32, "")).details(SYNTAX).kernel(
         |parts| {
             let expressions = Expressions::of(parts)?;
@@ -143,14 +141,14 @@ fn count() -> NodeDef {
     )
 }
 
-/// What of a match is asked for; its groups take longer to find.
+/// The requested parts of a match; its groups take longer to find.
 trait Found {
     type In<'t>;
     fn all<'t>(regex: &'t Regex, text: &'t str) -> impl Iterator<Item = Self::In<'t>>;
     fn whole<'t>(found: &Self::In<'t>) -> Match<'t>;
 }
 
-/// Where it is.
+/// The whole match.
 struct Whole;
 
 impl Found for Whole {
@@ -165,7 +163,7 @@ impl Found for Whole {
     }
 }
 
-/// Its groups.
+/// The groups of the match.
 struct Grouped;
 
 impl Found for Grouped {
@@ -180,10 +178,10 @@ impl Found for Grouped {
     }
 }
 
-/// Units of work of a match, whatever its length.
+/// Units of work per match, whatever its length.
 const MATCH: usize = 1 << 5;
 
-/// Calls `f` with the text and each match in it, up to so many.
+/// Calls `f` with the text and each match in it, up to a number of matches.
 fn each_found<F: Found>(
     call: &Call<'_>,
     expression: &Expression,
@@ -205,11 +203,7 @@ fn each_found<F: Found>(
     })
 }
 
-fn texts() -> Type {
-    Type::STRING.list().expect("lists of texts exist")
-}
-
-/// The kernel that makes a list of texts; `write` puts them into a list.
+/// The kernel that makes a list of texts; `write` appends them to a list.
 fn lists_of_texts(
     parts: &Parts<'_>,
     write: impl Fn(&Call<'_>, &Expression, usize, &mut Vec<Arc<str>>) -> Result<(), Failure>
@@ -227,41 +221,48 @@ fn lists_of_texts(
 }
 
 fn find_all() -> NodeDef {
-    let summary = "The parts of a text that a regular expression matches";
-    on_expression("string.regex_find_all", summary, &[TEXT], (texts(), "the parts in order"))
-        .converts()
-        .details(SYNTAX)
-        .setting(
-            "group",
-            SettingKind::Text,
-            Some(SettingValue::Text("0".into())),
-            "number or name of the group that is given, 0 for all of the match; empty where it takes no part",
-        )
-        .kernel(|parts| {
-            lists_of_texts(parts, |call, expression, i, out| {
-                let group = expression.group;
-                if group == 0 {
-                    return each_found::<Whole>(call, expression, i, usize::MAX, |_, found| {
-                        out.push(found.as_str().into());
-                        Ok(())
-                    });
-                }
-                each_found::<Grouped>(call, expression, i, usize::MAX, |_, found| {
-                    out.push(found.get(group).map_or("", |found| found.as_str()).into());
+    let summary = "All parts of a text that match a regular expression";
+    on_expression(
+        "string.regex_find_all",
+        summary,
+        &[TEXT],
+        (list_of(Type::STRING), "parts in order"),
+    )
+    .converts()
+    .details(SYNTAX)
+    .setting(
+        "group",
+        SettingKind::Text,
+        Some(SettingValue::Text("0".into())),
+        "number or name of the group to return, 0 for the whole match; a group that did not \
+             take part gives an empty text",
+    )
+    .kernel(|parts| {
+        lists_of_texts(parts, |call, expression, i, out| {
+            let group = expression.group;
+            if group == 0 {
+                return each_found::<Whole>(call, expression, i, usize::MAX, |_, found| {
+                    out.push(found.as_str().into());
                     Ok(())
-                })
+                });
+            }
+            each_found::<Grouped>(call, expression, i, usize::MAX, |_, found| {
+                out.push(found.get(group).map_or("", |found| found.as_str()).into());
+                Ok(())
             })
         })
+    })
 }
 
 fn groups() -> NodeDef {
     let summary = "The groups of the first match of a regular expression";
-    let about = "an item more than there are groups, or none";
-    on_expression("string.regex_groups", summary, &[TEXT], (texts(), about))
+    let about = "the match and its groups, or an empty list";
+    on_expression("string.regex_groups", summary, &[TEXT], (list_of(Type::STRING), about))
         .converts()
         .details(format!(
-            "The first item is all of the match, the others are what the groups in brackets matched, in the order in which \
-             they open; the empty text for one that takes no part. Without a match the list is empty. {SYNTAX}"
+            "The first item is the whole match; the others are the texts of its groups, in the \
+             order of their opening brackets. A group that did not take part gives an empty text. \
+             Without a match the list is empty. {SYNTAX}"
         ))
         .kernel(|parts| {
             lists_of_texts(parts, |call, expression, i, out| {
@@ -275,21 +276,17 @@ fn groups() -> NodeDef {
 }
 
 fn replace() -> NodeDef {
-    let with =
-        "`$1`, `${1}` and `${name}` are the groups of the match, `$0` all of it, `$$` is `$`";
-    let summary = "A text with the matches of a regular expression replaced";
+    let with = "replacement; `$1`, `${1}` and `${name}` are groups of the match, `$0` the whole \
+                match, `$$` a literal `$`";
+    let summary = "Replaces the matches of a regular expression in a text";
     let inputs = [TEXT, ("with", with)];
     on_expression("string.regex_replace", summary, &inputs, (Type::STRING, ""))
         .converts()
         .details(format!(
-            "A group that is not there, or takes no part, is empty; a name goes on as far as letters, digits and `_` do. {SYNTAX}"
+            "A group that does not exist, or did not take part, gives an empty text. A name after \
+             `$` extends over all letters, digits and `_`. {SYNTAX}"
         ))
-        .setting(
-            "first_only",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "later matches stay",
-        )
+        .flag("first_only", false, "replace only the first match")
         .kernel(|parts| {
             let expressions = Expressions::of(parts)?;
             let first_only = parts.settings.flag("first_only");
@@ -318,7 +315,8 @@ fn replaced(
     let mut out = String::new();
     let mut end = 0;
     with_text(call, 1, i, |with| {
-        // Each sign of a group is at least two bytes and no group is longer than its match.
+        // Each reference to a group takes at least two bytes, and no group is longer than its
+        // match.
         let n_groups = with.matches('$').count();
         let n_matches = if first_only { 1 } else { usize::MAX };
         each_found::<Grouped>(call, expression, i, n_matches, |text, found| {
@@ -340,12 +338,12 @@ fn replaced(
 }
 
 fn split() -> NodeDef {
-    let summary = "The parts of a text between the matches of a regular expression";
-    on_expression("string.regex_split", summary, &[TEXT], (texts(), "the parts in order"))
+    let summary = "Splits a text at the matches of a regular expression";
+    on_expression("string.regex_split", summary, &[TEXT], (list_of(Type::STRING), "parts in order"))
         .converts()
         .details(format!(
-            "Matches that touch, or stand at an end, have empty parts beside them. A text without a match is one part, also an \
-             empty one. {SYNTAX}"
+            "Adjacent matches, and matches at an end, have empty parts beside them. A text without \
+             a match, even an empty one, is one part. {SYNTAX}"
         ))
         .kernel(|parts| {
             lists_of_texts(parts, |call, expression, i, out| {

@@ -1,4 +1,4 @@
-//! Texts of all kinds: empty, of several bytes per character, too long.
+//! Texts of all kinds: empty, with several bytes per character, too long.
 
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ fn texts_are_joined_and_cut() {
 }
 
 #[test]
-fn texts_are_turned_padded_and_counted() {
+fn texts_are_reversed_padded_and_counted() {
     assert_eq!(on("string.reverse", &["aäb"]), r#""bäa""#);
     assert_eq!(on("string.title", &["hello WORLD, it's x1y"]), r#""Hello World, It's X1y""#);
-    // As Python's `str.title` has it.
+    // Expected value from Python's `str.title`.
     let title = on("string.title", &["ǆep ßa ᾳδ ᾷ გია ŉa"]);
     assert_eq!(title, "\"ǅep Ssa ᾼδ \u{391}\u{342}\u{345} გია \u{2bc}Na\"");
     let ascii = json!({"letters": "ascii"});
@@ -75,7 +75,7 @@ fn whole_numbers_are_written_in_any_base() {
     assert_eq!(written(1, 10, i32::MAX).len(), 102);
 }
 
-/// What `string.format` makes of 42, -3.16228 and a text.
+/// The result of `string.format` for 42, -3.16228 and a text.
 fn formatted(format: &str) -> String {
     let set = json!({"names": ["n", "x", "t"]});
     let instance = instance("string.format", &set, &[Type::I32, Type::F32, Type::STRING], &[]);
@@ -112,12 +112,12 @@ fn values_are_written_into_texts() {
         ("{9}", "there is no value `9`"),
         ("{}{}{}{}", "there are only 3 values"),
         ("a { b", "`{` is not closed"),
-        ("a } b", "`}` closes no place"),
+        ("a } b", "`}` has no matching `{`"),
         ("{n:.2}", "a whole number cannot be written as ` `"),
         ("{x:d}", "a float cannot be written as `d`"),
         ("{t:+}", "a text cannot be written as ` `"),
-        ("{n:9999}", "`:9999` says not how to write a value"),
-        ("{n:dd}", "`:dd` says not how to write a value"),
+        ("{n:9999}", "`:9999` is not a valid format"),
+        ("{n:dd}", "`:dd` is not a valid format"),
         ("{n:ß", "`{` is not closed"),
     ] {
         assert_eq!(formatted(format), message, "{format}");
@@ -155,7 +155,7 @@ fn texts_are_compared_character_by_character() {
 fn numbers_are_read_and_written() {
     assert_eq!(on("string.to_number", &[" -1.5e3 "]), "-1500.0");
     assert_eq!(on("string.to_number", &["-inf"]), "\"-inf\"");
-    assert_eq!(on("string.to_number", &["1,5"]), "\"1,5\" is no number");
+    assert_eq!(on("string.to_number", &["1,5"]), "\"1,5\" is not a number");
     let lenient = json!({"otherwise": "nan"});
     assert_eq!(text("string.to_number", &lenient, vec!["one".into()]), "\"nan\"");
     let written = |number: Value, decimals| {

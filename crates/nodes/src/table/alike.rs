@@ -1,4 +1,4 @@
-//! Rows of a table whose key is the same.
+//! Grouping of the rows of a table by equal keys.
 
 use millstream_base::Column;
 use millstream_node::Pace;
@@ -6,19 +6,19 @@ use millstream_node::Pace;
 use super::said;
 use crate::known::{ByHash, Keys};
 
-const TOO_LONG: &str = "a table too long for its rows to be numbered";
+const TOO_LONG: &str = "the table has more rows than an index can count";
 
-/// Units of work of a row that is looked up.
+/// Units of work per row that is looked up.
 const HASHED: usize = 1 << 4;
 
-/// The rows of each key, made of one column or several, in the order of the first ones.
+/// The rows of each key, which consists of one or more columns, in the order of first occurrence.
 pub(super) struct Groups<'t> {
     columns: Vec<&'t Column>,
     keys: Keys,
     by_hash: ByHash,
     /// The first row of each group.
     pub(super) first: Vec<usize>,
-    /// The number of the group of each row.
+    /// The index of the group of each row.
     pub(super) of_row: Vec<u32>,
 }
 
@@ -45,7 +45,8 @@ impl<'t> Groups<'t> {
         Ok(Self { columns, keys, by_hash, first, of_row })
     }
 
-    /// The number of the group with the key that stands in each row of other columns of these types.
+    /// The index of the group whose key equals that of each row of other columns, which have the
+    /// same types.
     pub(super) fn partners(
         &self,
         columns: &[&Column],
@@ -78,7 +79,7 @@ impl<'t> Groups<'t> {
         for end in &mut ends {
             n += std::mem::replace(end, n);
         }
-        // Where the next row of each group goes: its end at last.
+        // The position of the next row of each group; in the end, that after its last row.
         let mut rows = vec![0; n];
         pace.over(self.of_row.iter().enumerate(), 1, |(row, group)| {
             let next = &mut ends[*group as usize];
@@ -91,7 +92,7 @@ impl<'t> Groups<'t> {
     }
 }
 
-/// Whether the bits in a row of some columns are those in a row of others.
+/// Whether a row of some columns has the same bits as a row of others.
 fn is_same(a: &[&Column], row: usize, b: &[&Column], other: usize) -> bool {
     a.iter().zip(b).all(|(a, b)| a.same_at(row, b, other))
 }
@@ -124,7 +125,7 @@ pub(super) fn gathered(
     pace: &mut Pace<'_>,
 ) -> Result<Column, String> {
     let mut ended = None;
-    // Once nobody waits one row again and again, which takes no time.
+    // After cancellation one row is repeated, which takes no time.
     let mut at = 0;
     let taken = column.gather(rows.map(|row| {
         if ended.is_none() {

@@ -1,9 +1,9 @@
-//! Two tables as one: rows below each other, or beside each other by a key.
+//! Two tables as one: rows appended, or joined by a key.
 
 use std::sync::Arc;
 
 use millstream_base::{Column, Table, Type};
-use millstream_node::{Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
+use millstream_node::{Default, NodeDef, Pace, Registry};
 
 use super::alike::{Groups, Rows, gathered};
 use super::{
@@ -16,12 +16,12 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn append() -> NodeDef {
-    NodeDef::new("table.append", "The rows of tables below each other")
+    NodeDef::new("table.append", "Appends the rows of several tables")
         .details(
-            "By name, in the order of the first table that has columns; the others must have the same \
-             columns in the same types.",
+            "Columns are matched by name and ordered as in the first table that has columns; the \
+             other tables must have the same columns with the same types.",
         )
-        .input("tables", table(), "the tables in order")
+        .input("tables", table(), "tables in order")
         .multiple()
         .output("value", table(), "")
         .kernel(|parts| {
@@ -33,9 +33,10 @@ fn append() -> NodeDef {
                 within(n_rows, call.limits()).map_err(|failure| failure.message)?;
                 let Some(first) = all.first() else { return Ok(Table::default()) };
                 cells_within(n_rows, first.columns().len(), call.limits())?;
-                if let Some(other) = all.iter().find(|t| t.columns().len() != first.columns().len()) {
+                if let Some(other) = all.iter().find(|t| t.columns().len() != first.columns().len())
+                {
                     let (n, m) = (first.columns().len(), other.columns().len());
-                    return Err(format!("a table of {m} columns cannot stand below one of {n}"));
+                    return Err(format!("cannot append a table of {m} columns to one of {n}"));
                 }
                 let joined = |(name, of_first): &(Arc<str>, Column)| {
                     let parts: Result<Vec<Column>, String> =
@@ -45,7 +46,10 @@ fn append() -> NodeDef {
                     let joined = joined.ok_or_else(|| {
                         let other = parts.iter().find(|part| part.ty() != of_first.ty());
                         let other = other.map_or(of_first.ty(), Column::ty);
-                        format!("the column `{name}` holds {} and then {other}", of_first.ty())
+                        format!(
+                            "the column `{name}` contains {} in one table and {other} in another",
+                            of_first.ty()
+                        )
                     })?;
                     Ok((Arc::clone(name), joined))
                 };
@@ -56,32 +60,29 @@ fn append() -> NodeDef {
 }
 
 const KINDS: &[(&str, &str)] = &[
-    ("inner", "rows of the left that have a partner"),
-    ("left", "all rows of the left; without partner the columns of the right hold zero"),
+    ("inner", "rows of the left table that have a match"),
+    ("left", "all rows of the left table; without a match the columns of the right are zero"),
     (
         "all",
-        "all rows of the left, then those of the right without partner; what is missing is zero",
+        "all rows of the left table, then the rows of the right without a match; missing values \
+         are zero",
     ),
-    ("without", "rows of the left that have no partner, without the columns of the right"),
+    ("without", "rows of the left table that have no match, without the columns of the right"),
 ];
 
 fn join() -> NodeDef {
-    with_also(NodeDef::new("table.join", "Two tables beside each other, by a key that both have"))
+    with_also(NodeDef::new("table.join", "Joins two tables by a key"))
         .details(
-            "For each row of the left, in order, each row of the right with the same bits in the key columns, \
-             in order. Columns of the right that the left has too get `_2` behind their name.",
+            "For each row of the left table, in order, each row of the right table with the same \
+             bits in the key columns, in order. A column of the right table whose name the left \
+             table uses too gets the suffix `_2`.",
         )
-        .setting(
-            "rows",
-            SettingKind::Choice(KINDS),
-            Some(SettingValue::Text("inner".into())),
-            "what becomes of rows without partner",
-        )
+        .choice("rows", KINDS, "inner", "treatment of rows without a match")
         .input("left", table(), "")
         .or(Default::Zero)
         .input("right", table(), "")
         .or(Default::Zero)
-        .input("key", Type::STRING, "name of the column")
+        .input("key", Type::STRING, "name of the key column")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|parts| {
@@ -99,7 +100,8 @@ fn join() -> NodeDef {
                 let partners = Partners::of(&left, &right, &names, &mut pace)?;
                 let n_rows = partners.n_rows(&kind);
                 within(n_rows, call.limits()).map_err(|failure| failure.message)?;
-                let of_right = if kind == "without" { 0 } else { right.columns().len() - names.len() };
+                let of_right =
+                    if kind == "without" { 0 } else { right.columns().len() - names.len() };
                 let n_columns = left.columns().len() + of_right;
                 cells_within(n_rows, n_columns, call.limits())?;
                 let pairs = partners.pairs(&kind, n_rows, &mut pace)?;
@@ -108,13 +110,13 @@ fn join() -> NodeDef {
         })
 }
 
-/// The rows that stand beside each other; the number of rows of a table stands for none of it.
+/// The rows that are joined; the number of rows of a table stands for no row.
 struct Pairs {
     left: Vec<u32>,
     right: Vec<u32>,
 }
 
-/// Rows of a right table by their key, and which of them each row of a left table has the key of.
+/// Rows of the right table by key, and for each row of the left table the group that it matches.
 struct Partners {
     right: Rows,
     n_right: u32,
@@ -132,7 +134,12 @@ impl Partners {
         let (of_left, of_right) = (of(left)?, of(right)?);
         for (key, (a, b)) in names.iter().zip(of_left.iter().zip(&of_right)) {
             if a.ty() != b.ty() {
-                return Err(format!("the column `{key}` holds {} and {}", a.ty(), b.ty()));
+                return Err(format!(
+                    "the column `{key}` contains {} in the left table and {} in the right; convert \
+                     one of them with `table.cast`",
+                    a.ty(),
+                    b.ty()
+                ));
             }
         }
         let groups = Groups::of(of_right, pace)?;
@@ -140,7 +147,7 @@ impl Partners {
         Ok(Self { right: groups.rows(pace)?, n_right: groups.of_row.len() as u32, left: of_left })
     }
 
-    /// The rows of the right that no row of the left has the key of, ascending.
+    /// The rows of the right table without a match, ascending.
     fn alone(&self) -> Vec<u32> {
         let mut has_left = vec![false; self.right.n_groups()];
         for group in self.left.iter().flatten() {
@@ -152,7 +159,7 @@ impl Partners {
         alone
     }
 
-    /// How many rows stand beside each other.
+    /// The number of joined rows.
     fn n_rows(&self, kind: &str) -> usize {
         let of = |group: &Option<u32>| match (group, kind) {
             (Some(_), "without") | (None, "inner") => 0,
@@ -164,7 +171,7 @@ impl Partners {
         of_left.saturating_add(alone)
     }
 
-    /// The rows that stand beside each other, `n_rows` of them.
+    /// The joined rows, `n_rows` of them.
     fn pairs(&self, kind: &str, n_rows: usize, pace: &mut Pace<'_>) -> Result<Pairs, String> {
         let mut pairs =
             Pairs { left: Vec::with_capacity(n_rows), right: Vec::with_capacity(n_rows) };
@@ -191,7 +198,7 @@ impl Partners {
     }
 }
 
-/// A column with a row of zeros behind it.
+/// A column with an additional row of zeros.
 fn with_zero(column: &Column) -> Column {
     let zero = Column::filled(&column.ty().default_value(), 1);
     Column::concat(column.ty(), &[column.clone(), zero]).expect("both are of the column's type")
@@ -208,7 +215,7 @@ fn beside(
     let mut columns = Vec::with_capacity(left.columns().len() + right.columns().len());
     for (name, column) in left.columns() {
         let rows = pairs.left.iter().map(|row| *row as usize);
-        // Keys of rows that only the right has come from there.
+        // For rows without a match on the left, the key comes from the right table.
         let taken = if names.contains(name) {
             let both = [column.clone(), super::column(right, name)?.clone()];
             let source = Column::concat(column.ty(), &both).expect("keys are of one type");

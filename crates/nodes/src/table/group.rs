@@ -1,4 +1,4 @@
-//! Rows put together by what a column holds.
+//! Grouping of rows by the value of a column.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(unique());
 }
 
-/// What is computed of the rows of a group.
+/// A statistic of the rows of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Summary {
     Sum,
@@ -54,40 +54,45 @@ impl Summary {
 }
 
 fn group() -> NodeDef {
-    with_also(on_table("table.group", "One row for each value that a column holds"))
+    with_also(on_table("table.group", "Groups rows by the value of a column"))
         .details(
-            "In the order in which the values come first; values are the same if their bits are. Behind the \
-             column `by` and those of `also` there is one for each entry of `columns`, called `NAME_HOW`: sums of whole \
-             numbers and of booleans are `i64` and wrap, other sums, means, standard deviations (over n) and \
-             medians `f64`, folded from the first row to the last; minimum and maximum pass over NaN and are \
-             NaN if there is nothing else, a median is NaN if there is one; count is `i32`.",
+            "One row per distinct value, in the order of first occurrence; values are equal if \
+             their bits are. After the column `by` and those of `also` there is one column for \
+             each entry of `columns`, called `NAME_HOW`. Sums of integers and booleans are `i64` \
+             and wrap around; other sums, means, standard deviations (over n) and medians are \
+             `f64`, computed from the first row to the last. Minimum and maximum ignore NaN unless \
+             all values are NaN; a median is NaN if one value is. A count is `i32`.",
         )
         .setting(
             "columns",
             SettingKind::Texts,
             Some(SettingValue::Texts(vec![])),
-            "names of the columns that are summed up",
+            "names of the columns to summarize",
         )
         .setting(
             "how",
             SettingKind::Texts,
             Some(SettingValue::Texts(vec!["sum".into()])),
-            "sum, mean, deviation, median, minimum, maximum, first, last or count: one for all or one for each",
+            "sum, mean, deviation, median, minimum, maximum, first, last or count: one for all \
+             columns or one for each",
         )
-        .input("by", Type::STRING, "name of the column")
+        .input("by", Type::STRING, "name of the key column")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|parts| {
             let names: Vec<Arc<str>> = parts.settings.texts("columns").to_vec();
             let how = parts.settings.texts("how");
             if how.len() != 1 && how.len() != names.len() {
-                let message = format!("{} ways for {} columns", how.len(), names.len());
+                let message = format!(
+                    "{} statistics for {} columns; give one, or one for each column", how.len(), names.len());
                 return Err(SettingError::refused("how", message));
             }
             let summary = |(i, name): (usize, Arc<str>)| {
                 let how = &how[if how.len() == 1 { 0 } else { i }];
                 let summary = Summary::of(how);
-                let refused = || SettingError::refused("how", format!("`{how}` is no way to sum up"));
+                let refused = || SettingError::refused("how", format!(
+                    "`{how}` is not a statistic; use sum, mean, deviation, median, minimum, \
+                     maximum, first, last or count"));
                 let called = format!("{name}_{how}").into();
                 Ok((name, called, summary.ok_or_else(refused)?))
             };
@@ -109,7 +114,7 @@ fn group() -> NodeDef {
                     let is_number = column.ty().lanes().is_some_and(|(_, n)| n == 1);
                     if how.needs_numbers() && !is_number {
                         let ty = column.ty();
-                        return Err(format!("the column `{name}` holds {ty}, which is no number"));
+                        return Err(format!("the column `{name}` contains {ty}, not numbers"));
                     }
                     columns.push((Arc::clone(called), summed(column, &rows, *how, &mut pace)?));
                 }
@@ -118,7 +123,7 @@ fn group() -> NodeDef {
         })
 }
 
-/// A value for each group.
+/// One value for each group.
 fn of_each<T: ValueType>(
     groups: &Rows,
     pace: &mut Pace<'_>,
@@ -132,7 +137,7 @@ fn of_each<T: ValueType>(
     Ok(Column::from_vec(values))
 }
 
-/// The row of each group before which no other is put.
+/// The first row of each group in some order.
 fn picked(
     column: &Column,
     groups: &Rows,
@@ -148,7 +153,7 @@ fn picked(
     gathered(column, best.into_iter(), pace)
 }
 
-/// A summary of each group of rows; of numbers, where the summary needs them.
+/// A statistic of each group of rows; some require numbers.
 pub(super) fn summed(
     column: &Column,
     groups: &Rows,
@@ -203,7 +208,7 @@ pub(super) fn summed(
     }
 }
 
-/// The number in the middle, or half way between the two there; NaN if one is.
+/// The median; the midpoint of the two middle numbers if their count is even, NaN if one is NaN.
 fn median(mut items: Vec<f64>) -> f64 {
     if items.iter().any(|x| x.is_nan()) {
         return f64::NAN;
@@ -216,9 +221,9 @@ fn median(mut items: Vec<f64>) -> f64 {
 }
 
 fn unique() -> NodeDef {
-    with_also(on_table("table.unique", "The first row of each value that a column holds"))
-        .details("In the order of the table; values are the same if their bits are.")
-        .input("by", Type::STRING, "name of the column")
+    with_also(on_table("table.unique", "Keeps the first row for each value of a column"))
+        .details("Rows keep their order; values are equal if their bits are.")
+        .input("by", Type::STRING, "name of the key column")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|parts| {

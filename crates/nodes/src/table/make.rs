@@ -12,8 +12,9 @@ use millstream_node::{
     signature::Socket,
 };
 
-use super::{column, list_of, made, on_table, table, table_at, tables, text_at};
+use super::{column, made, on_table, table, table_at, tables, text_at};
 use crate::cells::{Cells, ListCells, function};
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(make());
@@ -24,20 +25,20 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(has());
 }
 
-/// Names of the generics; as many columns can be made at once.
+/// Names of the generics, one for each column that can be made at once.
 const GENERICS: [&str; 16] = [
     "T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "T10", "T11", "T12", "T13", "T14",
     "T15",
 ];
 
 fn make() -> NodeDef {
-    NodeDef::new("table.make", "A table of lists")
-        .details("The lists must be of one length, or it fails. For more columns see `table.set`.")
+    NodeDef::new("table.make", "A table from lists")
+        .details("Fails if the lists have different lengths. To add more columns use `table.set`.")
         .setting(
             "names",
             SettingKind::Texts,
             Some(SettingValue::Texts(vec!["a".into()])),
-            "names of the columns, at most 16; for each there is an input `column_0`, `column_1`, ...",
+            "names of the columns, at most 16; each adds an input `column_0`, `column_1`, ...",
         )
         .sockets_by_settings(signature)
         .kernel(|parts| {
@@ -53,7 +54,7 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
     let names = settings.texts("names");
     let n = names.len();
     if n > GENERICS.len() {
-        let message = format!("{n} columns are too many at once, {} go", GENERICS.len());
+        let message = format!("{n} columns are too many, the limit is {}", GENERICS.len());
         return Err(SettingError::refused("names", message));
     }
     if let Some(name) = (0..n).find(|i| names[..*i].contains(&names[*i])).map(|i| &names[i]) {
@@ -66,7 +67,7 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
         multiple: false,
         mutable: false,
         scope: vec![],
-        about: format!("the column `{name}`").into(),
+        about: format!("values of the column `{name}`").into(),
     };
     Ok(Signature {
         generics: GENERICS[..n].iter().map(|name| Generic { name, among: Among::Any }).collect(),
@@ -80,14 +81,15 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
 }
 
 fn with_column() -> NodeDef {
-    on_table("table.set", "A table with another column")
+    on_table("table.set", "Adds or replaces a column of a table")
         .details(
-            "It replaces the column of that name, or comes behind all. It must be as long as the others.",
+            "Replaces the column of that name, or adds it after the others. It must be as long as \
+             they are.",
         )
         .generic("T", Among::Any)
         .input("name", Type::STRING, "name of the column")
         .or(Default::Zero)
-        .input("list", SocketType::ListOf(0), "what is in it")
+        .input("list", SocketType::ListOf(0), "values of the column")
         .output("value", table(), "")
         .kernel(|_| {
             Ok(tables(|call, i| {
@@ -103,21 +105,23 @@ fn with_column() -> NodeDef {
 }
 
 fn read_column() -> NodeDef {
-    on_table("table.column", "A column of a table as a list")
+    on_table("table.column", "Reads a column of a table as a list")
         .converts()
         .details(
-            "Whole numbers and true and false are read as floats too, and each type as a wider one of its \
-             kind; `f64` is read as `f32` with a rounding. Anything else must have the type it is read as.",
+            "Integers and booleans can also be read as floats, and each type as a wider one of its \
+             kind; `f64` can be read as `f32` with rounding. Any other column must have the \
+             requested type.",
         )
         .setting(
             "type",
             SettingKind::Type,
             Some(SettingValue::Type(Type::F64)),
-            "the type of its values",
+            "type of the values",
         )
         .sockets_by_settings(|settings| {
             let ty = settings.ty("type").and_then(Type::list);
-            let ty = ty.ok_or_else(|| SettingError::refused("type", "there are no lists of it"))?;
+            let ty =
+                ty.ok_or_else(|| SettingError::refused("type", "there are no lists of this type"))?;
             let socket = |name: &'static str, ty, about: &'static str| Socket {
                 name: name.into(),
                 ty: SocketType::Exact(ty),
@@ -129,11 +133,14 @@ fn read_column() -> NodeDef {
             };
             Ok(Signature {
                 generics: vec![],
-                inputs: vec![socket("table", table(), ""), socket("name", Type::STRING, "of the column")],
+                inputs: vec![
+                    socket("table", table(), ""),
+                    socket("name", Type::STRING, "name of the column"),
+                ],
                 outputs: vec![OutputSocket {
                     name: "value".into(),
                     ty: SocketType::Exact(ty),
-                    about: "an item for each row".into(),
+                    about: "one item per row".into(),
                 }],
             })
         })
@@ -144,7 +151,7 @@ fn read_column() -> NodeDef {
 }
 
 fn columns(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
-    // The columns of all elements stand one behind the other, and each element takes its part.
+    // The columns of all elements are concatenated, and each element takes its part.
     let mut found: Vec<Column> = Vec::new();
     let mut starts = vec![0; call.extent()];
     let mut lengths = vec![0; call.extent()];
@@ -153,7 +160,7 @@ fn columns(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
         let (table, name) = (table_at(call, 0, i), text_at(call, 1, i));
         let read = column(&table, &name).and_then(|column| {
             as_type(column, ty)
-                .ok_or_else(|| format!("the column `{name}` holds {}, not {ty}", column.ty()))
+                .ok_or_else(|| format!("the column `{name}` contains {}, not {ty}", column.ty()))
         });
         let read = read.map_err(|message| Failure::at(i, message))?;
         (starts[i], lengths[i]) = (n, read.len());
@@ -176,7 +183,7 @@ fn columns(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
     cells.put_from(call, &source)
 }
 
-/// A column in another type of numbers, where that loses nothing but precision.
+/// A column converted to another type of numbers, if that loses nothing but precision.
 fn as_type(column: &Column, ty: Type) -> Option<Column> {
     let from = column.ty();
     if from == ty {
@@ -204,7 +211,7 @@ fn as_type(column: &Column, ty: Type) -> Option<Column> {
 
 fn names() -> NodeDef {
     on_table("table.names", "The names of the columns of a table")
-        .output("value", list_of(Type::STRING), "in order")
+        .output("value", list_of(Type::STRING), "names in order")
         .kernel(|_| {
             Ok(function(|call| {
                 let mut cells = ListCells::<Arc<str>>::new(call);
@@ -223,8 +230,8 @@ fn names() -> NodeDef {
 }
 
 fn count() -> NodeDef {
-    on_table("table.count", "How many rows a table has")
-        .output("value", Type::I32, "0 without columns")
+    on_table("table.count", "The number of rows of a table")
+        .output("value", Type::I32, "number of rows; 0 for a table without columns")
         .kernel(|_| {
             Ok(function(|call| {
                 let mut cells = Cells::<i32>::new(call);

@@ -1,10 +1,10 @@
-//! Tables in another shape: side by side, columns as rows, rows as columns, and what columns look like.
+//! Reshaped tables: side by side, melted, pivoted, and summaries of columns.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_base::{Column, Table, Type, num};
-use millstream_node::{Call, Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
+use millstream_node::{Call, Default, NodeDef, Pace, Registry, SettingKind};
 
 use super::alike::{Groups, gathered};
 use super::group::{Summary, summed};
@@ -24,12 +24,13 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn beside() -> NodeDef {
-    NodeDef::new("table.beside", "The columns of tables side by side")
+    NodeDef::new("table.beside", "Puts the columns of several tables side by side")
         .details(
-            "Row by row; the tables that have columns must have as many rows. A column whose name is taken gets \
-             `_2` behind it, or the next number that is free. For a key that rows have see `table.join`.",
+            "Rows are matched by position, so tables that have columns must have equally many \
+             rows. A column whose name is taken gets the suffix `_2`, or the next free number. To \
+             match rows by a key use `table.join`.",
         )
-        .input("tables", table(), "the tables in order")
+        .input("tables", table(), "tables in order")
         .multiple()
         .output("value", table(), "")
         .kernel(|parts| {
@@ -37,10 +38,15 @@ fn beside() -> NodeDef {
             Ok(tables(move |call, i| {
                 let mut columns: Vec<(Arc<str>, Column)> = Vec::new();
                 let mut taken = HashSet::new();
-                for table in (0..n).map(|k| table_at(call, k, i)).filter(|t| !t.columns().is_empty()) {
+                for table in
+                    (0..n).map(|k| table_at(call, k, i)).filter(|t| !t.columns().is_empty())
+                {
                     let had = columns.first().map_or(table.n_rows(), |(_, column)| column.len());
                     if had != table.n_rows() {
-                        return Err(format!("a table of {} rows cannot stand beside one of {had}", table.n_rows()));
+                        return Err(format!(
+                            "cannot put a table of {} rows beside one of {had}",
+                            table.n_rows()
+                        ));
                     }
                     for (name, column) in table.columns() {
                         let name = free(name, &mut taken);
@@ -52,7 +58,7 @@ fn beside() -> NodeDef {
         })
 }
 
-/// The name, with a number if it is taken; it is taken then.
+/// The name, with a number appended if it is taken; the result is marked as taken.
 fn free(name: &Arc<str>, taken: &mut HashSet<Arc<str>>) -> Arc<str> {
     let mut free = Arc::clone(name);
     let mut number = 2;
@@ -68,27 +74,32 @@ fn names_setting(def: NodeDef, about: &'static str) -> NodeDef {
 }
 
 fn melt() -> NodeDef {
-    names_setting(on_table("table.melt", "A table with columns written below each other"), "names of these columns")
-        .details(
-            "Each row becomes one row for each of the `columns`, with the name of the column and what stood there; \
-             the other columns are repeated. The columns must hold the same type.",
-        )
-        .input("names", Type::STRING, "what the column of names is called")
-        .or_value(Arc::<str>::from("name"))
-        .input("values", Type::STRING, "what the column of values is called")
-        .or_value(Arc::<str>::from("value"))
-        .output("value", table(), "")
-        .kernel(|parts| {
-            let chosen: Vec<Arc<str>> = parts.settings.texts("columns").to_vec();
-            Ok(tables(move |call, i| {
-                let (table, names, values) = (table_at(call, 0, i), text_at(call, 1, i), text_at(call, 2, i));
-                let long = table.n_rows().saturating_mul(chosen.len());
-                within(long, call.limits()).map_err(|failure| failure.message)?;
-                let others = table.columns().iter().filter(|(name, _)| !chosen.contains(name)).count();
-                cells_within(long, others + 2, call.limits())?;
-                melted(&table, &chosen, names, values)
-            }))
-        })
+    names_setting(
+        on_table("table.melt", "Turns columns of a table into rows"),
+        "names of the columns to turn into rows",
+    )
+    .details(
+        "Each row becomes one row for each of the `columns`, with the name of the column and \
+             its value; the values of the other columns are repeated. The columns must have the \
+             same type.",
+    )
+    .input("names", Type::STRING, "name of the new column of names")
+    .or_value(Arc::<str>::from("name"))
+    .input("values", Type::STRING, "name of the new column of values")
+    .or_value(Arc::<str>::from("value"))
+    .output("value", table(), "")
+    .kernel(|parts| {
+        let chosen: Vec<Arc<str>> = parts.settings.texts("columns").to_vec();
+        Ok(tables(move |call, i| {
+            let (table, names, values) =
+                (table_at(call, 0, i), text_at(call, 1, i), text_at(call, 2, i));
+            let long = table.n_rows().saturating_mul(chosen.len());
+            within(long, call.limits()).map_err(|failure| failure.message)?;
+            let others = table.columns().iter().filter(|(name, _)| !chosen.contains(name)).count();
+            cells_within(long, others + 2, call.limits())?;
+            melted(&table, &chosen, names, values)
+        }))
+    })
 }
 
 fn melted(
@@ -100,12 +111,12 @@ fn melted(
     let columns =
         chosen.iter().map(|name| column(table, name).cloned()).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = columns.first() else {
-        return Err("no columns are named to be written below each other".into());
+        return Err("the setting `columns` names no columns".into());
     };
     let joined = Column::concat(first.ty(), &columns).ok_or_else(|| {
         let at = columns.iter().position(|column| column.ty() != first.ty()).unwrap_or(0);
         let (name, ty) = (&chosen[at], columns[at].ty());
-        format!("the column `{}` holds {} and `{name}` {ty}", chosen[0], first.ty())
+        format!("the column `{}` contains {}, but `{name}` contains {ty}", chosen[0], first.ty())
     })?;
     let (n_rows, n) = (table.n_rows(), columns.len());
     let mut made_of: Vec<(Arc<str>, Column)> = (table.columns().iter())
@@ -119,48 +130,40 @@ fn melted(
 }
 
 const HOW: &[(&str, &str)] = &[
-    ("last", "the last of them"),
-    ("first", "the first of them"),
-    ("only", "it fails, and names the place"),
-    ("sum", "their sum"),
-    ("mean", "their mean"),
-    ("deviation", "their standard deviation (over n)"),
-    ("median", "their median"),
-    ("minimum", "the least of them"),
-    ("maximum", "the greatest of them"),
-    ("count", "their number"),
+    ("last", "the last value"),
+    ("first", "the first value"),
+    ("only", "the node fails and names the row and column"),
+    ("sum", "the sum"),
+    ("mean", "the mean"),
+    ("deviation", "the standard deviation (over n)"),
+    ("median", "the median"),
+    ("minimum", "the minimum"),
+    ("maximum", "the maximum"),
+    ("count", "the number of values"),
 ];
 
 const ABSENT: &[(&str, &str)] = &[
     ("zero", "zero, false or the empty text"),
-    ("missing", "NaN in columns of floats, in each component of vectors; as `zero` in others"),
+    ("missing", "NaN for floats and in each component of vectors; like `zero` for other types"),
 ];
 
 fn pivot() -> NodeDef {
-    with_also(on_table("table.pivot", "A table with rows written beside each other"))
+    with_also(on_table("table.pivot", "Turns rows of a table into columns (pivot)"))
         .details(
-            "One row for each value of the column `by`, and of those of `also` together, and a column for each text in \
-             the column `names`, with what stands in `values` where both come together: where there are several rows, \
-             what `how` says, and where there is none, what `absent` says. Both in the order in which they come first. \
-             Sums and their like are those of `table.group`. It undoes `table.melt`.",
+            "The result has one row for each distinct value of the column `by` (together with \
+             those of `also`) and one column for each distinct text of the column `names`; its \
+             cells are the values of the column `values`. If several rows belong to a cell, `how` \
+             says how they are combined; if none does, `absent` says what the cell contains. Rows \
+             and columns are in the order of first occurrence. Sums and other statistics are those \
+             of `table.group`. This is the inverse of `table.melt`.",
         )
-        .setting(
-            "how",
-            SettingKind::Choice(HOW),
-            Some(SettingValue::Text("last".into())),
-            "what is written where several rows come together",
-        )
-        .setting(
-            "absent",
-            SettingKind::Choice(ABSENT),
-            Some(SettingValue::Text("zero".into())),
-            "what is written where no row is",
-        )
-        .input("by", Type::STRING, "name of the column that says which row")
+        .choice("how", HOW, "last", "how several rows of one cell are combined")
+        .choice("absent", ABSENT, "zero", "content of a cell without rows")
+        .input("by", Type::STRING, "name of the column that determines the row")
         .or(Default::Zero)
-        .input("names", Type::STRING, "name of the column that says which column")
+        .input("names", Type::STRING, "name of the column that determines the column")
         .or_value(Arc::<str>::from("name"))
-        .input("values", Type::STRING, "name of the column of values")
+        .input("values", Type::STRING, "name of the column with the values")
         .or_value(Arc::<str>::from("value"))
         .output("value", table(), "")
         .kernel(|parts| {
@@ -177,7 +180,7 @@ fn pivot() -> NodeDef {
         })
 }
 
-/// What is written beside each other.
+/// The columns of a table that is pivoted.
 struct Pivot<'a> {
     table: &'a Table,
     by: &'a [Arc<str>],
@@ -186,13 +189,13 @@ struct Pivot<'a> {
 }
 
 impl Pivot<'_> {
-    /// The table; `how` several rows become one value, or none if there must be one row.
+    /// The pivoted table; `how` combines several rows of a cell, `None` requires at most one.
     fn made(&self, how: Option<Summary>, with_nan: bool, call: &Call<'_>) -> Result<Table, String> {
         let Self { table, by, names, values } = *self;
         let keys = super::keys(table, &by[0], &by[1..])?;
         let (labels, values) = (column(table, names)?, column(table, values)?);
         let Some(texts) = labels.as_slice::<Arc<str>>() else {
-            return Err(format!("the column `{names}` holds {}, not string", labels.ty()));
+            return Err(format!("the column `{names}` contains {}, not string", labels.ty()));
         };
         let mut pace = call.pace();
         let columns = Groups::of(vec![labels], &mut pace)?;
@@ -201,7 +204,7 @@ impl Pivot<'_> {
         let both: Vec<&Column> = keys.iter().copied().chain([labels]).collect();
         let pairs = Groups::of(both, &mut pace)?;
         let summed = self.summed(values, &pairs, how, &mut pace)?;
-        // A row behind the others stands for a value that is missing.
+        // An additional row stands for missing values.
         let absent = if with_nan { missing(summed.ty()) } else { summed.ty().default_value() };
         let source = Column::concat(summed.ty(), &[summed.clone(), Column::filled(&absent, 1)])
             .expect("both are of the column's type");
@@ -211,7 +214,7 @@ impl Pivot<'_> {
             let of_rows = gathered(key, rows.first.iter().copied(), &mut pace)?;
             made_of.push((Arc::clone(name), of_rows));
         }
-        // The pairs of each column; both are numbered by their first rows.
+        // The rows of each cell, by column; columns and groups are numbered by first occurrence.
         let mut of_columns: Vec<Vec<usize>> = vec![Vec::new(); columns.first.len()];
         for (pair, row) in pairs.first.iter().enumerate() {
             of_columns[columns.of_row[*row] as usize].push(pair);
@@ -228,7 +231,7 @@ impl Pivot<'_> {
         made(made_of)
     }
 
-    /// One value for each pair of a row and a column.
+    /// One value for each cell.
     fn summed(
         &self,
         values: &Column,
@@ -241,7 +244,7 @@ impl Pivot<'_> {
         match how {
             Some(how) if how.needs_numbers() && !is_number => {
                 let ty = values.ty();
-                Err(format!("the column `{}` holds {ty}, which is no number", self.values))
+                Err(format!("the column `{}` contains {ty}, not numbers", self.values))
             }
             Some(how) => summed(values, &of_pairs, how, pace),
             None => {
@@ -261,11 +264,11 @@ impl Pivot<'_> {
 }
 
 fn summary() -> NodeDef {
-    on_table("table.summary", "What the columns of numbers look like")
+    on_table("table.summary", "Statistics of the columns of a table")
         .details(
-            "A row for each column of numbers or conditions: its name, how many numbers it holds that are no NaN, \
-             their mean, standard deviation (over n), least, median and greatest; NaN where there are none. All but \
-             name and count are `f64`.",
+            "One row for each column of numbers or booleans: its name, the number of values that \
+             are not NaN, their mean, standard deviation (over n), minimum, median and maximum, \
+             which are NaN if there are no values. All columns except name and count are `f64`.",
         )
         .output("value", table(), "columns name, count, mean, deviation, minimum, median, maximum")
         .kernel(|_| Ok(tables(|call, i| summed_up(&table_at(call, 0, i)))))

@@ -1,4 +1,4 @@
-//! Tables in other shapes, and back.
+//! Tables reshaped, and reshaped back.
 
 use millstream_base::literal::from_json;
 use millstream_base::{Limits, Mask, Table, Type, Value, literal};
@@ -11,7 +11,7 @@ fn table(json: &Json) -> Value {
     from_json(Type::of::<Table>(), json).expect("a table")
 }
 
-/// What a node gives, as JSON; the message where it fails.
+/// The output of a node as JSON, or the message of its failure.
 fn given(name: &str, set: &Json, arities: &[u16], args: Vec<Value>, limits: &Limits) -> Json {
     let instance = instance(name, set, &[], arities);
     let args = args.into_iter().map(one).collect();
@@ -26,7 +26,7 @@ fn on(name: &str, set: &Json, args: Vec<Value>) -> Json {
 }
 
 #[test]
-fn columns_stand_side_by_side() {
+fn columns_are_put_side_by_side() {
     let beside = |tables: &[Json]| {
         let args: Vec<Value> = tables.iter().map(table).collect();
         given("table.beside", &json!({}), &[args.len() as u16], args, &Limits::default())
@@ -41,7 +41,7 @@ fn columns_stand_side_by_side() {
         json!({"x": [1, 2], "x_2": [1, 2], "x_3": [1, 2]})
     );
     assert_eq!(beside(&[]), json!({}));
-    assert_eq!(beside(&[a, json!({"z": [1]})]), "a table of 1 rows cannot stand beside one of 2");
+    assert_eq!(beside(&[a, json!({"z": [1]})]), "cannot put a table of 1 rows beside one of 2");
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn columns_become_rows_and_rows_columns() {
     let long =
         json!({"id": [1, 1, 2, 2], "name": ["a", "b", "a", "b"], "value": [0.5, 2.5, 1.5, 3.5]});
     assert_eq!(melt(&["a", "b"]), long);
-    assert_eq!(melt(&["a", "id"]), "the column `a` holds f64 and `id` i64");
+    assert_eq!(melt(&["a", "id"]), "the column `a` contains f64, but `id` contains i64");
     assert_eq!(melt(&["aa"]), "the table has no column `aa`; did you mean `a`?");
-    assert_eq!(melt(&[]), "no columns are named to be written below each other");
+    assert_eq!(melt(&[]), "the setting `columns` names no columns");
     let pivot = |table_of: &Json, by: &str, names: &str| {
         on(
             "table.pivot",
@@ -67,7 +67,7 @@ fn columns_become_rows_and_rows_columns() {
     assert_eq!(pivot(&long, "id", "name"), wide);
     let some = json!({"k": ["x", "y", "x"], "name": ["p", "k", "p"], "value": [1, 2, 3]});
     assert_eq!(pivot(&some, "k", "name"), json!({"k": ["x", "y"], "p": [3, 0], "k_2": [0, 2]}));
-    assert_eq!(pivot(&long, "name", "id"), "the column `id` holds i64, not string");
+    assert_eq!(pivot(&long, "name", "id"), "the column `id` contains i64, not string");
     let small = Limits { list_length: 3, ..Limits::default() };
     let args = vec![table(&long), "id".into(), "name".into(), "value".into()];
     let refused = given("table.pivot", &json!({}), &[], args, &small);
@@ -78,7 +78,7 @@ fn columns_become_rows_and_rows_columns() {
 }
 
 #[test]
-fn columns_are_summed_up() {
+fn columns_are_summarized() {
     let people = json!({"age": [30, 20, 40, 30], "name": ["A", "B", "C", "D"], "x": [1.5, "nan", -0.5, "nan"]});
     let found = on("table.summary", &json!({}), vec![table(&people)]);
     let wanted = json!({
@@ -114,7 +114,7 @@ proptest! {
 }
 
 #[test]
-fn tables_that_would_get_too_many_cells_are_refused_before() {
+fn tables_with_too_many_cells_are_refused_before_they_are_made() {
     let limits = Limits { list_length: 100, ..Limits::default() };
     let rows = |n: usize| json!({"k": vec![1; n], "v": vec![2; n]});
     let join = |n: usize, kind: &str| {
@@ -154,7 +154,7 @@ fn tables_that_would_get_too_many_cells_are_refused_before() {
 }
 
 #[test]
-fn rows_that_come_together_are_summed_up() {
+fn rows_of_one_cell_are_combined() {
     let long = json!({"id": [1, 2, 1, 1], "day": ["a", "a", "a", "b"], "name": ["p", "p", "p", "q"],
                       "value": [1.5, 2.0, 4.0, 8.0]});
     let pivot = |set: &Json| {
@@ -188,7 +188,7 @@ fn rows_that_come_together_are_summed_up() {
     let args = |table_of: &Json| vec![table(table_of), "id".into(), "name".into(), "value".into()];
     assert_eq!(
         on("table.pivot", &json!({"how": "mean"}), args(&texts)),
-        "the column `value` holds string, which is no number"
+        "the column `value` contains string, not numbers"
     );
     let vectors = json!({"id": [1, 2], "name": ["p", "q"], "value": {"type": "vec3", "values": [[1, 2, 3], [4, 5, 6]]}});
     let found = on("table.pivot", &json!({"absent": "missing"}), args(&vectors));
@@ -196,7 +196,7 @@ fn rows_that_come_together_are_summed_up() {
 }
 
 #[test]
-fn rows_in_which_something_is_missing_go() {
+fn rows_with_missing_values_are_dropped() {
     let gaps = json!({"x": [1.5, "nan", 2.5], "t": ["a", "b", ""], "n": [1, 2, 3]});
     let dropped = |columns: &[&str]| {
         on("table.drop_missing", &json!({ "columns": columns }), vec![table(&gaps)])

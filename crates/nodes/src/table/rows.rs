@@ -7,8 +7,9 @@ use millstream_base::{Column, Type, Value};
 use millstream_node::settings::SettingError;
 use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
-use super::{column, list_of, made, on_table, said, table, table_at, tables, text_at};
+use super::{column, made, on_table, said, table, table_at, tables, text_at};
 use crate::list::places::put_in_order;
+use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(filter());
@@ -21,8 +22,8 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn filter() -> NodeDef {
-    on_table("table.filter", "The rows of a table that are kept")
-        .input("keep", list_of(Type::BOOL), "for each row whether it is kept")
+    on_table("table.filter", "Keeps the rows of a table for which a condition is true")
+        .input("keep", list_of(Type::BOOL), "for each row, whether to keep it")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|_| {
@@ -40,12 +41,12 @@ fn filter() -> NodeDef {
 }
 
 fn slice() -> NodeDef {
-    on_table("table.slice", "Some rows of a table, one behind the other")
+    on_table("table.slice", "A range of rows of a table")
         .details(
-            "The rows numbered from `start` up to but not including `start + count`, as far as the table \
-             has them.",
+            "The rows from index `start` up to but not including `start + count`, as far as they \
+             exist.",
         )
-        .input("start", Type::I32, "number of the first row, from 0")
+        .input("start", Type::I32, "index of the first row, from 0")
         .or_number(0.0)
         .input("count", Type::I32, "number of rows")
         .or_number(10.0)
@@ -62,9 +63,12 @@ fn slice() -> NodeDef {
 }
 
 fn pick() -> NodeDef {
-    on_table("table.pick", "Rows of a table by number")
-        .details("In the order of the numbers, which may repeat; one that is no row fails.")
-        .input("rows", list_of(Type::I32), "numbers of rows, from 0")
+    on_table("table.pick", "Picks rows of a table by their indices")
+        .details(
+            "Rows are in the order of the indices, which may repeat. Fails for an index without a \
+             row.",
+        )
+        .input("rows", list_of(Type::I32), "indices of rows, from 0")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|_| {
@@ -73,7 +77,9 @@ fn pick() -> NodeDef {
                 let rows = rows.as_slice::<i32>().expect("the socket takes lists of integers");
                 let row = |row: &i32| {
                     let found = usize::try_from(*row).ok().filter(|row| *row < table.n_rows());
-                    found.ok_or_else(|| format!("there is no row {row} of {}", table.n_rows()))
+                    found.ok_or_else(|| {
+                        format!("there is no row {row} in a table of {} rows", table.n_rows())
+                    })
                 };
                 Ok(table.gather(&rows.iter().map(row).collect::<Result<Vec<_>, _>>()?))
             }))
@@ -81,18 +87,14 @@ fn pick() -> NodeDef {
 }
 
 fn sort() -> NodeDef {
-    on_table("table.sort", "A table in the order of one column or several")
+    on_table("table.sort", "Sorts a table by one or more columns")
         .details(
-            "False comes before true, texts are ordered by the numbers of their characters, NaNs come last \
-             in either direction. Where rows are equal in the column `by`, the columns of `also` decide, the first one \
-             first. Rows that are equal in all stay in their order.",
+            "False comes before true, texts are ordered by the code points of their characters, \
+             and NaN comes last in either direction. Rows that are equal in the column `by` are \
+             ordered by the first column of `also`, then by the next, and so on. Rows that are \
+             equal in all of them keep their order.",
         )
-        .setting(
-            "descending",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "the greatest comes first",
-        )
+        .flag("descending", false, "sort in descending order")
         .setting(
             "also",
             SettingKind::Texts,
@@ -103,7 +105,8 @@ fn sort() -> NodeDef {
             "also_order",
             SettingKind::Texts,
             Some(SettingValue::Texts(vec![])),
-            "ascending or descending: one for all further columns or one for each; if none, as `descending` says",
+            "ascending or descending: one for all further columns or one for each; if empty, \
+             `descending` applies",
         )
         .input("by", Type::STRING, "name of the column")
         .or(Default::Zero)
@@ -120,7 +123,10 @@ fn sort() -> NodeDef {
                 let order = |(name, down): (&Arc<str>, bool)| {
                     let column = column(&table, name)?;
                     let order = order_of(column).ok_or_else(|| {
-                        format!("the column `{name}` holds {}, which has no order", column.ty())
+                        format!(
+                            "the column `{name}` contains {}, which cannot be sorted",
+                            column.ty()
+                        )
                     })?;
                     Ok((order, down))
                 };
@@ -140,7 +146,7 @@ fn sort() -> NodeDef {
         })
 }
 
-/// Further columns, and of each whether its greatest comes first.
+/// Further columns, each with whether it is in descending order.
 fn with_directions(
     names: &[Arc<str>],
     order: &[Arc<str>],
@@ -160,17 +166,21 @@ fn with_directions(
         [one] => vec![one; names.len()],
         _ if order.len() == names.len() => order,
         _ => {
-            let message = format!("{} directions for {} columns", order.len(), names.len());
+            let message = format!(
+                "{} directions for {} columns; give one, or one for each column",
+                order.len(),
+                names.len()
+            );
             return Err(SettingError::refused("also_order", message));
         }
     };
     Ok(names.iter().cloned().zip(directions).collect())
 }
 
-/// Says which of two rows comes first.
+/// Compares two rows.
 type Order<'c> = Box<dyn Fn(usize, usize, bool) -> Ordering + 'c>;
 
-/// Which of two rows comes first, by a column; the last argument puts the greatest first.
+/// Compares two rows by a column; the last argument selects descending order.
 fn order_of(column: &Column) -> Option<Order<'_>> {
     let turned = |order: Ordering, down: bool| if down { order.reverse() } else { order };
     if let Some(texts) = column.as_slice::<Arc<str>>() {
@@ -187,7 +197,7 @@ fn order_of(column: &Column) -> Option<Order<'_>> {
     }))
 }
 
-/// A number as a float; NaN for what is none.
+/// A value as a float; NaN if it is not a number.
 pub(super) fn number(column: &Column, i: usize) -> f64 {
     match column.get(i) {
         Value::Bool(x) => f64::from(u8::from(x)),
@@ -199,7 +209,7 @@ pub(super) fn number(column: &Column, i: usize) -> f64 {
     }
 }
 
-/// The numbers of a column, as [`number`] gives them.
+/// The numbers of a column, as by [`number`].
 pub(super) fn numbers(column: &Column) -> Vec<f64> {
     if let Some(items) = column.as_slice::<f64>() {
         return items.to_vec();
@@ -216,7 +226,7 @@ pub(super) fn numbers(column: &Column) -> Vec<f64> {
     (0..column.len()).map(|i| number(column, i)).collect()
 }
 
-/// The whole numbers of a column, as [`whole`] gives them.
+/// The integers of a column, as by [`whole`].
 pub(super) fn wholes(column: &Column) -> Vec<i64> {
     if let Some(items) = column.as_slice::<i64>() {
         return items.to_vec();
@@ -227,7 +237,7 @@ pub(super) fn wholes(column: &Column) -> Vec<i64> {
     (0..column.len()).map(|i| whole(column, i)).collect()
 }
 
-/// A whole number, or true and false as 1 and 0.
+/// An integer, or a boolean as 1 or 0.
 pub(super) fn whole(column: &Column, i: usize) -> i64 {
     match column.get(i) {
         Value::Bool(x) => i64::from(x),
@@ -238,12 +248,8 @@ pub(super) fn whole(column: &Column, i: usize) -> i64 {
 }
 
 fn select() -> NodeDef {
-    on_table("table.select", "Some columns of a table")
-        .input(
-            "names",
-            list_of(Type::STRING),
-            "names of the columns, in the order they are to have",
-        )
+    on_table("table.select", "Selects columns of a table")
+        .input("names", list_of(Type::STRING), "names of the columns, in the order of the result")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|_| {
@@ -257,8 +263,8 @@ fn select() -> NodeDef {
 }
 
 fn drop() -> NodeDef {
-    on_table("table.drop", "A table without a column")
-        .input("name", Type::STRING, "name of the column, which must be there")
+    on_table("table.drop", "Removes a column of a table")
+        .input("name", Type::STRING, "name of an existing column")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|_| {
@@ -273,10 +279,10 @@ fn drop() -> NodeDef {
 }
 
 fn rename() -> NodeDef {
-    on_table("table.rename", "A table with a column called otherwise")
-        .input("from", Type::STRING, "name of the column, which must be there")
+    on_table("table.rename", "Renames a column of a table")
+        .input("from", Type::STRING, "name of an existing column")
         .or(Default::Zero)
-        .input("to", Type::STRING, "its new name")
+        .input("to", Type::STRING, "new name of the column")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|_| {

@@ -1,4 +1,4 @@
-//! Tables against what loops over rows give.
+//! Tables checked against loops over rows.
 
 use millstream_base::literal::from_json;
 use millstream_base::{Column, Limits, Mask, Table, Type, Value, literal};
@@ -11,7 +11,7 @@ fn table(json: &Json) -> Value {
     from_json(Type::of::<Table>(), json).expect("a table")
 }
 
-/// What a node gives, as JSON; the message where it fails.
+/// The output of a node as JSON, or the message of its failure.
 fn given(name: &str, set: &Json, generics: &[Type], arities: &[u16], args: Vec<Value>) -> Json {
     let instance = instance(name, set, generics, arities);
     let args = args.into_iter().map(one).collect();
@@ -51,15 +51,15 @@ fn tables_are_made_of_lists() {
 }
 
 #[test]
-fn columns_are_read_in_the_type_that_is_asked_for() {
+fn columns_are_read_in_the_requested_type() {
     let read = |ty: &str, name: &str| {
         on("table.column", &json!({ "type": ty }), vec![people(), name.into()])
     };
     assert_eq!(read("f64", "age"), json!([30.0, 25.0, 30.0]));
     assert_eq!(read("i64", "age"), json!([30, 25, 30]));
     assert_eq!(read("string", "name"), json!(["Ann", "Bob", "Cy"]));
-    assert_eq!(read("i32", "age"), "the column `age` holds i64, not i32");
-    assert_eq!(read("f64", "name"), "the column `name` holds string, not f64");
+    assert_eq!(read("i32", "age"), "the column `age` contains i64, not i32");
+    assert_eq!(read("f64", "name"), "the column `name` contains string, not f64");
     assert_eq!(read("f64", "agee"), "the table has no column `agee`; did you mean `age`?");
     assert_eq!(read("f64", "x"), "the table has no column `x`; it has `age`, `name`");
     assert_eq!(on("table.names", &json!({}), vec![people()]), json!(["age", "name"]));
@@ -85,7 +85,7 @@ fn rows_are_chosen() {
     assert_eq!(part(i32::MAX, i32::MAX), json!([]));
     let picked = |rows: Vec<i32>| on("table.pick", &json!({}), vec![people(), list(rows)]);
     assert_eq!(picked(vec![2, 0, 2])["name"], json!(["Cy", "Ann", "Cy"]));
-    assert_eq!(picked(vec![3]), "there is no row 3 of 3");
+    assert_eq!(picked(vec![3]), "there is no row 3 in a table of 3 rows");
 }
 
 #[test]
@@ -122,7 +122,10 @@ fn sorting_keeps_equal_rows_in_order_and_puts_nan_last() {
     assert_eq!(several(&["descending", "ascending"]), json!([1, 3, 2, 0, 4]));
     for (order, problem) in [
         (json!(["up"]), "`up` is neither ascending nor descending"),
-        (json!(["ascending", "ascending"]), "2 directions for 1 columns"),
+        (
+            json!(["ascending", "ascending"]),
+            "2 directions for 1 columns; give one, or one for each column",
+        ),
     ] {
         let set = json!({"also": ["b"], "also_order": order});
         let refused = try_instance("table.sort", &set, &[], &[]).expect_err("refused");
@@ -147,7 +150,7 @@ fn tables_are_joined_by_a_key() {
     );
     assert_eq!(joined("left")["v_2"], json!([10, 11, 0, 10, 11, 30]));
     assert_eq!(joined("without"), json!({"k": [2], "v": ["b"]}));
-    assert_eq!(joined("all"), joined("left"), "all of the right have a partner");
+    assert_eq!(joined("all"), joined("left"), "all rows of the right table have a match");
     let more = table(&json!({"k": [9, 3, 2, 9], "w": ["x", "y", "z", "u"]}));
     assert_eq!(
         on("table.join", &json!({"rows": "all"}), vec![left(), more, "k".into()]),
@@ -155,11 +158,14 @@ fn tables_are_joined_by_a_key() {
     );
     let other = table(&json!({"k": ["1"]}));
     let wrong = on("table.join", &json!({}), vec![left(), other, "k".into()]);
-    assert_eq!(wrong, "the column `k` holds i64 and string");
+    assert_eq!(
+        wrong,
+        "the column `k` contains i64 in the left table and string in the right; convert one of them with `table.cast`"
+    );
 }
 
 #[test]
-fn tables_stand_below_each_other() {
+fn tables_are_appended() {
     let stacked = |tables: Vec<Value>| {
         let arity = tables.len() as u16;
         given("table.append", &json!({}), &[], &[arity], tables)
@@ -172,13 +178,16 @@ fn tables_stand_below_each_other() {
     );
     assert_eq!(stacked(vec![]), json!({}));
     let other = table(&json!({"x": ["t"], "y": [true]}));
-    assert_eq!(stacked(vec![a(), other]), "the column `x` holds i64 and then string");
+    assert_eq!(
+        stacked(vec![a(), other]),
+        "the column `x` contains i64 in one table and string in another"
+    );
     let narrow = table(&json!({"x": [1]}));
-    assert_eq!(stacked(vec![a(), narrow]), "a table of 1 columns cannot stand below one of 2");
+    assert_eq!(stacked(vec![a(), narrow]), "cannot append a table of 1 columns to one of 2");
 }
 
 #[test]
-fn groups_are_summed_up_in_the_order_of_their_first_rows() {
+fn groups_are_summarized_in_the_order_of_their_first_rows() {
     let t = || table(&json!({"k": ["b", "a", "b"], "x": [1.5, "nan", 2.0], "n": [1, 2, 3]}));
     let set = json!({
         "columns": ["x", "x", "x", "x", "n", "n", "k", "k"],
@@ -198,7 +207,7 @@ fn groups_are_summed_up_in_the_order_of_their_first_rows() {
         json!({"k": ["b", "a"], "n_deviation": [1.0, 0.0], "n_median": [2.0, 2.0], "x_median": [1.75, "nan"]})
     );
     let wrong = on("table.group", &json!({"columns": ["k"]}), vec![t(), "n".into()]);
-    assert_eq!(wrong, "the column `k` holds string, which is no number");
+    assert_eq!(wrong, "the column `k` contains string, not numbers");
     assert_eq!(on("table.unique", &json!({}), vec![t(), "k".into()])["n"], json!([1, 2]));
 }
 

@@ -1,4 +1,4 @@
-//! What stands in a column: what is missing filled, and values in another type.
+//! The values of a column: missing ones filled in, and conversion to another type.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ pub(super) fn register(registry: &mut Registry) {
 
 pub(crate) const HOW: &[(&str, &str)] = &[
     ("value", "with `value`"),
-    ("before", "with the nearest before it that is there"),
-    ("behind", "with the nearest behind it that is there"),
-    ("line", "on the straight line from the one before to the one behind, by rows"),
-    ("mean", "with the mean of those that are there"),
-    ("median", "with the median of those that are there"),
+    ("before", "the nearest present value before it"),
+    ("behind", "the nearest present value after it"),
+    ("line", "linear interpolation between the neighbors, by row"),
+    ("mean", "the mean of the present values"),
+    ("median", "the median of the present values"),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,32 +51,29 @@ impl How {
 }
 
 fn fill() -> NodeDef {
-    on_table("table.fill", "A table with something in the place of what is missing")
+    on_table("table.fill", "Fills in the missing values of a column")
         .details(
-            "Missing is NaN in a column of floats (of vectors and colors each component on its own) and the empty \
-             text in one of texts; columns of whole numbers and conditions lack nothing. What has none that is there \
-             on the side that is asked for stays missing. Means are added from the first row to the last. Texts are \
-             filled with a value, or with the one before or behind.",
+            "A float that is NaN (each component of vectors and colors separately) and a text that \
+             is empty count as missing; integers and booleans are never missing. A missing value \
+             without a neighbor on the requested side stays missing. A mean is summed from the \
+             first row to the last. Texts can be filled with a value, or from the previous or the \
+             next row.",
         )
-        .setting(
-            "how",
-            SettingKind::Choice(HOW),
-            Some(SettingValue::Text("value".into())),
-            "what is put in its place",
-        )
+        .choice("how", HOW, "value", "what replaces missing values")
         .generic("T", Among::These(&[Type::F64, Type::STRING]))
         .input("name", Type::STRING, "name of the column")
         .or(Default::Zero)
-        .input("value", SocketType::Generic(0), "what is put in its place")
+        .input("value", SocketType::Generic(0), "replacement of missing values")
         .or_number(0.0)
         .output("value", table(), "")
         .kernel(|parts| {
-            let (how, is_text) = (How::of(parts.settings.text("how")), parts.generics[0] == Type::STRING);
+            let (how, is_text) =
+                (How::of(parts.settings.text("how")), parts.generics[0] == Type::STRING);
             Ok(tables(move |call, i| {
                 let (table, name) = (table_at(call, 0, i), text_at(call, 1, i));
                 let column = column(&table, &name)?;
                 let filled = filled(column, how, &given(call, i, is_text)).map_err(|problem| {
-                    format!("the column `{name}` holds {}, which {problem}", column.ty())
+                    format!("the column `{name}` contains {}, which {problem}", column.ty())
                 })?;
                 let with = |(known, old): &(Arc<str>, Column)| {
                     (Arc::clone(known), if *known == name { filled.clone() } else { old.clone() })
@@ -86,7 +83,7 @@ fn fill() -> NodeDef {
         })
 }
 
-/// What is given to be put in the place of what is missing.
+/// The value that replaces missing ones.
 pub(crate) enum Given {
     Number(f64),
     Text(Arc<str>),
@@ -100,7 +97,7 @@ fn given(call: &Call<'_>, i: usize, is_text: bool) -> Given {
     }
 }
 
-/// The column without what can be filled, or why it cannot be.
+/// The column with its missing values filled in, or the reason why that is impossible.
 pub(crate) fn filled(column: &Column, how: How, value: &Given) -> Result<Column, &'static str> {
     if let Some(texts) = column.as_slice::<Arc<str>>() {
         return filled_texts(texts, how, value);
@@ -110,14 +107,14 @@ pub(crate) fn filled(column: &Column, how: How, value: &Given) -> Result<Column,
     }
     let value = match value {
         Given::Number(number) => *number,
-        Given::Text(_) if how == How::Value => return Err("no text can fill"),
+        Given::Text(_) if how == How::Value => return Err("cannot be filled with a text"),
         Given::Text(_) => f64::NAN,
     };
     let by_component = |n: usize, component: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
         let series = |c: usize| (0..column.len()).map(|row| component(row, c)).collect();
         (0..n).map(|c| filled_numbers(series(c), how, value)).collect()
     };
-    /// The column of vectors whose components are these series.
+    /// The column of vectors with these components.
     macro_rules! of_vectors {
         ($ty:ident, $n:literal) => {
             if let Some(items) = column.as_slice::<$ty>() {
@@ -139,20 +136,20 @@ pub(crate) fn filled(column: &Column, how: How, value: &Given) -> Result<Column,
     of_vectors!(Vec3, 3);
     of_vectors!(Vec4, 4);
     of_vectors!(Color, 4);
-    Err("is neither floats nor texts")
+    Err("has no missing values to fill")
 }
 
 fn drop_missing() -> NodeDef {
-    on_table("table.drop_missing", "The rows of a table in which nothing is missing")
+    on_table("table.drop_missing", "Removes rows with missing values from a table")
         .details(
-            "Missing is NaN in a column of floats, or in some component of a vector, and the empty text in a column of \
-             texts. Columns of whole numbers, conditions and lists lack nothing.",
+            "Missing values are NaN, vectors with a component that is NaN, and empty texts. \
+             Integers, booleans and lists are never missing.",
         )
         .setting(
             "columns",
             SettingKind::Texts,
             Some(SettingValue::Texts(vec![])),
-            "names of the columns that are looked at; all if none is named",
+            "names of the columns to check; all columns if empty",
         )
         .output("value", table(), "")
         .kernel(|parts| {
@@ -175,12 +172,12 @@ fn drop_missing() -> NodeDef {
         })
 }
 
-/// Whether some value of a type stands for what is missing.
+/// Whether a type has a value that stands for a missing one.
 fn may_miss(ty: Type) -> bool {
     ty == Type::STRING || ty.lanes().is_some_and(|(lane, _)| matches!(lane, Lane::F32 | Lane::F64))
 }
 
-/// Whether a value stands for what is missing: NaN, in some component, or the empty text.
+/// Whether a value is missing: NaN, a vector with a NaN component, or the empty text.
 pub(crate) fn is_missing(column: &Column, row: usize) -> bool {
     let value = column.get(row);
     match (&value, value.ty().lanes()) {
@@ -201,17 +198,17 @@ fn filled_texts(texts: &[Arc<str>], how: How, value: &Given) -> Result<Column, &
                 *text = Arc::clone(value);
             }
         }
-        (How::Value, Given::Number(_)) => return Err("no number can fill"),
+        (How::Value, Given::Number(_)) => return Err("cannot be filled with a number"),
         (How::Before, _) => carried(&mut filled, 0..texts.len(), is_there),
         (How::Behind, _) => carried(&mut filled, (0..texts.len()).rev(), is_there),
         (How::Line | How::Mean | How::Median, _) => {
-            return Err("is filled with a value or a neighbor only");
+            return Err("can only be filled with a value or a neighbor");
         }
     }
     Ok(filled.into_iter().collect())
 }
 
-/// Puts the last that is there in the place of each that is not, in this order of rows.
+/// Replaces each missing value by the last present one, in this order of rows.
 fn carried<T: Clone>(
     items: &mut [T],
     rows: impl Iterator<Item = usize>,
@@ -262,7 +259,7 @@ fn filled_numbers(mut items: Vec<f64>, how: How, value: f64) -> Vec<f64> {
     items
 }
 
-/// Draws straight lines over gaps that have something on both sides.
+/// Fills gaps between two present values by linear interpolation.
 fn lined(items: &mut [f64]) {
     let mut before: Option<usize> = None;
     for row in 0..items.len() {
@@ -280,21 +277,24 @@ fn lined(items: &mut [f64]) {
     }
 }
 
-const OTHERWISE: &[(&str, &str)] =
-    &[("error", "it fails"), ("missing", "it becomes NaN or the empty text, else 0 or false")];
+const OTHERWISE: &[(&str, &str)] = &[
+    ("error", "the node fails"),
+    ("missing", "it becomes NaN or the empty text, or 0 or false for other types"),
+];
 
-/// What a column can be made of.
+/// Types to which a column can be converted.
 const TYPES: [Type; 6] = [Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64, Type::STRING];
 
 fn cast() -> NodeDef {
-    on_table("table.cast", "A table with a column in another type")
+    on_table("table.cast", "Converts a column of a table to another type")
         .converts()
         .details(
-            "Numbers become whole without their fraction, as by `convert.to_i64`, and floats by rounding; true is \
-             1, and a number is true unless it is 0. Texts are read as in CSV files: numbers in decimal, `nan`, \
-             `inf`, `-inf`, `true` and `false` in any case, white space around them ignored. Numbers are written as by \
-             `string.from_number`. What has no value in the type, that is a text that says something else, a number \
-             that does not fit, and NaN among whole numbers and conditions, is up to `otherwise`.",
+            "Floats become integers by truncation, as in `convert.to_i64`, and other floats by \
+             rounding. True is 1, and a number is true unless it is 0. Texts are read as in CSV \
+             files: decimal numbers, `nan`, `inf`, `-inf`, and `true` and `false` in any case, \
+             with white space around them ignored. Numbers are written as by `string.from_number`. \
+             `otherwise` applies to values that cannot be represented in the type: other texts, \
+             numbers out of range, and NaN as an integer or boolean.",
         )
         .setting(
             "type",
@@ -302,19 +302,24 @@ fn cast() -> NodeDef {
             Some(SettingValue::Type(Type::F64)),
             "bool, i32, i64, f32, f64 or string",
         )
-        .setting(
+        .choice(
             "otherwise",
-            SettingKind::Choice(OTHERWISE),
-            Some(SettingValue::Text("error".into())),
-            "what becomes of what has no value in the type",
+            OTHERWISE,
+            "error",
+            "what to do with a value that the type cannot represent",
         )
         .input("name", Type::STRING, "name of the column")
         .or(Default::Zero)
         .output("value", table(), "")
         .kernel(|parts| {
-            let ty = parts.settings.ty("type").filter(|ty| TYPES.contains(ty)).ok_or_else(|| {
-                SettingError::refused("type", "columns become bool, i32, i64, f32, f64 or string")
-            })?;
+            let ty =
+                parts.settings.ty("type").filter(|ty| TYPES.contains(ty)).ok_or_else(|| {
+                    SettingError::refused(
+                        "type",
+                        "columns can be converted to bool, i32, i64, f32, \
+                                               f64 or string",
+                    )
+                })?;
             let fails = parts.settings.text("otherwise") == "error";
             Ok(tables(move |call, i| {
                 let (table, name) = (table_at(call, 0, i), text_at(call, 1, i));
@@ -326,15 +331,21 @@ fn cast() -> NodeDef {
                         Some(value) => Ok(value),
                         None if fails => {
                             let found = column.get(row);
-                            Err(format!("row {row} of the column `{name}` is {found}, which is no {ty}"))
+                            Err(format!(
+                                "row {row} of the column `{name}` is {found}, which is not a valid \
+                                 {ty}"
+                            ))
                         }
                         None => Ok(missing(ty)),
                     };
-                    let values = (0..column.len()).map(value).collect::<Result<Vec<Value>, String>>()?;
+                    let values =
+                        (0..column.len()).map(value).collect::<Result<Vec<Value>, String>>()?;
                     ty.collect(&mut values.into_iter()).expect("all are of the type")
                 } else {
                     let from = column.ty();
-                    return Err(format!("the column `{name}` holds {from}, which cannot become {ty}"));
+                    return Err(format!(
+                        "the column `{name}` contains {from}, which cannot be converted to {ty}"
+                    ));
                 };
                 let with = |(known, old): &(Arc<str>, Column)| {
                     (Arc::clone(known), if *known == name { cast.clone() } else { old.clone() })
@@ -344,7 +355,7 @@ fn cast() -> NodeDef {
         })
 }
 
-/// What stands for what has no value in a type.
+/// The value of a type that stands for one that cannot be represented.
 pub(super) fn missing(ty: Type) -> Value {
     if ty == Type::F32 {
         Value::F32(f32::NAN)
@@ -358,7 +369,7 @@ pub(super) fn missing(ty: Type) -> Value {
     }
 }
 
-/// The value in a row as one of another of the [`TYPES`]; `None` if it has none there.
+/// The value in a row converted to one of the [`TYPES`]; `None` if it cannot be represented.
 fn as_type(column: &Column, row: usize, ty: Type) -> Option<Value> {
     if let Value::String(text) = column.get(row) {
         return read(text.trim(), ty);
@@ -394,7 +405,7 @@ fn of_float(x: f64, ty: Type) -> Option<Value> {
     if ty == Type::F64 {
         return Some(Value::F64(x));
     } else if ty == Type::F32 {
-        // Too large a number is none; an infinity stays one.
+        // A number that is too large is refused; an infinity stays infinite.
         let rounded = x as f32;
         return (rounded.is_finite() || !x.is_finite()).then_some(Value::F32(rounded));
     } else if x.is_nan() {
@@ -402,7 +413,7 @@ fn of_float(x: f64, ty: Type) -> Option<Value> {
     } else if ty == Type::BOOL {
         return Some(Value::Bool(x != 0.0));
     }
-    // 2^63 is the first that does not fit; its opposite does.
+    // 2^63 is the first number that does not fit; its negative does.
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&x);
     if fits { of_whole(x as i64, ty) } else { None }
 }
@@ -415,7 +426,7 @@ fn read(text: &str, ty: Type) -> Option<Value> {
     }
     let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
     if ty == Type::F32 {
-        // From the digits, so that it is rounded once.
+        // Read from the digits, so that it is rounded only once.
         let x: f32 = text.parse().ok()?;
         return (x.is_finite() || !has_digit).then_some(Value::F32(x));
     }

@@ -1,4 +1,4 @@
-//! What is missing filled, columns in other types, and keys of several columns.
+//! Missing values filled in, columns converted to other types, and keys of several columns.
 
 use std::sync::Arc;
 
@@ -59,7 +59,10 @@ fn missing_numbers_are_filled() {
     }
     assert_eq!(filled(&json!([1, 2]), "value", 7.0), json!([1, 2]));
     assert_eq!(filled(&json!([true]), "value", "a"), json!([true]));
-    assert_eq!(filled(&x, "value", "a"), "the column `x` holds f64, which no text can fill");
+    assert_eq!(
+        filled(&x, "value", "a"),
+        "the column `x` contains f64, which cannot be filled with a text"
+    );
 }
 
 #[test]
@@ -68,15 +71,18 @@ fn missing_texts_are_filled() {
     assert_eq!(filled(&x, "value", "?"), json!(["?", "a", "?", "b"]));
     assert_eq!(filled(&x, "before", "?"), json!(["", "a", "a", "b"]));
     assert_eq!(filled(&x, "behind", 0.0), json!(["a", "a", "b", "b"]));
-    assert_eq!(filled(&x, "value", 0.0), "the column `x` holds string, which no number can fill");
+    assert_eq!(
+        filled(&x, "value", 0.0),
+        "the column `x` contains string, which cannot be filled with a number"
+    );
     assert_eq!(
         filled(&x, "mean", 0.0),
-        "the column `x` holds string, which is filled with a value or a neighbor only"
+        "the column `x` contains string, which can only be filled with a value or a neighbor"
     );
 }
 
 #[test]
-fn components_of_vectors_are_filled_on_their_own() {
+fn components_of_vectors_are_filled_separately() {
     let points = vec![Vec2([1.0, f32::NAN]), Vec2([f32::NAN, 2.0]), Vec2([3.0, 4.0])];
     let table = Table::new(vec![("p".into(), Column::from_vec(points))]).expect("one column");
     let args = vec![Value::from(table), "p".into(), Value::F64(0.0)];
@@ -91,7 +97,7 @@ fn cast(column: &Json, ty: &str, otherwise: &str) -> Json {
 }
 
 #[test]
-fn columns_become_other_types() {
+fn columns_are_converted_to_other_types() {
     assert_eq!(cast(&json!([1.5, -2.7, 0.0]), "i32", "error"), json!([1, -2, 0]));
     assert_eq!(cast(&json!([1.5, 0.0, -0.0]), "bool", "error"), json!([true, false, false]));
     assert_eq!(cast(&json!([true, false]), "f64", "error"), json!([1.0, 0.0]));
@@ -124,36 +130,56 @@ fn columns_become_other_types() {
 }
 
 #[test]
-fn what_has_no_value_in_a_type_is_up_to_the_setting() {
+fn the_setting_decides_about_values_that_cannot_be_represented() {
     for (column, ty, message, missing) in [
         (
             json!([1.0, "nan"]),
             "i32",
-            r#"row 1 of the column `x` is "nan", which is no i32"#,
+            r#"row 1 of the column `x` is "nan", which is not a valid i32"#,
             json!([1, 0]),
         ),
         (
             json!([3_000_000_000_i64]),
             "i32",
-            "row 0 of the column `x` is 3000000000, which is no i32",
+            "row 0 of the column `x` is 3000000000, which is not a valid i32",
             json!([0]),
         ),
-        (json!([9.3e18]), "i64", "row 0 of the column `x` is 9.3e+18, which is no i64", json!([0])),
+        (
+            json!([9.3e18]),
+            "i64",
+            "row 0 of the column `x` is 9.3e+18, which is not a valid i64",
+            json!([0]),
+        ),
         (
             json!(["a1"]),
             "f64",
-            r#"row 0 of the column `x` is "a1", which is no f64"#,
+            r#"row 0 of the column `x` is "a1", which is not a valid f64"#,
             json!(["nan"]),
         ),
         (
             json!(["1e400"]),
             "f64",
-            r#"row 0 of the column `x` is "1e400", which is no f64"#,
+            r#"row 0 of the column `x` is "1e400", which is not a valid f64"#,
             json!(["nan"]),
         ),
-        (json!([1e39]), "f32", "row 0 of the column `x` is 1e+39, which is no f32", json!(["nan"])),
-        (json!([""]), "bool", r#"row 0 of the column `x` is "", which is no bool"#, json!([false])),
-        (json!(["inf"]), "i64", r#"row 0 of the column `x` is "inf", which is no i64"#, json!([0])),
+        (
+            json!([1e39]),
+            "f32",
+            "row 0 of the column `x` is 1e+39, which is not a valid f32",
+            json!(["nan"]),
+        ),
+        (
+            json!([""]),
+            "bool",
+            r#"row 0 of the column `x` is "", which is not a valid bool"#,
+            json!([false]),
+        ),
+        (
+            json!(["inf"]),
+            "i64",
+            r#"row 0 of the column `x` is "inf", which is not a valid i64"#,
+            json!([0]),
+        ),
     ] {
         assert_eq!(cast(&column, ty, "error"), message, "{column} as {ty}");
         assert_eq!(cast(&column, ty, "missing"), missing, "{column} as {ty}");
@@ -164,7 +190,7 @@ fn what_has_no_value_in_a_type_is_up_to_the_setting() {
     let points = Table::new(vec![("p".into(), Column::from_vec(vec![Vec2([1.0, 2.0])]))]);
     let args = vec![Value::from(points.expect("one column")), "p".into()];
     let found = given("table.cast", &json!({"type": "f32"}), &[], args);
-    assert_eq!(found, "the column `p` holds vec2, which cannot become f32");
+    assert_eq!(found, "the column `p` contains vec2, which cannot be converted to f32");
 }
 
 #[test]
@@ -205,7 +231,10 @@ fn several_columns_are_one_key() {
     let wrong = table(&json!({"city": ["A"], "year": ["1"]}));
     let wrong =
         given("table.join", &json!({"also": ["year"]}), &[], vec![t(), wrong, "city".into()]);
-    assert_eq!(wrong, "the column `year` holds i64 and string");
+    assert_eq!(
+        wrong,
+        "the column `year` contains i64 in the left table and string in the right; convert one of them with `table.cast`"
+    );
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-//! Matrices as numbers, products of quaternions, and ways through rotations; figures by numpy.
+//! Matrix algebra, products of quaternions, and spherical splines; expected values from numpy.
 
 use millstream_base::{Mat4, Quat, Type, Value, Vec4};
 use millstream_node::Kernel;
@@ -27,7 +27,7 @@ fn counted() -> Mat4 {
 }
 
 #[test]
-fn matrices_are_added_number_by_number() {
+fn matrices_are_added_element_by_element() {
     let (a, b) = (Value::from(counted()), Value::from(Mat4([0.5; 16])));
     let of = |f: fn(f32) -> f32| (1..=16).map(|i| f(i as f32)).collect::<Vec<f32>>();
     assert_eq!(run("mat4.add", &[a.clone(), b.clone()]), of(|x| x + 0.5));
@@ -79,7 +79,7 @@ fn quaternions_have_lengths_and_products() {
     assert!(run("quat.length", &[quat([f32::NAN, 0.0, 0.0, 0.0])])[0].is_nan());
 }
 
-/// The controls at the two rotations in the middle.
+/// The controls of the two rotations in the middle.
 fn controls() -> [[f32; 4]; 2] {
     let control = |i: usize| {
         let args = [quat(WAY[i - 1]), quat(WAY[i]), quat(WAY[i + 1])];
@@ -89,7 +89,7 @@ fn controls() -> [[f32; 4]; 2] {
 }
 
 #[test]
-fn ways_through_rotations_are_those_of_numpy() {
+fn spherical_splines_agree_with_numpy() {
     let [a, b] = controls();
     near(&a, &[0.727_226_7, 0.070_895, -0.359_583_3, 0.580_357_7]);
     near(&b, &[0.014_278_8, 0.892_270_2, 0.177_599_2, -0.414_859_7]);
@@ -106,14 +106,14 @@ fn ways_through_rotations_are_those_of_numpy() {
         (1.0, WAY[2]),
     ] {
         near(&on([1.0; 3], t), &wanted);
-        // A quaternion and its opposite are the same rotation.
+        // A quaternion and its negative are the same rotation.
         near(&on([-1.0, 1.0, -1.0], t), &wanted);
         near(&on([1.0, -1.0, -1.0], t), &wanted);
     }
 }
 
 #[test]
-fn a_way_that_stays_or_is_no_way_has_no_bends() {
+fn a_constant_or_degenerate_spline_has_no_bends() {
     let still = run("quat.squad_control", &[quat(WAY[1]), quat(WAY[1]), quat(WAY[1])]);
     near(&still, &WAY[1]);
     let args = [quat(WAY[1]), quat(WAY[1]), quat(WAY[1]), quat(WAY[1]), Value::F32(0.3)];

@@ -1,8 +1,8 @@
-//! Vectors compared component by component.
+//! Comparison of vectors component by component.
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry};
 
 use super::{T, form_kernel, on_vectors};
 
@@ -20,32 +20,31 @@ const HOW: &[(&str, &str)] = &[
 ];
 
 fn compare() -> NodeDef {
-    on_vectors("vector.compare", "Which components of two vectors are in an order", &[("a", ""), ("b", "")])
-        .details(
-            "Each component on its own, as by `compare.less` and its kin: -0 equals +0, NaN is less than nothing, greater than \
-             nothing, and equals nothing.",
-        )
-        .setting(
-            "how",
-            SettingKind::Choice(HOW),
-            Some(SettingValue::Text("less".into())),
-            "what is asked of each component",
-        )
-        .output("value", T, "1 where it holds, 0 where it does not")
-        .output("all", Type::BOOL, "whether it holds for all components")
-        .output("any", Type::BOOL, "whether it holds for some component")
-        .kernel(|parts| {
-            let how = parts.settings.text("how").to_owned();
-            Ok(form_kernel(parts, |inputs| {
-                let pairs = inputs[0].iter().zip(&inputs[1]);
-                let answers: Vec<Val<'_>> = pairs.clone().map(|(a, b)| answer(&how, *a, *b)).collect();
-                let numbers = answers.iter().zip(&inputs[0]);
-                let numbers = numbers.map(|(answer, a)| answer.select(a.like(1.0), 0.0)).collect();
-                let all = answers.iter().copied().reduce(|a, b| a & b);
-                let any = answers.iter().copied().reduce(|a, b| a | b);
-                vec![numbers, only(all), only(any)]
-            }))
-        })
+    on_vectors(
+        "vector.compare",
+        "Compares two vectors component by component",
+        &[("a", ""), ("b", "")],
+    )
+    .details(
+        "Each component is compared separately, as by `compare.less` and related nodes: -0 \
+             equals +0, and NaN is neither less than, greater than nor equal to any number.",
+    )
+    .choice("how", HOW, "less", "comparison of each component")
+    .output("value", T, "1 for each component for which it holds, otherwise 0")
+    .output("all", Type::BOOL, "whether it holds for all components")
+    .output("any", Type::BOOL, "whether it holds for at least one component")
+    .kernel(|parts| {
+        let how = parts.settings.text("how").to_owned();
+        Ok(form_kernel(parts, |inputs| {
+            let pairs = inputs[0].iter().zip(&inputs[1]);
+            let answers: Vec<Val<'_>> = pairs.clone().map(|(a, b)| answer(&how, *a, *b)).collect();
+            let numbers = answers.iter().zip(&inputs[0]);
+            let numbers = numbers.map(|(answer, a)| answer.select(a.like(1.0), 0.0)).collect();
+            let all = answers.iter().copied().reduce(|a, b| a & b);
+            let any = answers.iter().copied().reduce(|a, b| a | b);
+            vec![numbers, only(all), only(any)]
+        }))
+    })
 }
 
 fn answer<'b>(how: &str, a: Val<'b>, b: Val<'b>) -> Val<'b> {
@@ -71,7 +70,7 @@ mod tests {
 
     use crate::cells::testing::instance;
 
-    /// The components of the answer, then whether all and any hold.
+    /// The components of the result, followed by `all` and `any`.
     fn compared(how: &str, a: [f32; 3], b: [f32; 3]) -> ([f32; 3], bool, bool) {
         let node = instance("vector.compare", &json!({ "how": how }), &[Type::VEC3], &[]);
         let Kernel::Form(form) = node.kernel else { panic!("a form") };
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn each_component_answers() {
+    fn components_are_compared_separately() {
         let (a, b) = ([1.0, -0.0, 3.0], [2.0, 0.0, 2.5]);
         for (how, answers) in [
             ("less", [1.0, 0.0, 0.0]),

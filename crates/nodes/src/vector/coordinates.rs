@@ -1,4 +1,4 @@
-//! Other coordinates of vectors, other lengths, and components together.
+//! Other coordinates of vectors, other norms, and reductions of components.
 
 use millstream_base::Type;
 use millstream_form::Val;
@@ -25,11 +25,15 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn to_polar() -> NodeDef {
-    NodeDef::new("vector.to_polar", "Distance and angle of a plane vector")
-        .details("The angle is from -pi to pi, from the x axis against the clock; 0 for no length. Off by at most 6e-7: in radians, and of the radius.")
+    NodeDef::new("vector.to_polar", "Converts a 2D vector to polar coordinates")
+        .details(
+            "The angle is measured counterclockwise from the x axis, from -pi to pi; it is 0 for a \
+             vector of length 0. The error is at most 6e-7: absolute for the angle, relative for \
+             the radius.",
+        )
         .input("vector", Type::VEC2, "")
         .or_number(0.0)
-        .output("radius", Type::F32, "the length")
+        .output("radius", Type::F32, "length of the vector")
         .output("angle", Type::F32, "angle in radians")
         .form(|_, inputs| {
             let v = &inputs[0];
@@ -38,11 +42,11 @@ fn to_polar() -> NodeDef {
 }
 
 fn from_polar() -> NodeDef {
-    NodeDef::new("vector.from_polar", "A plane vector from distance and angle")
-        .details("Off by at most 2e-7 of the radius, for angles up to 100.")
-        .input("radius", Type::F32, "the length; a negative one points the other way")
+    NodeDef::new("vector.from_polar", "A 2D vector from polar coordinates")
+        .details("The error is at most 2e-7 times the radius, for angles up to 100.")
+        .input("radius", Type::F32, "length; a negative one points in the opposite direction")
         .or_number(1.0)
-        .input("angle", Type::F32, "in radians, from the x axis against the clock")
+        .input("angle", Type::F32, "angle in radians, counterclockwise from the x axis")
         .or_number(0.0)
         .output("value", Type::VEC2, "")
         .form(|_, inputs| {
@@ -52,14 +56,16 @@ fn from_polar() -> NodeDef {
 }
 
 fn to_spherical() -> NodeDef {
-    NodeDef::new("vector.to_spherical", "Distance, azimuth and elevation of a vector")
+    NodeDef::new("vector.to_spherical", "Converts a vector to spherical coordinates")
         .details(
-            "The azimuth is from -pi to pi, about z from the x axis against the clock; the elevation is from \
-             -pi/2 to pi/2 above the plane of x and y. Both are 0 for no length. Off by at most 6e-7: in radians, and of the radius.",
+            "The azimuth is measured about z, counterclockwise from the x axis, from -pi to pi; \
+             the elevation is the angle above the xy plane, from -pi/2 to pi/2. Both are 0 for a \
+             vector of length 0. The error is at most 6e-7: absolute for the angles, relative for \
+             the radius.",
         )
         .input("vector", Type::VEC3, "")
         .or_number(0.0)
-        .output("radius", Type::F32, "the length")
+        .output("radius", Type::F32, "length of the vector")
         .output("azimuth", Type::F32, "angle in radians")
         .output("elevation", Type::F32, "angle in radians")
         .form(|_, inputs| {
@@ -70,13 +76,13 @@ fn to_spherical() -> NodeDef {
 }
 
 fn from_spherical() -> NodeDef {
-    NodeDef::new("vector.from_spherical", "A vector from distance, azimuth and elevation")
-        .details("Off by at most 3e-7 of the radius, for angles up to 100.")
-        .input("radius", Type::F32, "the length; a negative one points the other way")
+    NodeDef::new("vector.from_spherical", "A vector from spherical coordinates")
+        .details("The error is at most 3e-7 times the radius, for angles up to 100.")
+        .input("radius", Type::F32, "length; a negative one points in the opposite direction")
         .or_number(1.0)
-        .input("azimuth", Type::F32, "in radians, about z from the x axis against the clock")
+        .input("azimuth", Type::F32, "angle in radians about z, counterclockwise from the x axis")
         .or_number(0.0)
-        .input("elevation", Type::F32, "in radians, above the plane of x and y")
+        .input("elevation", Type::F32, "angle in radians above the xy plane")
         .or_number(0.0)
         .output("value", Type::VEC3, "")
         .form(|_, inputs| {
@@ -87,9 +93,9 @@ fn from_spherical() -> NodeDef {
 }
 
 fn set_length() -> NodeDef {
-    on_vectors("vector.set_length", "A vector with another length", &[("vector", "")])
-        .details("A vector of length 0 stays.")
-        .input("length", Type::F32, "a negative one turns the vector round")
+    on_vectors("vector.set_length", "Sets the length of a vector", &[("vector", "")])
+        .details("A vector of length 0 does not change.")
+        .input("length", Type::F32, "new length; a negative one reverses the vector")
         .or_number(1.0)
         .output("value", T, "")
         .form(|_, inputs| {
@@ -101,13 +107,14 @@ fn set_length() -> NodeDef {
 }
 
 fn clamp_length() -> NodeDef {
-    on_vectors("vector.clamp_length", "A vector with its length kept in a range", &[("vector", "")])
+    on_vectors("vector.clamp_length", "Clamps the length of a vector", &[("vector", "")])
         .details(
-            "A vector of length 0 stays. Where the bounds are in the wrong order the maximum wins.",
+            "A vector of length 0 does not change. If the minimum is greater than the maximum, the \
+             maximum takes precedence.",
         )
-        .input("minimum", Type::F32, "the least length")
+        .input("minimum", Type::F32, "least length")
         .or_number(0.0)
-        .input("maximum", Type::F32, "the greatest length")
+        .input("maximum", Type::F32, "greatest length")
         .or_number(1.0)
         .output("value", T, "")
         .form(|_, inputs| {
@@ -121,7 +128,7 @@ fn clamp_length() -> NodeDef {
         })
 }
 
-/// A node that joins the components to a number.
+/// A node that reduces the components to one number.
 fn together(
     name: &'static str,
     summary: &'static str,
@@ -142,28 +149,28 @@ fn ways<'b>(inputs: &[Vec<Val<'b>>]) -> impl Iterator<Item = Val<'b>> {
 fn manhattan() -> NodeDef {
     on_vectors(
         "vector.manhattan_distance",
-        "How far two points are apart along the axes",
+        "The Manhattan distance between two points",
         &[("a", ""), ("b", "")],
     )
-    .details("Off by at most 3e-7 of itself.")
-    .output("value", Type::F32, "the sum of the ways along the axes")
+    .details("The relative error is at most 3e-7.")
+    .output("value", Type::F32, "sum of the distances along the axes")
     .form(|_, inputs| vec![vec![ways(inputs).reduce(|a, b| a + b).expect("components")]])
 }
 
 fn chebychev() -> NodeDef {
     on_vectors(
         "vector.chebychev_distance",
-        "How far two points are apart along one axis",
+        "The Chebyshev distance between two points",
         &[("a", ""), ("b", "")],
     )
-    .output("value", Type::F32, "the longest of the ways along the axes")
+    .output("value", Type::F32, "greatest of the distances along the axes")
     .form(|_, inputs| vec![vec![ways(inputs).reduce(Val::max).expect("components")]])
 }
 
 fn mean() -> NodeDef {
     on_vectors("vector.mean", "The mean of the components", &[("vector", "")])
-        .details("Off by at most 3e-7 of the mean of the sizes of the components.")
-        .output("value", Type::F32, "their sum over their number")
+        .details("The error is at most 3e-7 times the mean of the magnitudes of the components.")
+        .output("value", Type::F32, "sum of the components divided by their number")
         .form(|_, inputs| {
             let sum = inputs[0].iter().copied().reduce(|a, b| a + b).expect("components");
             vec![vec![sum / inputs[0].len() as f32]]
@@ -171,13 +178,17 @@ fn mean() -> NodeDef {
 }
 
 fn to_cylindrical() -> NodeDef {
-    NodeDef::new("vector.to_cylindrical", "Distance from z, azimuth and height of a vector")
-        .details("The azimuth is from -pi to pi, about z from the x axis against the clock; 0 on the z axis. Off by at most 6e-7: in radians, and of the radius.")
+    NodeDef::new("vector.to_cylindrical", "Converts a vector to cylindrical coordinates")
+        .details(
+            "The azimuth is measured about z, counterclockwise from the x axis, from -pi to pi; it \
+             is 0 on the z axis. The error is at most 6e-7: absolute for the azimuth, relative for \
+             the radius.",
+        )
         .input("vector", Type::VEC3, "")
         .or_number(0.0)
         .output("radius", Type::F32, "distance from the z axis")
         .output("azimuth", Type::F32, "angle in radians")
-        .output("height", Type::F32, "along z")
+        .output("height", Type::F32, "coordinate along z")
         .form(|_, inputs| {
             let v = &inputs[0];
             vec![vec![v[0].hypot(v[1])], vec![v[1].atan2(v[0])], vec![v[2]]]
@@ -185,13 +196,17 @@ fn to_cylindrical() -> NodeDef {
 }
 
 fn from_cylindrical() -> NodeDef {
-    NodeDef::new("vector.from_cylindrical", "A vector from distance from z, azimuth and height")
-        .details("Off by at most 2e-7 of the radius, for angles up to 100.")
-        .input("radius", Type::F32, "distance from the z axis; a negative one points the other way")
+    NodeDef::new("vector.from_cylindrical", "A vector from cylindrical coordinates")
+        .details("The error is at most 2e-7 times the radius, for angles up to 100.")
+        .input(
+            "radius",
+            Type::F32,
+            "distance from the z axis; a negative one points in the opposite direction",
+        )
         .or_number(1.0)
-        .input("azimuth", Type::F32, "in radians, about z from the x axis against the clock")
+        .input("azimuth", Type::F32, "angle in radians about z, counterclockwise from the x axis")
         .or_number(0.0)
-        .input("height", Type::F32, "along z")
+        .input("height", Type::F32, "coordinate along z")
         .or_number(0.0)
         .output("value", Type::VEC3, "")
         .form(|_, inputs| {

@@ -17,7 +17,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(perpendicular());
 }
 
-/// The part of `a` along `b`; zeros where `b` has length 0.
+/// The component of `a` along `b`; zeros if `b` has length 0.
 fn projected<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
     let ((a, factor), (b, _)) = (moderate(a), moderate(b));
     let squared = dot(&b, &b);
@@ -30,22 +30,24 @@ fn projected<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
 fn project() -> NodeDef {
     on_vectors(
         "vector.project",
-        "The part of a vector along another",
-        &[("a", "what is projected"), ("b", "the direction, of any length")],
+        "Projects a vector onto another",
+        &[("a", "vector to project"), ("b", "direction, of any length")],
     )
-    .details("Zero where `b` has length 0.")
-    .output("value", T, "a multiple of b")
+    .details("Zero if `b` has length 0.")
+    .output("value", T, "component of a along b")
     .form(|_, inputs| vec![projected(&inputs[0], &inputs[1])])
 }
 
 fn reject() -> NodeDef {
     on_vectors(
         "vector.reject",
-        "The part of a vector perpendicular to another",
-        &[("a", "what is split"), ("b", "the direction, of any length")],
+        "The component of a vector perpendicular to another",
+        &[("a", "vector to split"), ("b", "direction, of any length")],
     )
-    .details("What `vector.project` leaves of `a`; all of it where `b` has length 0.")
-    .output("value", T, "perpendicular to b")
+    .details(
+        "The difference between `a` and its projection onto `b`; equal to `a` if `b` has length 0.",
+    )
+    .output("value", T, "component of a perpendicular to b")
     .form(|_, inputs| {
         let along = projected(&inputs[0], &inputs[1]);
         vec![each(&inputs[0], &along, |a, along| a - along)]
@@ -55,15 +57,18 @@ fn reject() -> NodeDef {
 fn reflect() -> NodeDef {
     on_vectors(
         "vector.reflect",
-        "A vector mirrored at a surface",
+        "Reflects a vector at a surface",
         &[
-            ("vector", "what arrives at the surface"),
-            ("normal", "normal of the surface, any length"),
+            ("vector", "vector that arrives at the surface"),
+            ("normal", "normal of the surface, of any length"),
         ],
     )
-    .details("The vector stays as it is where the normal has length 0. Off by at most 2e-6 of the vector's length.")
+    .details(
+        "If the normal has length 0, the vector does not change. The error is at most 2e-6 times \
+         the length of the vector.",
+    )
     .source("v - 2 (n . v) n, with n the direction of the normal")
-    .output("value", T, "what leaves the surface, as long as the vector")
+    .output("value", T, "reflected vector, of the same length")
     .form(|_, inputs| {
         let normal = Direction::of(&inputs[1]).unit;
         let twice = dot(&inputs[0], &normal) * 2.0;
@@ -74,17 +79,25 @@ fn reflect() -> NodeDef {
 fn refract() -> NodeDef {
     on_vectors(
         "vector.refract",
-        "A direction bent at a surface",
-        &[("vector", "direction of what arrives, of length 1"), ("normal", "normal on the side that it comes from, any length")],
+        "Refracts a direction at a surface",
+        &[
+            ("vector", "direction of the incoming ray, of length 1"),
+            ("normal", "normal on the side of the incoming ray, of any length"),
+        ],
     )
-    .details("Zero where nothing passes the surface (total reflection).")
+    .details("Zero in case of total internal reflection.")
     .source(
-        "Snell's law: r v - (r d + sqrt(1 - r^2 (1 - d^2))) n, with r the ratio, n the direction of \
-         the normal and d = n . v",
+        "Snell's law: r v - (r d + sqrt(1 - r^2 (1 - d^2))) n, with r the ratio, n the direction \
+         of the normal and d = n . v",
     )
-    .input("ratio", Type::F32, "refractive index on this side over that on the other")
+    .input(
+        "ratio",
+        Type::F32,
+        "refractive index on the incoming side divided by that on the other \
+                                side",
+    )
     .or_number(1.0)
-    .output("value", T, "direction of what passes the surface")
+    .output("value", T, "direction of the refracted ray, of length 1")
     .form(|_, inputs| {
         let (vector, normal, ratio) = (&inputs[0], Direction::of(&inputs[1]).unit, inputs[2][0]);
         let d = dot(&normal, vector);
@@ -98,18 +111,18 @@ fn refract() -> NodeDef {
 fn faceforward() -> NodeDef {
     on_vectors(
         "vector.faceforward",
-        "A vector turned against a direction",
+        "Flips a vector to face against a direction",
         &[
-            ("vector", "what is turned"),
-            ("incident", "the direction it should oppose"),
-            ("reference", "what is compared with the direction, often the vector itself"),
+            ("vector", "vector to flip"),
+            ("incident", "direction that the vector should oppose"),
+            ("reference", "vector to compare with the direction, often the vector itself"),
         ],
     )
     .details(
-        "The vector where `reference` and `incident` have a negative dot product, its opposite \
-         elsewhere, also where they are perpendicular.",
+        "The vector if the dot product of `reference` and `incident` is negative, otherwise its \
+         negative, also if they are perpendicular.",
     )
-    .output("value", T, "the vector or its opposite")
+    .output("value", T, "the vector or its negative")
     .form(|_, inputs| {
         let keep = dot(&inputs[2], &inputs[1]).lt(0.0);
         vec![inputs[0].iter().map(|v| keep.select(*v, -*v)).collect()]
@@ -120,9 +133,12 @@ fn angle() -> NodeDef {
     on_vectors(
         "vector.angle",
         "The angle between two vectors",
-        &[("a", "of any length"), ("b", "of any length")],
+        &[("a", "first vector, of any length"), ("b", "second vector, of any length")],
     )
-    .details("In radians, 0 to pi; accurate for tiny angles too. 0 where one has length 0. Off by at most 1e-6.")
+    .details(
+        "In radians, from 0 to pi, accurate for tiny angles too. 0 if a vector has length 0. The \
+         error is at most 1e-6.",
+    )
     .source("W. Kahan: 2 atan2(|u - v|, |u + v|), with u and v the directions")
     .output("value", Type::F32, "angle in radians")
     .form(|_, inputs| {
@@ -135,19 +151,23 @@ fn angle() -> NodeDef {
 }
 
 fn rotate() -> NodeDef {
-    NodeDef::new("vector.rotate", "A vector turned about an axis")
+    NodeDef::new("vector.rotate", "Rotates a vector about an axis")
         .details(
-            "Against the clock where the axis points at the viewer. The vector stays as it is where \
-             the axis has length 0. Off by at most 1e-6 of the vector's length, for angles up to 100.",
+            "Counterclockwise when the axis points toward the viewer. If the axis has length 0, \
+             the vector does not change. The error is at most 1e-6 times the length of the vector, \
+             for angles up to 100.",
         )
-        .source("Rodrigues: v cos t + (k x v) sin t + k (k . v) (1 - cos t), with k the direction of the axis")
-        .input("vector", Type::VEC3, "what is turned")
+        .source(
+            "Rodrigues: v cos t + (k x v) sin t + k (k . v) (1 - cos t), with k the direction of \
+             the axis",
+        )
+        .input("vector", Type::VEC3, "vector to rotate")
         .or(Default::Zero)
-        .input("axis", Type::VEC3, "through the origin, of any length")
+        .input("axis", Type::VEC3, "axis through the origin, of any length")
         .or_value(millstream_base::Vec3([0.0, 0.0, 1.0]))
         .input("angle", Type::F32, "angle in radians")
         .or_number(0.0)
-        .output("value", Type::VEC3, "the turned vector")
+        .output("value", Type::VEC3, "rotated vector")
         .form(|_, inputs| {
             let (vector, angle) = (&inputs[0], inputs[2][0]);
             let Direction { unit: axis, is_none: none } = Direction::of(&inputs[1]);
@@ -160,10 +180,10 @@ fn rotate() -> NodeDef {
 }
 
 fn perpendicular() -> NodeDef {
-    NodeDef::new("vector.perpendicular", "A plane vector turned by a right angle")
-        .details("Against the clock: (x, y) becomes (-y, x).")
+    NodeDef::new("vector.perpendicular", "Rotates a 2D vector by a right angle")
+        .details("Counterclockwise: (x, y) becomes (-y, x).")
         .input("vector", Type::VEC2, "")
         .or_number(0.0)
-        .output("value", Type::VEC2, "as long as the vector")
+        .output("value", Type::VEC2, "perpendicular vector, of the same length")
         .form(|_, inputs| vec![vec![-inputs[0][1], inputs[0][0]]])
 }

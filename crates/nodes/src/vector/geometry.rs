@@ -1,8 +1,8 @@
-//! Points, lines, planes and triangles, and ways between directions.
+//! Points, lines, planes and triangles, and arcs between directions.
 
 use millstream_base::{Lane, Type, Vec3};
 use millstream_form::Val;
-use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Among, NodeDef, Registry};
 
 use super::{Direction, T, cross, dot, each, form_kernel, length, on_vectors, scaled};
 
@@ -18,19 +18,24 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(minkowski());
     registry.register(place(
         "vector.index_of_maximum",
-        "Which component is the greatest",
+        "The index of the greatest component",
         |a, b| a.gt(b),
     ));
-    registry
-        .register(place("vector.index_of_minimum", "Which component is the least", |a, b| a.lt(b)));
+    registry.register(place(
+        "vector.index_of_minimum",
+        "The index of the least component",
+        |a, b| a.lt(b),
+    ));
 }
 
 fn signed_angle() -> NodeDef {
-    NodeDef::new("vector.signed_angle", "How far to turn one plane vector to another")
-        .details("Against the clock it is positive; from -pi to pi. 0 where one has length 0.")
-        .input("a", Type::VEC2, "where the turn starts, of any length")
+    NodeDef::new("vector.signed_angle", "The signed angle from one 2D vector to another")
+        .details(
+            "From -pi to pi; counterclockwise angles are positive. 0 if a vector has length 0.",
+        )
+        .input("a", Type::VEC2, "first vector, of any length")
         .or_value(millstream_base::Vec2([1.0, 0.0]))
-        .input("b", Type::VEC2, "where it ends, of any length")
+        .input("b", Type::VEC2, "second vector, of any length")
         .or_value(millstream_base::Vec2([1.0, 0.0]))
         .output("value", Type::F32, "angle in radians")
         .form(|_, inputs| {
@@ -40,14 +45,14 @@ fn signed_angle() -> NodeDef {
 }
 
 fn rotate_in_plane() -> NodeDef {
-    NodeDef::new("vector.rotate_2d", "A plane point turned about another")
-        .input("vector", Type::VEC2, "what is turned")
+    NodeDef::new("vector.rotate_2d", "Rotates a 2D point about another")
+        .input("vector", Type::VEC2, "point to rotate")
         .or_number(0.0)
-        .input("center", Type::VEC2, "what stays")
+        .input("center", Type::VEC2, "center of the rotation")
         .or_number(0.0)
-        .input("angle", Type::F32, "in radians, against the clock")
+        .input("angle", Type::F32, "angle in radians, counterclockwise")
         .or_number(0.0)
-        .output("value", Type::VEC2, "the turned point")
+        .output("value", Type::VEC2, "rotated point")
         .form(|_, inputs| {
             let way = each(&inputs[0], &inputs[1], |v, c| v - c);
             let (sin, cos) = (inputs[2][0].sin(), inputs[2][0].cos());
@@ -59,13 +64,16 @@ fn rotate_in_plane() -> NodeDef {
 fn move_towards() -> NodeDef {
     on_vectors(
         "vector.move_towards",
-        "A point moved towards another, at most a distance",
-        &[("from", "where it is"), ("to", "where it goes")],
+        "Moves a point toward another by at most a distance",
+        &[("from", "current position"), ("to", "target position")],
     )
-    .details("Exactly at `to` once it is within reach; a negative distance leads away.")
-    .input("distance", Type::F32, "the longest step")
+    .details(
+        "If `to` is within the distance, the result is exactly `to`. A negative distance moves \
+         away from it.",
+    )
+    .input("distance", Type::F32, "length of the step")
     .or_number(1.0)
-    .output("value", T, "the moved point")
+    .output("value", T, "moved point")
     .form(|_, inputs| {
         let (from, to, step) = (&inputs[0], &inputs[1], inputs[2][0]);
         let way = each(from, to, |a, b| b - a);
@@ -79,28 +87,28 @@ fn move_towards() -> NodeDef {
 fn slerp() -> NodeDef {
     on_vectors(
         "vector.slerp",
-        "A vector between two, along an arc",
-        &[("a", "at factor 0"), ("b", "at factor 1")],
+        "Interpolates between two vectors along an arc",
+        &[("a", "vector at factor 0"), ("b", "vector at factor 1")],
     )
     .details(
-        "The direction turns at even speed, the length grows evenly. Where the directions are the same or \
-         opposite, or one has length 0, the vectors are mixed in a straight line.",
+        "The direction turns at constant speed, and the length changes linearly. If the directions \
+         are equal or opposite, or a vector has length 0, the vectors are mixed linearly.",
     )
     .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
-    .input("factor", Type::F32, "0 to 1; beyond them it goes on")
+    .input("factor", Type::F32, "position from a (0) to b (1); extrapolates beyond them")
     .or_number(0.5)
     .output("value", T, "")
     .form(|_, inputs| vec![arc(&inputs[0], &inputs[1], inputs[2][0])])
 }
 
-/// A vector on the arc between two; in double precision, where what is at right angles to the first
-/// is 0 only if the directions are the same or opposite.
+/// A vector on the arc between two. In double precision the component perpendicular to the first
+/// vector is 0 only if the directions are equal or opposite.
 fn arc<'b>(a: &[Val<'b>], b: &[Val<'b>], factor: Val<'b>) -> Vec<Val<'b>> {
     let wide = |x: &Val<'b>| x.convert(Lane::F64);
     let (u, v): (Vec<_>, Vec<_>) = (a.iter().map(wide).collect(), b.iter().map(wide).collect());
     let t = wide(&factor);
     let rest: Val<'b> = 1.0 - t;
-    // What of b is at right angles to a, times the square of a's length.
+    // The component of b perpendicular to a, times the squared length of a.
     let aside = |i: usize| {
         let parts = (0..u.len()).filter(|j| *j != i).map(|j| u[j] * (u[j] * v[i] - u[i] * v[j]));
         parts.reduce(|sum, part| sum + part).expect("vectors have components")
@@ -117,14 +125,14 @@ fn arc<'b>(a: &[Val<'b>], b: &[Val<'b>], factor: Val<'b>) -> Vec<Val<'b>> {
 }
 
 fn tangents() -> NodeDef {
-    NodeDef::new("vector.tangents", "Two directions at right angles to a third")
+    NodeDef::new("vector.tangents", "Two tangents perpendicular to a normal")
         .details(
-            "Of length 1, and at right angles to each other: the three in order (tangent, bitangent, normal) \
-             follow the right-hand rule. They change smoothly except where the normal crosses the plane of \
-             x and y. Zeros for a normal of length 0.",
+            "Both have length 1 and are perpendicular to each other; (tangent, bitangent, normal) \
+             is a right-handed basis. They vary smoothly with the normal, except where it crosses \
+             the xy plane. Zeros for a normal of length 0.",
         )
         .source("T. Duff et al., Building an Orthonormal Basis, Revisited, 2017")
-        .input("normal", Type::VEC3, "of any length")
+        .input("normal", Type::VEC3, "normal of any length")
         .or_value(Vec3([0.0, 0.0, 1.0]))
         .output("tangent", Type::VEC3, "")
         .output("bitangent", Type::VEC3, "")
@@ -141,24 +149,19 @@ fn tangents() -> NodeDef {
 
 fn closest_on_line() -> NodeDef {
     let points = [
-        ("point", "from where one looks"),
-        ("start", "a point of the line"),
-        ("end", "another point of the line"),
+        ("point", "point from which to measure"),
+        ("start", "first point of the line"),
+        ("end", "second point of the line"),
     ];
-    on_vectors("vector.closest_on_line", "The point of a line that is nearest to another", &points)
+    on_vectors("vector.closest_on_line", "The point of a line closest to another point", &points)
         .details(
-            "Where start and end are the same point it is this one, at factor 0. Computed from squares: for \
-             points whose distances are between about 1e-18 and 1e19.",
+            "If start and end are the same point, it is the result, at factor 0. Lengths are \
+             computed from squares, so distances must lie between about 1e-18 and 1e19.",
         )
-        .setting(
-            "segment",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(true)),
-            "the line ends at start and end",
-        )
-        .output("point", T, "the nearest point")
-        .output("factor", Type::F32, "where it is on the way from start (0) to end (1)")
-        .output("distance", Type::F32, "how far the point is away")
+        .flag("segment", true, "limit the line to the segment from start to end")
+        .output("point", T, "closest point")
+        .output("factor", Type::F32, "position of the closest point from start (0) to end (1)")
+        .output("distance", Type::F32, "distance from the point")
         .kernel(|parts| {
             let segment = parts.settings.flag("segment");
             Ok(form_kernel(parts, |inputs| {
@@ -176,41 +179,47 @@ fn closest_on_line() -> NodeDef {
 
 fn closest_on_plane() -> NodeDef {
     let points = [
-        ("point", "from where one looks"),
-        ("origin", "a point of the plane"),
-        ("normal", "at right angles to the plane, of any length"),
+        ("point", "point from which to measure"),
+        ("origin", "any point of the plane"),
+        ("normal", "normal of the plane, of any length"),
     ];
-    on_vectors(
-        "vector.closest_on_plane",
-        "The point of a plane that is nearest to another",
-        &points,
-    )
-    .details("In two dimensions a line. The point itself where the normal has length 0.")
-    .output("point", T, "the nearest point")
-    .output("distance", Type::F32, "how far it is away; negative behind the plane")
-    .form(|_, inputs| {
-        let normal = Direction::of(&inputs[2]).unit;
-        let distance = dot(&each(&inputs[0], &inputs[1], |p, o| p - o), &normal);
-        vec![each(&inputs[0], &scaled(&normal, distance), |p, w| p - w), vec![distance]]
-    })
+    on_vectors("vector.closest_on_plane", "The point of a plane closest to another point", &points)
+        .details(
+            "In two dimensions the plane is a line. If the normal has length 0, the result is the \
+         point itself.",
+        )
+        .output("point", T, "closest point")
+        .output(
+            "distance",
+            Type::F32,
+            "signed distance from the plane; negative on the side opposite \
+                                    to the normal",
+        )
+        .form(|_, inputs| {
+            let normal = Direction::of(&inputs[2]).unit;
+            let distance = dot(&each(&inputs[0], &inputs[1], |p, o| p - o), &normal);
+            vec![each(&inputs[0], &scaled(&normal, distance), |p, w| p - w), vec![distance]]
+        })
 }
 
 fn barycentric() -> NodeDef {
     let corners = [("point", ""), ("a", "a corner"), ("b", "a corner"), ("c", "a corner")];
-    let def = NodeDef::new("vector.barycentric", "How much of each corner of a triangle a point is")
-        .generic("T", Among::These(&[Type::VEC2, Type::VEC3]))
-        .details(
-            "The weights of the corners, which add up to 1: all between 0 and 1 inside of the triangle. A \
-             point beside its plane counts as the nearest one in it. A triangle without area gives (1, 0, 0).",
-        )
-        .source("C. Ericson, Real-Time Collision Detection, 2005, section 3.4");
+    let def =
+        NodeDef::new("vector.barycentric", "The barycentric coordinates of a point in a triangle")
+            .generic("T", Among::These(&[Type::VEC2, Type::VEC3]))
+            .details(
+                "The weights of the corners, whose sum is 1; all are between 0 and 1 inside the \
+             triangle. A point outside the plane of the triangle is projected onto it. A triangle \
+             without area gives (1, 0, 0).",
+            )
+            .source("C. Ericson, Real-Time Collision Detection, 2005, section 3.4");
     corners
         .into_iter()
         .fold(def, |def, (name, about)| def.input(name, T, about).or_number(0.0))
-        .output("value", Type::VEC3, "the weights of a, b and c")
+        .output("value", Type::VEC3, "weights of a, b and c")
         .form(|_, inputs| {
-            // In double precision, and from cross products rather than squares of lengths: so that
-            // thin triangles lose no more than their corners have.
+            // In double precision, and from cross products rather than squared lengths, so that
+            // thin triangles lose no more precision than their corners have.
             let wide =
                 |i: usize| inputs[i].iter().map(|x| x.convert(Lane::F64)).collect::<Vec<_>>();
             let from_a = |i: usize| each(&wide(i), &wide(1), |x, a| x - a);
@@ -225,7 +234,8 @@ fn barycentric() -> NodeDef {
         })
 }
 
-/// The cross product of vectors of two or three, with one component for two.
+/// The cross product of vectors with two or three components; it has one component in two
+/// dimensions.
 fn across<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
     match a {
         [_, _] => vec![a[0] * b[1] - a[1] * b[0]],
@@ -236,12 +246,13 @@ fn across<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
 fn minkowski() -> NodeDef {
     on_vectors(
         "vector.minkowski_distance",
-        "How far two points are apart, with any exponent",
+        "The Minkowski distance between two points",
         &[("a", ""), ("b", "")],
     )
     .details(
-        "Exponent 1 gives the sum of the ways along the axes, 2 the Euclidean distance, infinity the longest \
-         way. Below 1 it is no longer shortest to go straight; 0 and below give NaN.",
+        "Exponent 1 gives the Manhattan distance, 2 the Euclidean distance, and infinity the \
+         Chebyshev distance. For exponents below 1 the triangle inequality does not hold; 0 and \
+         negative exponents give NaN.",
     )
     .input("exponent", Type::F32, "above 0")
     .or_number(2.0)
@@ -250,7 +261,7 @@ fn minkowski() -> NodeDef {
         let exponent = inputs[2][0];
         let ways = each(&inputs[0], &inputs[1], |a, b| (a - b).abs());
         let longest = ways.iter().copied().reduce(Val::max).expect("components");
-        // As parts of the longest way, so that no power overflows.
+        // Scaled by the greatest difference, so that no power overflows.
         let none = longest.eq(0.0) | exponent.eq(f32::INFINITY) | longest.eq(f32::INFINITY);
         let parts = ways.iter().map(|way| (*way / longest).pow(exponent));
         let sum = parts.reduce(|a, b| a + b).expect("components");
@@ -260,15 +271,19 @@ fn minkowski() -> NodeDef {
     })
 }
 
-/// A node that tells the place of a component; `ahead` says whether one comes before another.
+/// A node that returns the index of a component; `ahead` says whether one component precedes
+/// another.
 fn place(
     name: &'static str,
     summary: &'static str,
     ahead: impl for<'b> Fn(Val<'b>, Val<'b>) -> Val<'b> + Send + Sync + 'static,
 ) -> NodeDef {
     on_vectors(name, summary, &[("vector", "")])
-        .details("0 for x, 1 for y and so on; the first of equal ones. NaN is passed over; 0 if all are.")
-        .output("value", Type::I32, "0 to the number of components - 1")
+        .details(
+            "0 for x, 1 for y and so on; the first one if several are equal. NaN is ignored; 0 if \
+             all components are NaN.",
+        )
+        .output("value", Type::I32, "index from 0 to the number of components - 1")
         .form(move |_, inputs| {
             let v = &inputs[0];
             let (mut best, mut at) = (v[0], v[0].like(0.0).convert(Lane::I32));

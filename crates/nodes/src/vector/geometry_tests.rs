@@ -1,4 +1,4 @@
-//! Lines, planes, triangles and matrices, by what their definitions say.
+//! Lines, planes, triangles and matrices, checked against their definitions.
 
 use millstream_base::Type;
 use proptest::prelude::*;
@@ -34,12 +34,12 @@ fn matrix() -> impl Strategy<Value = [f32; 16]> {
     proptest::array::uniform16(-2.0_f32..2.0)
 }
 
-/// Entry of a matrix.
+/// An element of a matrix.
 fn at(m: &[f32], row: usize, column: usize) -> f32 {
     m[4 * row + column]
 }
 
-/// The upper left part of `a` times that of `b`, or of its transpose.
+/// The upper left part of `a` times that of `b`, or times its transpose.
 fn times(a: &[f32], b: &[f32], transposed: bool) -> Vec<f32> {
     let of_b = |i: usize, k: usize| if transposed { at(b, k, i) } else { at(b, i, k) };
     (0..9).map(|i| (0..3).map(|k| at(a, i / 3, k) * of_b(k, i % 3)).sum()).collect()
@@ -47,7 +47,7 @@ fn times(a: &[f32], b: &[f32], transposed: bool) -> Vec<f32> {
 
 const IDENTITY: [f32; 9] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
 
-/// What is wrong with the parts of a matrix, if anything.
+/// The problem with the factors of a matrix, if there is one.
 fn wrong_parts(m: &[f32; 16]) -> Option<String> {
     let parts = run("mat4.svd", &[], m);
     let (u, factors, v) = (&parts[..16], &parts[16..19], &parts[19..]);
@@ -79,7 +79,7 @@ fn singular_values_of_known_matrices() {
     assert_eq!(of([[2.0, 0.0, 0.0], [0.0, -5.0, 0.0], [0.0, 0.0, 3.0]]), [5.0, 3.0, 2.0]);
     assert!(near(&of([[1.0; 3]; 3]), &[3.0, 0.0, 0.0], 1e-6));
     assert!(near(&of([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), &[1.0, 0.0, 0.0], 1e-6));
-    // Eigenvalues of the product with its transpose by hand: 45 and 5.
+    // The eigenvalues of the product with its transpose, computed by hand: 45 and 5.
     let known = of([[3.0, 0.0, 0.0], [4.0, 5.0, 0.0], [0.0, 0.0, 0.0]]);
     assert!(near(&known, &[45.0_f32.sqrt(), 5.0_f32.sqrt(), 0.0], 1e-6), "{known:?}");
     for size in [1e-30, 1e30, f32::MIN_POSITIVE] {
@@ -94,7 +94,7 @@ fn singular_values_of_known_matrices() {
 }
 
 #[test]
-fn ends_and_empty_things_have_defined_results() {
+fn edge_cases_have_defined_results() {
     let v3 = [Type::VEC3];
     assert_eq!(run("vector.move_towards", &v3, &[1., 2., 3., 1., 2., 3., 0.]), [1., 2., 3.]);
     assert_eq!(run("vector.move_towards", &v3, &[0., 0., 0., 3., 0., 4., 5.]), [3., 0., 4.]);
@@ -157,7 +157,7 @@ fn cameras_see_a_cube() {
 }
 
 #[test]
-fn rows_and_columns_go_in_and_out() {
+fn matrices_are_combined_and_separated() {
     let numbers: Vec<f32> = (0..16_u8).map(f32::from).collect();
     assert_eq!(run("mat4.combine", &[], &numbers), numbers);
     assert_eq!(run("mat4.separate", &[], &numbers), numbers);
@@ -180,7 +180,7 @@ fn thin_triangles_have_weights() {
     let p: Vec<f32> = (0..3).map(|i| a[i] * (1.0 - u) + b[i] * u).collect();
     let found = run("vector.barycentric", &[Type::VEC3], &[&p[..], &a, &b, &c].concat());
     assert!(near(&found, &[1.0 - u, u, 0.0], 1e-6), "{found:?}");
-    // Of any size, and in the plane.
+    // Of any magnitude, and in the plane.
     for size in [1e-30_f32, 1e-12, 1.0, 1e12, 1e30] {
         let corners = [0.25, 0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0].map(|x| x * size);
         let found = run("vector.barycentric", &[Type::VEC2], &corners);
@@ -190,10 +190,10 @@ fn thin_triangles_have_weights() {
 
 proptest! {
     #[test]
-    fn parts_of_any_matrix_make_it_again(m in matrix(), kind in 0..4, power in -20..20) {
+    fn factors_of_any_matrix_multiply_to_it(m in matrix(), kind in 0..4, power in -20..20) {
         let mut m = m.map(|x| x * 2.0_f32.powi(power));
         match kind {
-            // Equal and dependent rows, symmetric ones, mostly zeros.
+            // Equal and dependent rows, symmetric matrices, mostly zeros.
             1 => for i in 0..4 { m[4 + i] = m[i] * 3.0 },
             2 => for i in 0..16 { m[i] = m[4 * (i % 4) + i / 4] },
             3 => m.iter_mut().enumerate().filter(|(i, _)| i % 3 != 1).for_each(|(_, x)| *x = 0.0),
@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn normals_stay_at_right_angles(m in matrix(), n in three(), a in three()) {
+    fn transformed_normals_stay_perpendicular(m in matrix(), n in three(), a in three()) {
         let n_moved = run("mat4.transform_normal", &[], &[&m[..], &n].concat());
         // A direction in the surface.
         let t = minus(&a, &n.map(|x| x * dot(&a, &n) / dot(&n, &n)));
@@ -222,7 +222,7 @@ proptest! {
     }
 
     #[test]
-    fn tangents_and_normal_are_a_frame(n in three()) {
+    fn tangents_and_normal_are_an_orthonormal_basis(n in three()) {
         prop_assume!(length(&n) > 0.01);
         let frame = run("vector.tangents", &[], &n);
         let (t, b) = (&frame[..3], &frame[3..]);
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn no_point_of_a_line_or_plane_is_nearer(p in three(), a in three(), b in three(), t in -1.0_f32..2.0) {
+    fn no_other_point_of_a_line_or_plane_is_closer(p in three(), a in three(), b in three(), t in -1.0_f32..2.0) {
         let found = run("vector.closest_on_line", &[Type::VEC3], &[p, a, b].concat());
         let on_line: Vec<f32> = (0..3).map(|i| a[i] + (b[i] - a[i]) * t.clamp(0.0, 1.0)).collect();
         prop_assert!((found[4] - length(&minus(&p, &found[..3]))).abs() < 1e-5);
@@ -248,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn weights_of_corners_make_the_point(a in three(), b in three(), c in three(), u in 0.0_f32..1.0, v in 0.0_f32..1.0) {
+    fn weights_of_corners_give_the_point(a in three(), b in three(), c in three(), u in 0.0_f32..1.0, v in 0.0_f32..1.0) {
         let side = run("vector.cross", &[], &[minus(&b, &a), minus(&c, &a)].concat());
         prop_assume!(length(&side) > 0.2);
         let w = 1.0 - u - v;
@@ -258,7 +258,7 @@ proptest! {
     }
 
     #[test]
-    fn arcs_turn_at_even_speed(a in three(), b in three(), t in 0.0_f32..1.0) {
+    fn arcs_turn_at_constant_speed(a in three(), b in three(), t in 0.0_f32..1.0) {
         let angle = |a: &[f32], b: &[f32]| run("vector.angle", &[Type::VEC3], &[a, b].concat())[0];
         let all = angle(&a, &b);
         prop_assume!(length(&a) > 0.1 && length(&b) > 0.1 && all > 0.1 && all < 3.0);
@@ -268,7 +268,7 @@ proptest! {
     }
 
     #[test]
-    fn so_do_arcs_between_nearly_opposite_directions(a in three(), b in three(), t in 0.0_f32..1.0, exponent in -9.0_f32..0.0) {
+    fn arcs_between_nearly_opposite_directions_turn_at_constant_speed(a in three(), b in three(), t in 0.0_f32..1.0, exponent in -9.0_f32..0.0) {
         prop_assume!(length(&a) > 0.1);
         let far: Vec<f32> = a.iter().zip(&b).map(|(a, b)| b * 10_f32.powf(exponent) - 2.0 * a).collect();
         let wide = |v: &[f32]| -> Vec<f64> { v.iter().map(|x| f64::from(*x)).collect() };
@@ -292,7 +292,7 @@ proptest! {
     }
 
     #[test]
-    fn turns_in_the_plane_have_signs(x in -2.0_f32..2.0, y in -2.0_f32..2.0, angle in -3.1_f32..3.1) {
+    fn counterclockwise_angles_are_positive(x in -2.0_f32..2.0, y in -2.0_f32..2.0, angle in -3.1_f32..3.1) {
         prop_assume!(x.hypot(y) > 0.1);
         let turned = run("vector.rotate_2d", &[], &[x + 1.0, y, 1.0, 0.0, angle]);
         let found = run("vector.signed_angle", &[], &[x, y, turned[0] - 1.0, turned[1]]);
@@ -300,7 +300,7 @@ proptest! {
     }
 
     #[test]
-    fn vectors_of_rotations_and_cylinders_go_back(v in three()) {
+    fn rotation_vectors_and_cylindrical_coordinates_convert_back(v in three()) {
         let quat = run("quat.from_vector", &[], &v);
         prop_assert!((length(&quat) - 1.0).abs() < 1e-6);
         let back = run("quat.to_vector", &[], &quat);

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::cells::testing::numbers;
 
-/// A node, its generics, arguments, and those of them that may be multiplied.
+/// A node, its generics, its arguments, and the range of arguments that may be scaled.
 type Case = (&'static str, &'static [Type], Vec<f32>, Range<usize>);
 
-/// What moves, turns and scales.
+/// A matrix that translates, rotates and scales.
 fn matrix() -> Vec<f32> {
     let rows = [[1.0, 0.25, 0.5, 3.0], [0.75, 2.0, 1.0, 1.0], [0.25, 0.5, 1.5, 2.0]];
     rows.into_iter().flatten().chain([0.0, 0.0, 0.0, 1.0]).collect()
@@ -52,7 +52,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn a_power_of_two_times_a_vector_of_any_length_changes_no_bit() {
+fn scaling_a_vector_by_a_power_of_two_changes_no_bit() {
     for (name, generics, arguments, any_length) in cases() {
         let bits = |power: f32| -> Vec<u32> {
             let mut arguments = arguments.clone();
@@ -74,7 +74,7 @@ fn a_huge_vector_is_projected_on_a_tiny_one() {
 }
 
 #[test]
-fn a_length_that_fits_is_kept_and_one_without_direction_stays_zero() {
+fn lengths_that_fit_are_kept_and_zero_vectors_stay_zero() {
     let clamped = |vector: [f32; 2], most: f32| {
         let arguments = [vector[0], vector[1], 0.0, most];
         numbers("vector.clamp_length", &json!({}), &[Type::VEC2], &arguments)

@@ -1,4 +1,4 @@
-//! Matrices of 4 by 4, row by row, applied to column vectors.
+//! 4 by 4 matrices, stored row by row and applied to column vectors.
 
 use millstream_base::{Lane, Mat4, Type};
 use millstream_form::Val;
@@ -24,7 +24,7 @@ pub(super) fn matrix_input(def: NodeDef, name: &'static str, about: &'static str
     def.input(name, Type::MAT4, about).or(Default::Zero)
 }
 
-/// The rows of a rotation by a quaternion of length 1.
+/// The rows of the rotation matrix of a quaternion of length 1.
 pub(crate) fn rotation_rows<'b>(q: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
     let (w, x, y, z) = (q[0], q[1], q[2], q[3]);
     let twice = |a: Val<'b>, b: Val<'b>| a * b * 2.0;
@@ -35,7 +35,7 @@ pub(crate) fn rotation_rows<'b>(q: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
     ]
 }
 
-/// A matrix of these three rows above 0 0 0 1.
+/// The matrix with these three rows above 0 0 0 1.
 pub(crate) fn affine<'b>(rows: &[[Val<'b>; 3]; 3], offset: &[Val<'b>]) -> Vec<Val<'b>> {
     let mut matrix = Vec::with_capacity(16);
     for (row, offset) in rows.iter().zip(offset) {
@@ -47,21 +47,21 @@ pub(crate) fn affine<'b>(rows: &[[Val<'b>; 3]; 3], offset: &[Val<'b>]) -> Vec<Va
     matrix
 }
 
-/// The rows of a matrix with these numbers on the diagonal.
+/// The rows of a diagonal matrix.
 fn diagonal<'b>(d: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
     let zero = d[0].like(0.0);
     [[d[0], zero, zero], [zero, d[1], zero], [zero, zero, d[2]]]
 }
 
 fn identity() -> NodeDef {
-    NodeDef::new("mat4.identity", "The matrix that changes nothing")
-        .output("value", Type::MAT4, "ones on the diagonal")
+    NodeDef::new("mat4.identity", "The identity matrix")
+        .output("value", Type::MAT4, "matrix with ones on the diagonal")
         .form(|b, _| vec![Mat4::default().0.iter().map(|x| b.constant_f32(*x)).collect()])
 }
 
 fn translation() -> NodeDef {
-    NodeDef::new("mat4.translation", "The matrix that moves points")
-        .input("offset", Type::VEC3, "what is added to points")
+    NodeDef::new("mat4.translation", "A translation matrix")
+        .input("offset", Type::VEC3, "translation of points")
         .or_number(0.0)
         .output("value", Type::MAT4, "")
         .form(|b, inputs| {
@@ -71,8 +71,8 @@ fn translation() -> NodeDef {
 }
 
 fn scale() -> NodeDef {
-    NodeDef::new("mat4.scale", "The matrix that scales along the axes")
-        .input("factors", Type::VEC3, "one for each axis")
+    NodeDef::new("mat4.scale", "A matrix that scales along the axes")
+        .input("factors", Type::VEC3, "scale along each axis")
         .or_number(1.0)
         .output("value", Type::MAT4, "")
         .form(|b, inputs| {
@@ -82,9 +82,9 @@ fn scale() -> NodeDef {
 }
 
 fn shear() -> NodeDef {
-    let def = NodeDef::new("mat4.shear", "The matrix that slants along the axes").details(
-        "Each input says how far a point moves along its first axis per unit of its second: with `xy` a \
-         point's x grows by xy times its y.",
+    let def = NodeDef::new("mat4.shear", "A shear matrix").details(
+        "Each input is the displacement of a point along its first axis per unit of its second: \
+         `xy` adds xy times the y of a point to its x.",
     );
     ["xy", "xz", "yx", "yz", "zx", "zy"]
         .into_iter()
@@ -98,9 +98,9 @@ fn shear() -> NodeDef {
 }
 
 fn rotation() -> NodeDef {
-    NodeDef::new("mat4.rotation", "The matrix of a rotation")
+    NodeDef::new("mat4.rotation", "A rotation matrix from a quaternion")
         .converts()
-        .details("The quaternion must have length 1. Off by at most 6e-7 in each number.")
+        .details("The quaternion must have length 1. The error of each element is at most 6e-7.")
         .input("quat", Type::QUAT, "length 1")
         .or(Default::Zero)
         .output("value", Type::MAT4, "")
@@ -111,13 +111,13 @@ fn rotation() -> NodeDef {
 }
 
 fn compose() -> NodeDef {
-    NodeDef::new("mat4.compose", "A matrix from location, rotation and scale")
-        .details("Scales first, then rotates, then moves. The quaternion must have length 1.")
-        .input("offset", Type::VEC3, "what is added last")
+    NodeDef::new("mat4.compose", "A matrix from translation, rotation and scale")
+        .details("Scales first, then rotates, then translates. The quaternion must have length 1.")
+        .input("offset", Type::VEC3, "translation, applied last")
         .or_number(0.0)
         .input("quat", Type::QUAT, "length 1")
         .or(Default::Zero)
-        .input("factors", Type::VEC3, "scale along each axis")
+        .input("factors", Type::VEC3, "scale along each axis, applied first")
         .or_number(1.0)
         .output("value", Type::MAT4, "")
         .form(|_, inputs| {
@@ -138,25 +138,28 @@ pub(super) fn row_times<'b>(a: &[Val<'b>], row: usize, b: impl Fn(usize) -> Val<
 }
 
 fn multiply() -> NodeDef {
-    let def = NodeDef::new("mat4.multiply", "One matrix after another")
-        .details("The product a b: applies `b` first, then `a`. Off by at most 3e-7 of the sum of the sizes of the four products that a number is the sum of.");
-    let def = matrix_input(def, "a", "applied second");
-    matrix_input(def, "b", "applied first").output("value", Type::MAT4, "").form(|_, inputs| {
-        let (a, b) = (&inputs[0], &inputs[1]);
-        vec![(0..16).map(|at| row_times(a, at / 4, |k| b[4 * k + at % 4])).collect()]
-    })
+    let def = NodeDef::new("mat4.multiply", "Multiplies two matrices").details(
+        "The product a b, which applies `b` first, then `a`. The error of each element is at \
+             most 3e-7 times the sum of the magnitudes of the four products that are added.",
+    );
+    let def = matrix_input(def, "a", "matrix applied second");
+    matrix_input(def, "b", "matrix applied first").output("value", Type::MAT4, "").form(
+        |_, inputs| {
+            let (a, b) = (&inputs[0], &inputs[1]);
+            vec![(0..16).map(|at| row_times(a, at / 4, |k| b[4 * k + at % 4])).collect()]
+        },
+    )
 }
 
 fn transpose() -> NodeDef {
-    let def = NodeDef::new("mat4.transpose", "A matrix with rows and columns exchanged")
-        .law(Law::Involution);
+    let def = NodeDef::new("mat4.transpose", "The transpose of a matrix").law(Law::Involution);
     matrix_input(def, "matrix", "")
         .output("value", Type::MAT4, "")
         .form(|_, inputs| vec![(0..16).map(|at| inputs[0][4 * (at % 4) + at / 4]).collect()])
 }
 
-/// The determinants of 2 by 2 that all larger ones are made of: six of the upper two rows, six of
-/// the lower two, for the columns 01, 02, 03, 12, 13, 23.
+/// The 2 by 2 determinants from which all larger ones are computed: six of the upper two rows, six
+/// of the lower two, for the columns 01, 02, 03, 12, 13, 23.
 struct Minors<'b> {
     upper: [Val<'b>; 6],
     lower: [Val<'b>; 6],
@@ -173,7 +176,7 @@ impl<'b> Minors<'b> {
         Self { upper: PAIRS.map(|pair| minor(0, pair)), lower: PAIRS.map(|pair| minor(2, pair)) }
     }
 
-    /// Laplace's expansion by the upper two rows.
+    /// Laplace expansion along the upper two rows.
     fn determinant(&self) -> Val<'b> {
         let (u, l) = (&self.upper, &self.lower);
         u[0] * l[5] - u[1] * l[4] + u[2] * l[3] + u[3] * l[2] - u[4] * l[1] + u[5] * l[0]
@@ -181,11 +184,16 @@ impl<'b> Minors<'b> {
 }
 
 fn determinant() -> NodeDef {
-    let def = NodeDef::new("mat4.determinant", "By how much a matrix scales volume")
-        .details("Negative where it mirrors, 0 where it flattens.")
-        .source("Laplace's expansion by the last column, then by the third, rounded as Eigen's");
+    let def = NodeDef::new("mat4.determinant", "The determinant of a matrix")
+        .details(
+            "The factor by which the matrix scales volume; negative if it mirrors, 0 if it is \
+             singular.",
+        )
+        .source(
+            "Laplace expansion along the last column, then the third, with the rounding of Eigen",
+        );
     matrix_input(def, "matrix", "")
-        .output("value", Type::F32, "the determinant")
+        .output("value", Type::F32, "determinant")
         .form(|_, inputs| vec![vec![by_columns(&inputs[0])]])
 }
 
@@ -203,7 +211,7 @@ fn by_columns<'b>(m: &[Val<'b>]) -> Val<'b> {
 
 /// The adjugate: the inverse times the determinant.
 fn adjugate<'b>(m: &[Val<'b>], minors: &Minors<'b>) -> Vec<Val<'b>> {
-    // Cofactors of the upper rows are made of minors of the lower ones and the other way round.
+    // Cofactors of the upper rows are computed from minors of the lower rows, and vice versa.
     let cofactor = |row: usize, column: usize| {
         let (other, minors) = match row {
             0 => (1, &minors.lower),
@@ -225,15 +233,15 @@ fn adjugate<'b>(m: &[Val<'b>], minors: &Minors<'b>) -> Vec<Val<'b>> {
 }
 
 fn invert() -> NodeDef {
-    let def = NodeDef::new("mat4.invert", "The matrix that turns another back")
+    let def = NodeDef::new("mat4.invert", "The inverse of a matrix")
         .details(
-            "A matrix whose determinant is 0 has none and gives zeros. One that is nearly so gives \
-             large numbers that are mostly rounding.",
+            "A matrix with determinant 0 has no inverse and gives zeros. An almost singular matrix \
+             gives large numbers that are mostly rounding errors.",
         )
         .source("Cramer's rule");
-    matrix_input(def, "matrix", "").output("value", Type::MAT4, "the inverse, or zeros").form(
+    matrix_input(def, "matrix", "").output("value", Type::MAT4, "inverse, or zeros").form(
         |_, inputs| {
-            // Products of four `f32` may be beyond what these hold.
+            // Products of four `f32` may be out of the range of `f32`.
             let matrix: Vec<Val<'_>> = inputs[0].iter().map(|x| x.convert(Lane::F64)).collect();
             let minors = Minors::of(&matrix);
             let determinant = minors.determinant();
@@ -245,32 +253,35 @@ fn invert() -> NodeDef {
     )
 }
 
-/// Rows of the matrix times (x, y, z, last).
+/// The first rows of the matrix times (x, y, z, last).
 fn applied<'b>(matrix: &[Val<'b>], vector: &[Val<'b>], last: f32, n_rows: usize) -> Vec<Val<'b>> {
     let last = vector[0].like(last);
     (0..n_rows).map(|row| row_times(matrix, row, |k| *vector.get(k).unwrap_or(&last))).collect()
 }
 
 fn transform_point() -> NodeDef {
-    let def = NodeDef::new("mat4.transform_point", "A point moved by a matrix")
-        .details("For matrices whose last row is 0 0 0 1; `mat4.project_point` takes any. Off by at most 3e-7 of the sum of the sizes of what a component is the sum of.");
+    let def = NodeDef::new("mat4.transform_point", "Transforms a point by a matrix").details(
+        "For matrices whose last row is 0 0 0 1; `mat4.project_point` takes any matrix. The \
+             error of each component is at most 3e-7 times the sum of the magnitudes of the terms \
+             that are added.",
+    );
     matrix_input(def, "matrix", "")
         .input("point", Type::VEC3, "")
         .or_number(0.0)
-        .output("value", Type::VEC3, "the moved point")
+        .output("value", Type::VEC3, "transformed point")
         .form(|_, inputs| vec![applied(&inputs[0], &inputs[1], 1.0, 3)])
 }
 
 fn transform_direction() -> NodeDef {
-    let def = NodeDef::new("mat4.transform_direction", "A direction turned by a matrix").details(
-        "Leaves out what the matrix adds to points. Normals of surfaces need the transposed \
-             inverse where the matrix does not scale evenly. Off by at most 3e-7 of the sum of the sizes of what a component \
-             is the sum of.",
+    let def = NodeDef::new("mat4.transform_direction", "Transforms a direction by a matrix").details(
+        "The translation of the matrix is ignored. Normals of surfaces need the inverse transpose \
+         if the matrix scales unevenly, see `mat4.transform_normal`. The error of each component \
+         is at most 3e-7 times the sum of the magnitudes of the terms that are added.",
     );
     matrix_input(def, "matrix", "")
         .input("direction", Type::VEC3, "")
         .or_number(0.0)
-        .output("value", Type::VEC3, "the turned direction; its length may change")
+        .output("value", Type::VEC3, "transformed direction; its length may change")
         .form(|_, inputs| {
             let (m, v) = (&inputs[0], &inputs[1]);
             let row = |r: usize| m[4 * r] * v[0] + m[4 * r + 1] * v[1] + m[4 * r + 2] * v[2];
@@ -279,14 +290,15 @@ fn transform_direction() -> NodeDef {
 }
 
 fn project_point() -> NodeDef {
-    let def = NodeDef::new("mat4.project_point", "A point seen in perspective").details(
-        "Divides by the fourth coordinate, as projections need; where that is 0 the result is \
-             infinite or NaN.",
-    );
+    let def = NodeDef::new("mat4.project_point", "Transforms a point by a projective matrix")
+        .details(
+            "Divides by the fourth coordinate, as projections require; if that is 0, the result is \
+         infinite or NaN.",
+        );
     matrix_input(def, "matrix", "")
         .input("point", Type::VEC3, "")
         .or_number(0.0)
-        .output("value", Type::VEC3, "the projected point")
+        .output("value", Type::VEC3, "projected point")
         .form(|_, inputs| {
             let p = applied(&inputs[0], &inputs[1], 1.0, 4);
             vec![p[..3].iter().map(|x| *x / p[3]).collect()]

@@ -1,4 +1,4 @@
-//! Matrices as numbers: sums, multiples, single elements, and products with vectors of four.
+//! Matrix algebra: sums, multiples, single elements, and products with vectors of four components.
 
 use millstream_base::Type;
 use millstream_node::{NodeDef, Registry};
@@ -15,36 +15,36 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn add() -> NodeDef {
-    let def = NodeDef::new("mat4.add", "The sum of two matrices").details("Number by number.");
-    matrix_input(matrix_input(def, "a", "the first summand"), "b", "the second summand")
+    let def = NodeDef::new("mat4.add", "The sum of two matrices").details("Element by element.");
+    matrix_input(matrix_input(def, "a", "first summand"), "b", "second summand")
         .output("value", Type::MAT4, "")
         .form(|_, inputs| vec![each(&inputs[0], &inputs[1], |a, b| a + b)])
 }
 
 fn subtract() -> NodeDef {
-    let def =
-        NodeDef::new("mat4.subtract", "One matrix minus another").details("Number by number.");
-    matrix_input(matrix_input(def, "a", "what is taken from"), "b", "what is taken away")
+    let def = NodeDef::new("mat4.subtract", "The difference of two matrices")
+        .details("Element by element.");
+    matrix_input(matrix_input(def, "a", "minuend"), "b", "subtrahend")
         .output("value", Type::MAT4, "")
         .form(|_, inputs| vec![each(&inputs[0], &inputs[1], |a, b| a - b)])
 }
 
 fn multiply_number() -> NodeDef {
-    let def = NodeDef::new("mat4.multiply_number", "A matrix times a number").details(
-        "Number by number, the last row too: points that `mat4.project_point` moves stay where they were. \
-         What `mat4.scale` makes scales them.",
+    let def = NodeDef::new("mat4.multiply_number", "Multiplies a matrix by a number").details(
+        "Element by element, including the last row, so points transformed by `mat4.project_point` \
+         do not change. To scale points use `mat4.scale`.",
     );
     matrix_input(def, "matrix", "")
-        .input("factor", Type::F32, "what each number is multiplied by")
+        .input("factor", Type::F32, "factor of each element")
         .or_number(1.0)
         .output("value", Type::MAT4, "")
         .form(|_, inputs| vec![scaled(&inputs[0], inputs[1][0])])
 }
 
 fn element() -> NodeDef {
-    let def = NodeDef::new("mat4.element", "One number of a matrix").details(
-        "Rows are counted from the top, columns from the left, both from 0; a number outside 0 to 3 means the \
-         nearest in it. What a matrix adds to points stands in column 3.",
+    let def = NodeDef::new("mat4.element", "One element of a matrix").details(
+        "Rows are counted from the top, columns from the left, both from 0; an index outside 0 to \
+         3 is clamped. The translation is in column 3.",
     );
     matrix_input(def, "matrix", "")
         .input("row", Type::I32, "0 to 3")
@@ -60,10 +60,15 @@ fn element() -> NodeDef {
 }
 
 fn transform_vec4() -> NodeDef {
-    let def = NodeDef::new("mat4.transform_vec4", "A matrix times a vector of four").details(
-        "The vector is a column: component i is the sum of row i times the vector, added from the left. A point \
-         has 1 as its fourth component, a direction 0. Off by at most 3e-7 of the sum of the sizes of what a component is \
-         the sum of.",
+    let def = NodeDef::new(
+        "mat4.transform_vec4",
+        "Multiplies a matrix by a vector with four components",
+    )
+    .details(
+        "The vector is a column vector: component i is the dot product of row i and the vector, \
+         added from the left. The fourth component is 1 for a point and 0 for a direction. The \
+         error of each component is at most 3e-7 times the sum of the magnitudes of the terms that \
+         are added.",
     );
     matrix_input(def, "matrix", "")
         .input("vector", Type::VEC4, "")

@@ -1,5 +1,5 @@
-//! The upper left 3 by 3 part of matrices, which turns, scales and slants but does not move: matrices of
-//! three vectors, and what people do with matrices of 3 by 3.
+//! The upper left 3 by 3 part of a matrix, which rotates, scales and shears but does not translate.
+//! It serves as the 3 by 3 matrix type.
 
 use millstream_base::{Type, Vec3};
 use millstream_form::Val;
@@ -19,10 +19,11 @@ pub(super) fn register(registry: &mut Registry) {
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-const PART: &str = "The upper left part of a matrix is a matrix of 3 by 3: `mat4.multiply` multiplies two, \
-                    `mat4.transform_direction` applies one to a vector, `mat4.transpose` and `mat4.invert` do what they say.";
+const PART: &str = "The upper left part of a matrix serves as a 3 by 3 matrix: `mat4.multiply` \
+    multiplies two of them, `mat4.transform_direction` applies one to a vector, and \
+    `mat4.transpose` and `mat4.invert` work as usual.";
 
-/// The lines of the upper left part, and the lines from the other side.
+/// The rows of the upper left part, and the same with rows and columns exchanged.
 fn rows<'b>(m: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
     [0, 1, 2].map(|row| [0, 1, 2].map(|column| m[4 * row + column]))
 }
@@ -37,8 +38,10 @@ fn unmoved<'b>(rows: &[[Val<'b>; 3]; 3]) -> Vec<Val<'b>> {
 }
 
 fn combine() -> NodeDef {
-    let def = NodeDef::new("mat4.combine_3x3", "A matrix from three vectors, its rows or columns");
-    let def = by_lines(def.details(format!("It does not move: the rest is 0 0 0 1. {PART}")));
+    let def = NodeDef::new("mat4.combine_3x3", "A 3 by 3 matrix from its rows or columns");
+    let def = by_lines(
+        def.details(format!("It does not translate: the last row and column are 0 0 0 1. {PART}")),
+    );
     (0..3)
         .fold(def, |def, i| {
             let axis = [0, 1, 2].map(|k| if k == i { 1.0 } else { 0.0 });
@@ -55,9 +58,10 @@ fn combine() -> NodeDef {
 }
 
 fn separate() -> NodeDef {
-    let summary = "The rows or columns of the upper left 3 by 3 part of a matrix";
+    let summary = "The rows or columns of the 3 by 3 part of a matrix";
     let def = by_lines(NodeDef::new("mat4.separate_3x3", summary)).details(
-        "The columns are where the matrix takes the axes. What it adds to points is the fourth column of `mat4.separate`.",
+        "The columns are the images of the axes. The translation is the fourth column of \
+         `mat4.separate`.",
     );
     NAMES
         .into_iter()
@@ -73,39 +77,41 @@ fn separate() -> NodeDef {
 }
 
 fn part() -> NodeDef {
-    let summary = "A matrix without what it adds to points: its upper left 3 by 3 part";
+    let summary = "The upper left 3 by 3 part of a matrix, without its translation";
     let def = NodeDef::new("mat4.part_3x3", summary).details(format!(
-        "Rotation, scale and slant, above 0 0 0 1. `mat4.decompose` and `mat4.svd` take it further apart. {PART}"
+        "Rotation, scale and shear, with 0 0 0 1 as last row and column. `mat4.decompose` and \
+         `mat4.svd` separate them. {PART}"
     ));
     matrix_input(def, "matrix", "")
         .output("value", Type::MAT4, "")
         .form(|_, inputs| vec![unmoved(&rows(&inputs[0]))])
 }
 
-/// The rows of the adjugate, transposed: cross products of rows.
+/// The rows of the transposed adjugate, which are cross products of rows.
 fn cofactors<'b>(rows: &[[Val<'b>; 3]; 3]) -> [[Val<'b>; 3]; 3] {
     [cross(&rows[1], &rows[2]), cross(&rows[2], &rows[0]), cross(&rows[0], &rows[1])]
 }
 
 fn determinant() -> NodeDef {
-    let summary = "By how much the upper left 3 by 3 part of a matrix scales volume";
+    let summary = "The determinant of the upper left 3 by 3 part of a matrix";
     let def = NodeDef::new("mat4.determinant_3x3", summary).details(
-        "Negative where it mirrors, 0 where it flattens. Off by at most 3e-7 of the sum of the sizes of the six products \
-         that it is made of.",
+        "The factor by which the matrix scales volume; negative if it mirrors, 0 if it is \
+         singular. The error is at most 3e-7 times the sum of the magnitudes of the six products \
+         that are added.",
     );
-    matrix_input(def, "matrix", "").output("value", Type::F32, "the determinant").form(
-        |_, inputs| {
-            let rows = rows(&inputs[0]);
-            vec![vec![dot(&rows[0], &cross(&rows[1], &rows[2]))]]
-        },
-    )
+    matrix_input(def, "matrix", "").output("value", Type::F32, "determinant").form(|_, inputs| {
+        let rows = rows(&inputs[0]);
+        vec![vec![dot(&rows[0], &cross(&rows[1], &rows[2]))]]
+    })
 }
 
-/// Greatest numbers beyond this, or below one over this, are moved by [`MOVED`].
+/// If the greatest number is above this, or below its reciprocal, the numbers are scaled by
+/// [`MOVED`].
 const LARGE: f64 = (1_u64 << 30) as f64;
 const MOVED: f64 = (1_u128 << 64) as f64;
 
-/// Numbers of which three can be multiplied, and the power of two that they were multiplied by.
+/// Numbers of which three can be multiplied without overflow, and the power of two by which they
+/// were scaled.
 fn cubable<'b>(a: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
     let greatest = a.iter().map(|a| a.abs()).reduce(Val::max).expect("matrices have numbers");
     let factor = greatest.lt(1.0 / LARGE).select(greatest.like(MOVED), 1.0);
@@ -114,15 +120,17 @@ fn cubable<'b>(a: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
 }
 
 fn normal_matrix() -> NodeDef {
-    let def = NodeDef::new("mat4.normal_matrix", "The matrix for normals of what a matrix moves")
-        .details(
-            "The transposed inverse of the upper left 3 by 3 part, above 0 0 0 1. By `mat4.transform_direction` it keeps \
-             normals at right angles to surfaces, not their lengths; `mat4.transform_normal` does both for one normal. Zeros \
-             where the part flattens.",
-        )
-        .source("Cramer's rule");
-    matrix_input(def, "matrix", "what moves the surface")
-        .output("value", Type::MAT4, "the transposed inverse, or zeros")
+    let def =
+        NodeDef::new("mat4.normal_matrix", "The matrix that transforms the normals of a surface")
+            .details(
+                "The inverse transpose of the upper left 3 by 3 part, with 0 0 0 1 as last row and \
+             column. With `mat4.transform_direction` it keeps normals perpendicular to surfaces \
+             but does not keep their lengths; `mat4.transform_normal` does both for one normal. \
+             Zeros if the part is singular.",
+            )
+            .source("Cramer's rule");
+    matrix_input(def, "matrix", "matrix that transforms the surface")
+        .output("value", Type::MAT4, "inverse transpose, or zeros")
         .form(|_, inputs| {
             let numbers: Vec<Val<'_>> = rows(&inputs[0]).into_iter().flatten().collect();
             let (m, factor) = cubable(&numbers);
@@ -152,14 +160,14 @@ mod tests {
         numbers(name, &json!({}), &[], arguments)
     }
 
-    /// The numbers of a matrix that adds 5, 6, 7 to points.
+    /// The elements of a matrix that translates by 5, 6, 7.
     fn moving(rows: &[f32; 9]) -> Vec<f32> {
         let [a, b, c, d, e, f, g, h, i] = *rows;
         vec![a, b, c, 5.0, d, e, f, 6.0, g, h, i, 7.0, 0.0, 0.0, 0.0, 1.0]
     }
 
     #[test]
-    fn matrices_are_made_of_three_vectors_and_taken_apart() {
+    fn matrices_are_combined_from_three_vectors_and_separated() {
         let still =
             [2.0, 0.0, 1.0, 0.0, 1.0, 3.0, 2.0, 0.0, 1.0, 1.0, 4.0, 0.0, 0.0, 0.0, 0.0, 1.0];
         assert_eq!(run("mat4.combine_3x3", "rows", &ROWS), still);
@@ -172,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn normals_are_turned_by_the_transposed_inverse() {
+    fn normals_are_transformed_by_the_inverse_transpose() {
         let scaled = |x: f32| moving(&[x, 0.0, 0.0, 0.0, 2.0 * x, 0.0, 0.0, 0.0, -4.0 * x]);
         for size in [1.0, 1e-24, 1e24] {
             let found = of("mat4.normal_matrix", &scaled(size));

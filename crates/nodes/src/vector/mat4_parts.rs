@@ -1,8 +1,8 @@
-//! Matrices from rows and to rows, matrices of cameras, normals moved by a matrix.
+//! Rows and columns of matrices, camera matrices, transformation of normals.
 
 use millstream_base::{Mat4, Type, Vec3, Vec4};
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry};
 
 use super::mat4::{affine, matrix_input};
 use super::{Direction, cross, dot, each, form_kernel, length, moderate, normalized};
@@ -17,16 +17,18 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(orthographic());
 }
 
-const LINES: &[(&str, &str)] = &[("rows", "one above the other"), ("columns", "side by side")];
+const LINES: &[(&str, &str)] = &[
+    ("rows", "the vectors are rows, from top to bottom"),
+    ("columns", "the vectors are columns, from left to right"),
+];
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
-/// Adds the setting that says which lines of numbers a matrix is made of.
+/// Adds the setting that selects between rows and columns.
 pub(super) fn by_lines(def: NodeDef) -> NodeDef {
-    let rows = Some(SettingValue::Text("rows".into()));
-    def.setting("lines", SettingKind::Choice(LINES), rows, "what the vectors are")
+    def.choice("lines", LINES, "rows", "whether the vectors are rows or columns")
 }
 
-/// The place in a matrix of number `i` of line `line`.
+/// The index in a matrix of element `i` of a row or column.
 fn at(columns: bool, line: usize, i: usize) -> usize {
     if columns { 4 * i + line } else { 4 * line + i }
 }
@@ -67,11 +69,12 @@ fn separate() -> NodeDef {
 }
 
 fn mix() -> NodeDef {
-    let def = NodeDef::new("mat4.mix", "A matrix between two, number by number").details(
-        "Rotations shrink on the way; for these use `mat4.decompose`, `quat.slerp` and `mat4.compose`.",
+    let def = NodeDef::new("mat4.mix", "Mixes two matrices element by element").details(
+        "Mixed rotations also shrink; to interpolate rotations use `mat4.decompose`, `quat.slerp` \
+         and `mat4.compose`.",
     );
-    matrix_input(matrix_input(def, "a", "at factor 0"), "b", "at factor 1")
-        .input("factor", Type::F32, "0 to 1; beyond them it goes on")
+    matrix_input(matrix_input(def, "a", "matrix at factor 0"), "b", "matrix at factor 1")
+        .input("factor", Type::F32, "position from a (0) to b (1); extrapolates beyond them")
         .or_number(0.5)
         .output("value", Type::MAT4, "")
         .form(|_, inputs| {
@@ -80,19 +83,24 @@ fn mix() -> NodeDef {
 }
 
 fn transform_normal() -> NodeDef {
-    let def = NodeDef::new("mat4.transform_normal", "The normal of a surface that a matrix moves").details(
-        "At right angles to the moved surface, on the same side, of length 1, also where the matrix scales \
-         unevenly. Zero where the matrix flattens what is along the normal, or the normal has length 0.",
+    let def = NodeDef::new(
+        "mat4.transform_normal",
+        "Transforms the normal of a surface by a matrix",
+    )
+    .details(
+        "The result has length 1 and is perpendicular to the transformed surface, on the same \
+         side, also if the matrix scales unevenly. Zero if the matrix flattens the direction of \
+         the normal, or if the normal has length 0.",
     );
-    matrix_input(def, "matrix", "what moves the surface")
-        .input("normal", Type::VEC3, "of any length")
+    matrix_input(def, "matrix", "matrix that transforms the surface")
+        .input("normal", Type::VEC3, "normal of any length")
         .or_value(Vec3([0.0, 0.0, 1.0]))
         .output("value", Type::VEC3, "length 1")
         .form(|_, inputs| {
             let (m, (n, _)) = (&inputs[0], moderate(&inputs[1]));
             let row = |i: usize| vec![m[4 * i], m[4 * i + 1], m[4 * i + 2]];
             let rows = [row(0), row(1), row(2)];
-            // The cofactors of the upper left part: the transposed inverse times the determinant.
+            // The cofactors of the upper left part: its inverse transpose times the determinant.
             let cofactors =
                 [cross(&rows[1], &rows[2]), cross(&rows[2], &rows[0]), cross(&rows[0], &rows[1])];
             let mirrored = dot(&cofactors[0], &rows[0]).lt(0.0);
@@ -102,17 +110,18 @@ fn transform_normal() -> NodeDef {
 }
 
 fn look_at() -> NodeDef {
-    NodeDef::new("mat4.look_at", "The matrix that takes the world to a camera's view")
+    NodeDef::new("mat4.look_at", "The view matrix of a camera")
         .details(
-            "The camera is at the origin of the view and looks against z, with x to the right and y up. Where \
-             up is parallel to the way to the target, or 0, another is chosen; at the target itself it looks \
-             against z. `mat4.invert` gives the matrix that places the camera in the world.",
+            "Transforms the world to camera space: the camera is at the origin and looks along -z, \
+             with x to the right and y up. If `up` is parallel to the viewing direction, or 0, \
+             another direction is used; if eye and target coincide, the camera looks along -z. \
+             `mat4.invert` gives the matrix that places the camera in the world.",
         )
-        .input("eye", Type::VEC3, "where the camera is")
+        .input("eye", Type::VEC3, "position of the camera")
         .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("target", Type::VEC3, "what it looks at")
+        .input("target", Type::VEC3, "point at which the camera looks")
         .or_number(0.0)
-        .input("up", Type::VEC3, "what is up in the view, of any length")
+        .input("up", Type::VEC3, "direction that is up in the view, of any length")
         .or_value(Vec3([0.0, 1.0, 0.0]))
         .output("value", Type::MAT4, "")
         .form(|_, inputs| {
@@ -132,22 +141,23 @@ fn look_at() -> NodeDef {
 }
 
 fn bounded(def: NodeDef) -> NodeDef {
-    def.input("near", Type::F32, "distance of what becomes -1 along z")
+    def.input("near", Type::F32, "distance of the near plane, which becomes z = -1")
         .or_number(0.1)
-        .input("far", Type::F32, "distance of what becomes 1 along z")
+        .input("far", Type::F32, "distance of the far plane, which becomes z = 1")
         .or_number(100.0)
         .output("value", Type::MAT4, "")
 }
 
 fn perspective() -> NodeDef {
-    let def = NodeDef::new("mat4.perspective", "The matrix of a camera with perspective")
+    let def = NodeDef::new("mat4.perspective", "A perspective projection matrix")
         .details(
-            "What the camera of `mat4.look_at` sees becomes the cube from -1 to 1: x to the right, y up, z away \
-             from the camera. For `mat4.project_point`. An angle of view of 0, or equal distances, divides by 0.",
+            "Maps the view of the camera of `mat4.look_at` to the cube from -1 to 1: x to the \
+             right, y up, z away from the camera. Apply it with `mat4.project_point`. An angle of \
+             view of 0, or equal distances, cause a division by 0.",
         )
-        .input("angle", Type::F32, "from the lower to the upper border of the view, in radians")
+        .input("angle", Type::F32, "vertical angle of view in radians")
         .or_number(1.0)
-        .input("aspect", Type::F32, "width over height")
+        .input("aspect", Type::F32, "width divided by height")
         .or_number(1.0);
     bounded(def).form(|_, inputs| {
         let [angle, aspect, near, far] = [0, 1, 2, 3].map(|i| inputs[i][0]);
@@ -163,14 +173,15 @@ fn perspective() -> NodeDef {
 }
 
 fn orthographic() -> NodeDef {
-    let def = NodeDef::new("mat4.orthographic", "The matrix of a camera without perspective")
+    let def = NodeDef::new("mat4.orthographic", "An orthographic projection matrix")
         .details(
-            "What the camera of `mat4.look_at` sees becomes the cube from -1 to 1: x to the right, y up, z away \
-             from the camera. A width or height of 0, or equal distances, divide by 0.",
+            "Maps the view of the camera of `mat4.look_at` to the cube from -1 to 1: x to the \
+             right, y up, z away from the camera. A width or height of 0, or equal distances, \
+             cause a division by 0.",
         )
-        .input("width", Type::F32, "of the view")
+        .input("width", Type::F32, "width of the view")
         .or_number(2.0)
-        .input("height", Type::F32, "of the view")
+        .input("height", Type::F32, "height of the view")
         .or_number(2.0);
     bounded(def).form(|_, inputs| {
         let [width, height, near, far] = [0, 1, 2, 3].map(|i| inputs[i][0]);

@@ -5,6 +5,7 @@ use millstream_node::settings::SettingError;
 use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue, Settings, Signature};
 
 use super::T;
+use crate::shape::sockets_of;
 
 pub(super) fn register(registry: &mut Registry) {
     for (n, ty, combine, separate) in [
@@ -30,14 +31,14 @@ fn combined(name: &'static str, ty: Type, n: usize) -> NodeDef {
     COMPONENTS[..n]
         .iter()
         .fold(def, |def, (name, about)| def.input(*name, Type::F32, *about).or_number(0.0))
-        .output("value", ty, "the vector")
+        .output("value", ty, "combined vector")
         .form(|_, inputs| vec![inputs.iter().map(|x| x[0]).collect()])
 }
 
 fn separated(name: &'static str, ty: Type, n: usize) -> NodeDef {
     let def = NodeDef::new(name, format!("The components of a {ty}"))
         .converts()
-        .input("vector", ty, "the vector")
+        .input("vector", ty, "vector to separate")
         .or_number(0.0);
     COMPONENTS[..n]
         .iter()
@@ -45,20 +46,20 @@ fn separated(name: &'static str, ty: Type, n: usize) -> NodeDef {
         .form(|_, inputs| inputs[0].iter().map(|x| vec![*x]).collect())
 }
 
-/// Positions of the components that the setting names.
+/// The indices of the components that the setting names.
 fn picked(settings: &Settings) -> Result<Vec<usize>, SettingError> {
     let refused = |message: String, range: Option<(usize, usize)>| SettingError::Refused {
         name: "components".into(),
         message,
         range,
-        hint: Some("write one to four of the letters x, y, z, w".into()),
+        hint: Some("write one to four of the letters x, y, z and w".into()),
     };
     let text = settings.text("components");
     let mut positions = Vec::new();
     for (at, letter) in text.char_indices() {
         let position = COMPONENTS.iter().position(|(name, _)| name.starts_with(letter));
         positions.push(position.ok_or_else(|| {
-            refused(format!("`{letter}` is no component"), Some((at, at + letter.len_utf8())))
+            refused(format!("`{letter}` is not a component"), Some((at, at + letter.len_utf8())))
         })?);
     }
     match positions.len() {
@@ -77,22 +78,23 @@ fn swizzle_sockets(settings: &Settings) -> Result<Signature, SettingError> {
     let ty = [Type::F32, Type::VEC2, Type::VEC3, Type::VEC4][positions.len() - 1];
     let sockets = NodeDef::new("", "")
         .generic("T", among)
-        .input("vector", T, "a vector that has these components")
+        .input("vector", T, "vector that has these components")
         .or_number(0.0)
-        .output("value", ty, "the components in that order");
-    Ok(sockets.fixed_signature().map_or_else(Signature::default, Clone::clone))
+        .output("value", ty, "selected components in that order");
+    Ok(sockets_of(&sockets))
 }
 
 fn swizzle() -> NodeDef {
-    NodeDef::new("vector.swizzle", "Components of a vector, in any order")
+    NodeDef::new("vector.swizzle", "Selects components of a vector in any order")
         .details(
-            "`zyx` turns a vec3 round, `xy` drops what comes after, `xxx` repeats, `w` gives one number.",
+            "`zyx` reverses a vec3, `xy` drops the components after y, `xxx` repeats x, `w` gives \
+             a single number.",
         )
         .setting(
             "components",
             SettingKind::Text,
             Some(SettingValue::Text("xyz".into())),
-            "one to four of the letters x, y, z, w",
+            "one to four of the letters x, y, z and w",
         )
         .sockets_by_settings(swizzle_sockets)
         .kernel(|parts| {

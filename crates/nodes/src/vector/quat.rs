@@ -30,12 +30,13 @@ pub(crate) fn product<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
 }
 
 fn from_axis_angle() -> NodeDef {
-    NodeDef::new("quat.from_axis_angle", "The rotation about an axis")
+    NodeDef::new("quat.from_axis_angle", "A rotation from an axis and an angle")
         .details(
-            "Against the clock where the axis points at the viewer. An axis of length 0 gives the \
-             rotation that changes nothing. Off by at most 5e-7 in each component, for angles up to 100.",
+            "Counterclockwise when the axis points toward the viewer. An axis of length 0 gives \
+             the identity rotation. The error of each component is at most 5e-7, for angles up to \
+             100.",
         )
-        .input("axis", Type::VEC3, "of any length")
+        .input("axis", Type::VEC3, "axis of any length")
         .or_value(millstream_base::Vec3([0.0, 0.0, 1.0]))
         .input("angle", Type::F32, "angle in radians")
         .or_number(0.0)
@@ -50,9 +51,10 @@ fn from_axis_angle() -> NodeDef {
 }
 
 fn from_euler() -> NodeDef {
-    let def = NodeDef::new("quat.from_euler", "The rotation by three angles")
-        .converts()
-        .details("One after the other, each about the fixed axis. Off by at most 1e-6 in each component, for angles up to 10.");
+    let def = NodeDef::new("quat.from_euler", "A rotation from Euler angles").converts().details(
+        "Rotates about the fixed axes, one after another (extrinsic rotations). The error of \
+             each component is at most 1e-6, for angles up to 10.",
+    );
     ordered(def)
         .input("angles", Type::VEC3, "angles about x, y and z in radians")
         .or_number(0.0)
@@ -73,23 +75,26 @@ fn from_euler() -> NodeDef {
 }
 
 fn multiply() -> NodeDef {
-    NodeDef::new("quat.multiply", "One rotation after another")
-        .details("The Hamilton product a b: rotates by `b` first, then by `a`. Off by at most 3e-7 of the product of both lengths, in each component.")
-        .input("a", Type::QUAT, "applied second")
+    NodeDef::new("quat.multiply", "Multiplies two quaternions, combining their rotations")
+        .details(
+            "The Hamilton product a b, which rotates by `b` first, then by `a`. The error of each \
+             component is at most 3e-7 times the product of both lengths.",
+        )
+        .input("a", Type::QUAT, "rotation applied second")
         .or(Default::Zero)
-        .input("b", Type::QUAT, "applied first")
+        .input("b", Type::QUAT, "rotation applied first")
         .or(Default::Zero)
-        .output("value", Type::QUAT, "both together")
+        .output("value", Type::QUAT, "combined rotation")
         .form(|_, inputs| vec![product(&inputs[0], &inputs[1])])
 }
 
 fn conjugate() -> NodeDef {
-    NodeDef::new("quat.conjugate", "The opposite rotation")
-        .details("Turns back what a quaternion of length 1 rotates.")
+    NodeDef::new("quat.conjugate", "The conjugate of a quaternion")
+        .details("For a quaternion of length 1 it is the inverse rotation.")
         .law(Law::Involution)
         .input("quat", Type::QUAT, "")
         .or(Default::Zero)
-        .output("value", Type::QUAT, "as long as the quaternion")
+        .output("value", Type::QUAT, "conjugate, of the same length")
         .form(|_, inputs| {
             let q = &inputs[0];
             vec![vec![q[0], -q[1], -q[2], -q[3]]]
@@ -97,8 +102,11 @@ fn conjugate() -> NodeDef {
 }
 
 fn normalize() -> NodeDef {
-    NodeDef::new("quat.normalize", "A quaternion of length 1")
-        .details("A quaternion of length 0 gives the rotation that changes nothing. Off by at most 3e-7 in each component.")
+    NodeDef::new("quat.normalize", "Scales a quaternion to length 1")
+        .details(
+            "A quaternion of length 0 gives the identity rotation. The error of each component is \
+             at most 3e-7.",
+        )
         .input("quat", Type::QUAT, "")
         .or(Default::Zero)
         .output("value", Type::QUAT, "length 1")
@@ -112,36 +120,39 @@ fn normalize() -> NodeDef {
 fn dot_product() -> NodeDef {
     NodeDef::new("quat.dot", "The dot product of two quaternions")
         .details(
-            "The sum of the products of their four parts, added from the real one on. Of quaternions of length 1 \
-             it is the cosine of half the angle between the rotations; negative where the way from one to the \
-             other is the longer one.",
+            "The sum of the products of the four parts, added from the real part on. For \
+             quaternions of length 1 it is the cosine of half the angle between the rotations; it \
+             is negative if the direct arc from one to the other is the longer one.",
         )
         .input("a", Type::QUAT, "")
         .or(Default::Zero)
         .input("b", Type::QUAT, "")
         .or(Default::Zero)
-        .output("value", Type::F32, "the dot product")
+        .output("value", Type::F32, "dot product")
         .form(|_, inputs| vec![vec![dot(&inputs[0], &inputs[1])]])
 }
 
 fn length_node() -> NodeDef {
     NodeDef::new("quat.length", "The length of a quaternion")
-        .details("1 for those that rotate; `quat.normalize` makes it so.")
+        .details("The length is 1 for rotations; `quat.normalize` scales a quaternion to length 1.")
         .input("quat", Type::QUAT, "")
         .or(Default::Zero)
-        .output("value", Type::F32, "root of the sum of the squares of its parts")
+        .output("value", Type::F32, "square root of the sum of the squares of the parts")
         .form(|_, inputs| vec![vec![length(&inputs[0])]])
 }
 
 fn rotate() -> NodeDef {
-    NodeDef::new("quat.rotate", "A vector turned by a rotation")
-        .details("The quaternion must have length 1: another length scales and bends. Off by at most 1e-6 of the vector's length.")
+    NodeDef::new("quat.rotate", "Rotates a vector by a quaternion")
+        .details(
+            "The quaternion must have length 1; with any other length the result is distorted. The \
+             error is at most 1e-6 times the length of the vector.",
+        )
         .source("v + 2 w (u x v) + 2 u x (u x v), with w the real part and u the rest")
         .input("quat", Type::QUAT, "length 1")
         .or(Default::Zero)
-        .input("vector", Type::VEC3, "what is turned")
+        .input("vector", Type::VEC3, "vector to rotate")
         .or_number(0.0)
-        .output("value", Type::VEC3, "the turned vector")
+        .output("value", Type::VEC3, "rotated vector")
         .form(|_, inputs| {
             let (real, axis, vector) = (inputs[0][0], &inputs[0][1..], &inputs[1]);
             let twice: Vec<Val<'_>> = cross(axis, vector).iter().map(|x| *x * 2.0).collect();
@@ -151,15 +162,16 @@ fn rotate() -> NodeDef {
 }
 
 fn slerp() -> NodeDef {
-    NodeDef::new("quat.slerp", "A rotation between two")
+    NodeDef::new("quat.slerp", "Interpolates between two rotations at constant speed")
         .details(
-            "At even speed along the shorter way; past 0 and 1 it turns on. Both must have length 1. \
-             Rotations that are the same but for rounding are mixed in a straight line. Off by at most 1e-6 in each component.",
+            "Follows the shorter arc at constant speed; factors outside 0 to 1 extrapolate. Both \
+             quaternions must have length 1. Rotations that are equal except for rounding are \
+             mixed linearly. The error of each component is at most 1e-6.",
         )
         .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
-        .input("a", Type::QUAT, "at factor 0")
+        .input("a", Type::QUAT, "rotation at factor 0")
         .or(Default::Zero)
-        .input("b", Type::QUAT, "at factor 1")
+        .input("b", Type::QUAT, "rotation at factor 1")
         .or(Default::Zero)
         .input("factor", Type::F32, "0 to 1")
         .or_number(0.5)
@@ -167,18 +179,19 @@ fn slerp() -> NodeDef {
         .form(|_, inputs| vec![slerped(&inputs[0], &inputs[1], inputs[2][0])])
 }
 
-/// The rotation at even speed along the shorter way; see `quat.slerp`.
+/// The rotation on the shorter arc at constant speed; see `quat.slerp`.
 pub(super) fn slerped<'b>(a: &[Val<'b>], b: &[Val<'b>], factor: Val<'b>) -> Vec<Val<'b>> {
     arc(a, &beside(a, b), factor)
 }
 
-/// Of `b` and `-b`, which are the same rotation, the one on the side of `a`.
+/// `b` or `-b`, which are the same rotation, whichever is closer to `a`.
 pub(super) fn beside<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
     let other_side = dot(a, b).lt(0.0);
     b.iter().map(|b| other_side.select(-*b, *b)).collect()
 }
 
-/// The quaternion at even speed on the circle from one to the other, whichever way that rotates.
+/// The quaternion on the great circle from one to the other at constant speed, whichever arc that
+/// is.
 pub(super) fn arc<'b>(a: &[Val<'b>], b: &[Val<'b>], factor: Val<'b>) -> Vec<Val<'b>> {
     let apart = length(&each(a, b, |a, b| b - a));
     let together = length(&each(a, b, |a, b| b + a));

@@ -1,8 +1,8 @@
-//! Rotations from and to other descriptions: angles about axes, matrices, directions.
+//! Conversions of rotations: angles about axes, matrices, directions.
 
 use millstream_base::{Type, Vec3};
 use millstream_form::Val;
-use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_node::{Default, NodeDef, Registry, Settings};
 
 use super::quat::product;
 use super::{Direction, cross, dot, each, form_kernel, length, moderate, normalized, scaled};
@@ -25,7 +25,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(to_vector());
 }
 
-/// The choices of a setting that says in which order angles about the axes are applied.
+/// The choices of a setting for the order in which angles about the axes are applied.
 pub(super) const ORDERS: &[(&str, &str)] = &[
     ("xyz", "first about x, then about y, then about z"),
     ("xzy", "first about x, then about z, then about y"),
@@ -46,27 +46,24 @@ pub(super) fn axes(order: &str) -> [usize; 3] {
 
 /// Adds the setting.
 pub(super) fn ordered(def: NodeDef) -> NodeDef {
-    let default = Some(SettingValue::Text("xyz".into()));
-    def.setting("order", SettingKind::Choice(ORDERS), default, "about which axis first")
+    def.choice("order", ORDERS, "xyz", "order of the axes")
 }
 
 fn quat_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
     def.input(name, Type::QUAT, about).or(Default::Zero)
 }
 
-/// Of a quaternion and its opposite, which are the same rotation, the one whose real part is not
-/// negative.
+/// `q` or `-q`, which are the same rotation, whichever has a real part that is not negative.
 fn upper<'b>(q: &[Val<'b>]) -> Vec<Val<'b>> {
     let lower = q[0].lt(0.0);
     q.iter().map(|x| lower.select(-*x, *x)).collect()
 }
 
 fn to_axis_angle() -> NodeDef {
-    let def = NodeDef::new("quat.to_axis_angle", "The axis of a rotation, and how far it turns")
-        .details(
-            "The angle is from 0 to pi, about the axis or its opposite. Where nothing is turned the \
-             axis is z. The length of the quaternion does not matter.",
-        );
+    let def = NodeDef::new("quat.to_axis_angle", "The axis and angle of a rotation").details(
+        "The angle is from 0 to pi; the axis is oriented accordingly. For the identity \
+             rotation the axis is z. The length of the quaternion does not matter.",
+    );
     quat_input(def, "quat", "")
         .output("axis", Type::VEC3, "length 1")
         .output("angle", Type::F32, "angle in radians")
@@ -81,11 +78,11 @@ fn to_axis_angle() -> NodeDef {
         })
 }
 
-/// The angles about the axes of an order, of the rotation by a quaternion of length 1.
+/// The angles about the axes of an order, for the rotation by a quaternion of length 1.
 ///
-/// The first angle is the difference, the third the sum of the directions of (a, b) and (c, d), taken
-/// by products as of complex numbers. No matrix: of its entries nothing but rounding errors is left
-/// where the second angle is near a quarter turn.
+/// The first angle is the difference and the third the sum of the directions of (a, b) and (c, d),
+/// computed by products as of complex numbers. A matrix is not used: if the second angle is near a
+/// quarter turn, its elements are only rounding errors.
 fn angles<'b>(q: &[Val<'b>], [i, j, k]: [usize; 3]) -> Vec<Val<'b>> {
     let even = (j + 3 - i) % 3 == 1;
     let [w, x, y] = [q[0], q[1 + i], q[1 + j]];
@@ -94,7 +91,7 @@ fn angles<'b>(q: &[Val<'b>], [i, j, k]: [usize; 3]) -> Vec<Val<'b>> {
     let first = [b * c - a * d, a * c + b * d];
     let third = [if even { b * c + a * d } else { -(a * d) - b * c }, a * c - b * d];
     let flat = first[0].hypot(first[1]);
-    // At a quarter turn, as far as numbers tell, only the sum or difference of the others matters.
+    // At a quarter turn, within precision, only the sum or difference of the other angles matters.
     let locked = flat.lt(3e-7);
     let only = [(w * x - y * z) * 2.0, w * w + y * y - (x * x + z * z)];
     let mut angles = vec![locked.select(only[0].atan2(only[1]), first[0].atan2(first[1])); 3];
@@ -104,12 +101,13 @@ fn angles<'b>(q: &[Val<'b>], [i, j, k]: [usize; 3]) -> Vec<Val<'b>> {
 }
 
 fn to_euler() -> NodeDef {
-    let def = NodeDef::new("quat.to_euler", "The three angles of a rotation")
+    let def = NodeDef::new("quat.to_euler", "The Euler angles of a rotation")
         .converts()
         .details(
-            "About fixed axes, as `quat.from_euler` takes them. The angle about the second axis is from \
-             -pi/2 to pi/2, the others from -pi to pi; where the second is at an end the last is 0. \
-             The quaternion must have length 1.",
+            "The angles are about fixed axes, as in `quat.from_euler`. The angle about the second \
+             axis is from -pi/2 to pi/2, the others are from -pi to pi; at gimbal lock, where the \
+             second is at an end of its range, the last angle is 0. The quaternion must have \
+             length 1.",
         )
         .source("E. Bernardes and S. Viollet, Quaternion to Euler angles conversion, 2022");
     quat_input(ordered(def), "quat", "length 1")
@@ -120,12 +118,13 @@ fn to_euler() -> NodeDef {
         })
 }
 
-/// The quaternion of a rotation with these rows, of length 1.
+/// The quaternion of length 1 of a rotation matrix with these rows.
 fn of_rows<'b>(m: &[[Val<'b>; 3]; 3]) -> Vec<Val<'b>> {
     let [x, y, z] = [m[0][0], m[1][1], m[2][2]];
     let differences = [m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]];
     let sums = [m[1][2] + m[2][1], m[0][2] + m[2][0], m[0][1] + m[1][0]];
-    // Four times one component times the quaternion; the largest component is the accurate one.
+    // The quaternion times four times one of its components; the largest component gives the best
+    // accuracy.
     let of_real = vec![x + y + z + 1.0, differences[0], differences[1], differences[2]];
     let of_x = vec![differences[0], x - y - z + 1.0, sums[2], sums[1]];
     let of_y = vec![differences[1], sums[2], y - x - z + 1.0, sums[0]];
@@ -157,13 +156,16 @@ fn rotation_and_scale<'b>(m: &[Val<'b>]) -> (Vec<Val<'b>>, Vec<Val<'b>>) {
     (quat, scale)
 }
 
-const SHEARED: &str = "Where the matrix scales an axis to 0 the rotation is the one that changes nothing; \
-                       where it shears the result is no more than near.";
+const SHEARED: &str = "If the matrix scales an axis to 0, the rotation is the identity; if it \
+    shears, the result is only approximate.";
 
 fn from_mat4() -> NodeDef {
-    NodeDef::new("quat.from_mat4", "The rotation of a matrix")
+    NodeDef::new("quat.from_mat4", "The rotation of a matrix as a quaternion")
         .converts()
-        .details(format!("Without what the matrix moves and scales. {SHEARED} Off by at most 1e-6 in each component where the matrix only turns."))
+        .details(format!(
+            "Translation and scale are ignored. {SHEARED} The error of each component is at most \
+             1e-6 if the matrix is a pure rotation."
+        ))
         .source("S. W. Shepperd, Quaternion from Rotation Matrix, 1978")
         .input("matrix", Type::MAT4, "")
         .or(Default::Zero)
@@ -172,14 +174,15 @@ fn from_mat4() -> NodeDef {
 }
 
 fn decompose() -> NodeDef {
-    NodeDef::new("mat4.decompose", "Location, rotation and scale of a matrix")
+    NodeDef::new("mat4.decompose", "Decomposes a matrix into translation, rotation and scale")
         .details(format!(
-            "`mat4.compose` puts them together. A mirror scales all axes negatively. {SHEARED}"
+            "`mat4.compose` is the inverse. A matrix that mirrors has negative scales for all \
+             axes. {SHEARED}"
         ))
         .source("S. W. Shepperd, Quaternion from Rotation Matrix, 1978")
         .input("matrix", Type::MAT4, "")
         .or(Default::Zero)
-        .output("offset", Type::VEC3, "where the origin goes")
+        .output("offset", Type::VEC3, "translation")
         .output("quat", Type::QUAT, "length 1")
         .output("factors", Type::VEC3, "scale along each axis")
         .form(|_, inputs| {
@@ -189,9 +192,9 @@ fn decompose() -> NodeDef {
         })
 }
 
-/// A unit vector at right angles to a unit vector.
+/// A unit vector perpendicular to a unit vector.
 pub(super) fn sideways<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
-    // Crossed with the axis that it is furthest from.
+    // The cross product with the axis that is farthest from it.
     let [x, y, z] = [v[0].abs(), v[1].abs(), v[2].abs()];
     let zero = x.like(0.0);
     let of_x = [zero, v[2], -v[1]];
@@ -202,21 +205,21 @@ pub(super) fn sideways<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     normalized(&each(&of_x, &others, |a, b| least.select(a, b)))
 }
 
-/// What of a vector is at right angles to a direction, of length 1.
+/// The component of a vector perpendicular to a direction, scaled to length 1.
 fn upright<'b>(v: &[Val<'b>], direction: &[Val<'b>]) -> Vec<Val<'b>> {
     let part = dot(v, direction);
     normalized(&each(v, direction, |v, along| v - part * along))
 }
 
 fn between() -> NodeDef {
-    NodeDef::new("quat.between", "The rotation from one direction to another")
+    NodeDef::new("quat.between", "The shortest rotation from one direction to another")
         .details(
-            "The shortest way. Between opposite directions it is half a turn about one of the axes at \
-             right angles. Where a vector has length 0 nothing is turned.",
+            "Between opposite directions it is half a turn about some perpendicular axis. If a \
+             vector has length 0, it is the identity rotation.",
         )
-        .input("from", Type::VEC3, "of any length")
+        .input("from", Type::VEC3, "direction of any length")
         .or_value(Vec3([1.0, 0.0, 0.0]))
-        .input("to", Type::VEC3, "of any length")
+        .input("to", Type::VEC3, "direction of any length")
         .or_value(Vec3([1.0, 0.0, 0.0]))
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
@@ -227,9 +230,9 @@ fn between() -> NodeDef {
             let half = normalized(&middle);
             let mut turn = vec![dot(&a, &half)];
             turn.extend(cross(&a, &half));
-            // Directions that are nearly opposite have a middle of rounding errors. Two reflections
-            // turn one into the other whatever that is: along their difference, then along what is
-            // at right angles to the second.
+            // The midpoint of nearly opposite directions consists of rounding errors. Two
+            // reflections map one direction to the other regardless: first along their difference,
+            // then along a perpendicular of the second.
             let along = normalized(&each(&a, &b, |a, b| a - b));
             let side = upright(&upright(&middle, &b), &b);
             let is_lost = length(&middle).lt(1e-6).or(length(&side).lt(0.5));
@@ -251,12 +254,12 @@ const DIRECTIONS: &[(&str, &str)] = &[
     ("x", "along the x axis"),
     ("y", "along the y axis"),
     ("z", "along the z axis"),
-    ("-x", "against the x axis"),
-    ("-y", "against the y axis"),
-    ("-z", "against the z axis"),
+    ("-x", "along the negative x axis"),
+    ("-y", "along the negative y axis"),
+    ("-z", "along the negative z axis"),
 ];
 
-/// Axis and sign of a direction.
+/// The axis and sign of a direction.
 fn signed_axis(settings: &Settings, name: &str) -> (usize, f64) {
     let text = settings.text(name);
     let at = DIRECTIONS.iter().position(|(direction, _)| *direction == text).unwrap_or(0);
@@ -264,19 +267,19 @@ fn signed_axis(settings: &Settings, name: &str) -> (usize, f64) {
 }
 
 fn look_at() -> NodeDef {
-    let text = |text: &str| Some(SettingValue::Text(text.into()));
-    NodeDef::new("quat.look_at", "The rotation that looks along a direction")
+    NodeDef::new("quat.look_at", "The rotation that points an axis along a direction")
         .details(
-            "Turns the axis `forward` to the direction and the axis `upward` as near to `up` as that \
-             allows. Where up is parallel to the direction, or 0, another is chosen; where the direction \
-             is 0 nothing is turned. For cameras that look against z set `forward` to `-z`. If both \
-             axes are the same, the next one (after z comes x) is turned upwards.",
+            "Rotates the axis `forward` to the direction, and the axis `upward` as close to `up` \
+             as possible. If `up` is parallel to the direction, or 0, another direction is used; \
+             if the direction is 0, the result is the identity. For cameras that look along -z, \
+             set `forward` to `-z`. If both axes are the same, the next one (x after z) is used as \
+             the upward axis.",
         )
-        .setting("forward", SettingKind::Choice(DIRECTIONS), text("z"), "what looks along the direction")
-        .setting("upward", SettingKind::Choice(DIRECTIONS), text("y"), "what is turned towards up")
-        .input("direction", Type::VEC3, "of any length")
+        .choice("forward", DIRECTIONS, "z", "axis that points along the direction")
+        .choice("upward", DIRECTIONS, "y", "axis that points toward `up`")
+        .input("direction", Type::VEC3, "direction of any length")
         .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("up", Type::VEC3, "of any length")
+        .input("up", Type::VEC3, "upward direction of any length")
         .or_value(Vec3([0.0, 1.0, 0.0]))
         .output("value", Type::QUAT, "length 1")
         .kernel(|parts| {
@@ -315,8 +318,9 @@ fn looking<'b>(
 }
 
 fn angle_between() -> NodeDef {
-    let def = NodeDef::new("quat.angle", "How far apart two rotations are").details(
-        "The angle of the shortest turn from one to the other, 0 to pi. Both must have length 1. Off by at most 1e-6.",
+    let def = NodeDef::new("quat.angle", "The angle between two rotations").details(
+        "The angle of the shortest rotation from one to the other, from 0 to pi. Both quaternions \
+         must have length 1. The error is at most 1e-6.",
     );
     quat_input(quat_input(def, "a", "length 1"), "b", "length 1")
         .output("value", Type::F32, "angle in radians")
@@ -329,12 +333,12 @@ fn angle_between() -> NodeDef {
 }
 
 fn scale_angle() -> NodeDef {
-    let def = NodeDef::new("quat.scale_angle", "A rotation, further or less far").details(
-        "About the same axis by the angle (0 to pi) times the factor: 0.5 is half way, -1 the way \
-             back. The quaternion must have length 1.",
+    let def = NodeDef::new("quat.scale_angle", "Scales the angle of a rotation").details(
+        "The axis does not change, and the angle (0 to pi) is multiplied by the factor: 0.5 is \
+         half of the rotation, -1 its inverse. The quaternion must have length 1.",
     );
     quat_input(def, "quat", "length 1")
-        .input("factor", Type::F32, "what the angle is multiplied by")
+        .input("factor", Type::F32, "factor of the angle")
         .or_number(1.0)
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
@@ -347,11 +351,11 @@ fn scale_angle() -> NodeDef {
 }
 
 fn nlerp() -> NodeDef {
-    let def = NodeDef::new("quat.nlerp", "A rotation between two, by a straight line").details(
-        "The same way as `quat.slerp`, faster in the middle than at the ends, and cheaper. Between \
-             rotations half a turn apart it jumps.",
+    let def = NodeDef::new("quat.nlerp", "Interpolates between two rotations by linear mixing").details(
+        "Follows the same arc as `quat.slerp`, but faster in the middle than at the ends, and is \
+         cheaper. It jumps between rotations that are half a turn apart.",
     );
-    quat_input(quat_input(def, "a", "at factor 0"), "b", "at factor 1")
+    quat_input(quat_input(def, "a", "rotation at factor 0"), "b", "rotation at factor 1")
         .input("factor", Type::F32, "0 to 1")
         .or_number(0.5)
         .output("value", Type::QUAT, "length 1")
@@ -364,18 +368,19 @@ fn nlerp() -> NodeDef {
 }
 
 fn swing_twist() -> NodeDef {
-    let def = NodeDef::new("quat.swing_twist", "A rotation as a turn about an axis and one of it")
+    let def = NodeDef::new("quat.swing_twist", "Splits a rotation into swing and twist")
         .details(
-            "`quat.multiply` of swing and twist gives the rotation: first the twist about the axis, then \
-             the swing, which moves the axis the shortest way. Where the axis is turned to its opposite, \
-             or has length 0, the twist turns nothing. The quaternion must have length 1.",
+            "The product of swing and twist is the rotation: first the twist about the axis, then \
+             the swing, which rotates the axis along the shortest arc. If the axis is rotated to \
+             its opposite, or has length 0, the twist is the identity. The quaternion must have \
+             length 1.",
         )
         .source("P. Dobrowolski, Swing-twist decomposition in Clifford algebra, 2015");
     quat_input(def, "quat", "length 1")
-        .input("axis", Type::VEC3, "of any length")
+        .input("axis", Type::VEC3, "axis of any length")
         .or_value(Vec3([0.0, 0.0, 1.0]))
-        .output("swing", Type::QUAT, "about an axis at right angles")
-        .output("twist", Type::QUAT, "about the axis")
+        .output("swing", Type::QUAT, "rotation about a perpendicular axis")
+        .output("twist", Type::QUAT, "rotation about the axis")
         .form(|_, inputs| {
             let q = &inputs[0];
             let Direction { unit: axis, is_none } = Direction::of(&inputs[1]);
@@ -394,11 +399,10 @@ fn swing_twist() -> NodeDef {
 }
 
 fn invert() -> NodeDef {
-    let def = NodeDef::new("quat.invert", "The quaternion that turns another back")
-        .details(
-            "The conjugate over the square of the length, so that the product of both is 1; at length 1 \
-             `quat.conjugate` is the same and cheaper. Zeros for a quaternion of length 0.",
-        );
+    let def = NodeDef::new("quat.invert", "The inverse of a quaternion").details(
+        "The conjugate divided by the squared length, so the product of both is 1. For length \
+             1, `quat.conjugate` is the same and cheaper. Zeros for a quaternion of length 0.",
+    );
     quat_input(def, "quat", "").output("value", Type::QUAT, "").form(|_, inputs| {
         let q = &inputs[0];
         let squared = dot(q, q);
@@ -409,15 +413,15 @@ fn invert() -> NodeDef {
 }
 
 const PARTS: [(&str, &str); 4] = [
-    ("w", "the real part"),
-    ("x", "the part along x"),
-    ("y", "the part along y"),
-    ("z", "the part along z"),
+    ("w", "real part"),
+    ("x", "imaginary part along x"),
+    ("y", "imaginary part along y"),
+    ("z", "imaginary part along z"),
 ];
 
 fn combine() -> NodeDef {
     let def = NodeDef::new("quat.combine", "A quaternion from its parts")
-        .details("The length is that of the parts; `quat.normalize` makes a rotation of it.");
+        .details("The parts are not normalized; `quat.normalize` makes a rotation of them.");
     PARTS
         .iter()
         .fold(def, |def, (name, about)| {
@@ -436,9 +440,12 @@ fn separate() -> NodeDef {
 }
 
 fn from_vector() -> NodeDef {
-    NodeDef::new("quat.from_vector", "The rotation about a vector by its length")
-        .details("The exponential of half the vector, which `quat.to_vector` takes back. Speeds of turning add up as such vectors.")
-        .input("vector", Type::VEC3, "along the axis, as long as the angle in radians")
+    NodeDef::new("quat.from_vector", "The rotation of a rotation vector")
+        .details(
+            "The exponential of half the vector; `quat.to_vector` is the inverse. Angular \
+             velocities are vectors of this kind.",
+        )
+        .input("vector", Type::VEC3, "axis whose length is the angle in radians")
         .or_number(0.0)
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
@@ -450,15 +457,16 @@ fn from_vector() -> NodeDef {
 }
 
 fn to_vector() -> NodeDef {
-    let def = NodeDef::new("quat.to_vector", "The axis of a rotation, as long as its angle").details(
-        "Twice the logarithm, with an angle from 0 to pi. The length of the quaternion does not matter.",
+    let def = NodeDef::new("quat.to_vector", "The rotation vector of a rotation").details(
+        "Twice the logarithm of the quaternion, with an angle from 0 to pi. The length of the \
+         quaternion does not matter.",
     );
-    quat_input(def, "quat", "").output("value", Type::VEC3, "angle in radians along the axis").form(
-        |_, inputs| {
+    quat_input(def, "quat", "")
+        .output("value", Type::VEC3, "axis whose length is the angle in radians")
+        .form(|_, inputs| {
             let q = upper(&inputs[0]);
             let (axis, factor) = moderate(&q[1..]);
             let angle = length(&axis).atan2(q[0] * factor) * 2.0;
             vec![scaled(&normalized(&axis), angle)]
-        },
-    )
+        })
 }

@@ -1,4 +1,4 @@
-//! Descriptions of rotations agree with one another.
+//! Different representations of rotations agree with each other.
 
 use millstream_base::{Mat4, Quat, Type, Value, Vec3};
 use millstream_node::Kernel;
@@ -40,7 +40,7 @@ fn apart(a: &Value, b: &Value) -> f32 {
     lanes(a).iter().zip(lanes(b)).fold(0.0, |most, (a, b)| most.max((a - b).abs()))
 }
 
-/// How far apart two rotations are, of which one may be the opposite quaternion.
+/// The difference between two rotations, up to the sign of the quaternions.
 fn turned(a: &Value, b: &Value) -> f32 {
     lanes(&run("quat.angle", &[a.clone(), b.clone()]))[0]
 }
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn angles_at_the_end_of_the_second_axis_give_the_rotation(a in -3.0_f32..3.0, b in -3.0_f32..3.0) {
+    fn angles_at_gimbal_lock_give_the_rotation(a in -3.0_f32..3.0, b in -3.0_f32..3.0) {
         for (order, second) in ORDERS.into_iter().zip([1, 2, 0, 2, 0, 1]) {
             for quarter in [1.0, -1.0] {
                 let mut angles = [a, b, a];
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn angles_near_that_end_give_the_rotation(
+    fn angles_near_gimbal_lock_give_the_rotation(
         e in proptest::array::uniform3(-3.0_f32..3.0), exponent in -9.0_f32..0.5, quarter in prop::sample::select(vec![1.0_f32, -1.0])
     ) {
         for (order, second) in ORDERS.into_iter().zip([1, 2, 0, 2, 0, 1]) {
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn orders_are_products_of_turns(x in -3.0_f32..3.0, y in -3.0_f32..3.0, z in -3.0_f32..3.0) {
+    fn orders_are_products_of_rotations(x in -3.0_f32..3.0, y in -3.0_f32..3.0, z in -3.0_f32..3.0) {
         for order in ORDERS {
             let turns = order.bytes().map(|letter| {
                 let axis = usize::from(letter - b'x');
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn the_rotation_between_directions_takes_one_to_the_other(a in vector(), b in vector()) {
+    fn the_rotation_between_directions_maps_one_to_the_other(a in vector(), b in vector()) {
         let q = run("quat.between", &[v3(a), v3(b)]);
         let found = rotated(&q, lanes(&direction(a)).try_into().expect("three"));
         prop_assert!(apart(&found, &direction(b)) < 1e-4, "{found} {b:?}");
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn so_does_that_between_nearly_opposite_ones(a in vector(), b in vector(), exponent in -9.0_f32..0.0) {
+    fn the_rotation_between_nearly_opposite_directions_maps_one_to_the_other(a in vector(), b in vector(), exponent in -9.0_f32..0.0) {
         let (a, b) = (lanes(&direction(a)), lanes(&direction(b)));
         let near: Vec<f32> = a.iter().zip(&b).map(|(a, b)| b * 10_f32.powf(exponent) - a).collect();
         let near: [f32; 3] = near.try_into().expect("three");
@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn looking_turns_forward_to_the_direction_and_up_beside_it(d in vector(), up in vector()) {
+    fn looking_maps_forward_to_the_direction_and_upward_close_to_up(d in vector(), up in vector()) {
         let names = ["x", "y", "z", "-x", "-y", "-z"];
         let unit = |at: usize| {
             let mut v = [0.0; 3];
@@ -197,7 +197,7 @@ proptest! {
         prop_assert!(apart(&rotated(&parts[1], along), &v3(along)) < 1e-4, "the twist keeps the axis");
         let swing = lanes(&parts[0]);
         let share: f32 = swing[1..].iter().zip(along).map(|(a, b)| a * b).sum();
-        prop_assert!(share.abs() < 1e-4, "the swing is about another axis: {share}");
+        prop_assert!(share.abs() < 1e-4, "the swing is about a perpendicular axis: {share}");
     }
 
     #[test]
@@ -219,7 +219,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_to_turn_turns_nothing() {
+fn degenerate_inputs_give_the_identity() {
     let none = v3([0.0; 3]);
     let identity: Value = Quat([1.0, 0.0, 0.0, 0.0]).into();
     let x = v3([1.0, 0.0, 0.0]);
@@ -234,7 +234,7 @@ fn nothing_to_turn_turns_nothing() {
 }
 
 #[test]
-fn parts_make_a_quaternion() {
+fn quaternions_are_combined_from_parts() {
     let q = run("quat.combine", &[1.0_f32.into(), 2.0_f32.into(), 3.0_f32.into(), 4.0_f32.into()]);
     assert_eq!(lanes(&q), [1.0, 2.0, 3.0, 4.0]);
     let parts = outputs("quat.separate", &json!({}), &[q]);
@@ -242,7 +242,7 @@ fn parts_make_a_quaternion() {
 }
 
 #[test]
-fn if_one_axis_looks_forward_and_up_the_next_is_up() {
+fn if_forward_and_upward_are_the_same_axis_the_next_one_is_upward() {
     let look = |upward: &str| {
         let set = json!({"forward": "-y", "upward": upward});
         outputs("quat.look_at", &set, &[v3([1.0, 2.0, 3.0]), v3([0.0, 0.0, 1.0])]).swap_remove(0)

@@ -1,4 +1,4 @@
-//! Smooth ways through several rotations.
+//! Smooth interpolation through several rotations.
 
 use millstream_base::Type;
 use millstream_form::Val;
@@ -22,18 +22,19 @@ fn quats(def: NodeDef, inputs: &[(&'static str, &'static str)]) -> NodeDef {
 }
 
 fn squad() -> NodeDef {
-    let def = NodeDef::new("quat.squad", "A rotation between two, on a smooth way through many")
+    let def = NodeDef::new("quat.squad", "Interpolates smoothly through a sequence of rotations")
         .details(
-            "slerp(slerp(a, b, t), slerp(a_control, b_control, t), 2 t (1 - t)): from a to b along the shorter way, \
-             and the controls along with them. With controls of `quat.squad_control` neither direction nor speed \
-             jumps at a rotation of the way. All must have length 1.",
+            "slerp(slerp(a, b, t), slerp(a_control, b_control, t), 2 t (1 - t)), with all \
+             rotations on the shorter arcs. With controls from `quat.squad_control` neither \
+             direction nor speed changes abruptly at a rotation of the sequence. All quaternions \
+             must have length 1.",
         )
         .source(SOURCE);
     let inputs = [
-        ("a", "at factor 0"),
-        ("a_control", "where the way bends to behind a"),
-        ("b_control", "where the way bends to before b"),
-        ("b", "at factor 1"),
+        ("a", "rotation at factor 0"),
+        ("a_control", "control of a"),
+        ("b_control", "control of b"),
+        ("b", "rotation at factor 1"),
     ];
     quats(def, &inputs)
         .input("factor", Type::F32, "0 to 1")
@@ -41,7 +42,8 @@ fn squad() -> NodeDef {
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
             let t = inputs[4][0];
-            // All on one side, so that the ways between them stay close to each other.
+            // All on one side of the sphere, so that the arcs between them stay close to each
+            // other.
             let b = beside(&inputs[0], &inputs[3]);
             let of_a = beside(&inputs[0], &inputs[1]);
             let of_b = beside(&b, &inputs[2]);
@@ -53,15 +55,23 @@ fn squad() -> NodeDef {
 }
 
 fn squad_control() -> NodeDef {
-    let def = NodeDef::new("quat.squad_control", "Where a way through rotations bends at one of them")
-        .details(
-            "q exp(-(ln(q^-1 before) + ln(q^-1 behind)) / 4), both along the shorter way. At an end of the way \
-             give the rotation itself for the one that is missing. All must have length 1.",
-        )
-        .source(SOURCE);
+    let def = NodeDef::new(
+        "quat.squad_control",
+        "The control rotation of `quat.squad` at one rotation of a sequence",
+    )
+    .details(
+        "q exp(-(ln(q^-1 before) + ln(q^-1 behind)) / 4), both on the shorter arcs. At an end \
+             of the sequence, use the rotation itself for the missing neighbor. All quaternions \
+             must have length 1.",
+    )
+    .source(SOURCE);
     quats(
         def,
-        &[("before", "the rotation before"), ("quat", "q"), ("behind", "the rotation behind")],
+        &[
+            ("before", "previous rotation"),
+            ("quat", "rotation q of the sequence"),
+            ("behind", "next rotation"),
+        ],
     )
     .output("value", Type::QUAT, "length 1")
     .form(|_, inputs| {
@@ -75,16 +85,16 @@ fn squad_control() -> NodeDef {
     })
 }
 
-/// Half the angle of a rotation times its axis, along the shorter way.
+/// Half the angle of a rotation times its axis, on the shorter arc.
 fn logarithm<'b>(q: &[Val<'b>]) -> Vec<Val<'b>> {
     let sine = length(&q[1..]);
-    // Of q and -q, which are the same rotation, the one with the smaller angle.
+    // q or -q, which are the same rotation, whichever has the smaller angle.
     let half = sine.atan2(q[0].abs());
     let half = q[0].lt(0.0).select(-half, half);
     scaled(&q[1..], sine.eq(0.0).select(0.0, half / sine))
 }
 
-/// The rotation whose [`logarithm`] this is.
+/// The rotation with this [`logarithm`].
 fn exponential<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     let half = dot(v, v).sqrt();
     let mut quat = vec![half.cos()];

@@ -1,8 +1,9 @@
-//! Singular values: any matrix as a rotation, a scale along the axes and another rotation.
+//! Singular value decomposition: any matrix as a rotation, a scale along the axes and another
+//! rotation.
 //!
-//! Two-sided rotations after Jacobi: for each pair of axes the block of two by two is first made symmetric,
-//! then diagonal. Four rounds over the three pairs bring what is beside the diagonal below the rounding of
-//! the largest number; a few more are made, which change nothing once it is there.
+//! Two-sided Jacobi rotations: for each pair of axes the 2 by 2 block is first made symmetric, then
+//! diagonal. Four sweeps over the three pairs reduce the off-diagonal elements below the rounding
+//! of the largest number; the remaining sweeps change nothing then.
 
 use millstream_base::{Lane, Type};
 use millstream_form::{FormBuilder, Val};
@@ -10,26 +11,30 @@ use millstream_node::{NodeDef, Registry};
 
 use super::mat4::matrix_input;
 
-/// Rounds over all pairs of axes; tests find matrices that need four.
+/// Sweeps over all pairs of axes; tests find matrices that need four.
 const ROUNDS: usize = 6;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(
-        matrix_input(NodeDef::new("mat4.svd", "A matrix as two rotations and a scale between them"), "matrix", "")
-            .details(
-                "The upper left part of the matrix is u times the matrix of the scale along the axes times v \
-                 transposed. The factors are not negative and come greatest first; u and v are rotations, or \
-                 mirror besides. u v^T is the rotation nearest to the matrix. NaN or an infinity makes all \
-                 numbers NaN.",
-            )
-            .source("the two-sided Jacobi method: G. Forsythe, P. Henrici, 1960")
-            .output("u", Type::MAT4, "what is done last")
-            .output("factors", Type::VEC3, "the scale along the axes, greatest first")
-            .output("v", Type::MAT4, "its transpose is done first")
-            .form(|b, inputs| {
-                let (u, factors, v) = decompose(b, &inputs[0]);
-                vec![widened(b, &u), factors, widened(b, &v)]
-            }),
+        matrix_input(
+            NodeDef::new("mat4.svd", "The singular value decomposition of a matrix"),
+            "matrix",
+            "",
+        )
+        .details(
+            "The upper left part of the matrix is u times the diagonal matrix of the factors \
+                 times the transpose of v. The factors are not negative and in descending order; u \
+                 and v are rotations, possibly with a reflection. u v^T is the rotation closest to \
+                 the matrix. If an element is NaN or infinite, all results are NaN.",
+        )
+        .source("the two-sided Jacobi method: G. Forsythe, P. Henrici, 1960")
+        .output("u", Type::MAT4, "rotation applied last")
+        .output("factors", Type::VEC3, "scale along the axes (singular values), greatest first")
+        .output("v", Type::MAT4, "rotation whose transpose is applied first")
+        .form(|b, inputs| {
+            let (u, factors, v) = decompose(b, &inputs[0]);
+            vec![widened(b, &u), factors, widened(b, &v)]
+        }),
     );
 }
 
@@ -44,12 +49,12 @@ struct Turn<'b> {
 }
 
 impl<'b> Turn<'b> {
-    /// Two numbers turned.
+    /// Rotates two numbers.
     fn apply(self, x: Val<'b>, y: Val<'b>) -> (Val<'b>, Val<'b>) {
         (self.cos * x + self.sin * y, self.cos * y - self.sin * x)
     }
 
-    /// Two rows turned, column by column.
+    /// Rotates two rows, column by column.
     fn rows<const N: usize>(
         self,
         p: [Val<'b>; N],
@@ -63,8 +68,8 @@ impl<'b> Turn<'b> {
         Self { cos: self.cos, sin: -self.sin }
     }
 
-    /// The turn that makes a block of two by two symmetric, from the sum of its diagonal and the difference
-    /// of the others.
+    /// The rotation that makes a 2 by 2 block symmetric, from the sum of its diagonal and the
+    /// difference of the other two elements.
     fn to_symmetric(sum: Val<'b>, difference: Val<'b>) -> Self {
         let none = difference.abs().lt(f32::MIN_POSITIVE);
         let ratio = sum / difference;
@@ -74,7 +79,7 @@ impl<'b> Turn<'b> {
         Self { cos: none.select(1.0, cos), sin: none.select(0.0, 1.0 / length) }
     }
 
-    /// The turn that makes a symmetric block diagonal.
+    /// The rotation that makes a symmetric block diagonal.
     fn to_diagonal(x: Val<'b>, y: Val<'b>, z: Val<'b>) -> Self {
         let doubled = y.abs() * 2.0;
         let none = doubled.lt(f32::MIN_POSITIVE);
@@ -88,7 +93,7 @@ impl<'b> Turn<'b> {
         Self { cos: none.select(1.0, cos), sin: none.select(0.0, sin) }
     }
 
-    /// This turn where `holds`, else none.
+    /// This rotation if `holds`, otherwise the identity.
     fn only_if(self, holds: Val<'b>) -> Self {
         Self { cos: holds.select(self.cos, 1.0), sin: holds.select(self.sin, 0.0) }
     }
@@ -104,7 +109,7 @@ fn turn_columns<'b>(m: &mut Rows<'b>, p: usize, q: usize, turn: Turn<'b>) {
     }
 }
 
-/// One pair of axes: what stands beside the diagonal becomes zero.
+/// Makes the off-diagonal elements of one pair of axes zero.
 fn settle<'b>([w, u, v]: [&mut Rows<'b>; 3], greatest: Val<'b>, (p, q): (usize, usize)) -> Val<'b> {
     let threshold = (greatest * (2.0 * f32::EPSILON)).max(f32::MIN_POSITIVE);
     let needed = w[p][q].abs().gt(threshold) | w[q][p].abs().gt(threshold);
@@ -123,7 +128,7 @@ fn settle<'b>([w, u, v]: [&mut Rows<'b>; 3], greatest: Val<'b>, (p, q): (usize, 
     needed.select(greatest.max(w[p][p].abs().max(w[q][q].abs())), greatest)
 }
 
-/// Columns and number `i` exchanged with those of `k` where that number is greater.
+/// Exchanges the columns and number `i` with those of `k` if that number is greater.
 fn exchange<'b>(
     factors: &mut [Val<'b>; 3],
     [u, v]: [&mut Rows<'b>; 2],
@@ -137,7 +142,7 @@ fn exchange<'b>(
     }
 }
 
-/// The parts of a matrix whose upper left three by three are read.
+/// The decomposition of the upper left 3 by 3 part of a matrix.
 fn decompose<'b>(b: &'b FormBuilder, m: &[Val<'b>]) -> (Rows<'b>, Vec<Val<'b>>, Rows<'b>) {
     let unit = |i: usize, k: usize| b.constant_f32(if i == k { 1.0 } else { 0.0 });
     let identity: Rows<'b> = [0, 1, 2].map(|i| [0, 1, 2].map(|k| unit(i, k)));

@@ -1,4 +1,4 @@
-//! Values known independently, edges, and laws that hold up to rounding.
+//! Independently known values, edge cases, and laws that hold up to rounding.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn instance(name: &str, generic: Type, set: &serde_json::Value) -> Result<Instan
     def.instantiate(settings, generics, &arities).map_err(|error| error.to_string())
 }
 
-/// The outputs of a node of which generic inputs have the type of the first argument.
+/// The outputs of a node whose generic inputs have the type of the first argument.
 fn outputs(name: &str, set: &serde_json::Value, args: &[Value]) -> Vec<Value> {
     let generic = args.first().map_or(Type::F32, Value::ty);
     let instance = instance(name, generic, set).expect("fits");
@@ -61,7 +61,7 @@ fn q(w: f32, x: f32, y: f32, z: f32) -> Value {
     Quat([w, x, y, z]).into()
 }
 
-/// The distance between two values, lane by lane the largest.
+/// The distance between two values: the largest difference of a lane.
 fn apart(a: &Value, b: &Value) -> f32 {
     assert_eq!(a.ty(), b.ty());
     let lanes = |v: &Value| -> Vec<f32> {
@@ -98,7 +98,7 @@ fn zero_has_no_direction() {
 }
 
 #[test]
-fn light_is_mirrored_and_bent() {
+fn light_is_reflected_and_refracted() {
     let down = v2(1.0, -1.0);
     assert_eq!(text("vector.reflect", &[down.clone(), v2(0.0, 3.0)]), "[1.0, 1.0]");
     assert_eq!(text("vector.reflect", &[down, v2(0.0, 0.0)]), "[1.0, -1.0]");
@@ -121,7 +121,7 @@ fn angles_are_accurate_when_tiny() {
 }
 
 #[test]
-fn components_go_in_and_out() {
+fn vectors_are_combined_and_separated() {
     let xyz = [1.0, 2.0, 3.0].map(Value::F32);
     assert_eq!(text("vector.combine_vec3", &xyz), "[1.0, 2.0, 3.0]");
     let parts = outputs("vector.separate_vec3", &json!({}), &[v3(1.0, 2.0, 3.0)]);
@@ -136,12 +136,12 @@ fn components_go_in_and_out() {
 }
 
 #[test]
-fn a_swizzle_names_components_that_exist() {
+fn a_swizzle_with_unknown_components_is_refused() {
     let error = |components: &str| {
         instance("vector.swizzle", Type::VEC3, &json!({ "components": components }))
             .expect_err("refused")
     };
-    assert_eq!(error("xq"), "setting `components`: `q` is no component");
+    assert_eq!(error("xq"), "setting `components`: `q` is not a component");
     assert_eq!(error(""), "setting `components`: it names 0 components");
     assert_eq!(error("xyzxy"), "setting `components`: it names 5 components");
 }
@@ -209,16 +209,16 @@ fn a_quarter_turn_takes_x_to_y_however_it_is_written() {
 }
 
 #[test]
-fn angles_turn_about_x_before_z() {
+fn angles_rotate_about_x_before_z() {
     let half_pi = std::f32::consts::FRAC_PI_2;
     let quat = run("quat.from_euler", &[v3(half_pi, 0.0, half_pi)]);
-    // About x, y goes to z; about z that stays.
+    // The rotation about x maps y to z, which the rotation about z does not change.
     let turned = run("quat.rotate", &[quat, v3(0.0, 1.0, 0.0)]);
     assert!(apart(&turned, &v3(0.0, 0.0, 1.0)) < 1e-6, "{turned}");
 }
 
 #[test]
-fn slerp_takes_the_shorter_way_at_even_speed() {
+fn slerp_follows_the_shorter_arc_at_constant_speed() {
     let about_z = |angle: f32| run("quat.from_axis_angle", &[v3(0.0, 0.0, 1.0), Value::F32(angle)]);
     let between = |a: Value, b: Value, t: f32| run("quat.slerp", &[a, b, Value::F32(t)]);
     assert!(apart(&between(about_z(0.2), about_z(1.4), 0.25), &about_z(0.5)) < 1e-6);
@@ -237,7 +237,7 @@ fn vectors() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn an_inverse_turns_back(m in proptest::array::uniform16(component())) {
+    fn an_inverse_undoes_its_matrix(m in proptest::array::uniform16(component())) {
         let matrix: Value = millstream_base::Mat4(m).into();
         let determinant = run("mat4.determinant", std::slice::from_ref(&matrix)).get::<f32>().expect("f32");
         prop_assume!(determinant.abs() > 50.0);
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn rotations_keep_lengths_and_chain(axis in vectors(), angle in component(), other in vectors(), v in vectors()) {
+    fn rotations_keep_lengths_and_compose(axis in vectors(), angle in component(), other in vectors(), v in vectors()) {
         let length = |v: &Value| run("vector.length", std::slice::from_ref(v)).get::<f32>().expect("f32");
         prop_assume!(length(&axis) > 0.1 && length(&other) > 0.1);
         let a = run("quat.from_axis_angle", &[axis, Value::F32(angle)]);
@@ -287,7 +287,7 @@ proptest! {
     }
 
     #[test]
-    fn the_transfer_curves_undo_each_other(x in 0.0_f32..4.0) {
+    fn the_transfer_curves_are_inverses_of_each_other(x in 0.0_f32..4.0) {
         let color: Value = millstream_base::Color([x, x, x, 1.0]).into();
         let back = run("color.to_srgb", &[run("color.from_srgb", std::slice::from_ref(&color))]);
         prop_assert!(apart(&back, &color) < 1e-5);
@@ -295,7 +295,7 @@ proptest! {
 }
 
 #[test]
-fn other_coordinates_lead_back() {
+fn other_coordinates_convert_back() {
     let near = |a: &Value, b: &Value| assert!(apart(a, b) < 1e-5, "{a} {b}");
     for v in [v2(3.0, 4.0), v2(-1.0, 0.5), v2(0.0, -2.0), v2(0.0, 0.0)] {
         let polar = outputs("vector.to_polar", &json!({}), std::slice::from_ref(&v));
@@ -311,7 +311,7 @@ fn other_coordinates_lead_back() {
 }
 
 #[test]
-fn lengths_are_set_and_kept_in_range() {
+fn lengths_are_set_and_clamped() {
     let set = |x: f32| text("vector.set_length", &[v2(3.0, 4.0), x.into()]);
     assert_eq!([set(10.0), set(-5.0)], ["[6.0, 8.0]", "[-3.0, -4.0]"]);
     assert_eq!(text("vector.set_length", &[v2(0.0, 0.0), 2.0_f32.into()]), "[0.0, 0.0]");
@@ -323,7 +323,7 @@ fn lengths_are_set_and_kept_in_range() {
 }
 
 #[test]
-fn components_come_together() {
+fn components_are_reduced() {
     let v = || v3(3.0, -1.0, 0.5);
     let of = |name: &str| text(name, &[v()]);
     assert_eq!(["vector.sum", "vector.minimum", "vector.maximum"].map(of), ["2.5", "-1.0", "3.0"]);

@@ -1,4 +1,4 @@
-//! Patterns of bits that matter, and random ones.
+//! Special and random bit patterns.
 
 use millstream_base::Lane;
 
@@ -43,7 +43,7 @@ const INTEGERS: [i64; 16] = [
     1 << 52,
 ];
 
-/// Values that matter, then random bits.
+/// Special values, then random bits.
 pub(crate) fn bits(lane: Lane) -> Vec<u64> {
     let mut bits: Vec<u64> = match lane {
         Lane::Bool => return vec![0, 1],
@@ -51,7 +51,7 @@ pub(crate) fn bits(lane: Lane) -> Vec<u64> {
         Lane::I64 => INTEGERS.map(|x| x as u64).to_vec(),
         Lane::F32 => {
             let mut all = F32.map(|x| u64::from(x.to_bits())).to_vec();
-            // Other NaNs: negative, with payload, signalling.
+            // Other NaNs: negative, with payload, signaling.
             all.extend([0xffc0_0000, 0x7fc0_0001, 0x7f80_0001]);
             all
         }
@@ -62,7 +62,7 @@ pub(crate) fn bits(lane: Lane) -> Vec<u64> {
             all
         }
     };
-    // A linear congruence: enough to vary bits, the same in every run.
+    // A linear congruential generator: varied bits, the same in every run.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     for _ in 0..3000 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

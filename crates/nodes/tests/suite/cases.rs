@@ -1,8 +1,8 @@
 //! Cases written as lines: `family.name{settings} types: inputs = outputs`.
 //!
-//! Types are those of the generics, in order, with commas between; values are literals without
-//! blanks, with `nan`, `inf` and `-inf` bare. `=` compares bits, `~` allows for rounding: some
-//! units in the last place of an `f32` or `f64`.
+//! Types are those of the generics, in order, separated by commas; values are literals without
+//! blanks, with `nan`, `inf` and `-inf` bare. `=` compares bits, `~` allows some units in the last
+//! place of an `f32` or `f64`.
 
 use std::collections::BTreeSet;
 
@@ -27,9 +27,9 @@ pub(crate) fn check(lines: &str) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is wrong with a case, if anything.
+/// The problem with a case, if there is one.
 fn check_line(registry: &Registry, line: &str) -> Option<String> {
-    let (head, tail) = line.split_once(": ").expect("a colon behind the types");
+    let (head, tail) = line.split_once(": ").expect("a colon after the types");
     let (node, types) = head.split_once(' ').unwrap_or((head, ""));
     let (name, set) = node.split_at(node.find('{').unwrap_or(node.len()));
     let set = if set.is_empty() { "{}" } else { set };
@@ -97,7 +97,7 @@ fn every_form_of_the_numeric_families_has_cases() {
         .filter(|name| *name != "math.expression" && !covered.contains(name))
         .collect();
     assert_eq!(missing, [""; 0]);
-    // A family whose nodes are no forms would not be covered by these tables.
+    // These tables do not cover families whose nodes have no forms.
     let add = registry.get("math.add").unwrap();
     assert!(
         form(&instance(add, settings(add, &serde_json::Map::new()), vec![Type::F32])).is_some()

@@ -1,4 +1,4 @@
-//! Forms of the library give the same bits over columns as on one element.
+//! Forms of the library give the same bits over columns as for single elements.
 
 use millstream_base::{Lane, Mask};
 use millstream_form::{
@@ -8,7 +8,7 @@ use millstream_form::{
 use crate::bits::bits;
 use crate::run::{all_generics, form, instance, settings};
 
-/// Lanes of one type, as a column stores them.
+/// Lanes of one type, stored as in a column.
 enum Lanes {
     Bool(Vec<bool>),
     I32(Vec<i32>),
@@ -62,13 +62,13 @@ impl Lanes {
     }
 }
 
-/// More than a chunk, and not a multiple of any width.
+/// More than a chunk, and not a multiple of any SIMD width.
 const N: usize = 1301;
 
 fn check_form(name: &str, form: &Form) {
     let column = |(k, lane): (usize, &Lane)| {
         let bits = bits(*lane);
-        // Other steps for each parameter, so that the values that matter meet.
+        // Different steps for each parameter, so that the special values are combined.
         let at = |i: usize| bits[(i / (1 + 23 * k) + i * k + 5 * k) % bits.len()];
         (0..N).map(at).collect::<Vec<u64>>()
     };

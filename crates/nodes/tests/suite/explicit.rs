@@ -1,4 +1,4 @@
-//! Which nodes messages name where types differ.
+//! The nodes that messages suggest where types differ.
 
 use expect_test::expect;
 use millstream_base::Type;

@@ -1,4 +1,5 @@
-//! Cases of the integer, boolean and compare families; integers also against plain Rust.
+//! Cases of the integer, boolean and compare families; integers are also checked against plain
+//! Rust.
 
 use millstream_base::{Type, Value};
 use proptest::prelude::*;
@@ -210,7 +211,7 @@ fn of_i64(name: &str, inputs: &[i64]) -> i64 {
     run(&instance, &inputs)[0].get().unwrap()
 }
 
-/// Numbers of all sizes.
+/// Numbers of all magnitudes.
 fn integer() -> impl Strategy<Value = i64> {
     (any::<i64>(), 0_u32..64).prop_map(|(x, shift)| x >> shift)
 }
@@ -245,12 +246,12 @@ proptest! {
     }
 
     #[test]
-    fn roots_are_those_below(x in integer()) {
+    fn roots_are_rounded_down(x in integer()) {
         prop_assert_eq!(of_i64("integer.square_root", &[x]), if x < 0 { 0 } else { x.isqrt() });
     }
 
     #[test]
-    fn bits_change_places_one_by_one(a in any::<i64>(), b in any::<i64>()) {
+    fn bits_are_rearranged_one_by_one(a in any::<i64>(), b in any::<i64>()) {
         prop_assert_eq!(of_i64("integer.reverse_bits", &[a]), a.reverse_bits());
         let both = of_i64("integer.interleave_bits", &[a, b]);
         for i in 0..32 {
@@ -310,7 +311,7 @@ const FIELDS: &str = "
 ";
 
 #[test]
-fn bits_are_read_and_written_by_number() {
+fn bits_are_read_and_written_by_index() {
     check(FIELDS);
 }
 

@@ -1,4 +1,4 @@
-//! The laws that node types state hold for every pattern of bits that is tried.
+//! The laws that node types state hold for every bit pattern that is tried.
 
 use millstream_base::Type;
 use millstream_form::{Form, canonical_bits};
@@ -13,7 +13,7 @@ fn run(form: &Form, params: &[u64]) -> Vec<u64> {
     results
 }
 
-/// The lanes of `x` after applying the law's left side, to be equal to those of its right side.
+/// The lanes of both sides of a law, applied to `x`; they must be equal.
 fn sides(form: &Form, law: Law, ty: Type, x: &[u64]) -> (Vec<u64>, Vec<u64>) {
     let constant = |c: f64| lanes(&[Default::Number(c).value(ty).expect("a number")]);
     let n = x.len();

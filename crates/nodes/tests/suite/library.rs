@@ -1,4 +1,4 @@
-//! What holds of every node type: a complete manual entry, instances for all settings and types.
+//! Properties of every node type: a complete manual entry, instances for all settings and types.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::run::{all_generics, lanes, run, settings};
 
-/// The default settings, then each choice and flag on its own.
+/// The default settings, then each choice and flag alone.
 fn all_settings(def: &NodeDef) -> Vec<Settings> {
     let mut all = vec![settings(def, &Map::new())];
     for setting in &def.settings {
@@ -32,7 +32,7 @@ fn all_settings(def: &NodeDef) -> Vec<Settings> {
     all
 }
 
-/// What is missing in the manual entry of a node type.
+/// Missing parts of the manual entry of a node type.
 fn missing_in_manual(def: &NodeDef) -> Vec<String> {
     let mut missing = Vec::new();
     let mut check = |holds: bool, what: &str| {
@@ -43,9 +43,9 @@ fn missing_in_manual(def: &NodeDef) -> Vec<String> {
     let manual = &def.manual;
     let one_line = !manual.summary.is_empty() && !manual.summary.contains('\n');
     check(one_line, "a summary of one line");
-    check(!manual.summary.ends_with('.'), "a summary that is no sentence");
+    check(!manual.summary.ends_with('.'), "a summary without a final stop");
     let blanks = manual.details.contains("  ") || manual.source.contains("  ");
-    check(!blanks, "text without doubled blanks");
+    check(!blanks, "text without double blanks");
     for setting in &def.settings {
         check(!setting.about.is_empty(), &format!("a line about setting {}", setting.name));
     }
@@ -94,7 +94,7 @@ fn check_instance(
         signature.inputs.iter().map(|socket| if socket.multiple { n_sources } else { 1 }).collect();
     let instance = match def.instantiate(settings.clone(), generics.to_vec(), &arities) {
         Ok(instance) => instance,
-        // A node may need at least one source.
+        // A node may require at least one source.
         Err(InstanceError::Setting(_)) if n_sources == 0 => return,
         Err(error) => panic!("{}{generics:?} {settings:?}: {error}", def.name),
     };

@@ -1,5 +1,5 @@
-//! Tests of the node library as a whole: every node type that is registered falls under these,
-//! and the numeric ones are compared with values known from elsewhere.
+//! Tests of the node library as a whole: they apply to every registered node type, and compare the
+//! numeric ones with known values.
 
 #![expect(clippy::unwrap_used, reason = "a test may end where an expectation fails")]
 

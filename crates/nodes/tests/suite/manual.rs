@@ -1,4 +1,4 @@
-//! Manual entries, and whether the checked-in manual is fresh.
+//! Manual entries, and whether the checked-in manual is up to date.
 
 use expect_test::{Expect, expect, expect_file};
 use millstream_nodes::manual;
@@ -12,25 +12,25 @@ fn check(name: &str, expected: &Expect) {
 fn entries_show_types_defaults_and_edges() {
     check(
         "math.divide",
-        &expect![[r"
-        math.divide: a / b
-            version 1, static
+        &expect![[r#"
+            math.divide: a / b
+                version 1, static
 
-          inputs
-            a: T = 0  what is divided
-            b: T = 1  the divisor
+              inputs
+                a: T = 0  dividend
+                b: T = 1  divisor
 
-          outputs
-            value: T
+              outputs
+                value: T
 
-          types
-            T  i32, i64, f32, f64, vec2, vec3, vec4
+              types
+                T  i32, i64, f32, f64, vec2, vec3, vec4
 
-          Integers truncate towards zero; `integer.divide_floor` and its kin round
-          otherwise. An integer divided by zero gives 0, and the least integer divided
-          by -1 itself. A float divided by zero is infinite, with the signs multiplied,
-          and 0 / 0 is NaN; `math.safe_divide` gives 0 instead.
-    "]],
+              Integers truncate toward zero; `integer.divide_floor` and related nodes round
+              differently. An integer divided by zero gives 0; the least integer divided by
+              -1 gives itself. A float divided by zero is infinite, with the product of the
+              signs, and 0 / 0 is NaN; `math.safe_divide` gives 0 instead.
+        "#]],
     );
 }
 
@@ -39,17 +39,17 @@ fn entries_show_choices_and_sockets_of_the_default_settings() {
     check(
         "mix.map_range",
         &expect![[r#"
-            mix.map_range: x taken from one range to another
+            mix.map_range: Maps x from one range to another
                 version 1, static
 
               Sockets with the default settings:
 
               inputs
-                x: T = 0         the number
-                from_min: T = 0  the beginning of the source range
-                from_max: T = 1  the end of the source range
-                to_min: T = 0    what the beginning becomes
-                to_max: T = 1    what the end becomes
+                x: T = 0         number to map
+                from_min: T = 0  start of the source range
+                from_max: T = 1  end of the source range
+                to_min: T = 0    start of the target range
+                to_max: T = 1    end of the target range
 
               outputs
                 value: T
@@ -58,19 +58,19 @@ fn entries_show_choices_and_sockets_of_the_default_settings() {
                 T  f32, f64, vec2, vec3, vec4
 
               settings
-                interpolation: a choice = linear  the way from one end to the other
+                interpolation: a choice = linear  shape of the curve between the ends
                   linear                          a straight line
-                  stepped                         as many equal steps as the input `steps` says
-                  smoothstep                      eased at both ends, a cubic
-                  smootherstep                    eased more, a polynomial of degree 5
-                clamp: true or false = true       keep the result inside the target range
+                  stepped                         equal steps, whose number is the input `steps`
+                  smoothstep                      eased at both ends by a cubic polynomial
+                  smootherstep                    eased more strongly by a polynomial of degree 5
+                clamp: true or false = true       clamp the result to the target range
 
-              With f = (x - from_min) / (from_max - from_min): to_min * (1 - f) + to_max *
-              f. An empty source range gives f = 0. Stepped: f becomes floor(f * (steps +
-              1)) / steps, steps being at least 1; there is an input `steps` for it.
-              Smoothstep and smootherstep clamp f always, the others if `clamp` is set;
-              clamping takes NaN to 0. Off by at most 4e-7 of the sum of the sizes of
-              `to_min` and `to_max` where it is linear and clamped.
+              With f = (x - from_min) / (from_max - from_min) the result is to_min * (1 - f)
+              + to_max * f. An empty source range gives f = 0. `stepped` adds an input
+              `steps`, which is at least 1, and replaces f by floor(f * (steps + 1)) /
+              steps. `smoothstep` and `smootherstep` always clamp f, the others only if
+              `clamp` is set; clamping turns NaN into 0. For the clamped linear mapping the
+              error is at most 4e-7 times |to_min| + |to_max|.
 
               Source: f * f * (3 - 2 * f); f * f * f * (f * (f * 6 - 15) + 10) of Perlin,
               "Improving Noise", 2002.
@@ -83,12 +83,12 @@ fn entries_without_default_settings_say_so() {
     let registry = millstream_nodes::registry();
     let entry = manual::entry(registry.get("math.expression").unwrap());
     assert!(entry.contains("The sockets depend on the settings."));
-    assert!(entry.contains("text: text  the formula, such as `2 * x + 1`; must be given"));
+    assert!(entry.contains("text: text  formula, such as `2 * x + 1`; required"));
 }
 
 #[test]
-fn the_checked_in_manual_is_fresh() {
-    // `UPDATE_EXPECT=1 cargo test -p millstream-nodes` writes it anew.
+fn the_checked_in_manual_is_up_to_date() {
+    // `UPDATE_EXPECT=1 cargo test -p millstream-nodes` rewrites it.
     let registry = millstream_nodes::registry();
     expect_file!["../../../../docs/nodes.md"].assert_eq(&manual::document(&registry));
 }

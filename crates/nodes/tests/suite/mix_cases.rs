@@ -135,7 +135,7 @@ fn eased(curve: &str, direction: &str, x: f64) -> f64 {
 }
 
 #[test]
-fn easing_goes_from_zero_to_one_and_its_directions_mirror_it() {
+fn easing_goes_from_zero_to_one_and_its_directions_are_mirrored() {
     for curve in CURVES {
         for direction in ["in", "out", "in_out", "out_in"] {
             assert_eq!(
@@ -147,7 +147,7 @@ fn easing_goes_from_zero_to_one_and_its_directions_mirror_it() {
             for i in 0..=500 {
                 let x = f64::from(i) / 500.0;
                 let y = eased(curve, direction, x);
-                // No jump anywhere, and no way back where the curve has none.
+                // No jumps, and no descent unless the curve has one.
                 assert!((y - before).abs() < 0.1, "{curve} {direction} at {x}");
                 assert!(
                     y >= before || ["back", "elastic", "bounce"].contains(&curve),

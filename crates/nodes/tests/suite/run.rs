@@ -8,7 +8,7 @@ use millstream_node::{Among, Instance, Kernel, NodeDef, Settings};
 use millstream_node::{settings::SettingError, settings::SettingKind};
 use serde_json::Value as Json;
 
-/// Settings read from JSON; texts and types without a default get a sample.
+/// Settings read from JSON; texts and types without a default get a sample value.
 pub(crate) fn settings(def: &NodeDef, given: &serde_json::Map<String, Json>) -> Settings {
     let read = |given: &serde_json::Map<String, Json>| {
         let given = given.iter().map(|(name, json)| (name.as_str(), json));
@@ -40,7 +40,7 @@ fn sample(kind: &SettingKind) -> Json {
     }
 }
 
-/// The types that a generic may have; a sample of them where it may have any.
+/// The types that a generic may have; a sample of them if it may have any type.
 pub(crate) fn choices(among: Among) -> Vec<Type> {
     match among {
         Among::These(types) => types.to_vec(),
@@ -51,10 +51,10 @@ pub(crate) fn choices(among: Among) -> Vec<Type> {
     }
 }
 
-/// Nodes whose generic must be a list, and which refuse anything else.
+/// Nodes whose generic must be a list type.
 const OF_LISTS: [&str; 2] = ["list.chunks", "list.flatten"];
 
-/// All ways to choose a type for each generic.
+/// All combinations of types of the generics.
 pub(crate) fn all_generics(def: &NodeDef, settings: &Settings) -> Vec<Vec<Type>> {
     let signature = def.signature(settings).unwrap();
     let mut all = vec![vec![]];
@@ -80,7 +80,7 @@ pub(crate) fn instance(def: &Arc<NodeDef>, settings: Settings, generics: Vec<Typ
         .unwrap_or_else(|error| panic!("{}: {error}", def.name))
 }
 
-/// The form of an instance that has one.
+/// The form of an instance, if it has one.
 pub(crate) fn form(instance: &Instance) -> Option<&Form> {
     match &instance.kernel {
         Kernel::Form(form) => Some(form),
@@ -92,7 +92,7 @@ pub(crate) fn form(instance: &Instance) -> Option<&Form> {
     }
 }
 
-/// The lanes of values, one behind the other.
+/// The concatenated lanes of values.
 pub(crate) fn lanes(values: &[Value]) -> Vec<u64> {
     let of = |value: &Value| {
         let (_, n) = value.ty().lanes().expect("made of lanes");

@@ -322,7 +322,7 @@ fn a_failure_stays_on_its_branch() {
         &expect![[r#"
             bad failed
             good = [-1, 0, -7, -9] index
-            : index 7 is outside of a list of 2 (at index 2)
+            : index 7 is outside a list of 2 (at index 2)
             list.get: 1 runs, 0 elements
             math.negate: 1 runs, 4 elements
         "#]],
@@ -346,7 +346,7 @@ fn what_fails_does_not_depend_on_who_asked_first() {
         let plan = plan(&format!("{text}\n{outputs}"));
         let report = report(&plan, &run(&plan, &request));
         assert!(report.contains(lines) && report.contains("bad failed"), "{report}");
-        assert!(report.contains("index 7 is outside of a list of 2 (at index 2)"), "{report}");
+        assert!(report.contains("index 7 is outside a list of 2 (at index 2)"), "{report}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Figures by scipy: `numpy.interp`, `PchipInterpolator`, and `CubicHermiteSpline` with the slopes of
-//! parabolas.
+//! Expected values from scipy: `numpy.interp`, `PchipInterpolator`, and `CubicHermiteSpline` with
+//! the slopes of parabolas.
 
 use millstream_base::{Limits, Mask, Type, Value, Vec2};
 use serde_json::{Value as Json, json};
@@ -80,7 +80,7 @@ fn between_points_values_are_those_of_scipy() {
 }
 
 #[test]
-fn points_are_hit_exactly_and_jumps_go_to_the_last_of_them() {
+fn points_are_hit_exactly_and_jumps_have_the_last_value() {
     for interpolation in ["nearest", "linear", "cubic", "monotone"] {
         let set = json!({ "interpolation": interpolation });
         for (x, y) in X.iter().zip(Y) {
@@ -96,7 +96,7 @@ fn points_are_hit_exactly_and_jumps_go_to_the_last_of_them() {
 }
 
 #[test]
-fn beyond_the_ends_points_go_on_as_set() {
+fn the_curve_continues_beyond_the_ends_as_set() {
     let (x, y) = ([1.0, 2.0, 5.0], [0.0, 4.0, 1.0]);
     let on = |beyond: &str, place: f64| at(&json!({ "beyond": beyond }), &x, &y, place);
     assert_eq!([on("clamp", -3.0), on("clamp", f64::INFINITY)], [0.0, 1.0]);
@@ -116,17 +116,20 @@ fn beyond_the_ends_points_go_on_as_set() {
 #[test]
 fn positions_must_be_finite_and_ascend() {
     let message = |x: &[f64], y: &[f64]| tried(&json!({}), x, y, 0.5).expect_err("no points");
-    assert_eq!(message(&[], &[]), "no points have no values between them");
+    assert_eq!(message(&[], &[]), "there are no points to interpolate; give at least one");
     assert_eq!(message(&[0.0, 1.0], &[0.0]), "1 values for 2 positions");
-    assert_eq!(message(&[0.0, f64::NAN], &[0.0, 1.0]), "position 1 is NaN, which is nowhere");
+    assert_eq!(
+        message(&[0.0, f64::NAN], &[0.0, 1.0]),
+        "position 1 is NaN; positions must be finite"
+    );
     assert_eq!(
         message(&[0.0, 2.0, 1.0], &[0.0; 3]),
-        "positions must ascend, but 1 comes behind 2 (item 2)"
+        "positions must be ascending, but 1 follows 2 (item 2)"
     );
 }
 
 #[test]
-fn values_that_are_not_finite_stay_where_they_are() {
+fn values_that_are_not_finite_affect_only_their_neighborhood() {
     let (x, y) = ([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 1.0, f64::NAN, 1.0, 0.0]);
     for interpolation in ["linear", "cubic", "monotone"] {
         let set = json!({ "interpolation": interpolation });
@@ -139,7 +142,7 @@ fn values_that_are_not_finite_stay_where_they_are() {
 }
 
 #[test]
-fn vectors_are_mixed_and_lists_may_differ_from_element_to_element() {
+fn vectors_are_interpolated_and_lists_may_differ_between_elements() {
     let node = instance("list.interpolate", &json!({}), &[Type::VEC2], &[]);
     let x = lists(&[list(vec![0.0_f64, 4.0]), list(vec![1.0_f64, 2.0]), list(vec![2.0_f64, 1.0])]);
     let y = list(vec![Vec2([0.0, 1.0]), Vec2([4.0, 5.0])]);

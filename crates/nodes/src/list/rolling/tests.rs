@@ -1,4 +1,4 @@
-//! Windows against numpy, against windows computed one by one, and at the ends.
+//! Windows checked against numpy and against a naive computation, and at the ends of lists.
 
 use millstream_base::{Type, Value};
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn near(a: f64, b: f64, tolerance: f64) -> bool {
     a == b || (a - b).abs() <= tolerance || (a.is_nan() && b.is_nan())
 }
 
-/// Made with numpy 2.4.6: `f(x[max(0, i - before) : i + behind + 1])` for each i.
+/// Expected values from numpy 2.4.6: `f(x[max(0, i - before) : i + behind + 1])` for each i.
 #[test]
 fn windows_are_those_of_numpy() {
     let items = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 5.0, 3.5];
@@ -70,7 +70,7 @@ fn windows_are_those_of_numpy() {
 }
 
 #[test]
-fn ends_and_nans_are_told() {
+fn ends_and_nans_give_nan() {
     let nan = f64::NAN;
     let same = |found: Vec<f64>, expected: &[f64]| {
         assert_eq!(found.len(), expected.len());
@@ -101,7 +101,7 @@ fn ends_and_nans_are_told() {
     same(rolled(&[-0.0, 0.0], "minimum", "behind", "shorter", 2), &[0.0, 0.0]);
 }
 
-/// A number for a window, the plain way.
+/// The result for one window, computed naively.
 fn plainly(items: &[f64], how: &str) -> f64 {
     let n = items.len() as f64;
     let mut sorted = items.to_vec();
@@ -119,7 +119,7 @@ fn plainly(items: &[f64], how: &str) -> f64 {
 
 proptest! {
     #[test]
-    fn each_window_is_as_if_alone(
+    fn each_window_is_independent_of_the_others(
         items in prop::collection::vec(-1e6..1e6_f64, 0..40),
         size in 1..50_i32,
         place in prop::sample::select(vec!["behind", "around", "ahead"]),
@@ -132,9 +132,9 @@ proptest! {
         for (at, found) in found.into_iter().enumerate() {
             let window = &items[at.saturating_sub(before)..(at + behind + 1).min(items.len())];
             let (n, most) = (window.len() as f64, window.iter().fold(0.0, |m: f64, x| m.max(x.abs())));
-            // Adding n numbers in another order changes the sum by up to n roundings of up to n * most on
-            // either side; means of parts are wrong by as much over n, and each of up to n steps puts that
-            // into the deviation.
+            // Adding n numbers in another order changes the sum by up to n roundings of up to n *
+            // most on either side. Means of parts are wrong by that divided by n, and each of up to
+            // n steps adds it to the deviation.
             let tolerance = match how {
                 "sum" => 2.0 * n * n * most * f64::EPSILON,
                 "mean" => 2.0 * (n + 1.0) * most * f64::EPSILON,

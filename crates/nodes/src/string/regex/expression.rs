@@ -1,4 +1,4 @@
-//! Expressions: compiled once for each text, those of inputs kept while they are met.
+//! Regular expressions: compiled once for each text, those of inputs cached.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,26 +11,27 @@ use regex::{Error, Regex, RegexBuilder};
 
 use crate::string::with_text;
 
-/// Characters of the longest expression.
+/// The largest number of characters of an expression.
 pub(super) const LONGEST: usize = 10_000;
 
-/// Bytes of a compiled expression; what takes no more than one of these, but more than the one before, is of
-/// that size.
+/// Size limits in bytes of a compiled expression. The size of an expression is the least of these
+/// that suffices.
 pub(super) const SIZES: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
-/// Bytes of text times bytes of compiled expression that are searched at most.
+/// The largest product of the bytes of a text and the bytes of a compiled expression that is
+/// searched.
 pub(super) const MOST: usize = 1 << 38;
 
-/// Bytes of the compiled expressions of inputs that a node keeps, with what searches remember of each.
+/// Bytes of the expressions of inputs that a node caches, including the caches of searches.
 const KEPT: usize = 1 << 28;
 
-/// Bytes that searches with an expression of an input remember, in each direction.
+/// Bytes of the cache of searches with an expression of an input, in each direction.
 const REMEMBERED: usize = 1 << 18;
 
 /// A compiled expression.
 #[derive(Debug)]
 pub(super) struct Expression {
-    /// As it was written.
+    /// The expression as it was written.
     pub(super) pattern: Arc<str>,
     pub(super) regex: Regex,
     pub(super) n_bytes: usize,
@@ -39,7 +40,7 @@ pub(super) struct Expression {
 }
 
 impl Expression {
-    /// Refuses a text that would be searched for too long.
+    /// Fails if searching the text would take too long.
     pub(super) fn check(&self, text: &str, i: usize, limits: &Limits) -> Result<(), Failure> {
         let most = (MOST / self.n_bytes).min(limits.list_length);
         if text.len() <= most {
@@ -50,30 +51,30 @@ impl Expression {
             i,
             format!("a text of {n} bytes is searched, this expression takes up to {most}"),
         )
-        .with_help("search its lines one by one, or write a simpler expression"))
+        .with_help("search the lines of the text one by one, or write a simpler expression"))
     }
 }
 
-/// How the texts of expressions are read.
+/// How expressions are compiled.
 #[derive(Clone, Debug)]
 struct Reading {
     any_case: bool,
     is_whole: bool,
     /// Number or name of a group; empty for the whole match.
     group: String,
-    /// Bytes that searches remember, if that is not up to the crate.
+    /// Bytes of the cache of a search; `None` leaves it to the crate.
     remembered: Option<usize>,
 }
 
-/// What is wrong, and in which setting if it is in one.
+/// The setting in which the problem is, and its description.
 type Problem = (&'static str, String);
 
 impl Reading {
     fn read(&self, pattern: &str) -> Result<Expression, Problem> {
         if pattern.len() > LONGEST {
-            return Err(("pattern", format!("{} bytes, up to {LONGEST} go", pattern.len())));
+            return Err(("pattern", format!("{} bytes, the limit is {LONGEST}", pattern.len())));
         }
-        // What is wrong is told of the expression as it was written.
+        // Messages refer to the expression as it was written.
         self.compiled(pattern, SIZES[SIZES.len() - 1])?;
         let whole = self.is_whole.then(|| format!("\\A(?:{pattern})\\z"));
         for n_bytes in SIZES {
@@ -98,9 +99,9 @@ impl Reading {
         builder.build().map_err(|error| {
             let message = match error {
                 Error::CompiledTooBig(_) => {
-                    "the expression is too large: repetitions and classes multiply".into()
+                    "the expression is too large: nested repetitions and classes multiply".into()
                 }
-                // The last line says what is wrong, those before draw where.
+                // The last line names the problem; the lines before show its place.
                 error => {
                     let text = error.to_string();
                     let last = text.lines().last().unwrap_or_default();
@@ -156,7 +157,7 @@ impl Expressions {
         Ok(Self { fixed, input: parts.inputs.len() - 1, reading, known: Mutex::default() })
     }
 
-    /// Those of the elements of one call.
+    /// The expressions of the elements of one call.
     pub(super) fn of_call(&self) -> Met<'_> {
         Met { all: self, last: None }
     }
@@ -166,7 +167,7 @@ impl Expressions {
         if let Some(known) = lock().by_text.get(pattern) {
             return Ok(Arc::clone(known));
         }
-        // To compile one takes up to some milliseconds.
+        // Compiling an expression takes up to some milliseconds.
         call.pace().look()?;
         let read = self.reading.read(pattern);
         let expression = Arc::new(read.map_err(|(_, problem)| {
@@ -184,11 +185,11 @@ impl Expressions {
     }
 }
 
-/// The expressions that a call meets.
+/// The expressions that occur in a call.
 #[derive(Debug)]
 pub(super) struct Met<'a> {
     all: &'a Expressions,
-    /// The last one, which most elements have too.
+    /// The last one used, which most elements share.
     last: Option<Arc<Expression>>,
 }
 
@@ -196,7 +197,7 @@ impl Met<'_> {
     /// The expression of element `i`.
     ///
     /// # Errors
-    /// If it is wrong or too large, or nobody waits any more.
+    /// If it is wrong or too large, or the call was cancelled.
     pub(super) fn at(&mut self, call: &Call<'_>, i: usize) -> Result<&Expression, Failure> {
         if let Some(fixed) = &self.all.fixed {
             return Ok(fixed);

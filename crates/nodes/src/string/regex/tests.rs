@@ -1,4 +1,4 @@
-//! Expressions against Python 3.11's `re`, and what is refused.
+//! Expressions checked against Python 3.11's `re`, and refused expressions.
 
 use millstream_base::map::Map;
 use millstream_base::{Column, Limits, Mask, Value};
@@ -27,7 +27,7 @@ fn refused(name: &str, set: &Json) -> String {
     try_instance(&format!("string.regex_{name}"), set, &[], &[]).expect_err("is refused")
 }
 
-/// Made with `re.search`, `re.finditer`, `re.fullmatch` and `re.split`.
+/// Expected values from `re.search`, `re.finditer`, `re.fullmatch` and `re.split`.
 #[test]
 fn matches_are_those_of_python() {
     let cases = [
@@ -100,7 +100,7 @@ fn matches_are_those_of_python() {
     }
 }
 
-/// Made with `re.sub`.
+/// Expected values from `re.sub`.
 #[test]
 fn replacements_are_those_of_python() {
     for (pattern, with, text, expected) in [
@@ -138,14 +138,16 @@ fn wrong_and_hostile_expressions_are_refused() {
     let deep = format!("{}a{}", "(".repeat(300), ")".repeat(300));
     assert!(refused("test", &json!({ "pattern": deep })).contains("nest"));
     let long = "a".repeat(LONGEST + 1);
-    assert!(refused("test", &json!({ "pattern": long })).contains("10001 bytes, up to 10000 go"));
+    assert!(
+        refused("test", &json!({ "pattern": long })).contains("10001 bytes, the limit is 10000")
+    );
     let set = json!({"pattern": "(a)(?<b>c)", "group": "3"});
     assert!(refused("find_all", &set).contains("the expression has no group `3`"));
     assert!(refused("find_all", &json!({"pattern": "a", "group": "b"})).contains("no group `b`"));
 }
 
 #[test]
-fn what_is_too_long_fails() {
+fn texts_that_are_too_long_fail() {
     let few = Limits { list_length: 10, ..Limits::default() };
     let all = json!({"pattern": "."});
     assert_eq!(
@@ -160,7 +162,7 @@ fn what_is_too_long_fails() {
     );
     let found = limited("split", &json!({}), &["0123456789", ""], &few);
     assert!(found.contains("items in one list"), "{found}");
-    // An expression of much memory takes shorter texts.
+    // An expression that takes more memory is limited to shorter texts.
     let set = json!({"pattern": r"\w{20}"});
     let large = instance("string.regex_test", &set, &[], &[]);
     let parts = Parts {
@@ -169,7 +171,7 @@ fn what_is_too_long_fails() {
         inputs: &large.inputs,
         outputs: &large.outputs,
     };
-    let large = Expressions::of(&parts).expect("it is right").fixed.expect("it is a setting");
+    let large = Expressions::of(&parts).expect("it is valid").fixed.expect("it is a setting");
     assert!(large.n_bytes > SIZES[0], "{}", large.n_bytes);
     let text = "a".repeat(MOST / SIZES[4] + 1);
     let most = Limits::default();
@@ -183,7 +185,7 @@ fn many(texts: &[&str]) -> Data {
 }
 
 #[test]
-fn each_element_may_have_an_expression_of_its_own() {
+fn each_element_may_have_its_own_expression() {
     let instance = instance("string.regex_find_all", &json!({"group": "1"}), &[], &[]);
     let limits = Limits::default();
     let run = |texts: &[&str], patterns: (Data, Map<'static>)| {
@@ -192,10 +194,10 @@ fn each_element_may_have_an_expression_of_its_own() {
     };
     let own = |patterns: &[&str]| (many(patterns), Map::Each);
     let patterns = own(&[r"(\d)", r"([a-z])\d", r"(\d)"]);
-    let found = run(&["a1b2", "a1b2", "x"], patterns).expect("they are right");
+    let found = run(&["a1b2", "a1b2", "x"], patterns).expect("they are valid");
     let found: Vec<String> = (0..3).map(|i| found.get(i).to_string()).collect();
     assert_eq!(found, [r#"["1", "2"]"#, r#"["a", "b"]"#, "[]"]);
-    let found = run(&["a1", "b2"], one(Value::from("([a-z])"))).expect("it is right");
+    let found = run(&["a1", "b2"], one(Value::from("([a-z])"))).expect("it is valid");
     assert_eq!(found.get(1).to_string(), r#"["b"]"#);
     for (pattern, problem) in [
         ("(a", "the regular expression `(a`: unclosed group"),
@@ -207,7 +209,7 @@ fn each_element_may_have_an_expression_of_its_own() {
 }
 
 #[test]
-fn expressions_are_compiled_once_and_only_some_are_kept() {
+fn expressions_are_compiled_once_and_the_cache_is_bounded() {
     let def = instance("string.regex_test", &json!({}), &[], &[]);
     let parts = Parts {
         settings: &def.settings,
@@ -215,7 +217,7 @@ fn expressions_are_compiled_once_and_only_some_are_kept() {
         inputs: &def.inputs,
         outputs: &def.outputs,
     };
-    let all = Expressions::of(&parts).expect("they are open");
+    let all = Expressions::of(&parts).expect("they come from an input");
     let n = 6000;
     let texts = many(&vec!["x"; n]);
     let compiled = |patterns: Vec<String>| {
@@ -227,17 +229,17 @@ fn expressions_are_compiled_once_and_only_some_are_kept() {
         let (mask, limits) = (Mask::full(n), Limits::default());
         let call = Call::new(&mask, n, &limits, &mut arguments, &mut []);
         let mut met = all.of_call();
-        let mut at = |i| Arc::clone(&met.at(&call, i).expect("it is right").pattern);
+        let mut at = |i| Arc::clone(&met.at(&call, i).expect("it is valid").pattern);
         (0..n).map(&mut at).collect::<Vec<_>>()
     };
     let few = compiled((0..n).map(|i| format!("a{}", i % 7)).collect());
     assert!((7..n).all(|i| Arc::ptr_eq(&few[i], &few[i % 7])));
     let again = compiled((0..n).map(|i| format!("a{}", i % 7)).collect());
-    assert!(Arc::ptr_eq(&few[3], &again[3]), "those of another call are known");
+    assert!(Arc::ptr_eq(&few[3], &again[3]), "expressions of an earlier call are cached");
     let many = compiled((0..n).map(|i| format!("b{i}")).collect());
     assert_eq!(many.len(), n);
     let again = compiled(vec!["a3".to_owned(); n]);
-    assert!(!Arc::ptr_eq(&few[3], &again[3]), "what was kept is bounded");
+    assert!(!Arc::ptr_eq(&few[3], &again[3]), "the cache is bounded");
 }
 
 proptest! {
@@ -265,9 +267,9 @@ proptest! {
     }
 }
 
-/// Classes of thousands of ranges are made before it is known how large the expression is.
+/// Classes of thousands of ranges are built before the size of the expression is known.
 #[test]
-fn hostile_expressions_are_refused_soon() {
+fn hostile_expressions_are_refused_quickly() {
     for part in [r"(?i)\pL", r"[^\w]", r"(?i)[\pL--\p{Greek}]", r"(?i:[\w&&\pL])", "(?i)\u{10ffff}"]
     {
         let pattern = part.repeat(LONGEST / part.len());
