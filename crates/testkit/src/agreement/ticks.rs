@@ -287,7 +287,7 @@ fn agrees(
     // What was kept between evaluations does not run again. Those that select leave plans with
     // keepers to others.
     let selects = selects(evaluator) && !plan.keepers.is_empty();
-    if evaluator.name() != "incremental" && !selects {
+    if !evaluator.keeps_results() && !selects {
         elements(expected, (plan, request), answer, evaluator)?;
     }
     let has_failed = expected.kept.iter().any(Option::is_none);
