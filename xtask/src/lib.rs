@@ -6,6 +6,8 @@ mod layers;
 #[cfg(test)]
 mod licences;
 #[cfg(test)]
+mod modules;
+#[cfg(test)]
 mod sources;
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use millstream::explain::{
 };
 use millstream::parts::base::diagnostics::did_you_mean;
 use millstream::parts::compile::Phase;
-use millstream::{Engine, Error};
+use millstream::{Engine, Error, Lazy};
 use serde_json::json;
 
 use crate::document::{compile, read, shown};
-use crate::evaluators::{AnyEvaluator, EvaluatorName};
+use crate::evaluators::EvaluatorName;
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
 use crate::request::{Files, RequestArgs, refused};
@@ -119,8 +119,9 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     }
     let (explanation, exit) = if args.run {
         let request = args.given.request(&program, &args.outputs, limits, Files::Now, None)?;
-        let evaluator = AnyEvaluator::new(args.evaluator.unwrap_or(EvaluatorName::Lazy), None);
-        let ran = explain_run(&engine, program.document(), evaluator.evaluator(), &request);
+        let evaluator = args.evaluator.map(|name| name.evaluator(None));
+        let evaluator = evaluator.unwrap_or_else(|| Box::new(Lazy));
+        let ran = explain_run(&engine, program.document(), &*evaluator, &request);
         let (explanation, answer) = ran.map_err(|error| match error {
             Error::Eval(error) => refused(&error),
             Error::Document(_) => shown(&source, error),

@@ -11,7 +11,7 @@ use millstream::{Answer, Engine, Limits, LogDetail, Program, Request};
 use millstream_io::Until;
 
 use crate::document::{compile, read_until};
-use crate::evaluators::{AnyEvaluator, EvaluatorName};
+use crate::evaluators::EvaluatorName;
 use crate::format::Format;
 use crate::given::{assignment, file_of, open};
 use crate::limits::limits;
@@ -109,8 +109,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         let text = "--save and --format json would both write to the standard output";
         return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
     }
-    let evaluator = AnyEvaluator::new(args.evaluator, args.threads);
-    let evaluator = evaluator.evaluator();
+    let evaluator = args.evaluator.evaluator(args.threads);
+    let evaluator = &*evaluator;
     if let Some(target) = &target
         && let Some((sources, outputs)) = in_blocks(args, &program, &limits, started)?
     {

@@ -49,7 +49,9 @@ pub use millstream_base::{
     ValueType, Vec2, Vec3, Vec4, value_type,
 };
 pub use millstream_document::{Document, Edit, Editor};
-pub use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parallel};
+pub use millstream_run::{
+    AnyEvaluator, Auto, Chunked, EVALUATORS, EvaluatorRow, Incremental, Lazy, List,
+};
 
 /// Graphs of single numbers that are kept up to date.
 pub mod live {

@@ -144,6 +144,26 @@ pub trait Evaluator {
     fn keeps_results(&self) -> bool {
         false
     }
+
+    /// Takes over the inputs of a request without an answer. Only evaluators that pass changes on
+    /// at once have something to do.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`].
+    fn commit(&self, _plan: &Plan, _request: &Request) -> Result<(), EvalError> {
+        Ok(())
+    }
+
+    /// The number of threads that it uses where that pays.
+    fn n_threads(&self) -> usize {
+        1
+    }
+
+    /// Takes an answer that is not needed any more, whose columns it may use as memory for later
+    /// answers.
+    fn give_back(&self, answer: Answer) {
+        drop(answer);
+    }
 }
 
 /// Why a step ran.

@@ -139,20 +139,38 @@ pub struct Plan {
     pub fps: f64,
     /// The frame at which state starts.
     pub start_frame: i64,
-    /// What an evaluator found out about the plan.
+    /// Findings of evaluators about the plan.
     pub notes: Notes,
 }
 
-/// What an evaluator found out about a plan and keeps with it, such as fused forms. It says nothing
-/// that the plan does not say.
+/// Findings of evaluators about a plan that stay with it, such as fused forms: one note of each
+/// type. They say nothing that the plan does not say.
+///
+/// Notes are linked in the order in which they were made, so that reading one takes no lock.
 #[derive(Debug, Default)]
-pub struct Notes(OnceLock<Box<dyn Any + Send + Sync>>);
+pub struct Notes(OnceLock<Box<Note>>);
+
+#[derive(Debug)]
+struct Note {
+    content: Box<dyn Any + Send + Sync>,
+    rest: Notes,
+}
 
 impl Notes {
-    /// The notes of type `T`, which are made now if there are none; `None` if the plan holds notes
-    /// of another type.
-    pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
-        self.0.get_or_init(|| Box::new(make())).downcast_ref()
+    /// The note of type `T`, which is made now if there is none.
+    pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
+        let mut make = Some(make);
+        let mut notes = self;
+        loop {
+            let note = notes.0.get_or_init(|| {
+                let make = make.take().expect("the loop ends with the note that is made");
+                Box::new(Note { content: Box::new(make()), rest: Self::default() })
+            });
+            match note.content.downcast_ref() {
+                Some(content) => return content,
+                None => notes = &note.rest,
+            }
+        }
     }
 }
 
@@ -272,5 +290,19 @@ impl Plan {
     /// Bytes that the plan holds, apart from instances and the contents of constants.
     pub fn bytes(&self) -> usize {
         self.steps.len() * size_of::<Step>() + self.links.len() * size_of::<StepSource>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_one_note_of_each_type() {
+        let notes = Notes::default();
+        assert_eq!(notes.get_or_make(|| 1_u32), &1);
+        assert_eq!(notes.get_or_make(|| "a"), &"a");
+        assert_eq!(notes.get_or_make(|| 2_u32), &1, "it is there");
+        assert_eq!(notes.get_or_make(|| "b"), &"a", "it is there");
     }
 }

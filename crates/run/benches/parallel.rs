@@ -11,7 +11,7 @@ use millstream_base::{Column, Limits};
 use millstream_compile::passes::{PassContext, conversions};
 use millstream_compile::schedule::schedule;
 use millstream_ir::{Evaluator, Plan, Request};
-use millstream_run::Parallel;
+use millstream_run::List;
 
 fn main() {
     // `-- --test` asks whether the benchmark runs, not how fast.
@@ -143,7 +143,7 @@ fn side_by_side(name: &str, plan: &Plan, n: usize, rounds: usize) {
         .collect();
     let request = Request::new().column("x", column);
     // The last makes jobs whether or not that paid so far.
-    let threads = |n| Parallel::new().threads(NonZeroUsize::new(n).expect("not zero"));
+    let threads = |n| List::new().threads(NonZeroUsize::new(n).expect("not zero"));
     let ways = [threads(1), threads(2), threads(2).jobs_from(Duration::from_micros(40))];
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     // A few calls at once, so that short ones can be told apart.

@@ -37,14 +37,14 @@ impl Buffers {
         }
     }
 
-    /// A column that was given back, of any length.
+    /// A free column of any length.
     pub(crate) fn take(&mut self, ty: Type) -> Option<Column> {
         let column = self.free.get_mut(&ty)?.pop()?;
         self.bytes -= bytes_of(&column);
         Some(column)
     }
 
-    /// The shortest column that was given back and has at least `n` elements.
+    /// The shortest free column of at least `n` elements.
     fn take_longer(&mut self, ty: Type, n: usize) -> Option<Column> {
         let free = self.free.get_mut(&ty)?;
         let fitting = free.iter().enumerate().filter(|(_, column)| column.len() >= n);
@@ -68,7 +68,7 @@ impl Buffers {
         macro_rules! sized {
             ($($rust:ty),*) => {$(
                 if ty == <$rust>::ty() {
-                    // One that somebody else holds as well is left to them.
+                    // A column that is shared is left to its other owners.
                     let old = self.take_longer(ty, n).map(Column::try_into_vec::<$rust>);
                     if let Some(Ok(mut buffer)) = old {
                         buffer.truncate(n);

@@ -1,15 +1,15 @@
-//! What runs cost, as far as earlier evaluations of a plan have seen it.
+//! The costs of runs, as far as earlier evaluations of a plan have seen them, and the size of a plan.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use millstream_base::id::Id;
 use millstream_ir::graph::InstanceId;
-use millstream_ir::plan::Plan;
+use millstream_ir::plan::{Plan, StepOp};
 use millstream_node::{Instance, Kernel};
 
 /// Nanoseconds an element that each instance of a plan took, as the bits of an `f32`; 0 where
-/// nobody knows. Threads may write at the same time: any of their figures will do.
+/// no run was seen. Threads may write at the same time: any of their figures will do.
 #[derive(Debug)]
 pub(crate) struct Costs {
     by_instance: Vec<AtomicU32>,
@@ -23,11 +23,13 @@ const FUNCTION: f32 = 3.0;
 const WORTH_A_LOOK: Duration = Duration::from_micros(5);
 
 impl Costs {
-    pub(crate) fn new(plan: &Plan) -> Self {
-        Self { by_instance: (0..plan.instances.len()).map(|_| AtomicU32::new(0)).collect() }
+    /// The costs that are kept with a plan.
+    pub(crate) fn of(plan: &Plan) -> &Self {
+        let unseen = || (0..plan.instances.len()).map(|_| AtomicU32::new(0)).collect();
+        plan.notes.get_or_make(|| Self { by_instance: unseen() })
     }
 
-    /// What a run of so many elements will probably take.
+    /// The time that a run of so many elements will probably take.
     pub(crate) fn expect(&self, id: InstanceId, instance: &Instance, elements: usize) -> Duration {
         let each = match &instance.kernel {
             _ if let Some(seen) = self.seen(id) => seen,
@@ -38,14 +40,14 @@ impl Costs {
         Duration::from_nanos((f64::from(each) * elements as f64) as u64)
     }
 
-    /// What an element was seen to take.
+    /// The nanoseconds that an element was seen to take.
     fn seen(&self, id: InstanceId) -> Option<f32> {
         let seen = f32::from_bits(self.by_instance[id.index()].load(Ordering::Relaxed));
         (seen > 0.0).then_some(seen)
     }
 
-    /// Whether the time of a run that will probably take so long should be taken: what a function
-    /// costs does not show in its elements.
+    /// Whether a run that will probably take so long should be timed: the cost of a function does not
+    /// show in its elements.
     pub(crate) fn is_worth_a_look(
         &self,
         id: InstanceId,
@@ -64,10 +66,78 @@ impl Costs {
         })
     }
 
-    /// Notes what a run took; later runs count a quarter.
+    /// Notes the time that a run took; later runs count a quarter.
     pub(crate) fn note(&self, id: InstanceId, elements: usize, took: Duration) {
         let each = took.as_nanos() as f32 / elements.max(1) as f32;
         let now = self.seen(id).map_or(each, |seen| seen + 0.25 * (each - seen));
         self.by_instance[id.index()].store(now.max(f32::MIN_POSITIVE).to_bits(), Ordering::Relaxed);
     }
+}
+
+/// The size of a plan, by which the times of evaluators are estimated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// The number of calls.
+    pub(crate) calls: f64,
+    /// The instructions of all forms.
+    pub(crate) instructions: f64,
+    /// The number of calls that are no forms.
+    pub(crate) others: f64,
+}
+
+impl Size {
+    /// The size of a plan.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        *plan.notes.get_or_make(|| Self::new(plan))
+    }
+
+    fn new(plan: &Plan) -> Self {
+        let mut size = Self { calls: 0.0, instructions: 0.0, others: 0.0 };
+        for step in plan.steps.as_slice() {
+            let StepOp::Call(id) = step.op else { continue };
+            size.calls += 1.0;
+            match &plan.instances[id].kernel {
+                Kernel::Form(form) => size.instructions += form.insts.len() as f64,
+                Kernel::Function(_)
+                | Kernel::Read { .. }
+                | Kernel::Pass
+                | Kernel::Choose
+                | Kernel::Kept(_) => {
+                    size.others += 1.0;
+                }
+            }
+        }
+        size
+    }
+
+    /// Nanoseconds that functions take for so many cells.
+    pub(crate) fn functions(self, cells: f64) -> f64 {
+        self.others * (60.0 + self.columns(cells) * 3.0)
+    }
+
+    /// Nanoseconds of an evaluation step by step: a time for each call, and one for each element of
+    /// each column.
+    pub(crate) fn step_by_step(self, cells: f64) -> f64 {
+        let apart = self.columns(cells) * (self.calls - self.others) * 0.6;
+        self.calls * 35.0 + apart + self.functions(cells)
+    }
+
+    /// The elements of a column; none where results are single values.
+    pub(crate) fn columns(self, cells: f64) -> f64 {
+        if cells > 1.0 { cells } else { 0.0 }
+    }
+
+    /// Whether steps do more than forms on single values.
+    pub(crate) fn is_more_than_numbers(self, cells: f64) -> bool {
+        self.columns(cells) > 0.0 || self.others > 0.0
+    }
+}
+
+/// Estimates of the time of an evaluator, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Forecast {
+    /// The time of an evaluation for so many cells on so many threads.
+    pub(crate) run: fn(Size, f64, f64) -> f64,
+    /// The time for the lists or forms that are made when a plan is met first.
+    pub(crate) make: fn(Size) -> f64,
 }

@@ -1,4 +1,4 @@
-//! Frames: contexts restricted to what is needed.
+//! Frames: contexts restricted to the needs of a step.
 //!
 //! A frame holds, for each need of a class, the feature's value or the axis whose extent is meant.
 //! Values are interned by their bits, frames by the values they hold; so two calls with equal
@@ -19,14 +19,14 @@ use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 define_id!(FrameId, "x", "One restricted context of an evaluation.");
 define_id!(FeatId, "v", "One value of a feature, or one axis, in an evaluation.");
 
-/// What a frame holds for one need.
+/// The entry of a frame for one need.
 #[derive(Clone, Debug)]
 pub(crate) enum Feat {
     /// A value, or a column with an entry per cell of the shape.
     Value(Data, ShapeId),
     /// The position along an axis, counted from 0.
     Position(AxisId),
-    /// The axis that the feature's injector opened; `None` if it opened none.
+    /// The axis that the injector of the feature opened; `None` if it opened none.
     Axis(Option<AxisId>),
     /// Not known, but it varies along this shape: used to find shapes before values.
     Symbolic(ShapeId),
@@ -68,7 +68,7 @@ impl Frames {
         FrameId::from_index(0)
     }
 
-    /// No frame: where a step stands that nobody asked for.
+    /// No frame: that of a step that nobody asked for.
     pub(crate) fn nowhere() -> FrameId {
         FrameId::from_index(u32::MAX as usize)
     }
@@ -137,13 +137,13 @@ impl Frames {
         id
     }
 
-    /// What a frame holds for a need.
+    /// The entry of a frame for a need.
     pub(crate) fn get(&self, frame: FrameId, bit: u32) -> Option<FeatId> {
         let entries = &self.all[frame];
         entries.iter().find(|(known, _)| *known == bit).map(|(_, feat)| *feat)
     }
 
-    /// All that a frame holds.
+    /// All entries of a frame.
     pub(crate) fn feats_of(&self, frame: FrameId) -> impl Iterator<Item = FeatId> + '_ {
         self.all[frame].iter().map(|(_, feat)| *feat)
     }
@@ -152,7 +152,7 @@ impl Frames {
         &self.feats[feat]
     }
 
-    /// The frame with only what a class needs.
+    /// The frame with only the entries that a class needs.
     #[inline]
     pub(crate) fn restrict(&mut self, frame: FrameId, class: NeedClassId, plan: &Plan) -> FrameId {
         if class.index() == 0 || frame == Self::empty() {

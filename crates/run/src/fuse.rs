@@ -1,9 +1,8 @@
 //! Fusion: the forms of several steps written into one, so that values between them never become
 //! columns.
 //!
-//! Members are given in the order of the plan. What they read from elsewhere becomes parameters,
-//! constants become constants of the form, and of the members only those outputs become results
-//! that somebody else reads.
+//! Members are given in the order of the plan. Sources outside become parameters, constants become
+//! constants of the form, and those outputs of members become results that somebody outside reads.
 
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
@@ -19,11 +18,11 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 pub(crate) struct Fused {
     pub(crate) form: Form,
-    /// What the parameters are, one behind the other.
+    /// The sources of the parameters, one after the other.
     pub(crate) inputs: Vec<StepSource>,
-    /// What the results are, one behind the other.
+    /// The outputs that the results are, one after the other.
     pub(crate) outputs: Vec<FusedOutput>,
-    /// For each output the results before it; the number of results at the end.
+    /// For each output the number of results before it; at the end the number of all results.
     pub(crate) first_results: Vec<usize>,
 }
 
@@ -32,7 +31,7 @@ pub(crate) struct Fused {
 pub(crate) struct FusedOutput {
     /// Position among the members.
     pub(crate) member: u32,
-    /// Which of its outputs.
+    /// Position among the outputs of the member.
     pub(crate) output: u32,
     pub(crate) ty: Type,
 }
@@ -41,8 +40,8 @@ pub(crate) struct FusedOutput {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Member {
     pub(crate) step: StepId,
-    /// Of a choice whose selector is known: the arm that all elements take. The others are not read,
-    /// nor is the selector.
+    /// The arm that all elements take, of a choice whose selector is known. The other arms are not
+    /// read, nor is the selector.
     pub(crate) arm: Option<u32>,
 }
 
@@ -72,11 +71,11 @@ pub(crate) fn width(ty: Type) -> usize {
     ty.lanes().map_or(0, |(_, n)| n as usize)
 }
 
-/// Writes members into one form; `is_wanted` says which outputs somebody else reads. A choice gives
-/// on the arm that is known, or becomes an instruction that selects among the lanes of all arms.
+/// Writes members into one form; `is_wanted` says which outputs somebody outside reads. A choice
+/// passes the known arm on, or becomes an instruction that selects among the lanes of all arms.
 ///
 /// # Panics
-/// If a member is not a call of a plain form or a choice, or reads a member behind it.
+/// If a member is not a call of a plain form or a choice, or reads a member after it.
 pub(crate) fn fuse(
     plan: &Plan,
     members: &[Member],
@@ -198,7 +197,7 @@ impl<'p, 'b> Fusion<'p, 'b> {
         }
     }
 
-    /// The lanes of all outputs of a member, what it reads being known or read from outside.
+    /// The lanes of all outputs of a member, whose sources are known or become parameters.
     fn lanes_of_call(&mut self, member: Member) -> Vec<Val<'b>> {
         let (plan, instance) = (self.plan, self.instance(member.step));
         // All arms of a choice are of one type.

@@ -1,18 +1,18 @@
 //! Evaluators: they run plans and know neither documents nor the node library.
 
-pub mod auto;
 mod buffers;
+pub mod choose;
 pub mod chunked;
 mod costs;
 mod frame;
 mod fuse;
 pub mod incremental;
-mod kept;
+mod kernel;
 mod lanes;
 pub mod lazy;
 pub mod list;
 pub mod live;
-pub mod parallel;
+mod one_op;
 pub mod parts;
 pub mod repeat;
 mod shape;
@@ -21,12 +21,13 @@ mod stages;
 mod store;
 pub mod ticks;
 mod trials;
+mod uses;
+mod walk;
 mod watch;
 
-pub use auto::Auto;
+pub use choose::{AnyEvaluator, Auto, EVALUATORS, EvaluatorRow};
 pub use chunked::Chunked;
 pub use incremental::Incremental;
 pub use lazy::Lazy;
 pub use list::List;
-pub use parallel::Parallel;
 pub use parts::Parts;

@@ -1,9 +1,10 @@
 //! One request evaluated in parts: tick by tick, or some elements at a time.
 //!
-//! What is the same in all parts is computed once, in the first part that needs it: results that
-//! depend on nothing that differs between parts, and that are read by something that does, go out
-//! of that part as outputs and come into the later ones as inputs ([`Plan::spliced`]). So it does
-//! not matter which evaluator runs the parts, and an island that nobody asks for does not run.
+//! Results that are the same in all parts are computed once, in the first part that needs them. Such
+//! a result depends on nothing that differs between parts, and a step that does differ reads it. It
+//! goes out of the first part as an output and comes into the later ones as an input
+//! ([`Plan::spliced`]). So any evaluator can run the parts, and an island that nobody asks for does
+//! not run.
 //!
 //! Columns cost memory as long as there are parts. Large ones are held only if computing them takes
 //! longer than reading them.
@@ -19,13 +20,13 @@ use millstream_ir::states::is_state;
 use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 
-use crate::list::{Use, uses};
+use crate::uses::{Use, uses};
 
 /// Columns of so many elements are held whatever they cost.
 const SMALL: usize = 1 << 16;
 
 /// Larger ones are held if one element takes so many instructions.
-const DEAR: usize = 16;
+const EXPENSIVE: usize = 16;
 
 /// The evaluation of one request in parts.
 #[expect(missing_debug_implementations, reason = "evaluators need none")]
@@ -35,24 +36,24 @@ pub struct Parts<'a> {
     /// Results that are the same in all parts.
     held: Vec<Held>,
     by_name: FxHashMap<Arc<str>, usize>,
-    /// The plan in which those that are known are inputs, and the others outputs.
+    /// The plan in which known results are inputs, and the others outputs.
     spliced: Option<Plan>,
-    /// For outputs asked for before, which of the results they need whatever happens.
+    /// For outputs asked for before, the results that they need in any case.
     needed: Vec<(Vec<usize>, Vec<bool>)>,
 }
 
-/// The names of results that are held begin with this, and those of authors have none.
+/// The first character of the names of held results, which no name of an author has.
 const MARK: char = '/';
 
 /// A result that is the same in all parts.
 struct Held {
     source: StepSource,
-    /// Behind the mark the step and which of its outputs.
+    /// After the mark the step and the position of the output.
     name: Arc<str>,
     known: Known,
 }
 
-/// What is known of a result.
+/// Whether a result is known.
 enum Known {
     No,
     Yes(Given),
@@ -70,16 +71,16 @@ impl Known {
 }
 
 impl<'a> Parts<'a> {
-    /// Parts along this axis: elements, or ticks of a plan that keeps state. `request` is that for the
-    /// whole along `Time`, and that for the first part along `Index`, where each part has columns for
-    /// the same inputs.
+    /// Parts along this axis: elements, or ticks of a plan with state. Along `Time`, `request` is that
+    /// for all parts; along `Index` it is that for the first part, and each part has columns for the
+    /// same inputs.
     pub fn new(
         evaluator: &'a dyn Evaluator,
         plan: &'a Plan,
         request: &Request,
         axis: RequestAxis,
     ) -> Self {
-        // What keeps results needs no help; without elements hardly anything runs.
+        // Evaluators that keep results need no help; without elements hardly anything runs.
         let is_plain = evaluator.keeps_results() || request.n_elements() == Some(0);
         let held = if is_plain { Vec::new() } else { Fixed::new(plan, request, axis).held(plan) };
         let names = held.iter().enumerate().map(|(i, held)| (Arc::clone(&held.name), i));
@@ -147,7 +148,7 @@ impl<'a> Parts<'a> {
         plan
     }
 
-    /// Where it is noted which results the outputs asked for need whatever happens.
+    /// The position in `needed` for the outputs asked for.
     fn needed(&mut self, request: &Request) -> Result<usize, EvalError> {
         let outputs = request.bind(self.plan).map_err(EvalError::Request)?.outputs;
         if let Some(at) = self.needed.iter().position(|(known, _)| *known == outputs) {
@@ -172,7 +173,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// What an output gives to later parts.
+/// The value that an output gives to later parts.
 fn given(output: OutputAnswer) -> Option<Given> {
     let Series { data, axes } = output.value?;
     match (data, &axes[..]) {
@@ -182,15 +183,15 @@ fn given(output: OutputAnswer) -> Option<Given> {
     }
 }
 
-/// What is known of a step with regard to parts.
+/// The findings about a step with regard to parts.
 #[derive(Clone, Copy, Default)]
 struct Step {
     differs: Differs,
     /// It has a value per element.
     is_wide: bool,
-    /// Instructions for one element, of it and what is fixed above it.
+    /// Instructions for one element, of it and the steps above it.
     work: usize,
-    /// Who reads it.
+    /// The steps that read it.
     readers: Readers,
     /// The outputs that are read, bit `LAST` standing for all from there on.
     reads: u64,
@@ -203,31 +204,31 @@ struct Step {
 /// Whether a step differs between parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Differs {
-    /// Something above it is given anew for each part, or keeps something.
+    /// A step above it is given for each part, or has state.
     #[default]
     Yes,
-    /// It needs a feature that differs between parts; what gives it another value does not.
+    /// It needs a feature that differs between parts; a scope that provides the feature does not.
     InContext,
     No,
 }
 
-/// Who reads a step.
+/// The steps that read a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Readers {
     #[default]
     None,
-    /// Only what the result of this step is made of, and that is held.
+    /// Only steps that the held result of this step is made of.
     One(StepId),
     /// Several results that are held, and may be asked for in different parts.
     Several,
-    /// Something that is computed in each part.
+    /// A step that is computed in each part.
     Parts,
 }
 
 /// See [`Step::reads`].
 const LAST: u32 = 63;
 
-/// What is the same in all parts.
+/// The steps that are the same in all parts.
 struct Fixed {
     steps: SideTable<StepId, Step>,
     n_elements: usize,
@@ -277,7 +278,7 @@ impl Fixed {
                     found.work = match &instance.kernel {
                         Kernel::Form(form) => form.insts.len(),
                         Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => 0,
-                        Kernel::Function(_) | Kernel::Kept(_) => DEAR,
+                        Kernel::Function(_) | Kernel::Kept(_) => EXPENSIVE,
                     };
                     for link in plan.inputs_of(step) {
                         let above = &steps[link.step];
@@ -297,8 +298,8 @@ impl Fixed {
         Self { steps, n_elements: request.n_elements().unwrap_or(1) }
     }
 
-    /// The results to hold: those that are the same in all parts and that something reads that is
-    /// computed in each part.
+    /// The results to hold: those that are the same in all parts and that a step reads that is computed
+    /// in each part.
     fn held(mut self, plan: &Plan) -> Vec<Held> {
         for output in &plan.outputs {
             self.read(output.source, false, Readers::Parts);
@@ -338,7 +339,7 @@ impl Fixed {
         held
     }
 
-    /// Notes who reads a result.
+    /// Notes a reader of a result.
     fn read(&mut self, source: StepSource, is_scoped: bool, reader: Readers) {
         let found = &mut self.steps[source.step];
         found.reads |= 1 << source.output.min(LAST);
@@ -354,7 +355,7 @@ impl Fixed {
     fn is_held(&self, plan: &Plan, id: StepId) -> bool {
         let (found, step) = (&self.steps[id], &plan.steps[id]);
         let StepOp::Call(call) = step.op else { return false };
-        let is_worth = !found.is_wide || self.n_elements <= SMALL || found.work >= DEAR;
+        let is_worth = !found.is_wide || self.n_elements <= SMALL || found.work >= EXPENSIVE;
         found.differs == Differs::No
             && !matches!(plan.instances[call].kernel, Kernel::Read { .. })
             && (!found.is_scoped || plan.needs_of(step).is_empty())

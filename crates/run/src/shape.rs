@@ -1,4 +1,4 @@
-//! Axes and shapes: along which axes a value varies, and how its cells lie in memory.
+//! Axes and shapes: the axes along which a value varies, and the layout of its cells in memory.
 //!
 //! A shape is a set of axes. Its cells stand in row-major order, axes of the request outermost, an
 //! axis of a loop inside the axes that were open when the loop began. An axis whose extent differs
@@ -16,12 +16,12 @@ use smallvec::SmallVec;
 define_id!(AxisId, "a", "One axis of an evaluation.");
 define_id!(ShapeId, "h", "One set of axes of an evaluation.");
 
-/// How many cells an axis has.
+/// The number of cells of an axis.
 #[derive(Clone, Debug)]
 pub(crate) enum Extent {
     /// The same number everywhere.
     Even(usize),
-    /// For each cell of the parents another number.
+    /// A number for each cell of the parents.
     Ragged { parents: ShapeId, counts: Arc<[u32]> },
     /// Not known: the axis stands for one while shapes are found before values.
     Symbolic { parents: ShapeId },
@@ -36,15 +36,15 @@ struct Shape {
     layout: Option<Arc<Layout>>,
 }
 
-/// How the cells of a shape lie in memory.
+/// The layout of the cells of a shape in memory.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// For each axis how the cells of the axes before it split up.
+    /// For each axis the split of the cells of the axes before it.
     pub(crate) levels: Vec<Level>,
     pub(crate) n_cells: usize,
 }
 
-/// How the cells before an axis split up along it.
+/// The split along an axis of the cells before it.
 #[derive(Debug)]
 pub(crate) enum Level {
     /// Each into the same number.
@@ -53,7 +53,7 @@ pub(crate) enum Level {
     Ragged(Vec<usize>),
 }
 
-/// Which cell of a smaller shape a cell of a larger one lies over.
+/// The map from the cells of a larger shape to the cells of a smaller one that they lie over.
 #[derive(Clone, Debug)]
 pub(crate) enum CellMap {
     Each,
@@ -172,13 +172,13 @@ impl Shapes {
         self.shapes[shape].axes.contains(&axis)
     }
 
-    /// Whether an axis of the shape other than `axis` has its extent from the cells of `axis`.
+    /// Whether the extent of another axis of the shape depends on the cells of `axis`.
     pub(crate) fn depends_on(&self, shape: ShapeId, axis: AxisId) -> bool {
         let others = self.shapes[shape].axes.iter().filter(|other| **other != axis);
         others.into_iter().any(|other| self.contains(self.parents(*other), axis))
     }
 
-    /// How the cells lie in memory.
+    /// The layout of the cells in memory.
     pub(crate) fn layout(&mut self, shape: ShapeId) -> Result<Arc<Layout>, TooManyCells> {
         if let Some(layout) = &self.shapes[shape].layout {
             return Ok(Arc::clone(layout));
@@ -220,7 +220,7 @@ impl Shapes {
         Ok(layout)
     }
 
-    /// How many cells a shape may have.
+    /// The most cells that a shape may have.
     pub(crate) fn max_cells(&self) -> usize {
         self.max_cells
     }
@@ -230,7 +230,7 @@ impl Shapes {
         Ok(self.layout(shape)?.n_cells)
     }
 
-    /// Which cell of `small` each cell of `large` lies over; `large` has all axes of `small`.
+    /// The map from the cells of `large` to those of `small`; `large` has all axes of `small`.
     pub(crate) fn map(&mut self, large: ShapeId, small: ShapeId) -> Result<CellMap, TooManyCells> {
         if large == small {
             return Ok(CellMap::Each);
@@ -273,7 +273,7 @@ impl Shapes {
         {
             return Ok(CellMap::Tile(small_layout.n_cells));
         }
-        // Descends the axes of the larger shape, keeping for each cell the cell of the smaller one.
+        // Descends the axes of the larger shape, with the cell of the smaller one for each cell.
         let mut cells: Vec<u32> = vec![0];
         let mut small_levels = small_layout.levels.iter();
         for (axis, level) in axes.iter().zip(&layout.levels) {

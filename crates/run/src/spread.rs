@@ -18,12 +18,12 @@ const WORTH_A_THREAD: usize = 16 << 20;
 /// Elements between two looks at the clock.
 const PIECE: usize = 1 << 17;
 
-/// How a form is run.
+/// The threads that run a form, and the size of the pieces.
 #[derive(Debug)]
 pub(crate) struct Crew {
-    /// At most so many threads work.
+    /// The most threads that work.
     pub(crate) threads: usize,
-    /// Elements of a piece; `None` leaves it to us.
+    /// Elements of a piece; `None` for a size that pays.
     pub(crate) piece: Option<usize>,
     scratches: Vec<ColumnScratch>,
 }
@@ -33,8 +33,8 @@ impl Crew {
         Self { threads, piece, scratches: vec![ColumnScratch::default()] }
     }
 
-    /// Computes the masked elements, unless `is_over`, which is given how many are done, says
-    /// between pieces that they are not wanted any more.
+    /// Computes the masked elements. Between pieces `is_over` is asked, with the number of elements
+    /// done, whether they are not wanted any more.
     pub(crate) fn run(
         &mut self,
         form: &Form,
@@ -90,7 +90,7 @@ impl Crew {
     }
 }
 
-/// The number of threads that so many elements are worth.
+/// The number of threads that pays for so many elements.
 pub(crate) fn worthwhile(form: &Form, n: usize) -> usize {
     let at_most = n.saturating_mul(form.insts.len()).saturating_mul(Op::MAX_COST);
     if at_most < WORTH_A_THREAD {
@@ -99,7 +99,7 @@ pub(crate) fn worthwhile(form: &Form, n: usize) -> usize {
     n.saturating_mul(form.cost()) / WORTH_A_THREAD + 1
 }
 
-/// Elements from a place on, with what they read and where they go.
+/// A range of elements with their inputs and outputs.
 struct Piece<'a> {
     inputs: Vec<LaneInput<'a>>,
     outputs: Vec<LaneOutput<'a>>,
@@ -125,7 +125,7 @@ fn cut<'a>(
         let end = inputs.iter().fold(far, |end, input| end.min(reach(input, start)));
         let part = mask.within(start..end);
         if !part.is_empty() {
-            // The elements before the piece that nobody wants are left out with it.
+            // Elements before the piece that are not in the mask are left out with it.
             let from_here = cut_outputs(&mut rest, start - rest_at, end - start);
             rest_at = end;
             pieces.push(Piece {
@@ -139,7 +139,7 @@ fn cut<'a>(
     pieces
 }
 
-/// How far the elements from `start` on can be described by a shifted input.
+/// The number of elements from `start` on that a shifted input can describe.
 fn reach(input: &LaneInput<'_>, start: usize) -> usize {
     match input {
         LaneInput::Lanes { map: Map::Tile(n) | Map::Stretch(n), .. }
@@ -151,7 +151,7 @@ fn reach(input: &LaneInput<'_>, start: usize) -> usize {
     }
 }
 
-/// The input of which element 0 is what element `start` of this one is.
+/// The input that begins at element `start` of this one.
 fn shift<'a>(input: &LaneInput<'a>, start: usize) -> LaneInput<'a> {
     match *input {
         LaneInput::Lanes { lanes, offset, stride, map } => {

@@ -1,12 +1,12 @@
 //! Stages: a plan of regions alone, run without looking at single steps.
 //!
-//! If all that the outputs read are members of regions, inputs, constants and features of the
-//! request, every step varies along known axes of the request: none, time, index or both. The members
-//! of all regions with the same axes are one fused form, a *stage*; what varies along fewer axes is
-//! computed before what reads it. A choice that differs between elements is part of a stage if its
-//! region selects among its arms, which are then computed for all elements. Stages depend on the
-//! plan, the outputs asked for, and along which axis each input and feature lies, not on the data;
-//! they are made once and kept with the plan.
+//! If the outputs depend only on members of regions, inputs, constants and features of the request,
+//! every step varies along known axes of the request: none, time, index or both. The members of all
+//! regions with the same axes are one fused form, a *stage*; stages of fewer axes run before those
+//! that read them. A choice that differs between elements is part of a stage if its region selects
+//! among its arms, which are then computed for all elements. Stages depend on the plan, the outputs
+//! asked for and the axes of inputs and features, not on the data; they are made once and kept with
+//! the plan.
 
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::id::Id;
@@ -29,7 +29,7 @@ use crate::watch::{Ran, Watch};
 /// More instructions than this are not fused into one form.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
 
-/// Along which axes of the request something varies: bit 0 is time, bit 1 is index.
+/// Axes of the request: bit 0 is time, bit 1 is index.
 pub(crate) type Axes = u8;
 
 const BOTH: Axes = 3;
@@ -43,13 +43,13 @@ pub(crate) fn axes_of(data: &BoundData) -> Axes {
     }
 }
 
-/// How many cells axes have.
+/// The number of cells of axes.
 pub(crate) fn n_cells(axes: Axes, extents: [usize; 2]) -> usize {
     let of = |bit: Axes, n: usize| if axes & bit == 0 { 1 } else { n };
     of(1, extents[0]) * of(2, extents[1])
 }
 
-/// Which entry of something over `from` each cell of `to` has.
+/// The map from the cells of `to` to the entries of data over `from`.
 fn map(from: Axes, to: Axes, extents: [usize; 2]) -> Map<'static> {
     match (from, to) {
         (0, _) => Map::Single,
@@ -59,27 +59,27 @@ fn map(from: Axes, to: Axes, extents: [usize; 2]) -> Map<'static> {
     }
 }
 
-/// What a stage reads that no stage computes.
+/// The origin of data that no stage computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// An input of the plan.
     Input(InputId),
-    /// The feature that a need is of.
+    /// The feature of a need.
     Feature(u32),
 }
 
-/// Where something lies while stages run.
+/// The place of data while stages run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum At {
     /// A constant of the plan.
     Const(millstream_ir::graph::ConstId),
-    /// Something given.
+    /// Data given by the request.
     Given(u32),
-    /// Something computed.
+    /// Data that a stage computes.
     Value(u32),
 }
 
-/// Something that is given or computed.
+/// Data that is given or computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) ty: Type,
@@ -92,14 +92,14 @@ pub(crate) struct Stage {
     pub(crate) axes: Axes,
     pub(crate) members: Vec<Member>,
     pub(crate) fused: Fused,
-    /// Where the inputs of the fused form lie.
+    /// The places of the inputs of the fused form.
     inputs: Vec<At>,
-    /// The value that its first output is; the others follow.
+    /// The number of the value of its first output; those of the others follow.
     first_value: u32,
 }
 
 impl Stage {
-    /// Where the inputs of the form lie.
+    /// The places of the inputs of the form.
     pub(crate) fn inputs(&self) -> &[At] {
         &self.inputs
     }
@@ -109,24 +109,24 @@ impl Stage {
 #[derive(Debug)]
 pub(crate) struct Stages {
     pub(crate) stages: Vec<Stage>,
-    /// What is given, and what it is.
+    /// The given data, with its origin.
     pub(crate) given: Vec<(Origin, Item)>,
     pub(crate) values: Vec<Item>,
     /// The outputs asked for.
     pub(crate) outputs: Vec<(At, Item)>,
-    /// For each value the output that nobody but the caller reads, if it is one over all axes.
+    /// For each value the output that it is, if it has all axes and only the caller reads it.
     sinks: Vec<Option<u32>>,
-    /// Steps that read a feature, and what they give.
+    /// Steps that read a feature, with the number of the given data.
     pub(crate) reads: Vec<(StepId, u32)>,
 }
 
-/// What stages depend on besides the plan.
+/// The parts of a request that stages depend on.
 pub(crate) fn key(bound: &Bound) -> Vec<u8> {
     let mut key = Vec::with_capacity(bound.outputs.len() * 4 + bound.inputs.len() + 8);
     bound.outputs.iter().for_each(|output| key.extend((*output as u32).to_le_bytes()));
     key.extend(bound.inputs.iter().map(axes_of));
     key.extend(bound.features.iter().map(|data| data.as_ref().map_or(7, axes_of)));
-    // The axes that are open decide what is over all axes.
+    // The open axes decide which values are over all axes.
     key.push(full_axes(bound));
     key
 }
@@ -137,7 +137,7 @@ pub(crate) fn full_axes(bound: &Bound) -> Axes {
 }
 
 impl Stages {
-    /// The stages for a request; `None` if the outputs read something that is no form.
+    /// The stages for a request; `None` if the outputs depend on other steps than forms.
     pub(crate) fn new(plan: &Plan, bound: &Bound) -> Option<Self> {
         let steps = reached(plan, bound);
         let mut making = Making {
@@ -183,7 +183,7 @@ impl Stages {
         Some(Self { stages, given, values, outputs, sinks, reads })
     }
 
-    /// Bytes of what is computed and no caller provides the memory for.
+    /// Bytes of the values for which no caller provides the memory.
     pub(crate) fn bytes(&self, extents: [usize; 2], has_sinks: bool) -> usize {
         let own = self.values.iter().zip(&self.sinks);
         let own = own.filter(|(_, sink)| !has_sinks || sink.is_none());
@@ -192,9 +192,9 @@ impl Stages {
     }
 
     /// Runs all stages. `given` are columns, of one entry for a single value; `values` become
-    /// columns, taken from what they are or from `buffers`. With `sinks`, one for each output, the
-    /// values that only the caller reads are written there. Gives what was done, which is less than
-    /// all if the watch says that it is not wanted any more.
+    /// columns, which reuse the old ones or `buffers`. With `sinks`, one for each output, the values
+    /// that only the caller reads are written there. The result is the work done, which is less than
+    /// all if the watch says that the answer is not wanted any more.
     pub(crate) fn run(
         &self,
         extents: [usize; 2],
@@ -283,7 +283,7 @@ impl Stages {
         inputs
     }
 
-    /// Writes those outputs into the caller's memory that do not lie there yet.
+    /// Writes the outputs that do not lie in memory of the caller yet into it.
     pub(crate) fn fill_sinks(
         &self,
         plan: &Plan,
@@ -344,7 +344,7 @@ pub(crate) fn copy_into(column: &Column, map: Map<'_>, to: &mut LaneSliceMut<'_>
     copy!(Bool, I32, I64, F32, F64);
 }
 
-/// The steps behind the outputs asked for, in order.
+/// The steps that the outputs asked for depend on, in order.
 fn reached(plan: &Plan, bound: &Bound) -> Vec<StepId> {
     let behind = plan.steps_behind(&bound.outputs);
     behind.iter().filter(|(_, is_behind)| **is_behind).map(|(id, _)| id).collect()
@@ -355,15 +355,15 @@ struct Making<'p> {
     bound: &'p Bound,
     given: Vec<(Origin, Item)>,
     axes: FxHashMap<StepId, Axes>,
-    /// Where the outputs of steps lie that are no constants.
+    /// The places of the outputs of steps, without constants.
     at: FxHashMap<(StepId, u32), At>,
     reads: Vec<(StepId, u32)>,
     values: Vec<Item>,
 }
 
 impl Making<'_> {
-    /// Finds the axes of a step, those it reads from being known; its instructions. `None` if it is
-    /// not of a kind that stages know.
+    /// The axes of a step whose sources are known, and its instructions; `None` if stages do not know
+    /// its kind.
     fn place(&mut self, id: StepId) -> Option<usize> {
         let plan = self.plan;
         let step = &plan.steps[id];

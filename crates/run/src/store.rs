@@ -1,4 +1,4 @@
-//! The store of one evaluation: for each step and restricted context what was computed.
+//! The store of one evaluation: the results of each step in each restricted context.
 //!
 //! Nearly every step is evaluated in one context only, so each step has a slot of its own and
 //! further contexts find theirs through a map.
@@ -15,18 +15,18 @@ use crate::shape::{ShapeId, Shapes};
 
 millstream_base::define_id!(SlotId, "z", "Where a step's results in one context are stored.");
 
-/// How far a slot is computed.
+/// The state of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nothing is.
+    /// Nothing is computed.
     Empty,
-    /// The cells of the slot's mask are; the shape is the one found before values.
+    /// The cells of the mask of the slot are computed; the shape is the one found before values.
     Partial,
-    /// Everything is.
+    /// Everything is computed.
     Full,
-    /// Nothing ever will be: the step, or one that it reads, failed whatever the cells.
+    /// Nothing ever will be computed: the step, or one that it reads, failed whatever the cells.
     Failed,
-    /// Everything was, and its last user has run.
+    /// Everything was computed, and the last user has run.
     Released,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Outputs {
 }
 
 impl Outputs {
-    /// What a step gave, one entry for each of its outputs.
+    /// The results of a step, one entry for each of its outputs.
     pub(crate) fn new(all: Vec<Option<Data>>) -> Self {
         match <[Option<Data>; 1]>::try_from(all) {
             Ok([Some(data)]) => Self::One(data),
@@ -49,7 +49,7 @@ impl Outputs {
     }
 }
 
-/// Which context a slot is for and how far it is computed: what is looked at most.
+/// The context of a slot and its state, which are read most often.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     /// [`Frames::nowhere`] until the step is asked for.
@@ -57,13 +57,13 @@ struct Head {
     state: State,
 }
 
-/// What is rarely looked at.
+/// The parts of a slot that are rarely read.
 #[derive(Clone, Debug)]
 pub(crate) struct Rest {
-    /// Shape of those outputs that are columns.
+    /// The shape of the outputs that are columns.
     pub(crate) shape: ShapeId,
-    /// Links that have not read it for the last time yet; of steps that are read from several
-    /// contexts more than can be counted down.
+    /// The number of links that have not read it for the last time yet; for steps that are read from
+    /// several contexts more than can be counted down.
     pub(crate) uses_left: u32,
     /// The cells that are computed, of a slot that is computed in part.
     pub(crate) done: Option<Box<Mask>>,

@@ -1,9 +1,9 @@
-//! Ticks, one after the other: how a plan that keeps state is evaluated.
+//! Ticks, one after the other: how a plan with state is evaluated.
 //!
-//! A tick is an evaluation for one frame. It starts from what was committed; what its nodes keep is
-//! committed when it is over, all or nothing. So every evaluator can do it. What is the same in all
-//! ticks of a request is computed in one of them. The log of a request counts what ran in all ticks
-//! that were played for it.
+//! A tick is an evaluation for one frame. It starts from the committed state; the next state of its
+//! nodes is committed when it is over, all or nothing. So every evaluator can do it. Results that are
+//! the same in all ticks of a request are computed in one of them. The log of a request counts the
+//! runs of all ticks that were played for it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -24,8 +24,8 @@ use millstream_node::Data;
 
 use crate::parts::Parts;
 
-/// Evaluates one tick on what was kept before it; also gives what is kept behind it, or nothing if
-/// a node failed whose state that would be.
+/// Evaluates one tick on the state before it. The result holds the state after it, or `None` if a node
+/// failed whose state that would be.
 ///
 /// # Errors
 /// As [`Evaluator::evaluate`].
@@ -50,8 +50,8 @@ fn tick_of(
     Ok((answer, is_whole.then_some(next)))
 }
 
-/// Answers a request for frames of a plan that keeps state, from the plan's start frame on. A tick
-/// whose state fails leaves what was kept before it.
+/// Answers a request for frames of a plan with state, from the start frame of the plan on. A tick
+/// whose state fails leaves the state before it.
 ///
 /// # Errors
 /// If the request asks for times at which no frame is, or for frames before the start; and as
@@ -84,7 +84,7 @@ pub fn evaluate(
         let mut places = places.peekable();
         if places.peek().is_none() {
             let warm_up = request.at_frame(frame, usize::MAX);
-            // Nodes inside scopes keep on only where something asks for them.
+            // Nodes inside scopes advance only where they are asked for.
             let warm_up = if plan.keepers.is_empty() { warm_up.only_states(plan) } else { warm_up };
             let (answer, next) = tick_of(&mut parts, plan, warm_up, &states)?;
             add(&mut log, answer.log);
@@ -105,7 +105,7 @@ pub fn evaluate(
     Ok(Answer { log, ..answer })
 }
 
-/// Looks between ticks whether they are still wanted, and tells how far they are: short ones do
+/// Checks between ticks whether they are still wanted, and tells how many are done: short ticks do
 /// neither by themselves.
 #[derive(Debug)]
 pub struct Between<'r> {
@@ -117,7 +117,7 @@ pub struct Between<'r> {
 }
 
 impl<'r> Between<'r> {
-    /// Looks after so many ticks.
+    /// A check for so many ticks.
     pub fn new(
         cancel: Option<&'r AtomicBool>,
         deadline: Option<Instant>,
@@ -127,10 +127,10 @@ impl<'r> Between<'r> {
         Self { cancel, deadline, progress, n_ticks, pace: Pace::new() }
     }
 
-    /// Looks when so many of them are over.
+    /// Checks after so many of them.
     ///
     /// # Errors
-    /// If nobody waits for the others.
+    /// If the others are not wanted any more.
     pub fn look(&self, n_done: u64) -> Result<(), EvalError> {
         if let Some(error) = EvalError::ended(self.cancel, self.deadline) {
             return Err(error);
@@ -204,7 +204,7 @@ fn first(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer,
 
 /// An answer without frames.
 fn empty(plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-    // The request has to fit all the same.
+    // The request must fit nevertheless.
     let bound = request.at_frame(plan.start_frame, 0).bind(plan).map_err(EvalError::Request)?;
     let outputs = bound.outputs.iter().map(|output| &plan.outputs[*output]);
     let outputs = outputs.map(|output| {
@@ -254,8 +254,8 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
     Ok(Answer { outputs, failures, log, calls, times: Some(n_times), count })
 }
 
-/// What failed in any of several frames: each node once, where it failed first; without the frame if
-/// it failed alike in all of them.
+/// The failures of several frames: each node once, where it failed first; without the frame if it
+/// failed alike in all of them.
 fn joined_failures(answers: Vec<Answer>) -> Vec<NodeFailure> {
     let n_times = answers.len();
     let mut joined: BTreeMap<NodePath, (NodeFailure, usize, usize)> = BTreeMap::new();
@@ -279,7 +279,7 @@ fn joined_failures(answers: Vec<Answer>) -> Vec<NodeFailure> {
     failures.collect()
 }
 
-/// Counts what ran in another evaluation too.
+/// Adds the runs of another evaluation to a log.
 fn add(log: &mut RunLog, other: RunLog) {
     if log.entries.is_empty() {
         *log = other;

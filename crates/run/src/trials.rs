@@ -1,8 +1,8 @@
 //! Ways to evaluate a plan, tried against each other by the time they take.
 //!
-//! Which way is the best depends on the plan, on how many elements there are and on what else the
-//! machine does. So each way that may be good is tried, the best is taken from then on, and now and
-//! then one that was nearly as good is tried again.
+//! The best way depends on the plan, on the number of elements and on the other work of the machine.
+//! So each way that may be good is tried, the best is taken from then on, and now and then a way that
+//! was nearly as good is tried again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,8 @@ use std::time::Duration;
 use millstream_ir::request::Bound;
 use rustc_hash::FxHashMap;
 
-/// Each way is tried so often before its time counts: the first time it makes what later ones find.
+/// Each way is tried so often before its time counts: the first time it makes lists and forms that
+/// later times find.
 const TRIES: u32 = 2;
 
 /// Ways that are expected to take so many times as long as the best one are not tried.
@@ -19,7 +20,7 @@ const HOPELESS: f64 = 3.0;
 /// A way that was a little slower is tried again once in so many evaluations.
 const AGAIN: u64 = 64;
 
-/// What is known of the ways to evaluate a plan, for each kind of request.
+/// The times of the ways to evaluate a plan, for each kind of request.
 #[derive(Debug)]
 pub(crate) struct Trials<const N: usize> {
     by_request: Mutex<FxHashMap<Key, Known<N>>>,
@@ -50,7 +51,7 @@ struct Known<const N: usize> {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     n: u32,
-    /// About the least that it took of late, in seconds.
+    /// About the shortest recent time, in seconds.
     seconds: f64,
 }
 
@@ -67,7 +68,7 @@ pub(crate) fn n_cells(bound: &Bound) -> usize {
 }
 
 impl<const N: usize> Known<N> {
-    /// What a way will take: as seen, else as expected.
+    /// The time that a way will take: as seen, or else as expected.
     fn forecast(&self, way: usize, expected: &[f64; N]) -> f64 {
         let Seen { n, seconds } = self.ways[way];
         if n >= TRIES { seconds } else { expected[way] }
@@ -78,7 +79,7 @@ impl<const N: usize> Known<N> {
         let mut order: [usize; N] = std::array::from_fn(|way| way);
         order.sort_by(|a, b| self.forecast(*a, expected).total_cmp(&self.forecast(*b, expected)));
         let best = self.forecast(order[0], expected);
-        // What is expected and what was seen can be compared only if the best way was expected too.
+        // Expected and seen times can be compared only by a way that has both.
         let scale = if self.ways[order[0]].n >= TRIES {
             best / expected[order[0]].max(f64::MIN_POSITIVE)
         } else {
@@ -104,8 +105,8 @@ impl<const N: usize> Known<N> {
 }
 
 impl<const N: usize> Trials<N> {
-    /// The way to take; `expected` says what each may take in seconds, infinite for those that are
-    /// out of the question.
+    /// The way to take; `expected` is the time that each may take in seconds, infinite for ways that
+    /// are out of the question.
     pub(crate) fn choose(&self, key: &Key, expected: &[f64; N]) -> usize {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT && !known.contains_key(key) {
@@ -121,7 +122,7 @@ impl<const N: usize> Trials<N> {
         known.get(key).is_none_or(|known| known.n_choices < u64::from(TRIES))
     }
 
-    /// Notes what a way took. The least counts, and is forgotten slowly.
+    /// Notes the time that a way took. The shortest time counts, and is forgotten slowly.
     pub(crate) fn note(&self, key: &Key, way: usize, took: Duration) {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = known.get_mut(key) else { return };

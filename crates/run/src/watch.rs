@@ -1,8 +1,9 @@
-//! Whether an evaluation is still wanted: cancelled, late, or ended by who follows its progress.
+//! Whether an evaluation is still wanted: it may be cancelled, late, or ended by the follower of its
+//! progress.
 //!
-//! Evaluators look here between pieces of work and say what is done. Once an evaluation is over it
-//! stays so, whatever becomes of the flag that ended it, so that nothing half done is given out.
-//! The lock lets one thread at a time tell how far it is; the others do not wait for it.
+//! Evaluators ask here between pieces of work and say how much is done. Once an evaluation is over it
+//! stays so, even if the flag that ended it is cleared, so that no result in part gets out. The lock
+//! lets one thread at a time tell the progress; the others do not wait for it.
 
 use std::fmt;
 use std::sync::{Mutex, OnceLock};
@@ -12,7 +13,7 @@ use millstream_ir::plan::{Plan, StepOp};
 use millstream_ir::progress::{Done, Pace};
 use millstream_ir::request::{Bound, Request};
 
-/// What was done so far.
+/// The work done so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ran {
     pub(crate) runs: u64,
@@ -32,20 +33,20 @@ impl Ran {
     }
 }
 
-/// Looks after one evaluation.
+/// The watch over one evaluation.
 pub(crate) struct Watch<'r> {
     request: &'r Request,
-    /// Steps that may be needed, counted if somebody wants to know.
+    /// The number of steps that may be needed, counted if progress is followed.
     n_steps: u64,
-    /// Says whether the call is over that this evaluation is a part of.
+    /// Says whether the call of which this evaluation is a part is over.
     is_over: Option<&'r (dyn Fn() -> bool + Sync)>,
     pace: Pace,
-    /// What was told last.
+    /// The work that was told last.
     told: Mutex<Ran>,
     over: OnceLock<EvalError>,
 }
 
-/// The steps that may be needed, if somebody wants to know.
+/// The number of steps that may be needed, if progress is followed.
 pub(crate) fn n_steps(plan: &Plan, request: &Request, bound: &Bound) -> u64 {
     if request.progress.is_none() {
         return 0;
@@ -68,12 +69,12 @@ impl<'r> Watch<'r> {
         }
     }
 
-    /// The same as a part of a call that may be over sooner.
-    pub(crate) fn within(self, is_over: Option<&'r (dyn Fn() -> bool + Sync)>) -> Self {
-        Self { is_over, ..self }
+    /// The evaluation is a part of a call that may be over sooner.
+    pub(crate) fn within(&mut self, is_over: Option<&'r (dyn Fn() -> bool + Sync)>) {
+        self.is_over = is_over;
     }
 
-    /// Why nobody waits for the answer any more, if so. May tell how far the evaluation is.
+    /// Why the answer is not wanted any more, if so. May tell the progress.
     pub(crate) fn over(&self, ran: Ran) -> Option<EvalError> {
         if let Some(error) = self.over.get() {
             return Some(error.clone());

@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
-use millstream::{Answer, EvalError, Program, Request};
+use millstream::{Answer, AnyEvaluator, EvalError, Program, Request};
 use serde_json::{Value as Json, json};
 
-use crate::evaluators::{AnyEvaluator, EvaluatorName};
+use crate::evaluators::EvaluatorName;
 use crate::outcome::{Exit, Stop};
 use crate::request::refused;
 use crate::terminal::{self, tell, visible};
@@ -26,16 +26,23 @@ pub(super) struct Field {
 
 impl Contender {
     fn new(name: EvaluatorName, threads: NonZeroUsize) -> Self {
-        Self { evaluator: AnyEvaluator::new(name, Some(threads)), seconds: Vec::new() }
+        Self { evaluator: name.evaluator(Some(threads)), seconds: Vec::new() }
     }
 
     pub(super) fn name(&self) -> &'static str {
-        self.evaluator.evaluator().name()
+        self.evaluator.name()
+    }
+
+    /// Lets it take over what a request gives, without an answer. What is kept from tick to tick goes
+    /// on in evaluations.
+    pub(super) fn commit(&self, program: &Program, request: &Request) -> Result<(), EvalError> {
+        let plan = program.plan();
+        if plan.has_states() { Ok(()) } else { self.evaluator.commit(plan, request) }
     }
 
     /// Evaluates.
     pub(super) fn answer(&self, program: &Program, request: &Request) -> Result<Answer, Stop> {
-        let answer = program.run_with(self.evaluator.evaluator(), request);
+        let answer = program.run_with(&*self.evaluator, request);
         answer.map_err(|error| refused(&error))
     }
 }
@@ -61,11 +68,11 @@ impl Field {
         let names = if is_named { names } else { EvaluatorName::value_variants() };
         let mut field = Self { contenders: Vec::new(), left_out: Vec::new() };
         for name in names {
-            let is_chunked = *name == EvaluatorName::Chunked && threads > NonZeroUsize::MIN;
+            let is_chunked = name.text() == "chunked" && threads > NonZeroUsize::MIN;
             let alone = is_chunked.then_some(NonZeroUsize::MIN);
             for threads in alone.into_iter().chain([threads]) {
                 let contender = Contender::new(*name, threads);
-                match program.run_with(contender.evaluator.evaluator(), request) {
+                match program.run_with(&*contender.evaluator, request) {
                     Ok(answer) => {
                         contender.evaluator.give_back(whole(answer)?);
                         field.contenders.push(contender);

@@ -112,7 +112,7 @@ pub(super) fn play(
 fn answer(contender: &Contender, program: &Program, requests: &[Request]) -> Result<Answer, Stop> {
     let (last, before) = requests.split_last().expect("a read has at least one change");
     for request in before {
-        let committed = contender.evaluator.commit(program, request);
+        let committed = contender.commit(program, request);
         committed.map_err(|error| refused(&error))?;
     }
     contender.answer(program, last)

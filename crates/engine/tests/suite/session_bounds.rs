@@ -11,7 +11,7 @@ use millstream::parts::eval::incremental::Equality;
 use millstream::session::{Ask, Session, SessionError, Standing};
 use millstream::{
     Call, Chunked, Class, Edit, Engine, EvalError, Evaluator, Given, Incremental, Lazy, List,
-    LogDetail, NodeDef, Parallel, Progress, Request, Type,
+    LogDetail, NodeDef, Progress, Request, Type,
 };
 use serde_json::{Value as Json, json};
 
@@ -331,7 +331,7 @@ fn what_was_cancelled_for_a_moment_did_not_fail() {
     let text = document(&outputs, &nodes);
     let program = engine.load(text.as_bytes()).expect("it compiles");
     let evaluators: [&dyn Evaluator; 5] =
-        [&Lazy, &List::default(), &Chunked::default(), &Parallel::default(), &Incremental::new()];
+        [&Lazy, &List::default(), &Chunked::default(), &List::parallel(), &Incremental::new()];
     for evaluator in evaluators {
         for x in [1_f32, 2.0, 3.0] {
             let request = Request::new();

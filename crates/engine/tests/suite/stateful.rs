@@ -1,8 +1,6 @@
 //! Nodes that keep state: what they give tick by tick, and where they may stand.
 
-use millstream::{
-    Chunked, Engine, Error, Evaluator, Incremental, Lazy, Parallel, Program, Request,
-};
+use millstream::{Chunked, Engine, Error, Evaluator, Incremental, Lazy, List, Program, Request};
 use serde_json::{Value as Json, json};
 
 /// A document of these nodes; the outputs are `y: f32` and `n: i32`, where they are linked.
@@ -214,7 +212,7 @@ fn what_fails_in_several_frames_is_told_once_by_the_first_of_them() {
     });
     let program = program(&nodes, &json!({ "outputs": outputs })).expect("it compiles");
     let evaluators: [&dyn Evaluator; 4] =
-        [&Lazy, &Chunked::default(), &Parallel::default(), &Incremental::new()];
+        [&Lazy, &Chunked::default(), &List::parallel(), &Incremental::new()];
     for evaluator in evaluators {
         let request = Request::new().frames((0..5).collect());
         let answer = program.run_with(evaluator, &request).expect("it runs");

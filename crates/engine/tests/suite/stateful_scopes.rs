@@ -1,7 +1,7 @@
 //! Nodes that keep state inside loops and other scopes: a state for each element, by its coordinates.
 
 use millstream::session::{Ask, Session};
-use millstream::{Auto, Chunked, Engine, Incremental, List, Parallel, Program, Request};
+use millstream::{Auto, Chunked, Engine, Incremental, List, Program, Request};
 use millstream_ir::Evaluator;
 use serde_json::{Value as Json, json};
 
@@ -16,7 +16,7 @@ fn program(nodes: &Json, ty: &str) -> Program {
 
 /// What the output is at each frame, as text. All evaluators agree.
 fn played(program: &Program, request: &Request) -> Vec<String> {
-    let (incremental, parallel) = (Incremental::new(), Parallel::default());
+    let (incremental, parallel) = (Incremental::new(), List::parallel());
     let (chunked, auto, list) = (Chunked::default(), Auto::new(), List::new());
     let evaluators: [&dyn Evaluator; 5] = [&list, &chunked, &incremental, &parallel, &auto];
     let shown = |evaluator: &dyn Evaluator| -> Vec<String> {

@@ -15,7 +15,7 @@ use crate::lanes::reborrow;
 use crate::stages::{column_of, copy_into, full_axes};
 use crate::watch::Watch;
 
-/// Where an output goes: the lanes of its cells, time outermost, one cell behind the other.
+/// The memory of an output: the lanes of its cells, time outermost, one cell after the other.
 #[derive(Debug)]
 pub struct OutputBuffer<'a> {
     /// Room for exactly the cells of the request.
@@ -28,14 +28,14 @@ impl<'a, L: Into<LaneSliceMut<'a>>> From<L> for OutputBuffer<'a> {
     }
 }
 
-/// What became of outputs that were written into memory of the caller.
+/// The fate of outputs that were written into memory of the caller.
 #[derive(Debug)]
 pub struct Written {
     /// For each output asked for whether it was written; it is not if a node failed.
     pub written: Vec<bool>,
-    /// The nodes that failed themselves.
+    /// The failures of nodes, without those of nodes that read them.
     pub failures: Vec<NodeFailure>,
-    /// What ran, if the request asked for a log.
+    /// The steps that ran, if the request asked for a log.
     pub log: RunLog,
 }
 
@@ -61,8 +61,8 @@ fn lanes_of(buffer: &LaneSliceMut<'_>) -> (Lane, usize) {
 }
 
 impl Chunked {
-    /// Evaluates what the request asks for into the caller's memory, one buffer for each output.
-    /// What varies along fewer axes than the request is repeated.
+    /// Evaluates the outputs of the request into memory of the caller, one buffer for each output. An
+    /// output that varies along fewer axes than the request is repeated.
     ///
     /// # Errors
     /// If the request does not fit the plan, or the evaluation was ended.

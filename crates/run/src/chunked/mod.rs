@@ -1,15 +1,18 @@
 //! The chunked evaluator: element-wise parts of a plan run as one form, chunk by chunk.
 //!
-//! How a call proceeds. If all that the outputs read are forms, the plan runs as `stages`. Else the
-//! demand-driven evaluation of `lazy` goes on as ever, but a step of a form runs as part of its
-//! *region* (`lazy/region.rs`). Fused forms are kept with the plan, buffers with the evaluator, so
-//! the second call is the quick one. The locks guard what calls at the same time share: each takes
-//! what it works in out of the evaluator and gives it back; forms are made under the lock of the
-//! plan, so that two calls do not make the same one.
+//! How a call proceeds. If the outputs depend on forms only, the plan runs as `stages`. Otherwise it
+//! is walked, in a mode in which a step of a form runs as part of its *region* (`region`, `cone`), and
+//! loops whose lists are folded are written out (`unrolled`). Fused forms are kept with the plan,
+//! buffers with the evaluator, so the second call is the quick one. The locks guard the state that
+//! calls at the same time share: each call takes a workspace out of the evaluator and returns it;
+//! forms are made under the lock of the plan, so that two calls do not make the same one.
 
+mod cone;
 mod into;
 mod prepared;
+mod region;
 mod single;
+mod unrolled;
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -28,22 +31,22 @@ use millstream_ir::request::{Bound, LogDetail, Request, RequestAxis};
 use millstream_node::{Data, Kernel};
 use rustc_hash::FxHashMap;
 
-use crate::Lazy;
 use crate::buffers::Buffers;
+use crate::costs::Forecast;
 use crate::fuse::{Fused, Member};
-use crate::kept::Kept;
-use crate::lazy::evaluate_with_regions;
 use crate::spread::Crew;
 use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
+use crate::walk::{self, Walk};
 use crate::watch::{Ran, Watch};
+use region::Fusing;
 
 pub use into::{OutputBuffer, Written};
 pub use prepared::Prepared;
 
 /// The evaluator that runs element-wise parts chunk by chunk.
 ///
-/// It keeps buffers between evaluations, for use by the next; [`give_back`](Self::give_back) adds
-/// those of answers that nobody needs any more.
+/// It keeps buffers between evaluations, for use by the next; [`give_back`](Evaluator::give_back)
+/// adds those of answers that nobody needs any more.
 #[derive(Debug, Default)]
 pub struct Chunked {
     threads: Option<NonZeroUsize>,
@@ -53,18 +56,18 @@ pub struct Chunked {
     idle: Mutex<Vec<Workspace>>,
 }
 
-/// What one evaluation works in.
+/// The working memory of one evaluation.
 #[derive(Debug)]
-pub(crate) struct Workspace {
-    pub(crate) crew: Crew,
-    pub(crate) buffers: Buffers,
+struct Workspace {
+    crew: Crew,
+    buffers: Buffers,
     given: Vec<Column>,
     values: Vec<Option<Column>>,
 }
 
 /// The fused forms of a plan.
 #[derive(Debug, Default)]
-pub(crate) struct Regions {
+struct Regions {
     by_members: Mutex<FxHashMap<Box<[Member]>, Arc<Fused>>>,
     by_key: Mutex<FxHashMap<Vec<u8>, Option<Arc<Stages>>>>,
     total: OnceLock<Vec<bool>>,
@@ -75,24 +78,23 @@ pub(crate) struct Regions {
 const KEPT: usize = 4096;
 
 impl Regions {
+    fn of(plan: &Plan) -> &Self {
+        plan.notes.get_or_make(Self::default)
+    }
+
     /// The form of these members.
-    pub(crate) fn fused(&self, members: &[Member], make: impl FnOnce() -> Fused) -> Arc<Fused> {
+    fn fused(&self, members: &[Member], make: impl FnOnce() -> Fused) -> Arc<Fused> {
         known_or_made(&self.by_members, members, || Arc::new(make()))
     }
 
     /// The form of a loop of so many rounds and the step that folds its list.
-    pub(crate) fn unrolled(
-        &self,
-        fold: StepId,
-        n_rounds: usize,
-        make: impl FnOnce() -> Fused,
-    ) -> Arc<Fused> {
+    fn unrolled(&self, fold: StepId, n_rounds: usize, make: impl FnOnce() -> Fused) -> Arc<Fused> {
         known_or_made(&self.by_loop, &(fold, n_rounds), || Arc::new(make()))
     }
 
-    /// For each step whether nothing that it is made of can fail, so that computing it where nobody
-    /// asked for it does no harm.
-    pub(crate) fn total(&self, plan: &Plan) -> &[bool] {
+    /// For each step whether neither it nor any step above it can fail, so that computing it where
+    /// nobody asked for it does no harm.
+    fn total(&self, plan: &Plan) -> &[bool] {
         self.total.get_or_init(|| {
             let mut total: Vec<bool> = Vec::with_capacity(plan.steps.len());
             for (_, step) in plan.steps.iter() {
@@ -118,7 +120,7 @@ impl Regions {
     }
 }
 
-/// What is known for a key, made under the lock the first time.
+/// The value for a key, made under the lock the first time.
 fn known_or_made<K, Q, V: Clone>(
     known: &Mutex<FxHashMap<K, V>>,
     key: &Q,
@@ -152,7 +154,8 @@ impl Chunked {
         self
     }
 
-    /// Cuts work into pieces of this many elements, whatever pays. Answers do not depend on it.
+    /// Cuts work into pieces of this many elements, whether that pays or not. Answers do not depend
+    /// on it.
     pub fn pieces(mut self, n_elements: NonZeroUsize) -> Self {
         self.piece = Some(n_elements.get());
         self
@@ -169,23 +172,6 @@ impl Chunked {
     pub fn without_unrolling(mut self) -> Self {
         self.without_unrolling = true;
         self
-    }
-
-    /// The number of threads that it uses where that pays.
-    pub fn n_threads(&self) -> usize {
-        let machine = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(machine, NonZeroUsize::get)
-    }
-
-    /// Takes the columns of an answer that nobody needs any more as memory for later answers.
-    pub fn give_back(&self, answer: Answer) {
-        let mut workspace = self.workspace();
-        for output in answer.outputs {
-            if let Some(Series { data: Data::Many(column), .. }) = output.value {
-                workspace.buffers.give(column);
-            }
-        }
-        self.idle(workspace);
     }
 
     fn workspace(&self) -> Workspace {
@@ -206,18 +192,14 @@ impl Chunked {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
     }
 
-    fn regions(plan: &Plan) -> &Regions {
-        &Kept::of(plan).regions
-    }
-
     /// The stages for a request, if it can be answered with them.
     fn stages(&self, plan: &Plan, bound: &Bound, request: &Request) -> Option<Arc<Stages>> {
-        // Times are told by step, and outputs without cells are a matter of their own.
+        // Times are told by step, and outputs without cells go through the walk.
         let apart = self.without_stages
             || request.log == LogDetail::Times
             || bound.times == Some(0)
             || bound.count == Some(0);
-        if apart { None } else { Self::regions(plan).stages(plan, bound) }
+        if apart { None } else { Regions::of(plan).stages(plan, bound) }
     }
 }
 
@@ -227,29 +209,66 @@ impl Evaluator for Chunked {
     }
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        if Lazy::is_alone_with(plan) {
-            return Lazy.evaluate(plan, request);
-        }
         let bound = request.bind(plan).map_err(EvalError::Request)?;
+        if walk::is_required(plan) {
+            return walk::evaluate(plan, request, &bound);
+        }
         let mut workspace = self.workspace();
         let answer = match self.stages(plan, &bound, request) {
             Some(stages) => by_stages(plan, request, &bound, &stages, &mut workspace),
-            None => {
-                let (regions, unrolls) = (Self::regions(plan), !self.without_unrolling);
-                evaluate_with_regions(plan, request, &bound, (regions, unrolls), &mut workspace)
-            }
+            None => by_regions(plan, request, &bound, !self.without_unrolling, &mut workspace),
         };
         self.idle(workspace);
         answer
     }
+
+    fn n_threads(&self) -> usize {
+        let machine = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(machine, NonZeroUsize::get)
+    }
+
+    fn give_back(&self, answer: Answer) {
+        let mut workspace = self.workspace();
+        for output in answer.outputs {
+            if let Some(Series { data: Data::Many(column), .. }) = output.value {
+                workspace.buffers.give(column);
+            }
+        }
+        self.idle(workspace);
+    }
 }
+
+/// Walks with regions; `unrolls` says whether loops are written out where their lists are folded.
+fn by_regions(
+    plan: &Plan,
+    request: &Request,
+    bound: &Bound,
+    unrolls: bool,
+    workspace: &mut Workspace,
+) -> Result<Answer, EvalError> {
+    let fusing = Fusing::new(plan, bound, (Regions::of(plan), unrolls), &mut workspace.crew);
+    let mut walk = Walk::new(plan, request, bound, fusing);
+    std::mem::swap(&mut walk.buffers, &mut workspace.buffers);
+    let answer = walk.answer(bound);
+    std::mem::swap(&mut walk.buffers, &mut workspace.buffers);
+    answer
+}
+
+/// The time that it takes: regions are looked for again in each evaluation, forms are made once.
+pub(crate) const FORECAST: Forecast = Forecast {
+    run: |size, cells, threads| {
+        let fused = size.columns(cells) * size.instructions * 0.15 / threads;
+        300.0 + size.calls * 50.0 + fused + size.functions(cells)
+    },
+    make: |size| 5_000.0 + size.instructions * 400.0,
+};
 
 /// The extents of time and index, 1 where the request has no such axis.
 fn extents(bound: &Bound) -> [usize; 2] {
     [bound.times.unwrap_or(1), bound.count.unwrap_or(1)]
 }
 
-/// What stages are given by a request.
+/// The columns that a request gives to stages.
 fn given(stages: &Stages, bound: &Bound, columns: &mut Vec<Column>) {
     columns.clear();
     columns.extend(stages.given.iter().map(|(from, _)| {

@@ -13,7 +13,7 @@ use millstream_ir::plan::Plan;
 use millstream_ir::request::Request;
 
 use super::single::Single;
-use super::{Chunked, Workspace, extents, given};
+use super::{Chunked, Regions, Workspace, extents, given};
 use crate::stages::{Axes, Origin, Stages, full_axes};
 
 /// A plan of forms with the data of a request.
@@ -47,7 +47,7 @@ impl Chunked {
         if bound.times == Some(0) || bound.count == Some(0) {
             return Ok(None);
         }
-        let Some(stages) = Self::regions(plan).stages(plan, &bound) else { return Ok(None) };
+        let Some(stages) = Regions::of(plan).stages(plan, &bound) else { return Ok(None) };
         let mut workspace = self.new_workspace();
         given(&stages, &bound, &mut workspace.given);
         let mut inputs = vec![None; plan.inputs.len()];

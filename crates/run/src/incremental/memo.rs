@@ -1,13 +1,13 @@
-//! What is kept between evaluations: results by what they were made of.
+//! The memo: results between evaluations, by the stamps of the operands they were made of.
 //!
-//! Everything that flows has a *stamp*; equal stamps mean equal values, with the same axes. An entry
-//! maps the stamps that a step read, in order, to its outputs, the cells of them that are computed,
-//! and their stamps. Stamps of numbers follow from their bits, so a number that comes back brings
-//! its old stamp; a column keeps its stamp if it is computed again to the same bits.
+//! Every value has a *stamp*; equal stamps mean equal values, with the same axes. An entry maps the
+//! stamps that a step read, in order, to its outputs, the cells of them that are computed, and their
+//! stamps. Stamps of numbers follow from their bits, so a number that comes back brings its old
+//! stamp; a column keeps its stamp if it is computed again to the same bits.
 //!
-//! A step keeps what it used in this evaluation and the one before, whatever that cost: without it
-//! nothing could be cut off. Further entries are kept for steps that are worth it, by the time they
-//! took over the bytes they hold, within a budget. That a step failed is a result too.
+//! A step keeps the entries that it used in this evaluation and the one before, whatever they cost:
+//! without them nothing could be cut off. Further entries are kept by the time they took over the
+//! bytes they hold, within a budget. A failure of a step is a result too.
 
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -30,41 +30,41 @@ use super::remembered::{REMEMBERED, Remembered, agree};
 millstream_base::define_id!(LayoutId, "l", "Axes as they are told apart across evaluations.");
 
 /// Equal stamps mean equal values.
-pub(crate) type Stamp = u64;
+pub(super) type Stamp = u64;
 
 /// The stamps that a step read.
-pub(crate) type Stamps = SmallVec<[Stamp; 4]>;
+pub(super) type Stamps = SmallVec<[Stamp; 4]>;
 
-/// One axis, as it is told apart across evaluations.
+/// The identity of an axis across evaluations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum AxisKey {
+pub(super) enum AxisKey {
     /// An axis of the request, with its extent.
     Request(RequestAxis, usize),
-    /// An axis of loops of this count; so many of the same count are open around it.
+    /// An axis of loops of this count, and the number of open axes of the same count around it.
     Even(usize, u32),
     /// An axis of loops whose count differs along these axes.
     Ragged(LayoutId, Arc<[u32]>, u32),
 }
 
-/// Something that a step gave.
+/// A result of a step.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) read: Stamps,
-    /// The axes of those outputs that are columns.
-    pub(crate) layout: LayoutId,
-    pub(crate) outputs: Box<[Option<Data>]>,
-    pub(crate) stamps: SmallVec<[Stamp; 1]>,
+pub(super) struct Entry {
+    pub(super) read: Stamps,
+    /// The axes of the outputs that are columns.
+    pub(super) layout: LayoutId,
+    pub(super) outputs: Box<[Option<Data>]>,
+    pub(super) stamps: SmallVec<[Stamp; 1]>,
     /// The cells that are computed, if not all are.
-    pub(crate) done: Option<Mask>,
-    /// The outputs, one bit each, of which the stamp is that of a later entry too, with equal values
-    /// in these cells. What either lacks may differ, so only the later one goes on under it.
-    pub(crate) lent: u64,
+    pub(super) done: Option<Mask>,
+    /// The outputs, one bit each, whose stamp a later entry has too, with equal values in these cells.
+    /// Cells that either lacks may differ, so only the later one may get further cells under it.
+    pub(super) lent: u64,
     /// The evaluation that used it last.
-    pub(crate) used: u64,
-    /// The evaluation that made it, or the last part of it, and where.
-    pub(crate) made: (u64, usize),
-    /// How long it took to compute.
-    pub(crate) cost: Duration,
+    pub(super) used: u64,
+    /// The evaluation that made it, or the last part of it, and the slot.
+    pub(super) made: (u64, usize),
+    /// The time that it took to compute.
+    pub(super) cost: Duration,
 }
 
 impl Entry {
@@ -72,9 +72,10 @@ impl Entry {
         self.outputs.iter().flatten().map(Data::bytes).sum()
     }
 
-    /// Another entry gets the stamp of an output, or this one does in its place: of those that have
-    /// one stamp, one may get further cells. Gives the bit of the output if it may not.
-    pub(crate) fn lend(&mut self, output: usize, is_replaced: bool) -> u64 {
+    /// Lends the stamp of an output to another entry, or passes it on if this one `is_replaced`. Of
+    /// the entries with one stamp only one may get further cells: the result is the bit of the output
+    /// if the other one may not.
+    pub(super) fn lend(&mut self, output: usize, is_replaced: bool) -> u64 {
         let bit = 1 << output.min(63);
         let was_lent = self.lent & bit;
         if !is_replaced && self.done.is_some() {
@@ -83,34 +84,34 @@ impl Entry {
         was_lent
     }
 
-    /// Whether another entry may go on under the stamp of an output.
-    pub(crate) fn has_lent(&self, output: usize) -> bool {
+    /// Whether another entry may get further cells under the stamp of an output.
+    pub(super) fn has_lent(&self, output: usize) -> bool {
         self.lent & 1 << output.min(63) != 0
     }
 }
 
-/// That a step failed, which it will do again where all of this is the same.
+/// A failure of a step, which will happen again where all of this is the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Failed {
-    pub(crate) read: Stamps,
-    /// The cells that were asked for, if not all.
-    pub(crate) demand: Option<(LayoutId, Mask)>,
-    /// What it was allowed, which may be why.
-    pub(crate) limits: Limits,
-    pub(crate) failure: Failure,
+pub(super) struct Failed {
+    pub(super) read: Stamps,
+    /// The cells that were demanded, if not all.
+    pub(super) demand: Option<(LayoutId, Mask)>,
+    /// The limits, which may be the reason.
+    pub(super) limits: Limits,
+    pub(super) failure: Failure,
     /// The axes of the element that failed.
-    pub(crate) layout: LayoutId,
+    pub(super) layout: LayoutId,
 }
 
-/// What a step keeps, the last used in front.
+/// The entries of a step, the last used first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shelf {
-    pub(crate) entries: Vec<Entry>,
-    pub(crate) failed: Vec<Failed>,
-    /// What was read for results that were dropped to save memory, as far as remembered.
+pub(super) struct Shelf {
+    pub(super) entries: Vec<Entry>,
+    pub(super) failed: Vec<Failed>,
+    /// The stamps read for results that were dropped to save memory, as far as remembered.
     evicted: Vec<Stamps>,
     /// The node was edited since it ran.
-    pub(crate) was_edited: bool,
+    pub(super) was_edited: bool,
 }
 
 impl Shelf {
@@ -118,28 +119,28 @@ impl Shelf {
         self.entries.iter().map(Entry::bytes).sum()
     }
 
-    /// Whether a result was dropped that was made of this.
-    pub(crate) fn has_evicted(&self, read: &[Stamp]) -> bool {
+    /// Whether a result that was made of these stamps was dropped.
+    pub(super) fn has_evicted(&self, read: &[Stamp]) -> bool {
         self.evicted.iter().any(|evicted| **evicted == *read)
     }
 }
 
-/// When a value that was computed again counts as changed.
+/// The condition under which a value that was computed again counts as changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Equality {
     /// If its bits differ; all NaNs are one value.
     #[default]
     Exact,
     /// If it is not the same allocation; of small values if the bits differ. For types whose
-    /// comparison would cost more than what depends on them.
+    /// comparison would cost more than the steps that depend on them.
     ByHandle,
-    /// If a lane differs by more than this from the value that was last passed on. Until then what
-    /// depends on it sees that value.
+    /// If a lane differs by more than this from the value that was last passed on. Until then the
+    /// steps that depend on it see that value.
     Within(f64),
 }
 
 impl Equality {
-    /// Whether a value counts as that which was last passed on.
+    /// Whether a value counts as equal to the one that was last passed on.
     fn holds(self, old: &Value, new: &Value) -> bool {
         match self {
             Self::Exact => old.same(new),
@@ -167,7 +168,7 @@ impl Equality {
     }
 
     /// The same for data with the same axes; `done` are the cells that were computed before.
-    pub(crate) fn of_data(self, old: &Data, new: &Data, done: Option<&Mask>) -> bool {
+    pub(super) fn of_data(self, old: &Data, new: &Data, done: Option<&Mask>) -> bool {
         match (old, new) {
             (Data::One(old), Data::One(new)) => self.holds(old, new),
             (Data::Many(old), Data::Many(new)) => match (self, done) {
@@ -187,17 +188,17 @@ impl Equality {
     }
 }
 
-/// What is kept for a plan.
+/// The memo of a plan.
 #[derive(Debug)]
-pub(crate) struct Memo {
-    /// When values of these types count as changed, if not exactly.
+pub(super) struct Memo {
+    /// The equality of these types, if not exact.
     equality: FxHashMap<Type, Equality>,
-    pub(crate) shelves: Vec<Shelf>,
+    pub(super) shelves: Vec<Shelf>,
     /// Number of the evaluation.
-    pub(crate) epoch: u64,
+    pub(super) epoch: u64,
     next_stamp: Stamp,
     numbers: FxHashMap<(Type, [u64; 2]), Stamp>,
-    /// The last values of each input, with their stamps, the newest in front.
+    /// The last values of each input, with their stamps, the newest first.
     inputs: FxHashMap<Arc<str>, Remembered>,
     /// The last values of features that are no numbers.
     features: Remembered,
@@ -206,10 +207,10 @@ pub(crate) struct Memo {
     /// The stamps of constants, and of those that are no numbers by a hash of their bits.
     constants: Vec<Stamp>,
     of_constants: FxHashMap<u64, Vec<(Data, Stamp)>>,
-    /// Whose shelves these are, to find them again in the plan of an edited document.
+    /// The shelves by the names of steps, to find them again in the plan of an edited document.
     names: FxHashMap<StepName, usize>,
-    /// What steps kept that the plan has not, such as those that were folded into constants: another
-    /// plan of the document may have them again.
+    /// The shelves of steps that the plan lacks, such as those that were folded into constants:
+    /// another plan of the document may have them again.
     parked: FxHashMap<StepName, Shelf>,
     layouts: FxHashMap<Vec<AxisKey>, LayoutId>,
     axes: Vec<Vec<AxisKey>>,
@@ -223,17 +224,17 @@ const CHEAP: Duration = Duration::from_micros(2);
 /// At most so many entries of a step that were used in one evaluation are kept.
 const MOST: usize = 64;
 
-/// At most so many entries of a step are kept, however long it took.
+/// At most so many entries of a step are kept, whatever time they took.
 const MOST_OF_SLOW: u128 = 1024;
 
-/// So many entries of a step are kept that nobody uses, if it took so long: one for each microsecond,
-/// so that looking through them costs little beside a run.
+/// The most unused entries of a step that took so long: one for each microsecond, so that looking
+/// through them costs little beside a run.
 fn most_unused(cost: Duration) -> usize {
     if cost < CHEAP { 0 } else { cost.as_micros().clamp(REMEMBERED as u128, MOST_OF_SLOW) as usize }
 }
 
 impl Memo {
-    pub(crate) fn new(plan: &Plan, budget: usize, equality: FxHashMap<Type, Equality>) -> Self {
+    pub(super) fn new(plan: &Plan, budget: usize, equality: FxHashMap<Type, Equality>) -> Self {
         let mut memo = Self {
             equality,
             shelves: vec![Shelf::default(); plan.steps.len()],
@@ -257,11 +258,11 @@ impl Memo {
         memo
     }
 
-    /// What can be used of this for the plan of the same document after an edit, or for its
-    /// optimised one. Results depend on nothing but a node type and the stamps that were read, so a
-    /// step takes over what the step of the same name has. What failed is tried again.
-    /// What has no step there waits for a plan that has it.
-    pub(crate) fn moved_to(mut self, plan: &Plan) -> Self {
+    /// The memo for the plan of the same document after an edit, or for its optimised plan. Results
+    /// depend on nothing but a node type and the stamps that were read, so a step takes over the
+    /// entries of the step of the same name. Failures are tried again. Entries without a step there
+    /// wait for a plan that has it.
+    pub(super) fn moved_to(mut self, plan: &Plan) -> Self {
         let names = step_names(plan);
         let mut shelves = vec![Shelf::default(); plan.steps.len()];
         let mut paths: FxHashSet<String> = FxHashSet::default();
@@ -296,13 +297,13 @@ impl Memo {
     }
 
     /// Whether steps can be found again in another plan.
-    pub(crate) fn has_names(&self) -> bool {
+    pub(super) fn has_names(&self) -> bool {
         !self.names.is_empty()
     }
 
-    /// Nodes have other paths from now on; one that is gone keeps its own, under which nothing is
+    /// Nodes have other paths from now on; a node that is gone keeps its path, under which nothing is
     /// found.
-    pub(crate) fn rename<'p>(&mut self, renamed: impl Fn(&str) -> Option<&'p str>) {
+    pub(super) fn rename<'p>(&mut self, renamed: impl Fn(&str) -> Option<&'p str>) {
         self.names = with_paths(std::mem::take(&mut self.names), &renamed);
         self.parked = with_paths(std::mem::take(&mut self.parked), &renamed);
     }
@@ -335,16 +336,16 @@ impl Memo {
     }
 
     /// The stamp of a constant.
-    pub(crate) fn stamp_of_constant(&self, constant: ConstId) -> Stamp {
+    pub(super) fn stamp_of_constant(&self, constant: ConstId) -> Stamp {
         self.constants[constant.index()]
     }
 
     /// The layout of a single value.
-    pub(crate) fn no_axes() -> LayoutId {
+    pub(super) fn no_axes() -> LayoutId {
         LayoutId::from_index(0)
     }
 
-    pub(crate) fn layout(&mut self, axes: Vec<AxisKey>) -> LayoutId {
+    pub(super) fn layout(&mut self, axes: Vec<AxisKey>) -> LayoutId {
         if let Some(known) = self.layouts.get(&axes) {
             return *known;
         }
@@ -354,27 +355,27 @@ impl Memo {
         id
     }
 
-    pub(crate) fn axes_of(&self, layout: LayoutId) -> &[AxisKey] {
+    pub(super) fn axes_of(&self, layout: LayoutId) -> &[AxisKey] {
         &self.axes[layout.index()]
     }
 
-    /// When values of a type count as changed.
-    pub(crate) fn equality_of(&self, ty: Type) -> Equality {
+    /// The equality of a type.
+    pub(super) fn equality_of(&self, ty: Type) -> Equality {
         self.equality.get(&ty).copied().unwrap_or_default()
     }
 
-    /// Whether values of some type are passed on only if they differ enough.
-    pub(crate) fn has_tolerance(&self) -> bool {
+    /// Whether values of some type are passed on only if they differ by more than a tolerance.
+    pub(super) fn has_tolerance(&self) -> bool {
         self.equality.values().any(|equality| matches!(equality, Equality::Within(_)))
     }
 
-    pub(crate) fn new_stamp(&mut self) -> Stamp {
+    pub(super) fn new_stamp(&mut self) -> Stamp {
         self.next_stamp += 1;
         self.next_stamp
     }
 
     /// The stamp of a value that is known by its bits; `None` for anything but small numbers.
-    pub(crate) fn stamp_of_number(&mut self, value: &Value) -> Option<Stamp> {
+    pub(super) fn stamp_of_number(&mut self, value: &Value) -> Option<Stamp> {
         let ty = value.ty();
         let (_, width) = ty.lanes()?;
         if width > 2 {
@@ -383,7 +384,7 @@ impl Memo {
         let lane = |i| value.lane(i).map(|bits| canonical(ty, bits));
         let bits = [lane(0)?, if width == 2 { lane(1)? } else { 0 }];
         if self.numbers.len() >= 1 << 20 {
-            // Numbers that are still around get another stamp, so what reads them runs once more.
+            // Numbers that are still in use get another stamp, so steps that read them run once more.
             self.numbers.clear();
         }
         let next = self.next_stamp + 1;
@@ -393,7 +394,7 @@ impl Memo {
     }
 
     /// The stamp of the value of an input.
-    pub(crate) fn stamp_of_input(
+    pub(super) fn stamp_of_input(
         &mut self,
         input: &Arc<str>,
         data: &Data,
@@ -410,7 +411,7 @@ impl Memo {
     }
 
     /// The stamp of the value of a feature, of which these cells are known, if not all.
-    pub(crate) fn stamp_of_feature(
+    pub(super) fn stamp_of_feature(
         &mut self,
         data: &Data,
         known: Option<&Mask>,
@@ -425,16 +426,16 @@ impl Memo {
         self.features.stamp((data, known), layout, self.next_stamp, self.epoch)
     }
 
-    /// The stamp of cells of a shape, to tell parts of results apart.
-    pub(crate) fn stamp_of_cells(&mut self, cells: &Mask, layout: LayoutId) -> Stamp {
+    /// The stamp of some cells of a shape, which tells parts of results apart.
+    pub(super) fn stamp_of_cells(&mut self, cells: &Mask, layout: LayoutId) -> Stamp {
         let data = Data::Many(cells.iter().map(|cell| cell as i32).collect());
         self.next_stamp += 1;
         self.cells.stamp((&data, None), layout, self.next_stamp, self.epoch)
     }
 
-    /// The entries of a step that were made of `read` and may be used in a slot: what another slot
-    /// of this evaluation has made belongs to that one.
-    pub(crate) fn find(
+    /// The entries of a step that were made of `read` and may be used in a slot: an entry that another
+    /// slot of this evaluation has made belongs to that slot.
+    pub(super) fn find(
         &self,
         step: StepId,
         read: &[Stamp],
@@ -448,8 +449,8 @@ impl Memo {
         found.map(|(i, _)| i)
     }
 
-    /// Keeps an entry in front of the others of its step, in place of `old`.
-    pub(crate) fn keep(&mut self, step: StepId, entry: Entry, old: Option<usize>) {
+    /// Keeps an entry as the first of its step, in place of `old`.
+    pub(super) fn keep(&mut self, step: StepId, entry: Entry, old: Option<usize>) {
         let epoch = self.epoch;
         let shelf = &mut self.shelves[step.index()];
         if let Some(old) = old {
@@ -473,22 +474,22 @@ impl Memo {
         }
     }
 
-    /// Keeps that a step failed, in front of its other failures.
-    pub(crate) fn keep_failed(&mut self, step: StepId, failed: Failed) {
+    /// Keeps a failure of a step as its first.
+    pub(super) fn keep_failed(&mut self, step: StepId, failed: Failed) {
         let known = &mut self.shelves[step.index()].failed;
         known.insert(0, failed);
         known.truncate(MOST);
     }
 
     /// Steps that failed run again.
-    pub(crate) fn forget_failed(&mut self) {
+    pub(super) fn forget_failed(&mut self) {
         for shelf in self.shelves.iter_mut().chain(self.parked.values_mut()) {
             shelf.failed.clear();
         }
     }
 
-    /// Drops what is worth least for the memory it holds, until three quarters of the budget are
-    /// left. What this evaluation uses stays.
+    /// Drops the entries that are worth least for the memory they hold, until three quarters of the
+    /// budget are left. Entries that this evaluation uses stay.
     fn evict(&mut self) {
         let parked = std::mem::take(&mut self.parked);
         self.bytes = self.bytes.saturating_sub(parked.values().map(Shelf::bytes).sum());
@@ -522,7 +523,7 @@ impl Memo {
     }
 
     /// Bytes of all results that are kept.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 }

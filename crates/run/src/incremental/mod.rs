@@ -1,21 +1,26 @@
-//! The incremental evaluator: keeps results between evaluations and runs what has changed.
+//! The incremental evaluator: keeps results between evaluations and runs only steps whose inputs have
+//! changed.
 //!
 //! Two ways. A plan whose steps compute single numbers, asked for without axes, becomes a live graph
-//! (`crate::live`), in which changes travel from what was set to what is read. Any other plan is
-//! walked as `lazy` does, and a step runs only if nothing that it keeps was made of the same inputs
-//! (`memo`, `lazy::keep`).
+//! (`crate::live`, `singles`), in which changes travel from the inputs that were set to the outputs
+//! that are read. Any other plan is walked in the mode `memoized`: a step runs only if the memo has no
+//! result that was made of the same operands (`memo`).
 //!
 //! A live graph may also be asked for in one of its forms (`Propagation`), which differ in when changes
-//! travel: of single values of any type then; what cannot be a live graph is refused.
+//! travel; it then holds single values of any type, and plans that cannot be one are refused.
 //!
-//! Both run exactly the steps that are demanded now and whose inputs differ, bit for bit, from those
-//! of their last run, and for which no older result is kept.
+//! Both run exactly the steps that are demanded now, whose inputs differ, bit for bit, from those of
+//! their last run, and for which no older result is kept.
 
-pub(crate) mod memo;
+mod failed;
+mod memo;
+mod memoized;
 mod names;
-pub(crate) mod remembered;
+mod remembered;
+mod results;
 mod singles;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use millstream_base::Type;
@@ -25,8 +30,6 @@ use millstream_ir::request::{Bound, Request};
 
 use rustc_hash::FxHashMap;
 
-use crate::kept::{Kept, PlanToken};
-use crate::lazy::evaluate_keeping;
 use crate::live::{NotNumbers, Propagation};
 pub use memo::Equality;
 use memo::Memo;
@@ -43,7 +46,18 @@ pub struct Incremental {
     way: Way,
 }
 
-/// What keeps results.
+/// Tells plans apart, also from those that are gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PlanToken(u64);
+
+impl PlanToken {
+    fn of(plan: &Plan) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        *plan.notes.get_or_make(|| Self(NEXT.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+/// The ways to keep results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// A live graph in the pull form where there can be one, else the walk.
@@ -64,7 +78,7 @@ struct Values {
 /// A plan as a live graph.
 #[derive(Debug)]
 enum Live {
-    /// Nobody has tried.
+    /// Not tried yet.
     Unknown,
     /// It cannot be one.
     Impossible(NotNumbers),
@@ -74,7 +88,7 @@ enum Live {
 /// Values of so many plans are kept.
 const PLANS: usize = 4;
 
-/// Results may hold this many bytes, unless said otherwise.
+/// The budget of bytes, unless another is set.
 const BUDGET: usize = 1 << 30;
 
 impl Default for Incremental {
@@ -122,21 +136,6 @@ impl Incremental {
         Self { way: Way::Live(propagation), ..self }
     }
 
-    /// Takes over what a request gives, without an answer: in the push forms changes travel now, to
-    /// the outputs that the request asks for; otherwise nothing is computed before an evaluation.
-    /// Runs are told in the log of the next evaluation, if this request wants a log.
-    ///
-    /// # Errors
-    /// As [`Evaluator::evaluate`].
-    pub fn commit(&self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
-        self.with_values(plan, request, |values, bound| {
-            match self.singles(values, plan, bound)? {
-                Some(singles) => singles.commit(plan, request, bound),
-                None => Ok(()),
-            }
-        })
-    }
-
     /// Whether results are kept that a plan of the same document, edited, would go on with.
     pub fn keeps_by_path(&self) -> bool {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,7 +143,7 @@ impl Incremental {
         memo.is_some_and(Memo::has_names)
     }
 
-    /// Nodes have other paths in the plans that come: `renamed` says which, if a node is still there.
+    /// Nodes have other paths in later plans: `renamed` gives the path of a node that is still there.
     pub fn rename_paths<'p>(&self, renamed: impl Fn(&str) -> Option<&'p str>) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let memo = plans.first_mut().and_then(|(_, values)| values.memo.as_mut());
@@ -153,10 +152,10 @@ impl Incremental {
         }
     }
 
-    /// Results go back to a plan that was evaluated before: those since then were plans of the same
-    /// document, and went on with them.
+    /// Moves results back to a plan that was evaluated before: the plans since then were of the same
+    /// document and went on with the results.
     pub fn return_to(&self, plan: &Plan) {
-        let token = Kept::of(plan).token;
+        let token = PlanToken::of(plan);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(at) = plans.iter().position(|(known, _)| *known == token) else { return };
         if plans[at].1.memo.is_none()
@@ -167,7 +166,8 @@ impl Incremental {
         }
     }
 
-    /// Forgets what failed: it runs again when it is demanded, though it reads what it read.
+    /// Forgets failures: steps that failed run again when they are demanded, though their inputs are
+    /// unchanged.
     pub fn try_failed_again(&self) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, values) in plans.iter_mut() {
@@ -178,7 +178,7 @@ impl Incremental {
         }
     }
 
-    /// Bytes of the results that are kept for memory's sake alone.
+    /// Bytes of the results in the memos.
     pub fn bytes(&self) -> usize {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.iter().filter_map(|(_, values)| values.memo.as_ref().map(Memo::bytes)).sum()
@@ -204,12 +204,24 @@ impl Evaluator for Incremental {
             }
             let new = || Memo::new(plan, self.budget, self.equality.clone());
             let memo = values.memo.get_or_insert_with(new);
-            evaluate_keeping(plan, request, bound, memo)
+            memoized::evaluate(plan, request, bound, memo)
         })
     }
 
     fn keeps_results(&self) -> bool {
         true
+    }
+
+    /// In the push forms changes travel now, to the outputs that the request asks for; otherwise
+    /// nothing is computed before an evaluation. Runs are told in the log of the next evaluation, if
+    /// this request wants a log.
+    fn commit(&self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
+        self.with_values(plan, request, |values, bound| {
+            match self.singles(values, plan, bound)? {
+                Some(singles) => singles.commit(plan, request, bound),
+                None => Ok(()),
+            }
+        })
     }
 }
 
@@ -222,14 +234,14 @@ impl Incremental {
         f: impl FnOnce(&mut Values, &Bound) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
-        let token = Kept::of(plan).token;
+        let token = PlanToken::of(plan);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let at = plans.iter().position(|(known, _)| *known == token);
-        // Taken out, so that nothing half done is kept if a kernel panics.
+        // Taken out, so that no result in part is kept if a kernel panics.
         let mut values = match at {
             Some(at) => plans.remove(at).1,
-            // The plan of an edited document, or the optimised one of the same, goes on with what
-            // the last one has.
+            // The plan of an edited document, or its optimised plan, goes on with the results of the
+            // last one.
             None => {
                 let last = plans.first_mut().and_then(|(_, values)| values.memo.take());
                 let memo = last.map(|memo| memo.moved_to(plan));

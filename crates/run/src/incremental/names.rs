@@ -5,14 +5,14 @@ use millstream_ir::Plan;
 use millstream_ir::plan::StepOp;
 use rustc_hash::FxHashMap;
 
-/// What tells a step from the others of its plan, and finds it again in another plan of the same
-/// document: its path, its node type with settings, and which of those with the same it is.
+/// The name of a step, unique in its plan, by which it is found again in another plan of the same
+/// document: its path, its node type with settings, and its position among those that share both.
 pub(super) type StepName = (PathName, InstanceName, u32);
 
 type PathName = String;
 type InstanceName = String;
 
-/// What is kept by names, with other paths where they are `renamed`.
+/// Entries by name, with other paths where they are `renamed`.
 pub(super) fn with_paths<'p, T>(
     names: FxHashMap<StepName, T>,
     renamed: &impl Fn(&str) -> Option<&'p str>,
@@ -57,6 +57,6 @@ pub(super) fn step_names(plan: &Plan) -> FxHashMap<StepName, usize> {
     names
 }
 
-/// Plans with more steps start anew when their document is edited: finding them again would take
-/// longer than a frame.
+/// Plans with more steps lose their memo when their document is edited: finding the steps again would
+/// take longer than a frame.
 pub(super) const MOST_NAMED: usize = 100_000;

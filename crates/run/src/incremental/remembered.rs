@@ -1,9 +1,9 @@
 //! The last values of an input, or of features, with their stamps.
 //!
-//! A column of a context may be known in part: of what a scope is given only the cells that are asked for
-//! are computed. Such a column has the stamp of one that agrees with it wherever both are known and knows
-//! all of its cells, or all of whose cells it knows; the stamp then means the cells of both. Whoever
-//! was given the stamp before has read none but the cells known then, so its results stay right.
+//! A column of a context may be known in part, because only the demanded cells of an argument of a scope
+//! are computed. Such a column gets the stamp of another one if both agree wherever both are known and
+//! the cells of one include those of the other; the stamp then stands for the cells of both. A step
+//! that read the stamp before has read only the cells known then, so its results stay right.
 
 use millstream_base::Mask;
 use millstream_base::same::Same;
@@ -11,7 +11,7 @@ use millstream_node::Data;
 
 use super::memo::{LayoutId, Stamp};
 
-/// The values, the newest in front.
+/// The values, the newest first.
 #[derive(Debug, Default)]
 pub(super) struct Remembered(Vec<One>);
 
@@ -28,8 +28,8 @@ struct One {
     used: u64,
 }
 
-/// At least so many values keep their stamps, besides those that this evaluation and the one before
-/// have read.
+/// At least so many values keep their stamps, besides those that this evaluation or the one before
+/// has read.
 pub(super) const REMEMBERED: usize = 8;
 
 /// At most so many values are kept.
@@ -52,7 +52,7 @@ impl Remembered {
         let holds = |one: &One| {
             is_like(one) && covers(one.known.as_ref(), known) && agree(&one.data, data, known)
         };
-        // One that knew the same cells comes first: what is asked again finds what it had.
+        // A column with the same known cells comes first: a repeated request finds its old stamp.
         let same = all.iter().position(|one| covers(known, one.known.as_ref()) && holds(one));
         let one = if let Some(at) = same {
             One { used: epoch, ..all.remove(at) }
@@ -94,8 +94,8 @@ impl Remembered {
     }
 }
 
-/// Whether some cells, all if not said, hold others.
-pub(crate) fn covers(some: Option<&Mask>, others: Option<&Mask>) -> bool {
+/// Whether some cells include others; `None` stands for all cells.
+pub(super) fn covers(some: Option<&Mask>, others: Option<&Mask>) -> bool {
     match (some, others) {
         (None, _) => true,
         (Some(_), None) => false,
@@ -103,7 +103,7 @@ pub(crate) fn covers(some: Option<&Mask>, others: Option<&Mask>) -> bool {
     }
 }
 
-/// Whether data is the same, bit for bit, in some cells, all if not said.
+/// Whether data is the same, bit for bit, in some cells; `None` stands for all cells.
 pub(super) fn agree(a: &Data, b: &Data, cells: Option<&Mask>) -> bool {
     match (a, b, cells) {
         (Data::One(a), Data::One(b), _) => a.same(b),

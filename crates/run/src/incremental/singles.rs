@@ -23,7 +23,7 @@ pub(super) struct Singles {
     propagation: Propagation,
     /// The outputs that are observed; in the mixed form the first of them is pushed.
     observed: Vec<usize>,
-    /// Runs are written down, for the log of the next answer; the nodes that never ran before.
+    /// The nodes that never ran before, if runs are recorded for the log of the next answer.
     logging: Option<FxHashSet<NodeNumber>>,
     /// The steps that read features.
     reads: Vec<StepId>,
@@ -59,7 +59,7 @@ impl Singles {
         Ok(Self { live, propagation, observed, logging: None, reads, shown })
     }
 
-    /// Takes over what a request gives; changes travel if the form says so.
+    /// Takes over the inputs of a request; changes travel if the form says so.
     ///
     /// # Errors
     /// If the request's time is over.
@@ -85,7 +85,7 @@ impl Singles {
         self.live.graph().commit_within(within)
     }
 
-    /// What the request allows a wave.
+    /// The limits of the request on a wave.
     fn within(&mut self, plan: &Plan, request: &Request, bound: &Bound) -> Within {
         let counts = (n_steps(plan, request, bound), self.live.graph().n_runs());
         let within = Within { limits: request.limits.clone(), ..Within::default() };
@@ -129,7 +129,7 @@ impl Singles {
         Ok(Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None })
     }
 
-    /// What failed, in the order of paths.
+    /// The failures, in the order of paths.
     fn failures(&mut self, plan: &Plan) -> Vec<NodeFailure> {
         let failed: FxHashMap<NodeNumber, _> = self.live.graph().failures().into_iter().collect();
         if failed.is_empty() {
@@ -145,7 +145,7 @@ impl Singles {
         failures
     }
 
-    /// What failed runs again when it is demanded, though it reads what it read.
+    /// Nodes that failed run again when they are demanded, though their inputs are unchanged.
     pub(super) fn try_failed_again(&mut self) {
         self.live.graph().try_failed_again();
     }

@@ -1,41 +1,28 @@
 //! The list of a plan for some outputs, cut into blocks.
 //!
-//! The list holds each step once, behind everything it reads: the order in which a walk from the
+//! The list holds each step once, after everything it reads: the order in which a walk from the
 //! outputs first uses the steps, reversed. A *block* is a part of the list that is run as one:
 //!
-//! - the main block holds what some output needs whatever happens;
+//! - the main block holds the steps that some output needs in any case;
 //! - every step that is read through an arm or a scope, or from several blocks, is the *root* of a
-//!   block of its own, which holds what only it needs.
+//!   block of its own, which holds the steps that only it needs.
 //!
-//! So what decides whether a step runs (its guard) is the union over its uses: it runs when one of
-//! the steps that read its block asks for the root, and does not run again, because of what is done.
+//! So the guard of a step is the union over its uses: the step runs when one of the steps that read
+//! its block asks for the root, and does not run again, because its result is there.
 
 use millstream_base::id::Id;
-use millstream_ir::plan::{Plan, Step, StepId, StepOp, StepSource};
-use millstream_node::Kernel;
-use smallvec::SmallVec;
+use millstream_ir::plan::{Plan, StepId, StepOp};
 
-use crate::lazy::arguments;
+use crate::uses::{Use, Uses, uses};
 
-/// Which block a step is in.
+/// The block of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockOf {
     /// No output needs it.
     None,
     Main,
-    /// That of this root.
+    /// The block of this root.
     Root(StepId),
-}
-
-/// How a step reads from another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
-    /// Whenever it runs, in its own context.
-    Strict,
-    /// If a selector says so.
-    Arm,
-    /// In another context.
-    Body,
 }
 
 /// A list and its blocks.
@@ -54,32 +41,7 @@ pub(crate) struct Blocks {
 
 const NOWHERE: u32 = u32::MAX;
 
-/// What a call reads.
-pub(crate) type Uses = SmallVec<[(StepSource, Use); 4]>;
-
-/// What a call reads, and how; what no rule of a scope uses is not read.
-pub(crate) fn uses(plan: &Plan, step: &Step) -> Uses {
-    let StepOp::Call(id) = step.op else { return Uses::new() };
-    let sources = plan.inputs_of(step);
-    let instance = &plan.instances[id];
-    let mut uses: Uses = match instance.kernel {
-        Kernel::Choose => {
-            let kinds = std::iter::once(Use::Strict).chain(std::iter::repeat(Use::Arm));
-            sources.iter().copied().zip(kinds).collect()
-        }
-        _ if !instance.has_scopes() => sources.iter().map(|from| (*from, Use::Strict)).collect(),
-        _ => {
-            let strict = arguments(plan, step, id).into_iter().map(|i| (sources[i], Use::Strict));
-            let bodies = instance.inputs.iter().zip(sources);
-            let bodies = bodies.filter(|(input, _)| !input.scope.is_empty());
-            strict.chain(bodies.map(|(_, from)| (*from, Use::Body))).collect()
-        }
-    };
-    uses.retain(|(from, _)| matches!(plan.steps[from.step].op, StepOp::Call(_)));
-    uses
-}
-
-/// What is known of a step when all that read it are.
+/// The findings about a step, complete when all steps that read it are visited.
 #[derive(Clone, Copy)]
 struct Known {
     block: BlockOf,
@@ -129,7 +91,7 @@ impl Blocks {
         self.of[step.index()]
     }
 
-    /// Where the other steps of a root's block are in the list; empty for steps that are no roots.
+    /// The positions of the other steps of the block of a root; empty for steps that are no roots.
     pub(crate) fn members(&self, root: StepId) -> std::ops::Range<usize> {
         if self.of[root.index()] == BlockOf::Root(root) {
             self.first[root.index()] as usize..self.position[root.index()] as usize
@@ -145,7 +107,7 @@ impl Blocks {
     }
 }
 
-/// The calls that outputs may need, each behind all it reads: a walk in depth without recursion.
+/// The calls that outputs may need, each after all it reads: a walk in depth without recursion.
 fn order(plan: &Plan, outputs: &[usize]) -> Vec<StepId> {
     let mut order = Vec::new();
     let mut met = vec![false; plan.steps.len()];
@@ -184,7 +146,7 @@ fn blocks(plan: &Plan, outputs: &[usize], order: &[StepId]) -> Vec<BlockOf> {
     for step in order.iter().rev() {
         let reader = &mut known[step.index()];
         let has_needs = plan.steps[*step].needs.index() != 0;
-        // What needs nothing of the context is the same in all, and the main block needs it anyway.
+        // A step without needs is the same in all contexts, and the main block needs it anyway.
         if reader.in_main && !(reader.in_scope && has_needs) {
             (reader.block, reader.in_scope) = (BlockOf::Main, false);
         } else if reader.is_entry {

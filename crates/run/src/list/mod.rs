@@ -1,55 +1,94 @@
-//! The list evaluator: the steps in one flat list, run in order.
+//! The evaluator of a flat list: the steps of a plan once each, run in order, on one thread or on
+//! several.
 //!
 //! How a call proceeds. The list of a plan (`blocks`) depends on the outputs asked for and is kept
 //! with the plan. If all steps compute numbers and the request has no axes, the list becomes a
-//! program over one file of registers (`flat`). Else the blocks of the list run in the store of the
-//! demand-driven evaluation (`lazy/listed.rs`), under masks and in any context. Both ways compute
-//! the cells that `lazy` computes.
+//! program over one file of registers (`flat`). Otherwise the blocks of the list run in the walk, in
+//! the mode `listed`, under masks and in any context. Both ways compute the cells that the plain walk
+//! computes.
+//!
+//! On several threads the thread of the caller runs the list and owns the store. A run that will
+//! probably take long becomes a job (`deferred`, `jobs`), which owns its operands; the members of the
+//! block that do not need its result go on meanwhile (`row`). Where nothing is left to go on with, the
+//! caller works on jobs too. Earlier evaluations of the plan tell which runs are long (`costs`). Jobs
+//! finish in any order, but blocks are called in that of the list, so the same steps run on the same
+//! cells. Jobs are not made where none pays, nor where evaluations were slower with them (`trials`).
 
 mod blocks;
+mod deferred;
 mod flat;
+mod jobs;
+mod listed;
+mod row;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request};
+use millstream_node::ScopeRule;
 
-use crate::kept::Kept;
-use crate::lazy::{Lazy, evaluate_listed};
-use crate::parallel::Company;
-pub(crate) use blocks::{BlockOf, Blocks, Use, uses};
+use crate::buffers::Buffers;
+use crate::costs::{Costs, Forecast, Size};
+use crate::trials::{Key, Trials, n_cells};
+use crate::walk::{self, Walk};
+use blocks::Blocks;
+use deferred::{Deferral, Workers};
 use flat::Flat;
+use jobs::Pool;
+use listed::Listed;
+
+/// Shorter runs are not worth a job: handing one to a waiting thread and taking the result takes
+/// about 10 microseconds where the machine is busy.
+const WORTH_A_JOB: Duration = Duration::from_micros(40);
+
+/// The way to evaluate without jobs.
+const ALONE: usize = 0;
 
 /// The evaluator that runs a flat list. Programs of single numbers run fastest with it, if the same
-/// plan is evaluated more than a few times: the list is made in the first evaluation.
-#[derive(Clone, Copy, Debug, Default)]
+/// plan is evaluated more than a few times: the list is made in the first evaluation. On several
+/// threads independent steps run at the same time, where they take long enough.
+#[derive(Debug, Default)]
 pub struct List {
     without_registers: bool,
+    /// Threads that it may use; one if not set.
+    threads: Option<NonZeroUsize>,
+    worth: Option<Duration>,
+    /// The other threads, started with the first job that one of them may take.
+    pool: Pool,
+    /// Buffers for the next evaluation. The lock guards the pile only.
+    idle: Mutex<Vec<Buffers>>,
 }
 
-/// The lists of a plan.
+/// The lists of a plan, and the times of evaluations without and with jobs.
 #[derive(Debug, Default)]
-pub(crate) struct Lists {
+struct Lists {
     by_outputs: Mutex<Vec<Arc<Listing>>>,
+    trials: Trials<2>,
 }
 
 /// The list for some outputs.
 #[derive(Debug)]
-pub(crate) struct Listing {
+struct Listing {
     outputs: Box<[usize]>,
-    pub(crate) blocks: Blocks,
+    blocks: Blocks,
     /// The list over registers, if all its steps compute numbers.
-    pub(crate) flat: Option<Flat>,
+    flat: Option<Flat>,
 }
 
 /// At most so many lists are kept with a plan.
 const KEPT: usize = 16;
 
 impl Lists {
+    fn of(plan: &Plan) -> &Self {
+        plan.notes.get_or_make(Self::default)
+    }
+
     /// The list for the outputs at these positions. The lock is held while one is made, so that two
     /// calls do not make the same one.
-    pub(crate) fn listing(&self, plan: &Plan, outputs: &[usize]) -> Arc<Listing> {
+    fn listing(&self, plan: &Plan, outputs: &[usize]) -> Arc<Listing> {
         let mut known = self.by_outputs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(listing) = known.iter().find(|listing| *listing.outputs == *outputs) {
             return Arc::clone(listing);
@@ -66,54 +105,155 @@ impl Lists {
 }
 
 impl List {
-    /// The evaluator.
+    /// The evaluator on the thread of the caller.
     pub const fn new() -> Self {
-        Self { without_registers: false }
+        Self {
+            without_registers: false,
+            threads: None,
+            worth: None,
+            pool: OnceLock::new(),
+            idle: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The evaluator on as many threads as the machine runs at once: `parallel`.
+    pub fn parallel() -> Self {
+        Self::new().threads(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+    }
+
+    /// Uses at most so many threads, where that pays.
+    #[must_use]
+    pub fn threads(mut self, n: NonZeroUsize) -> Self {
+        self.threads = Some(n);
+        self
+    }
+
+    /// Makes jobs of runs that will probably take at least so long, whatever pays. Answers do not
+    /// depend on it.
+    #[must_use]
+    pub fn jobs_from(mut self, worth: Duration) -> Self {
+        self.worth = Some(worth);
+        self
     }
 
     /// Runs in the store also what could run over registers. Answers do not depend on it.
+    #[must_use]
     pub fn without_registers(mut self) -> Self {
         self.without_registers = true;
         self
     }
 }
 
-/// Whether nothing of a request varies along an axis.
-fn is_single(bound: &Bound) -> bool {
-    bound.times.is_none() && bound.count.is_none()
-}
-
 impl Evaluator for List {
     fn name(&self) -> &'static str {
-        "list"
+        if self.threads.is_some() { "parallel" } else { "list" }
     }
 
     fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        self.evaluate_in_company(plan, request, |_| None)
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        // For outputs without cells hardly anything runs: the plain walk asks only for that.
+        let has_no_cells = bound.times == Some(0) || bound.count == Some(0);
+        if has_no_cells || walk::is_required(plan) {
+            return walk::evaluate(plan, request, &bound);
+        }
+        let lists = Lists::of(plan);
+        let listing = lists.listing(plan, &bound.outputs);
+        // Times are told by step.
+        let is_single = bound.times.is_none() && bound.count.is_none();
+        let over_registers =
+            is_single && request.log != LogDetail::Times && !self.without_registers;
+        if let Some(flat) = listing.flat.as_ref().filter(|_| over_registers) {
+            return flat.evaluate(plan, &listing.blocks, request, &bound);
+        }
+        self.evaluate_blocks(plan, request, &bound, (lists, &listing.blocks))
+    }
+
+    fn n_threads(&self) -> usize {
+        self.threads.map_or(1, NonZeroUsize::get)
     }
 }
 
 impl List {
-    /// Evaluates; with company, long runs become jobs.
-    pub(crate) fn evaluate_in_company<'c>(
-        self,
+    /// Runs the blocks of a list, with jobs where that pays.
+    fn evaluate_blocks(
+        &self,
         plan: &Plan,
         request: &Request,
-        company: impl FnOnce(&Bound) -> Option<Company<'c>>,
+        bound: &Bound,
+        (lists, blocks): (&Lists, &Blocks),
     ) -> Result<Answer, EvalError> {
-        // For outputs without cells hardly anything runs, which is a matter of demand.
-        let bound = request.bind(plan).map_err(EvalError::Request)?;
-        let has_no_cells = bound.times == Some(0) || bound.count == Some(0);
-        if has_no_cells || Lazy::is_alone_with(plan) {
-            return Lazy.evaluate(plan, request);
+        let alone = || Walk::new(plan, request, bound, Listed::new(blocks, None)).answer(bound);
+        let n_others = self.n_threads() - 1;
+        if n_others == 0 {
+            return alone();
         }
-        let listing = Kept::of(plan).lists.listing(plan, &bound.outputs);
-        // Times are told by step.
-        let over_registers =
-            is_single(&bound) && request.log != LogDetail::Times && !self.without_registers;
-        match listing.flat.as_ref().filter(|_| over_registers) {
-            Some(flat) => flat.evaluate(plan, &listing.blocks, request, &bound),
-            None => evaluate_listed(plan, request, &bound, &listing.blocks, company(&bound)),
+        let (worth, costs) = (self.worth.unwrap_or(WORTH_A_JOB), Costs::of(plan));
+        let most_elements = (!has_loops(plan)).then(|| n_cells(bound));
+        if most_elements.is_some_and(|n| !costs.may_take(plan, worth, n)) {
+            return alone();
         }
+        let workers = Workers { pool: &self.pool, n_others, worth, costs, most_elements };
+        if self.worth.is_some() {
+            return self.evaluate_with_jobs(plan, request, bound, (blocks, workers));
+        }
+        let key = Key::of(bound);
+        let way = lists.trials.choose(&key, &[1.0, 1.0]);
+        let started = Instant::now();
+        let answer = if way == ALONE {
+            alone()
+        } else {
+            self.evaluate_with_jobs(plan, request, bound, (blocks, workers))
+        }?;
+        lists.trials.note(&key, way, started.elapsed());
+        Ok(answer)
     }
+
+    fn evaluate_with_jobs(
+        &self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+        (blocks, workers): (&Blocks, Workers<'_>),
+    ) -> Result<Answer, EvalError> {
+        let deferral = Deferral::new(workers, &request.limits);
+        let mut walk = Walk::new(plan, request, bound, Listed::new(blocks, Some(deferral)));
+        // Jobs at the same time need many buffers.
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        walk.buffers = idle.unwrap_or_default();
+        let answer = walk.answer(bound)?;
+        let buffers = std::mem::take(&mut walk.buffers);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(buffers);
+        Ok(answer)
+    }
+}
+
+/// The time that the list takes on one thread.
+pub(crate) const FORECAST: Forecast = Forecast {
+    run: |size, cells, _| {
+        let is_more = size.is_more_than_numbers(cells);
+        if is_more { 0.95 * size.step_by_step(cells) } else { 8.0 * size.calls }
+    },
+    make: listing,
+};
+
+/// The time that the list takes on several threads.
+pub(crate) const FORECAST_ON_THREADS: Forecast = Forecast {
+    run: |size, cells, threads| {
+        let is_more = size.is_more_than_numbers(cells);
+        let apart = 0.95 * size.step_by_step(cells) / (1.0 + 0.5 * (threads - 1.0));
+        if is_more { 1000.0 + apart } else { f64::INFINITY }
+    },
+    make: listing,
+};
+
+/// Nanoseconds for making the list of a plan.
+fn listing(size: Size) -> f64 {
+    size.calls * 200.0
+}
+
+/// Whether some input is computed for each round of a loop.
+fn has_loops(plan: &Plan) -> bool {
+    let instances = plan.instances.as_slice().iter();
+    let mut rules = instances.flat_map(|instance| &instance.inputs).flat_map(|input| &input.scope);
+    rules.any(|rule| matches!(rule, ScopeRule::Each { .. }))
 }

@@ -289,7 +289,7 @@ fn run_function(
             read.iter().map(|data| Argument::shared(data, Map::Each)).collect();
         let crew = Some((1, &is_over as &(dyn Fn() -> bool + Sync)));
         let limits = &within.limits;
-        crate::lazy::call(function, (&mask, 1), limits, crew, &mut arguments, &mut outputs)?;
+        crate::kernel::call(function, (&mask, 1), limits, crew, &mut arguments, &mut outputs)?;
     }
     let value = |(k, output): (usize, Output)| match output {
         Output::Ignored => Ok(None),

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::node::{Flags, NONE, Node, canonical};
 use super::special::{Arms, ChoiceKind, Special, Whole};
 use super::{Handle, LiveGraph, Selector};
-use crate::lazy::operation_of;
+use crate::one_op::operation_of;
 
 /// The number of a node of a live graph, whatever its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -8,7 +8,7 @@ use millstream_node::{Argument, Call, Data, Failure};
 
 use super::ended::Ended;
 use super::{Counts, beyond_limit, over};
-use crate::lazy;
+use crate::walk;
 
 /// The elements whose rounds are not over.
 struct Active {
@@ -238,7 +238,7 @@ fn evaluate(
         count: (!is_one).then_some(n),
     };
     let request = Request::new().with_limits(Limits::clone(call.limits()));
-    let answer = lazy::evaluate_within(&body.plan, &request, &bound, call.is_over());
+    let answer = walk::evaluate_within(&body.plan, &request, &bound, call.is_over());
     let Answer { outputs: values, failures, .. } = answer.map_err(|error| failed(&error))?;
     let lowest = failures.iter().map(|failure| {
         let axis = RequestAxis::Index.name();

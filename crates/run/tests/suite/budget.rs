@@ -10,7 +10,7 @@ use millstream_base::{Column, Limits};
 use millstream_ir::request::RequestError;
 use millstream_ir::{EvalError, Evaluator, Plan, Progress, Request};
 use millstream_node::{NodeDef, Registry};
-use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parallel};
+use millstream_run::{Auto, Chunked, Incremental, Lazy, List};
 
 use crate::lazy::{plan, plan_with};
 
@@ -102,7 +102,7 @@ fn evaluators() -> Vec<Box<dyn Evaluator>> {
         Box::new(Chunked::new()),
         Box::new(Incremental::new()),
         Box::new(Incremental::new().without_live_graph()),
-        Box::new(Parallel::new()),
+        Box::new(List::parallel()),
         Box::new(Auto::new()),
     ]
 }

@@ -7,7 +7,7 @@ use millstream_ir::answer::{Answer, Fate, RunReason};
 use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::states::States;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request};
-use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parallel, Parts, ticks};
+use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parts, ticks};
 use millstream_testkit::agreement::{difference, ticking_plans};
 
 use crate::lazy::plan;
@@ -19,7 +19,7 @@ fn evaluators() -> [(&'static str, Box<dyn Evaluator>); 7] {
         ("list in the store", Box::new(List::new().without_registers())),
         ("chunked", Box::new(Chunked::new())),
         ("chunked by regions", Box::new(Chunked::new().without_stages())),
-        ("parallel", Box::new(Parallel::new())),
+        ("parallel", Box::new(List::parallel())),
         ("auto", Box::new(Auto::new())),
     ]
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use millstream_ir::{Done, EvalError, Evaluator, Plan, Progress, Request};
-use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parallel};
+use millstream_run::{Auto, Chunked, Incremental, Lazy, List};
 
 use crate::lazy::plan;
 
@@ -34,7 +34,7 @@ fn evaluators() -> Vec<Box<dyn Evaluator>> {
         Box::new(Chunked::new().pieces(pieces).without_stages()),
         Box::new(Incremental::new().without_live_graph()),
         Box::new(Incremental::new()),
-        Box::new(Parallel::new()),
+        Box::new(List::parallel()),
         Box::new(Auto::new()),
     ]
 }

@@ -9,7 +9,7 @@ use millstream_base::{Column, Feature, Limits, Type, Value};
 use millstream_compile::{Options, Phase, compile};
 use millstream_ir::request::Given;
 use millstream_ir::{Answer, EvalError, Evaluator, LogDetail, Plan, Request};
-use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parallel};
+use millstream_run::{Auto, Chunked, Incremental, Lazy, List};
 use millstream_testkit::generate::REGISTRY;
 use serde_json::{Value as Json, json};
 
@@ -21,7 +21,7 @@ fn evaluators() -> Vec<Box<dyn Evaluator>> {
         Box::new(Chunked::new().threads(two)),
         Box::new(Chunked::new().without_stages()),
         Box::new(Incremental::new()),
-        Box::new(Parallel::new().threads(two).jobs_from(Duration::ZERO)),
+        Box::new(List::new().threads(two).jobs_from(Duration::ZERO)),
         Box::new(Auto::new()),
     ]
 }

@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 
 use super::{Arm, Flat, NO_BLOCK, Piece, Start};
 use crate::fuse::width;
-use crate::list::blocks::{BlockOf, Blocks, Use, uses};
+use crate::list::blocks::{BlockOf, Blocks};
+use crate::uses::{Use, uses};
 
 /// Forms with more instructions are called instead of written out.
 const WRITTEN_OUT: usize = 32;

@@ -1,0 +1,136 @@
+//! The table of evaluators (`table`), and the evaluator that chooses among them.
+//!
+//! The time that each may take is estimated from the numbers of steps, of elements and of
+//! instructions. The time that each took is noted with the plan, and from the third evaluation on
+//! decides (`trials`). Answers do not depend on it.
+
+mod table;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use millstream_ir::answer::{Answer, EvalError, Evaluator};
+use millstream_ir::plan::Plan;
+use millstream_ir::request::{Bound, Request};
+
+use crate::costs::{Forecast, Size};
+use crate::trials::{Key, Trials, n_cells};
+use crate::walk;
+pub use table::{AnyEvaluator, EVALUATORS, EvaluatorRow};
+
+/// The number of evaluators to choose from.
+const N: usize = {
+    let (mut n, mut row) = (0, 0);
+    while row < EVALUATORS.len() {
+        if EVALUATORS[row].forecast.is_some() {
+            n += 1;
+        }
+        row += 1;
+    }
+    n
+};
+
+/// The evaluator that decides which of the others runs a plan, from costs it has seen.
+pub struct Auto {
+    threads: NonZeroUsize,
+    choices: Vec<Choice>,
+    /// The choice that was evaluated last.
+    last: AtomicUsize,
+}
+
+/// An evaluator that can be chosen.
+struct Choice {
+    forecast: Forecast,
+    evaluator: AnyEvaluator,
+}
+
+impl fmt::Debug for Auto {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Auto").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
+impl Default for Auto {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Auto {
+    /// An evaluator that uses as many threads as the machine runs at once, where that pays.
+    pub fn new() -> Self {
+        Self::on(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+    }
+
+    fn on(threads: NonZeroUsize) -> Self {
+        let choices = EVALUATORS.iter().filter_map(|row| {
+            let forecast = row.forecast?;
+            Some(Choice { forecast, evaluator: (row.new)(threads) })
+        });
+        Self { threads, choices: choices.collect(), last: AtomicUsize::new(0) }
+    }
+
+    /// Uses at most so many threads.
+    #[must_use]
+    pub fn threads(self, n: NonZeroUsize) -> Self {
+        Self::on(n)
+    }
+
+    /// The name of the evaluator that a request would be given to now.
+    ///
+    /// # Errors
+    /// If the request does not fit the plan.
+    pub fn would_choose(&self, plan: &Plan, request: &Request) -> Result<&'static str, EvalError> {
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        Ok(self.choices[self.choose(plan, &bound, &Key::of(&bound))].evaluator.name())
+    }
+
+    /// The times that the evaluators took for a plan.
+    fn trials(plan: &Plan) -> &Trials<N> {
+        plan.notes.get_or_make(Trials::default)
+    }
+
+    fn choose(&self, plan: &Plan, bound: &Bound, key: &Key) -> usize {
+        let trials = Self::trials(plan);
+        let (size, cells) = (Size::of(plan), n_cells(bound) as f64);
+        let threads = self.threads.get() as f64;
+        // Many plans are evaluated but once.
+        let is_new = trials.is_new(key);
+        let expected = std::array::from_fn(|i| {
+            let Forecast { run, make } = self.choices[i].forecast;
+            (run(size, cells, threads) + if is_new { make(size) } else { 0.0 }) * 1e-9
+        });
+        trials.choose(key, &expected)
+    }
+}
+
+impl Evaluator for Auto {
+    fn name(&self) -> &'static str {
+        "auto"
+    }
+
+    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        if walk::is_required(plan) {
+            return walk::evaluate(plan, request, &bound);
+        }
+        let key = Key::of(&bound);
+        let way = self.choose(plan, &bound, &key);
+        drop(bound);
+        let started = Instant::now();
+        let answer = self.choices[way].evaluator.evaluate(plan, request)?;
+        Self::trials(plan).note(&key, way, started.elapsed());
+        self.last.store(way, Ordering::Relaxed);
+        Ok(answer)
+    }
+
+    fn n_threads(&self) -> usize {
+        self.threads.get()
+    }
+
+    fn give_back(&self, answer: Answer) {
+        self.choices[self.last.load(Ordering::Relaxed)].evaluator.give_back(answer);
+    }
+}

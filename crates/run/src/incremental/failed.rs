@@ -1,0 +1,60 @@
+//! Failures in the memo: a step that failed fails again without a run, where all is the same.
+
+use millstream_base::id::Id;
+use millstream_ir::answer::Fate;
+use millstream_node::Failure;
+
+use super::memo::{Failed, Stamp};
+use super::memoized::{Memoized, Reading};
+use crate::shape::ShapeId;
+use crate::walk::{Demand, Stop, Walk};
+
+impl Walk<'_, Memoized<'_>> {
+    /// Keeps the failure of the function of a step, for evaluations that demand the same of it;
+    /// `shape` is that of the element.
+    pub(super) fn keep_failure(&mut self, top: usize, failure: Failure, shape: ShapeId) {
+        let Some(Reading { read, reason, .. }) = self.mode.reading.take() else { return };
+        let demand = match self.stack[top].demand.clone() {
+            Demand::Full => None,
+            Demand::Part(cells) => Some((self.layout_of(cells.shape), cells.mask.clone())),
+        };
+        let (layout, limits) = (self.layout_of(shape), self.limits.clone());
+        let step = self.stack[top].step;
+        let failed = Failed { read, demand, limits, failure, layout };
+        self.mode.memo.keep_failed(step, failed);
+        if let Some(entry) = self.log_entry(step)
+            && entry.runs <= 1
+        {
+            entry.fate = Fate::Ran(reason);
+        }
+    }
+
+    /// Lets the step of a task fail if it is known to fail with these operands; false if it is not.
+    pub(super) fn fails_again(&mut self, top: usize, read: &[Stamp]) -> Result<bool, Stop> {
+        let step = self.stack[top].step;
+        if self.mode.memo.shelves[step.index()].failed.is_empty() {
+            return Ok(false);
+        }
+        let demand = match self.stack[top].demand.clone() {
+            Demand::Full => None,
+            Demand::Part(cells) => Some((self.layout_of(cells.shape), cells.mask.clone())),
+        };
+        let limits = self.limits;
+        let shelf = &self.mode.memo.shelves[step.index()];
+        let is_it = |failed: &&Failed| {
+            *failed.read == *read && failed.demand == demand && failed.limits == *limits
+        };
+        let Some(Failed { failure, layout, .. }) = shelf.failed.iter().find(is_it).cloned() else {
+            return Ok(false);
+        };
+        let element = match failure.element {
+            None => None,
+            Some(element) => match self.shape_of_layout(layout) {
+                Some(shape) => Some((element, shape)),
+                None => return Ok(false),
+            },
+        };
+        self.fail_known(top, failure.message, failure.help, element)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,30 @@
+//! The evaluator `lazy`: the walk in its plain mode. It defines the meaning of plans; all other
+//! evaluators give the same bits.
+//!
+//! Outputs are asked for one after the other, inputs only when a step that runs needs them. How a
+//! call proceeds is told in `walk`.
+
+use millstream_ir::answer::{Answer, EvalError, Evaluator};
+use millstream_ir::{Plan, Request};
+
+use crate::costs::{Forecast, Size};
+use crate::walk;
+
+/// The demand-driven evaluator. It keeps nothing between evaluations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lazy;
+
+impl Evaluator for Lazy {
+    fn name(&self) -> &'static str {
+        "lazy"
+    }
+
+    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        walk::evaluate(plan, request, &bound)
+    }
+}
+
+/// The time that it takes.
+pub(crate) const FORECAST: Forecast =
+    Forecast { run: |size: Size, cells, _| size.step_by_step(cells), make: |_| 0.0 };

@@ -1,0 +1,202 @@
+//! Jobs: runs of kernels that own their operands, and the queue from which threads take them.
+//!
+//! The lock guards the queue and the scratches only; nobody computes under it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use millstream_base::{Column, Limits, Mask, Value};
+use millstream_ir::EvalError;
+use millstream_node::function::Output;
+use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
+
+use crate::kernel::{Operand, Scratch, call};
+use crate::shape::CellMap;
+use crate::store::SlotId;
+
+/// Threads besides that of the caller; `None` if the system gives none.
+pub(super) type Pool = OnceLock<Option<rayon_core::ThreadPool>>;
+
+/// One input of a job.
+pub(super) struct Input {
+    pub(super) data: Data,
+    pub(super) map: CellMap,
+    /// Whether nobody else needs it, so that the kernel may write into it.
+    pub(super) is_owned: bool,
+}
+
+/// The outputs that a job writes.
+pub(super) enum Kind {
+    /// A form fills these columns.
+    Form(Vec<Option<Column>>),
+    /// A function sets these outputs.
+    Function(Vec<Output>),
+}
+
+/// A run of a kernel.
+pub(super) struct Job {
+    pub(super) slot: SlotId,
+    pub(super) instance: Arc<Instance>,
+    pub(super) inputs: Vec<Input>,
+    pub(super) kind: Kind,
+    pub(super) mask: Mask,
+    pub(super) n_cells: usize,
+    pub(super) limits: Arc<Limits>,
+    pub(super) ends: Ends,
+}
+
+/// The ends of an evaluation from outside, at which long functions look.
+#[derive(Clone, Debug)]
+pub(super) struct Ends {
+    pub(super) cancel: Option<Arc<AtomicBool>>,
+    pub(super) deadline: Option<Instant>,
+}
+
+/// The result of a job.
+pub(super) enum Computed {
+    Form(Vec<Option<Column>>),
+    Function(Result<(), Failure>, Vec<Output>),
+    /// Nothing, because the result was not wanted any more.
+    Ended(EvalError),
+}
+
+/// A job that is done.
+pub(super) struct Finished {
+    pub(super) slot: SlotId,
+    pub(super) computed: Computed,
+    pub(super) took: Duration,
+}
+
+impl Job {
+    fn run(self, scratch: &mut Scratch) -> Finished {
+        let started = Instant::now();
+        let Self { slot, instance, mut inputs, kind, mask, n_cells, limits, ends } = self;
+        let computed = match (kind, &instance.kernel) {
+            (Kind::Form(mut columns), Kernel::Form(form)) => {
+                let operands: Vec<Operand<'_>> = inputs
+                    .iter()
+                    .map(|input| Operand { data: &input.data, map: input.map.clone() })
+                    .collect();
+                let mut outputs: Vec<Option<&mut Column>> =
+                    columns.iter_mut().map(Option::as_mut).collect();
+                scratch.form(form, &operands, &instance.outputs, &mut outputs, &mask);
+                Computed::Form(columns)
+            }
+            (Kind::Function(mut outputs), Kernel::Function(function)) => {
+                let function: &dyn Function = &**function;
+                let taken = |input: &mut Input| {
+                    let nothing = Data::One(Value::Bool(false));
+                    input.is_owned.then(|| std::mem::replace(&mut input.data, nothing))
+                };
+                let owned: Vec<Option<Data>> = inputs.iter_mut().map(taken).collect();
+                let arguments = inputs.iter().zip(owned).map(|(input, owned)| match owned {
+                    Some(data) => Argument::owned(data, input.map.as_map()),
+                    None => Argument::shared(&input.data, input.map.as_map()),
+                });
+                let mut arguments: Vec<Argument<'_>> = arguments.collect();
+                let over: OnceLock<EvalError> = OnceLock::new();
+                let look = || EvalError::ended(ends.cancel.as_deref(), ends.deadline);
+                let is_over = || match over.get() {
+                    Some(_) => true,
+                    None => look().map(|error| over.get_or_init(|| error)).is_some(),
+                };
+                let crew = Some((1, &is_over as &(dyn Fn() -> bool + Sync)));
+                let done =
+                    call(function, (&mask, n_cells), &limits, crew, &mut arguments, &mut outputs);
+                match (done, over.into_inner()) {
+                    // A function that was interrupted did not fail.
+                    (Err(_), Some(error)) => Computed::Ended(error),
+                    (done, _) => Computed::Function(done, outputs),
+                }
+            }
+            (Kind::Form(_) | Kind::Function(_), _) => panic!("a job is of the kind of its kernel"),
+        };
+        Finished { slot, computed, took: started.elapsed() }
+    }
+}
+
+/// The state that threads share.
+#[derive(Default)]
+struct Shared {
+    queue: VecDeque<Job>,
+    scratches: Vec<Scratch>,
+}
+
+/// The jobs of one evaluation.
+pub(super) struct Jobs {
+    shared: Arc<Mutex<Shared>>,
+    sender: Sender<Finished>,
+    finished: Receiver<Finished>,
+}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes a job and runs it. Functions that panic are caught where they are called.
+fn work(shared: &Mutex<Shared>) -> Option<Finished> {
+    let (job, mut scratch) = {
+        let mut shared = lock(shared);
+        (shared.queue.pop_front()?, shared.scratches.pop().unwrap_or_default())
+    };
+    let finished = job.run(&mut scratch);
+    lock(shared).scratches.push(scratch);
+    Some(finished)
+}
+
+impl Jobs {
+    pub(super) fn new() -> Self {
+        let (sender, finished) = channel();
+        Self { shared: Arc::default(), sender, finished }
+    }
+
+    /// Queues a job. The first one that waits is for the caller; others wake a thread.
+    pub(super) fn push(&self, job: Job, pool: &Pool, n_others: usize) {
+        let n_waiting = {
+            let mut shared = lock(&self.shared);
+            shared.queue.push_back(job);
+            shared.queue.len()
+        };
+        if n_waiting < 2 {
+            return;
+        }
+        let start = || {
+            let name = |i| format!("millstream-{i}");
+            rayon_core::ThreadPoolBuilder::new().num_threads(n_others).thread_name(name).build()
+        };
+        // Without threads the caller does all.
+        if let Some(pool) = pool.get_or_init(|| start().ok()) {
+            let (shared, sender) = (Arc::clone(&self.shared), self.sender.clone());
+            pool.spawn(move || {
+                if let Some(finished) = work(&shared) {
+                    // Nobody listens any more if the evaluation is over.
+                    let _ = sender.send(finished);
+                }
+            });
+        }
+    }
+
+    /// A job that is done, if there is one.
+    pub(super) fn try_next(&self) -> Option<Finished> {
+        self.finished.try_recv().ok()
+    }
+
+    /// A job that is done: one of another thread, or one that is done now by this one. `None` if
+    /// there is nothing yet, for the caller to look at the clock.
+    pub(super) fn next(&self) -> Option<Finished> {
+        if let Some(finished) = self.try_next().or_else(|| work(&self.shared)) {
+            return Some(finished);
+        }
+        self.finished.recv_timeout(Duration::from_millis(10)).ok()
+    }
+}
+
+impl Drop for Jobs {
+    /// Jobs that were not begun are not wanted any more.
+    fn drop(&mut self) {
+        lock(&self.shared).queue.clear();
+    }
+}

@@ -1,0 +1,283 @@
+//! From a request to an answer: the root context, the outputs, the log.
+
+use millstream_base::feature::Aspect;
+use millstream_base::id::{Id, SideTable};
+use millstream_base::{Column, Type};
+use millstream_ir::answer::{
+    Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, Series, SkipReason,
+};
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_ir::request::{Bound, BoundData, RequestAxis};
+use millstream_ir::{InputId, LogDetail, Request};
+use millstream_node::{Data, Instance, Kernel};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::{Clock, Demand, KnownShapes, Mode, Place, StateCalls, Stop, Walk};
+use crate::buffers::Buffers;
+use crate::frame::{Feat, Frames};
+use crate::kernel::Scratch;
+use crate::one_op::one_ops;
+use crate::shape::{AxisId, Extent, ShapeId, Shapes};
+use crate::store::{State, Store};
+
+impl<'a, M: Mode> Walk<'a, M> {
+    /// The start of an evaluation: nothing is computed.
+    pub(crate) fn new(plan: &'a Plan, request: &'a Request, bound: &Bound, mode: M) -> Self {
+        let mut shapes = Shapes::new(request.limits.list_length);
+        let time = bound.times.map(|n| shapes.add_axis(Extent::Even(n)));
+        let index = bound.count.map(|n| shapes.add_axis(Extent::Even(n)));
+        let mut request_axes = Vec::new();
+        request_axes.extend(time.map(|axis| (axis, RequestAxis::Time.name())));
+        request_axes.extend(index.map(|axis| (axis, RequestAxis::Index.name())));
+        let shape_of = |data: &BoundData, shapes: &mut Shapes| match data.axis {
+            None => Shapes::scalar(),
+            Some(RequestAxis::Time) => shapes.along(time.expect("bound data opened the axis")),
+            Some(RequestAxis::Index) => shapes.along(index.expect("bound data opened the axis")),
+        };
+        let inputs: SideTable<InputId, (Data, ShapeId)> = SideTable::from_vec(
+            bound
+                .inputs
+                .iter()
+                .map(|data| (data.data.clone(), shape_of(data, &mut shapes)))
+                .collect(),
+        );
+        let mut frames = Frames::new();
+        let mut entries = SmallVec::new();
+        for (bit, need) in plan.needs.iter().enumerate() {
+            let feat = match need.aspect {
+                Aspect::Value => match &bound.features[bit] {
+                    Some(data) => Feat::Value(data.data.clone(), shape_of(data, &mut shapes)),
+                    None => continue,
+                },
+                Aspect::Extent => Feat::Axis(extent_of(need, time, index)),
+            };
+            entries.push((bit as u32, frames.feat(feat, &mut shapes)));
+        }
+        let root = frames.frame(entries);
+        let scoped = plan.need_maps.iter().map(|(_, maps)| maps.iter().any(Option::is_some));
+        let not_needed = LogEntry {
+            fate: Fate::Skipped(SkipReason::NotNeeded),
+            runs: 0,
+            elements: 0,
+            bytes: 0,
+            time: std::time::Duration::ZERO,
+        };
+        Self {
+            plan,
+            request,
+            limits: &request.limits,
+            shapes,
+            frames,
+            root,
+            store: Store::new(plan),
+            inputs,
+            request_axes,
+            scoped: SideTable::from_vec(scoped.collect()),
+            one_ops: match request.log {
+                LogDetail::Times => SideTable::new(plan.instances.len(), None),
+                LogDetail::Off | LogDetail::Counts => one_ops(plan),
+            },
+            used_outputs: used_outputs(plan),
+            stack: Vec::new(),
+            pending: FxHashMap::default(),
+            gathered: Vec::new(),
+            loop_axes: FxHashMap::default(),
+            known_shapes: KnownShapes::default(),
+            state_calls: StateCalls::default(),
+            failures: Vec::new(),
+            log: (request.log != LogDetail::Off).then(|| vec![not_needed; plan.steps.len()]),
+            scratch: Scratch::default(),
+            buffers: Buffers::default(),
+            bytes: 0,
+            clock: Clock::new(plan, request, bound),
+            mode,
+        }
+    }
+
+    /// Evaluates the outputs asked for.
+    pub(crate) fn answer(&mut self, bound: &Bound) -> Result<Answer, EvalError> {
+        let mut outputs = Vec::with_capacity(bound.outputs.len());
+        self.clock.check()?;
+        M::begin(self, bound)?;
+        for position in &bound.outputs {
+            let output = &self.plan.outputs[*position];
+            let value = self.output(output.source, output.ty, bound)?;
+            outputs.push(OutputAnswer {
+                name: std::sync::Arc::clone(&output.name),
+                ty: output.ty,
+                value,
+            });
+        }
+        let calls = self.next_states()?;
+        self.clock.check()?;
+        for position in &bound.in_passing {
+            let output = &self.plan.outputs[*position];
+            outputs.push(OutputAnswer {
+                name: std::sync::Arc::clone(&output.name),
+                ty: output.ty,
+                value: self.computed(output.source),
+            });
+        }
+        // The order in which nodes run, and so fail, is up to the evaluator.
+        let mut failures = std::mem::take(&mut self.failures);
+        failures.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Answer {
+            outputs,
+            calls,
+            failures,
+            log: RunLog { entries: self.log.take().unwrap_or_default() },
+            times: bound.times,
+            count: bound.count,
+        })
+    }
+
+    fn output(
+        &mut self,
+        source: StepSource,
+        ty: Type,
+        bound: &Bound,
+    ) -> Result<Option<Series>, EvalError> {
+        let root = self.root;
+        if let (StepOp::Call(_), true) =
+            (self.plan.steps[source.step].op, bound.times == Some(0) || bound.count == Some(0))
+        {
+            // Nothing runs for an output without cells.
+            let home = self.home(source.step, root);
+            match self.shape_of(source.step, home) {
+                Ok(shape) if self.shapes.n_cells(shape) == Ok(0) => {
+                    let axes = self.axes(shape);
+                    return Ok(Some(Series { data: Data::Many(Column::empty(ty)), axes }));
+                }
+                Ok(_) | Err(Stop::Cells | Stop::Endless) => {}
+                Err(Stop::All(error)) => return Err(error),
+            }
+        }
+        self.ask(source, root, Demand::Full);
+        self.work()?;
+        if self.bytes > self.limits.bytes {
+            return Err(EvalError::Bytes { limit: self.limits.bytes });
+        }
+        let place = self.place(source, root);
+        if self.has_failed(place, &Demand::Full).unwrap_or(true) {
+            return Ok(None);
+        }
+        let (data, shape) = self.read(place);
+        let data = data.clone();
+        if let Place::Input(_) | Place::Const(_) = place {
+            return Ok(Some(Series { data, axes: self.axes(shape) }));
+        }
+        let shape = if matches!(data, Data::One(_)) { Shapes::scalar() } else { shape };
+        let (data, shape) = self.along_all_axes(source.step, data, shape)?;
+        Ok(Some(Series { data, axes: self.axes(shape) }))
+    }
+
+    /// The value of an output along all axes that it may vary along. Where all elements took one arm
+    /// of a choice, or went through equal rounds, evaluation found fewer; but the shape of an answer
+    /// does not depend on values.
+    fn along_all_axes(
+        &mut self,
+        step: StepId,
+        data: Data,
+        shape: ShapeId,
+    ) -> Result<(Data, ShapeId), EvalError> {
+        let may_narrow = |instance: &Instance| {
+            let mut scopes = instance.inputs.iter().map(|input| &input.scope);
+            matches!(instance.kernel, Kernel::Choose) || scopes.any(|scope| !scope.is_empty())
+        };
+        let mut instances = self.plan.instances.as_slice().iter();
+        if self.request_axes.is_empty() || !instances.any(|instance| may_narrow(instance)) {
+            return Ok((data, shape));
+        }
+        let home = self.home(step, self.root);
+        let whole = match self.shape_of(step, home) {
+            Ok(whole) => whole,
+            Err(Stop::All(error)) => return Err(error),
+            // Where that is not known, nothing else is either.
+            Err(Stop::Cells | Stop::Endless) => shape,
+        };
+        if whole == shape {
+            return Ok((data, shape));
+        }
+        // These are no more than the cells of the request, which are within the limits.
+        let (Ok(n_cells), Ok(n_known), Ok(map)) =
+            (self.shapes.n_cells(whole), self.shapes.n_cells(shape), self.shapes.map(whole, shape))
+        else {
+            return Ok((data, shape));
+        };
+        let limit = self.limits.bytes;
+        let n_times = n_cells / n_known.max(1);
+        self.bytes = self.bytes.saturating_add(data.bytes().saturating_mul(n_times));
+        if self.bytes > limit {
+            return Err(EvalError::Bytes { limit });
+        }
+        let column = match &data {
+            Data::One(value) => Column::filled(value, n_cells),
+            Data::Many(column) => column.gather((0..n_cells).map(|i| map.as_map().entry(i))),
+        };
+        Ok((Data::Many(column), whole))
+    }
+
+    /// The value of a source if all of it was computed in the context of the request, though nobody
+    /// may have asked for it.
+    fn computed(&mut self, source: StepSource) -> Option<Series> {
+        let home = self.home(source.step, self.root);
+        let slot = self.store.find(source.step, home)?;
+        if self.store.state(slot) != State::Full {
+            return None;
+        }
+        let (data, shape) = self.store.output(slot, source.output);
+        let data = data.clone();
+        let axes = if matches!(data, Data::One(_)) { Vec::new() } else { self.axes(shape) };
+        Some(Series { data, axes })
+    }
+
+    fn axes(&self, shape: ShapeId) -> Vec<RequestAxis> {
+        self.shapes.axes_of(shape).iter().map(|axis| self.request_axis(*axis)).collect()
+    }
+
+    pub(crate) fn request_axis(&self, axis: AxisId) -> RequestAxis {
+        let name = self.request_axes.iter().find(|(known, _)| *known == axis);
+        match name {
+            Some((_, name)) if *name == RequestAxis::Time.name() => RequestAxis::Time,
+            Some(_) => RequestAxis::Index,
+            None => panic!("outputs vary along axes of the request only"),
+        }
+    }
+}
+
+/// The axis that the request opened for a feature of level 0.
+fn extent_of(
+    need: &millstream_base::Need,
+    time: Option<AxisId>,
+    index: Option<AxisId>,
+) -> Option<AxisId> {
+    use millstream_base::Feature;
+    if need.level > 0 {
+        return None;
+    }
+    match need.feature {
+        Feature::Index | Feature::Position => index,
+        Feature::Time | Feature::Tick => time,
+        Feature::RealTime
+        | Feature::Footprint
+        | Feature::Iteration
+        | Feature::Vararg(..)
+        | Feature::Custom(..) => None,
+    }
+}
+
+/// For each step which of its outputs somebody reads, bit 63 standing for all from there.
+fn used_outputs(plan: &Plan) -> Vec<u64> {
+    let mut used = vec![0_u64; plan.steps.len()];
+    if plan.instances.as_slice().iter().all(|instance| instance.outputs.len() == 1) {
+        used.fill(1);
+        return used;
+    }
+    let outputs = plan.outputs.iter().map(|output| &output.source);
+    let kept = plan.keepers.iter().flat_map(|keeper| &keeper.values).map(|value| &value.source);
+    for source in plan.links.iter().chain(outputs).chain(kept) {
+        used[source.step.index()] |= 1 << source.output.min(63);
+    }
+    used
+}

@@ -1,0 +1,67 @@
+//! The clock of an evaluation: counts the work done and asks now and then whether the answer is
+//! still wanted.
+
+use millstream_ir::answer::EvalError;
+use millstream_ir::plan::Plan;
+use millstream_ir::request::{Bound, Request};
+
+use crate::watch::{Ran, Watch};
+
+/// So many elements are computed between two looks at the time.
+const ELEMENTS: u64 = 1 << 12;
+
+/// So many steps of the loop are done between two looks at the time.
+const STEPS: u32 = 256;
+
+/// The clock of one evaluation.
+pub(crate) struct Clock<'a> {
+    watch: Watch<'a>,
+    pub(crate) ran: Ran,
+    n_steps: u32,
+    /// The number of elements at which the time is looked at next.
+    look_at: u64,
+}
+
+impl<'a> Clock<'a> {
+    pub(super) fn new(plan: &Plan, request: &'a Request, bound: &Bound) -> Self {
+        let watch = Watch::new(plan, request, bound);
+        Self { watch, ran: Ran::default(), n_steps: 0, look_at: ELEMENTS }
+    }
+
+    /// The evaluation is a part of a call that may be over sooner.
+    pub(super) fn within(&mut self, is_over: Option<&'a (dyn Fn() -> bool + Sync)>) {
+        self.watch.within(is_over);
+    }
+
+    /// Whether the answer is still wanted, if it is time to look.
+    #[inline]
+    pub(super) fn check_now_and_then(&mut self) -> Result<(), EvalError> {
+        self.n_steps = self.n_steps.wrapping_add(1);
+        if self.n_steps.is_multiple_of(STEPS) || self.ran.elements > self.look_at {
+            self.look_at = self.ran.elements + ELEMENTS;
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the time before the next task: the last run may have taken long.
+    pub(crate) fn look_next(&mut self) {
+        self.look_at = 0;
+    }
+
+    /// Whether the answer is still wanted.
+    pub(crate) fn check(&self) -> Result<(), EvalError> {
+        self.watch.over(self.ran).map_or(Ok(()), Err)
+    }
+
+    /// Whether the answer is still wanted after so many more runs of so many elements each; any
+    /// thread may ask.
+    pub(crate) fn is_over_after(&self, n_runs: usize, n_elements: usize) -> bool {
+        self.watch.over(self.ran.and(n_runs, n_elements)).is_some()
+    }
+
+    /// Ends the evaluation, if it is not over, and says why it is.
+    pub(crate) fn end(&self, error: EvalError) -> EvalError {
+        self.watch.end(error)
+    }
+}

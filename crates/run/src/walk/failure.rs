@@ -1,0 +1,184 @@
+//! Failures: which cells of a step cannot be computed.
+//!
+//! A kernel reports the lowest element that fails. That cell is remembered, and with it the cells
+//! over it of every step that reads it; a demand that holds one of them fails, any other demand is
+//! computed. So what fails does not depend on who asked first.
+
+use millstream_base::Mask;
+use millstream_ir::answer::NodeFailure;
+
+use super::{Demand, Mode, Place, Stop, Task, Walk};
+use crate::shape::{AxisId, ShapeId, Shapes};
+use crate::store::{Bad, Outputs, SlotId, State};
+
+impl<M: Mode> Walk<'_, M> {
+    /// Whether a demand holds a cell that is known to fail.
+    pub(crate) fn is_bad(&mut self, slot: SlotId, demand: &Demand) -> Result<bool, Stop> {
+        let Some(bad) = self.store.rest(slot).bad.clone() else { return Ok(false) };
+        match demand {
+            Demand::Full => Ok(true),
+            Demand::Part(cells) => {
+                let asked = self.shapes.project(cells.shape, &cells.mask, bad.shape)?;
+                Ok(!asked.intersect(&bad.cells).is_empty())
+            }
+        }
+    }
+
+    /// Whether demanded cells of a place are not there, because something failed.
+    pub(crate) fn has_failed(&mut self, place: Place, demand: &Demand) -> Result<bool, Stop> {
+        let Place::Slot(slot, _) = place else { return Ok(false) };
+        M::settle(self, slot)?;
+        match (self.store.state(slot), demand) {
+            (State::Full | State::Released, _) => Ok(false),
+            (State::Failed | State::Empty, _) | (State::Partial, Demand::Full) => Ok(true),
+            (State::Partial, Demand::Part(cells)) => {
+                let shape = self.store.rest(slot).shape;
+                let asked = self.shapes.project(cells.shape, &cells.mask, shape)?;
+                let done = self.store.rest(slot).done.as_deref();
+                Ok(!done.is_some_and(|done| done.covers(&asked)))
+            }
+        }
+    }
+
+    /// The cells of a place that fail; `None` if it fails whatever the cells.
+    fn bad_cells(&self, place: Place) -> Option<Bad> {
+        match place {
+            Place::Slot(slot, _) => self.store.rest(slot).bad.as_deref().cloned(),
+            Place::Const(_) | Place::Input(_) | Place::Gathered(_) => None,
+        }
+    }
+
+    /// The step of a task fails over the cells at which an input fails.
+    pub(super) fn fail_with_input(&mut self, top: usize, place: Place) -> Result<(), Stop> {
+        let bad = self.bad_cells(place);
+        self.add_bad(top, bad)
+    }
+
+    /// The same for an input that is gathered along an axis: it fails for all cells of the axis.
+    pub(super) fn fail_with_body(
+        &mut self,
+        top: usize,
+        place: Place,
+        axis: Option<AxisId>,
+    ) -> Result<(), Stop> {
+        let mut bad = self.bad_cells(place);
+        if let (Some(Bad { shape, cells }), Some(axis)) = (&mut bad, axis)
+            && self.shapes.contains(*shape, axis)
+        {
+            let outer = self.shapes.without(*shape, axis);
+            *cells = self.shapes.project(*shape, cells, outer)?;
+            *shape = outer;
+        }
+        self.add_bad(top, bad)
+    }
+
+    /// The same for an arm of a choice: it fails for the cells that take the arm.
+    pub(super) fn fail_with_arm(
+        &mut self,
+        top: usize,
+        place: Place,
+        shape: ShapeId,
+        takes: &Mask,
+    ) -> Result<(), Stop> {
+        let bad = match self.bad_cells(place) {
+            None => Bad { shape, cells: takes.clone() },
+            Some(bad) => {
+                let both = self.shapes.union(bad.shape, shape);
+                let failing = self.shapes.project(bad.shape, &bad.cells, both)?;
+                let taking = self.shapes.project(shape, takes, both)?;
+                Bad { shape: both, cells: failing.intersect(&taking) }
+            }
+        };
+        self.add_bad(top, Some(bad))
+    }
+
+    /// Remembers that the step of a task fails; `None` means whatever the cells.
+    fn add_bad(&mut self, top: usize, bad: Option<Bad>) -> Result<(), Stop> {
+        let Task { step, slot, .. } = self.stack[top];
+        self.pending.remove(&slot);
+        self.gathered.clear();
+        self.log_failed_input(step);
+        self.remember(slot, bad)
+    }
+
+    fn remember(&mut self, slot: SlotId, bad: Option<Bad>) -> Result<(), Stop> {
+        let Some(bad) = bad.filter(|bad| bad.shape != Shapes::scalar()) else {
+            self.set_failed(slot);
+            return Ok(());
+        };
+        let all = match self.store.rest(slot).bad.as_deref().cloned() {
+            None => bad,
+            Some(before) => {
+                let both = self.shapes.union(before.shape, bad.shape);
+                let cells = self.shapes.project(before.shape, &before.cells, both)?;
+                let more = self.shapes.project(bad.shape, &bad.cells, both)?;
+                Bad { shape: both, cells: cells.union(&more) }
+            }
+        };
+        self.store.rest_mut(slot).bad = Some(Box::new(all));
+        Ok(())
+    }
+
+    /// The step of a task fails for a reason of its own, at an element or whatever the cells.
+    pub(super) fn fail(
+        &mut self,
+        top: usize,
+        message: String,
+        help: Option<String>,
+        element: Option<(usize, ShapeId)>,
+    ) -> Result<(), Stop> {
+        let step = self.stack[top].step;
+        self.log_run(step, 0, 0);
+        self.fail_known(top, message, help, element)
+    }
+
+    /// The same where the step did not run, because it is known to fail.
+    pub(crate) fn fail_known(
+        &mut self,
+        top: usize,
+        message: String,
+        help: Option<String>,
+        element: Option<(usize, ShapeId)>,
+    ) -> Result<(), Stop> {
+        let Task { step, slot, .. } = self.stack[top];
+        let mut cell = Vec::new();
+        let mut bad = None;
+        if let Some((element, shape)) = element {
+            for (axis, position) in self.shapes.coordinates(shape, element) {
+                let name = self.request_axes.iter().find(|(known, _)| *known == axis);
+                cell.push((name.map_or("item", |(_, name)| *name), position));
+            }
+            bad = Some(Bad { shape, cells: Mask::range(element..element + 1) });
+        }
+        let path = self.plan.paths.get(self.plan.steps[step].path);
+        let failure = NodeFailure { path, message, help, cell };
+        match self.failures.iter_mut().find(|known| known.path == failure.path) {
+            Some(known) if failure.cell < known.cell => *known = failure,
+            Some(_) => {}
+            None => self.failures.push(failure),
+        }
+        self.remember(slot, bad)
+    }
+
+    /// Marks the step of a task as failed because its cells are too many, or not known.
+    pub(crate) fn fail_for(&mut self, top: usize, why: &Stop) {
+        let limit = self.limits.list_length;
+        let (message, help) = match why {
+            Stop::Endless => ("the state it reads is kept in ever more contexts".into(), None),
+            Stop::Cells | Stop::All(_) => {
+                let help = "raise `list_length` in the limits if this is meant";
+                (format!("more than {limit} cells"), Some(help.into()))
+            }
+        };
+        let slot = self.stack[top].slot;
+        self.pending.remove(&slot);
+        self.gathered.clear();
+        let failed = self.fail(top, message, help, None);
+        debug_assert!(failed.is_ok(), "a failure without cells needs no shapes");
+    }
+
+    fn set_failed(&mut self, slot: SlotId) {
+        self.store.set_state(slot, State::Failed);
+        *self.store.outputs_mut(slot) = Outputs::None;
+    }
+}

@@ -1,0 +1,110 @@
+//! The points at which evaluators change the walk.
+//!
+//! An evaluator that goes over a plan in its own way implements [`Mode`] in its own folder and
+//! keeps there all state that only it has. The walk is compiled for each mode, so hooks that do
+//! nothing cost nothing.
+
+use std::time::Duration;
+
+use millstream_ir::answer::EvalError;
+use millstream_ir::plan::StepId;
+use millstream_ir::request::Bound;
+use millstream_node::{Data, Failure, Instance};
+
+use super::{Place, Progress, Stop, Walk};
+use crate::frame::FeatId;
+use crate::shape::ShapeId;
+use crate::store::SlotId;
+
+/// Where a kernel whose operands are there runs.
+pub(crate) enum Run {
+    /// In the walk, now.
+    Here,
+    /// In the walk, now; [`Mode::timed`] is told how long it took on so many elements.
+    Timed(usize),
+    /// Not in the walk: the result is in the store, or will be.
+    Elsewhere,
+}
+
+/// A way to walk over a plan. Every hook does nothing unless a mode says otherwise; `top` is the
+/// position on the stack of the task that is worked on.
+pub(crate) trait Mode: Sized {
+    /// Whether results outlive the evaluation, so that no buffer may be reused.
+    const KEEPS_RESULTS: bool = false;
+
+    /// Runs before any output is asked for.
+    fn begin(_walk: &mut Walk<'_, Self>, _bound: &Bound) -> Result<(), EvalError> {
+        Ok(())
+    }
+
+    /// Works on the task on top in the mode's own way; `None` leaves it to the walk.
+    #[inline(always)]
+    fn advance(_walk: &mut Walk<'_, Self>, _top: usize) -> Result<Option<Progress>, Stop> {
+        Ok(None)
+    }
+
+    /// The task at `top` is done and was taken from the stack.
+    #[inline(always)]
+    fn leave(_walk: &mut Walk<'_, Self>, _top: usize) {}
+
+    /// Waits until no other thread computes a slot.
+    #[inline(always)]
+    fn settle(_walk: &mut Walk<'_, Self>, _slot: SlotId) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// A kernel is about to run on these operands.
+    #[inline(always)]
+    fn before_run(
+        _walk: &mut Walk<'_, Self>,
+        _top: usize,
+        _instance: &Instance,
+        _places: &[Place],
+    ) -> Result<Run, Stop> {
+        Ok(Run::Here)
+    }
+
+    /// A choice is about to join these arms, given by number and place, to a result of this shape.
+    /// True if the result is in the store already.
+    #[inline(always)]
+    fn before_choice(
+        _walk: &mut Walk<'_, Self>,
+        _top: usize,
+        _selector: Place,
+        _arms: &[(usize, Place)],
+        _shape: ShapeId,
+    ) -> Result<bool, Stop> {
+        Ok(false)
+    }
+
+    /// A step is about to give a feature of its context. True if the result is in the store
+    /// already.
+    #[inline(always)]
+    fn before_feature(
+        _walk: &mut Walk<'_, Self>,
+        _top: usize,
+        _feat: FeatId,
+        _data: &Data,
+        _shape: ShapeId,
+    ) -> Result<bool, Stop> {
+        Ok(false)
+    }
+
+    /// A run that was to be timed took so long on so many elements.
+    #[inline(always)]
+    fn timed(_walk: &mut Walk<'_, Self>, _step: StepId, _elements: usize, _took: Duration) {}
+
+    /// The result of a task was put into the store.
+    #[inline(always)]
+    fn stored(_walk: &mut Walk<'_, Self>, _top: usize) {}
+
+    /// The function of a task failed; `shape` is that of the element in the failure.
+    #[inline(always)]
+    fn failed(_walk: &mut Walk<'_, Self>, _top: usize, _failure: Failure, _shape: ShapeId) {}
+
+    /// The number of threads that a function may use.
+    #[inline(always)]
+    fn n_threads(&self) -> usize {
+        1
+    }
+}

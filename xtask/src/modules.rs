@@ -1,0 +1,296 @@
+//! Which module of a crate may import which, inside the large crates.
+//!
+//! Top-level modules of a crate stand in an order: each may import only modules before it, so there
+//! are no cycles. Of `run` the table says more, the imports of each module: no evaluator knows
+//! another, the walk knows no evaluator, and the live graph and the walk do not know each other.
+//! Imports of tests do not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The modules of `run`, lowest first, with all modules that each imports.
+const RUN: &[(&str, &[&str])] = &[
+    ("buffers", &[]),
+    ("costs", &[]),
+    ("fuse", &[]),
+    ("lanes", &[]),
+    ("one_op", &[]),
+    ("shape", &[]),
+    ("spread", &[]),
+    ("trials", &[]),
+    ("uses", &[]),
+    ("watch", &[]),
+    ("frame", &["shape"]),
+    ("kernel", &["lanes", "shape"]),
+    ("parts", &["uses"]),
+    ("stages", &["buffers", "fuse", "lanes", "spread", "watch"]),
+    ("live", &["kernel", "lanes", "one_op"]),
+    ("store", &["frame", "shape"]),
+    ("ticks", &["parts"]),
+    ("walk", &["buffers", "frame", "kernel", "lanes", "one_op", "shape", "store", "uses", "watch"]),
+    (
+        "chunked",
+        &[
+            "buffers", "costs", "frame", "fuse", "lanes", "shape", "spread", "stages", "store",
+            "walk", "watch",
+        ],
+    ),
+    ("incremental", &["frame", "live", "shape", "store", "walk", "watch"]),
+    ("lazy", &["costs", "walk"]),
+    (
+        "list",
+        &[
+            "buffers", "costs", "frame", "fuse", "kernel", "shape", "store", "trials", "uses",
+            "walk", "watch",
+        ],
+    ),
+    ("repeat", &["buffers", "fuse", "lanes", "spread", "walk"]),
+    ("choose", &["chunked", "costs", "incremental", "lazy", "list", "live", "trials", "walk"]),
+];
+
+/// Other crates with their modules, lowest first.
+const ORDERS: &[(&str, &str)] = &[
+    (
+        "base",
+        "id lane limits map mask num order_search pages panic path vector diagnostics same \
+         virtual_array column types table value footprint ragged feature literal",
+    ),
+    (
+        "form",
+        "op truncate lane_value meaning verify scalar text build columns operand simplify line",
+    ),
+    (
+        "node",
+        "class function scope settings instance pace signature node_def closure convert state \
+         kept repeat registry explicit",
+    ),
+    (
+        "document",
+        "at checked fields free_name layout named spot view model problems builder range save \
+         load upgrade check edit",
+    ),
+    (
+        "ir",
+        "keeping need_map paths progress region graph plan walk loops repeat splice trace \
+         request verify answer text states",
+    ),
+    (
+        "io",
+        "scalar until error guess options builder format table encoder guard plan arrow csv \
+         gltf json obj ply npy parquet read writer blocks",
+    ),
+    (
+        "compile",
+        "analyses available converter expansion schedule passes state_scopes lower repeats",
+    ),
+    (
+        "nodes",
+        "boolean cells context control known manual shape compare convert date footprint math \
+         mix stateful string integer vector blender color curve expression random list noise \
+         reduce table",
+    ),
+    ("engine", "error run_log program deploy engine explain import session twice"),
+];
+
+/// Imports of a module after the importing one, each of which closes a cycle and has to go.
+const CYCLIC: &[(&str, &str, &str)] = &[
+    ("base", "column", "ragged"),
+    ("base", "column", "types"),
+    ("base", "column", "value"),
+    ("base", "footprint", "literal"),
+    ("base", "table", "literal"),
+    ("base", "types", "ragged"),
+    ("base", "types", "value"),
+    ("base", "value", "literal"),
+    ("form", "build", "operand"),
+    ("form", "lane_value", "columns"),
+    ("form", "meaning", "columns"),
+    ("form", "scalar", "columns"),
+    ("node", "function", "pace"),
+    ("node", "instance", "node_def"),
+    ("node", "instance", "repeat"),
+    ("node", "node_def", "state"),
+    ("node", "signature", "convert"),
+    ("document", "check", "edit"),
+    ("document", "load", "upgrade"),
+    ("document", "problems", "check"),
+    ("ir", "graph", "loops"),
+    ("ir", "plan", "loops"),
+    ("ir", "plan", "states"),
+    ("ir", "request", "states"),
+    ("io", "arrow", "blocks"),
+    ("io", "arrow", "parquet"),
+    ("io", "arrow", "writer"),
+    ("io", "csv", "blocks"),
+    ("io", "error", "format"),
+    ("io", "json", "blocks"),
+    ("io", "npy", "blocks"),
+    ("io", "ply", "writer"),
+    ("compile", "lower", "repeats"),
+    ("nodes", "list", "table"),
+    ("engine", "deploy", "engine"),
+];
+
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+fn source(folder: &str) -> PathBuf {
+    crate::root().join("crates").join(folder).join("src")
+}
+
+/// The files of a module, without those of tests, each with the number of `super::` that lead from
+/// it to the root of the crate.
+fn files(path: &Path, depth: usize) -> Vec<(PathBuf, usize)> {
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    if name == "tests" || name.ends_with("_tests") {
+        return Vec::new();
+    }
+    if path.is_dir() {
+        let entries = std::fs::read_dir(path).expect("the folder is readable");
+        let paths = entries.map(|entry| entry.expect("the folder is readable").path());
+        return paths.flat_map(|path| files(&path, depth + 1)).collect();
+    }
+    let is_rust = path.extension().is_some_and(|end| end == "rs");
+    let depth = if name == "mod" { depth - 1 } else { depth };
+    if is_rust { vec![(path.to_owned(), depth)] } else { Vec::new() }
+}
+
+/// The code of a file before its tests, without comments.
+fn code(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).expect("sources are UTF-8");
+    let before = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = before.lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether the root of a crate compiles a module for tests only.
+fn is_for_tests(root: &str, module: &str) -> bool {
+    ["", "pub ", "pub(crate) "]
+        .iter()
+        .any(|of| root.contains(&format!("#[cfg(test)]\n{of}mod {module};")))
+}
+
+/// The names that follow `crate::` in code: one, or those of a list in braces.
+fn imported(code: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let before = code[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        let rest = &code[at + "crate::".len()..];
+        if let Some(list) = rest.strip_prefix('{') {
+            names.extend(first_names(list));
+        } else {
+            names.extend(first_name(rest));
+        }
+    }
+    names
+}
+
+fn first_name(text: &str) -> Option<String> {
+    let name: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    (!name.is_empty()).then_some(name)
+}
+
+/// The first name of each path in a list, up to the brace that closes it.
+fn first_names(list: &str) -> Vec<String> {
+    let (mut depth, mut is_first, mut names) = (0_usize, true, Vec::new());
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => is_first = true,
+            _ if is_first && (c.is_alphanumeric() || c == '_') => {
+                names.extend(first_name(&list[at..]));
+                is_first = false;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// The modules that the root of a crate exports items of, by the name of the item.
+fn exported(root: &str) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for (at, _) in root.match_indices("use ") {
+        let text = &root[at + "use ".len()..];
+        let text = text.strip_prefix("crate::").unwrap_or(text);
+        let (Some(module), Some(end)) = (first_name(text), text.find(';')) else { continue };
+        let Some(path) = text[..end].strip_prefix(&format!("{module}::")) else { continue };
+        let items = path.trim_matches(|c: char| "{}".contains(c) || c.is_whitespace());
+        for item in items.split(',') {
+            let name = item.rsplit("::").next().unwrap_or_default();
+            let name = name.rsplit(" as ").next().unwrap_or_default().trim();
+            all.insert(name.to_owned(), module.clone());
+        }
+    }
+    all
+}
+
+/// The modules of a crate with the modules that they import.
+fn arrows(folder: &str) -> Arrows {
+    let root = code(&source(folder).join("lib.rs"));
+    let exported = exported(&root);
+    let mut arrows = Arrows::new();
+    for entry in std::fs::read_dir(source(folder)).expect("the crate has sources") {
+        let path = entry.expect("the folder is readable").path();
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let files = files(&path, 1);
+        if name == "lib" || name == "main" || files.is_empty() || is_for_tests(&root, &name) {
+            continue;
+        }
+        let module = arrows.entry(name).or_default();
+        for (file, depth) in files {
+            let code = code(&file).replace(&"super::".repeat(depth), "crate::");
+            module.extend(imported(&code));
+        }
+    }
+    let modules: BTreeSet<String> = arrows.keys().cloned().collect();
+    for (name, imported) in &mut arrows {
+        let names = imported.iter().filter_map(|import| {
+            let module = exported.get(import).unwrap_or(import);
+            (modules.contains(module) && module != name).then(|| module.clone())
+        });
+        *imported = names.collect();
+    }
+    arrows
+}
+
+#[test]
+fn modules_of_run_import_what_the_table_says() {
+    let as_written = |(name, to): &(&str, &[&str])| {
+        ((*name).to_owned(), to.iter().map(|to| (*to).to_owned()).collect())
+    };
+    let allowed: Arrows = RUN.iter().map(as_written).collect();
+    assert_eq!(arrows("run"), allowed);
+}
+
+#[test]
+fn modules_import_only_those_before_them() {
+    let split = |(folder, order): &(&'static str, &'static str)| {
+        (*folder, order.split_whitespace().collect::<Vec<_>>())
+    };
+    let of_run = ("run", RUN.iter().map(|(name, _)| *name).collect());
+    let mut wrong = Vec::new();
+    for (folder, order) in ORDERS.iter().map(split).chain([of_run]) {
+        let found = arrows(folder);
+        let listed: BTreeSet<String> = order.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(found.keys().cloned().collect::<BTreeSet<_>>(), listed, "modules of {folder}");
+        let position = |module: &str| order.iter().position(|name| *name == module);
+        for (name, imported) in &found {
+            for to in imported.iter().filter(|to| position(to) > position(name)) {
+                wrong.push((folder.to_owned(), name.clone(), to.clone()));
+            }
+        }
+    }
+    wrong.sort();
+    let own = |(folder, from, to): &(&str, &str, &str)| {
+        ((*folder).to_owned(), (*from).to_owned(), (*to).to_owned())
+    };
+    let mut excepted: Vec<(String, String, String)> = CYCLIC.iter().map(own).collect();
+    excepted.sort();
+    let lists = "imports of later modules are as listed in `CYCLIC`";
+    assert_eq!(wrong, excepted, "{lists}");
+}
