@@ -192,30 +192,14 @@ fn letters_of(name: &str) -> Option<[u8; 32]> {
     Some(letters)
 }
 
-/// Number of single-character insertions, deletions, replacements and swaps of neighbours between
-/// two names (optimal string alignment distance); names longer than 64 characters count as far.
+/// Number of single-character insertions, deletions, replacements and swaps of neighbors between
+/// two names; names longer than 64 characters count as far.
 fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) =
-        (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
-    if a.len() > 64 || b.len() > 64 {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    if a.chars().count() > 64 || b.chars().count() > 64 {
         return usize::MAX;
     }
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    rows[0] = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
+    strsim::osa_distance(&a, &b)
 }
 
 #[cfg(test)]

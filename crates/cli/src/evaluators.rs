@@ -1,9 +1,9 @@
-//! The evaluators by name, for the verbs that let one choose.
+//! The evaluators by name, for the verbs with a choice.
 
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
-use millstream::parts::eval::live::Propagation;
+use millstream::live::Propagation;
 use millstream::{
     Answer, Auto, Chunked, EvalError, Evaluator, Incremental, Lazy, List, Parallel, Program,
     Request,
@@ -14,26 +14,29 @@ use millstream::{
 pub(crate) enum EvaluatorName {
     /// Demand-driven; defines the meaning
     Lazy,
-    /// A flat list of steps; quick on single values, if a plan runs many times
+    /// A flat list of steps; fast on single values of a plan that runs many times
     List,
-    /// Keeps results between evaluations and runs what has changed: as incremental-pull where that
-    /// can be, else as incremental-walk
+    /// Keeps results between evaluations and runs what has changed: incremental-pull if it supports
+    /// the request, else incremental-walk
     Incremental,
-    /// Single values only: a change computes nothing; reading runs what it needs
+    /// Single values only: a change computes nothing; reading an output runs the nodes it needs
     IncrementalPull,
-    /// Single values only: each change travels at once, from what changed to what reads it
+    /// Single values only: each change is passed on at once, from a node to its readers
     IncrementalPush,
-    /// Single values only: each change first retracts all that may change, then asserts it again
+    /// Single values only: each change first retracts all values that may change, then asserts them
+    /// again
     IncrementalRetract,
-    /// Single values only: each change travels to the first output at once, to others when read
+    /// Single values only: each change is passed on to the first output at once, to the others when
+    /// they are read
     IncrementalMixed,
-    /// Keeps results by what they were made of, and walks from the outputs to what has changed
+    /// Keeps results by the inputs they were computed from, and walks from the outputs to the changes
     IncrementalWalk,
-    /// Element-wise parts as one, chunk by chunk, on several threads; quick on many elements
+    /// Fuses element-wise nodes and runs them chunk by chunk on several threads; fast on many
+    /// elements
     Chunked,
-    /// Independent steps that take long at the same time
+    /// Runs independent steps that take long at the same time
     Parallel,
-    /// The one of lazy, list, chunked and parallel that took least for requests like this
+    /// Measures lazy, list, chunked and parallel, and takes the fastest for requests like this
     Auto,
 }
 
@@ -48,7 +51,7 @@ pub(crate) enum AnyEvaluator {
 }
 
 impl AnyEvaluator {
-    /// The evaluator of this name on at most so many threads; `None` takes what the machine has.
+    /// The evaluator of this name with at most `threads` threads; `None` means all of the machine.
     pub(crate) fn new(name: EvaluatorName, threads: Option<NonZeroUsize>) -> Self {
         let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = threads.unwrap_or_else(machine);
@@ -81,8 +84,8 @@ impl AnyEvaluator {
         }
     }
 
-    /// Lets it take over what a request gives, without an answer; only those that keep results have
-    /// something to do. What is kept from tick to tick goes on in evaluations.
+    /// Passes the values of a request on to an evaluator that keeps results, without an answer. A plan
+    /// with state does nothing here: only evaluations advance state.
     pub(crate) fn commit(&self, program: &Program, request: &Request) -> Result<(), EvalError> {
         match self {
             Self::Incremental(incremental) if !program.plan().has_states() => {
@@ -97,7 +100,7 @@ impl AnyEvaluator {
         }
     }
 
-    /// The number of threads that it uses where that pays.
+    /// The greatest number of threads that the evaluator uses.
     pub(crate) fn n_threads(&self) -> usize {
         match self {
             Self::Lazy(_) | Self::List(_) | Self::Incremental(_) => 1,
@@ -107,7 +110,7 @@ impl AnyEvaluator {
         }
     }
 
-    /// Gives memory back to those that use it again.
+    /// Returns the memory of an answer to an evaluator that reuses it.
     pub(crate) fn give_back(&self, answer: Answer) {
         match self {
             Self::Lazy(_) | Self::List(_) | Self::Incremental(_) | Self::Parallel(_) => {

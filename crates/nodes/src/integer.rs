@@ -118,7 +118,8 @@ fn euclid_steps(lane: Lane) -> usize {
     }
 }
 
-pub(crate) fn gcd<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+/// The greatest common divisor of two integers; 0 of two zeros.
+pub fn gcd<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
     // Negative magnitudes hold the least integer too.
     let (mut greater, mut less) = (-a.abs(), -b.abs());
     for _ in 0..euclid_steps(a.lane()) {
@@ -134,7 +135,7 @@ fn lcm<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
 }
 
 /// `base` to the power of `exponent`, wrapping; what a negative exponent gives is truncated.
-pub(crate) fn power<'b>(base: Val<'b>, exponent: Val<'b>) -> Val<'b> {
+pub fn power<'b>(base: Val<'b>, exponent: Val<'b>) -> Val<'b> {
     let n_bits = (8 * base.lane().size() - 1) as i32;
     let (mut result, mut square) = (base.like(1), base);
     for bit in 0..n_bits {

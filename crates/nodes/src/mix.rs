@@ -130,7 +130,7 @@ const INTERPOLATIONS: &[(&str, &str)] = &[
 ];
 
 /// Adds the settings `interpolation` and `clamp` of nodes that take a number from range to range.
-pub(crate) fn with_way(def: NodeDef) -> NodeDef {
+pub fn with_way(def: NodeDef) -> NodeDef {
     def.setting(
         "interpolation",
         SettingKind::Choice(INTERPOLATIONS),

@@ -66,7 +66,7 @@ pub(crate) fn inputs_of_one_type(
 
 /// The meaning of one lane of the output, made for the settings: takes the lane type of the
 /// output and that lane of each input, lane 0 of inputs that have only one.
-pub(crate) fn lanewise_by_settings<F>(def: NodeDef, lane: F) -> NodeDef
+pub fn lanewise_by_settings<F>(def: NodeDef, lane: F) -> NodeDef
 where
     F: for<'b> Fn(&Settings, &'b FormBuilder, Lane, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
 {

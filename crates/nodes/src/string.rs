@@ -117,11 +117,6 @@ fn built(
 }
 
 /// Hands the text that element `i` of an input has to `f`.
-pub(crate) fn with_text<R>(
-    call: &Call<'_>,
-    input: usize,
-    i: usize,
-    f: impl FnOnce(&str) -> R,
-) -> R {
+pub fn with_text<R>(call: &Call<'_>, input: usize, i: usize, f: impl FnOnce(&str) -> R) -> R {
     call.input::<Arc<str>>(input).with(i, |text| f(text))
 }
