@@ -17,7 +17,9 @@ const SUM: std::ops::Range<usize> = 12..20;
 
 fn engine() -> &'static Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
-    ENGINE.get_or_init(|| Engine::new().with_limits(small()))
+    ENGINE.get_or_init(|| {
+        Engine::new().with_library(millstream_blender::register).with_limits(small())
+    })
 }
 
 fn small() -> Limits {

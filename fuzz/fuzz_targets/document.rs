@@ -6,12 +6,14 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
-use millstream::parts::document::{load, save};
+use millstream::document::{load, save};
 use millstream::{Engine, Limits, Request};
 
 fn engine() -> &'static Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
-    ENGINE.get_or_init(|| Engine::new().with_limits(small()))
+    ENGINE.get_or_init(|| {
+        Engine::new().with_library(millstream_blender::register).with_limits(small())
+    })
 }
 
 fn small() -> Limits {

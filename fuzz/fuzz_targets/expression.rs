@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use millstream::parts::nodes::expression::parse;
+use millstream_nodes::expression::parse;
 
 fuzz_target!(|text: &str| {
     match parse(text) {

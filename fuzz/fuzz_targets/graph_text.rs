@@ -5,13 +5,13 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use millstream::Registry;
-use millstream::parts::ir::text::{parse, print_with_paths};
-use millstream::parts::ir::verify::{Stage, verify};
+use millstream::{Engine, Registry};
+use millstream_ir::text::{parse, print_with_paths};
+use millstream_ir::verify::{Stage, verify};
 
 fn registry() -> &'static Registry {
-    static REGISTRY: OnceLock<Registry> = OnceLock::new();
-    REGISTRY.get_or_init(millstream::parts::nodes::registry)
+    static ENGINE: OnceLock<Engine> = OnceLock::new();
+    ENGINE.get_or_init(|| Engine::new().with_library(millstream_blender::register)).registry()
 }
 
 fuzz_target!(|text: &str| {

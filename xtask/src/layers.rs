@@ -15,7 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("io", &["base"]),
     ("testkit", &["base", "form", "node", "document", "ir", "compile", "nodes"]),
     ("engine", &["base", "form", "node", "document", "ir", "compile", "run", "nodes"]),
-    ("cli", &["engine", "io"]),
+    ("blender", &["base", "form", "node", "nodes", "document", "engine"]),
+    ("cli", &["engine", "io", "blender"]),
 ];
 
 fn package(folder: &str) -> String {

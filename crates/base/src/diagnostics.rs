@@ -193,11 +193,11 @@ fn letters_of(name: &str) -> Option<[u8; 32]> {
     Some(letters)
 }
 
-/// The edit distance between two names, ignoring case (optimal string alignment); names of more
-/// than 64 characters are never near.
+/// Number of single-character insertions, deletions, replacements and swaps of neighbors between
+/// two names; names longer than 64 characters count as far.
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    if a.chars().count().max(b.chars().count()) > 64 {
+    if a.chars().count() > 64 || b.chars().count() > 64 {
         return usize::MAX;
     }
     strsim::osa_distance(&a, &b)

@@ -1,20 +1,18 @@
-//! `millstream check`: all problems of documents, and what they ask of a caller.
+//! `millstream check`: all problems of documents, and their interfaces.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use millstream::parts::base::literal::to_json;
-use millstream::parts::compile::available::missing;
-use millstream::parts::ir::states::{asker, is_state};
-use millstream::parts::ir::trace::{path_text, paths_of};
 use millstream::twice::{Twice, twice};
+use millstream::values::to_json;
 use millstream::{Diagnostics, Engine, Error, Place, Program};
 use serde_json::{Value as Json, json};
 
 use crate::document::{Text, load, read, shown};
 use crate::format::Format;
+use crate::library::engine;
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, report};
 use crate::problems::{self, Lines};
@@ -31,7 +29,7 @@ Examples:
 
 The exit code is 1 if any document has an error; warnings do not count.";
 
-/// Characters of a default that are shown to people.
+/// The greatest number of characters of a default that people are shown.
 const MAX_DEFAULT: usize = 120;
 
 /// Show all problems of documents, and their interface
@@ -41,8 +39,8 @@ pub(crate) struct Args {
     /// The documents, - for the standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Run every node twice with equal inputs, and name those that give two results although their
-    /// type is annotated static or contextual
+    /// Run every node twice with equal inputs, and name the nodes that give two different results
+    /// although their type is annotated static or contextual
     #[arg(long)]
     twice: bool,
     #[command(flatten)]
@@ -50,7 +48,7 @@ pub(crate) struct Args {
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// How results are written
+    /// The format of results
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -58,7 +56,7 @@ pub(crate) struct Args {
 /// Checks and shows.
 pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
-    let engine = Engine::new().with_limits(limits.clone());
+    let engine = engine(limits.clone());
     if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         let help = Some("give - once".to_owned());
         return Err(Stop::new(Exit::Usage, "the standard input is read once only", help));
@@ -123,7 +121,7 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
-/// What running every node twice tells, with what the flags give.
+/// Runs every node twice on the data that the flags give.
 fn run_twice(args: &Args, engine: &Engine, text: &Text, program: &Program) -> Result<Twice, Stop> {
     let request = args.given.request(program, &[], engine.limits().clone(), Files::Now, None)?;
     twice(engine, program.document(), &request).map_err(|error| match error {
@@ -187,18 +185,18 @@ fn interface(out: &mut String, program: &Program) {
         let text = format!("  output {}: {}{note}", output.name, output.ty);
         line(out, format_args!("{}", visible(&text)));
     }
-    // A node may keep several things for one reason.
+    // Several state variables of a node may have the same reason.
     let mut told = HashSet::new();
-    for (need, output, way) in needs(program) {
-        let asker = if is_state(&output) { asker(&output) } else { format!("output {output}") };
-        let text = format!("  needs {need} for {asker}: {}", path_text(way, ""));
+    for requirement in program.requirements() {
+        let (asker, way) = (requirement.asker(), requirement.way_text());
+        let text = format!("  needs {} for {asker}: {way}", requirement.need);
         if told.insert(text.clone()) {
             line(out, format_args!("{}", visible(&text)));
         }
     }
 }
 
-/// The start of a text that is too long to be read.
+/// The start of a text that is too long to read.
 fn shortened(text: String) -> String {
     match text.char_indices().nth(MAX_DEFAULT) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -213,16 +211,6 @@ fn note(unit: Option<&str>, about: Option<&str>) -> String {
         (None, Some(unit)) => format!("  (in {unit})"),
         (None, None) => String::new(),
     }
-}
-
-/// What requests must provide: the need, an output that has it, and the way to what reads it.
-fn needs(program: &Program) -> Vec<(String, String, Vec<String>)> {
-    let plan = program.plan();
-    let ways = missing(plan, &|_| false).into_iter().map(|way| {
-        let output = plan.outputs[way.output].name.to_string();
-        (way.need.to_string(), output, paths_of(plan, &way.steps))
-    });
-    ways.collect()
 }
 
 fn as_json(text: &Text, program: Option<&Program>, problems: &Diagnostics) -> Json {
@@ -260,9 +248,10 @@ fn interface_json(program: &Program) -> Json {
             "about": def.and_then(|def| def.about.as_deref()),
         })
     });
-    let needs = needs(program)
-        .into_iter()
-        .map(|(need, output, way)| json!({ "feature": need, "output": output, "way": way }));
+    let needs = program.requirements().into_iter().map(|requirement| {
+        let need = requirement.need.to_string();
+        json!({ "feature": need, "output": requirement.output, "way": requirement.way })
+    });
     json!({
         "name": &*document.name,
         "inputs": inputs.collect::<Vec<_>>(),

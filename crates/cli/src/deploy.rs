@@ -1,17 +1,18 @@
-//! `millstream deploy`: fixes inputs, stores results, drops what produced them.
+//! `millstream deploy`: fixes inputs, stores results, and drops the nodes that produced them.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use millstream::Given;
 use millstream::deploy::{Deployed, Freeze, Settled, SettledFate, deploy};
-use millstream::parts::document::save;
-use millstream::{Engine, Given};
+use millstream::document::save;
 use millstream_io::Until;
 use serde_json::{Value as Json, json};
 
 use crate::document::{compile, read, shown};
 use crate::format::Format;
 use crate::given::{assignment, given};
+use crate::library::engine;
 use crate::limits::limits;
 use crate::number;
 use crate::outcome::{Exit, Stop};
@@ -30,22 +31,22 @@ than the limit is computed from stays, and runs at the start. The output is a do
 other, with its groups expanded; the compact form runs and checks like it. What is found not to vary
 by element or moment is one value, computed also where a request asks for no elements.";
 
-/// Fix inputs, store results, drop what produced them
+/// Fix inputs, store results, and drop the nodes that produced them
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The document, - for the standard input
     graph: PathBuf,
-    /// Where the new document goes, - for the standard output
+    /// The file for the new document, - for the standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Inputs that stay inputs, separated by commas
     #[arg(long, value_name = "INPUT", value_delimiter = ',')]
     keep: Vec<String>,
-    /// What an input is fixed to instead of its default; of those that are kept, the new default
+    /// Fix an input to this value instead of its default; for a kept input, the new default
     #[arg(long = "in", value_name = "NAME=VALUE")]
     inputs: Vec<String>,
-    /// Store results of at most so many bytes
+    /// Store results of at most this many bytes
     #[arg(long, value_name = "BYTES", default_value = "1048576", value_parser = number::count,
           allow_negative_numbers = true)]
     store_limit: usize,
@@ -63,7 +64,7 @@ pub(crate) struct Args {
 /// Deploys and reports.
 pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
-    let engine = Engine::new().with_limits(limits.clone());
+    let engine = engine(limits.clone());
     let text = read(&args.graph, limits.document_bytes)?;
     let program = compile(&engine, &text)?;
     let same =
@@ -124,9 +125,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
 fn as_text(args: &Args, deployed: &Deployed) -> String {
     let mut out = String::new();
     for Settled { path, ty, bytes, fate } in &deployed.results {
-        // What the compiler made has no path.
+        // Nodes that the compiler made have no path.
         let path =
-            if path.as_str().is_empty() { "what is made for other nodes" } else { path.as_str() };
+            if path.as_str().is_empty() { "a node made by the compiler" } else { path.as_str() };
         out += &format!("{path}: {ty}, {bytes} bytes, {}\n", fate.name());
     }
     let (before, after) = deployed.n_nodes;

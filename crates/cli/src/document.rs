@@ -25,11 +25,11 @@ pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
     read_until(path, limit, &Until::default())
 }
 
-/// As [`read`] does, as long as somebody waits for the standard input or a pipe.
+/// As [`read`]; stops waiting for the standard input or a pipe at a deadline or on Ctrl-C.
 pub(crate) fn read_until(path: &Path, limit: usize, until: &Until) -> Result<Text, Stop> {
     let is_piped = piped::is_piped(path);
     let file = piped::name_of(path);
-    // One byte more than the limit lets loading see that there is too much.
+    // One byte more than the limit, so that loading reports a document that is too large.
     let limit = (limit as u64).saturating_add(1);
     let done = if is_piped {
         piped::document(path, limit, until)

@@ -1,14 +1,13 @@
-//! `millstream bench --edits`: somebody turns a knob sixty times a second, and rewires the graph.
+//! `millstream bench --edits`: a player turns a knob sixty times a second, and edits the graph.
 //!
-//! Seconds of frames without edits and of frames with one edit each come by turns, so that what else
-//! the machine does hits both alike. A frame takes from the edit, or the setting, to the values of
-//! all outputs; what is waited for the next frame does not count.
+//! Seconds of frames without edits alternate with seconds of frames with one edit each, so that
+//! other load on the machine affects both alike. The time of a frame runs from the edit, or the
+//! setting, to the values of all outputs, without the wait for the next frame.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use millstream::parts::document::edit::NewNode;
-use millstream::parts::document::{Input, InputValue, Link, Node, NodeKind, load};
+use millstream::document::{Input, InputValue, Link, NewNode, Node, NodeKind, load};
 use millstream::session::{Ask, Session};
 use millstream::{Document, Edit, Given, Limits, Value};
 use serde_json::{Value as Json, json};
@@ -18,11 +17,11 @@ use crate::percentiles::Percentiles;
 use crate::random::Random;
 use crate::terminal::{print, tell, visible};
 
-/// Frames a second.
+/// Frames per second.
 const RATE: f64 = 60.0;
 
-/// A graph of `n` nodes that each depend on one or two of the last ones, and so all on the inputs.
-/// Its values stay between 0 and 1, and no change dies out on its way.
+/// A graph of `n` nodes, each of which depends on one or two recent nodes, and so on the inputs.
+/// Its values stay between 0 and 1, and every change reaches the outputs.
 pub(crate) fn random_graph(n: usize) -> Document {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut nodes = serde_json::Map::with_capacity(n);
@@ -81,7 +80,8 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
                 player.make(&mut session, &planned);
             }
             player.turn(&mut session);
-            // Edits may let nodes fail, or outputs lose their meaning: that is told, and goes on.
+            // After an edit nodes may fail or outputs may have no value: this is counted, and play
+            // goes on.
             n_failed += usize::from(!matches!(evaluate(&mut session), Ok(None)));
             let times = if with_edits { &mut edited } else { &mut quiet };
             times.push(begin.elapsed().as_secs_f64());
@@ -89,7 +89,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
         }
     }
-    // How long it takes until an optimised plan of the last edit runs.
+    // The time until an optimized plan with the last edit runs.
     let last = player.next(session.document());
     player.make(&mut session, &last);
     let begin = Instant::now();
@@ -100,7 +100,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
     let times = std::mem::take(&mut player.times);
     let n_made = times.len() - player.n_refused;
     let edits = Percentiles::of(times);
-    // Where nothing was edited there is nothing to compare.
+    // Without an edit there is nothing to compare.
     let ratio = (n_made > 0).then_some(edited.p99 / quiet.p99);
     if as_json {
         let told = json!({
@@ -128,7 +128,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
             None => "no edit fitted the document, so nothing is compared".into(),
         })?;
         print(&format!(
-            "{} edits were refused; the last optimised plan ran after {settled:.3} s",
+            "{} edits were refused; the last optimized plan ran after {settled:.3} s",
             player.n_refused
         ))?;
         if n_failed > 0 {
@@ -138,27 +138,27 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
     Ok(Exit::Done)
 }
 
-/// A session that says no.
+/// Ends the verb because a session refused something.
 pub(crate) fn refused(error: &dyn std::error::Error) -> Stop {
     Stop::new(Exit::Wrong, error.to_string(), None)
 }
 
-/// Evaluates all outputs; what failed first, if a node did.
+/// Evaluates all outputs; returns the first failure, if a node failed.
 fn evaluate(session: &mut Session) -> Result<Option<String>, Stop> {
     let evaluated = session.eval(&Ask::all()).map_err(|error| refused(&error))?;
     Ok(evaluated.answer.failures.first().map(ToString::to_string))
 }
 
-/// What is done next.
+/// The next action.
 enum Planned {
     Edit(Box<Edit>),
     Undo,
 }
 
-/// Makes edits that look like those of somebody at work.
+/// Makes edits like those of a person at work.
 struct Player {
     random: Random,
-    /// Names of nodes of the document's own, those that were added since last.
+    /// Names of nodes outside groups; nodes that were added later come last.
     nodes: Vec<Arc<str>>,
     n_added: usize,
     /// The knob: an input of numbers or vectors, with its type.
@@ -184,7 +184,7 @@ impl Player {
         }
     }
 
-    /// Turns the knob, or goes on to the next frame where there is none.
+    /// Turns the knob, or seeks the next frame if there is no knob.
     fn turn(&mut self, session: &mut Session) {
         self.frame += 1;
         match &self.knob {
@@ -196,7 +196,7 @@ impl Player {
                 };
                 session.set_all([(&**knob, Given::One(value))]).expect("it has the input's type");
             }
-            // A frame at which something fails is gone to again with the next one.
+            // A frame that failed is sought again together with the next one.
             None => drop(session.seek(self.frame)),
         }
     }
@@ -231,11 +231,11 @@ impl Player {
     fn any<'d>(&mut self, document: &'d Document) -> Option<(Arc<str>, &'d Node)> {
         let at = self.random.below(self.nodes.len().max(1));
         let name = self.nodes.get(at)?;
-        // What was taken back is not there.
+        // An undo may have removed the node.
         Some((Arc::clone(name), document.nodes.get(name)?))
     }
 
-    /// Lets a socket read another node of the same type as the one it reads.
+    /// Links a socket to another node of the same type as its source.
     fn relink(&mut self, document: &Document) -> Option<Edit> {
         let (name, node) = self.any(document)?;
         let (socket, link) = node.inputs.iter().find_map(|(socket, input)| match &input.value {
@@ -250,7 +250,7 @@ impl Player {
         })
     }
 
-    /// Writes another number, or another vector.
+    /// Changes a number or a vector.
     fn literal(&mut self, document: &Document) -> Option<Edit> {
         let (name, node) = self.any(document)?;
         let (socket, literal) =
@@ -288,7 +288,7 @@ impl Player {
         })
     }
 
-    /// Puts a node like another one in front of a socket that reads that.
+    /// Inserts a copy of the source of a socket between the two.
     fn add(&mut self, document: &Document) -> Option<Edit> {
         let (name, node) = self.any(document)?;
         let (socket, link) = node.inputs.iter().find_map(|(socket, input)| match &input.value {
@@ -310,9 +310,9 @@ impl Player {
         })
     }
 
-    /// Takes a node out that was added; what read it has the defaults of its sockets then.
+    /// Removes a node that was added; its readers fall back to the defaults of their sockets.
     fn remove(&mut self, document: &Document) -> Option<Edit> {
-        // What was taken back is not there.
+        // An undo may have removed the node.
         let is_added =
             |name: &Arc<str>| name.starts_with("added ") && document.nodes.contains_key(name);
         let at = self.nodes.iter().rposition(is_added)?;
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn values_of_random_graphs_are_of_use() {
-        let engine = millstream::Engine::new();
+        let engine = crate::library::engine(Limits::default());
         let mut session = Session::new(&engine, random_graph(3_000));
         let value =
             |session: &mut Session| session.value::<f32>("y0").expect("it runs").expect("a number");

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use millstream::{AnyEvaluator, EVALUATORS, EvaluatorRow};
+use millstream::evaluate::{AnyEvaluator, EVALUATORS, EvaluatorRow};
 
 /// The name of an evaluator.
 #[derive(Clone, Copy, Debug)]

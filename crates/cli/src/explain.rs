@@ -1,19 +1,19 @@
-//! `millstream explain`: what each node depends on, what became of it, and when it runs.
+//! `millstream explain`: the dependencies and the fate of each node, and when it runs.
 
 use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use millstream::{Error, Lazy};
+use millstream::diagnostics::did_you_mean;
 use millstream::explain::{
-    dot, explain as explanation_of, explain_run, graph_after, svg, text, write_json,
+    Phase, dot, explain as explanation_of, explain_run, graph_after, svg, text, write_json,
 };
-use millstream::parts::base::diagnostics::did_you_mean;
-use millstream::parts::compile::Phase;
-use millstream::{Engine, Error, Lazy};
 use serde_json::json;
 
 use crate::document::{compile, read, shown};
 use crate::evaluators::EvaluatorName;
+use crate::library::engine;
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
 use crate::request::{Files, RequestArgs, refused};
@@ -38,13 +38,14 @@ nullify, fuse";
 pub(crate) struct Args {
     /// The document, - for the standard input
     file: PathBuf,
-    /// Inputs that are columns, with a value per element; without, all are; `none` for none
+    /// Inputs that are columns, with a value per element, separated by commas; `none` for none
+    /// [default: all]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
     /// Show the graph as it is after this pass instead
     #[arg(long, value_name = "PASS", value_parser = phase, conflicts_with = "columns")]
     after: Option<Phase>,
-    /// Evaluate, and show also what became of each node: whether it ran, why, on how much, how long
+    /// Evaluate, and show for each node whether it ran, why, on how many elements and for how long
     #[arg(long, conflicts_with_all = ["columns", "after"])]
     run: bool,
     #[command(flatten)]
@@ -52,13 +53,13 @@ pub(crate) struct Args {
     /// With --run: compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME", requires = "run")]
     outputs: Vec<String>,
-    /// With --run: which evaluator runs the graph; all give the same bits [default: lazy]
+    /// With --run: the evaluator; all give the same bits [default: lazy]
     #[arg(long, value_enum, requires = "run", value_name = "NAME")]
     evaluator: Option<EvaluatorName>,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// How results are written
+    /// The format of results
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Shown,
 }
@@ -96,7 +97,7 @@ fn phase(name: &str) -> Result<Phase, String> {
 /// Explains and shows.
 pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
-    let engine = Engine::new().with_limits(limits.clone());
+    let engine = engine(limits.clone());
     let source = read(&args.file, limits.document_bytes)?;
     let program = compile(&engine, &source)?;
     if !args.run {

@@ -1,4 +1,4 @@
-//! For whom results are written.
+//! The format of results: for people or for programs.
 
 use clap::ValueEnum;
 

@@ -1,10 +1,9 @@
-//! `--in NAME=VALUE` and `--in NAME=@FILE:COLUMN`: what is given for inputs and features.
+//! `--in NAME=VALUE` and `--in NAME=@FILE:COLUMN`: values and columns for inputs and features.
 
 use std::path::Path;
 
-use millstream::parts::base::Table;
-use millstream::parts::base::literal::{LiteralError, from_json};
-use millstream::{Given, Limits, Type, Value};
+use millstream::values::{LiteralError, Table, Type, Value, from_json};
+use millstream::{Given, Limits};
 use millstream_io::{
     ColumnChoice, Format, ReadOptions, TableReader, Until, read, read_bytes, read_column,
     read_column_bytes,
@@ -15,7 +14,7 @@ use crate::outcome::{Exit, Message, Stop};
 use crate::piped;
 use crate::place::Place;
 
-/// What stands on the command line for one name.
+/// The assignment of one name on the command line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Assignment<'a> {
     pub(crate) name: &'a str,
@@ -33,7 +32,7 @@ pub(crate) fn assignment<'a>(flag: &str, text: &'a str) -> Result<Assignment<'a>
     }
 }
 
-/// What is given for something of type `ty`: a literal, or a column of a file.
+/// The value of an assignment to an input of type `ty`: a literal, or a column of a file.
 pub(crate) fn given(
     at: Assignment<'_>,
     ty: Type,
@@ -71,8 +70,7 @@ fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
     })
 }
 
-/// The reader of a column of a file whose rows are read as they are asked for; `None` for anything
-/// else.
+/// A reader for a column of a file that can be read row by row; `None` for any other value.
 pub(crate) fn open(
     at: Assignment<'_>,
     ty: Type,
@@ -94,7 +92,7 @@ pub(crate) fn open(
     reader.map(Some).map_err(|error| Stop::data(Exit::Wrong, &error))
 }
 
-/// The file of a value that is a column of one.
+/// The file of a value such as `@FILE:COLUMN`.
 pub(crate) fn file_of(value: &str) -> Option<&Path> {
     value
         .strip_prefix('@')
@@ -120,8 +118,8 @@ fn whole_table(place: &str, limits: &Limits, until: &Until) -> Result<Given, Sto
     Ok(Given::One(Value::from(table)))
 }
 
-/// A column of a file. Where a list is wanted the column holds one per element, or else is that one
-/// list.
+/// A column of a file. For an input that is a list, the column holds a list per element, or it is
+/// the list itself.
 fn from_file(
     name: &str,
     place: &str,
@@ -151,7 +149,7 @@ fn from_file(
     let lists = read(Some(ty));
     match lists {
         Ok(lists) if !lists.is_empty() => Ok(Given::PerIndex(lists)),
-        // Without rows a column looks the same either way; the empty list is a value.
+        // A column without rows could mean both; it is taken as the empty list.
         Ok(_) | Err(_) => match (read(Some(element)), lists) {
             (Ok(items), _) => Ok(Given::One(Value::List(items))),
             (Err(_), Ok(lists)) => Ok(Given::PerIndex(lists)),

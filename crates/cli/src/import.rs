@@ -1,7 +1,7 @@
-//! `millstream import`: documents from what other programs wrote.
+//! `millstream import`: documents from files of other programs.
 //!
-//! A call proceeds as: read and unpack the file, then for each network make the document, write it, and compare
-//! it with what was recorded. A network that fails does not keep the others.
+//! A call proceeds as: read and unpack the file, then for each network make the document, write it,
+//! and compare its results with the recorded ones. A network that fails does not stop the others.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,12 +9,13 @@ use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use millstream::Engine;
-use millstream::import::blender::{
+use millstream_blender::{
     Dump, ImportError, Network, OutputDifference, import as translate, verify,
 };
 use serde_json::{Value as Json, json};
 
 use crate::format::Format;
+use crate::library::engine;
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
 use crate::save::{not_written, write_document};
@@ -32,7 +33,7 @@ is |d| / max(1, |reference|); elements that the file calls sensitive are not com
 if a network cannot be imported, an output differs by more than the tolerance, or nothing of a network was
 compared.";
 
-/// Bytes that a packed file may unpack to.
+/// The greatest number of bytes of an unpacked file.
 const LARGEST: u64 = 1 << 30;
 
 /// Make documents from Blender's function networks
@@ -41,29 +42,29 @@ const LARGEST: u64 = 1 << 30;
 pub(crate) struct Args {
     /// A dump of networks, .json or .json.gz
     file: PathBuf,
-    /// The directory to write documents to; it is made if it is not there
+    /// The directory to write documents to; it is created if it does not exist
     #[arg(short, long, value_name = "DIR", required_unless_present = "verify")]
     out: Option<PathBuf>,
     /// Evaluate each document on the recorded inputs and show the largest difference per output
     #[arg(long)]
     verify: bool,
-    /// Up to which difference outputs agree
+    /// The greatest difference of outputs that agree
     #[arg(long, value_name = "D", default_value = "1e-5", value_parser = tolerance)]
     tolerance: f64,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// How results are written
+    /// The format of results
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
-    number.filter(|x| *x >= 0.0).ok_or_else(|| format!("`{text}` is no number from 0 upwards"))
+    number.filter(|x| *x >= 0.0).ok_or_else(|| format!("`{text}` is not a number of at least 0"))
 }
 
-/// What became of a network.
+/// The outcome for a network.
 struct Outcome {
     name: String,
     group: String,
@@ -80,7 +81,7 @@ impl Outcome {
             && outputs.clone().all(|output| output.difference <= tolerance)
     }
 
-    /// Whether it was to be compared, and there was nothing to compare.
+    /// Whether a comparison was asked for, but there was nothing to compare.
     fn is_not_compared(&self) -> bool {
         let all_sensitive =
             |outputs: &Vec<OutputDifference>| outputs.iter().all(|output| output.compared == 0);
@@ -90,7 +91,7 @@ impl Outcome {
 
 /// Imports, writes and compares.
 pub(crate) fn import(args: &Args) -> Result<Exit, Stop> {
-    let engine = Engine::new().with_limits(limits(&args.limits)?);
+    let engine = engine(limits(&args.limits)?);
     let text = unpacked(&args.file)?;
     let dump = Dump::read(&text).map_err(|error| {
         let what = format!("cannot import `{}`: {error}", args.file.display());
@@ -262,7 +263,7 @@ fn as_text(args: &Args, outcomes: &[Outcome], style: Style) -> String {
             out.push('\n');
         }
         if outcome.is_not_compared() {
-            let text = "no recorded value was compared with what the document gives";
+            let text = "no recorded value was compared with a result of the document";
             out += &format!("  {} {text}\n", style.error("error:"));
         }
     }

@@ -1,5 +1,5 @@
-//! Ctrl-C: what is evaluated is cancelled, so that the verb ends as on any failure and leaves no
-//! unfinished file. Another Ctrl-C ends the program at once.
+//! Ctrl-C: cancels the evaluation, so that the verb ends as after any failure and leaves no
+//! unfinished file. A second Ctrl-C ends the program at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -19,22 +19,22 @@ static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
             std::process::exit(i32::from(Exit::Failed.code()));
         }
     };
-    // Without a handler the system ends the program, as it would have anyway.
+    // Without a handler the system ends the program at once.
     let _ = ctrlc::set_handler(handler);
     asked
 });
 
-/// What becomes true when the user wants the program to end.
+/// The flag that Ctrl-C sets.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     Arc::clone(&ASKED)
 }
 
-/// Until when data is read: as long as the user and the time allow.
+/// The end of reading data: at the deadline or on Ctrl-C.
 pub(crate) fn until(deadline: Option<Instant>) -> Until {
     Until { cancel: Some(flag()), deadline }
 }
 
-/// Ends the verb if the user wants that, or the time is over.
+/// Ends the verb after Ctrl-C or the deadline.
 pub(crate) fn go_on(deadline: Option<Instant>) -> Result<(), Stop> {
     match EvalError::ended(Some(&ASKED), deadline) {
         Some(error) => Err(refused(&error)),

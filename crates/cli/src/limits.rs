@@ -1,7 +1,7 @@
 //! `--limit NAME=VALUE`: what a document may use.
 
 use millstream::Limits;
-use millstream::parts::base::diagnostics::did_you_mean;
+use millstream::diagnostics::did_you_mean;
 
 use crate::memory::available;
 use crate::outcome::{Exit, Stop};

@@ -1,4 +1,4 @@
-//! The command line of Millstream: one verb a file.
+//! The command line of Millstream: one file per verb.
 //!
 //! Results go to the standard output, everything else to the standard error. The exit code is 0 if
 //! all was done, 1 if a document or data is wrong, 2 for wrong usage, 3 if an evaluation failed or
@@ -15,8 +15,10 @@ mod evaluators;
 mod explain;
 mod format;
 mod given;
+#[cfg(feature = "blender")]
 mod import;
 mod interrupt;
+mod library;
 mod limits;
 mod memory;
 mod moments;
@@ -62,6 +64,7 @@ enum Verb {
     Nodes(nodes::Args),
     Bench(bench::Args),
     Deploy(deploy::Args),
+    #[cfg(feature = "blender")]
     Import(import::Args),
 }
 
@@ -75,6 +78,7 @@ impl Verb {
             Self::Nodes(args) => args.format.is_json(),
             Self::Bench(args) => args.format.is_json(),
             Self::Deploy(args) => args.format.is_json(),
+            #[cfg(feature = "blender")]
             Self::Import(args) => args.format.is_json(),
         }
     }
@@ -99,7 +103,7 @@ Exit codes:
   2  wrong usage
   3  an evaluation failed or exceeded its budget";
 
-/// Says nothing of panics that a reader of files turns into errors.
+/// Prints nothing about panics that a reader of files turns into errors.
 fn hush_decoders() {
     let report_panic = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -119,6 +123,7 @@ fn main() -> ExitCode {
         Verb::Nodes(args) => nodes::nodes(args),
         Verb::Bench(args) => bench::bench(args),
         Verb::Deploy(args) => deploy::run(args),
+        #[cfg(feature = "blender")]
         Verb::Import(args) => import::import(args),
     };
     ExitCode::from(match done {

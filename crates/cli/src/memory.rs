@@ -1,9 +1,9 @@
-//! How much memory this process may still take, as far as the system says.
+//! The memory that this process may still allocate, as far as the system tells.
 
 use std::fs;
 
-/// Bytes that can be taken before the machine, its container or the shell's limit runs out; `None`
-/// where the system does not say.
+/// The bytes that can be allocated within the limits of the machine, its container and the shell;
+/// `None` if the system does not tell.
 pub(crate) fn available() -> Option<usize> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let meminfo = read("/proc/meminfo");
@@ -27,7 +27,7 @@ fn kilobytes(text: &str, name: &str) -> Option<usize> {
     number.checked_mul(1024)
 }
 
-/// The soft limit of the address space in what `/proc/self/limits` says; none if it is unlimited.
+/// The soft limit of the address space in the text of `/proc/self/limits`; `None` if unlimited.
 fn soft_limit(text: &str) -> Option<usize> {
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()

@@ -29,8 +29,8 @@ pub(crate) fn times(text: &str) -> Result<Times, String> {
     if step == 0.0 || (end - start) / step < 0.0 {
         return Err(format!("steps of {step} do not lead from {start} to {end}"));
     }
-    // The end counts as reached if it is missed by rounding only: that of the step, which counts for each,
-    // and that of the ends.
+    // The end counts as reached if it is missed by rounding only: the rounding of the step, once
+    // for each step, and that of the ends.
     let steps = (end - start) / step;
     let off = steps + (start.abs() + end.abs()) / step.abs();
     let n = (steps + 4.0 * f64::EPSILON * off).floor() + 1.0;
@@ -56,12 +56,12 @@ pub(crate) fn frames(text: &str) -> Result<FrameNumbers, String> {
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    let value: f64 = text.trim().parse().map_err(|_| format!("`{text}` is no number"))?;
-    if value.is_finite() { Ok(value) } else { Err(format!("`{text}` is no moment")) }
+    let value: f64 = text.trim().parse().map_err(|_| format!("`{text}` is not a number"))?;
+    if value.is_finite() { Ok(value) } else { Err(format!("`{text}` is not a finite time")) }
 }
 
 fn frame(text: &str) -> Result<i64, String> {
-    text.trim().parse().map_err(|_| format!("`{text}` is no whole number"))
+    text.trim().parse().map_err(|_| format!("`{text}` is not a whole number"))
 }
 
 #[cfg(test)]

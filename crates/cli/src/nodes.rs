@@ -3,15 +3,17 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use millstream::parts::base::diagnostics::did_you_mean;
-use millstream::parts::base::literal::to_json;
-use millstream::parts::kernel::signature::{Signature, Socket};
-use millstream::parts::kernel::{Among, Default, SettingValue, Settings, SocketType};
-use millstream::parts::nodes::manual;
-use millstream::{Engine, NodeDef, Registry};
+use millstream::Limits;
+use millstream::diagnostics::did_you_mean;
+use millstream::register::{
+    Among, Default, NodeDef, Registry, SettingValue, Settings, Signature, Socket, SocketType,
+    manual,
+};
+use millstream::values::to_json;
 use serde_json::{Value as Json, json};
 
 use crate::format::Format;
+use crate::library::engine;
 use crate::outcome::{Exit, Stop};
 use crate::terminal;
 
@@ -28,14 +30,14 @@ Examples:
 pub(crate) struct Args {
     /// A node type, or a family of them
     name: Option<String>,
-    /// How results are written
+    /// The format of results
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
 /// Lists node types, or shows one.
 pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
-    let engine = Engine::new();
+    let engine = engine(Limits::default());
     let registry = engine.registry();
     let mut out = std::io::stdout().lock();
     if let Some(def) = args.name.as_deref().and_then(|name| registry.get(name)) {

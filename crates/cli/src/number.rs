@@ -1,9 +1,9 @@
-//! Numbers in flags, with what is wanted where they are something else.
+//! Numbers in flags, with messages that say which numbers are valid.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
-/// What a flag says, or what is wanted there.
+/// The number of a flag, or a message that says what the flag takes.
 fn number<T: FromStr>(text: &str, wanted: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("{wanted} is wanted"))
 }
@@ -22,7 +22,7 @@ pub(crate) fn positive(text: &str) -> Result<NonZeroUsize, String> {
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     const WANTED: &str = "a number of seconds from 0";
     let seconds: f64 = number(text, WANTED)?;
-    // A thousand years are enough.
+    // At most about a thousand years.
     let is_time = (0.0..=4e10).contains(&seconds);
     if is_time { Ok(seconds) } else { Err(format!("{WANTED} is wanted")) }
 }

@@ -1,4 +1,4 @@
-//! How a verb ends: exit codes, and the errors that end it early.
+//! The end of a verb: exit codes, and the errors that end it early.
 
 use std::io::{self, Write as _};
 
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::terminal::{self, tell, visible};
 
-/// What the exit code says.
+/// The meaning of an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// All was done.
@@ -53,7 +53,7 @@ pub(crate) struct Message {
 pub(crate) struct Stop {
     exit: Exit,
     messages: Vec<Message>,
-    /// What was told already, for programs.
+    /// The problems that people were told already, for programs.
     told: Vec<Json>,
 }
 
@@ -68,12 +68,12 @@ impl Stop {
         Self { exit, messages, told: Vec::new() }
     }
 
-    /// Ends with this code; people were told why, `told` is that for programs.
+    /// Ends with this code, after people were told why; `told` tells it to programs.
     pub(crate) fn told(exit: Exit, told: Vec<Json>) -> Self {
         Self { exit, messages: Vec::new(), told }
     }
 
-    /// Ends with this code; nobody is there to be told why.
+    /// Ends with this code, without a message: nobody reads the output any more.
     fn silent(exit: Exit) -> Self {
         Self::all(exit, Vec::new())
     }
@@ -125,7 +125,7 @@ impl Message {
     }
 }
 
-/// Failing to write a result ends the verb; a reader that went away does so quietly.
+/// A result that cannot be written ends the verb, silently if the reader of a pipe has gone.
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -141,7 +141,7 @@ impl From<serde_json::Error> for Stop {
     }
 }
 
-/// A hint of the library in words of the command line.
+/// A hint of the library, in terms of the command line.
 pub(crate) fn in_flags(help: &str) -> String {
     help.replace(" in the limits", " with --limit")
 }
@@ -164,7 +164,7 @@ pub(crate) fn report_as_json(stop: &Stop) -> Exit {
     let problems = stop.problems();
     if !problems.is_empty() {
         let written = writeln!(io::stdout().lock(), "{}", json!({ "problems": problems }));
-        // The exit code and the standard error say it as well.
+        // The exit code and the standard error tell it as well.
         drop(written);
     }
     report(stop)

@@ -1,8 +1,8 @@
-//! How long things took: what half of them, most and all of them took at most.
+//! Percentiles of times.
 
 use serde_json::{Value as Json, json};
 
-/// How long things took, in seconds.
+/// Percentiles of times in seconds.
 pub(crate) struct Percentiles {
     pub(crate) n: usize,
     pub(crate) p50: f64,

@@ -1,8 +1,7 @@
-//! What can be read only once: the standard input, named pipes and other streams. Each is read as the
-//! document, or as data of any number of inputs.
+//! Streams, which can be read only once: the standard input, named pipes and others. Each is the
+//! document, or data for any number of inputs.
 //!
-//! They are opened and read by a thread of their own, so that whoever waits for them can give up
-//! waiting.
+//! A thread opens and reads each stream, so that its reader can stop waiting.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,7 +19,7 @@ use crate::outcome::{Exit, Stop};
 /// The path of the standard input.
 const STDIN: &str = "-";
 
-/// What a stream was; its bytes stay as long as the program.
+/// The use of a stream; its bytes stay until the program ends.
 #[derive(Clone, Copy)]
 enum Content {
     Document,
@@ -34,12 +33,12 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
 
-/// Whether what is at a path can be read only once.
+/// Whether a path leads to a stream.
 pub(crate) fn is_piped(path: &Path) -> bool {
     is_stdin(path) || path.metadata().is_ok_and(|data| !data.is_file() && !data.is_dir())
 }
 
-/// What a file or stream is called in messages.
+/// The name of a file or stream in messages.
 pub(crate) fn name_of(path: &Path) -> String {
     if is_stdin(path) { "standard input".into() } else { path.display().to_string() }
 }
@@ -53,15 +52,15 @@ fn keep(path: &Path, content: Content) {
     read.get_or_insert_default().insert(path.to_owned(), content);
 }
 
-/// The bytes of a document, as far as they come while somebody waits for them.
+/// The bytes of a document, as far as they arrive in time.
 pub(crate) fn document(path: &Path, limit: u64, until: &Until) -> io::Result<Vec<u8>> {
-    // Only that it was read counts from now on.
+    // From now on it only matters that the stream was read.
     keep(path, Content::Document);
     let mut bytes = Vec::new();
     Waiting::start(path, until.clone()).take(limit).read_to_end(&mut bytes).map(|_| bytes)
 }
 
-/// The bytes of data, read when they are first asked for.
+/// The bytes of data, read on first use.
 pub(crate) fn data(path: &Path, limits: &Limits, until: &Until) -> Result<&'static [u8], Stop> {
     match content_of(path) {
         Some(Content::Data(bytes)) => Ok(bytes),
@@ -81,7 +80,7 @@ pub(crate) fn data(path: &Path, limits: &Limits, until: &Until) -> Result<&'stat
     }
 }
 
-/// Bytes that come from another thread; they end when nobody waits any more.
+/// Bytes that come from another thread, until the deadline or Ctrl-C.
 struct Waiting {
     pieces: Receiver<io::Result<Vec<u8>>>,
     until: Until,
@@ -92,18 +91,18 @@ impl Waiting {
     fn start(path: &Path, until: Until) -> Self {
         let (sender, pieces) = sync_channel(4);
         let path = path.to_owned();
-        // The thread ends with the input, with whoever waits for it, or with the program.
+        // The thread ends with the input, with the receiver, or with the program.
         std::thread::spawn(move || {
             let opened: io::Result<Box<dyn Read>> = if is_stdin(&path) {
                 Ok(Box::new(io::stdin().lock()))
             } else {
-                // A pipe is opened when somebody writes to it.
+                // Opening a pipe waits for a writer.
                 File::open(&path).map(|file| Box::new(file) as Box<dyn Read>)
             };
             let mut source = match opened {
                 Ok(source) => source,
                 Err(error) => {
-                    // Nobody waits any more if it is not taken.
+                    // Sending fails if the receiver is gone.
                     let _ = sender.send(Err(error));
                     return;
                 }
@@ -139,7 +138,7 @@ impl Read for Waiting {
                     }
                     self.piece = io::Cursor::new(piece);
                 }
-                // Whoever reads asks the same.
+                // The reader checks the same condition.
                 Err(RecvTimeoutError::Timeout) if self.until.ended().is_some() => return Ok(0),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),

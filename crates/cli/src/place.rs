@@ -1,4 +1,4 @@
-//! Where data is: a file or a standard stream, its format, and a column of it.
+//! Places of data: a file or standard stream, its format, and a column of it.
 //!
 //! `FILE`, `FILE:COLUMN`, `FORMAT:FILE` and `FORMAT:FILE:COLUMN`; the file `-` is the standard input or
 //! output, which has no extension and so needs a format.
@@ -11,10 +11,10 @@ use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
 use crate::outcome::{Exit, Stop};
 use crate::piped;
 
-/// What the standard output is called in messages.
+/// The name of the standard output in messages.
 const STDOUT: &str = "standard output";
 
-/// Where data comes from.
+/// The place that data comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place<'a> {
     pub(crate) file: &'a str,
@@ -24,8 +24,8 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// What stands behind the last colon is a column, and before the first a format, unless there is a
-    /// file of the whole name.
+    /// The part after the last colon is a column, and the part before the first colon a format, unless
+    /// a file has the whole name.
     pub(crate) fn of(text: &'a str) -> Self {
         let table = Self::of_table(text);
         match table.file.rsplit_once(':') {
@@ -40,7 +40,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// As [`Place::of`] without a column: colons behind the format are part of the file's name.
+    /// As [`Place::of`] without a column: colons after the format are part of the name of the file.
     pub(crate) fn of_table(text: &'a str) -> Self {
         let (format, file) = split_format(text);
         Self { file, format, column: None }
@@ -54,12 +54,12 @@ impl<'a> Place<'a> {
         piped::is_stdin(self.path())
     }
 
-    /// Whether it can be read only once.
+    /// Whether the place is a stream, which can be read only once.
     pub(crate) fn is_piped(&self) -> bool {
         piped::is_piped(self.path())
     }
 
-    /// The format of what is read as a stream, which has to be named for the standard input.
+    /// The format of a stream, which must be named for the standard input.
     pub(crate) fn format_of_stream(&self) -> Result<Format, Stop> {
         match self.format {
             Some(format) => Ok(format),
@@ -87,17 +87,17 @@ fn unnamed(stream: &str, example: &str) -> Stop {
     )
 }
 
-/// Where outputs are written to.
+/// The place that outputs are written to.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     format: Option<Format>,
-    /// None for the standard output.
+    /// `None` for the standard output.
     path: Option<PathBuf>,
 }
 
 impl Target {
-    /// The target of `--save`; refuses, before anything is computed, one that cannot be meant: without
-    /// a format, or one of the files that are read.
+    /// The target of `--save`. Refuses, before anything is computed, a target without a format and a
+    /// file that is read.
     pub(crate) fn of(path: &Path, sources: &[&Path]) -> Result<Self, Stop> {
         let (format, path) = match path.to_str().map(split_format) {
             Some((format, file)) => (format, Path::new(file)),
@@ -110,7 +110,7 @@ impl Target {
         if format.is_none() {
             Format::of_written_path(path).map_err(|error| stop(&error))?;
         }
-        // What does not exist is no source.
+        // A file that does not exist is not read.
         if let Ok(target) = path.canonicalize() {
             let is_target =
                 |source: &&&Path| source.canonicalize().is_ok_and(|source| source == target);
@@ -131,7 +131,7 @@ impl Target {
         self.path.as_ref().map_or_else(|| STDOUT.to_owned(), |path| path.display().to_string())
     }
 
-    /// What writes these columns.
+    /// A writer for these columns.
     pub(crate) fn writer(&self, columns: Vec<ColumnSpec>) -> Result<TableWriter, Stop> {
         let options = WriteOptions::default();
         let writer = match (&self.path, self.format) {
@@ -155,7 +155,7 @@ pub(crate) fn stop(error: &IoError) -> Stop {
         | IoError::NotBuilt { .. }
         | IoError::OnlyRead { .. }
         | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error),
-        // A reader that went away wants no more.
+        // The reader of the pipe has gone.
         IoError::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
             io::Error::from(io::ErrorKind::BrokenPipe).into()
         }

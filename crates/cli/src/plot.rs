@@ -1,4 +1,4 @@
-//! A line plot in dots of Braille patterns: two by four dots a character.
+//! A line plot in dots of Braille patterns, two by four dots per character.
 
 use std::io::Write;
 
@@ -10,10 +10,10 @@ use crate::terminal::Style;
 const WIDTH: usize = 64;
 const HEIGHT: usize = 10;
 
-/// Bits of the dots of a pattern, by column and row.
+/// The bits of the dots of a pattern, by column and row.
 const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// What a plot shows: numbers over others, or over the rows.
+/// The data of a plot: numbers over other numbers, or over rows.
 pub(crate) struct Plot<'a> {
     /// Ascending and finite, if there are any.
     over: Option<&'a Lane>,
@@ -22,8 +22,8 @@ pub(crate) struct Plot<'a> {
 }
 
 impl<'a> Plot<'a> {
-    /// The plot of a table's lanes, if it makes one: of a single lane, or of one over another that
-    /// ascends.
+    /// The plot of the lanes of a table: of a single lane, or of a lane over another that ascends.
+    /// `None` for other tables.
     pub(crate) fn of(lanes: &'a [Lane], keys: &'a [Key<'a>]) -> Option<Self> {
         let [key] = keys else { return None };
         match lanes {
@@ -38,7 +38,7 @@ fn ascends(numbers: &[f64]) -> bool {
     numbers.iter().all(|x| x.is_finite()) && numbers.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// Draws a plot; what is not finite leaves a gap.
+/// Draws a plot; numbers that are not finite leave gaps.
 pub(crate) fn write(out: &mut impl Write, plot: &Plot<'_>, style: Style) -> Result<(), Stop> {
     let Plot { over, lane, key } = plot;
     let Some((min, max)) = range(&lane.numbers) else { return Ok(()) };

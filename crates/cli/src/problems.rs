@@ -53,7 +53,7 @@ impl<'a> Lines<'a> {
 /// All problems as text.
 pub(crate) fn text(file: &str, source: &[u8], problems: &Diagnostics, style: Style) -> String {
     let lines = Lines::of(source);
-    // Source that would act on the terminal is not shown on it.
+    // Source with control characters is not shown on a terminal.
     let is_harmless = |text: &&str| {
         let plain = text.replace("\r\n", "\n").replace('\t', " ");
         matches!(visible_lines(&plain), Cow::Borrowed(_))

@@ -1,4 +1,4 @@
-//! A bar on the terminal for what takes longer than a second.
+//! A progress bar on the terminal for runs of more than a second.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,20 +9,20 @@ use millstream::Done;
 
 use crate::terminal;
 
-/// How long nothing is shown.
+/// The time until the bar is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the bar moves.
+/// The time between two updates of the bar.
 const TICK: Duration = Duration::from_millis(100);
 
 /// A bar that goes away when it is dropped.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Dropping it ends the wait for the moment to show the bar.
+    /// Dropped to end the wait until the bar is shown.
     waiting: Option<(Sender<()>, std::thread::JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Starts; `n_rows` is what there is to do, if that is known.
+    /// Starts; `n_rows` is the number of rows to do, if known.
     pub(crate) fn start(n_rows: Option<u64>) -> Self {
         let bar = match n_rows {
             Some(n_rows) => {
@@ -46,7 +46,7 @@ impl Progress {
         Self { bar, waiting }
     }
 
-    /// Shows how far an evaluation is whose request has this.
+    /// A progress for a request that moves this bar.
     pub(crate) fn follow(&self) -> millstream::Progress {
         let bar = self.bar.clone();
         let told = move |done: &Done| {
@@ -56,7 +56,7 @@ impl Progress {
         millstream::Progress::new(told).every(TICK)
     }
 
-    /// Says how many rows are done.
+    /// Sets the number of rows that are done.
     pub(crate) fn rows(&self, n_done: u64) {
         self.bar.set_position(n_done);
         if self.bar.length().is_none() {
@@ -65,7 +65,7 @@ impl Progress {
     }
 }
 
-/// Moves the bar to how far an evaluation is.
+/// Moves the bar to the progress of an evaluation.
 fn show(bar: &ProgressBar, done: &Done) {
     let (n_done, all) = if done.ticks > 1 {
         bar.set_message(format!("{} of {} frames", done.ticks_done, done.ticks));
@@ -73,7 +73,7 @@ fn show(bar: &ProgressBar, done: &Done) {
     } else {
         let (runs, steps, elements) = (done.runs, done.steps, done.elements);
         bar.set_message(format!("{runs} runs of {steps} nodes, {elements} elements"));
-        // Nodes run more than once in several contexts, and not at all where nobody asks.
+        // A node runs once per context, and not at all if it is not demanded.
         (runs.min(steps), steps)
     };
     if bar.length() != Some(all) {
@@ -83,7 +83,7 @@ fn show(bar: &ProgressBar, done: &Done) {
     bar.set_position(n_done);
 }
 
-/// A style; the plain one if the text is no template.
+/// A style; the plain one if the template is wrong.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
@@ -92,7 +92,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((done, thread)) = self.waiting.take() {
             drop(done);
-            // The thread does nothing that could fail but draw.
+            // Only drawing could fail in the thread.
             let _ = thread.join();
         }
         self.bar.finish_and_clear();

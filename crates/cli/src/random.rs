@@ -1,10 +1,10 @@
-//! Numbers that look random, the same every time.
+//! Pseudorandom numbers, the same in every run.
 
 /// A sequence; it must not start with zero.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// The next 64 bits, of which the upper ones look random most.
+    /// The next 64 bits; the upper ones are the most random.
     pub(crate) fn bits(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,11 +1,11 @@
 //! Warnings about values outside the range of their input. A range is advice: nothing is clamped.
 
-use millstream::parts::document::InputDef;
+use millstream::document::InputDef;
 use millstream::{Column, Given, Program};
 
 use crate::terminal::{self, tell, visible};
 
-/// Warns if what is given for an input misses the range that the document states for it.
+/// Warns about values of an input outside the range that the document states.
 pub(crate) fn warn(program: &Program, name: &str, given: &Given) {
     let text = program.document().inputs.get(name).and_then(|input| outside(input, name, given));
     let Some(text) = text else { return };
@@ -15,7 +15,7 @@ pub(crate) fn warn(program: &Program, name: &str, given: &Given) {
     tell(&format!("  {} {help}\n", style.help("help:")));
 }
 
-/// What is outside of the range, the first element of a column.
+/// A message about values outside the range; of a column, the first.
 fn outside(input: &InputDef, name: &str, given: &Given) -> Option<String> {
     if input.min.is_none() && input.max.is_none() {
         return None;

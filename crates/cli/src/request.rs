@@ -1,9 +1,9 @@
-//! What is asked of a document: the flags that `run`, `explain --run` and `check --twice` share, and
-//! why a request is refused in words of the command line.
+//! Requests: the flags that `run`, `explain --run` and `check --twice` share, and the reasons why a
+//! request is refused, in terms of the command line.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use millstream::parts::base::diagnostics::did_you_mean;
+use millstream::diagnostics::did_you_mean;
 use millstream::{
     EvalError, Feature, Footprint, Given, Limits, Plan, Program, Request, RequestError, Value,
 };
@@ -17,10 +17,10 @@ use crate::outcome::{Exit, Message, Stop};
 use crate::range;
 use crate::show::Moments;
 
-/// What is given to a document.
+/// The flags of a request.
 #[derive(clap::Args)]
 pub(crate) struct RequestArgs {
-    /// What an input is, or a column of a file with a value per element
+    /// The value of an input, or a column of a file with a value per element
     #[arg(long = "in", value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// Evaluate for this many elements
@@ -36,7 +36,7 @@ pub(crate) struct RequestArgs {
     /// Evaluate for a view of this many pixels
     #[arg(long, value_name = "WxH", value_parser = size)]
     pub(crate) size: Option<Footprint>,
-    /// What a context feature of the document's own is
+    /// The value of a custom context feature
     #[arg(long = "feature", value_name = "NAME=VALUE")]
     pub(crate) features: Vec<String>,
 }
@@ -49,11 +49,11 @@ pub(crate) fn size(text: &str) -> Result<Footprint, String> {
     Ok(Footprint::of_size(width, height))
 }
 
-/// When the files of inputs are read.
+/// The time at which the files of inputs are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
     Now,
-    /// Block by block, by somebody else.
+    /// Later, block by block.
     Later,
 }
 
@@ -71,7 +71,7 @@ impl RequestArgs {
         match is_given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
             Some((given, _)) => {
-                let text = format!("{given} is of no use without {flag}: nothing is evaluated");
+                let text = format!("{given} has no effect without {flag}: nothing is evaluated");
                 Err(Stop::new(Exit::Usage, text, Some(format!("add {flag}, or leave out {given}"))))
             }
         }
@@ -93,7 +93,7 @@ impl RequestArgs {
         }
     }
 
-    /// The request that the flags make; all wrong flags at once. Files are read until the deadline.
+    /// The request of the flags, or all wrong flags. Files are read until the deadline.
     pub(crate) fn request(
         &self,
         program: &Program,
@@ -158,7 +158,7 @@ impl RequestArgs {
     }
 }
 
-/// What the context features are that flags give, and those that the command line knows itself.
+/// The context features from flags, and those that the command line provides itself.
 pub(crate) fn features(
     program: &Program,
     flags: &[String],
@@ -191,7 +191,7 @@ pub(crate) fn features(
     }
     if let Some(view) = size {
         if needs.iter().all(|need| need.feature != Feature::Footprint) {
-            let text = "--size is of no use: nothing in the graph reads the footprint";
+            let text = "--size has no effect: no node reads the footprint";
             return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
         }
         features.push((Feature::Footprint, Given::One(view.clone().into())));
@@ -204,7 +204,7 @@ pub(crate) fn features(
     Ok(features)
 }
 
-/// That there is nothing of this name, and what there is.
+/// A message that nothing has this name, with the names that exist.
 pub(crate) fn unknown<'a>(
     what: &str,
     name: &str,
@@ -225,7 +225,7 @@ pub(crate) fn unknown<'a>(
     Message { text: format!("{what} called `{name}`"), help: Some(help) }
 }
 
-/// Why there is no answer, in words of the command line.
+/// The reason why there is no answer, in terms of the command line.
 pub(crate) fn refused(error: &EvalError) -> Stop {
     match error {
         EvalError::Request(errors) => {

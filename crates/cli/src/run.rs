@@ -1,25 +1,26 @@
 //! `millstream run`: evaluates a graph on data.
 //!
-//! A call proceeds as: load and compile the document, read what is given, evaluate, save, show.
-//! Nothing is saved unless every output that was asked for has a value.
+//! A call proceeds as: load and compile the document, read the data, evaluate, save, show. Nothing
+//! is saved unless every requested output has a value.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use millstream::{Answer, Engine, Limits, LogDetail, Program, Request};
+use millstream::{Answer, Limits, LogDetail, Program, Request};
 use millstream_io::Until;
 
 use crate::document::{compile, read_until};
 use crate::evaluators::EvaluatorName;
 use crate::format::Format;
 use crate::given::{assignment, file_of, open};
+use crate::library::engine;
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
 use crate::place::Target;
 use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
-use crate::stream::{self, Source, Stream};
+use crate::stream::{Source, Stream};
 use crate::terminal::{self, tell, visible};
 use crate::{interrupt, number, save, show, stats};
 
@@ -46,7 +47,7 @@ among texts. Among whole numbers and booleans it is an error that names the row:
 into an input of type f64 (whose NaNs `list.fill`, `table.fill` and `table.drop_missing` replace or
 leave out), or fill it before.";
 
-/// What to do about a document without outputs.
+/// The hint for a document without outputs.
 pub(crate) const NAME_OUTPUTS: &str =
     "name what to compute: \"outputs\": {\"out\": {\"type\": \"f32\", \"from\": \"node.value\"}}";
 
@@ -62,20 +63,21 @@ pub(crate) struct Args {
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
     /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj or ply file;
-    /// FORMAT:FILE where the extension does not say, FORMAT:- for the standard output
+    /// FORMAT:FILE if the extension does not tell the format, FORMAT:- for the standard output
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// With --save: rows that are read, evaluated and written at once, where the graph allows it
+    /// With --save: the number of rows that are read, evaluated and written at once, if the graph
+    /// allows it
     #[arg(long, value_name = "ROWS", default_value_t = 1 << 16, requires = "save",
           value_parser = clap::value_parser!(u32).range(1..))]
     block: u32,
-    /// Which evaluator runs the graph; all give the same bits
+    /// The evaluator; all give the same bits
     #[arg(long, value_enum, default_value = "auto")]
     evaluator: EvaluatorName,
-    /// How many threads the evaluator may use [default: all]
+    /// The greatest number of threads of the evaluator [default: all]
     #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
-    /// Show what ran, how often, on how many elements, and why
+    /// Show which nodes ran, how often, on how many elements, and why
     #[arg(long)]
     stats: bool,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
@@ -85,21 +87,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = deadline,
           allow_hyphen_values = true)]
     deadline: Option<Duration>,
-    /// How results are written
+    /// The format of results
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
 fn deadline(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is no number of seconds"))
+    let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is not a number of seconds"))
 }
 
 /// Evaluates and shows.
 pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let started = Instant::now();
     let limits = limits(&args.limits)?;
-    let engine = Engine::new().with_limits(limits.clone());
+    let engine = engine(limits.clone());
     // While only a document is read or compiled, Ctrl-C ends the program at once.
     let until = Until { cancel: None, deadline: deadline_of(args, started) };
     let text = read_until(&args.graph, limits.document_bytes, &until)?;
@@ -145,7 +147,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     match args.format {
         Format::Json => show::json(&answer, moments.as_ref(), args.stats.then_some(&program))?,
         Format::Text => {
-            // What is saved need not be printed as well.
+            // Saved outputs are not printed as well.
             if args.save.is_none() || failed {
                 show::text(&answer, moments.as_ref(), terminal::of_stdout())?;
             }
@@ -157,12 +159,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
 }
 
-/// When the verb gives up.
+/// The deadline of the verb.
 fn deadline_of(args: &Args, started: Instant) -> Option<Instant> {
     args.deadline.and_then(|seconds| started.checked_add(seconds))
 }
 
-/// The request that the flags make.
+/// The request of the flags.
 fn asked(
     args: &Args,
     program: &Program,
@@ -183,11 +185,11 @@ fn sources(args: &Args) -> Vec<&Path> {
     std::iter::once(args.graph.as_path()).chain(data).collect()
 }
 
-/// The columns and outputs of a run that goes block by block.
+/// The columns and outputs of a run block by block.
 type InBlocks = (Vec<Source>, Vec<usize>);
 
-/// What there is for a run that goes block by block, if it can: all files are read in blocks, and
-/// outputs have a row per element and need not know all of them.
+/// The columns and outputs for a run block by block, if that is possible: if all files can be read
+/// in blocks, and the outputs have a row per element and do not depend on all elements.
 fn in_blocks(
     args: &Args,
     program: &Program,
@@ -207,7 +209,7 @@ fn in_blocks(
         && args.format == Format::Text
         && args.given.moments(plan).is_none()
         && !args.given.features.iter().any(|text| text.contains("=@"));
-    if !is_plain || !stream::is_local(program, &outputs) {
+    if !is_plain || !program.is_local(&outputs) {
         return Ok(None);
     }
     let until = interrupt::until(deadline_of(args, started));

@@ -6,10 +6,9 @@
 
 use std::path::Path;
 
-use millstream::parts::base::Table;
-use millstream::parts::document::save;
-use millstream::parts::kernel::Data;
-use millstream::{Answer, Column, Document, RequestAxis, Series, Type, Value};
+use millstream::document::{Document, save};
+use millstream::evaluate::{Answer, Data, RequestAxis, Series};
+use millstream::values::{Column, Table, Type, Value};
 use millstream_io::{ColumnSpec, write_file};
 
 use crate::interrupt;
@@ -21,7 +20,7 @@ use crate::terminal::tell;
 /// Rows that are written at once.
 const BLOCK: usize = 1 << 16;
 
-/// Where the entries of a column come from.
+/// The source of the entries of a column.
 enum Source<'a> {
     /// A coordinate of the row.
     Frame(&'a [i64], Type),
@@ -48,7 +47,7 @@ pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Stop {
     Stop::new(Exit::Failed, format!("cannot write `{}`: {error}", path.display()), None)
 }
 
-/// Writes all outputs; the file is as it was unless that succeeds.
+/// Writes all outputs; the file is not changed unless that succeeds.
 pub(crate) fn save_answer(
     target: &Target,
     answer: &Answer,
@@ -99,7 +98,7 @@ pub(crate) fn saved(target: &Target, n_rows: usize) {
     tell(&format!("saved {n_rows} row{plural} to {}\n", target.name()));
 }
 
-/// The outputs by their items, if there are no axes and all are lists of one length.
+/// The items of the outputs, if there are no axes and all outputs are lists of one length.
 fn items(answer: &Answer) -> Option<(Vec<(ColumnSpec, Source<'_>)>, usize)> {
     if answer.times.is_some() || answer.count.is_some() {
         return None;

@@ -1,14 +1,13 @@
 //! Answers for people and for programs.
 //!
-//! Single values are printed one a line. Outputs that vary along the same axes, and longer lists,
-//! become a table of their first rows with a summary of all, and a plot where there is one series.
+//! Single values are printed one per line. Outputs that vary along the same axes, and longer lists,
+//! become a table of their first rows with a summary of all rows, and a plot if there is one series.
 
 use std::io::{BufWriter, StdoutLock, Write};
 
-use millstream::parts::base::literal::to_plain_json;
-use millstream::parts::ir::answer::OutputAnswer;
-use millstream::parts::kernel::Data;
-use millstream::{Answer, Column, Program, RequestAxis, Series, Value};
+use millstream::Program;
+use millstream::evaluate::{Answer, Data, OutputAnswer, RequestAxis, Series};
+use millstream::values::{Column, Value, to_plain_json};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::{Stop, in_flags};
@@ -19,30 +18,30 @@ use crate::{plot, stats, summary};
 const MAX_INLINE: usize = 8;
 /// Rows of a table that are printed, if there are more.
 const N_HEAD: usize = 8;
-/// Characters of a cell.
+/// The greatest number of characters of a cell.
 const MAX_CELL: usize = 40;
 
 /// The moments of a request with a time axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Moments {
     pub(crate) seconds: Vec<f64>,
-    /// Their numbers, if they are frames.
+    /// The numbers of the moments, if they are frames.
     pub(crate) frames: Option<Vec<i64>>,
 }
 
 impl Moments {
-    /// Frames, at so many a second.
+    /// Frames, at `fps` frames per second.
     pub(crate) fn of_frames(frames: Vec<i64>, fps: f64) -> Self {
         let seconds = frames.iter().map(|frame| *frame as f64 / fps).collect();
         Self { seconds, frames: Some(frames) }
     }
 
-    /// What people call them.
+    /// The name of the axis for people.
     fn name(&self) -> &'static str {
         if self.frames.is_some() { "frame" } else { "time" }
     }
 
-    /// One of them, reading back to the same bits.
+    /// One moment, as text that reads back to the same bits.
     fn text(&self, i: usize) -> String {
         match &self.frames {
             Some(frames) => frames[i].to_string(),
@@ -53,7 +52,7 @@ impl Moments {
 
 /// Outputs with a value for each of the same rows.
 struct Table<'a> {
-    /// Along what the rows lie.
+    /// The coordinates of the rows.
     keys: Vec<Key<'a>>,
     columns: Vec<(&'a str, Column)>,
     n_rows: usize,
@@ -119,7 +118,7 @@ pub(crate) fn text(answer: &Answer, moments: Option<&Moments>, style: Style) -> 
     Ok(())
 }
 
-/// Whether some outputs were printed one a line, above the tables.
+/// Whether some outputs were printed one per line, above the tables.
 fn has_singles(answer: &Answer, tables: &[(Vec<RequestAxis>, Table<'_>)]) -> bool {
     let n_in_tables: usize = tables.iter().map(|(_, table)| table.columns.len()).sum();
     answer.outputs.iter().filter(|output| output.value.is_some()).count() > n_in_tables
@@ -174,7 +173,7 @@ impl Table<'_> {
     }
 }
 
-/// Rows below a head, each column as wide as its widest cell, to the right.
+/// Writes rows below a head, with columns as wide as their widest cells, aligned to the right.
 pub(crate) fn write_aligned(
     out: &mut impl Write,
     head: &[String],
@@ -266,7 +265,7 @@ fn write_output(out: &mut impl Write, output: &OutputAnswer) -> Result<(), Stop>
     Ok(())
 }
 
-/// One value; the items of a list one by one, so that long ones need no copy.
+/// Writes one value; the items of a list one by one, so that long lists are not copied.
 fn write_value(out: &mut impl Write, value: &Value) -> Result<(), Stop> {
     let Value::List(list) = value else {
         return Ok(serde_json::to_writer(out, &to_plain_json(value))?);

@@ -1,4 +1,4 @@
-//! `--stats`: what ran, how often, on how many elements, for how long, and why.
+//! `--stats`: the nodes that ran, how often, on how many elements, for how long, and why.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use millstream::run_log::NodeRun;
 use millstream::{Answer, NodePath, Program};
 use serde_json::Value as Json;
 
-/// The log as a table, the time of the whole command below it.
+/// The log as a table, with the time of the whole command below.
 pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> String {
     let head = ["node", "type", "runs", "elements", "bytes", "time", "why"];
     let mut rows: Vec<[String; 7]> = vec![head.map(str::to_owned)];
@@ -38,7 +38,7 @@ pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> Str
     for row in &rows {
         let mut line = String::new();
         for (i, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            // Numbers stand to the right.
+            // Numbers are aligned to the right.
             let cell = if (2..6).contains(&i) {
                 format!("{cell:>width$}")
             } else {

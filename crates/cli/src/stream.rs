@@ -1,10 +1,9 @@
 //! `run --save` in blocks: columns are read, evaluated and written some rows at a time, so that
 //! tables may be larger than memory.
 //!
-//! That is possible if no output needs to know all elements at once. `index` counts on from block
-//! to block, so the result is the same as that of one evaluation, bit for bit.
+//! This is possible if no output depends on all elements at once. `index` continues from block to
+//! block, so the result has the bits of one evaluation.
 
-use millstream::parts::base::feature::Aspect;
 use millstream::{Answer, Column, Evaluator, Feature, Given, Program, Request, RequestError};
 use millstream_io::{ColumnSpec, TableReader};
 
@@ -18,17 +17,17 @@ use crate::run::report_failures;
 use crate::save::saved;
 use crate::terminal::tell;
 
-/// An input and the file in which its values are.
+/// An input and the file with its values.
 pub(crate) struct Source {
     pub(crate) input: String,
     pub(crate) reader: TableReader,
 }
 
-/// What is evaluated block by block.
+/// A run that is evaluated block by block.
 pub(crate) struct Stream<'a> {
     pub(crate) program: &'a Program,
     pub(crate) evaluator: &'a dyn Evaluator,
-    /// Everything but the columns.
+    /// The request without the columns.
     pub(crate) request: Request,
     /// Positions of the outputs.
     pub(crate) outputs: Vec<usize>,
@@ -37,20 +36,8 @@ pub(crate) struct Stream<'a> {
     pub(crate) n_block: usize,
 }
 
-/// Whether outputs can be computed without knowing all elements.
-pub(crate) fn is_local(program: &Program, outputs: &[usize]) -> bool {
-    let plan = program.plan();
-    outputs.iter().all(|output| {
-        let step = &plan.steps[plan.outputs[*output].source.step];
-        plan.needs.of(plan.needs_of(step)).all(|need| match need.aspect {
-            Aspect::Value => need.level == 0,
-            Aspect::Extent => need.feature != Feature::Index && need.level == 0,
-        })
-    })
-}
-
 impl Stream<'_> {
-    /// Reads, evaluates and writes; the file is as it was unless all of it succeeds.
+    /// Reads, evaluates and writes; the file is not changed unless all of it succeeds.
     pub(crate) fn run(mut self, target: &Target) -> Result<Exit, Stop> {
         let plan = self.program.plan();
         let outputs = self.outputs.iter().map(|output| &plan.outputs[*output]);
@@ -94,7 +81,7 @@ impl Stream<'_> {
         Ok(Exit::Done)
     }
 
-    /// The next rows of all inputs, which must be as many of each.
+    /// The next rows of all inputs, which must have the same number of rows.
     fn block(&mut self, n_done: usize) -> Result<(usize, Vec<(String, Column)>), Stop> {
         let mut columns: Vec<(String, Column)> = Vec::new();
         for source in &mut self.sources {
@@ -108,7 +95,7 @@ impl Stream<'_> {
         if columns.iter().all(|(_, column)| column.len() == n_rows) {
             return Ok((n_rows, columns));
         }
-        // The message names the whole lengths, as that of an evaluation at once does.
+        // The message names the lengths of the whole columns, as one evaluation would.
         let mut lengths = Vec::new();
         for (source, (_, column)) in self.sources.iter_mut().zip(columns) {
             let mut length = n_done + column.len();
@@ -164,7 +151,7 @@ fn next(source: &mut Source, n_rows: usize) -> Result<Column, Stop> {
     })
 }
 
-/// Counts failing elements from the start of the table.
+/// Makes positions of failed elements count from the start of the table.
 fn shift(answer: &mut Answer, n_done: usize) {
     for (axis, position) in answer.failures.iter_mut().flat_map(|failure| &mut failure.cell) {
         if *axis == "index" {

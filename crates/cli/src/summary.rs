@@ -1,8 +1,6 @@
-//! Columns of numbers in a line: how many, least, mean, greatest, and their shape in blocks.
+//! Columns of numbers in one line: count, least, mean and greatest number, and a bar chart.
 
-use millstream::parts::base::types::Kind;
-use millstream::parts::base::{Lane as LaneType, Type};
-use millstream::{Column, Value};
+use millstream::values::{Column, Kind, Lane as LaneType, Type, Value};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const N_BINS: usize = 16;
@@ -118,7 +116,7 @@ pub(crate) fn short(x: f64) -> String {
     format!("{x:.5e}")
 }
 
-/// How often values occur from the least to the greatest, in blocks.
+/// A histogram from the least to the greatest value, in block characters.
 fn distribution(finite: &[f64]) -> String {
     let Some((min, max)) = range(finite) else { return String::new() };
     if min == max {
@@ -138,7 +136,7 @@ fn distribution(finite: &[f64]) -> String {
     bins.map(block).iter().collect()
 }
 
-/// The numbers in their order, each block the mean of some.
+/// The numbers in order, as block characters of the means of successive parts.
 fn course(numbers: &[f64]) -> String {
     let n_steps = N_STEPS.min(numbers.len());
     let step = |i: usize| {

@@ -1,14 +1,14 @@
-//! Whether output goes to a person: colors and drawings depend on it.
+//! Output to a terminal or elsewhere: colors and drawings are for terminals.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
-/// How a stream is written to.
+/// The way in which a stream is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
-    /// A person reads along.
+    /// Whether the stream is a terminal.
     pub(crate) is_terminal: bool,
-    /// Colors are wanted.
+    /// Whether colors are wanted.
     pub(crate) color: bool,
 }
 
@@ -57,19 +57,19 @@ pub(crate) fn of_stderr() -> Style {
 /// Writes a line to the standard output.
 ///
 /// # Errors
-/// If that cannot be written to; of a reader that went away nothing is told.
+/// If the line cannot be written. If the reader of a pipe has gone, the error has no message.
 pub(crate) fn print(line: &str) -> std::io::Result<()> {
     writeln!(std::io::stdout().lock(), "{line}")
 }
 
 /// Writes to the standard error.
 pub(crate) fn tell(text: &str) {
-    // If the standard error is gone there is nobody to tell.
+    // An error of the standard error cannot be reported anywhere.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Text of a document or a file, harmless to a terminal: characters that control it, or that change
-/// the direction of writing, are shown as JSON escapes.
+/// The text of a document or file, made harmless to a terminal: control characters and characters
+/// that change the direction of writing become JSON escapes.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, controls)
 }

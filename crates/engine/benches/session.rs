@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use millstream::parts::document::{InputValue, Link, Node, NodeKind, OutputDef, OutputFrom};
+use millstream::document::{InputValue, Link, Node, NodeKind, OutputDef, OutputFrom};
 use millstream::session::Session;
 use millstream::{Document, Edit, Engine};
 

@@ -1,4 +1,4 @@
-//! The engine: node types and limits, from which programs are made.
+//! The engine: node types and limits, and the programs made with them.
 
 use std::sync::Arc;
 
@@ -42,6 +42,12 @@ impl Engine {
         self
     }
 
+    /// Adds the node types of another library, given the function that registers them.
+    pub fn with_library(mut self, register: impl FnOnce(&mut Registry)) -> Self {
+        register(Arc::make_mut(&mut self.registry));
+        self
+    }
+
     /// Adds a node type; one of the same name is replaced.
     pub fn register(&mut self, def: NodeDef) -> &mut Self {
         Arc::make_mut(&mut self.registry).register(def);
@@ -70,7 +76,7 @@ impl Engine {
         &self.registry
     }
 
-    /// What documents may use.
+    /// The limits for documents.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -1,4 +1,4 @@
-//! Why there is no program or no answer.
+//! Errors of loading, compiling and evaluating.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_ir::EvalError;

@@ -1,8 +1,10 @@
-//! Millstream: a node-graph engine. People describe what to compute as a graph of nodes; the engine
-//! works out what must run, runs only that, on one element or many, and can say why.
+//! Millstream: a node-graph engine. People describe *what* to compute as a graph of nodes; the
+//! engine works out what must run, runs only that, on one element or many, and can say why.
+//!
+//! # Run a document
 //!
 //! An [`Engine`] holds the node types. It turns the text of a document into a [`Program`], which
-//! answers requests:
+//! answers requests. A graph is written as if for one element and one moment:
 //!
 //! ```
 //! use millstream::{Engine, Request};
@@ -19,60 +21,134 @@
 //! let answer = program.run(&Request::new().set("x", 1.5_f32))?;
 //! assert_eq!(answer.value::<f32>("y"), Some(3.0));
 //!
-//! // or many: the graph is written as if for one.
+//! // or many.
 //! let answer = program.run(&Request::new().column("x", vec![1.0_f32, 2.0, 4.0]))?;
 //! assert_eq!(answer.column::<f32>("y"), Some(vec![2.0, 4.0, 8.0]));
 //! # Ok::<(), millstream::Error>(())
 //! ```
 //!
-//! A closure becomes a node type with [`NodeDef::from_closure`], a Rust type a value type with
-//! [`value_type!`].
+//! # Register a node
+//!
+//! A Rust closure becomes a node type, and a Rust type a value type (see [`register`]):
+//!
+//! ```
+//! use millstream::{Engine, NodeDef, Request};
+//!
+//! let mut engine = Engine::new();
+//! engine.register(NodeDef::from_closure("my.half", "Half of a number", &["x"], |x: f32| x / 2.0));
+//! let program = engine.load(
+//!     br#"{"millstream": 1, "inputs": {"x": {"type": "f32"}},
+//!         "outputs": {"y": {"type": "f32", "from": "half.value"}},
+//!         "nodes": {"half": {"type": "my.half", "in": {"x": {"input": "x"}}}}}"#,
+//! )?;
+//! assert_eq!(program.run(&Request::new().set("x", 5.0_f32))?.value::<f32>("y"), Some(2.5));
+//! # Ok::<(), millstream::Error>(())
+//! ```
+//!
+//! # Edit a live document
+//!
+//! A [`Session`] is a document that is edited, set and asked. Between two questions it runs only
+//! what has changed (see [`session`]):
+//!
+//! ```
+//! # let text = br#"{"millstream": 1, "inputs": {"x": {"type": "f32"}},
+//! #     "outputs": {"y": {"type": "f32", "from": "double.value"}},
+//! #     "nodes": {"double": {"type": "math.add", "in": {"a": {"input": "x"}, "b": {"input": "x"}}}}}"#;
+//! use millstream::{Edit, Engine, Session};
+//!
+//! let mut session = Session::open(&Engine::new(), text)?;
+//! session.set("x", 2.0_f32)?;
+//! assert_eq!(session.value::<f32>("y")?, Some(4.0));
+//! session.edit(&Edit::literal("double", "b", 10.0))?;
+//! assert_eq!(session.value::<f32>("y")?, Some(12.0));
+//! session.undo();
+//! assert_eq!(session.value::<f32>("y")?, Some(4.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Inspect why
+//!
+//! [`explain`] tells what the compiler made of each node and when the node runs; a request with a
+//! log tells what ran in one evaluation, and why (see [`run_log`]):
+//!
+//! ```
+//! # let text = br#"{"millstream": 1, "inputs": {"x": {"type": "f32"}},
+//! #     "outputs": {"y": {"type": "f32", "from": "double.value"}},
+//! #     "nodes": {"double": {"type": "math.add", "in": {"a": {"input": "x"}, "b": {"input": "x"}}}}}"#;
+//! use millstream::{Engine, LogDetail, Request, explain};
+//!
+//! let engine = Engine::new();
+//! let program = engine.load(text)?;
+//! let explanation = explain::explain(&engine, program.document(), None)?;
+//! assert_eq!(explanation.nodes[1].depends_on, ["x"]);
+//!
+//! let request = Request::new().column("x", vec![1.0_f32, 2.0]).with_log(LogDetail::Times);
+//! let answer = program.run(&request)?;
+//! let run = program.runs(&answer).next().expect("a node ran");
+//! assert_eq!((run.path.as_str(), run.entry.elements), ("double", 2));
+//! # Ok::<(), millstream::Error>(())
+//! ```
+//!
+//! # Modules by task
+//!
+//! | task | module |
+//! |---|---|
+//! | load, build, edit and save documents | [`document`] |
+//! | types, values, columns, tables, JSON | [`values`] |
+//! | requests, answers, evaluators, budgets | [`evaluate`] |
+//! | node types and value types of a program's own | [`register`] |
+//! | problems with place and hint | [`diagnostics`] |
+//! | live documents | [`session`] |
+//! | live graphs without a document | [`live`] |
+//! | what the compiler made of a document | [`explain`] |
+//! | what ran, and why | [`run_log`] |
+//! | inputs fixed, results stored | [`deploy`] |
+//! | node types that misstate their class | [`twice`] |
+//!
+//! The names that most programs need are in the root of the crate as well.
+//!
+//! # Guarantees
+//!
+//! - *Same bits.* The same document and request give the same bits on every machine, whatever the
+//!   evaluator, the number of threads and the width of SIMD. Elementary functions are the engine's
+//!   own, reductions have a fixed order, and random numbers depend on their seed and inputs only.
+//! - *Runs at most once.* Within one evaluation a node runs once per element that it depends on and
+//!   per distinct context, and a node that nothing demands does not run.
+//! - *Untrusted documents.* Loading, compiling and evaluating never overflow the stack and never
+//!   allocate without bound. [`Limits`] bound text, nodes, expansion, lists, elements and bytes, and
+//!   an error names the limit that was hit.
+//! - *Contained failures.* A node that fails, or whose Rust code panics, takes away the values of the
+//!   outputs that depend on it. All other values are valid.
+//! - *Threads.* Engines and programs are immutable once made, and may be shared between threads.
 
 pub mod deploy;
+pub mod diagnostics;
+pub mod document;
 mod engine;
 mod error;
+pub mod evaluate;
 pub mod explain;
-pub mod import;
+mod interface;
+pub mod live;
 mod program;
+pub mod register;
 pub mod run_log;
 pub mod session;
 pub mod twice;
+pub mod values;
 
+pub use diagnostics::{Diagnostic, Diagnostics, NodePath, Place, Severity, Span};
+pub use document::{Document, Edit, Editor};
 pub use engine::Engine;
 pub use error::Error;
+pub use evaluate::{
+    Answer, Auto, Chunked, Done, EvalError, Evaluator, Feature, Footprint, Given, Incremental,
+    Lazy, Limits, List, LogDetail, NodeFailure, Progress, Request, RequestAxis, RequestError,
+    RunLog, Series,
+};
 pub use program::Program;
+pub use register::{Call, Class, Failure, NodeDef, Registry, value_type};
 pub use session::Session;
+pub use values::{Color, Column, Mat4, Quat, Type, Value, ValueType, Vec2, Vec3, Vec4};
 
-pub use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity};
-pub use millstream_base::{
-    Color, Column, Feature, Footprint, Limits, Mat4, NodePath, Place, Quat, Span, Type, Value,
-    ValueType, Vec2, Vec3, Vec4, value_type,
-};
-pub use millstream_document::{Document, Edit, Editor};
-pub use millstream_run::{
-    AnyEvaluator, Auto, Chunked, EVALUATORS, EvaluatorRow, Incremental, Lazy, List,
-};
-
-/// Graphs of single numbers that are kept up to date.
-pub mod live {
-    pub use millstream_form::{LaneValue, Op};
-    pub use millstream_run::live::{
-        CallbackPanic, Handle, LiveError, LiveGraph, LiveProgram, NotNumbers, Propagation, Selector,
-    };
-}
-pub use millstream_ir::answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
-pub use millstream_ir::progress::{Done, Progress};
-pub use millstream_ir::request::{Given, LogDetail, Request, RequestAxis, RequestError};
 pub use millstream_ir::{Graph, Plan};
-pub use millstream_node::{Call, Class, Failure, NodeDef, Registry};
-
-/// The crates that the engine is made of, for what the items above do not show.
-pub mod parts {
-    pub use millstream_base as base;
-    pub use millstream_compile as compile;
-    pub use millstream_document as document;
-    pub use millstream_ir as ir;
-    pub use millstream_node as kernel;
-    pub use millstream_nodes as nodes;
-    pub use millstream_run as eval;
-}

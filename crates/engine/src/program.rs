@@ -1,6 +1,8 @@
 //! A compiled document.
 
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
@@ -9,9 +11,13 @@ use millstream_ir::plan::PlanOutput;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request, RequestAxis};
 use millstream_run::live::{LiveProgram, NotNumbers};
-use millstream_run::{Lazy, Parts, ticks};
+use millstream_run::{Auto, Parts, ticks};
 
 use crate::run_log::{self, NodeRun};
+
+/// The number of threads that the machine runs at once; asking the system takes microseconds.
+static THREADS: LazyLock<NonZeroUsize> =
+    LazyLock::new(|| available_parallelism().unwrap_or(NonZeroUsize::MIN));
 
 /// A compiled document. Programs are immutable; several threads may run one at the same time.
 #[derive(Clone, Debug)]
@@ -26,7 +32,8 @@ impl Program {
         Self { document: Arc::new(document), plan: Arc::new(plan), warnings: Arc::new(warnings) }
     }
 
-    /// Evaluates what the request asks for.
+    /// Evaluates what the request asks for, with the evaluator that is fastest for requests like it
+    /// (see [`Auto`]).
     ///
     /// A node that fails leaves the outputs that depend on it without value, see
     /// [`Answer::failures`]; the others are valid. A document that keeps state is evaluated tick by
@@ -35,7 +42,7 @@ impl Program {
     /// # Errors
     /// If the request does not fit, or the evaluation was cancelled or exceeded its budget.
     pub fn run(&self, request: &Request) -> Result<Answer, EvalError> {
-        self.run_with(&Lazy, request)
+        self.run_with(&Auto::new().threads(*THREADS), request)
     }
 
     /// Evaluates with a certain evaluator; all give the same bits.

@@ -1,7 +1,7 @@
-//! What ran in an evaluation, node by node, and why.
+//! Run logs: which nodes ran in an evaluation, and why.
 //!
-//! An evaluation whose request asks for a log (`Request::with_log`) answers with an entry for each
-//! step of the plan. Here the entries are told by what authors know: paths and node types.
+//! An answer to a request with a log (`Request::with_log`) has an entry for each step of the plan.
+//! [`NodeRun`] pairs an entry with the path and type of its node.
 //!
 //! ```
 //! use millstream::run_log::{Fate, NodeRun, RunReason};
@@ -27,23 +27,23 @@ use rustc_hash::FxHashMap;
 
 pub use millstream_ir::answer::{Fate, LogEntry, RunLog, RunReason, SkipReason};
 
-/// What became of a node in an evaluation.
+/// The log entry of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeRun {
-    /// The node. A conversion that the compiler inserted has the path of the node that it is for; one
-    /// that is for an output has none.
+    /// The node. A conversion that the compiler inserted has the path of the node that it is for; a
+    /// conversion for an output has an empty path.
     pub path: NodePath,
     /// Its type.
     pub node_type: String,
-    /// What became of it: whether it ran, why, for how long, on how much.
+    /// Whether it ran, why, for how long, and on how many elements.
     pub entry: LogEntry,
-    /// Why it failed, if it did, now or with the same before. A repeat fails with the node in it that
-    /// did.
+    /// The reason why it failed, if it failed now or earlier with the same inputs. A repeat fails with
+    /// the node of its body that failed.
     pub failure: Option<String>,
 }
 
-/// What became of each node of a plan, if the answer has a log; in the order of the plan, in which
-/// each node comes behind what it reads. Constants and inputs are not listed.
+/// The entries of all calls of a plan, if the answer has a log, in the order of the plan: each node
+/// after its sources. Constants and inputs are not listed.
 pub(crate) fn runs(plan: &Plan, answer: &Answer) -> Vec<(StepId, NodeRun)> {
     let listed = plan.steps.iter().filter_map(|(id, step)| {
         let StepOp::Call(instance) = step.op else { return None };
@@ -60,7 +60,7 @@ pub(crate) fn runs(plan: &Plan, answer: &Answer) -> Vec<(StepId, NodeRun)> {
     listed
 }
 
-/// Tells the nodes that failed why.
+/// Adds the reasons of failures to the nodes that failed.
 pub(crate) fn tell_failures(
     runs: &mut dyn Iterator<Item = &mut NodeRun>,
     failures: &[NodeFailure],
@@ -68,14 +68,14 @@ pub(crate) fn tell_failures(
     if failures.is_empty() {
         return;
     }
-    // A node comes behind the conversions that have its path.
+    // A node comes after the conversions that have its path.
     let mut by_path: FxHashMap<NodePath, &mut NodeRun> = FxHashMap::default();
     for run in runs {
         if matches!(run.entry.fate, Fate::Ran(_) | Fate::Skipped(SkipReason::Failed)) {
             by_path.insert(run.path.clone(), run);
         }
     }
-    // Without a log there is nobody to tell.
+    // Without a log there are no entries.
     if by_path.is_empty() {
         return;
     }

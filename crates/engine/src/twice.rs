@@ -1,8 +1,9 @@
-//! Running every node twice: does its annotation lie?
+//! Tests of annotations: every node runs twice.
 //!
-//! A static or contextual node gives the same for the same inputs in the same context. Each node of
-//! the expanded document is asked for in two evaluations that are equal in all; the first nodes that
-//! differ, having read equal inputs, break their word. Nodes that follow from them are not named.
+//! A node type that is annotated static or contextual must give the same result for the same inputs
+//! in the same context. Two equal evaluations compute every node of the expanded document. A node
+//! whose results differ although its inputs were equal has a wrong annotation; nodes that depend on
+//! such a node are not reported.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, Need};
@@ -36,58 +37,58 @@ pub struct Liar {
     pub path: NodePath,
     /// Its type.
     pub node_type: String,
-    /// What the type says of itself.
+    /// The class that the type states.
     pub class: String,
 }
 
-/// A node that failed gave nothing to compare.
+/// A node that failed, so that there was nothing to compare.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[error("`{path}` failed, so nothing is known of its results: {why}")]
+#[error("`{path}` failed, so its results were not compared: {why}")]
 #[diagnostic(
     severity(warning),
     code(twice::failed),
-    help("give the document what the node works with")
+    help("give inputs with which the node does not fail")
 )]
 pub struct NotCompared {
     /// The node.
     pub path: NodePath,
-    /// What its failure said.
+    /// The message of the failure.
     pub why: String,
 }
 
-/// A node that cannot be run by itself, nor can those that depend on what it reads.
+/// A node that was not run by itself, because no request provides what it reads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("`{path}` reads {need}, which no request provides, so it was not run twice by itself")]
 #[diagnostic(
     severity(warning),
     code(twice::not_run),
-    help("only scopes around it provide that; what they run is compared by what they give")
+    help("only scopes around it provide that; the results of those scopes were compared")
 )]
 pub struct NotRun {
     /// The node.
     pub path: NodePath,
-    /// What it reads.
+    /// The context that it reads.
     pub need: String,
 }
 
-/// What running every node twice told.
+/// The result of running every node twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Twice {
-    /// The nodes whose annotation lies, in the order of the document.
+    /// The nodes with a wrong annotation, in the order of the document.
     pub liars: Vec<Liar>,
     /// The nodes that failed, so that their results could not be compared.
     pub failed: Vec<NotCompared>,
-    /// The nodes that read what no request provides, such as the index of a loop around another.
+    /// The nodes that read context that no request provides, such as the index of an outer loop.
     pub not_run: Vec<NotRun>,
 }
 
-/// How many elements nodes are run on that need to know which they are.
+/// The number of elements for nodes that read the index.
 const ELEMENTS: usize = 4;
 
-/// Runs every node of a document twice with what a request gives, and names those whose annotation
-/// lies, in the order of the document. Outputs that the request asks for make no difference. Of what
-/// it does not give, inputs have their defaults, or the default of their type, and features zero; nodes
-/// that need to know their element run on a few.
+/// Runs every node of a document twice on the data of a request, and reports the nodes with a wrong
+/// annotation, in the order of the document. The outputs that the request names are ignored. Inputs
+/// that the request lacks have their defaults, or the default of their type; missing features are
+/// zero, and nodes that read the index run on a few elements.
 ///
 /// # Errors
 /// Everything that is wrong with the document, a request that does not fit, or an evaluation that
@@ -135,7 +136,7 @@ pub fn twice(engine: &Engine, document: &Document, request: &Request) -> Result<
     Ok(Twice { liars, failed: failed.collect(), not_run })
 }
 
-/// The plan that gives every output of every call, and which they are.
+/// A plan whose outputs are all outputs of all calls, and a list of those.
 fn everything(graph: &Graph, fps: f64) -> Result<(Plan, Vec<Source>), Diagnostics> {
     let outputs = |node: NodeId| {
         let n = graph.instance_of(node).map_or(0, |instance| instance.outputs.len());
@@ -152,7 +153,7 @@ fn everything(graph: &Graph, fps: f64) -> Result<(Plan, Vec<Source>), Diagnostic
     Ok((schedule(probed, fps)?, asked))
 }
 
-/// The request with all that is needed, for all outputs of a plan.
+/// The request for all outputs of a plan, completed with everything that the plan needs.
 fn completed(request: &Request, plan: &Plan) -> Request {
     let mut request = request.clone().all_outputs();
     for input in plan.inputs.as_slice() {
@@ -174,7 +175,7 @@ fn completed(request: &Request, plan: &Plan) -> Request {
     request
 }
 
-/// Asks for nothing that needs what requests do not provide; gives the nodes that read it.
+/// Removes outputs that need context which requests do not provide; returns the nodes that read it.
 fn leave_out(plan: &Plan, asked: &mut Vec<Source>, request: &mut Request) -> Vec<NotRun> {
     let is_provided = |need: &Need| {
         need.aspect == Aspect::Extent || need.level == 0 && request.gives(&need.feature)

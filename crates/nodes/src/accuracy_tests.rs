@@ -5,7 +5,6 @@
 
 mod mixing;
 mod sums;
-mod wide;
 
 use millstream_base::Type;
 use millstream_node::Kernel;

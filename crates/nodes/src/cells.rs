@@ -24,7 +24,7 @@ use millstream_node::{Call, Data, Failure, Function, Kernel};
 const PER_ELEMENT: usize = 1 << 6;
 
 /// The kernel that calls a Rust closure.
-pub(crate) fn function(
+pub fn function(
     f: impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static,
 ) -> Kernel {
     let f: SharedFunction = Arc::new(f);
@@ -63,7 +63,7 @@ pub(crate) fn first(call: &Call<'_>) -> Option<usize> {
 }
 
 /// Single values to be written to an output.
-pub(crate) struct Cells<T> {
+pub struct Cells<T> {
     values: Vec<T>,
     uniform: bool,
     output: usize,
@@ -71,18 +71,18 @@ pub(crate) struct Cells<T> {
 
 impl<T: ValueType> Cells<T> {
     /// Memory for the values of output 0.
-    pub(crate) fn new(call: &mut Call<'_>) -> Self {
+    pub fn new(call: &mut Call<'_>) -> Self {
         Self::for_output(call, 0)
     }
 
     /// Memory for the values of this output.
-    pub(crate) fn for_output(call: &mut Call<'_>, output: usize) -> Self {
+    pub fn for_output(call: &mut Call<'_>, output: usize) -> Self {
         let uniform = is_uniform(call);
         Self { values: if uniform { Vec::new() } else { call.buffer(output) }, uniform, output }
     }
 
     /// Computes the elements of the mask, ascending; stops at the first failure.
-    pub(crate) fn fill(
+    pub fn fill(
         &mut self,
         call: &Call<'_>,
         mut element: impl FnMut(usize) -> Result<T, Failure>,
@@ -100,7 +100,7 @@ impl<T: ValueType> Cells<T> {
     }
 
     /// Sets the output.
-    pub(crate) fn put(mut self, call: &mut Call<'_>) {
+    pub fn put(mut self, call: &mut Call<'_>) {
         if self.uniform {
             let value = self.values.pop().expect("a uniform call has filled one value");
             call.set_one(self.output, value);

@@ -110,7 +110,7 @@ fn euclid_steps(lane: Lane) -> usize {
     }
 }
 
-pub(crate) fn gcd<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+pub fn gcd<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
     // Negated magnitudes can represent the least integer too.
     let (mut greater, mut less) = (-a.abs(), -b.abs());
     for _ in 0..euclid_steps(a.lane()) {
@@ -126,7 +126,7 @@ fn lcm<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
 }
 
 /// `base` to the power of `exponent`, wrapping; the result for a negative exponent is truncated.
-pub(crate) fn power<'b>(base: Val<'b>, exponent: Val<'b>) -> Val<'b> {
+pub fn power<'b>(base: Val<'b>, exponent: Val<'b>) -> Val<'b> {
     let n_bits = (8 * base.lane().size() - 1) as i32;
     let (mut result, mut square) = (base.like(1), base);
     for bit in 0..n_bits {

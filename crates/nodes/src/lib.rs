@@ -21,7 +21,6 @@ pub mod convert;
 pub mod mix;
 pub mod noise;
 
-pub mod blender;
 pub mod color;
 pub mod context;
 pub mod control;
@@ -35,6 +34,8 @@ pub mod stateful;
 pub mod string;
 pub mod table;
 pub mod vector;
+
+pub mod kit;
 
 #[cfg(test)]
 mod accuracy_tests;
@@ -54,7 +55,6 @@ pub fn registry() -> Registry {
     convert::register(&mut registry);
     mix::register(&mut registry);
     noise::register(&mut registry);
-    blender::register(&mut registry);
     color::register(&mut registry);
     context::register(&mut registry);
     footprint::register(&mut registry);

@@ -14,7 +14,8 @@ mod wave;
 
 use millstream_node::Registry;
 
-pub(crate) use arithmetic::{floored_modulo, safe_divide};
+pub(crate) use arithmetic::floored_modulo;
+pub use arithmetic::safe_divide;
 pub(crate) use ranges::{ping_pong, smooth_maximum, smooth_minimum, snap, step, wrap};
 pub(crate) use trigonometry::{degrees, radians};
 

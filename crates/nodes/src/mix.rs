@@ -119,7 +119,7 @@ const INTERPOLATIONS: &[(&str, &str)] = &[
 ];
 
 /// Adds the settings `interpolation` and `clamp` of nodes that map a number from range to range.
-pub(crate) fn with_way(def: NodeDef) -> NodeDef {
+pub fn with_way(def: NodeDef) -> NodeDef {
     def.choice("interpolation", INTERPOLATIONS, "linear", "shape of the curve between the ends")
         .flag("clamp", true, "clamp the result to the target range")
 }

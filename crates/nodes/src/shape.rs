@@ -77,7 +77,7 @@ pub(crate) fn inputs_of_one_type(
 
 /// Defines one lane of the output from the settings. `lane` takes the lane type of the output and
 /// that lane of each input, or lane 0 of inputs that have only one.
-pub(crate) fn lanewise_by_settings<F>(def: NodeDef, lane: F) -> NodeDef
+pub fn lanewise_by_settings<F>(def: NodeDef, lane: F) -> NodeDef
 where
     F: for<'b> Fn(&Settings, &'b FormBuilder, Lane, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
 {

@@ -117,7 +117,7 @@ fn built(
 }
 
 /// Passes the text of element `i` of an input to `f`.
-pub(crate) fn with_text<R>(
+pub fn with_text<R>(
     call: &Call<'_>,
     input: usize,
     i: usize,

@@ -70,18 +70,18 @@ fn on_vectors(
 }
 
 /// The sum of the products of components, added from first to last.
-pub(crate) fn dot<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
+pub fn dot<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
     let products = a.iter().zip(b).map(|(a, b)| *a * *b);
     products.reduce(|sum, product| sum + product).expect("vectors have components")
 }
 
 /// The cross product of two vectors with three components.
-pub(crate) fn cross<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> [Val<'b>; 3] {
+pub fn cross<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> [Val<'b>; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// The Euclidean length.
-pub(crate) fn length<'b>(a: &[Val<'b>]) -> Val<'b> {
+pub fn length<'b>(a: &[Val<'b>]) -> Val<'b> {
     dot(a, a).sqrt()
 }
 
@@ -137,7 +137,7 @@ impl<'b> Direction<'b> {
 
 /// A kernel whose form depends on the settings; the closure maps the lanes of each input to the
 /// lanes of each output.
-pub(crate) fn form_kernel(
+pub fn form_kernel(
     parts: &Parts<'_>,
     form: impl for<'b> Fn(&[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>,
 ) -> Kernel {

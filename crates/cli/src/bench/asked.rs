@@ -1,10 +1,9 @@
-//! What evaluators are asked: what the flags say, and arbitrary values for what they leave open.
+//! The request of a benchmark: the flags, and arbitrary values for inputs without a flag.
 
-use millstream::parts::base::Lane;
-use millstream::{Column, Given, Limits, Program, Request, Type, Value};
+use millstream::values::{Column, Lane, Type, Value};
+use millstream::{Given, Limits, Program, Request};
 
 use super::Args;
-use super::changes::arms;
 use super::still::bytes_of;
 use millstream_io::Until;
 
@@ -14,25 +13,25 @@ use crate::outcome::Stop;
 use crate::random::Random;
 use crate::request::features;
 
-/// Elements if neither a count nor a column says how many.
+/// The number of elements if neither a count nor a column gives it.
 const DEFAULT_COUNT: usize = 1_000_000;
 
-/// What makes a request.
+/// The parts of a request.
 pub(super) struct Asked {
-    /// Outputs, limits, and inputs that there are not.
+    /// Outputs, limits, and inputs that the program does not have.
     base: Request,
-    /// What each input of the program is given.
+    /// The value or column for each input of the program.
     pub(super) inputs: Vec<Option<Given>>,
     pub(super) time: Option<Times>,
     pub(super) frame: Option<FrameNumbers>,
     count: Option<usize>,
-    /// Among how many arms each input chooses.
+    /// The number of arms that each input chooses among.
     pub(super) arms: Vec<u64>,
 }
 
 impl Asked {
-    /// What the flags say. Where elements are asked for, inputs of numbers or booleans that are not given
-    /// are columns, unless they change and choose among arms.
+    /// The request of the flags. If there are elements, inputs of numbers or booleans without a flag
+    /// become columns, unless they change and choose among arms.
     pub(super) fn new(args: &Args, program: &Program, limits: Limits) -> Result<Self, Stop> {
         // The first Ctrl-C ends this verb at once, and it has no deadline.
         let until = Until::default();
@@ -43,7 +42,7 @@ impl Asked {
             let at = assignment("--in", text)?;
             let known = program.inputs().iter().position(|input| &*input.name == at.name);
             let Some(known) = known else {
-                // The plan refuses it, with the names there are.
+                // The plan refuses the name, and lists the inputs.
                 base = base.set(at.name, 0.0_f32);
                 continue;
             };
@@ -60,7 +59,7 @@ impl Asked {
             base = base.output(name);
         }
         let count = if args.one { None } else { Some(count.unwrap_or(DEFAULT_COUNT)) };
-        let arms = arms(program);
+        let arms = program.arms();
         if args.changes.is_some() {
             for ((input, n_arms), given) in program.inputs().iter().zip(&arms).zip(&mut inputs) {
                 if *n_arms > 1 && given.is_none() {
@@ -86,7 +85,7 @@ impl Asked {
         Ok(Self { base: base.with_limits(limits), inputs, time, frame, count, arms })
     }
 
-    /// Bytes of the columns that inputs are given.
+    /// The bytes of the columns for inputs.
     pub(super) fn bytes(&self) -> usize {
         let columns = self.inputs.iter().map(|given| match given {
             Some(Given::PerIndex(column) | Given::PerTime(column)) => bytes_of(column),
@@ -116,12 +115,12 @@ impl Asked {
     }
 }
 
-/// Where a sequence of random numbers begins.
+/// A sequence of random numbers that depends on a salt.
 pub(super) fn salted(salt: u64) -> Random {
     Random(salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1)
 }
 
-/// Values that look random, for types made of numbers: floats from 0 to 1, integers from 0 to 99.
+/// Pseudorandom values of a type made of numbers: floats from 0 to 1, integers from 0 to 99.
 pub(super) fn arbitrary(ty: Type, n: usize, random: &mut Random) -> Option<Column> {
     let (lane, width) = ty.lanes()?;
     let mut bits = || {

@@ -1,24 +1,22 @@
-//! Changes between evaluations: a sequence that looks random and is the same for every evaluator.
+//! Changes between evaluations: a pseudorandom sequence, the same for every evaluator.
 //!
-//! An input that is a column gets another column. A single number stays in the range that the document
-//! states; where it states none, between 0 and twice what it was at first, or as columns are if that
-//! was 0.
+//! An input that is a column gets another column. A single number stays in the range that the
+//! document states. Without such a range it stays between 0 and twice its first value or, if that
+//! was 0, in the range of columns.
 
 use clap::ValueEnum;
-use millstream::parts::base::Lane;
-use millstream::parts::ir::plan::StepOp;
-use millstream::parts::kernel::Kernel;
-use millstream::{Feature, Given, Program, Request, Type, Value};
+use millstream::values::{Lane, Type, Value};
+use millstream::{Feature, Given, Program, Request};
 
 use super::asked::{Asked, arbitrary, salted};
 use crate::moments::{FrameNumbers, Times};
 use crate::outcome::{Exit, Stop};
 use crate::random::Random;
 
-/// What a change is.
+/// A kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Kind {
-    /// Those below that the document has, by turns
+    /// All kinds below that the document has, in turn
     All,
     /// One input of numbers gets another value
     One,
@@ -52,9 +50,9 @@ struct Switch {
 pub(super) struct Changes<'p> {
     pub(super) program: &'p Program,
     asked: Asked,
-    /// Kinds that come by turns.
+    /// The kinds that come in turn.
     pub(super) kinds: Vec<Kind>,
-    /// Inputs of numbers that choose nothing, with the lane and the range of single values.
+    /// Inputs of numbers that select no arm, with the range of single values.
     numbers: Vec<(usize, [f64; 2])>,
     switches: Vec<Switch>,
     random: Random,
@@ -100,7 +98,7 @@ impl<'p> Changes<'p> {
         Ok(changes)
     }
 
-    /// What there is not that changes of a kind need.
+    /// The reason why changes of a kind are not possible, if they are not.
     fn lacks(&self, kind: Kind) -> Option<&'static str> {
         match kind {
             Kind::All => None,
@@ -123,7 +121,7 @@ impl<'p> Changes<'p> {
         self.program.needs().any(|need| need.level == 0 && is_time(&need.feature))
     }
 
-    /// Time begins with the first frame unless flags say otherwise.
+    /// Starts at the first frame, unless flags give a moment.
     fn start_time(&mut self) {
         let is_given = self.asked.time.is_some() || self.asked.frame.is_some();
         if !is_given && self.reads_time() {
@@ -131,12 +129,12 @@ impl<'p> Changes<'p> {
         }
     }
 
-    /// What is asked now.
+    /// The request as of now.
     pub(super) fn request(&self) -> Request {
         self.asked.request(self.program)
     }
 
-    /// Makes the next change; answers what is asked then.
+    /// Makes the next change; returns the request after it.
     fn next(&mut self) -> Request {
         let kind = self.kinds[self.turn % self.kinds.len()];
         self.turn += 1;
@@ -150,7 +148,7 @@ impl<'p> Changes<'p> {
         self.request()
     }
 
-    /// Makes so many changes; answers what is asked behind each.
+    /// Makes `n` changes; returns the request after each.
     pub(super) fn next_many(&mut self, n: usize) -> Vec<Request> {
         (0..n).map(|_| self.next()).collect()
     }
@@ -201,31 +199,7 @@ fn refused(kind: Kind, lack: &str) -> Stop {
     Stop::new(Exit::Usage, text, Some(help.to_owned()))
 }
 
-/// For each input how many arms it chooses among: two if it is a boolean, those of what reads it if it is a
-/// whole number that something chooses by, else none.
-pub(super) fn arms(program: &Program) -> Vec<u64> {
-    let plan = program.plan();
-    let arms = program.inputs().iter().map(|input| if input.ty == Type::BOOL { 2 } else { 0 });
-    let mut arms: Vec<u64> = arms.collect();
-    for (_, step) in plan.steps.iter() {
-        let StepOp::Call(instance) = step.op else { continue };
-        let instance = &plan.instances[instance];
-        if !matches!(instance.kernel, Kernel::Choose) || instance.inputs[0].ty != Type::I32 {
-            continue;
-        }
-        let links = plan.inputs_of(step);
-        let StepOp::Input(id) = plan.steps[links[0].step].op else { continue };
-        let known = program.inputs().iter().position(|input| input.name == plan.inputs[id].name);
-        if let Some(k) = known
-            && arms[k] == 0
-        {
-            arms[k] = links.len() as u64 - 1;
-        }
-    }
-    arms
-}
-
-/// Between which numbers the lanes of a single value stay.
+/// The range of the lanes of a single value.
 fn range(program: &Program, input: usize, given: Option<&Given>) -> [f64; 2] {
     let input = &program.inputs()[input];
     let def = program.document().inputs.get(&input.name);

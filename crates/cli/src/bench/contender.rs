@@ -1,9 +1,10 @@
-//! The evaluators that take part.
+//! The evaluators that are compared.
 
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
-use millstream::{Answer, AnyEvaluator, EvalError, Program, Request};
+use millstream::evaluate::AnyEvaluator;
+use millstream::{Answer, EvalError, Program, Request};
 use serde_json::{Value as Json, json};
 
 use crate::evaluators::EvaluatorName;
@@ -11,14 +12,14 @@ use crate::outcome::{Exit, Stop};
 use crate::request::refused;
 use crate::terminal::{self, tell, visible};
 
-/// An evaluator that takes part.
+/// An evaluator that is timed.
 pub(super) struct Contender {
     pub(super) evaluator: AnyEvaluator,
-    /// How long its evaluations took.
+    /// The times of its evaluations.
     pub(super) seconds: Vec<f64>,
 }
 
-/// Those that take part, and those that cannot, with the reason.
+/// The evaluators that are timed, and those that cannot be, with the reason.
 pub(super) struct Field {
     pub(super) contenders: Vec<Contender>,
     left_out: Vec<(&'static str, String)>,
@@ -47,7 +48,7 @@ impl Contender {
     }
 }
 
-/// A node that failed is no benchmark.
+/// The answer, or an end of the verb if a node failed.
 pub(super) fn whole(answer: Answer) -> Result<Answer, Stop> {
     match answer.failures.first() {
         Some(failure) => Err(Stop::new(Exit::Failed, failure.to_string(), failure.help.clone())),
@@ -56,8 +57,8 @@ pub(super) fn whole(answer: Answer) -> Result<Answer, Stop> {
 }
 
 impl Field {
-    /// Those named, or all that can evaluate this; the chunked one also on one thread. Each has
-    /// evaluated once.
+    /// The named evaluators, or all that support the request; `chunked` also on one thread. Each
+    /// evaluates once.
     pub(super) fn of(
         names: &[EvaluatorName],
         threads: NonZeroUsize,
@@ -87,7 +88,7 @@ impl Field {
         Ok(field)
     }
 
-    /// Tells people who does not take part, and why.
+    /// Tells people which evaluators are left out, and why.
     pub(super) fn tell_left_out(&self) {
         let style = terminal::of_stderr();
         let mut told = 0;

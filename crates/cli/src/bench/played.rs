@@ -1,14 +1,14 @@
 //! Evaluators side by side while inputs change.
 //!
-//! First a fixed number of changes is counted: runs of nodes, and whether all evaluators answer with
-//! the same bits. Then changes are timed, some by one evaluator and the same by the next, so that
-//! each finds in the caches what it left there and what else the machine does hits all alike. What
-//! making a change takes does not count; taking it over, evaluating and everything that was put off
-//! until then do.
+//! First the runs of nodes are counted for a fixed number of changes, and the answers of all
+//! evaluators are compared bit for bit. Then changes are timed, a few by one evaluator and the same by the
+//! next, so that each finds its own data in the caches, and other load on the machine affects all
+//! alike. The time to make a change does not count; the time to pass it on, to evaluate, and to do
+//! all deferred work does.
 
 use std::time::{Duration, Instant};
 
-use millstream::parts::base::same::Same as _;
+use millstream::values::Same as _;
 use millstream::{Answer, LogDetail, Program, Request};
 use serde_json::{Value as Json, json};
 
@@ -20,16 +20,16 @@ use crate::percentiles::Percentiles;
 use crate::request::refused;
 use crate::terminal::print;
 
-/// Reads that are counted, of single values and of columns.
+/// The number of reads that are counted, for single values and for columns.
 const COUNTED: [usize; 2] = [24, 6];
 
-/// Reads that an evaluator does in a row, of single values and of columns.
+/// The number of reads by one evaluator in a row, for single values and for columns.
 const IN_A_ROW: [usize; 2] = [16, 1];
 
-/// Every evaluator has its turn at least so often.
+/// The least number of turns of an evaluator.
 const MIN_TURNS: usize = 5;
 
-/// Runs of nodes, by contender.
+/// The runs of nodes of an evaluator.
 #[derive(Clone, Copy, Default)]
 struct Runs {
     all: u64,
@@ -108,7 +108,7 @@ pub(super) fn play(
     Ok(Exit::Done)
 }
 
-/// Takes changes over, and evaluates the last of them.
+/// Passes changes on, and evaluates the last request.
 fn answer(contender: &Contender, program: &Program, requests: &[Request]) -> Result<Answer, Stop> {
     let (last, before) = requests.split_last().expect("a read has at least one change");
     for request in before {
@@ -118,7 +118,7 @@ fn answer(contender: &Contender, program: &Program, requests: &[Request]) -> Res
     contender.answer(program, last)
 }
 
-/// Counts the runs of all evaluators, and compares what they answer; gives the number of elements.
+/// Counts the runs of all evaluators, and compares their answers; returns the number of elements.
 fn count(
     contenders: &[Contender],
     program: &Program,
@@ -167,11 +167,11 @@ fn agree(a: &Contender, in_a: &Answer, b: &Contender, in_b: &Answer) -> Result<(
     Ok(())
 }
 
-/// What is told of one evaluator.
+/// The results for one evaluator.
 struct Row {
     evaluator: &'static str,
     threads: usize,
-    /// By change.
+    /// Per change.
     seconds: Percentiles,
     runs_per_change: f64,
     /// Between two reads.

@@ -1,15 +1,15 @@
 //! Evaluators side by side on one request, again and again.
 //!
-//! Runs alternate, so that what else the machine does hits all alike. Before each that is short one is
-//! not timed, so that it finds in the caches what is its own. The bound is the least time in which as
-//! many bytes as the columns given were read, and as many as the outputs have written, by loops that
-//! do nothing else and are timed between the runs.
+//! Runs alternate, so that other load on the machine affects all alike. Before each short run there is
+//! one that is not timed, so that the run finds its own data in the caches. The bound is the time
+//! for memory alone: loops, timed between the runs, read as many bytes as the given columns have,
+//! and write as many as the outputs have.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use millstream::parts::kernel::Data;
-use millstream::{Answer, Column, LogDetail, Program, Request};
+use millstream::evaluate::{Answer, Data, LogDetail, Request};
+use millstream::{Column, Program};
 use serde_json::{Value as Json, json};
 
 use super::contender::{Contender, Field, whole};
@@ -17,13 +17,13 @@ use crate::format::Format;
 use crate::outcome::{Exit, Stop};
 use crate::terminal::print;
 
-/// Every evaluator runs at least so often.
+/// The least number of timed runs of an evaluator.
 const MIN_ROUNDS: usize = 5;
 
-/// What takes longer than so many seconds finds nothing of use in the caches.
+/// Runs that take longer, in seconds, find nothing of use in the caches.
 const SHORT: f64 = 0.01;
 
-/// Bytes that go through memory for a column.
+/// The bytes of the values of a column.
 pub(super) fn bytes_of(column: &Column) -> usize {
     column.len() * column.ty().size()
 }
@@ -37,11 +37,11 @@ fn bytes_out(answer: &Answer) -> usize {
     bytes.sum()
 }
 
-/// What is timed.
+/// The evaluation that is timed.
 pub(super) struct Play<'a> {
     pub(super) program: &'a Program,
     pub(super) request: &'a Request,
-    /// Bytes of the columns that are given.
+    /// The bytes of the given columns.
     pub(super) bytes_in: usize,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn time(
     for contender in &field.contenders {
         let counted = request.clone().with_log(LogDetail::Counts);
         let runs = contender.answer(program, &counted)?.log.total_runs();
-        // Several threads may do what one does.
+        // Several threads may be as slow as one.
         let is_alone = contender.evaluator.n_threads() == 1;
         let bound_s = if is_alone { bounds[0] } else { bounds[0].min(bounds[1]) };
         rows.push(Row::new(contender, runs, elements, bytes, bound_s));
@@ -104,25 +104,25 @@ pub(super) fn time(
     Ok(Exit::Done)
 }
 
-/// Whether the next run is to be warmed up.
+/// Whether the next run needs a warm-up run before it.
 fn is_short(seconds: &[f64]) -> bool {
     seconds.last().is_none_or(|last| *last < SHORT)
 }
 
-/// Bytes that are read, and bytes that are written, timed.
+/// Loops that read and write memory, timed.
 struct Moving {
-    /// For each thread what it reads and what it writes.
+    /// The memory that each thread reads and writes.
     parts: Vec<[Vec<u64>; 2]>,
-    /// How many times as much is asked for.
+    /// The ratio of the bytes of the evaluation to the bytes moved.
     times: f64,
     seconds: Vec<f64>,
 }
 
-/// At most so many bytes are moved, more in proportion: what is more than caches hold takes longer in
-/// proportion too.
+/// The greatest number of bytes to move. More bytes than caches hold take time in proportion, so
+/// times for more are computed.
 const MOVED: usize = 1 << 28;
 
-/// Numbers that are read and written in turn.
+/// The numbers in a block; blocks are read and written in turn.
 const BLOCK: usize = 1 << 10;
 
 impl Moving {
@@ -155,7 +155,7 @@ impl Moving {
         });
     }
 
-    /// The least seconds that it took.
+    /// The least time in seconds.
     fn seconds(&self) -> f64 {
         self.times * self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -179,7 +179,7 @@ pub(super) fn median(seconds: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// What is told of one evaluator.
+/// The results for one evaluator.
 struct Row {
     evaluator: &'static str,
     threads: usize,
@@ -206,7 +206,7 @@ impl Row {
             elements,
             median_s: median(&contender.seconds),
             min_s: contender.seconds.iter().copied().fold(f64::INFINITY, f64::min),
-            // What is kept from the time before moves nothing.
+            // A result kept from an earlier evaluation moves no memory.
             bytes_moved: if runs == 0 { 0 } else { bytes_moved },
             bound_s: if runs == 0 { 0.0 } else { bound_s },
         }
@@ -234,7 +234,7 @@ impl Row {
         let Self { evaluator, threads, median_s, min_s, bound_s, runs, .. } = self;
         let (median, min) = (median_s * 1e3, min_s * 1e3);
         let each = self.ns_per_element();
-        // Single values are no memory to move.
+        // Single values move no memory.
         let times = if *bound_s > 0.0 { format!("{:.2}", median_s / bound_s) } else { "-".into() };
         format!(
             "{evaluator:20} {threads:7} {median:12.4} {min:12.4} {each:11.3} {times:>13} {runs:10}"

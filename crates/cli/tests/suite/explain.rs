@@ -27,10 +27,10 @@ fn each_node_is_explained() {
                 runs once; again when `delay` changes; in region r0
             echo = time.shift(value: pulse [changes time], by: back)
                 contextual, along time, needs time
-                is replaced by a node that does what pulse does, with what it provides
+                is replaced by a copy of pulse with the provided value
             echo_of_echo = time.shift(value: echo [changes time], by: back)
                 contextual, along time, needs time
-                is replaced by a node that does what pulse does, with what it provides
+                is replaced by a copy of pulse with the provided value
             heard = math.expression{text: "pulse + decay * (echo + decay * again)"}(pulse: pulse, decay: input decay, echo: echo, again: echo_of_echo)
                 contextual, along time, needs time
                 runs once per moment; again when `delay`, `decay` or time changes; in region r0
@@ -142,7 +142,7 @@ fn flags_of_a_run_need_one() {
         expect![[r#"
         exit code 2
         stderr:
-        error: --time is of no use without --run: nothing is evaluated
+        error: --time has no effect without --run: nothing is evaluated
           help: add --run, or leave out --time
     "#]],
     );
@@ -151,7 +151,7 @@ fn flags_of_a_run_need_one() {
         expect![[r#"
         exit code 2
         stderr:
-        error: --count is of no use without --twice: nothing is evaluated
+        error: --count has no effect without --twice: nothing is evaluated
           help: add --twice, or leave out --count
     "#]],
     );
@@ -213,7 +213,7 @@ fn what_failed_and_what_scopes_provide_is_told_of_runs() {
                 "late": { "type": "time.shift", "in": { "value": { "from": "wave.value" }, "by": { "input": "by" } } } } }"#,
     );
     let told = seen(&["explain", &path, "--run", "--time", "1"]);
-    assert!(told.contains("what it provides ran 1 time on 1 element"), "{told}");
+    assert!(told.contains("the provided value ran 1 time on 1 element"), "{told}");
     assert!(told.contains("3 ran, 3 runs"), "{told}");
     let told = seen(&["run", &path, "--stats", "--time", "1"]);
     assert!(told.contains("3 of 3 nodes ran, 3 runs"), "{told}");

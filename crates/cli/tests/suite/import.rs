@@ -276,9 +276,9 @@ fn what_cannot_be_imported_is_named_and_the_rest_goes_on() {
         odd: Odd, 0 nodes
           error: `Math` (node 0): `operation` is "ODD", which cannot be imported
         circle: Circle, 0 nodes
-          error: `Math` (node 0) depends on itself
+          error: the links form a cycle through `Math` (node 0)
         network 3
-          error: network 3 is no network: invalid type: integer `3`, expected a sequence
+          error: network 3 is not a network: invalid type: integer `3`, expected a sequence
             help: `tools/blender_export.py`, run inside Blender, writes such files
         good: Good, 1 nodes
           add  0.0e0
@@ -294,7 +294,7 @@ fn files_that_are_no_dumps_are_refused() {
         let output = millstream(&["import", &path, "--verify"]);
         assert_eq!(output.status.code(), Some(1), "{name}");
         let text = String::from_utf8(output.stderr).expect("UTF-8");
-        assert!(text.contains("is no dump of networks"), "{text}");
+        assert!(text.contains("is not a dump of networks"), "{text}");
     }
     let packed = std::fs::read(root().join(MENUS)).expect("it is there");
     let path = new_file("cut.json.gz");
@@ -319,7 +319,7 @@ fn nothing_compared_is_no_agreement() {
         exit code 1
         n: N, 1 nodes
           add  not compared  (0 of 2 compared)
-          error: no recorded value was compared with what the document gives
+          error: no recorded value was compared with a result of the document
         1 of 1 networks imported, 0 agree to 1e-5, 1 not compared
     "]]
     .assert_eq(&verified("all_sensitive.json", &sensitive));
@@ -342,9 +342,19 @@ fn recorded_values_have_the_type_and_width_of_the_output() {
             json!([[3, 1, 1], [-6, 1, 1]]),
             "vec3 is recorded, but the document gives f32",
         ),
-        ("null", "VALUE", json!([3, null]), "element 1 is null, which is no value"),
-        ("narrow", "VECTOR", json!([[3, 1], [-6, 1]]), "element 0 is [3,1], which is no vector"),
-        ("wide", "RGBA", json!([[3, 1, 1], [1, 1, 1]]), "element 0 is [3,1,1], which is no color"),
+        ("null", "VALUE", json!([3, null]), "element 1 is null, which is not of type value"),
+        (
+            "narrow",
+            "VECTOR",
+            json!([[3, 1], [-6, 1]]),
+            "element 0 is [3,1], which is not of type vector",
+        ),
+        (
+            "wide",
+            "RGBA",
+            json!([[3, 1, 1], [1, 1, 1]]),
+            "element 0 is [3,1,1], which is not of type color",
+        ),
     ] {
         let output = json!({ "node": 0, "id": "Value", "type": ty, "values": values });
         let shown = verified(&format!("recorded_{name}.json"), &output);

@@ -1,6 +1,6 @@
 //! `millstream nodes`, help and version.
 
-use expect_test::expect;
+use expect_test::{expect, expect_file};
 
 use crate::{code, expect_seen, json, seen};
 
@@ -85,4 +85,13 @@ fn a_family_is_suggested_too() {
     for (name, near) in [("mathx", "math"), ("math.", "math"), ("math.sqr", "math.sqrt")] {
         assert!(seen(&["nodes", name]).contains(&format!("did you mean `{near}`?")), "{name}");
     }
+}
+
+#[test]
+#[cfg(feature = "blender")]
+fn the_checked_in_manual_is_fresh() {
+    // `UPDATE_EXPECT=1 cargo test -p millstream-cli the_checked_in_manual` writes the file.
+    let engine = millstream::Engine::new().with_library(millstream_blender::register);
+    let manual = millstream::register::manual::document(engine.registry());
+    expect_file!["../../../../docs/nodes.md"].assert_eq(&manual);
 }

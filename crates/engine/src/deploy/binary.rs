@@ -1,162 +1,137 @@
-//! The compact form of a deployed document: the graph behind the passes, read without JSON.
+//! The compact form of a deployed document: the graph after the passes, read without compiling.
 //!
-//! Eight bytes of magic, the version, a checksum of the rest, then name and frames per second, the
-//! inputs with what the document says about them, the instances, the nodes with the constants, and the
-//! outputs with what the document says about them. Numbers are in LEB128 unless
-//! said otherwise, texts and lists begin with their length, lanes are little-endian. Nothing is
-//! trusted: counts are held against the bytes that are left, and the graph is verified.
-//!
-//! Graphs in which groups are repeated are written in the second version: behind the checksum stands
-//! the text of the document.
+//! Eight bytes of magic, the version, and a checksum of the content, which is a [`Content`] in the
+//! format of `postcard`. Nothing in it is trusted: references only lead backward or into lists whose
+//! lengths are known, and the graph that is read is verified.
 
-mod read;
-
-use std::hash::Hasher;
 use std::sync::Arc;
 
-use millstream_base::{Footprint, Lane, Table, Value};
+use millstream_base::{Type, Value};
 use millstream_document::{Document, InputDef, OutputDef};
-use millstream_ir::{Graph, GraphInput, Op, Source};
-use millstream_node::Instance;
+use millstream_ir::graph::{GraphInput, GraphOutput, InstanceId};
+use millstream_ir::verify::{Stage, verify};
+use millstream_ir::{Graph, InputId, Op, Paths, Source};
+use millstream_node::signature::Among;
+use millstream_node::{Instance, Registry, Settings};
 use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
+use serde::{Deserialize, Serialize};
 
-pub use read::BinaryError;
-pub(crate) use read::{Content, read};
+use super::columns::{Columns, Written};
+use super::json;
 
 const MAGIC: &[u8; 8] = b"MILLBIN\0";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
+/// Magic, version and checksum.
+const HEADER: usize = 20;
 
-/// The version whose content is the text of a document.
-const TEXT_VERSION: u32 = 2;
-
-/// The bytes that hold a document as text.
-pub(super) fn bytes_of_text(document: &Document) -> Vec<u8> {
-    sealed(TEXT_VERSION, millstream_document::save(document).as_bytes())
+/// Why bytes are not a deployed document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum BinaryError {
+    /// They begin with something else.
+    #[error("these bytes are no deployed document")]
+    #[diagnostic(code(binary::magic), help("write one with `millstream deploy --binary`"))]
+    NotOne,
+    /// Another version wrote them.
+    #[error("the binary document has version {found}, this program reads version {VERSION}")]
+    #[diagnostic(code(binary::version), help("deploy the document again"))]
+    Version {
+        /// The version.
+        found: u32,
+    },
+    /// They were changed or cut off.
+    #[error("the binary document is damaged: {what}")]
+    #[diagnostic(code(binary::damaged), help("deploy the document again"))]
+    Damaged {
+        /// What does not fit.
+        what: String,
+    },
+    /// It has more nodes than allowed.
+    #[error("the binary document has {found} nodes, the limit is {limit}")]
+    #[diagnostic(code(binary::nodes), help("raise `expanded_nodes` in the limits"))]
+    TooManyNodes {
+        /// Its nodes.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// It uses a node type that this program lacks.
+    #[error("there is no node type `{name}` of version {version}")]
+    #[diagnostic(code(binary::node_type), help("register it, or deploy with this program"))]
+    NodeType {
+        /// The type.
+        name: String,
+        /// The version that the document was deployed with.
+        version: u32,
+    },
 }
 
-/// The content behind magic, version and checksum.
-fn sealed(version: u32, content: &[u8]) -> Vec<u8> {
-    let mut all = MAGIC.to_vec();
-    all.extend_from_slice(&version.to_le_bytes());
-    all.extend_from_slice(&checksum(content).to_le_bytes());
-    all.extend_from_slice(content);
-    all
-}
-
-/// Whether bytes begin as a compact form does.
-pub fn is_binary(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC)
-}
-
-/// FNV-1a: tells damage, not malice.
-struct Checksum(u64);
-
-impl Hasher for Checksum {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
+impl BinaryError {
+    pub(super) fn damaged(what: impl Into<String>) -> Self {
+        Self::Damaged { what: what.into() }
     }
 }
 
-pub(super) fn checksum(bytes: &[u8]) -> u64 {
-    let mut sum = Checksum(0xcbf2_9ce4_8422_2325);
-    sum.write(bytes);
-    sum.finish()
+/// The content of a file.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Content {
+    Graph(Box<WrittenGraph>),
+    /// The text of a document, for graphs in which groups are repeated.
+    Text(String),
 }
 
-/// The bytes of a graph with the inputs that are kept; `document` says what it is called,
-/// `defaults` replace those of inputs.
-pub(super) fn bytes(
-    document: &Document,
-    graph: &Graph,
-    is_kept: impl Fn(&str) -> bool,
-    defaults: &[(String, Value)],
-) -> Vec<u8> {
-    let mut out = Writer::default();
-    out.text(&document.name);
-    out.0.extend_from_slice(&document.fps.to_le_bytes());
-    out.0.extend_from_slice(&document.start_frame.to_le_bytes());
-    let ids: Vec<_> = graph.ids().collect();
-    let mut position = FxHashMap::default();
-    let mut inputs = FxHashMap::default();
-    let mut instances = FxHashMap::default();
-    let (mut input_list, mut instance_list) = (Vec::new(), Vec::new());
-    for (k, id) in ids.iter().enumerate() {
-        position.insert(*id, k as u64);
-        match graph.op(*id) {
-            Op::Call(instance) => {
-                instances.entry(instance).or_insert_with(|| {
-                    instance_list.push(instance);
-                    instance_list.len() as u64 - 1
-                });
-            }
-            Op::Const(_) | Op::Input(_) | Op::Gone => {}
-        }
-    }
-    for (id, input) in graph.inputs().iter().filter(|(_, input)| is_kept(&input.name)) {
-        inputs.insert(id, input_list.len() as u64);
-        input_list.push(input);
-    }
-    out.number(input_list.len() as u64);
-    for input in input_list {
-        let new = defaults.iter().find(|(name, _)| **name == *input.name).map(|(_, value)| value);
-        out.input(input, new.or(input.default.as_ref()));
-        out.face(&document.inputs.get(&input.name).map(Face::of_input).unwrap_or_default());
-    }
-    out.number(instance_list.len() as u64);
-    for instance in &instance_list {
-        out.instance(&graph.instances()[*instance]);
-    }
-    let source = |out: &mut Writer, source: &Source| {
-        out.number(position[&source.node]);
-        out.number(u64::from(source.output));
-    };
-    out.number(ids.len() as u64);
-    for id in &ids {
-        match graph.op(*id) {
-            Op::Gone => unreachable!("ids are those of nodes that are there"),
-            Op::Const(constant) => {
-                let value = &graph.constants().values()[constant];
-                out.0.push(0);
-                out.text(value.ty().name());
-                out.value(value);
-            }
-            Op::Input(input) => {
-                out.0.push(1);
-                out.number(inputs[&input]);
-            }
-            Op::Call(instance) => {
-                out.0.push(2);
-                out.number(instances[&instance]);
-                out.text(graph.paths.get(graph.node(*id).path).as_str());
-                let links = graph.inputs_of(*id);
-                out.number(links.len() as u64);
-                for link in links {
-                    source(&mut out, link);
-                }
-            }
-        }
-    }
-    out.number(graph.outputs.len() as u64);
-    for output in &graph.outputs {
-        out.text(&output.name);
-        out.text(output.ty.name());
-        source(&mut out, &output.source);
-        out.face(&document.outputs.get(&output.name).map(Face::of_output).unwrap_or_default());
-    }
-    sealed(VERSION, &out.0)
+/// A graph as it is written. Types, columns, inputs, instances and nodes are referred to by their
+/// position in the lists.
+#[derive(Serialize, Deserialize)]
+pub(super) struct WrittenGraph {
+    name: String,
+    fps: f64,
+    start_frame: i64,
+    values: Written,
+    inputs: Vec<WrittenInput>,
+    instances: Vec<WrittenInstance>,
+    nodes: Vec<WrittenNode>,
+    outputs: Vec<WrittenOutput>,
 }
 
-/// What a document says about an input or an output for people and their controls.
-#[derive(Default)]
+#[derive(Serialize, Deserialize)]
+struct WrittenInput {
+    name: String,
+    ty: u32,
+    default: Option<u32>,
+    face: Face,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WrittenInstance {
+    node_type: String,
+    version: u32,
+    /// Names, with the values as JSON.
+    settings: Vec<(String, String)>,
+    generics: Vec<u32>,
+    /// The number of sources of each socket; sockets at the end without sources are left out.
+    arities: Vec<u16>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum WrittenNode {
+    Constant(u32),
+    Input(u32),
+    Call { instance: u32, path: String, links: Vec<(u32, u32)> },
+}
+
+#[derive(Serialize, Deserialize)]
+struct WrittenOutput {
+    name: String,
+    ty: u32,
+    source: (u32, u32),
+    face: Face,
+}
+
+/// Bounds and descriptions of an input or output, for people and their controls.
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Face {
-    /// The least value that makes sense, the largest, and the step between them; of inputs only.
+    /// The least value that makes sense, the greatest, and the step between them; of inputs only.
     numbers: [Option<f64>; 3],
     pub(super) about: Option<Arc<str>>,
     pub(super) unit: Option<Arc<str>>,
@@ -173,154 +148,306 @@ impl Face {
     }
 }
 
-#[derive(Default)]
-struct Writer(Vec<u8>);
+/// Whether bytes begin as a compact form does.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
 
-impl Writer {
-    fn number(&mut self, mut x: u64) {
-        while x >= 0x80 {
-            self.0.push(x as u8 | 0x80);
-            x >>= 7;
-        }
-        self.0.push(x as u8);
+/// FNV-1a: detects damage, not malice.
+pub(super) fn checksum(bytes: &[u8]) -> u64 {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// The bytes of a file.
+pub(super) fn bytes(content: &Content) -> Vec<u8> {
+    let content =
+        postcard::to_allocvec(content).expect("a content has nothing that cannot be written");
+    let version = VERSION.to_le_bytes();
+    [MAGIC, &version[..], &checksum(&content).to_le_bytes(), &content].concat()
+}
+
+/// The content of a file.
+pub(super) fn read(bytes: &[u8]) -> Result<Content, BinaryError> {
+    let header = bytes.get(..HEADER).filter(|header| is_binary(header));
+    let header = header.ok_or(if is_binary(bytes) {
+        BinaryError::damaged("it ends too early")
+    } else {
+        BinaryError::NotOne
+    })?;
+    let found = u32::from_le_bytes(header[8..12].try_into().expect("four bytes"));
+    if found != VERSION {
+        return Err(BinaryError::Version { found });
     }
-
-    fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
-        self.0.extend_from_slice(text.as_bytes());
+    let content = &bytes[HEADER..];
+    if header[12..] != checksum(content).to_le_bytes() {
+        return Err(BinaryError::damaged("the checksum differs"));
     }
+    match postcard::take_from_bytes(content) {
+        Ok((content, [])) => Ok(content),
+        Ok(_) => Err(BinaryError::damaged("there is more than a document")),
+        Err(error) => Err(BinaryError::damaged(error.to_string())),
+    }
+}
 
-    /// A value whose type is known.
-    fn value(&mut self, value: &Value) {
-        match value {
-            Value::String(text) => self.text(text),
-            Value::List(column) => {
-                self.number(column.len() as u64);
-                (0..column.len()).for_each(|i| self.value(&column.get(i)));
+impl WrittenGraph {
+    /// A graph with the inputs that are kept; `document` has its name and descriptions, `defaults`
+    /// replace those of inputs.
+    pub(super) fn of(
+        document: &Document,
+        graph: &Graph,
+        is_kept: impl Fn(&str) -> bool,
+        defaults: &[(String, Value)],
+    ) -> Self {
+        let mut columns = Columns::default();
+        let ids: Vec<_> = graph.ids().collect();
+        let position: FxHashMap<_, u32> = ids.iter().copied().zip(0..).collect();
+        let kept = graph.inputs().iter().filter(|(_, input)| is_kept(&input.name));
+        let kept: Vec<(InputId, &GraphInput)> = kept.collect();
+        let inputs = kept.iter().map(|(_, input)| {
+            let new = defaults.iter().find(|(name, _)| **name == *input.name);
+            let default = new.map(|(_, value)| value).or(input.default.as_ref());
+            WrittenInput {
+                name: input.name.to_string(),
+                ty: columns.ty(input.ty),
+                default: default.map(|value| columns.value(value)),
+                face: document.inputs.get(&input.name).map(Face::of_input).unwrap_or_default(),
             }
-            Value::Opaque(opaque) => {
-                if let Some(view) = opaque.get::<Footprint>() {
-                    let numbers = view.resolution.iter().chain(&view.crop);
-                    numbers.for_each(|x| self.0.extend_from_slice(&x.to_le_bytes()));
-                    return self.value(&Value::from(view.transform));
+        });
+        let inputs = inputs.collect();
+        let source = |source: &Source| (position[&source.node], source.output);
+        let mut numbers: FxHashMap<InstanceId, u32> = FxHashMap::default();
+        let (mut instances, mut nodes) = (Vec::new(), Vec::with_capacity(ids.len()));
+        for id in &ids {
+            nodes.push(match graph.op(*id) {
+                Op::Gone => unreachable!("ids are those of nodes that are there"),
+                Op::Const(constant) => {
+                    WrittenNode::Constant(columns.value(&graph.constants().values()[constant]))
                 }
-                // Of the types of Rust programs only these stand in documents.
-                let table = opaque.get::<Table>().cloned().unwrap_or_default();
-                self.number(table.columns().len() as u64);
-                for (name, column) in table.columns() {
-                    self.text(name);
-                    self.text(column.ty().name());
-                    self.value(&Value::List(column.clone()));
+                Op::Input(input) => {
+                    let at = kept.iter().position(|(known, _)| *known == input);
+                    WrittenNode::Input(at.expect("other inputs are constants") as u32)
                 }
-            }
-            _ => {
-                let lane = value.ty().lanes().map_or(Lane::F64, |(lane, _)| lane);
-                for bits in (0..).map_while(|i| value.lane(i)) {
-                    self.0.extend_from_slice(&bits.to_le_bytes()[..lane.size()]);
+                Op::Call(instance) => {
+                    let number = *numbers.entry(instance).or_insert_with(|| {
+                        let instance = &graph.instances()[instance];
+                        instances.push(WrittenInstance::of(instance, &mut columns));
+                        instances.len() as u32 - 1
+                    });
+                    let path = graph.paths.get(graph.node(*id).path).to_string();
+                    let links = graph.inputs_of(*id).iter().map(source).collect();
+                    WrittenNode::Call { instance: number, path, links }
                 }
-            }
+            });
+        }
+        let outputs = graph.outputs.iter().map(|output| WrittenOutput {
+            name: output.name.to_string(),
+            ty: columns.ty(output.ty),
+            source: source(&output.source),
+            face: document.outputs.get(&output.name).map(Face::of_output).unwrap_or_default(),
+        });
+        let outputs = outputs.collect();
+        Self {
+            name: document.name.to_string(),
+            fps: document.fps,
+            start_frame: document.start_frame,
+            values: columns.finish(),
+            inputs,
+            instances,
+            nodes,
+            outputs,
         }
     }
 
-    fn input(&mut self, input: &GraphInput, default: Option<&Value>) {
-        self.text(&input.name);
-        self.text(input.ty.name());
-        self.0.push(u8::from(default.is_some()));
-        if let Some(default) = default {
-            self.value(default);
+    /// The graph, verified.
+    pub(super) fn load(self, registry: &Registry) -> Result<Loaded, BinaryError> {
+        if !(self.fps.is_finite() && self.fps > 0.0) {
+            return Err(BinaryError::damaged("the frames per second are no positive number"));
         }
-    }
-
-    /// A bit for each of the three numbers and the two texts that is there, then those.
-    fn face(&mut self, Face { numbers, about, unit }: &Face) {
-        let texts = [about, unit];
-        let is_there = numbers.iter().map(Option::is_some).chain(texts.map(Option::is_some));
-        self.0.push((0..).zip(is_there).map(|(bit, is_there)| u8::from(is_there) << bit).sum());
-        for x in numbers.iter().flatten() {
-            self.0.extend_from_slice(&x.to_le_bytes());
-        }
-        for text in texts.into_iter().flatten() {
-            self.text(text);
-        }
-    }
-
-    fn instance(&mut self, instance: &Instance) {
-        self.text(instance.name());
-        self.number(u64::from(instance.def.version));
-        let settings: Vec<_> = instance.settings.iter().collect();
-        self.number(settings.len() as u64);
-        for (name, value) in settings {
-            self.text(name);
-            self.setting(&value.to_json());
-        }
-        self.number(instance.generics.len() as u64);
-        for ty in &instance.generics {
-            self.text(ty.name());
-        }
-        let n_sockets = instance.inputs.iter().map(|slot| slot.socket + 1).max().unwrap_or(0);
-        self.number(u64::from(n_sockets));
-        for socket in 0..n_sockets {
-            let arity = instance.inputs.iter().filter(|slot| slot.socket == socket).count();
-            self.number(arity as u64);
-        }
-    }
-
-    /// A setting: a tag, then what it is.
-    fn setting(&mut self, json: &Json) {
-        match json {
-            Json::Null | Json::Object(_) => self.0.push(0),
-            Json::Bool(x) => self.0.extend_from_slice(&[1, u8::from(*x)]),
-            Json::Number(x) => match x.as_i64() {
-                Some(x) => {
-                    self.0.push(2);
-                    self.0.extend_from_slice(&x.to_le_bytes());
-                }
-                None => {
-                    self.0.push(3);
-                    self.0.extend_from_slice(&x.as_f64().unwrap_or(0.0).to_le_bytes());
-                }
-            },
-            Json::String(text) => {
-                self.0.push(4);
-                self.text(text);
+        let values = self.values.read(registry)?;
+        let mut graph = Graph::new();
+        let (mut inputs, mut defs) = (Vec::new(), Vec::new());
+        for input in self.inputs {
+            let (name, ty): (Arc<str>, Type) = (input.name.into(), values.ty(input.ty)?);
+            let default = input.default.map(|column| values.value(column)).transpose()?;
+            if default.as_ref().is_some_and(|value| value.ty() != ty) {
+                return Err(BinaryError::damaged(format!("the default of `{name}` is no {ty}")));
             }
-            Json::Array(items) => {
-                self.0.push(5);
-                self.number(items.len() as u64);
-                for item in items {
-                    self.setting(item);
+            let Face { numbers, about, unit } = input.face;
+            if numbers.iter().flatten().any(|x| !x.is_finite()) {
+                return Err(BinaryError::damaged("a bound is no finite number"));
+            }
+            let [min, max, step] = numbers;
+            let written = default.as_ref().map(json);
+            let new = InputDef::new(ty.name());
+            let def = InputDef { default: written, min, max, step, about, unit, ..new };
+            defs.push((Arc::clone(&name), def));
+            inputs.push(Some(graph.add_unread_input(GraphInput { name, ty, default })));
+        }
+        let n_links: usize = self.nodes.iter().map(WrittenNode::n_links).sum();
+        let (mut instances, mut n_sources) = (Vec::with_capacity(self.instances.len()), 0);
+        for written in &self.instances {
+            // Few bytes cannot ask for many inputs: each instance has a node, which has its links.
+            n_sources += written.n_inputs();
+            if n_sources > n_links {
+                let name = &written.node_type;
+                let what = format!("`{name}` has more sources than there are links");
+                return Err(BinaryError::damaged(what));
+            }
+            let types =
+                written.generics.iter().map(|ty| values.ty(*ty)).collect::<Result<_, _>>()?;
+            instances.push(graph.intern_instance(&Arc::new(written.load(types, registry)?)));
+        }
+        let n_nodes = self.nodes.len();
+        let source = |(node, output): (u32, u32)| {
+            let node = usize::try_from(node).ok().filter(|node| *node < n_nodes);
+            let node = node.ok_or_else(|| BinaryError::damaged("a link leads nowhere"))?;
+            Ok(Source { node: millstream_base::id::Id::from_index(node), output })
+        };
+        for node in self.nodes {
+            match node {
+                WrittenNode::Constant(column) => {
+                    graph.add_own_const(values.value(column)?);
+                }
+                WrittenNode::Input(input) => {
+                    let input = inputs.get_mut(input as usize).and_then(Option::take);
+                    let twice = || BinaryError::damaged("an input has two nodes");
+                    graph.add_node_of_input(input.ok_or_else(twice)?);
+                }
+                WrittenNode::Call { instance, path, links } => {
+                    let known = instances.get(instance as usize).copied();
+                    let known =
+                        known.ok_or_else(|| BinaryError::damaged("a node calls nothing"))?;
+                    if links.len() != self.instances[instance as usize].n_inputs() {
+                        let what = "a node has another number of links";
+                        return Err(BinaryError::damaged(what));
+                    }
+                    let mut at = Paths::root();
+                    for name in path.split('/').filter(|name| !name.is_empty()) {
+                        at = graph.paths.child(at, name.into());
+                    }
+                    let links = links.into_iter().map(source).collect::<Result<Vec<_>, _>>()?;
+                    graph.add_call(known, &links, at);
                 }
             }
+        }
+        let mut faces = Vec::new();
+        for output in self.outputs {
+            let (name, ty): (Arc<str>, Type) = (output.name.into(), values.ty(output.ty)?);
+            faces.push((Arc::clone(&name), output.face));
+            graph.outputs.push(GraphOutput { name, ty, source: source(output.source)? });
+        }
+        verify(&graph, Stage::Converted).map_err(|errors| {
+            BinaryError::damaged(errors.first().map(ToString::to_string).unwrap_or_default())
+        })?;
+        let (name, fps, start_frame) = (self.name, self.fps, self.start_frame);
+        Ok(Loaded { name, fps, start_frame, graph, inputs: defs, outputs: faces })
+    }
+}
+
+impl WrittenNode {
+    fn n_links(&self) -> usize {
+        match self {
+            Self::Constant(_) | Self::Input(_) => 0,
+            Self::Call { links, .. } => links.len(),
         }
     }
 }
 
+impl WrittenInstance {
+    fn of(instance: &Instance, columns: &mut Columns) -> Self {
+        let settings = instance.settings.iter();
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_json().to_string()));
+        let n_sockets = instance.inputs.iter().map(|slot| slot.socket + 1).max().unwrap_or(0);
+        let mut arities = vec![0; n_sockets as usize];
+        instance.inputs.iter().for_each(|slot| arities[slot.socket as usize] += 1);
+        Self {
+            node_type: instance.name().to_owned(),
+            version: instance.def.version,
+            settings: settings.collect(),
+            generics: instance.generics.iter().map(|ty| columns.ty(*ty)).collect(),
+            arities,
+        }
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.arities.iter().map(|n| usize::from(*n)).sum()
+    }
+
+    fn load(&self, generics: Vec<Type>, registry: &Registry) -> Result<Instance, BinaryError> {
+        let (name, version) = (&self.node_type, self.version);
+        let def = registry.get(name).filter(|def| def.version == version);
+        let unknown = || BinaryError::NodeType { name: name.clone(), version };
+        let def = Arc::clone(def.ok_or_else(unknown)?);
+        let settings = self.settings.iter().map(|(name, text)| {
+            let json =
+                serde_json::from_str(text).map_err(|e| BinaryError::damaged(e.to_string()))?;
+            Ok((&**name, json))
+        });
+        let settings = settings.collect::<Result<Vec<_>, BinaryError>>()?;
+        let given = settings.iter().map(|(name, json)| (*name, json));
+        let settings = Settings::read(&def.settings, given, &|name| registry.type_named(name));
+        let settings =
+            settings.map_err(|_| BinaryError::damaged(format!("settings of `{name}`")))?;
+        let signature = def.signature(&settings);
+        let signature = signature.map_err(|e| BinaryError::damaged(e.to_string()))?;
+        let fits = generics.len() == signature.generics.len()
+            && generics.iter().zip(&signature.generics).all(|(ty, generic)| match generic.among {
+                Among::These(types) => types.contains(ty),
+                Among::Any | Among::AnyOr(_) => true,
+            });
+        if !fits {
+            return Err(BinaryError::damaged(format!("types of `{name}`")));
+        }
+        let mut arities = self.arities.clone();
+        arities.resize(arities.len().max(signature.inputs.len()), 0);
+        let fits = arities.len() == signature.inputs.len()
+            && arities.iter().zip(&signature.inputs).all(|(n, socket)| socket.multiple || *n == 1);
+        if !fits || self.n_inputs() > usize::from(u16::MAX) {
+            return Err(BinaryError::damaged(format!("sockets of `{name}`")));
+        }
+        drop(signature);
+        let instance = def.instantiate(settings, generics, &arities);
+        instance.map_err(|error| BinaryError::damaged(error.to_string()))
+    }
+}
+
+/// A document as a graph.
+pub(super) struct Loaded {
+    pub(super) name: String,
+    pub(super) fps: f64,
+    pub(super) start_frame: i64,
+    pub(super) graph: Graph,
+    /// The descriptions of inputs and outputs, by name.
+    pub(super) inputs: Vec<(Arc<str>, InputDef)>,
+    pub(super) outputs: Vec<(Arc<str>, Face)>,
+}
+
 #[cfg(test)]
 mod tests {
-    use millstream_base::Type;
-
     use super::*;
 
     #[test]
     fn few_bytes_cannot_ask_for_many_sources() {
-        let mut out = Writer::default();
-        out.text("many");
-        out.0.extend_from_slice(&24_f64.to_le_bytes());
-        out.0.extend_from_slice(&0_i64.to_le_bytes());
-        out.number(0);
-        out.number(1000);
-        for _ in 0..1000 {
-            out.text("list.of");
-            for number in [1, 0, 1] {
-                out.number(number);
-            }
-            out.text(Type::F32.name());
-            for number in [1, 65_535] {
-                out.number(number);
-            }
-        }
-        let registry = millstream_nodes::registry();
-        let error = read(&sealed(VERSION, &out.0), &registry).err().expect("it is refused");
+        let mut columns = Columns::default();
+        let instance = |columns: &mut Columns| WrittenInstance {
+            node_type: "list.of".into(),
+            version: 1,
+            settings: Vec::new(),
+            generics: vec![columns.ty(Type::F32)],
+            arities: vec![65_535],
+        };
+        let graph = WrittenGraph {
+            name: "many".into(),
+            fps: 24.0,
+            start_frame: 0,
+            instances: (0..1000).map(|_| instance(&mut columns)).collect(),
+            values: columns.finish(),
+            inputs: Vec::new(),
+            nodes: Vec::new(),
+            outputs: Vec::new(),
+        };
+        let error = graph.load(&millstream_nodes::registry()).err().expect("it is refused");
         let told = "`list.of` has more sources than there are links";
         assert!(error.to_string().ends_with(told), "{error}");
     }

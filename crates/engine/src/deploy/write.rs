@@ -20,8 +20,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{delays, json};
 
-/// The document of a graph with the inputs that are kept, also those that nothing reads any more.
-/// Names, descriptions and bounds are those of `document`; `defaults` replace those of inputs.
+/// The document of a graph with the inputs that are kept, even if nothing reads them any more. Names,
+/// descriptions and bounds come from `document`; `defaults` replace the defaults of inputs.
 pub(super) fn write(
     document: &Document,
     graph: &Graph,
@@ -51,7 +51,7 @@ pub(super) fn write(
         }
     }
     (out.nodes, out.outputs) = (written.nodes, written.outputs.into_iter().collect());
-    // The groups of repeats may hold repeats of others.
+    // The body of a repeat may contain repeats of other groups.
     while let Some((name, body)) = groups.ahead.pop() {
         let written = Writer::write(&body.graph, &mut groups);
         let inputs = body.graph.inputs().as_slice().iter();
@@ -72,9 +72,9 @@ pub(super) fn write(
 #[derive(Default)]
 struct Groups<'a> {
     written: Named<GroupDef>,
-    /// The names of those that repeats run, by what they contain.
+    /// The names of the bodies of repeats, by digest.
     of_bodies: FxHashMap<&'a str, Arc<str>>,
-    /// Those that are not written yet.
+    /// The bodies that are not written yet.
     ahead: Vec<(Arc<str>, &'a RepeatBody)>,
 }
 
@@ -108,7 +108,7 @@ struct Writer<'a, 'g> {
     names: FxHashMap<NodeId, Arc<str>>,
     taken: FxHashSet<Arc<str>>,
     free: FreeNames,
-    /// By the path of a node what is linked to its socket for later ticks.
+    /// The source of the delayed socket of each node that has one, by path.
     delayed: FxHashMap<&'a str, Source>,
 }
 
@@ -149,8 +149,7 @@ impl<'a, 'g> Writer<'a, 'g> {
         Written { nodes: writer.nodes, outputs }
     }
 
-    /// Names a call after its path. What repeats read of the context is read again when they are
-    /// compiled.
+    /// Names a call after its path. Captures of repeats are skipped: compiling makes them again.
     fn name(&mut self, id: NodeId) {
         let Some(instance) = self.graph.instance_of(id) else { return };
         if instance.name() == CAPTURE {
@@ -166,7 +165,7 @@ impl<'a, 'g> Writer<'a, 'g> {
         self.names.insert(id, name);
     }
 
-    /// The name, or with a number behind it if it is taken.
+    /// The name, with a number appended if it is taken.
     fn free_name(&mut self, name: &str) -> Arc<str> {
         let free = self.free.find(name, |name| self.taken.contains(name));
         self.taken.insert(Arc::clone(&free));
@@ -185,7 +184,7 @@ impl<'a, 'g> Writer<'a, 'g> {
         }
     }
 
-    /// A node that states the type of what goes through it.
+    /// A node that passes a value on and states its type.
     fn stated(&mut self, ty: Type, value: InputValue) -> Link {
         let group: Arc<str> = format!("as {}", ty.name()).into();
         if !self.groups.written.contains_key(&group) {
@@ -247,7 +246,7 @@ impl<'a, 'g> Writer<'a, 'g> {
             SocketType::Exact(_) => None,
             SocketType::Generic(g) | SocketType::ListOf(g) => Some(g),
         };
-        // Generics that some link decides.
+        // Generics that a link decides.
         let mut decided: Vec<u8> = Vec::new();
         for (i, link) in links.iter().enumerate() {
             if self.graph.constant_of(link.node).is_none() {

@@ -1,4 +1,4 @@
-//! What runs in the rounds of a repeat, as an explanation of its own below the node.
+//! The body of a repeat, as an explanation below that of the node.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::Id;
@@ -11,20 +11,20 @@ use super::describe::describe;
 /// The body of a repeat.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// What runs in each round.
+    /// An explanation of the nodes that run in each round.
     Here(Box<Explanation>),
-    /// The body of another node, which is told there.
+    /// The same body as that of another node, which has the explanation.
     As(String),
 }
 
-/// The bodies that were told, by address, with the nodes where that is.
+/// The bodies that are explained already, by address, with the nodes that have the explanation.
 #[derive(Debug, Default)]
 pub(super) struct Told(FxHashMap<usize, String>);
 
 impl Told {
-    /// Tells a body at a node, unless it was told before; `varies` says of each input of the node whether
-    /// it varies by element, `is_many` whether the node does. Groups nest no deeper than the limit on
-    /// documents, so recursion is bounded.
+    /// Explains the body of a node, unless that is explained already. `varies` tells for each input of
+    /// the node whether it varies by element, `is_many` whether the node does. Recursion is bounded by
+    /// the limit on the nesting of groups.
     pub(super) fn tell(
         &mut self,
         label: &str,

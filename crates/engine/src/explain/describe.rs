@@ -1,4 +1,4 @@
-//! From the graphs after each pass to an [`Explanation`].
+//! Makes an [`Explanation`] of the graphs after each pass.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, TooManyNeeds};
@@ -20,13 +20,13 @@ use super::{Explanation, Fate, From, Node, Output, Scope, Socket};
 /// Features that vary along axes of a request.
 const AXIS_FEATURES: [Feature; 3] = [Feature::Index, Feature::Time, Feature::Tick];
 
-/// What the analyses say about one graph.
+/// The results of the analyses of one graph.
 struct Facts<'a> {
     graph: &'a Graph,
     needs: Needs,
     classes: SideTable<NodeId, Class>,
     axes: SideTable<NodeId, Axes>,
-    /// For each node a bit per graph input that it depends on.
+    /// For each node a bit set of the graph inputs that it depends on.
     inputs: Vec<u64>,
     words: usize,
 }
@@ -92,8 +92,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Describes every node of the first stage; `columns` are the inputs that vary by element. Bodies that
-/// were `told` are not told again.
+/// Describes every node of the first stage. `columns` are the inputs that vary by element; bodies in
+/// `told` are explained already.
 pub(super) fn describe(
     name: &str,
     stages: &[Graph],
@@ -145,7 +145,7 @@ pub(super) fn describe(
         };
         node.body = Some(told.tell(&node.label(), body, &varies, axes[*id].elements)?);
     }
-    // What nodes keep goes out as outputs, which nobody asked for by name.
+    // State leaves the graph through outputs that the document does not have.
     let outputs = first.outputs.iter().filter(|output| !is_state(&output.name));
     let outputs = outputs.map(|output| Output {
         name: output.name.to_string(),
@@ -154,7 +154,7 @@ pub(super) fn describe(
     });
     let outputs: Vec<Output> = outputs.collect();
     for output in &outputs {
-        // What converts for an output stands at no node.
+        // A conversion for an output has no node in the document.
         if let From::Node { node, .. } = output.from
             && nodes[node].path.is_empty()
         {
@@ -201,9 +201,9 @@ struct Describing<'a> {
     fates: Fates<'a>,
 }
 
-/// What all nodes that call one instance have in common.
+/// The properties that all nodes with one instance share.
 struct Called {
-    /// Names of the sockets, in order.
+    /// The names of the sockets, in order.
     sockets: Vec<String>,
     settings: Vec<(String, String)>,
     outputs: Vec<(String, Type)>,
@@ -260,7 +260,7 @@ impl Describing<'_> {
             needs: Vec::new(),
             depends_on: vec![input.name.to_string()],
             axes: self.at_first.axes(id),
-            runs: if is_kept { "kept from the tick before" } else { "set by the request" }.into(),
+            runs: if is_kept { "state of the previous tick" } else { "set by the request" }.into(),
             steps: Vec::new(),
             region: None,
             body: None,
@@ -289,9 +289,9 @@ impl Describing<'_> {
             }
             Fate::Constant(_) => "never: its value is known once the document is compiled".into(),
             Fate::SameAs(_) => "never: another node does the same".into(),
-            Fate::Replaced(_) => "never: what it reads is its result".into(),
-            Fate::Resolved(_) => "never: what it reads gets what it provides".into(),
-            Fate::Unread => "never: nothing that is left reads it".into(),
+            Fate::Replaced(_) => "never: its result is its input".into(),
+            Fate::Resolved(_) => "never: its input is computed with the provided value".into(),
+            Fate::Unread => "never: nothing reads it any more".into(),
         };
         Node {
             path: self.first.paths.get(self.first.node(id).path).to_string(),
@@ -315,14 +315,14 @@ impl Describing<'_> {
         }
     }
 
-    /// The steps of a node for which another, or itself, tells what becomes of it.
+    /// The steps of the node that does the work of a node: itself or another one.
     fn steps_of(&self, id: NodeId, tells: NodeId) -> Vec<StepId> {
         let copies = self.fates.copies_of(id).iter().filter(|copy| **copy != tells);
         std::iter::once(&tells).chain(copies).filter_map(|id| self.steps[*id]).collect()
     }
 
-    /// Leaves each step to one node, and gives nodes those that passes made for them besides: what a
-    /// scope provides is computed at its path.
+    /// Assigns each step to one node. A node also gets the steps that passes made for it, such as those
+    /// that compute the value that a scope provides.
     fn deal_out_steps(&self, nodes: &mut [Node]) {
         let mut dealt = FxHashSet::default();
         for node in &mut *nodes {
@@ -372,7 +372,7 @@ impl Describing<'_> {
         links.map(socket).collect()
     }
 
-    /// What becomes of a node, and the node that tells when what it does is done.
+    /// The fate of a node, and the node that does its work.
     fn fate(&self, id: NodeId, instance: &Instance) -> (Fate, NodeId) {
         if matches!(self.at_last.graph.op(id), Op::Call(_)) {
             return (Fate::Kept, id);
@@ -383,7 +383,7 @@ impl Describing<'_> {
         if let Some(constants) = constants.filter(|constants| !constants.is_empty()) {
             return (Fate::Constant(constants), id);
         }
-        // One of the nodes that do it in other contexts tells for all.
+        // One of the nodes in other contexts stands for all.
         if let copies @ [copy, ..] = self.fates.copies_of(id) {
             return (Fate::Scoped(copies.len()), *copy);
         }
@@ -393,7 +393,7 @@ impl Describing<'_> {
             return (Fate::Resolved(self.from(original)), id);
         }
         if source.node.index() >= self.first.n_ids() {
-            // The compiler made a node that does what this one did.
+            // The compiler replaced the node by one of another type.
             return match self.at_last.graph.instance_of(source.node) {
                 Some(made) => (Fate::As(made.name().to_owned()), source.node),
                 None => (Fate::Unread, id),
@@ -417,7 +417,7 @@ fn changed_settings(instance: &Instance) -> Vec<(String, String)> {
     let mut settings: Vec<(String, String)> =
         settings.filter(|(name, json)| !is_default(name, json)).collect();
     if let Some(body) = RepeatBody::of(instance) {
-        // What tells the content of its group from others tells people nothing.
+        // The digest of the body of a repeat is not for people.
         settings.retain(|(name, _)| name != "body");
         settings.push(("nodes".into(), body.graph.n_calls().to_string()));
     }

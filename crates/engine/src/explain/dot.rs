@@ -1,5 +1,5 @@
-//! An explanation in the language of Graphviz: regions are clusters, with the groups in them, as are
-//! groups outside of regions; classes are colors.
+//! An explanation in the language of Graphviz. Regions and groups are clusters, groups inside
+//! regions; classes are colors.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,8 +18,8 @@ pub fn dot(explanation: &Explanation) -> String {
     out
 }
 
-/// Nodes, links and outputs; the ids of nodes begin with `prefix`. What runs in the rounds of a repeat is a
-/// cluster below. Groups nest no deeper than the limit on documents, so recursion is bounded.
+/// Nodes, links and outputs; the ids of nodes begin with `prefix`. The body of a repeat is a cluster
+/// of its own. Recursion is bounded by the limit on the nesting of groups.
 fn write_nodes(out: &mut String, explanation: &Explanation, prefix: &str) {
     let mut clusters = Cluster::default();
     for (i, node) in explanation.nodes.iter().enumerate() {
@@ -113,7 +113,7 @@ impl Cluster {
         cluster.nodes.push(node);
     }
 
-    /// Groups nest no deeper than the limit on documents, so recursion is bounded.
+    /// Recursion is bounded by the limit on the nesting of groups.
     fn write(
         &self,
         out: &mut String,
@@ -131,7 +131,7 @@ impl Cluster {
                 ),
             );
         }
-        // Names of groups hold no point.
+        // Names of groups do not contain a point.
         let regions = self.regions.iter().map(|(region, cluster)| {
             let name = Region::name(*region);
             (format!("{name}."), format!("region {name}"), cluster)

@@ -1,9 +1,9 @@
-//! What became of each node on its way through the passes.
+//! The fate of each node in the passes.
 //!
-//! Passes leave no record, but node ids stay what they are, and a link that leads to a replaced
-//! node is rewritten: what a reader reads from before and after a pass tells what replaced what.
-//! Readers are looked at before what they read from, so that a node merged away still tells, by
-//! the node it was merged into.
+//! Passes leave no record, but the ids of nodes are stable, and a link to a replaced node is
+//! rewritten. So the links of a node before and after a pass show which source replaced which.
+//! Nodes are examined before their sources, so that even a node that was merged into another has
+//! links to compare: those of the other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::Id;
 use millstream_ir::{Graph, NodeId, Op, PathId, Source};
 
-/// What took the place of an output of a node that is gone.
+/// The sources that replaced outputs of nodes that are gone.
 pub(super) struct Fates<'a> {
     stages: &'a [Graph],
-    /// For each stage but the first: what replaced what since the one before.
+    /// For each stage but the first, the replacements since the previous stage.
     replaced: Vec<HashMap<Source, Source>>,
-    /// Nodes of the last stage that do what one of the first does, in another context.
+    /// The nodes of the last stage that stand for a node of the first stage in other contexts.
     copies: HashMap<NodeId, Vec<NodeId>>,
     originals: HashMap<NodeId, NodeId>,
 }
@@ -37,18 +37,18 @@ impl<'a> Fates<'a> {
         Ok(Self { stages, replaced, copies, originals })
     }
 
-    /// The nodes of the last stage that do in other contexts what one of the first does.
+    /// The nodes of the last stage that stand for a node of the first stage in other contexts.
     pub(super) fn copies_of(&self, id: NodeId) -> &[NodeId] {
         self.copies.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// What the document calls a source of the last stage.
+    /// The source of the first stage that a source of the last stage stands for.
     pub(super) fn original(&self, source: Source) -> Source {
         let node = self.originals.get(&source.node).copied().unwrap_or(source.node);
         Source { node, ..source }
     }
 
-    /// What an output of the first stage is in the last; `None` if nothing there reads it.
+    /// The source of the last stage that an output of the first became; `None` if nothing reads it.
     pub(super) fn source(&self, source: Source) -> Option<Source> {
         let mut at = source;
         for (graph, replaced) in self.stages[1..].iter().zip(&self.replaced) {
@@ -61,7 +61,7 @@ impl<'a> Fates<'a> {
         Some(at)
     }
 
-    /// The value that a node was folded to, looked up in the stage where that happened.
+    /// The value that a node was folded to, from the stage in which that happened.
     pub(super) fn constant(&self, source: Source) -> Option<String> {
         let mut at = source;
         let mut value = None;
@@ -77,7 +77,7 @@ impl<'a> Fates<'a> {
     }
 }
 
-/// The nodes of the last stage that passes made after nodes of the first, with these.
+/// The nodes of the last stage that passes copied from nodes of the first, with the originals.
 fn copied(first: &Graph, last: &Graph) -> Vec<(NodeId, NodeId)> {
     let is_new = |id: &NodeId| id.index() >= first.n_ids() && last.instance_of(*id).is_some();
     let new: Vec<NodeId> = last.ids().filter(is_new).collect();
@@ -120,7 +120,7 @@ fn replaced(before: &Graph, after: &Graph) -> Result<HashMap<Source, Source>, Di
     Ok(replaced)
 }
 
-/// Whether two nodes of two stages call the same with as many links.
+/// Whether nodes of two stages have the same instance and the same number of links.
 pub(super) fn is_same_call(before: &Graph, a: NodeId, after: &Graph, b: NodeId) -> bool {
     match (before.instance_of(a), after.instance_of(b)) {
         (Some(x), Some(y)) if Arc::ptr_eq(x, y) => {

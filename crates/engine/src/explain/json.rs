@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Body, Explanation, Fate, From, Node, Output, Part, Region, Rounds, Socket};
 
-/// Writes the explanation as JSON, a node a line.
+/// Writes the explanation as JSON, one line per node.
 ///
 /// # Errors
 /// If writing fails.
@@ -26,8 +26,7 @@ pub fn write_json(explanation: &Explanation, out: &mut impl Write) -> io::Result
     writeln!(out, "]}}")
 }
 
-/// What runs in the rounds of a repeat. Groups nest no deeper than the limit on documents, so
-/// recursion is bounded.
+/// The body of a repeat. Recursion is bounded by the limit on the nesting of groups.
 fn explanation_json(explanation: &Explanation) -> Json {
     let nodes = explanation.nodes.iter().map(|node| node_json(explanation, node));
     let outputs = explanation.outputs.iter().map(|output| output_json(explanation, output));
@@ -124,7 +123,7 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
     json
 }
 
-/// What became of a node in an evaluation, and why it failed if it did; the time in seconds.
+/// The log entry of a node, and the reason why the node failed, if it did; times in seconds.
 pub fn run_json(entry: &LogEntry, failure: Option<&str>) -> Json {
     json!({
         "ran": entry.fate.ran(),

@@ -1,17 +1,17 @@
 //! Places for the boxes of a graph drawn from left to right.
 //!
-//! Layers are longest ways from the left; boxes are then moved right as far as their readers allow
-//! where that shortens links. Links across several layers get a stand-in in each, so that they are
-//! led between boxes. The order within layers follows the medians of neighbors, swept in both
-//! directions, keeping the order with the fewest crossings; heights are relaxed towards the mean of
-//! the linked neighbors.
+//! The layer of a box is the length of the longest path to it; boxes move right toward their readers
+//! if that shortens links. A link across several layers gets a dummy item in each, so that it runs
+//! between boxes. The order within layers follows the medians of neighbors, swept in both
+//! directions, and the order with the fewest crossings is taken; heights are relaxed toward the mean
+//! of the linked neighbors.
 
 /// A box to place; sizes in pixels.
 #[derive(Clone, Debug)]
 pub(super) struct Box {
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Whether it stands in the last layer.
+    /// Whether the box belongs in the last layer.
     pub(super) is_last: bool,
 }
 
@@ -24,12 +24,12 @@ pub(super) struct Link {
     pub(super) to_port: f64,
 }
 
-/// Where everything stands, in pixels.
+/// The positions of boxes and links, in pixels.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// Left top corner of each box.
+    /// The left top corner of each box.
     pub(super) corners: Vec<(f64, f64)>,
-    /// For each link the points that it is led through, both ends included.
+    /// For each link the points on its way, both ends included.
     pub(super) ways: Vec<Vec<(f64, f64)>>,
     pub(super) width: f64,
     pub(super) height: f64,
@@ -40,12 +40,12 @@ const GAP_Y: f64 = 22.0;
 const STAND_IN_HEIGHT: f64 = 6.0;
 const SWEEPS: usize = 12;
 
-/// One place in a layer: a box, or the stand-in of a link.
+/// An item of a layer: a box, or the dummy of a link.
 #[derive(Clone, Debug)]
 struct Item {
     layer: usize,
     height: f64,
-    /// Items of the layers beside it, with the ports: (item, own port, its port).
+    /// Linked items of the adjacent layers, with the ports: (item, own port, its port).
     left: Vec<(usize, f64, f64)>,
     right: Vec<(usize, f64, f64)>,
     y: f64,
@@ -126,14 +126,14 @@ fn layers(boxes: &[Box], links: &[Link]) -> Vec<usize> {
     layer
 }
 
-/// The items, boxes first, and for each link its stand-ins from left to right.
+/// The items, boxes first, and for each link its dummies from left to right.
 fn items(boxes: &[Box], links: &[Link], layers: &[usize]) -> (Vec<Item>, Vec<Vec<usize>>) {
     let item = |layer, height| Item { layer, height, left: Vec::new(), right: Vec::new(), y: 0.0 };
     let mut items: Vec<Item> =
         boxes.iter().zip(layers).map(|(b, layer)| item(*layer, b.height)).collect();
     let mut chains = Vec::with_capacity(links.len());
     let middle = STAND_IN_HEIGHT / 2.0;
-    // Links from one port share their stand-ins as far as they go the same way.
+    // Links from one port share dummies.
     let mut shared: std::collections::HashMap<(usize, u64, usize), usize> =
         std::collections::HashMap::new();
     for link in links {
@@ -205,7 +205,7 @@ fn positions(n_items: usize, layers: &[Vec<usize>]) -> Vec<usize> {
     position
 }
 
-/// Pairs of links between neighboring layers that cross.
+/// The number of pairs of links between adjacent layers that cross.
 fn crossings(items: &[Item], layers: &[Vec<usize>], position: &[usize]) -> usize {
     let mut n = 0;
     for layer in layers {
@@ -223,7 +223,7 @@ fn crossings(items: &[Item], layers: &[Vec<usize>], position: &[usize]) -> usize
     n
 }
 
-/// Heights: from the top without gaps, then towards the neighbors as far as the others allow.
+/// Sets heights: from the top without gaps, then toward the neighbors as far as other boxes allow.
 fn place(items: &mut [Item], layers: &[Vec<usize>]) {
     for layer in layers {
         let total: f64 = layer.iter().map(|i| items[*i].height + GAP_Y).sum();
@@ -257,8 +257,8 @@ fn place(items: &mut [Item], layers: &[Vec<usize>]) {
     }
 }
 
-/// The heights nearest to the wishes in which boxes keep order and distance: neighbors that would
-/// overlap are moved as one block to the mean of their wishes.
+/// The heights nearest to the desired ones that keep the order and distance of boxes: boxes that
+/// would overlap move as one block to the mean of their desired heights.
 fn settle(items: &mut [Item], layer: &[usize], wishes: &[f64]) {
     struct Block {
         top: f64,

@@ -1,4 +1,4 @@
-//! The regions of an explanation: who is in which, and what leaves it.
+//! The regions of an explanation: their nodes, and the nodes that are read from outside.
 
 use millstream_base::id::{Id, SideTable};
 use millstream_ir::region::RegionId;
@@ -8,32 +8,33 @@ use rustc_hash::FxHashMap;
 /// Nodes that may run as one, chunk by chunk, without a column between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Positions of its nodes in `Explanation::nodes`, ascending.
+    /// The positions of its nodes in `Explanation::nodes`, ascending.
     pub nodes: Vec<usize>,
-    /// Those of them that something else reads: what becomes a column.
+    /// The nodes that something outside reads, so that their values become columns.
     pub leaves: Vec<usize>,
 }
 
 impl Region {
-    /// What a region is called by its position among the regions.
+    /// The name of a region, by its position among the regions.
     pub fn name(position: usize) -> String {
         format!("r{position}")
     }
 }
 
-/// How a node is part of a region.
+/// The part of a node in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Whatever the request.
+    /// It belongs to the region for every request.
     Whole,
-    /// As a choice: all arms are computed, and selected from, where the selector differs.
+    /// A choice: if the selector differs by element, all arms are computed and selected from.
     Selecting,
-    /// As a choice, where its selector is the same for all elements.
+    /// A choice: it belongs to the region if its selector is the same for all elements.
     Uniform,
 }
 
 /// The regions of the last graph in the order of their first nodes, and for each id the position of
-/// its region; `positions` are those of the nodes in the explanation, `listed` the nodes in that order.
+/// its region. `positions` are those of the nodes in the explanation, `listed` the nodes in that
+/// order.
 pub(super) fn regions(
     last: &Graph,
     listed: &[NodeId],

@@ -1,4 +1,5 @@
-//! The loops of an explanation: which run as one with what folds their lists, and why others do not.
+//! The loops of an explanation: which are folded together with the node that reduces their list, and
+//! why others are not.
 
 use millstream_base::id::{Id, SideTable};
 use millstream_compile::analyses::{Needs, folded_loops};
@@ -7,22 +8,22 @@ use millstream_ir::{Graph, NodeId};
 
 use super::Explanation;
 
-/// What becomes of the rounds of a loop. Nodes are positions in `Explanation::nodes`.
+/// The execution of the rounds of a loop. Nodes are positions in `Explanation::nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rounds {
-    /// All rounds are one form with the node that folds the list.
+    /// All rounds are one form, together with the node that reduces the list.
     Folded {
-        /// That node.
+        /// The node that reduces the list.
         into: usize,
         /// The nodes that run in each round, ascending.
         nodes: Vec<usize>,
     },
-    /// Items and list are computed as a whole.
+    /// All items are computed, and the list is made.
     Apart(Apart, Option<usize>),
 }
 
 impl Rounds {
-    /// What becomes of the rounds, as the end of a sentence.
+    /// The execution of the rounds, as the end of a sentence.
     pub fn text(&self, explanation: &Explanation) -> String {
         let label = |node: &usize| explanation.nodes[*node].label();
         match self {
@@ -46,7 +47,7 @@ impl Rounds {
     }
 }
 
-/// The loops of the last graph, each with the position of the node that gives its list.
+/// The loops of the last graph, each with the position of the node whose output is the list.
 pub(super) fn rounds(
     last: &Graph,
     needs: &Needs,

@@ -1,5 +1,5 @@
-//! An explanation as a picture that needs no other program: boxes with their sockets, links as
-//! curves, classes as colors, what does not run in gray.
+//! An explanation as an SVG image: boxes with their sockets, links as curves, classes as colors, and
+//! nodes that do not run in gray.
 
 use std::fmt::Write as _;
 
@@ -14,16 +14,16 @@ const ROW: f64 = 16.0;
 const HEAD: f64 = 38.0;
 const FOOT: f64 = 20.0;
 const MARGIN: f64 = 24.0;
-/// Room above the drawing for the title and the legend.
+/// The height above the drawing for the title and the legend.
 const TOP: f64 = 72.0;
 
-/// How far the strip of a region reaches beyond its cards.
+/// The margin of the strip of a region around its cards.
 const HALO: f64 = 8.0;
 
-/// Colors of regions, one after the other.
+/// The colors of regions, in turn.
 const REGION_COLORS: [&str; 6] = ["#d5ece8", "#e9e2f3", "#f5e6d3", "#dde9f5", "#f3dede", "#e6edd0"];
 
-/// Pictures of more nodes take long to lay out and cannot be read.
+/// The greatest number of nodes of a picture: larger ones take long to lay out and are unreadable.
 const MAX_NODES: usize = 3000;
 
 /// The document is too large for a picture.
@@ -31,7 +31,7 @@ const MAX_NODES: usize = 3000;
 #[error("a picture of {n} nodes would be too large")]
 #[diagnostic(code(explain::too_large), help("up to {MAX_NODES} are drawn; take text, json or dot"))]
 pub struct TooLarge {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub n: usize,
 }
 
@@ -106,7 +106,7 @@ pub fn svg(explanation: &Explanation) -> Result<String, TooLarge> {
     Ok(out)
 }
 
-/// The links, each with whether it is in the plan.
+/// The links, each with a flag for those in the plan.
 fn links(explanation: &Explanation) -> Vec<(Link, bool)> {
     let n = explanation.nodes.len();
     let port = |node: usize, output: usize| {
@@ -137,7 +137,7 @@ fn links(explanation: &Explanation) -> Vec<(Link, bool)> {
     links
 }
 
-/// What stands on a box.
+/// The text on a box.
 struct Card {
     title: String,
     /// The groups around the node.
@@ -329,7 +329,7 @@ impl Card {
     }
 }
 
-/// How often a node runs, in few characters.
+/// The number of runs of a node, in few characters.
 fn foot(node: &Node) -> String {
     let per = match node.axes.as_slice() {
         [] => "once".to_owned(),
@@ -339,7 +339,7 @@ fn foot(node: &Node) -> String {
     if needs.is_empty() { per } else { format!("{per}; needs {}", clipped(&needs.join(", "), 30)) }
 }
 
-/// Behind the cards of each region a strip of its color, which also runs along the links within it.
+/// Draws a strip in the color of each region behind its cards and along the links within it.
 fn write_regions(
     out: &mut String,
     explanation: &Explanation,

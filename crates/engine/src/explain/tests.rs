@@ -79,7 +79,7 @@ fn every_fate_of_a_node_is_told() {
                 is replaced by sum
             dead = math.sqrt(x: passed)
                 user-input, along index
-                is dropped: nothing that is left reads it
+                is dropped: nothing reads it any more
             chosen = control.switch(condition: false, false: passed, true: dead)
                 user-input, along index
                 is replaced by sum
@@ -134,7 +134,7 @@ fn a_shift_without_effect_is_replaced_and_one_with_effect_stays() {
                 is read in other contexts only: 1 node of the plan
             late = time.shift(value: twice [changes time], by: -1.0)
                 contextual, along time, needs time
-                is replaced by a node that does what twice does, with what it provides
+                is replaced by a copy of twice with the provided value
             half = math.multiply(a: input x, b: 0.5)
                 user-input
                 runs once; again when `x` changes

@@ -1,4 +1,4 @@
-//! An explanation as text: two lines a node.
+//! An explanation as text: two lines per node.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn write_outputs(out: &mut String, explanation: &Explanation) {
     }
 }
 
-/// The labels of some nodes; of many the first ones.
+/// The labels of nodes; of many nodes only the first.
 fn some(explanation: &Explanation, nodes: &[usize]) -> String {
     const SHOWN: usize = 12;
     let labels = nodes.iter().take(SHOWN).map(|node| explanation.nodes[*node].label());
@@ -120,20 +120,17 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
             let source = source(explanation, from);
             line(
                 out,
-                format_args!(
-                    "    is replaced by a node that does what {source} does, with what it provides"
-                ),
+                format_args!("    is replaced by a copy of {source} with the provided value"),
             );
             if let Some(text) = run_text(node) {
-                line(out, format_args!("    what it provides {text}"));
+                line(out, format_args!("    the provided value {text}"));
             }
         }
-        Fate::Unread => line(out, format_args!("    is dropped: nothing that is left reads it")),
+        Fate::Unread => line(out, format_args!("    is dropped: nothing reads it any more")),
     }
 }
 
-/// What runs in the rounds of a repeat, indented. Groups nest no deeper than the limit on documents, so
-/// recursion is bounded.
+/// The body of a repeat, indented. Recursion is bounded by the limit on the nesting of groups.
 fn write_body(out: &mut String, body: &Body) {
     let explanation = match body {
         Body::As(other) => return line(out, format_args!("    each round is that of {other}")),
@@ -159,7 +156,7 @@ fn region_text((region, part): (usize, Part)) -> String {
     }
 }
 
-/// What became of a node in the evaluation that is explained, as a sentence.
+/// The log entry of a node in the explained evaluation, as a sentence.
 pub(super) fn run_text(node: &Node) -> Option<String> {
     let entry = node.run.as_ref()?;
     let why = entry.fate.why();
@@ -239,7 +236,7 @@ pub(super) fn shortened(value: &str) -> String {
     format!("{}...", value.chars().take(37).collect::<String>())
 }
 
-/// How many nodes there are and what became of them.
+/// The number of nodes, by their fate.
 pub(super) fn summary(explanation: &Explanation) -> String {
     let nodes = || explanation.nodes.iter().filter(|node| !node.is_input);
     let count = |is: fn(&Fate) -> bool| nodes().filter(|node| is(&node.fate)).count();

@@ -129,12 +129,11 @@ fn a_document_of_numbers_may_get_a_repeat_and_lose_it() {
 fn deployed_documents_repeat_as_they_did() {
     let engine = Engine::new();
     let original = engine.load(GROWTH.as_bytes()).expect("it loads");
-    let (document, problems) =
-        millstream::parts::document::load(GROWTH.as_bytes(), engine.limits());
+    let (document, problems) = millstream::document::load(GROWTH.as_bytes(), engine.limits());
     let document: Document = document.unwrap_or_else(|| panic!("{problems}"));
     let freeze = Freeze { keep: vec!["x".into()], ..Freeze::default() };
     let deployed = deploy(&engine, &document, &freeze).expect("it is deployed");
-    let text = millstream::parts::document::save(&deployed.document);
+    let text = millstream::document::save(&deployed.document);
     let as_text = engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let as_bytes = engine.load_binary(&deployed.to_bytes()).expect("it is read");
     let request = Request::new().column("x", vec![1.0, -2.0, 1e300]).time(0.25);
@@ -168,12 +167,12 @@ fn deployed_documents_repeat_at_other_times_as_they_did() {
     let engine = Engine::new();
     let text = whole.to_string();
     let original = engine.load(text.as_bytes()).expect("it loads");
-    let (document, problems) = millstream::parts::document::load(text.as_bytes(), engine.limits());
+    let (document, problems) = millstream::document::load(text.as_bytes(), engine.limits());
     let document: Document = document.unwrap_or_else(|| panic!("{problems}"));
     for keep in [vec!["x".into(), "n".into()], Vec::new()] {
         let deployed = deploy(&engine, &document, &Freeze { keep, ..Freeze::default() });
         let deployed = deployed.expect("it is deployed");
-        let text = millstream::parts::document::save(&deployed.document);
+        let text = millstream::document::save(&deployed.document);
         let as_text =
             engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let as_bytes = engine.load_binary(&deployed.to_bytes()).expect("it is read");
@@ -231,7 +230,7 @@ fn a_repeat_follows_the_name_of_the_output_that_ends_it() {
     let rename = json!({ "edit": "rename_output", "within": "half", "name": "large", "to": "go" });
     edit(&mut session, rename);
     assert_eq!(y(&mut session), Some(6.25));
-    let text = millstream::parts::document::save(session.document());
+    let text = millstream::document::save(session.document());
     assert!(text.contains("\"while\": \"go\""), "{text}");
     assert!(session.undo());
     assert_eq!(y(&mut session), Some(6.25));

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use millstream::parts::document::load;
-use millstream::parts::eval::incremental::Equality;
+use millstream::document::load;
+use millstream::evaluate::Equality;
 use millstream::session::{Ask, Session, SessionError, Standing};
 use millstream::{
     Call, Chunked, Class, Edit, Engine, EvalError, Evaluator, Given, Incremental, Lazy, List,

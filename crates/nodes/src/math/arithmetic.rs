@@ -82,7 +82,7 @@ fn products(registry: &mut Registry) {
 }
 
 /// The quotient, or 0 if the divisor is 0.
-pub(crate) fn safe_divide<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
+pub fn safe_divide<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
     b.eq(0).select(0, a / b)
 }
 

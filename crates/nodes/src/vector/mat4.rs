@@ -36,7 +36,7 @@ pub(crate) fn rotation_rows<'b>(q: &[Val<'b>]) -> [[Val<'b>; 3]; 3] {
 }
 
 /// The matrix with these three rows above 0 0 0 1.
-pub(crate) fn affine<'b>(rows: &[[Val<'b>; 3]; 3], offset: &[Val<'b>]) -> Vec<Val<'b>> {
+pub fn affine<'b>(rows: &[[Val<'b>; 3]; 3], offset: &[Val<'b>]) -> Vec<Val<'b>> {
     let mut matrix = Vec::with_capacity(16);
     for (row, offset) in rows.iter().zip(offset) {
         matrix.extend(row);

@@ -20,7 +20,7 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// The Hamilton product.
-pub(crate) fn product<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+pub fn product<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
     vec![
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
         a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],

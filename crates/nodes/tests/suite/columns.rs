@@ -96,7 +96,7 @@ fn check_form(name: &str, form: &Form) {
 
 #[test]
 fn columns_have_the_bits_of_single_elements() {
-    let registry = millstream_nodes::registry();
+    let registry = crate::registry();
     for def in registry.iter() {
         let settings = settings(def, &serde_json::Map::new());
         for generics in all_generics(def, &settings) {

@@ -35,7 +35,7 @@ fn sides(form: &Form, law: Law, ty: Type, x: &[u64]) -> (Vec<u64>, Vec<u64>) {
 
 #[test]
 fn laws_hold_for_every_type_and_bit_pattern() {
-    let registry = millstream_nodes::registry();
+    let registry = crate::registry();
     let mut checked = 0;
     for def in registry.iter().filter(|def| !def.laws.is_empty()) {
         let settings = settings(def, &serde_json::Map::new());

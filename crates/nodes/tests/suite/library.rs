@@ -60,14 +60,14 @@ fn missing_in_manual(def: &NodeDef) -> Vec<String> {
 
 #[test]
 fn manual_entries_are_complete() {
-    let registry = millstream_nodes::registry();
+    let registry = crate::registry();
     let missing: Vec<String> = registry.iter().flat_map(|def| missing_in_manual(def)).collect();
     assert!(missing.is_empty(), "these lack:\n{}", missing.join("\n"));
 }
 
 #[test]
 fn every_type_and_setting_makes_an_instance() {
-    let registry = millstream_nodes::registry();
+    let registry = crate::registry();
     for def in registry.iter() {
         for settings in all_settings(def) {
             for generics in all_generics(def, &settings) {

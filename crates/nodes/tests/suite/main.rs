@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may end where an expectation fails")]
 
+mod accuracy;
 mod bits;
 mod cases;
 mod columns;
@@ -15,3 +16,9 @@ mod manual;
 mod math_cases;
 mod mix_cases;
 mod run;
+mod wide;
+
+/// The node types that the tests go through.
+fn registry() -> millstream_node::Registry {
+    millstream_nodes::registry()
+}

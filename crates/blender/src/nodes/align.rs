@@ -1,0 +1,143 @@
+//! Rotations turned so that an axis points along a vector.
+
+use millstream_base::{Type, Vec3};
+use millstream_form::{FormBuilder, Val};
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+use millstream_nodes::kit::{cross, dot, form_kernel, quat_product};
+
+use super::rotation::{
+    UPRIGHT, axis_number, axis_setting, euler_of, normalized_columns, rows_of_euler, rows_of_turn,
+    rows_product,
+};
+use super::turn::turned;
+use super::{angle, angle_of_directions, cross_in_double, is_zero, normalized};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(align());
+    registry.register(align_euler());
+}
+
+const PIVOTS: &[(&str, &str)] = &[
+    ("auto", "whichever way is shortest"),
+    ("x", "about its x axis"),
+    ("y", "about its y axis"),
+    ("z", "about its z axis"),
+];
+
+/// The number of the axis of the turn, if the axis is fixed.
+fn pivot_number(name: &str) -> Option<usize> {
+    if name == "auto" { None } else { Some(axis_number(name)) }
+}
+
+fn described(name: &'static str, about: &'static str, ty: Type, zero: Default) -> NodeDef {
+    let auto = Some(SettingValue::Text("auto".into()));
+    let def = NodeDef::new(name, about);
+    axis_setting(def, "axis", "z", "the axis that is to point along the vector")
+        .setting("pivot", SettingKind::Choice(PIVOTS), auto, "the axis of the turn")
+        .details(
+            "Nothing is turned for a vector of length 0, or about the axis itself. A vector against \
+             the axis is reached about some perpendicular axis.",
+        )
+        .input("rotation", SocketType::Exact(ty), "the rotation to turn")
+        .or(zero)
+        .input("factor", Type::F32, "the fraction of the turn")
+        .or_number(1.0)
+        .input("vector", Type::VEC3, "the direction that the axis is to point in")
+        .or_value(Vec3([0.0, 0.0, 1.0]))
+}
+
+fn align() -> NodeDef {
+    let about = "A rotation turned so that an axis points";
+    described("blender.align_rotation", about, Type::QUAT, Default::Zero)
+        .output("value", Type::QUAT, "as long as the rotation")
+        .kernel(|parts| {
+            let axis = axis_number(parts.settings.text("axis"));
+            let pivot = pivot_number(parts.settings.text("pivot"));
+            Ok(form_kernel(parts, move |x| {
+                let (rotation, vector) = (&x[0], &x[2]);
+                if pivot == Some(axis) {
+                    return vec![rotation.clone()];
+                }
+                let along = |i: usize| {
+                    let unit = |k: usize| vector[0].like(if i == k { 1.0 } else { 0.0 });
+                    turned(rotation, &[unit(0), unit(1), unit(2)])
+                };
+                let (about, full) = turn(&along(axis), pivot.map(along), vector);
+                let half = x[1][0] * full * 0.5;
+                let sine = half.sin();
+                let mut turn = vec![half.cos()];
+                turn.extend(normalized(&about).iter().map(|x| *x * sine));
+                vec![unless_zero(vector, rotation, &quat_product(&turn, rotation))]
+            }))
+        })
+}
+
+fn align_euler() -> NodeDef {
+    let about = "Euler angles turned so that an axis points";
+    described("blender.align_euler", about, Type::VEC3, Default::Zero)
+        .output("value", Type::VEC3, "angles in radians")
+        .kernel(|parts| {
+            let axis = axis_number(parts.settings.text("axis"));
+            let pivot = pivot_number(parts.settings.text("pivot"));
+            Ok(form_kernel(parts, move |x| {
+                let (angles, vector) = (&x[0], &x[2]);
+                if pivot == Some(axis) {
+                    return vec![angles.clone()];
+                }
+                let rows = rows_of_euler(angles);
+                let along = |i: usize| vec![rows[0][i], rows[1][i], rows[2][i]];
+                let (about, full) = turn(&along(axis), pivot.map(along), vector);
+                let after = rows_product(&rows_of_turn(&about, x[1][0] * full), &rows);
+                vec![unless_zero(vector, angles, &euler_of(&normalized_columns(&after), UPRIGHT))]
+            }))
+        })
+}
+
+fn unless_zero<'b>(vector: &[Val<'b>], old: &[Val<'b>], new: &[Val<'b>]) -> Vec<Val<'b>> {
+    let none = is_zero(vector);
+    old.iter().zip(new).map(|(old, new)| none.select(*old, *new)).collect()
+}
+
+/// The axis and angle of the turn from a direction to the vector.
+fn turn<'b>(
+    old: &[Val<'b>],
+    pivot: Option<Vec<Val<'b>>>,
+    vector: &[Val<'b>],
+) -> (Vec<Val<'b>>, Val<'b>) {
+    match pivot {
+        None => shortest_turn(old, &normalized(vector)),
+        Some(pivot) => {
+            let full = signed_angle(vector, old, &pivot);
+            (pivot, full)
+        }
+    }
+}
+
+/// The axis and angle of the turn from one direction to another.
+fn shortest_turn<'b>(from: &[Val<'b>], to: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
+    let b: &FormBuilder = from[0].builder();
+    let unit = |i: usize| -> Vec<Val<'b>> {
+        (0..3).map(|k| b.constant_f32(if i == k { 1.0 } else { 0.0 })).collect()
+    };
+    let or_else = |v: Vec<Val<'b>>, other: &[Val<'b>]| -> Vec<Val<'b>> {
+        let none = is_zero(&v);
+        v.iter().zip(other).map(|(v, other)| none.select(*other, *v)).collect()
+    };
+    let by_y = cross_in_double(from, &unit(1));
+    let by_x = or_else(cross_in_double(from, &unit(0)), &by_y);
+    (or_else(cross_in_double(from, to), &by_x), angle_of_directions(from, to))
+}
+
+/// The angle from `b` to `a` seen along an axis, above -pi and up to pi.
+fn signed_angle<'b>(a: &[Val<'b>], b: &[Val<'b>], axis: &[Val<'b>]) -> Val<'b> {
+    let flat = |v: &[Val<'b>]| -> Vec<Val<'b>> {
+        let along = dot(v, axis);
+        v.iter().zip(axis).map(|(v, axis)| *v - *axis * along).collect()
+    };
+    let (a, b) = (flat(a), flat(b));
+    let size = angle(&a, &b);
+    let turn = f64::from(std::f32::consts::TAU);
+    let positive = dot(&cross(&b, &a), axis).lt(0.0).select(turn - size, size);
+    // Pi in single precision is above pi.
+    positive.ge(std::f32::consts::PI).select(positive - turn, positive)
+}

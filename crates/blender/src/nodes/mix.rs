@@ -1,0 +1,269 @@
+//! The Mix node: colors by all blend modes, vectors by a factor per component, rotations.
+
+use millstream_base::{Lane, Type};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_nodes::kit::{dot, form_kernel, lanewise_by_settings, quat_product};
+
+use super::color::{hsv_to_rgb, rgb_to_hsv};
+use super::{NUMBER_OR_VECTOR, T, held};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(mix());
+    registry.register(mix_vector());
+    registry.register(mix_rotation());
+    registry.register(mix_color());
+}
+
+fn clamp_setting(def: NodeDef) -> NodeDef {
+    def.setting(
+        "clamp_factor",
+        SettingKind::Flag,
+        Some(SettingValue::Flag(true)),
+        "keep the factor between 0 and 1",
+    )
+}
+
+fn mix() -> NodeDef {
+    let def = NodeDef::new("blender.mix", "Numbers or vectors mixed by one factor")
+        .details("a * (1 - factor) + b * factor, the factor clamped to 0 to 1; NaN stays NaN.")
+        .generic("T", NUMBER_OR_VECTOR)
+        .input("a", T, "the result at factor 0")
+        .or_number(0.0)
+        .input("b", T, "the result at factor 1")
+        .or_number(0.0)
+        .input("factor", Type::F32, "the weight of b")
+        .or_number(0.5)
+        .output("value", T, "");
+    lanewise_by_settings(def, |_, _, _, x| {
+        let factor = held(x[2], 0.0, 1.0);
+        x[0] * (1.0 - factor) + x[1] * factor
+    })
+}
+
+fn mix_vector() -> NodeDef {
+    let def = NodeDef::new("blender.mix_vector", "Vectors mixed by a factor for each component");
+    clamp_setting(def)
+        .details("a * (1 - factor) + b * factor, component by component.")
+        .input("factor", Type::VEC3, "the weight of b")
+        .or_number(0.5)
+        .input("a", Type::VEC3, "the result at factor 0")
+        .or_number(0.0)
+        .input("b", Type::VEC3, "the result at factor 1")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "")
+        .kernel(|parts| {
+            let clamp = parts.settings.flag("clamp_factor");
+            Ok(form_kernel(parts, move |x| {
+                let mixed = |i: usize| {
+                    let factor = if clamp { held(x[0][i], 0.0, 1.0) } else { x[0][i] };
+                    x[1][i] * (1.0 - factor) + x[2][i] * factor
+                };
+                vec![(0..3).map(mixed).collect()]
+            }))
+        })
+}
+
+fn mix_rotation() -> NodeDef {
+    let def = NodeDef::new("blender.mix_rotation", "A rotation between two");
+    clamp_setting(def)
+        .details(
+            "Along the shorter way at even speed: a (a^-1 b)^factor. How far it is, is taken from the \
+             cosine, which for rotations close together is coarse. A factor outside 0 to 1 turns on. Weighed \
+             by sines, rotations are mixed in a straight line where the cosine of half the angle between \
+             them is at least 0.9999: a factor far outside 0 to 1 then gives no length of 1.",
+        )
+        .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
+        .setting(
+            "by_sines",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "as Blender up to 5.0: spherical interpolation",
+        )
+        .input("factor", Type::F32, "the weight of b")
+        .or_number(0.5)
+        .input("a", Type::QUAT, "the result at factor 0")
+        .or(Default::Zero)
+        .input("b", Type::QUAT, "the result at factor 1")
+        .or(Default::Zero)
+        .output("value", Type::QUAT, "")
+        .kernel(|parts| {
+            let clamp = parts.settings.flag("clamp_factor");
+            let by_sines = parts.settings.flag("by_sines");
+            Ok(form_kernel(parts, move |x| {
+                let factor = if clamp { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
+                let mixed = if by_sines { between } else { turned };
+                vec![mixed(&x[1], &x[2], factor)]
+            }))
+        })
+}
+
+/// `a` turned by a power of the rotation from `a` to `b`.
+fn turned<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
+    let way = quat_product(&[a[0], -a[1], -a[2], -a[3]], b);
+    // The shorter of the two ways around.
+    let far = way[0].lt(0.0);
+    let way: Vec<Val<'b>> = way.iter().map(|x| far.select(-*x, *x)).collect();
+    let half = held(way[0], -1.0, 1.0).acos() * t;
+    let squared = dot(&way[1..], &way[1..]);
+    let (turns, scale) = (squared.gt(1e-35), half.sin() / squared.sqrt());
+    let mut power = vec![half.cos()];
+    power.extend(way[1..].iter().map(|x| turns.select(*x * scale, 0.0)));
+    quat_product(a, &power)
+}
+
+/// Spherical interpolation; linear if the two are close together.
+fn between<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
+    let cosine = dot(a, b);
+    // The shorter of the two ways around.
+    let far = cosine.lt(0.0);
+    let cosine = cosine.abs();
+    let (angle, rest): (Val<'b>, Val<'b>) =
+        (cosine.convert(Lane::F64).acos().convert(Lane::F32), 1.0 - t);
+    let sine = angle.sin();
+    let bent = cosine.lt(1.0 - 1e-4_f32);
+    let of_a = bent.select((rest * angle).sin() / sine, rest);
+    let of_b = bent.select((t * angle).sin() / sine, t);
+    a.iter().zip(b).map(|(a, b)| of_a * far.select(-*a, *a) + of_b * *b).collect()
+}
+
+const BLENDS: &[(&str, &str)] = &[
+    ("mix", "from a to b"),
+    ("darken", "the darker of each channel"),
+    ("multiply", "the product"),
+    ("burn", "a darkened by b"),
+    ("lighten", "the lighter of each channel"),
+    ("lighten_part", "the lighter of a and the factor's part of b; `lighten` before Blender 4.4"),
+    ("screen", "the complement of the product of the complements"),
+    ("dodge", "a lightened by b"),
+    ("add", "the sum"),
+    ("overlay", "multiply or screen, by a"),
+    ("soft_light", "like overlay, softer"),
+    ("linear_light", "add or subtract, by b"),
+    ("difference", "the distance"),
+    ("exclusion", "like difference, softer"),
+    ("subtract", "a without b"),
+    ("divide", "the quotient; a where b is 0"),
+    ("hue", "the hue of b"),
+    ("saturation", "the saturation of b"),
+    ("color", "hue and saturation of b"),
+    ("value", "the value of b"),
+];
+
+fn mix_color() -> NodeDef {
+    let def = NodeDef::new("blender.mix_color", "Two colors blended");
+    clamp_setting(def)
+        .details(
+            "The factor says how much of the effect is seen. The result has the alpha of `a`; Blender \
+             treats alpha as `mix_alpha` says since 5.1. Off by at most 2e-6 of 1, or of the greatest \
+             channel if that is more, for channels from 0 to 1.",
+        )
+        .setting(
+            "blend",
+            SettingKind::Choice(BLENDS),
+            Some(SettingValue::Text("mix".into())),
+            "the blend mode",
+        )
+        .setting(
+            "clamp_result",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "keep the channels between 0 and 1",
+        )
+        .setting(
+            "mix_alpha",
+            SettingKind::Flag,
+            Some(SettingValue::Flag(false)),
+            "the blend `mix` mixes alpha too, and `clamp_result` clamps it",
+        )
+        .input("factor", Type::F32, "the strength of the effect")
+        .or_number(0.5)
+        .input("a", Type::COLOR, "the first color")
+        .or(Default::Zero)
+        .input("b", Type::COLOR, "the second color")
+        .or(Default::Zero)
+        .output("value", Type::COLOR, "")
+        .kernel(|parts| {
+            let blend = parts.settings.text("blend").to_owned();
+            let clamp_factor = parts.settings.flag("clamp_factor");
+            let mix_alpha = parts.settings.flag("mix_alpha");
+            let clamp_result = parts.settings.flag("clamp_result");
+            Ok(form_kernel(parts, move |x| {
+                let factor = if clamp_factor { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
+                let mut result = blended(&blend, factor, &x[1][..3], &x[2][..3]);
+                let mut alpha = x[1][3];
+                if mix_alpha && blend == "mix" {
+                    alpha = channel("mix", factor, alpha, x[2][3]);
+                }
+                if clamp_result {
+                    result = result.iter().map(|x| held(*x, 0.0, 1.0)).collect();
+                    alpha = if mix_alpha { held(alpha, 0.0, 1.0) } else { alpha };
+                }
+                result.push(alpha);
+                vec![result]
+            }))
+        })
+}
+
+fn blended<'b>(blend: &str, f: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    match blend {
+        "hue" | "saturation" | "color" | "value" => by_hue(blend, f, a, b),
+        _ => a.iter().zip(b).map(|(a, b)| channel(blend, f, *a, *b)).collect(),
+    }
+}
+
+fn channel<'b>(blend: &str, f: Val<'b>, a: Val<'b>, b: Val<'b>) -> Val<'b> {
+    let rest: Val<'b> = 1.0 - f;
+    match blend {
+        "add" => a + f * b,
+        "multiply" => a * (rest + f * b),
+        "screen" => 1.0 - (rest + f * (1.0 - b)) * (1.0 - a),
+        "overlay" => a
+            .lt(0.5)
+            .select(a * (rest + f * 2.0 * b), 1.0 - (rest + f * 2.0 * (1.0 - b)) * (1.0 - a)),
+        "subtract" => a - f * b,
+        "divide" => b.eq(0.0).select(a, rest * a + f * a / b),
+        "difference" => rest * a + f * (a - b).abs(),
+        "exclusion" => (rest * a + f * (a + b - a * 2.0 * b)).max(0.0),
+        "darken" => a.lt(b).select(a, b) * f + a * rest,
+        "lighten" => a.gt(b).select(a, b) * f + a * rest,
+        "lighten_part" => (f * b).gt(a).select(f * b, a),
+        "dodge" => {
+            let left: Val<'b> = 1.0 - f * b;
+            let full = a / left;
+            let lightened = (left.le(0.0) | full.gt(1.0)).select(1.0, full);
+            a.eq(0.0).select(a, lightened)
+        }
+        "burn" => {
+            let left = rest + f * b;
+            let darkened: Val<'b> = 1.0 - (1.0 - a) / left;
+            left.le(0.0).select(0.0, held(darkened, 0.0, 1.0))
+        }
+        "soft_light" => {
+            let screen: Val<'b> = 1.0 - (1.0 - b) * (1.0 - a);
+            rest * a + f * ((1.0 - a) * b * a + a * screen)
+        }
+        "linear_light" => b.gt(0.5).select(a + f * ((b - 0.5) * 2.0), a + f * (b * 2.0 - 1.0)),
+        _ => rest * a + f * b,
+    }
+}
+
+/// The blend modes that exchange hue, saturation or value; gray has no hue to exchange.
+fn by_hue<'b>(blend: &str, f: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    let rest: Val<'b> = 1.0 - f;
+    let (of_a, of_b) = (rgb_to_hsv(a), rgb_to_hsv(b));
+    let mixed = |to: [Val<'b>; 3], gray: Val<'b>| {
+        let each = a.iter().zip(to).map(|(a, to)| gray.select(*a, rest * *a + f * to));
+        each.collect::<Vec<_>>()
+    };
+    match blend {
+        "hue" => mixed(hsv_to_rgb(of_b[0], of_a[1], of_a[2]), of_b[1].eq(0.0)),
+        "color" => mixed(hsv_to_rgb(of_b[0], of_b[1], of_a[2]), of_b[1].eq(0.0)),
+        "saturation" => {
+            let to = hsv_to_rgb(of_a[0], rest * of_a[1] + f * of_b[1], of_a[2]);
+            let gray = of_a[1].eq(0.0);
+            a.iter().zip(to).map(|(a, to)| gray.select(*a, to)).collect()
+        }
+        _ => hsv_to_rgb(of_a[0], of_a[1], rest * of_a[2] + f * of_b[2]).to_vec(),
+    }
+}

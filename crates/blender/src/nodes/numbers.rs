@@ -1,0 +1,209 @@
+//! The entries of the Math and Vector Math menus that have a meaning of their own.
+
+use millstream_base::{Lane, Type};
+use millstream_form::Val;
+use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_nodes::kit::{dot, form_kernel, lanewise_by_settings, safe_divide};
+
+use super::{NUMBER_OR_VECTOR, T, cross_in_double, greatest, held, is_zero, least, normalized};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(math());
+    registry.register(clamp());
+    registry.register(normalize());
+    registry.register(vector());
+}
+
+const OPERATIONS: &[(&str, &str)] = &[
+    ("power", "a to the power b; 0 for negative a unless b is an integer that fits an i32"),
+    ("logarithm", "of a to the base b; 0 unless both are above 0, and for base 1"),
+    ("sqrt", "square root of a; 0 below 0"),
+    ("inverse_sqrt", "1 / sqrt(a); 0 unless a is above 0"),
+    ("round", "floor(a + 0.5)"),
+    ("compare", "1 where a and b differ by at most c, or 1.2e-7 if that is more; 0 elsewhere"),
+    ("modulo", "remainder of a / b with the sign of a; 0 where b is 0"),
+    ("floored_modulo", "a - floor(a / b) * b; 0 where b is 0"),
+    ("wrap", "a wrapped into the range from c to b; c where these are equal"),
+    ("snap", "floor(a / b) * b; 0 where b is 0"),
+    ("ping_pong", "up to b and down to 0, again and again; 0 where b is 0"),
+    ("arcsine", "of a, clamped to -1 to 1"),
+    ("arccosine", "of a, clamped to -1 to 1"),
+    ("minimum", "the lesser of a and b; a where one is NaN"),
+    ("maximum", "the greater of a and b; a where one is NaN"),
+    ("smooth_minimum", "the lesser, smoothed by a cubic where they are less than c apart"),
+    ("smooth_maximum", "the greater, smoothed by a cubic where they are less than c apart"),
+    ("sign", "1, 0 or -1; 0 for NaN"),
+];
+
+fn math() -> NodeDef {
+    let def = NodeDef::new("blender.math", "A number computed as Blender's Math node does")
+        .details(
+            "What divides by zero gives 0. Vectors: each component. Entries of Blender's menus that \
+             are not listed here mean the same as nodes of the math, vector and mix families.",
+        )
+        .setting(
+            "operation",
+            SettingKind::Choice(OPERATIONS),
+            Some(SettingValue::Text("power".into())),
+            "the operation",
+        )
+        .generic("T", NUMBER_OR_VECTOR)
+        .input("a", T, "the first number")
+        .or_number(0.5)
+        .input("b", T, "the second, where the operation takes two")
+        .or_number(0.5)
+        .input("c", T, "the third, where the operation takes three")
+        .or_number(0.5)
+        .output("value", T, "");
+    lanewise_by_settings(def, |settings, _, _, x| {
+        let (a, b, c) = (x[0], x[1], x[2]);
+        match settings.text("operation") {
+            "logarithm" => logarithm(a, b),
+            "sqrt" => a.gt(0.0).select(a.sqrt(), 0.0),
+            "inverse_sqrt" => a.gt(0.0).select(1.0 / a.sqrt(), 0.0),
+            "round" => (a + 0.5).floor(),
+            "compare" => {
+                let near = a.eq(b) | (a - b).abs().le(c.max(f32::EPSILON));
+                near.select(a.like(1.0), 0.0)
+            }
+            "modulo" => b.eq(0.0).select(0.0, a % b),
+            "floored_modulo" => b.eq(0.0).select(0.0, a - (a / b).floor() * b),
+            "wrap" => wrap(a, b, c),
+            "snap" => safe_divide(a, b).floor() * b,
+            "ping_pong" => ping_pong(a, b),
+            "arcsine" => held(a, -1.0, 1.0).asin(),
+            "arccosine" => held(a, -1.0, 1.0).acos(),
+            "minimum" => least(a, b),
+            "maximum" => greatest(a, b),
+            "smooth_minimum" => smooth_minimum(a, b, c),
+            "smooth_maximum" => -smooth_minimum(-a, -b, c),
+            "sign" => a.gt(0.0).select(a.like(1.0), a.lt(0.0).select(a.like(-1.0), 0.0)),
+            _ => power(a, b),
+        }
+    })
+}
+
+fn power<'b>(base: Val<'b>, exponent: Val<'b>) -> Val<'b> {
+    let rounded = exponent.convert(Lane::I32).convert(exponent.lane());
+    let whole = rounded.eq(exponent) & exponent.lt(2_147_483_648.0);
+    (base.lt(0.0) & !whole).select(0.0, base.pow(exponent))
+}
+
+fn logarithm<'b>(x: Val<'b>, base: Val<'b>) -> Val<'b> {
+    (x.le(0.0) | base.le(0.0)).select(0.0, safe_divide(x.ln(), base.ln()))
+}
+
+fn wrap<'b>(x: Val<'b>, maximum: Val<'b>, minimum: Val<'b>) -> Val<'b> {
+    let range = maximum - minimum;
+    let wrapped = x - range * ((x - minimum) / range).floor();
+    range.eq(0.0).select(minimum, wrapped)
+}
+
+fn ping_pong<'b>(x: Val<'b>, scale: Val<'b>) -> Val<'b> {
+    let folded = (((x - scale) / (scale * 2.0)).fract() * scale * 2.0 - scale).abs();
+    scale.eq(0.0).select(0.0, folded)
+}
+
+fn smooth_minimum<'b>(a: Val<'b>, b: Val<'b>, distance: Val<'b>) -> Val<'b> {
+    let lesser = a.lt(b).select(a, b);
+    let left = distance - (a - b).abs();
+    let near = left.gt(0.0).select(left, 0.0) / distance;
+    let rounded = lesser - near * near * near * distance * (1.0 / 6.0);
+    distance.eq(0.0).select(lesser, rounded)
+}
+
+const ORDERS: &[(&str, &str)] = &[
+    ("minmax", "the greater of x and `minimum`, then the lesser of that and `maximum`"),
+    ("range", "between the lesser and the greater bound"),
+];
+
+fn clamp() -> NodeDef {
+    let def = NodeDef::new("blender.clamp", "A number kept between two bounds, as Blender does")
+        .details("NaN stays NaN, unlike with `mix.clamp`.")
+        .setting(
+            "order",
+            SettingKind::Choice(ORDERS),
+            Some(SettingValue::Text("minmax".into())),
+            "the meaning of bounds in the wrong order",
+        )
+        .input("x", Type::F32, "the number")
+        .or_number(0.0)
+        .input("minimum", Type::F32, "the lower bound")
+        .or_number(0.0)
+        .input("maximum", Type::F32, "the upper bound")
+        .or_number(1.0)
+        .output("value", Type::F32, "");
+    lanewise_by_settings(def, |settings, _, _, x| match settings.text("order") {
+        "range" => x[1].lt(x[2]).select(held(x[0], x[1], x[2]), held(x[0], x[2], x[1])),
+        _ => least(greatest(x[0], x[1]), x[2]),
+    })
+}
+
+const VECTOR_OPERATIONS: &[(&str, &str)] = &[
+    ("cross_product", "perpendicular to a and b; computed in double precision"),
+    ("project", "the part of a along b; 0 where b is 0"),
+    ("reflect", "a reflected at a surface with the normal b"),
+    (
+        "refract",
+        "a refracted at a surface with the normal b, c being the ratio of the indices; 0 at total reflection",
+    ),
+];
+
+fn vector() -> NodeDef {
+    NodeDef::new("blender.vector", "A vector computed as Blender's Vector Math node does")
+        .details(
+            "Entries of the menu that are not listed here mean the same as nodes of the vector and math \
+             families, or are in `blender.math` and `blender.normalize`.",
+        )
+        .setting(
+            "operation",
+            SettingKind::Choice(VECTOR_OPERATIONS),
+            Some(SettingValue::Text("cross_product".into())),
+            "the operation",
+        )
+        .input("a", Type::VEC3, "the first vector")
+        .or_number(0.0)
+        .input("b", Type::VEC3, "the second")
+        .or_number(0.0)
+        .input("c", Type::F32, "a number, where the operation takes one")
+        .or_number(1.0)
+        .output("value", Type::VEC3, "")
+        .kernel(|parts| {
+            let operation = parts.settings.text("operation").to_owned();
+            Ok(form_kernel(parts, move |x| {
+                let (a, b) = (&x[0], &x[1]);
+                vec![match &*operation {
+                    "project" => project(a, b),
+                    "reflect" => reflect(a, &normalized(b)),
+                    "refract" => refract(a, &normalized(b), x[2][0]),
+                    _ => cross_in_double(a, b),
+                }]
+            }))
+        })
+}
+
+fn project<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    let (none, part) = (is_zero(b), dot(a, b) / dot(b, b));
+    b.iter().map(|x| none.select(0.0, *x * part)).collect()
+}
+
+fn reflect<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
+    let twice = dot(b, a) * 2.0;
+    a.iter().zip(b).map(|(a, b)| *a - *b * twice).collect()
+}
+
+fn refract<'b>(a: &[Val<'b>], b: &[Val<'b>], ratio: Val<'b>) -> Vec<Val<'b>> {
+    let along = dot(b, a);
+    let rest: Val<'b> = 1.0 - ratio * ratio * (1.0 - along * along);
+    let (thrown_back, inwards) = (rest.lt(0.0), ratio * along + rest.sqrt());
+    a.iter().zip(b).map(|(a, b)| thrown_back.select(0.0, *a * ratio - *b * inwards)).collect()
+}
+
+fn normalize() -> NodeDef {
+    NodeDef::new("blender.normalize", "The direction of a vector")
+        .details("Zero for a vector that is at most 3.2e-18 long.")
+        .input("vector", Type::VEC3, "")
+        .or_number(0.0)
+        .output("value", Type::VEC3, "length 1, or zero")
+        .form(|_, inputs| vec![normalized(&inputs[0])])
+}

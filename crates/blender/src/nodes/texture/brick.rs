@@ -1,0 +1,104 @@
+//! Brick Texture.
+
+use millstream_base::{Lane, Type};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_nodes::kit::form_kernel;
+
+use super::super::{cast_to_i32, held, least};
+use super::{mixed, scaled};
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(brick());
+}
+
+const INPUTS: [(&str, f64, &str); 6] = [
+    ("scale", 5.0, "what the position is multiplied by"),
+    ("mortar_size", 0.02, "how far mortar reaches into the bricks"),
+    ("mortar_smooth", 0.1, "over what part of that it fades"),
+    ("bias", 0.0, "added to the random number that mixes the colors of a brick"),
+    ("brick_width", 0.5, ""),
+    ("row_height", 0.25, ""),
+];
+
+fn brick() -> NodeDef {
+    let number = |x: f64| Some(SettingValue::Number(x));
+    let every = |def: NodeDef, name: &'static str, about: &'static str| {
+        let two = Some(SettingValue::Integer(2));
+        def.setting(name, SettingKind::Integer(0, 99), two, about)
+    };
+    let def =
+        NodeDef::new("blender.brick", "Bricks in rows with mortar, as Blender's Brick Texture");
+    let def =
+        def.setting("offset", SettingKind::Number, number(0.5), "the shift of a row, in bricks");
+    let def = every(def, "offset_frequency", "which rows are moved; 0: none is, nor widened");
+    let def =
+        def.setting("squash", SettingKind::Number, number(1.0), "the width of the bricks of a row");
+    let def =
+        every(def, "squash_frequency", "which rows have other bricks; 0: none has, nor is moved")
+            .input("vector", Type::VEC3, "the position; z is ignored")
+            .or_number(0.0)
+            .input("color1", Type::COLOR, "the first color of bricks")
+            .or(Default::Zero)
+            .input("color2", Type::COLOR, "the other")
+            .or(Default::Zero)
+            .input("mortar", Type::COLOR, "the color between bricks")
+            .or(Default::Zero);
+    INPUTS
+        .iter()
+        .fold(def, |def, (name, default, about)| {
+            def.input(*name, Type::F32, *about).or_number(*default)
+        })
+        .output("color", Type::COLOR, "")
+        .output("factor", Type::F32, "1 in the mortar, 0 in bricks")
+        .kernel(|parts| {
+            let settings = parts.settings;
+            Ok(form_kernel(parts, |x| {
+                let (tint, mortar) = laid(settings, x);
+                let color = |i: usize| {
+                    let stone = mixed(x[1][i], x[2][i], tint);
+                    let stone = mortar.ne(1.0).select(stone, x[1][i]);
+                    mixed(stone, x[3][i], mortar)
+                };
+                vec![(0..4).map(color).collect(), vec![mortar]]
+            }))
+        })
+}
+
+/// A random number for a brick, 0 to 1.
+fn random(n: Val<'_>) -> Val<'_> {
+    let n = (n + 1013) & i32::MAX;
+    let n = n.ushr(13) ^ n;
+    let n = (n * (n * n * 60_493 + 19_990_303) + 1_376_312_589) & i32::MAX;
+    n.convert(Lane::F32) / 1_073_741_824.0 * 0.5
+}
+
+/// The mix of the two colors of a brick, and the amount of mortar.
+fn laid<'b>(settings: &Settings, x: &[Vec<Val<'b>>]) -> (Val<'b>, Val<'b>) {
+    let [scale, size, smooth, bias, width, height] = [4, 5, 6, 7, 8, 9].map(|i| x[i][0]);
+    let p = scaled(&x[0], scale);
+    let row = (p[1] / height).floor();
+    let row_number = cast_to_i32(row);
+    let every = |name: &str| settings.integer(name) as i32;
+    let (offset_every, squash_every) = (every("offset_frequency"), every("squash_frequency"));
+    let (mut width, mut offset) = (width, p[0].like(0.0));
+    if offset_every != 0 && squash_every != 0 {
+        let squash = settings.number("squash") as f32;
+        width = (row_number % squash_every).ne(0).select(width, width * squash);
+        let moved = width * settings.number("offset") as f32;
+        offset = (row_number % offset_every).ne(0).select(0.0, moved);
+    }
+    let along = p[0] + offset;
+    let brick_number = cast_to_i32((along / width).floor());
+    let inside = along - width * brick_number.convert(Lane::F32);
+    let above = p[1] - height * row_number.convert(Lane::F32);
+    let number = row_number.shl(16) + (brick_number & 0xffff);
+    let tint = held(random(number) + bias, 0.0, 1.0);
+    let border = least(least(inside, above), least(width - inside, height - above));
+    let part = (1.0 - border / size) as Val<'b>;
+    let eased = part / smooth;
+    let eased = eased * eased * 3.0 - eased * eased * 2.0 * eased;
+    let faded = part.lt(smooth).select(eased, 1.0);
+    let mortar = smooth.eq(0.0).select(1.0, faded);
+    (tint, border.ge(size).select(0.0, mortar))
+}

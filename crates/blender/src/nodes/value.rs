@@ -1,0 +1,110 @@
+//! Values of a stated type, and conversions.
+
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_node::settings::SettingError;
+use millstream_node::{Kernel, NodeDef, Registry, SettingKind, SettingValue, SocketType};
+use millstream_node::{
+    signature::Default, signature::OutputSocket, signature::Signature, signature::Socket,
+};
+use millstream_nodes::kit::form_kernel;
+
+use super::cast_to_i32;
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(value());
+    registry.register(to_integer());
+    registry.register(average());
+    registry.register(is_nonzero());
+}
+
+fn value() -> NodeDef {
+    NodeDef::new("blender.value", "A value of a stated type")
+        .details("Stands for Blender's input nodes and for literals of typed sockets.")
+        .setting(
+            "type",
+            SettingKind::Type,
+            Some(SettingValue::Type(Type::F32)),
+            "the type of the value",
+        )
+        .sockets_by_settings(|settings| {
+            let ty = settings.ty("type");
+            let ty = ty.ok_or_else(|| SettingError::refused("type", "is no type"))?;
+            let ty = SocketType::Exact(ty);
+            Ok(Signature {
+                generics: vec![],
+                inputs: vec![Socket {
+                    name: "value".into(),
+                    ty,
+                    default: Default::Zero,
+                    multiple: false,
+                    mutable: false,
+                    scope: vec![],
+                    about: "the value".into(),
+                }],
+                outputs: vec![OutputSocket { name: "value".into(), ty, about: "".into() }],
+            })
+        })
+        .kernel(|_| Ok(Kernel::Pass))
+}
+
+const ROUNDINGS: &[(&str, &str)] = &[
+    ("truncate", "towards zero"),
+    ("round", "to the nearest, halves away from zero"),
+    ("floor", "down"),
+    ("ceiling", "up"),
+];
+
+fn to_integer() -> NodeDef {
+    NodeDef::new("blender.to_integer", "A number as a whole number")
+        .details(
+            "What no `i32` holds, and NaN, becomes the least integer, as when processors cast.",
+        )
+        .setting(
+            "rounding",
+            SettingKind::Choice(ROUNDINGS),
+            Some(SettingValue::Text("truncate".into())),
+            "the rounding of fractions",
+        )
+        .input("x", Type::F32, "the number")
+        .or_number(0.0)
+        .output("value", Type::I32, "")
+        .kernel(|parts| {
+            let rounding: Arc<str> = parts.settings.text("rounding").into();
+            Ok(form_kernel(parts, move |inputs| {
+                let x = inputs[0][0];
+                let x = match &*rounding {
+                    "round" => x.round(),
+                    "floor" => x.floor(),
+                    "ceiling" => x.ceil(),
+                    _ => x,
+                };
+                vec![vec![cast_to_i32(x)]]
+            }))
+        })
+}
+
+fn average() -> NodeDef {
+    NodeDef::new("blender.average", "The mean of the components of a vector")
+        .details("Blender's conversion from a vector to a number.")
+        .input("vector", Type::VEC3, "")
+        .or_number(0.0)
+        .output("value", Type::F32, "a third of the sum")
+        .form(|_, inputs| {
+            let v = &inputs[0];
+            vec![vec![(v[0] + v[1] + v[2]) / 3.0]]
+        })
+}
+
+fn is_nonzero() -> NodeDef {
+    NodeDef::new("blender.is_nonzero", "Whether some component of a vector is not zero")
+        .details("Blender's conversion from a vector to a boolean; NaN counts as zero.")
+        .input("vector", Type::VEC3, "")
+        .or_number(0.0)
+        .output("value", Type::BOOL, "")
+        .form(|_, inputs| {
+            let each = inputs[0].iter().map(|x| x.abs().gt(0.0));
+            vec![vec![each.reduce(|a, b| a | b).expect("vectors have components")]]
+        })
+}

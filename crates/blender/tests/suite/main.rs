@@ -1,0 +1,29 @@
+//! What holds of every node type of Millstream's own library holds of Blender's as well, by the same
+//! tests.
+
+#![expect(clippy::unwrap_used, reason = "a test may end where an expectation fails")]
+
+#[path = "../../../nodes/tests/suite/bits.rs"]
+mod bits;
+#[path = "../../../nodes/tests/suite/columns.rs"]
+mod columns;
+#[path = "../../../nodes/tests/suite/library.rs"]
+mod library;
+#[path = "../../../nodes/tests/suite/run.rs"]
+mod run;
+#[path = "../../../nodes/tests/suite/wide.rs"]
+mod wide;
+
+use wide::{Scale, check, node};
+
+/// The node types that the tests go through.
+fn registry() -> millstream_node::Registry {
+    let mut registry = millstream_node::Registry::new();
+    millstream_blender::register(&mut registry);
+    registry
+}
+
+#[test]
+fn mixed_colors_are_as_near_to_their_formulas_as_the_manual_says() {
+    check([node("blender.mix_color", Scale::Most).each("blend")]);
+}

@@ -1,0 +1,212 @@
+//! `millstream bench`: evaluators side by side on one graph.
+//!
+//! The request is repeated (`still`), its inputs change (`played`), or the graph is edited
+//! (`crate::edits`).
+
+mod asked;
+mod changes;
+mod contender;
+mod played;
+mod still;
+
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use millstream::evaluate::Need;
+use millstream::session::Session;
+use millstream::{Engine, Feature, Footprint, Given, Limits, Type};
+use millstream_io::Until;
+
+use crate::document::{compile, read};
+use crate::edits;
+use crate::evaluators::EvaluatorName;
+use crate::format::Format;
+use crate::given::{assignment, given};
+use crate::library::engine;
+use crate::limits::limits;
+use crate::moments::{self, FrameNumbers, Times};
+use crate::number;
+use crate::outcome::{Exit, Stop};
+use crate::request::{features, size, unknown};
+use crate::run::NAME_OUTPUTS;
+use asked::Asked;
+use changes::{Changes, Kind};
+use contender::Field;
+
+const EXAMPLES: &str = "\
+Examples:
+  millstream bench examples/triangle_area.mill.json --count 1000000
+  millstream bench examples/triangle_area.mill.json --in a=@examples/data/triangles.csv \\
+      --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --format json
+  millstream bench examples/triangle_area.mill.json --one --evaluator lazy --evaluator list
+  millstream bench examples/tone_curve.mill.json --count 100000 --changes
+  millstream bench examples/square_wave.mill.json --one --changes=one --per-read 8
+  millstream bench --edits --nodes 100000 --seconds 10
+  millstream bench --edits examples/tone_curve.mill.json
+
+Inputs of numbers or booleans that are not given become columns of arbitrary values, the same every
+time: floats from 0 to 1, integers from 0 to 99. With --changes those that choose among arms have
+their default instead, false or 0 without one. Changes are the same every time and for every
+evaluator; their results are compared, and what keeps results shows what it is good for.";
+
+/// The number of elements of an edited document that reads the index, without a flag.
+const DEFAULT_EDITED: usize = 1000;
+
+/// The number of nodes of the random graph, without a flag.
+const DEFAULT_NODES: usize = 100_000;
+
+/// Time evaluators side by side
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The document, - for the standard input; with --edits a random one by default
+    #[arg(required_unless_present = "edits")]
+    graph: Option<PathBuf>,
+    /// Play live editing: 60 frames a second, with and without a random edit in each
+    #[arg(long, conflicts_with_all = ["evaluators", "threads", "outputs", "time", "frame", "one",
+          "changes", "per_read"])]
+    edits: bool,
+    /// Change inputs between evaluations: all kinds of changes in turn, or one kind
+    #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, require_equals = true,
+          default_missing_value = "all")]
+    changes: Option<Kind>,
+    /// With --changes: the number of changes from one evaluation to the next
+    #[arg(long, value_name = "N", default_value = "1", requires = "changes",
+          value_parser = number::positive, allow_negative_numbers = true)]
+    per_read: NonZeroUsize,
+    /// The number of nodes of the random graph that is edited [default: 100000]
+    #[arg(long, value_name = "N", requires = "edits", conflicts_with = "graph",
+          value_parser = number::positive, allow_negative_numbers = true)]
+    nodes: Option<NonZeroUsize>,
+    /// The value of an input, or a column of a file with a value per element
+    #[arg(long = "in", value_name = "NAME=VALUE")]
+    inputs: Vec<String>,
+    /// Evaluate for this many elements [default: 1000000, or as many as columns have; with --edits
+    /// 1000 if a node reads the index]
+    #[arg(long, value_name = "N", value_parser = number::count, allow_negative_numbers = true)]
+    count: Option<usize>,
+    /// Evaluate for single values, without columns
+    #[arg(long, conflicts_with = "count")]
+    one: bool,
+    /// Time this evaluator; may be given several times [default: all]
+    #[arg(long = "evaluator", value_name = "NAME", value_enum)]
+    evaluators: Vec<EvaluatorName>,
+    /// Evaluate at a time in seconds, T, or at many, A..B:STEP
+    #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
+    time: Option<Times>,
+    /// Evaluate at a frame, N, or at many, A..B
+    #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
+          conflicts_with = "time")]
+    frame: Option<FrameNumbers>,
+    /// Evaluate for a view of this many pixels
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    size: Option<Footprint>,
+    /// The value of a custom context feature
+    #[arg(long = "feature", value_name = "NAME=VALUE")]
+    features: Vec<String>,
+    /// Compute only this output; may be given several times
+    #[arg(long = "out", value_name = "NAME")]
+    outputs: Vec<String>,
+    /// Change a limit, such as nodes=1000; a wrong name lists all of them
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+    /// The greatest number of threads of an evaluator [default: all]
+    #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
+    threads: Option<NonZeroUsize>,
+    /// Measure for about this time; 0 for the least number of rounds
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = number::seconds,
+          allow_negative_numbers = true)]
+    seconds: f64,
+    /// The format of results
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// Times and shows.
+pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
+    let limits = limits(&args.limits)?;
+    let engine = engine(limits.clone());
+    if args.edits {
+        return play(args, &engine, &limits);
+    }
+    // Clap requires a graph, except with the flags that were handled above.
+    let graph = args.graph.as_deref().unwrap_or(Path::new("-"));
+    let text = read(graph, limits.document_bytes)?;
+    let program = compile(&engine, &text)?;
+    if program.outputs().is_empty() {
+        let text = "the document has no outputs, so there is nothing to time";
+        return Err(Stop::new(Exit::Wrong, text, Some(NAME_OUTPUTS.to_owned())));
+    }
+    let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = args.threads.unwrap_or_else(machine);
+    let asked = Asked::new(args, &program, limits)?;
+    if let Some(kind) = args.changes {
+        let changes = Changes::new(kind, &program, asked)?;
+        let field = Field::of(&args.evaluators, threads, &program, &changes.request())?;
+        return played::play(field, changes, args.per_read.get(), args.seconds, args.format);
+    }
+    let request = asked.request(&program);
+    let field = Field::of(&args.evaluators, threads, &program, &request)?;
+    let play = still::Play { program: &program, request: &request, bytes_in: asked.bytes() };
+    still::time(field, &play, threads, args.seconds, args.format)
+}
+
+/// Plays live editing.
+fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
+    let until = Until::default();
+    let mut count = args.count;
+    let mut session = match &args.graph {
+        Some(graph) => {
+            let text = read(graph, limits.document_bytes)?;
+            let program = compile(engine, &text)?;
+            let mut session = Session::new(engine, program.document().clone());
+            let given = features(&program, &args.features, args.size.as_ref(), limits, &until)?;
+            for (feature, given) in given {
+                session.set_feature(feature, given);
+            }
+            let is_index = |need: &Need| need.level == 0 && need.feature == Feature::Index;
+            if count.is_none() && program.needs().any(is_index) {
+                count = Some(DEFAULT_EDITED);
+            }
+            session
+        }
+        None => {
+            let n = args.nodes.map_or(DEFAULT_NODES, NonZeroUsize::get);
+            for (name, limit) in
+                [("nodes", limits.nodes), ("expanded_nodes", limits.expanded_nodes)]
+            {
+                if n > limit {
+                    let text = format!("the graph would have {n} nodes, the limit is {limit}");
+                    let help = Some(format!("raise it with --limit {name}={n}"));
+                    return Err(Stop::new(Exit::Failed, text, help));
+                }
+            }
+            Session::new(engine, edits::random_graph(n))
+        }
+    };
+    let mut names = HashSet::new();
+    for text in &args.inputs {
+        let at = assignment("--in", text)?;
+        let document = session.document();
+        let Some(def) = document.inputs.get(at.name) else {
+            let known = document.inputs.keys().map(|name| &**name);
+            return Err(Stop::all(Exit::Usage, vec![unknown("there is no input", at.name, known)]));
+        };
+        let ty = engine.registry().type_named(&def.ty).unwrap_or(Type::F32);
+        let given = given(at, ty, limits, &until)?;
+        if !names.insert(at.name) {
+            let text = format!("`{}` is given twice", at.name);
+            return Err(Stop::new(Exit::Usage, text, Some("give it once".into())));
+        }
+        if let Given::PerIndex(_) = given
+            && args.count.is_none()
+        {
+            // The column gives the number of elements.
+            count = None;
+        }
+        session.set_all([(at.name, given)]).map_err(|error| edits::refused(&error))?;
+    }
+    session.set_count(count);
+    edits::play(session, args.seconds, args.format.is_json())
+}

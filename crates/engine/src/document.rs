@@ -1,0 +1,43 @@
+//! Documents: load, check, build, edit and save them.
+//!
+//! A [`Document`] is the graph that people write. [`load`] reads its text, and [`save`] writes it
+//! again, diff-friendly and in the same order. [`Builder`] makes a document in Rust code. An
+//! [`Engine`](crate::Engine) checks a document when it compiles it, and reports every problem with
+//! its place.
+//!
+//! A change is data, an [`Edit`]. An [`Editor`] applies edits to a document; each edit that it
+//! applies has an inverse, which is an edit again, so undo is one more edit. An edit that cannot be
+//! applied is refused and leaves the document as it was. A [`Session`](crate::session::Session)
+//! holds an editor of its own and evaluates while the document is edited.
+//!
+//! ```
+//! use millstream::document::{Builder, Edit, In, load, save};
+//! use millstream::{Engine, Limits, Request, Session};
+//!
+//! let mut builder = Builder::new("Twice");
+//! let x: In<f32> = builder.input("x", 1.0_f32);
+//! let twice = builder.node("math.multiply").named("twice").arg("a", x).arg("b", 2.0).value::<f32>();
+//! builder.output("y", twice);
+//! let document = builder.finish();
+//!
+//! let text = save(&document);
+//! let (again, problems) = load(text.as_bytes(), &Limits::default());
+//! assert!(problems.is_empty() && again.as_ref() == Some(&document));
+//!
+//! let engine = Engine::new();
+//! let mut session = Session::new(&engine, document);
+//! session.edit(&Edit::literal("twice", "b", 3.0))?;
+//! let program = engine.compile(session.document().clone())?;
+//! let answer = program.run(&Request::new().set("x", 5.0_f32))?;
+//! assert_eq!(answer.value::<f32>("y"), Some(15.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use millstream_document::builder::{
+    Any, Builder, GroupHandle, In, Linked, NodeBuilder, NodeHandle, Out, Source,
+};
+pub use millstream_document::edit::NewNode;
+pub use millstream_document::{
+    Document, Edit, Editor, GroupDef, Input, InputDef, InputValue, Link, LoadError, Node, NodeKind,
+    NodeUpgrade, OutputDef, OutputFrom, Setting, View, load, save,
+};

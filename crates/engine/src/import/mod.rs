@@ -1,3 +1,0 @@
-//! Documents from what other programs wrote.
-
-pub mod blender;
