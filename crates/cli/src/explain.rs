@@ -4,11 +4,11 @@ use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use millstream::{Error, Lazy};
 use millstream::diagnostics::did_you_mean;
 use millstream::explain::{
     Phase, dot, explain as explanation_of, explain_run, graph_after, svg, text, write_json,
 };
+use millstream::{Error, Lazy};
 use serde_json::json;
 
 use crate::document::{compile, read, shown};

@@ -6,7 +6,7 @@ use millstream_base::{Feature, Need, Type};
 use millstream_compile::available::missing;
 use millstream_ir::StepOp;
 use millstream_ir::states::{asker, is_state};
-use millstream_ir::trace::{way_paths, way_text};
+use millstream_ir::trace::{path_text, paths_of};
 use millstream_node::Kernel;
 
 use crate::program::Program;
@@ -30,7 +30,7 @@ impl Requirement {
 
     /// The way as text; the middle of a long way is left out.
     pub fn way_text(&self) -> String {
-        way_text(self.way.clone(), "")
+        path_text(self.way.clone(), "")
     }
 }
 
@@ -41,7 +41,7 @@ impl Program {
         let ways = missing(plan, &|_| false).into_iter().map(|way| Requirement {
             need: way.need,
             output: plan.outputs[way.output].name.to_string(),
-            way: way_paths(plan, &way.steps),
+            way: paths_of(plan, &way.steps),
         });
         ways.collect()
     }

@@ -110,6 +110,7 @@ fn euclid_steps(lane: Lane) -> usize {
     }
 }
 
+/// The greatest common divisor of two integers; 0 of two zeros.
 pub fn gcd<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
     // Negated magnitudes can represent the least integer too.
     let (mut greater, mut less) = (-a.abs(), -b.abs());

@@ -117,11 +117,6 @@ fn built(
 }
 
 /// Passes the text of element `i` of an input to `f`.
-pub fn with_text<R>(
-    call: &Call<'_>,
-    input: usize,
-    i: usize,
-    f: impl FnOnce(&str) -> R,
-) -> R {
+pub fn with_text<R>(call: &Call<'_>, input: usize, i: usize, f: impl FnOnce(&str) -> R) -> R {
     call.input::<Arc<str>>(input).with(i, |text| f(text))
 }
