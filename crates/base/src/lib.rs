@@ -4,6 +4,7 @@
 //! The crate knows nothing of nodes, graphs or documents. It holds the data that flows along links
 //! and the words in which the rest of the engine speaks about it.
 
+pub mod budget;
 pub mod column;
 pub mod diagnostics;
 pub mod feature;
@@ -27,11 +28,12 @@ pub mod value;
 pub mod vector;
 pub mod virtual_array;
 
+pub use budget::{Budget, Ended};
 pub use column::Column;
 pub use feature::{Feature, FeatureSet, Need, NeedTable};
 pub use footprint::Footprint;
 pub use lane::Lane;
-pub use limits::Limits;
+pub use limits::{Limit, Limits};
 pub use mask::Mask;
 pub use panic::unwound;
 pub use path::{NodePath, Place, Span};

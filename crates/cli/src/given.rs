@@ -6,7 +6,7 @@ use millstream::parts::base::Table;
 use millstream::parts::base::literal::{LiteralError, from_json};
 use millstream::{Given, Limits, Type, Value};
 use millstream_io::{
-    ColumnChoice, Format, ReadOptions, TableReader, Until, read, read_bytes, read_column,
+    Budget, ColumnChoice, Format, ReadOptions, TableReader, read, read_bytes, read_column,
     read_column_bytes,
 };
 use serde_json::Value as Json;
@@ -38,7 +38,7 @@ pub(crate) fn given(
     at: Assignment<'_>,
     ty: Type,
     limits: &Limits,
-    until: &Until,
+    until: &Budget,
 ) -> Result<Given, Stop> {
     match at.value.strip_prefix('@') {
         Some(place) if ty == Type::of::<Table>() => whole_table(place, limits, until),
@@ -77,7 +77,7 @@ pub(crate) fn open(
     at: Assignment<'_>,
     ty: Type,
     limits: &Limits,
-    until: &Until,
+    until: &Budget,
 ) -> Result<Option<TableReader>, Stop> {
     let Some(place) = at.value.strip_prefix('@') else { return Ok(None) };
     let place = Place::of(place);
@@ -104,10 +104,10 @@ pub(crate) fn file_of(value: &str) -> Option<&Path> {
 }
 
 /// All columns of a file.
-fn whole_table(place: &str, limits: &Limits, until: &Until) -> Result<Given, Stop> {
+fn whole_table(place: &str, limits: &Limits, until: &Budget) -> Result<Given, Stop> {
     let place = Place::of_table(place);
     let options =
-        ReadOptions { limits: limits.clone(), until: until.clone(), ..ReadOptions::default() };
+        ReadOptions { limits: limits.clone(), budget: until.clone(), ..ReadOptions::default() };
     let table = if place.is_piped() {
         let (path, format) = (place.path(), place.format_of_stream()?);
         read_bytes(&piped::name_of(path), piped::data(path, limits, until)?, format, &options)
@@ -127,7 +127,7 @@ fn from_file(
     place: &str,
     ty: Type,
     limits: &Limits,
-    until: &Until,
+    until: &Budget,
 ) -> Result<Given, Stop> {
     let of = Place::of(place);
     if of.file.is_empty() {

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use millstream::EvalError;
-use millstream_io::Until;
+use millstream_io::Budget;
 
 use crate::outcome::{Exit, Stop};
 use crate::request::refused;
@@ -29,9 +29,9 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
     Arc::clone(&ASKED)
 }
 
-/// Until when data is read: as long as the user and the time allow.
-pub(crate) fn until(deadline: Option<Instant>) -> Until {
-    Until { cancel: Some(flag()), deadline }
+/// The budget for reading data: it ends when the user or the time does.
+pub(crate) fn until(deadline: Option<Instant>) -> Budget {
+    Budget { cancel: Some(flag()), deadline, ..Budget::default() }
 }
 
 /// Ends the verb if the user wants that, or the time is over.

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use millstream::Limits;
-use millstream_io::{Until, read_stream};
+use millstream_io::{Budget, read_stream};
 
 use crate::outcome::{Exit, Stop};
 
@@ -54,7 +54,7 @@ fn keep(path: &Path, content: Content) {
 }
 
 /// The bytes of a document, as far as they come while somebody waits for them.
-pub(crate) fn document(path: &Path, limit: u64, until: &Until) -> io::Result<Vec<u8>> {
+pub(crate) fn document(path: &Path, limit: u64, until: &Budget) -> io::Result<Vec<u8>> {
     // Only that it was read counts from now on.
     keep(path, Content::Document);
     let mut bytes = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn document(path: &Path, limit: u64, until: &Until) -> io::Result<Vec
 }
 
 /// The bytes of data, read when they are first asked for.
-pub(crate) fn data(path: &Path, limits: &Limits, until: &Until) -> Result<&'static [u8], Stop> {
+pub(crate) fn data(path: &Path, limits: &Limits, until: &Budget) -> Result<&'static [u8], Stop> {
     match content_of(path) {
         Some(Content::Data(bytes)) => Ok(bytes),
         Some(Content::Document) => {
@@ -84,12 +84,12 @@ pub(crate) fn data(path: &Path, limits: &Limits, until: &Until) -> Result<&'stat
 /// Bytes that come from another thread; they end when nobody waits any more.
 struct Waiting {
     pieces: Receiver<io::Result<Vec<u8>>>,
-    until: Until,
+    until: Budget,
     piece: io::Cursor<Vec<u8>>,
 }
 
 impl Waiting {
-    fn start(path: &Path, until: Until) -> Self {
+    fn start(path: &Path, until: Budget) -> Self {
         let (sender, pieces) = sync_channel(4);
         let path = path.to_owned();
         // The thread ends with the input, with whoever waits for it, or with the program.

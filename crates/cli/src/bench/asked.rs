@@ -6,7 +6,7 @@ use millstream::{Column, Given, Limits, Program, Request, Type, Value};
 use super::Args;
 use super::changes::arms;
 use super::still::bytes_of;
-use millstream_io::Until;
+use millstream_io::Budget;
 
 use crate::given::{assignment, given};
 use crate::moments::{FrameNumbers, Times};
@@ -35,7 +35,7 @@ impl Asked {
     /// are columns, unless they change and choose among arms.
     pub(super) fn new(args: &Args, program: &Program, limits: Limits) -> Result<Self, Stop> {
         // The first Ctrl-C ends this verb at once, and it has no deadline.
-        let until = Until::default();
+        let until = Budget::default();
         let mut base = Request::new();
         let mut count = args.count;
         let mut inputs = vec![None; program.inputs().len()];
