@@ -3,6 +3,7 @@
 //!
 //! This crate knows nothing of nodes, graphs or documents.
 
+pub mod budget;
 pub mod diagnostics;
 pub mod feature;
 pub mod footprint;
@@ -23,10 +24,11 @@ pub mod value;
 pub mod vector;
 pub mod virtual_array;
 
+pub use budget::{Budget, Ended};
 pub use feature::{Feature, FeatureSet, Need, NeedTable};
 pub use footprint::Footprint;
 pub use lane::Lane;
-pub use limits::Limits;
+pub use limits::{Limit, Limits};
 pub use mask::Mask;
 pub use panic::unwound;
 pub use path::{NodePath, Place, Span};

@@ -1,38 +1,147 @@
-//! What an untrusted document may use before the engine says no.
+//! What an untrusted document may use before the engine refuses it: a table of limits.
+//!
+//! A limit is one row of the table below. The fields of [`Limits`], the default, the parsing of
+//! `--limit NAME=VALUE`, the advice in messages and the table in `docs/data.md` follow from it.
 
-/// The limits of loading, compiling and running. All can be raised by the embedding program and,
-/// where the message of the limit says so, on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of a document's text.
-    pub document_bytes: usize,
-    /// Nodes written in a document, over all its groups.
-    pub nodes: usize,
-    /// Groups inside groups.
-    pub group_depth: usize,
-    /// Nodes after all groups are expanded.
-    pub expanded_nodes: usize,
-    /// Elements of one list, and cells of one column.
-    pub list_length: usize,
-    /// Rounds of one repeat.
-    pub repeat_count: usize,
-    /// Pixels of one image.
-    pub image_pixels: usize,
-    /// Bytes held by the columns of one evaluation.
-    pub bytes: usize,
+/// One limit: its row in the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// The name of the field and on the command line.
+    pub name: &'static str,
+    /// The value unless it is changed.
+    pub default: usize,
+    /// The unit that is counted.
+    pub unit: &'static str,
+    /// What is counted.
+    pub help: &'static str,
+    /// What to do instead of raising it.
+    pub instead: &'static str,
+    get: fn(&mut Limits) -> &mut usize,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            document_bytes: 1 << 30,
-            nodes: 16_000_000,
-            group_depth: 64,
-            expanded_nodes: 16_000_000,
-            list_length: 1 << 28,
-            repeat_count: 10_000_000,
-            image_pixels: 1 << 28,
-            bytes: 16 << 30,
+macro_rules! limits {
+    ($($constant:ident $name:ident: $default:expr, $unit:literal, $help:literal, $instead:literal;)+) => {
+        /// The limits of loading, compiling and running. The embedding program changes the fields,
+        /// the command line has `--limit NAME=VALUE`.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Limits {
+            $(#[doc = concat!($help, ".")] pub $name: usize,)+
         }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        impl Limits {
+            $(
+                #[doc = concat!("The limit `", stringify!($name), "`.")]
+                pub const $constant: Limit = Limit {
+                    name: stringify!($name),
+                    default: $default,
+                    unit: $unit,
+                    help: $help,
+                    instead: $instead,
+                    get: |limits| &mut limits.$name,
+                };
+            )+
+
+            /// All limits.
+            pub const ALL: &[Limit] = &[$(Self::$constant,)+];
+        }
+    };
+}
+
+limits! {
+    DOCUMENT_BYTES document_bytes: 1 << 30, "bytes",
+        "Bytes of a document's text",
+        "give large values as data files";
+    NODES nodes: 16_000_000, "nodes",
+        "Nodes written in a document, over all its groups",
+        "put what repeats into a group";
+    GROUP_DEPTH group_depth: 64, "levels",
+        "Groups inside groups",
+        "nest the groups less deeply";
+    EXPANDED_NODES expanded_nodes: 16_000_000, "nodes",
+        "Nodes after all groups are expanded",
+        "use the groups less often";
+    LIST_LENGTH list_length: 1 << 28, "elements",
+        "Elements of one list, rows of one file, and cells of one column",
+        "ask for fewer elements";
+    REPEAT_COUNT repeat_count: 10_000_000, "rounds",
+        "Rounds of one repeat",
+        "repeat less often";
+    IMAGE_PIXELS image_pixels: 1 << 28, "pixels",
+        "Pixels of one image",
+        "make the image smaller";
+    BYTES bytes: 16 << 30, "bytes",
+        "Bytes held by the columns of one evaluation, or read from one file",
+        "ask for fewer elements";
+}
+
+impl Limits {
+    /// The value of the limit with this name, to be changed.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
+        let limit = Self::ALL.iter().find(|limit| limit.name == name)?;
+        Some((limit.get)(self))
+    }
+
+    /// The names of all limits.
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        Self::ALL.iter().map(|limit| limit.name)
+    }
+
+    /// The table as Markdown, for the documentation.
+    pub fn markdown() -> String {
+        let mut text = String::from("| limit | default | counts | instead of raising it |\n");
+        text.push_str("|---|---|---|---|\n");
+        for Limit { name, default, help, instead, .. } in Self::ALL {
+            text.push_str(&format!("| `{name}` | {} | {help} | {instead} |\n", grouped(*default)));
+        }
+        text
+    }
+}
+
+/// A number with `_` between groups of three digits, as `--limit` reads it.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push('_');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+impl Limit {
+    /// The next step for a user whose document or data is beyond the limit.
+    pub fn advice(&self) -> String {
+        format!("{}, or raise `{}` in the limits if this is meant", self.instead, self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_fields_belong_together() {
+        let mut limits = Limits::default();
+        for limit in Limits::ALL {
+            let value = limits.get_mut(limit.name).expect("it has a field");
+            assert_eq!(*value, limit.default, "{}", limit.name);
+            *value = 7;
+        }
+        assert!(Limits::names().all(|name| limits.get_mut(name) == Some(&mut 7)));
+        assert_eq!(limits.get_mut("nodse"), None);
+    }
+
+    #[test]
+    fn the_manual_holds_the_table() {
+        let manual = include_str!("../../../docs/data.md");
+        assert!(manual.contains(&Limits::markdown()), "write into it:\n{}", Limits::markdown());
     }
 }

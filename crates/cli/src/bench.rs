@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use millstream::evaluate::Need;
 use millstream::session::Session;
 use millstream::{Engine, Feature, Footprint, Given, Limits, Type};
-use millstream_io::Until;
+use millstream_io::Budget;
 
 use crate::document::{compile, read};
 use crate::edits;
@@ -154,7 +154,7 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
 
 /// Plays live editing.
 fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
-    let until = Until::default();
+    let until = Budget::default();
     let mut count = args.count;
     let mut session = match &args.graph {
         Some(graph) => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use millstream::Given;
 use millstream::deploy::{Deployed, Freeze, Settled, SettledFate, deploy};
 use millstream::document::save;
-use millstream_io::Until;
+use millstream_io::Budget;
 use serde_json::{Value as Json, json};
 
 use crate::document::{compile, read, shown};
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         if values.iter().any(|(known, _)| *known == at.name) {
             return Err(Stop::new(Exit::Usage, format!("`{}` is given twice", at.name), None));
         }
-        match given(at, input.ty, &limits, &Until::default())? {
+        match given(at, input.ty, &limits, &Budget::default())? {
             Given::One(value) => values.push((at.name.to_owned(), value)),
             Given::PerIndex(_) | Given::PerTime(_) => {
                 let help = Some("keep the input, and give the column to `run`".to_owned());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use millstream::deploy::is_binary;
 use millstream::{Diagnostics, Engine, Error, Program};
-use millstream_io::{IoError, Spot, Until};
+use millstream_io::{Budget, IoError, Spot};
 
 use crate::outcome::{Exit, Message, Stop};
 use crate::piped;
@@ -22,11 +22,11 @@ pub(crate) struct Text {
 
 /// Reads a document, from the standard input if the path is `-`.
 pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
-    read_until(path, limit, &Until::default())
+    read_until(path, limit, &Budget::default())
 }
 
 /// As [`read`]; stops waiting for the standard input or a pipe at a deadline or on Ctrl-C.
-pub(crate) fn read_until(path: &Path, limit: usize, until: &Until) -> Result<Text, Stop> {
+pub(crate) fn read_until(path: &Path, limit: usize, until: &Budget) -> Result<Text, Stop> {
     let is_piped = piped::is_piped(path);
     let file = piped::name_of(path);
     // One byte more than the limit, so that loading reports a document that is too large.

@@ -5,7 +5,7 @@ use std::path::Path;
 use millstream::values::{LiteralError, Table, Type, Value, from_json};
 use millstream::{Given, Limits};
 use millstream_io::{
-    ColumnChoice, Format, ReadOptions, TableReader, Until, read, read_bytes, read_column,
+    Budget, ColumnChoice, Format, ReadOptions, TableReader, read, read_bytes, read_column,
     read_column_bytes,
 };
 use serde_json::Value as Json;
@@ -37,7 +37,7 @@ pub(crate) fn given(
     at: Assignment<'_>,
     ty: Type,
     limits: &Limits,
-    until: &Until,
+    until: &Budget,
 ) -> Result<Given, Stop> {
     match at.value.strip_prefix('@') {
         Some(place) if ty == Type::of::<Table>() => whole_table(place, limits, until),
@@ -75,7 +75,7 @@ pub(crate) fn open(
     at: Assignment<'_>,
     ty: Type,
     limits: &Limits,
-    until: &Until,
+    until: &Budget,
 ) -> Result<Option<TableReader>, Stop> {
     let Some(place) = at.value.strip_prefix('@') else { return Ok(None) };
     let place = Place::of(place);
@@ -102,10 +102,10 @@ pub(crate) fn file_of(value: &str) -> Option<&Path> {
 }
 
 /// All columns of a file.
-fn whole_table(place: &str, limits: &Limits, until: &Until) -> Result<Given, Stop> {
+fn whole_table(place: &str, limits: &Limits, until: &Budget) -> Result<Given, Stop> {
     let place = Place::of_table(place);
     let options =
-        ReadOptions { limits: limits.clone(), until: until.clone(), ..ReadOptions::default() };
+        ReadOptions { limits: limits.clone(), budget: until.clone(), ..ReadOptions::default() };
     let table = if place.is_piped() {
         let (path, format) = (place.path(), place.format_of_stream()?);
         read_bytes(&piped::name_of(path), piped::data(path, limits, until)?, format, &options)
@@ -125,7 +125,7 @@ fn from_file(
     place: &str,
     ty: Type,
     limits: &Limits,
-    until: &Until,
+    until: &Budget,
 ) -> Result<Given, Stop> {
     let of = Place::of(place);
     if of.file.is_empty() {

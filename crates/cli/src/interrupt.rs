@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use millstream::EvalError;
-use millstream_io::Until;
+use millstream_io::Budget;
 
 use crate::outcome::{Exit, Stop};
 use crate::request::refused;
@@ -29,9 +29,9 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
     Arc::clone(&ASKED)
 }
 
-/// The end of reading data: at the deadline or on Ctrl-C.
-pub(crate) fn until(deadline: Option<Instant>) -> Until {
-    Until { cancel: Some(flag()), deadline }
+/// The budget for reading data: it ends at the deadline or on Ctrl-C.
+pub(crate) fn until(deadline: Option<Instant>) -> Budget {
+    Budget { cancel: Some(flag()), deadline, ..Budget::default() }
 }
 
 /// Ends the verb after Ctrl-C or the deadline.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use millstream::Limits;
-use millstream_io::{Until, read_stream};
+use millstream_io::{Budget, read_stream};
 
 use crate::outcome::{Exit, Stop};
 
@@ -53,7 +53,7 @@ fn keep(path: &Path, content: Content) {
 }
 
 /// The bytes of a document, as far as they arrive in time.
-pub(crate) fn document(path: &Path, limit: u64, until: &Until) -> io::Result<Vec<u8>> {
+pub(crate) fn document(path: &Path, limit: u64, until: &Budget) -> io::Result<Vec<u8>> {
     // From now on it only matters that the stream was read.
     keep(path, Content::Document);
     let mut bytes = Vec::new();
@@ -61,7 +61,7 @@ pub(crate) fn document(path: &Path, limit: u64, until: &Until) -> io::Result<Vec
 }
 
 /// The bytes of data, read on first use.
-pub(crate) fn data(path: &Path, limits: &Limits, until: &Until) -> Result<&'static [u8], Stop> {
+pub(crate) fn data(path: &Path, limits: &Limits, until: &Budget) -> Result<&'static [u8], Stop> {
     match content_of(path) {
         Some(Content::Data(bytes)) => Ok(bytes),
         Some(Content::Document) => {
@@ -83,12 +83,12 @@ pub(crate) fn data(path: &Path, limits: &Limits, until: &Until) -> Result<&'stat
 /// Bytes that come from another thread, until the deadline or Ctrl-C.
 struct Waiting {
     pieces: Receiver<io::Result<Vec<u8>>>,
-    until: Until,
+    until: Budget,
     piece: io::Cursor<Vec<u8>>,
 }
 
 impl Waiting {
-    fn start(path: &Path, until: Until) -> Self {
+    fn start(path: &Path, until: Budget) -> Self {
         let (sender, pieces) = sync_channel(4);
         let path = path.to_owned();
         // The thread ends with the input, with the receiver, or with the program.

@@ -173,14 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn a_column_stands_behind_the_last_colon_and_a_format_before_the_first() {
+    fn a_column_follows_the_last_colon_and_a_format_precedes_the_first() {
         assert_eq!(split("a.csv:p"), (None, "a.csv", Some("p")));
         assert_eq!(split("a.csv"), (None, "a.csv", None));
         assert_eq!(split("C:\\a.csv"), (None, "C:\\a.csv", None));
-        assert_eq!(split("csv:-"), (Some(Format::Csv), "-", None));
-        assert_eq!(split("TSV:-:p"), (Some(Format::Tsv), "-", Some("p")));
-        assert_eq!(split("jsonl:a.log:p"), (Some(Format::JsonLines), "a.log", Some("p")));
-        assert_eq!(split("arrow:C:\\a"), (Some(Format::Arrow), "C:\\a", None));
+        assert_eq!(split("csv:-"), (Some(Format::CSV), "-", None));
+        assert_eq!(split("TSV:-:p"), (Some(Format::TSV), "-", Some("p")));
+        assert_eq!(split("jsonl:a.log:p"), (Some(Format::JSON_LINES), "a.log", Some("p")));
+        assert_eq!(split("arrow:C:\\a"), (Some(Format::ARROW), "C:\\a", None));
         assert_eq!(split("xlsx:p"), (None, "xlsx", Some("p")));
         assert_eq!(split("csv:"), (None, "csv:", None));
     }

@@ -7,7 +7,7 @@ use millstream::diagnostics::did_you_mean;
 use millstream::{
     EvalError, Feature, Footprint, Given, Limits, Plan, Program, Request, RequestError, Value,
 };
-use millstream_io::Until;
+use millstream_io::Budget;
 
 use crate::given::{assignment, given};
 use crate::interrupt;
@@ -164,7 +164,7 @@ pub(crate) fn features(
     flags: &[String],
     size: Option<&Footprint>,
     limits: &Limits,
-    until: &Until,
+    until: &Budget,
 ) -> Result<Vec<(Feature, Given)>, Stop> {
     let needs = &program.plan().needs;
     let mut features = Vec::new();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use millstream::{Answer, Limits, LogDetail, Program, Request};
-use millstream_io::Until;
+use millstream_io::Budget;
 
 use crate::document::{compile, read_until};
 use crate::evaluators::EvaluatorName;
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = engine(limits.clone());
     // While only a document is read or compiled, Ctrl-C ends the program at once.
-    let until = Until { cancel: None, deadline: deadline_of(args, started) };
+    let until = Budget { deadline: deadline_of(args, started), ..Budget::default() };
     let text = read_until(&args.graph, limits.document_bytes, &until)?;
     let program = compile(&engine, &text)?;
     let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;

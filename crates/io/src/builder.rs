@@ -1,18 +1,17 @@
-//! Columns in the making: cells are pushed one after the other and counted against the limits.
+//! Columns and tables in the making: cells are pushed one after the other.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use millstream_base::num::Float;
 use millstream_base::ragged::Ragged;
 use millstream_base::types::Kind;
-use millstream_base::{Color, Column, Lane, Limits, Mat4, Quat, Type, Value, Vec2, Vec3, Vec4};
+use millstream_base::{Color, Column, Lane, Mat4, Quat, Type, Value, Vec2, Vec3, Vec4};
 
 use crate::error::{IoError, Spot};
-use crate::until::Until;
+use crate::meter::Meter;
+use crate::scalar::missing_lane;
+use crate::table::{ColumnSpec, Table};
 
 /// A column in the making.
 #[derive(Debug)]
@@ -69,6 +68,27 @@ impl Builder {
         }
     }
 
+    /// Appends the lanes that a cell with so many leaves out: only the alpha of a color, which is 1.
+    pub(crate) fn push_alpha(&mut self, n_given: usize) {
+        let n = self.ty.lanes().map_or(0, |(_, n)| usize::from(n));
+        for _ in n_given..n {
+            self.push_bits(u64::from(1.0_f32.to_bits()));
+        }
+    }
+
+    /// Appends the value for a missing cell: NaN or the empty text. False for types without one.
+    pub(crate) fn push_missing(&mut self) -> bool {
+        match self.ty.kind() {
+            Kind::Lanes(lane, n) => match missing_lane(lane) {
+                Some(bits) => (0..n).for_each(|_| self.push_bits(bits)),
+                None => return false,
+            },
+            Kind::String => self.push_text(""),
+            Kind::List(_) | Kind::Opaque => return false,
+        }
+        true
+    }
+
     /// Appends a text.
     pub(crate) fn push_text(&mut self, text: &str) {
         let Cells::Text(texts) = &mut self.cells else {
@@ -121,29 +141,13 @@ impl Builder {
     /// The lanes so far if they are `f32`, to append many at once.
     #[cfg(feature = "arrow")]
     pub(crate) fn f32_lanes(&mut self) -> Option<&mut Vec<f32>> {
-        match &mut self.cells {
-            Cells::F32(lanes) => Some(lanes),
-            Cells::Bool(_)
-            | Cells::I32(_)
-            | Cells::I64(_)
-            | Cells::F64(_)
-            | Cells::Text(_)
-            | Cells::List { .. } => None,
-        }
+        if let Cells::F32(lanes) = &mut self.cells { Some(lanes) } else { None }
     }
 
     /// The lanes so far if they are `f64`, to append many at once.
     #[cfg(feature = "arrow")]
     pub(crate) fn f64_lanes(&mut self) -> Option<&mut Vec<f64>> {
-        match &mut self.cells {
-            Cells::F64(lanes) => Some(lanes),
-            Cells::Bool(_)
-            | Cells::I32(_)
-            | Cells::I64(_)
-            | Cells::F32(_)
-            | Cells::Text(_)
-            | Cells::List { .. } => None,
-        }
+        if let Cells::F64(lanes) = &mut self.cells { Some(lanes) } else { None }
     }
 
     /// The column of the elements of lists; itself for other types.
@@ -151,15 +155,10 @@ impl Builder {
         if self.ty.element().is_none() {
             return self;
         }
-        match &mut self.cells {
-            Cells::List { elements, .. } => elements,
-            Cells::Bool(_)
-            | Cells::I32(_)
-            | Cells::I64(_)
-            | Cells::F32(_)
-            | Cells::F64(_)
-            | Cells::Text(_) => unreachable!("a list type is built as lists"),
-        }
+        let Cells::List { elements, .. } = &mut self.cells else {
+            unreachable!("a list type is built as lists")
+        };
+        elements
     }
 
     /// Number of values so far.
@@ -241,110 +240,67 @@ fn grouped<T: NoUninit + AnyBitPattern>(lanes: &[f32]) -> Vec<T> {
     bytemuck::cast_slice(lanes).to_vec()
 }
 
-/// Bytes that are read between two looks whether anybody still waits.
-const PIECE: u64 = 1 << 20;
-
-/// Counts rows and bytes of the columns of one file, and knows until when they are wanted.
-#[derive(Clone, Debug)]
-pub(crate) struct Budget {
-    rows: usize,
-    bytes: usize,
-    until: Until,
+/// A table in the making: a builder for each of its columns.
+#[derive(Debug)]
+pub(crate) struct TableBuilder {
+    file: String,
+    names: Vec<String>,
+    pub(crate) columns: Vec<Builder>,
+    /// Cells until limits are checked again.
+    left: usize,
 }
 
-impl Budget {
-    pub(crate) fn new(limits: &Limits, until: &Until) -> Self {
-        Self { rows: limits.list_length, bytes: limits.bytes, until: until.clone() }
-    }
+impl TableBuilder {
+    /// Cells that are pushed between two checks of the limits.
+    const CELLS: usize = 1 << 12;
 
-    /// Ends reading if nobody waits any more. Readers ask after some thousand rows, or about a
-    /// million bytes.
-    pub(crate) fn go_on(&self, spot: impl FnOnce() -> Spot) -> Result<(), IoError> {
-        match self.until.ended() {
-            None => Ok(()),
-            Some(why) => Err(IoError::Ended { spot: spot(), why }),
+    /// An empty table with these columns, none of an opaque type.
+    pub(crate) fn new(file: &str, specs: &[ColumnSpec]) -> Self {
+        let builder = |spec: &ColumnSpec| Builder::new(spec.ty).expect("opaque types were refused");
+        Self {
+            file: file.to_owned(),
+            names: specs.iter().map(|spec| spec.name.clone()).collect(),
+            columns: specs.iter().map(builder).collect(),
+            left: Self::CELLS,
         }
     }
 
-    /// How many bytes there may be.
-    pub(crate) fn n_bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Checks a number of rows, known or promised.
-    pub(crate) fn check_rows(
-        &self,
-        n_rows: usize,
-        spot: impl FnOnce() -> Spot,
+    /// Is told that so many cells were pushed; checks the limits now and then.
+    pub(crate) fn pushed(
+        &mut self,
+        n_cells: usize,
+        meter: &Meter,
+        spot: impl Fn() -> Spot,
     ) -> Result<(), IoError> {
-        if n_rows <= self.rows {
-            return Ok(());
-        }
-        Err(IoError::Limit { spot: spot(), what: "rows", limit: self.rows, name: "list_length" })
-    }
-
-    /// Checks a number of elements in one list.
-    pub(crate) fn check_list(
-        &self,
-        length: usize,
-        spot: impl FnOnce() -> Spot,
-    ) -> Result<(), IoError> {
-        if length <= self.rows {
-            return Ok(());
-        }
-        let what = "elements in a list";
-        Err(IoError::Limit { spot: spot(), what, limit: self.rows, name: "list_length" })
-    }
-
-    /// Checks a number of bytes.
-    pub(crate) fn check_bytes(
-        &self,
-        bytes: usize,
-        spot: impl FnOnce() -> Spot,
-    ) -> Result<(), IoError> {
-        if bytes <= self.bytes {
-            return Ok(());
-        }
-        Err(IoError::Limit { spot: spot(), what: "bytes", limit: self.bytes, name: "bytes" })
-    }
-
-    /// The bytes of a file, called `name` in messages, of which no more than the limit are read.
-    pub(crate) fn read_file(&self, path: &Path, name: &str) -> Result<Vec<u8>, IoError> {
-        let failed = |source| IoError::Read { file: name.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
-        self.read_all(file, usize::try_from(length).unwrap_or(usize::MAX), name)
-    }
-
-    /// The bytes of a source, called `name` in messages, probably so many; no more than the limit are
-    /// read.
-    pub(crate) fn read_all(
-        &self,
-        mut source: impl Read,
-        probable: usize,
-        name: &str,
-    ) -> Result<Vec<u8>, IoError> {
-        let mut bytes = Vec::with_capacity(probable.min(self.bytes).min(1 << 30) + 1);
-        loop {
-            self.go_on(|| Spot::file(name))?;
-            let read = (&mut source).take(PIECE).read_to_end(&mut bytes);
-            let n = read.map_err(|source| IoError::Read { file: name.to_owned(), source })?;
-            self.check_bytes(bytes.len(), || Spot::file(name))?;
-            if n == 0 {
-                return Ok(bytes);
+        match self.left.checked_sub(n_cells) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                // A check looks at each column, of which there may be as many as cells.
+                self.left = Self::CELLS.max(self.columns.len());
+                self.check(meter, spot)
             }
         }
     }
 
-    /// Checks the columns made so far, and whether anybody still waits for them.
-    pub(crate) fn check(
-        &self,
-        builders: &[Builder],
-        spot: impl Fn() -> Spot,
-    ) -> Result<(), IoError> {
-        self.go_on(&spot)?;
-        self.check_rows(builders.first().map_or(0, Builder::n_cells), &spot)?;
-        self.check_bytes(builders.iter().map(Builder::bytes).sum(), &spot)
+    /// Checks the rows and bytes so far, and whether they are still wanted.
+    pub(crate) fn check(&self, meter: &Meter, spot: impl Fn() -> Spot) -> Result<(), IoError> {
+        meter.look(&spot)?;
+        let most = self.columns.iter().map(Builder::n_cells).max().unwrap_or(0);
+        meter.check_rows(most, &spot)?;
+        meter.check_bytes(self.columns.iter().map(Builder::bytes).sum(), &spot)
+    }
+
+    /// The table, after a last check.
+    pub(crate) fn finish(self, meter: &Meter) -> Result<Table, IoError> {
+        self.check(meter, || Spot::file(&self.file))?;
+        let mut table = Table::new(&self.file);
+        for (name, builder) in self.names.iter().zip(self.columns) {
+            table.insert(name, builder.finish())?;
+        }
+        Ok(table)
     }
 }
 

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::io;
 
-use millstream_base::Type;
-
-use crate::format::Format;
-use crate::until::Ended;
+use millstream_base::literal::form_of;
+use millstream_base::{Ended, Limit, Type};
 
 /// A place in a data file: the file, and line or row and column where they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +39,7 @@ impl Spot {
         Self { part: Part::Line(line), ..Self::file(file) }
     }
 
-    /// The line on which byte `at` of the file's bytes stands.
+    /// The line of byte `at` of the file.
     pub(crate) fn line_of_byte(file: &str, bytes: &[u8], at: usize) -> Self {
         Self::line(file, bytes[..at].split(|byte| *byte == b'\n').count() as u64)
     }
@@ -87,12 +85,14 @@ pub enum IoError {
     },
     /// The format was left out of this build.
     #[error("`{file}`: this build cannot read or write {format}")]
-    #[diagnostic(code(io::not_built), help("build it with the feature `arrow`"))]
+    #[diagnostic(code(io::not_built), help("build it with the feature `{feature}`"))]
     NotBuilt {
         /// The file.
         file: String,
         /// Its format.
-        format: Format,
+        format: &'static str,
+        /// The feature of the build that is missing.
+        feature: &'static str,
     },
     /// The operating system could not read the file.
     #[error("cannot read `{file}`: {source}")]
@@ -100,114 +100,109 @@ pub enum IoError {
     Read {
         /// The file.
         file: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The operating system could not write the file.
     #[error("cannot write `{file}`: {source}")]
     #[diagnostic(
         code(io::write),
-        help("nothing was left under this name that was not there before")
+        help("what had this name before is as it was; look at the directory and its free space")
     )]
     Write {
         /// The file.
         file: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file or what it holds is beyond a limit.
-    #[error("{spot} has more than {limit} {what}")]
+    #[error("{spot} has more than {most} {what}")]
     #[diagnostic(
         code(io::limit),
-        help("raise `{name}` in the limits if the file is meant to be so large")
+        help("raise `{}` in the limits if the file is meant to be so large", limit.name)
     )]
     Limit {
-        /// Where the limit was hit.
+        /// The place where the limit was exceeded.
         spot: Spot,
-        /// What was counted.
+        /// The things that were counted.
         what: &'static str,
-        /// How much is allowed.
-        limit: usize,
-        /// The field of `Limits`.
-        name: &'static str,
+        /// The number that is allowed.
+        most: usize,
+        /// The limit.
+        limit: &'static Limit,
     },
-    /// Nobody waits any more for what is read.
+    /// Reading was cancelled, or the deadline has passed.
     #[error("reading {spot} {why}")]
     #[diagnostic(code(io::ended), help("{}", match why {
         Ended::Cancelled => "read it again",
         Ended::Deadline => "give it more time, or read less",
     }))]
     Ended {
-        /// How far it was read.
+        /// The place that was reached.
         spot: Spot,
-        /// Whether it was cancelled or took too long.
+        /// The reason.
         why: Ended,
     },
     /// Text that is not UTF-8.
     #[error("{spot} is not valid UTF-8")]
     #[diagnostic(code(io::encoding), help("save the file as UTF-8"))]
     Encoding {
-        /// Where the first such byte stands.
+        /// The place of the first such byte.
         spot: Spot,
     },
     /// The file does not follow its format.
     #[error("{spot} is not valid {format}: {reason}")]
-    #[diagnostic(code(io::syntax), help("{}", format.form()))]
+    #[diagnostic(code(io::syntax), help("{form}"))]
     Syntax {
-        /// Where.
+        /// The place.
         spot: Spot,
         /// The format that was expected.
-        format: Format,
-        /// What is wrong.
+        format: &'static str,
+        /// The rule that the file breaks.
         reason: String,
+        /// How a file of the format looks.
+        form: &'static str,
     },
-    /// The file ends before what its header promises, or goes on after it.
+    /// The file breaks a rule of its format that has words of its own.
+    #[error("{spot} {problem}")]
+    #[diagnostic(code(io::content), help("{hint}"))]
+    Content {
+        /// The place.
+        spot: Spot,
+        /// The problem, as the rest of a sentence about the place.
+        problem: String,
+        /// The next step.
+        hint: String,
+    },
+    /// The file ends before or after the end that its header promises.
     #[error("{spot} should hold {expected} of data and holds {found}")]
     #[diagnostic(
         code(io::length),
         help(
-            "the file is cut off, has more behind its end, or was written by two programs at once"
+            "the file is cut off, has extra data at its end, or was written by two programs at once"
         )
     )]
     Length {
         /// The file.
         spot: Spot,
-        /// What the header promises.
+        /// The amount that the header promises.
         expected: String,
-        /// What is there.
+        /// The amount that is there.
         found: String,
     },
-    /// The file is valid and holds what columns cannot.
+    /// The file is valid but holds data that columns cannot hold.
     #[error("{spot} holds {what}, which cannot be read")]
     #[diagnostic(code(io::unsupported), help("{hint}"))]
     Unsupported {
-        /// Where.
+        /// The place.
         spot: Spot,
-        /// What it holds.
+        /// The data.
         what: String,
         /// The next step.
         hint: String,
     },
-    /// A row with another number of cells than there are names.
-    #[error("{spot} has {found} cells where the line of names has {expected}")]
-    #[diagnostic(code(io::ragged_row), help("a comma inside a cell must be in quotes: \"a, b\""))]
-    RaggedRow {
-        /// The line.
-        spot: Spot,
-        /// Number of names.
-        expected: usize,
-        /// Number of cells.
-        found: usize,
-    },
-    /// The line of names is missing.
-    #[error("{spot} starts with numbers instead of the names of the columns")]
-    #[diagnostic(code(io::no_names), help("write the names above: x,y,z"))]
-    NoNames {
-        /// The first line.
-        spot: Spot,
-    },
     /// Two columns of one name.
-    #[error("{spot} stands there twice")]
+    #[error("{spot} is there twice")]
     #[diagnostic(code(io::duplicate_column), help("give each column a name of its own"))]
     DuplicateColumn {
         /// The column.
@@ -235,27 +230,14 @@ pub enum IoError {
         /// The columns.
         known: String,
     },
-    /// A cell that its column needs is not there.
-    #[error("{spot} is empty where {ty} is needed")]
-    #[diagnostic(
-        code(io::missing_cell),
-        help("{}", in_place_of_nothing("empty cells", *ty))
-    )]
+    /// A cell without a value, in a column whose type has none for that.
+    #[error("{spot} is {absence} where {ty} is needed")]
+    #[diagnostic(code(io::missing_cell), help("{}", in_place_of_nothing(*ty)))]
     MissingCell {
         /// The cell.
         spot: Spot,
-        /// The type of the column.
-        ty: Type,
-    },
-    /// A value that its column needs is null.
-    #[error("{spot} is null where {ty} is needed")]
-    #[diagnostic(
-        code(io::null),
-        help("{}", in_place_of_nothing("nulls", *ty))
-    )]
-    Null {
-        /// The cell.
-        spot: Spot,
+        /// How the format says that there is no value: `empty` or `null`.
+        absence: &'static str,
         /// The type of the column.
         ty: Type,
     },
@@ -294,7 +276,7 @@ pub enum IoError {
         spot: Spot,
         /// The type that was asked for.
         ty: Type,
-        /// What the file holds.
+        /// The data that the file holds.
         found: String,
         /// The next step.
         hint: String,
@@ -317,14 +299,14 @@ pub enum IoError {
         /// Its rows.
         n_second: usize,
     },
-    /// The format has no form for this column.
+    /// The format cannot hold a column of this type or name.
     #[error("`{file}`: {format} cannot hold the column `{column}` of type {ty}")]
     #[diagnostic(code(io::cannot_write), help("{hint}"))]
     CannotWrite {
         /// The file.
         file: String,
         /// Its format.
-        format: Format,
+        format: &'static str,
         /// The column.
         column: String,
         /// Its type.
@@ -334,12 +316,14 @@ pub enum IoError {
     },
     /// The format is not one that is written.
     #[error("`{file}`: {format} files are only read")]
-    #[diagnostic(code(io::only_read), help("write vertices to ply or obj"))]
+    #[diagnostic(code(io::only_read), help("{instead}"))]
     OnlyRead {
         /// The file.
         file: String,
         /// Its format.
-        format: Format,
+        format: &'static str,
+        /// The next step.
+        instead: &'static str,
     },
     /// The format cannot hold these columns together.
     #[error("`{file}`: {format} cannot hold these columns: {columns}")]
@@ -348,22 +332,22 @@ pub enum IoError {
         /// The file.
         file: String,
         /// Its format.
-        format: Format,
+        format: &'static str,
         /// The columns.
         columns: String,
         /// The next step.
         hint: String,
     },
-    /// The caller's blocks do not match the columns it announced.
-    #[error("`{file}`: a block of rows does not match the columns that were begun: {reason}")]
+    /// A block does not match the columns that the writer was created with.
+    #[error("`{file}`: a block of rows does not match the columns of the file: {reason}")]
     #[diagnostic(
         code(io::wrong_block),
-        help("give a column per column that was begun, of its type, all of one length")
+        help("give one column for each column of the file, of its type, all of one length")
     )]
     WrongBlock {
         /// The file.
         file: String,
-        /// What differs.
+        /// The difference.
         reason: String,
     },
 }
@@ -390,12 +374,43 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("`{}{}`", shown.collect::<String>(), if is_long { "..." } else { "" })
 }
 
-/// What to do about a value that is not there.
-fn in_place_of_nothing(what: &str, ty: Type) -> String {
+/// The next step for a cell without a value.
+fn in_place_of_nothing(ty: Type) -> String {
     if ty.element().is_some() {
-        return "a list without items is written as such, [] in JSON; fill it in the file".into();
+        return "write a list without items as [], or fill it in the file".into();
     }
-    format!(
-        "{what} are read as \"\" in text and as nan in floats; read the column as one of these, or fill it"
-    )
+    "a missing value is \"\" in a column of text and nan in one of floats; read the column as one of \
+     these, or fill the gap in the file"
+        .into()
+}
+
+impl IoError {
+    /// The error for a file that the operating system could not read.
+    pub(crate) fn reading(file: &str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Read { file: file.to_owned(), source }
+    }
+
+    /// The error for a value that is not of its column's type.
+    pub(crate) fn not_of_type(spot: Spot, ty: Type, found: String) -> Self {
+        Self::NotOfType { spot, ty, found, form: form_of(ty) }
+    }
+
+    /// The error for a file that is valid but holds data that columns cannot hold.
+    pub(crate) fn unsupported(
+        spot: Spot,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self::Unsupported { spot, what: what.into(), hint: hint.into() }
+    }
+
+    /// The error for a column of the file that cannot become one of the type asked for.
+    pub(crate) fn other_type(
+        spot: Spot,
+        ty: Type,
+        found: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self::OtherType { spot, ty, found: found.into(), hint: hint.into() }
+    }
 }

@@ -1,180 +1,303 @@
-//! The file formats and how a file says which one it is.
+//! What a file format is: names, and the functions that read and write it.
+//!
+//! A format is a [`Definition`] in its own file or folder under `formats/` and a row of the table
+//! in `formats.rs`. Reading and writing take everything that differs between formats from there.
 
 use std::fmt;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Seek, Write};
+use std::path::{Path, PathBuf};
 
-use crate::error::IoError;
+use millstream_base::{Column, Type};
+
+use crate::error::{IoError, Spot};
+use crate::meter::Meter;
+use crate::options::{Wanted, WriteOptions};
+use crate::table::{ColumnSpec, Table, joined};
 
 /// A file format for columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Format {
-    /// Comma-separated text with a line of names above.
-    Csv,
-    /// The same with tabs in the place of commas.
-    Tsv,
-    /// An array of objects, an array of values, or an object of arrays.
-    Json,
-    /// An object or value on each line.
-    JsonLines,
-    /// One array of numbers.
-    Npy,
-    /// Vertices of a Wavefront mesh.
-    Obj,
-    /// Attributes of a polygon file.
-    Ply,
-    /// Columns in row groups, compressed.
-    Parquet,
-    /// Batches of columns as they are in memory, as a file or a stream.
-    Arrow,
-    /// Vertices of a glTF mesh, as text or binary.
-    Gltf,
+#[derive(Clone, Copy)]
+pub struct Format(pub(crate) &'static Definition);
+
+/// The names and functions of a format.
+pub(crate) struct Definition {
+    /// The name in messages and places, which is also the usual extension.
+    pub(crate) name: &'static str,
+    /// Other extensions.
+    pub(crate) aliases: &'static [&'static str],
+    /// The extensions of files that are framed as streams.
+    pub(crate) streams: &'static [&'static str],
+    /// How a file of the format looks, for people whose file does not.
+    pub(crate) form: &'static str,
+    pub(crate) reader: Reader,
+    pub(crate) writer: Writer,
 }
 
-impl Format {
-    /// All formats.
-    pub const ALL: [Self; 10] = [
-        Self::Csv,
-        Self::Tsv,
-        Self::Json,
-        Self::JsonLines,
-        Self::Npy,
-        Self::Obj,
-        Self::Ply,
-        Self::Parquet,
-        Self::Arrow,
-        Self::Gltf,
-    ];
+/// How a format is read.
+pub(crate) enum Reader {
+    /// All rows at once.
+    Whole(ReadWhole),
+    /// Rows as they are asked for, so that a file need not fit into memory.
+    Blocks(OpenBlocks),
+    /// Not in this build.
+    #[cfg(not(feature = "arrow"))]
+    Absent {
+        /// The feature of the build that is missing.
+        feature: &'static str,
+    },
+}
 
+type ReadWhole = fn(&Content<'_>, Wanted<'_>, &Meter) -> Result<Table, IoError>;
+type OpenBlocks =
+    for<'a> fn(&Source<'a>, Wanted<'_>, &Meter) -> Result<Box<dyn Blocks + 'a>, IoError>;
+
+/// How a format is written.
+pub(crate) enum Writer {
+    /// To files and streams.
+    Stream(Start),
+    /// To files only: the header is written again when the number of rows is known.
+    File(Start),
+    /// Not at all.
+    Never {
+        /// The next step for a user who wants to.
+        instead: &'static str,
+    },
+    /// Not in this build.
+    #[cfg(not(feature = "arrow"))]
+    Absent {
+        /// The feature of the build that is missing.
+        feature: &'static str,
+    },
+}
+
+/// Writes the header of a file with these columns, or refuses columns that the format cannot hold.
+pub(crate) type Start =
+    fn(WriteOptions, &[ColumnSpec], &mut dyn Write) -> Result<Box<dyn Encoder>, Refusal>;
+
+/// The form of formats that people do not write by hand.
+pub(crate) const BINARY_FORM: &str = "the file may be cut off or of another format than its \
+                                      extension says; write it again";
+
+impl Format {
     /// The name, which is also the usual extension.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-            Self::Json => "json",
-            Self::JsonLines => "jsonl",
-            Self::Npy => "npy",
-            Self::Obj => "obj",
-            Self::Ply => "ply",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-            Self::Gltf => "gltf",
-        }
+        self.0.name
     }
 
-    /// What a file of the format looks like, for people whose file does not.
-    pub(crate) const fn form(self) -> &'static str {
-        match self {
-            Self::Csv => {
-                "the first line has the names of the columns, every other one as many cells, and commas stand between them"
-            }
-            Self::Tsv => {
-                "the first line has the names of the columns, every other one as many cells, and tabs stand between them"
-            }
-            Self::Json => {
-                "a table is written [{\"x\": 1}, {\"x\": 2}], {\"x\": [1, 2]} or, for one column, [1, 2]; a file with a row on each line is called .jsonl"
-            }
-            Self::JsonLines => "every line is a row, written {\"x\": 1} or, for one column, 1",
-            Self::Npy => "write the file with numpy.save(file, array)",
-            Self::Obj => {
-                "the lines are `v x y z`, `vn x y z`, `vt u v` and `f 1/1/1 2/2/2 3/3/3`, indices from 1"
-            }
-            Self::Ply => {
-                "the header counts elements and lists their properties; a row per element follows `end_header`"
-            }
-            Self::Parquet | Self::Arrow | Self::Gltf => {
-                "the file may be cut off or of another format than its extension says; write it again"
-            }
-        }
-    }
-
-    /// Other extensions of the format.
-    const fn aliases(self) -> &'static [&'static str] {
-        match self {
-            Self::Csv | Self::Json | Self::Npy | Self::Obj | Self::Ply => &[],
-            Self::Tsv => &["tab"],
-            Self::JsonLines => &["ndjson"],
-            Self::Parquet => &["pq"],
-            Self::Arrow => &["arrows", "feather", "ipc"],
-            Self::Gltf => &["glb"],
-        }
+    /// The extensions, the usual one first.
+    pub fn extensions(self) -> impl Iterator<Item = &'static str> + Clone {
+        std::iter::once(self.0.name).chain(self.0.aliases.iter().copied())
     }
 
     /// Whether rows are read as they are asked for, so that a file need not fit into memory.
     pub const fn is_read_in_blocks(self) -> bool {
-        match self {
-            Self::Csv | Self::Tsv | Self::JsonLines | Self::Npy | Self::Parquet | Self::Arrow => {
-                true
-            }
-            Self::Json | Self::Obj | Self::Ply | Self::Gltf => false,
-        }
+        matches!(self.0.reader, Reader::Blocks(_))
     }
 
-    /// The format with this name or other extension, in any case.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let is = |other: &&str| other.eq_ignore_ascii_case(name);
-        Self::ALL.into_iter().find(|format| is(&format.name()) || format.aliases().iter().any(is))
-    }
-
-    /// Whether this build can read and write it: parquet and arrow take the feature `arrow`.
+    /// Whether this build can read it; parquet and arrow need the feature `arrow`.
     pub const fn is_built(self) -> bool {
-        match self {
-            Self::Parquet | Self::Arrow => cfg!(feature = "arrow"),
-            Self::Csv
-            | Self::Tsv
-            | Self::Json
-            | Self::JsonLines
-            | Self::Npy
-            | Self::Obj
-            | Self::Ply
-            | Self::Gltf => true,
-        }
+        matches!(self.0.reader, Reader::Whole(_) | Reader::Blocks(_))
     }
 
-    /// The format that the extension of a file names.
-    ///
-    /// # Errors
-    /// If there is no extension or it is of none of the formats.
-    pub fn of_path(path: &Path) -> Result<Self, IoError> {
-        Self::of_extension(path, |_| true)
+    /// Whether it is written as well as read.
+    pub const fn is_written(self) -> bool {
+        !matches!(self.0.writer, Writer::Never { .. })
     }
 
-    /// The format that the extension of a file names which is written.
-    ///
-    /// # Errors
-    /// As [`Format::of_path`]; formats that are only read are not among those it tells.
-    pub fn of_written_path(path: &Path) -> Result<Self, IoError> {
-        Self::of_extension(path, |format| format != Self::Gltf)
-    }
-
-    fn of_extension(path: &Path, is_told: impl Fn(Self) -> bool) -> Result<Self, IoError> {
+    /// Whether files of this name are framed as streams, whatever is asked for.
+    pub(crate) fn is_stream(self, path: &Path) -> bool {
         let extension = path.extension().and_then(|extension| extension.to_str());
-        extension.and_then(Self::from_name).ok_or_else(|| {
-            let told = Self::ALL.into_iter().filter(|format| is_told(*format));
-            let names = told
-                .flat_map(|format| std::iter::once(format.name()).chain(format.aliases().to_vec()));
-            IoError::UnknownFormat {
-                file: path.display().to_string(),
-                known: names.collect::<Vec<_>>().join(", "),
-            }
-        })
+        extension.is_some_and(|x| self.0.streams.iter().any(|name| name.eq_ignore_ascii_case(x)))
+    }
+
+    /// Whether it is written to streams as well as to files.
+    pub const fn is_streamed(self) -> bool {
+        matches!(self.0.writer, Writer::Stream(_))
+    }
+}
+
+impl Definition {
+    /// The error for a file that does not follow the format.
+    pub(crate) fn syntax(&self, spot: Spot, reason: impl Into<String>) -> IoError {
+        IoError::Syntax { spot, format: self.name, reason: reason.into(), form: self.form }
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for Format {}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
     }
 }
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.0.name)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The bytes of a file that is read at once.
+pub(crate) struct Content<'a> {
+    /// The name in messages.
+    pub(crate) file: &'a str,
+    /// The place of the file, if it has one, to find files beside it.
+    pub(crate) path: Option<&'a Path>,
+    pub(crate) bytes: &'a [u8],
+}
 
-    #[test]
-    fn the_extension_names_the_format_in_any_case() {
-        assert_eq!(Format::of_path(Path::new("a/b.PLY")).expect("known"), Format::Ply);
-        assert_eq!(Format::of_path(Path::new("a/b.Glb")).expect("known"), Format::Gltf);
-        let error = Format::of_path(Path::new("a/b.xlsx")).expect_err("unknown");
-        assert_eq!(error.to_string(), "`a/b.xlsx` has no extension that names a format");
+/// A file that is read in pieces, perhaps more than once.
+pub(crate) struct Source<'a> {
+    /// The name in messages.
+    pub(crate) file: String,
+    pub(crate) place: Place<'a>,
+}
+
+/// The place of the bytes of a file.
+#[derive(Clone)]
+pub(crate) enum Place<'a> {
+    Path(PathBuf),
+    Memory(&'a [u8]),
+}
+
+/// An open file.
+pub(crate) trait Stream: BufRead + Seek + Send {}
+
+impl<T: BufRead + Seek + Send> Stream for T {}
+
+impl<'a> Source<'a> {
+    /// The bytes from the start.
+    pub(crate) fn open(&self) -> Result<Box<dyn Stream + 'a>, IoError> {
+        match &self.place {
+            Place::Path(path) => {
+                let file = File::open(path).map_err(IoError::reading(&self.file))?;
+                Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+            }
+            Place::Memory(bytes) => Ok(Box::new(Cursor::new(*bytes))),
+        }
+    }
+}
+
+/// The rows of a file, block by block.
+pub(crate) trait Blocks: Send {
+    /// The columns of each block.
+    fn columns(&self) -> Vec<ColumnSpec>;
+
+    /// The number of rows, if the file has it in its header.
+    fn n_rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// The next rows, as many as asked for unless the file ends; `None` after the last.
+    fn next(&mut self, n_rows: usize) -> Result<Option<Table>, IoError>;
+}
+
+/// A table that was read at once.
+pub(crate) struct Whole {
+    table: Table,
+    at: usize,
+}
+
+impl Whole {
+    pub(crate) fn new(table: Table) -> Self {
+        Self { table, at: 0 }
+    }
+}
+
+impl Blocks for Whole {
+    fn columns(&self) -> Vec<ColumnSpec> {
+        self.table.specs()
+    }
+
+    fn n_rows(&self) -> Option<u64> {
+        Some(self.table.n_rows() as u64)
+    }
+
+    fn next(&mut self, n_rows: usize) -> Result<Option<Table>, IoError> {
+        let end = self.at.saturating_add(n_rows).min(self.table.n_rows());
+        if end == self.at {
+            return Ok(None);
+        }
+        if end - self.at == self.table.n_rows() {
+            self.at = end;
+            return Ok(Some(self.table.clone()));
+        }
+        let mut block = Table::new("");
+        for (name, column) in self.table.iter() {
+            block.insert(name, column.slice(self.at..end))?;
+        }
+        self.at = end;
+        Ok(Some(block))
+    }
+}
+
+/// Turns blocks of columns into the bytes of a file, after its header.
+pub(crate) trait Encoder: Send {
+    /// Writes a block of rows; the columns are of the types of the file and of one length.
+    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal>;
+
+    /// Writes the end of the file.
+    fn end(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The header of a file with so many rows, if it counts them. Its length does not depend on
+    /// the number.
+    fn header(&self, _n_rows: u64) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// Why columns are not written; the writer adds file and format.
+pub(crate) enum Refusal {
+    /// The operating system refused.
+    Io(io::Error),
+    /// The format cannot hold this column.
+    Column { name: String, ty: Type, hint: String },
+    /// The format cannot hold these columns together.
+    Table { hint: &'static str },
+    /// Two columns have this name in the file.
+    Twice { name: String },
+}
+
+/// The advice for types without a text form.
+pub(crate) const OPAQUE: &str = "only types with a text form can be written";
+
+impl Refusal {
+    pub(crate) fn column(column: &ColumnSpec, hint: &str) -> Self {
+        Self::Column { name: column.name.clone(), ty: column.ty, hint: hint.to_owned() }
+    }
+
+    /// The error for this file.
+    pub(crate) fn of(self, file: &str, format: Format, columns: &[ColumnSpec]) -> IoError {
+        let (file, format) = (file.to_owned(), format.name());
+        match self {
+            Self::Io(source) => IoError::Write { file, source },
+            Self::Column { name: column, ty, hint } => {
+                IoError::CannotWrite { file, format, column, ty, hint }
+            }
+            Self::Table { hint } => {
+                let columns = match columns {
+                    [] => "none".to_owned(),
+                    columns => joined(columns.iter().map(|column| column.name.as_str())),
+                };
+                IoError::CannotWriteTable { file, format, columns, hint: hint.to_owned() }
+            }
+            Self::Twice { name } => {
+                IoError::DuplicateColumn { spot: Spot::file(&file).column(&name) }
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
     }
 }

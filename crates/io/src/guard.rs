@@ -1,10 +1,11 @@
-//! Decoders of others, of which a panic means that the file is broken.
+//! Decoders of other crates, whose panics mean that the file is broken.
 
-use millstream_base::unwound;
 use std::cell::Cell;
 
+use millstream_base::unwound;
+
 use crate::error::{IoError, Spot};
-use crate::format::Format;
+use crate::format::Definition;
 
 thread_local! {
     static IS_DECODING: Cell<bool> = const { Cell::new(false) };
@@ -16,25 +17,26 @@ pub fn is_decoding() -> bool {
     IS_DECODING.get()
 }
 
-/// Calls a decoder; its errors and panics become one about the file.
+/// Calls a decoder; its errors and panics become an error of the file.
 pub(crate) fn guarded<T, E: std::fmt::Display>(
     file: &str,
-    format: Format,
+    format: &Definition,
     decode: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, IoError> {
-    let syntax = |reason: String| IoError::Syntax { spot: Spot::file(file), format, reason };
+    let syntax = |reason: &str| format.syntax(Spot::file(file), reason);
     let outside = IS_DECODING.replace(true);
     let result = unwound(decode);
     IS_DECODING.set(outside);
     match result {
-        Ok(result) => result.map_err(|error| syntax(error.to_string())),
-        Err(_) => Err(syntax("its parts contradict each other".into())),
+        Ok(result) => result.map_err(|error| syntax(&error.to_string())),
+        Err(_) => Err(syntax("its parts contradict each other")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::Format;
 
     #[test]
     fn a_panic_is_an_error_of_the_file() {
@@ -44,7 +46,7 @@ mod tests {
                 outer(info);
             }
         }));
-        let error = guarded("f", Format::Arrow, || -> Result<(), String> { panic!("lost") });
+        let error = guarded("f", Format::ARROW.0, || -> Result<(), String> { panic!("lost") });
         let text = error.expect_err("a panic").to_string();
         assert_eq!(text, "`f` is not valid arrow: its parts contradict each other");
         assert!(!is_decoding());

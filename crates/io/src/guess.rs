@@ -1,20 +1,78 @@
-//! Which type a column has when nobody says: the narrowest that holds all its cells.
+//! The type of a column when the caller asks for none: the narrowest that holds all its cells.
 //!
 //! Whole numbers are `i32` where all fit, then `i64`, then `f64`; other numbers are `f64`; `true`
-//! and `false` are `bool`. In text files numbers with leading zeros, `0012`, are codes: the column is
-//! text, which keeps the zeros. Where cells are empty, numbers are `f64`, and so are `true` and
-//! `false`, as 1 and 0: what is missing is NaN. Arrays of numbers with the same length 2, 3, 4 or 16 in each row are
-//! `vec2`, `vec3`, `vec4` and `mat4`; other arrays are lists.
+//! and `false` are `bool`. In text files numbers with leading zeros, `0012`, are codes: the column
+//! is text, which keeps the zeros. Where cells are missing, numbers are `f64`, and so are `true`
+//! and `false`, as 1 and 0, so that a missing one is NaN. Arrays of numbers with the same length 2,
+//! 3, 4 or 16 in each row are `vec2`, `vec3`, `vec4` and `mat4`; other arrays are lists.
 
 use millstream_base::Type;
 use serde_json::Value as Json;
 
 use crate::scalar::{parse_bool, parse_f64};
 
-/// What the cells seen so far have in common.
+/// The cells of a column that were seen so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    guess: Guess,
+    /// Whether a cell is empty or null.
+    has_gaps: bool,
+}
+
+impl Seen {
+    /// Adds a cell of a text file.
+    pub(crate) fn add_text(&mut self, text: &str) {
+        self.has_gaps |= text.is_empty();
+        if self.guess != Guess::Text {
+            let both = std::mem::take(&mut self.guess).and(Guess::of_text(text));
+            // Text holds everything.
+            self.guess = both.unwrap_or(Guess::Text);
+        }
+    }
+
+    /// Adds a value of a JSON file; fails with the reason if no column can hold it, or none that
+    /// holds those before.
+    pub(crate) fn add_json(&mut self, json: &Json) -> Result<(), Mixed> {
+        self.has_gaps |= json.is_null();
+        let guess = Guess::of_json(json).ok_or(Mixed::Kind)?;
+        self.guess = std::mem::take(&mut self.guess).and(guess).ok_or(Mixed::Rows)?;
+        Ok(())
+    }
+
+    /// Whether the column is read as numbers.
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(self.gapped(), Guess::Int { .. } | Guess::Float)
+    }
+
+    /// The type; `None` if lists are nested too deep.
+    pub(crate) fn ty(&self) -> Option<Type> {
+        self.gapped().ty()
+    }
+
+    /// The guess for the column: only floats and texts may have gaps.
+    fn gapped(&self) -> Guess {
+        match &self.guess {
+            Guess::Bool | Guess::Int { .. } | Guess::Float | Guess::Word if self.has_gaps => {
+                Guess::Float
+            }
+            guess => guess.clone(),
+        }
+    }
+}
+
+/// Why a value does not fit into a column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mixed {
+    /// No column holds such a value.
+    Kind,
+    /// It has nothing in common with the values before.
+    Rows,
+}
+
+/// The property that the cells seen so far have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Guess {
-    /// Nothing was seen, or only empty cells.
+enum Guess {
+    /// Nothing was seen, or only missing cells.
     #[default]
     Unknown,
     /// True and false.
@@ -23,7 +81,7 @@ pub(crate) enum Guess {
     Int { narrow: bool },
     /// Numbers.
     Float,
-    /// The words that stand for numbers which JSON lacks; texts, if other texts are with them.
+    /// The words for numbers that JSON lacks; texts, if there are other texts.
     Word,
     /// Text.
     Text,
@@ -32,8 +90,8 @@ pub(crate) enum Guess {
 }
 
 impl Guess {
-    /// The guess for one cell of a text file. Empty cells say nothing; see [`with_gaps`](Self::with_gaps).
-    pub(crate) fn of_text(text: &str) -> Self {
+    /// The guess for one cell of a text file.
+    fn of_text(text: &str) -> Self {
         if text.is_empty() {
             Self::Unknown
         } else if parse_bool(text).is_some() {
@@ -51,7 +109,7 @@ impl Guess {
 
     /// The guess for one value of a JSON file; `None` for objects, and for arrays whose elements
     /// have nothing in common.
-    pub(crate) fn of_json(json: &Json) -> Option<Self> {
+    fn of_json(json: &Json) -> Option<Self> {
         Some(match json {
             Json::Null => Self::Unknown,
             Json::Bool(_) => Self::Bool,
@@ -64,7 +122,7 @@ impl Guess {
             Json::Array(items) => {
                 let mut element = Self::Unknown;
                 for item in items {
-                    element = element.and_json(Self::of_json(item)?)?;
+                    element = element.and(Self::of_json(item)?)?;
                 }
                 Self::Array { length: Some(items.len()), element: Box::new(element) }
             }
@@ -72,13 +130,8 @@ impl Guess {
         })
     }
 
-    /// What this and another cell of a text file have in common; text holds everything.
-    pub(crate) fn and_text(self, other: Self) -> Self {
-        self.and_json(other).unwrap_or(Self::Text)
-    }
-
-    /// What this and another JSON value have in common; `None` for nothing.
-    pub(crate) fn and_json(self, other: Self) -> Option<Self> {
+    /// The property that this and other cells have in common; `None` if there is none.
+    fn and(self, other: Self) -> Option<Self> {
         Some(match (self, other) {
             (Self::Unknown, guess) | (guess, Self::Unknown) => guess,
             (Self::Bool, Self::Bool) => Self::Bool,
@@ -92,10 +145,7 @@ impl Guess {
             (
                 Self::Array { length: a, element: of_a },
                 Self::Array { length: b, element: of_b },
-            ) => Self::Array {
-                length: a.filter(|_| a == b),
-                element: Box::new(of_a.and_json(*of_b)?),
-            },
+            ) => Self::Array { length: a.filter(|_| a == b), element: Box::new(of_a.and(*of_b)?) },
             (
                 Self::Bool
                 | Self::Int { .. }
@@ -108,16 +158,8 @@ impl Guess {
         })
     }
 
-    /// The guess for a column in which some cells are empty: only floats and texts may be.
-    pub(crate) fn with_gaps(self) -> Self {
-        match self {
-            Self::Bool | Self::Int { .. } | Self::Float | Self::Word => Self::Float,
-            Self::Unknown | Self::Text | Self::Array { .. } => self,
-        }
-    }
-
     /// The type; `None` if lists are nested too deep.
-    pub(crate) fn ty(&self) -> Option<Type> {
+    fn ty(&self) -> Option<Type> {
         match self {
             Self::Unknown | Self::Text => Some(Type::STRING),
             Self::Bool => Some(Type::BOOL),
@@ -149,16 +191,18 @@ mod tests {
     use super::*;
 
     fn of_texts(texts: &[&str]) -> Option<Type> {
-        texts.iter().fold(Guess::Unknown, |guess, text| guess.and_text(Guess::of_text(text))).ty()
+        let mut seen = Seen::default();
+        texts.iter().for_each(|text| seen.add_text(text));
+        seen.ty()
     }
 
     fn of_jsons(text: &str) -> Option<Type> {
         let items: Vec<Json> = serde_json::from_str(text).expect("valid JSON");
-        let mut guess = Guess::Unknown;
+        let mut seen = Seen::default();
         for item in &items {
-            guess = guess.and_json(Guess::of_json(item)?)?;
+            seen.add_json(item).ok()?;
         }
-        guess.ty()
+        seen.ty()
     }
 
     #[test]
@@ -183,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn gaps_among_numbers_and_truths_make_floats() {
-        let guess = |text: &str| Guess::of_text(text).with_gaps().ty();
+    fn gaps_among_numbers_and_booleans_make_floats() {
+        let guess = |text: &str| of_texts(&[text, ""]);
         assert_eq!(guess("7"), Some(Type::F64));
         assert_eq!(guess("true"), Some(Type::F64));
         assert_eq!(guess("seven"), Some(Type::STRING));

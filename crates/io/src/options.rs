@@ -1,23 +1,21 @@
-//! What a caller wants from a file.
+//! Choices of the caller: the columns to read, and how to write.
 
 use indexmap::IndexMap;
-use millstream_base::{Limits, Type};
-
-use crate::until::Until;
+use millstream_base::{Budget, Limits, Type};
 
 /// Which columns to read, as which types, and how much at most.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// The columns to read and, where it matters, their types. Empty for all columns of the file.
     pub columns: IndexMap<String, Option<Type>>,
-    /// How many rows and bytes a file may hold.
+    /// The rows and bytes that a file may hold.
     pub limits: Limits,
-    /// Until when reading goes on.
-    pub until: Until,
+    /// The budget, which may end reading early.
+    pub budget: Budget,
 }
 
 impl ReadOptions {
-    /// Options that read this column, as this type, and those that were named before.
+    /// Options that read this column, as this type, besides those named before.
     pub fn with_column(mut self, name: &str, ty: Type) -> Self {
         self.columns.insert(name.to_owned(), Some(ty));
         self
@@ -29,14 +27,14 @@ impl ReadOptions {
 pub struct ColumnChoice<'a> {
     /// The column by name.
     pub column: Option<&'a str>,
-    /// Without a name: the column called so is taken if there is one, else the only column, else
+    /// The column to take without a name if the file has it; else the only column is taken, or
     /// the columns `x`, `y`... that make up the type.
     pub otherwise: &'a str,
     /// The type to read it as.
     pub ty: Option<Type>,
 }
 
-/// Columns a reader shall produce.
+/// The columns that a reader has to produce.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted<'a> {
     All,
@@ -49,12 +47,48 @@ impl<'a> Wanted<'a> {
         if options.columns.is_empty() { Self::All } else { Self::Named(&options.columns) }
     }
 
-    /// Whether no type has to be found out.
-    pub(crate) fn has_all_types(self) -> bool {
+    /// The columns by name and type, as far as the caller names them.
+    pub(crate) fn named(self) -> Option<Vec<(&'a str, Option<Type>)>> {
         match self {
-            Self::All => false,
-            Self::Named(columns) => columns.values().all(Option::is_some),
-            Self::One(choice) => choice.ty.is_some(),
+            Self::All => None,
+            Self::Named(columns) => {
+                Some(columns.iter().map(|(name, ty)| (name.as_str(), *ty)).collect())
+            }
+            Self::One(choice) => Some(vec![(choice.column.unwrap_or(choice.otherwise), choice.ty)]),
         }
     }
+
+    /// Whether the caller gives all types.
+    pub(crate) fn has_all_types(self) -> bool {
+        self.named().is_some_and(|columns| columns.iter().all(|(_, ty)| ty.is_some()))
+    }
+}
+
+/// How numbers are written by formats that allow both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// As bytes.
+    #[default]
+    Binary,
+    /// As text.
+    Text,
+}
+
+/// How blocks of rows are framed by formats that allow both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Framing {
+    /// As a file, with a table of contents at the end.
+    #[default]
+    File,
+    /// As a stream, one after the other.
+    Stream,
+}
+
+/// How to write, in formats that leave a choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// How numbers are written; ply allows both.
+    pub encoding: Encoding,
+    /// How blocks of rows are framed; arrow allows both.
+    pub framing: Framing,
 }

@@ -1,21 +1,19 @@
-//! Reading tables and single columns from files and bytes.
+//! Reading tables and single columns from files and bytes, at once or block by block.
+//!
+//! Formats that are read in blocks take their rows from the file as they are asked for; files of
+//! the other formats, and pipes, are read at once and handed out in blocks.
 
-#[cfg(feature = "arrow")]
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use millstream_base::{Column, Limits};
+use millstream_base::{Budget, Column, Limits};
 
-#[cfg(feature = "arrow")]
-use crate::arrow::ArrowBlocks;
-use crate::builder::Budget;
+use crate::builder::TableBuilder;
 use crate::error::{IoError, Spot};
-use crate::format::Format;
+use crate::format::{Blocks, Content, Format, Place, Reader, Source, Whole};
+use crate::meter::Meter;
 use crate::options::{ColumnChoice, ReadOptions, Wanted};
-use crate::table::Table;
-use crate::until::Until;
-use crate::{csv, gltf, json, npy, obj, ply};
+use crate::table::{ColumnSpec, Table};
 
 /// Reads a table from a file in this format, or the one that the extension names.
 ///
@@ -23,8 +21,8 @@ use crate::{csv, gltf, json, npy, obj, ply};
 /// If the file cannot be read, does not follow the format, is beyond the limits, or lacks a column
 /// that was asked for or cannot give it the type.
 pub fn read(path: &Path, format: Option<Format>, options: &ReadOptions) -> Result<Table, IoError> {
-    let budget = Budget::new(&options.limits, &options.until);
-    read_path(path, format, Wanted::of(options), &budget)
+    let meter = Meter::new(&options.limits, &options.budget);
+    all(open(path, format, Wanted::of(options), &meter)?, &path.display().to_string(), &meter)
 }
 
 /// Reads a table from the bytes of a file, called `file` in messages.
@@ -40,7 +38,7 @@ pub fn read(path: &Path, format: Option<Format>, options: &ReadOptions) -> Resul
 ///
 /// let text = b"t,p.x,p.y,p.z\n0.5,1,2,3\n";
 /// let options = ReadOptions::default().with_column("p", Type::VEC3);
-/// let table = read_bytes("points.csv", text, Format::Csv, &options)?;
+/// let table = read_bytes("points.csv", text, Format::CSV, &options)?;
 /// assert_eq!(table.column("p")?.get(0).to_string(), "[1.0, 2.0, 3.0]");
 /// # Ok::<(), millstream_io::IoError>(())
 /// ```
@@ -50,8 +48,9 @@ pub fn read_bytes(
     format: Format,
     options: &ReadOptions,
 ) -> Result<Table, IoError> {
-    let budget = Budget::new(&options.limits, &options.until);
-    dispatch(file, None, bytes, format, Wanted::of(options), &budget)
+    let meter = Meter::new(&options.limits, &options.budget);
+    let content = Content { file, path: None, bytes };
+    read_content(&content, format, Wanted::of(options), &meter)
 }
 
 /// Reads the one column that an input asks for from a file.
@@ -63,9 +62,11 @@ pub fn read_column(
     format: Option<Format>,
     choice: ColumnChoice<'_>,
     limits: &Limits,
-    until: &Until,
+    budget: &Budget,
 ) -> Result<Column, IoError> {
-    read_path(path, format, Wanted::One(choice), &Budget::new(limits, until)).map(only)
+    let meter = Meter::new(limits, budget);
+    let blocks = open(path, format, Wanted::One(choice), &meter)?;
+    all(blocks, &path.display().to_string(), &meter).map(only)
 }
 
 /// Reads the one column that an input asks for from the bytes of a file.
@@ -78,27 +79,28 @@ pub fn read_column_bytes(
     format: Format,
     choice: ColumnChoice<'_>,
     limits: &Limits,
-    until: &Until,
+    budget: &Budget,
 ) -> Result<Column, IoError> {
-    let budget = Budget::new(limits, until);
-    dispatch(file, None, bytes, format, Wanted::One(choice), &budget).map(only)
+    let content = Content { file, path: None, bytes };
+    let meter = Meter::new(limits, budget);
+    read_content(&content, format, Wanted::One(choice), &meter).map(only)
 }
 
-/// The bytes of a stream, called `file` in messages, for [`read_bytes`] and [`read_column_bytes`]; no more
-/// than the limit are read.
+/// The bytes of a stream, called `file` in messages, for [`read_bytes`] and [`read_column_bytes`];
+/// no more than the limit are read.
 ///
 /// # Errors
-/// If it cannot be read, is beyond the limit, or nobody waits any more.
+/// If the stream cannot be read, is beyond the limit, or the budget has ended.
 pub fn read_stream(
     file: &str,
     source: impl Read,
     limits: &Limits,
-    until: &Until,
+    budget: &Budget,
 ) -> Result<Vec<u8>, IoError> {
-    let budget = Budget::new(limits, until);
-    let bytes = budget.read_all(source, 0, file)?;
-    // A source that waits for others may end when nobody waits for it.
-    budget.go_on(|| Spot::file(file))?;
+    let meter = Meter::new(limits, budget);
+    let bytes = meter.read_all(source, 0, file)?;
+    // A source that waits for others may end because the budget has.
+    meter.look(|| Spot::file(file))?;
     Ok(bytes)
 }
 
@@ -107,56 +109,137 @@ fn only(table: Table) -> Column {
     column.map(|(_, column)| column).expect("one column was asked for, so one was read")
 }
 
-fn read_path(
+/// Opens a file; the bytes of formats and places that are not read in blocks are read now.
+fn open(
     path: &Path,
     format: Option<Format>,
     wanted: Wanted<'_>,
-    budget: &Budget,
-) -> Result<Table, IoError> {
+    meter: &Meter,
+) -> Result<Box<dyn Blocks>, IoError> {
     let format = format.map_or_else(|| Format::of_path(path), Ok)?;
     let file = path.display().to_string();
-    #[cfg(feature = "arrow")]
-    if matches!(format, Format::Parquet | Format::Arrow) {
-        // These files are read in parts, so that only the columns that are wanted take memory.
-        let source =
-            File::open(path).map_err(|source| IoError::Read { file: file.clone(), source })?;
-        let blocks = if format == Format::Parquet {
-            ArrowBlocks::parquet(&file, crate::parquet::Source::File(source), wanted, budget)
-        } else {
-            ArrowBlocks::arrow_file(&file, source, wanted, budget)
-        };
-        return blocks?.read_all();
+    // A pipe is read once only.
+    let is_pipe = || std::fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
+    if let Reader::Blocks(open) = format.0.reader
+        && !is_pipe()
+    {
+        return open(&Source { file, place: Place::Path(path.to_owned()) }, wanted, meter);
     }
-    let bytes = budget.read_file(path, &file)?;
-    dispatch(&file, Some(path), &bytes, format, wanted, budget)
+    let bytes = meter.read_file(path, &file)?;
+    let content = Content { file: &file, path: Some(path), bytes: &bytes };
+    Ok(Box::new(Whole::new(read_content(&content, format, wanted, meter)?)))
 }
 
-/// Reads a table from bytes; files beside it are found from its path.
-pub(crate) fn dispatch(
-    file: &str,
-    path: Option<&Path>,
-    bytes: &[u8],
+fn read_content(
+    content: &Content<'_>,
     format: Format,
     wanted: Wanted<'_>,
-    budget: &Budget,
+    meter: &Meter,
 ) -> Result<Table, IoError> {
-    match format {
-        Format::Csv | Format::Tsv => csv::read(file, format, bytes, wanted, budget),
-        Format::Json => json::read(file, bytes, wanted, budget),
-        Format::JsonLines => json::lines::read(file, bytes, wanted, budget),
-        Format::Npy => npy::read(file, bytes, wanted, budget),
-        Format::Obj => obj::read(file, bytes, wanted, budget),
-        Format::Ply => ply::read(file, bytes, wanted, budget),
-        Format::Gltf => gltf::read(file, path, bytes, wanted, budget),
-        #[cfg(feature = "arrow")]
-        Format::Parquet => {
-            budget.check_bytes(bytes.len(), || Spot::file(file))?;
-            let source = crate::parquet::Source::Bytes(bytes::Bytes::copy_from_slice(bytes));
-            ArrowBlocks::parquet(file, source, wanted, budget)?.read_all()
+    match format.0.reader {
+        Reader::Whole(read) => read(content, wanted, meter),
+        Reader::Blocks(open) => {
+            let place = Place::Memory(content.bytes);
+            let source = Source { file: content.file.to_owned(), place };
+            all(open(&source, wanted, meter)?, content.file, meter)
         }
-        #[cfg(feature = "arrow")]
-        Format::Arrow => ArrowBlocks::arrow_bytes(file, bytes, wanted, budget)?.read_all(),
         #[cfg(not(feature = "arrow"))]
-        Format::Parquet | Format::Arrow => Err(IoError::NotBuilt { file: file.to_owned(), format }),
+        Reader::Absent { feature } => {
+            let (file, format) = (content.file.to_owned(), format.name());
+            Err(IoError::NotBuilt { file, format, feature })
+        }
     }
 }
+
+/// All rows as one table.
+fn all(mut blocks: Box<dyn Blocks + '_>, file: &str, meter: &Meter) -> Result<Table, IoError> {
+    if let Some(n_rows) = blocks.n_rows() {
+        let n_rows = usize::try_from(n_rows).unwrap_or(usize::MAX);
+        meter.check_rows(n_rows, || Spot::file(file))?;
+    }
+    match blocks.next(usize::MAX)? {
+        Some(table) => Ok(table),
+        None => TableBuilder::new(file, &blocks.columns()).finish(meter),
+    }
+}
+
+/// Reads a table block by block.
+///
+/// # Example
+///
+/// ```no_run
+/// use millstream_io::{ReadOptions, TableReader};
+///
+/// let mut reader = TableReader::open("points.csv".as_ref(), None, &ReadOptions::default())?;
+/// while let Some(block) = reader.next_block(65_536)? {
+///     println!("{} rows", block.n_rows());
+/// }
+/// # Ok::<(), millstream_io::IoError>(())
+/// ```
+pub struct TableReader {
+    blocks: Box<dyn Blocks>,
+    columns: Vec<ColumnSpec>,
+}
+
+impl TableReader {
+    /// Opens a file in this format, or the one that the extension names. Limits count for each
+    /// block. A csv or jsonl file is read once before, to find out types that are not asked for.
+    ///
+    /// # Errors
+    /// As [`read`](crate::read()), as far as the start of the file tells.
+    pub fn open(
+        path: &Path,
+        format: Option<Format>,
+        options: &ReadOptions,
+    ) -> Result<Self, IoError> {
+        let meter = Meter::new(&options.limits, &options.budget);
+        open(path, format, Wanted::of(options), &meter).map(Self::new)
+    }
+
+    /// Opens a file for the one column that an input asks for.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and if the caller names no column and there are several to choose
+    /// from.
+    pub fn open_column(
+        path: &Path,
+        format: Option<Format>,
+        choice: ColumnChoice<'_>,
+        limits: &Limits,
+        budget: &Budget,
+    ) -> Result<Self, IoError> {
+        open(path, format, Wanted::One(choice), &Meter::new(limits, budget)).map(Self::new)
+    }
+
+    fn new(blocks: Box<dyn Blocks>) -> Self {
+        let columns = blocks.columns();
+        Self { blocks, columns }
+    }
+
+    /// Names and types of the columns of every block.
+    pub fn columns(&self) -> &[ColumnSpec] {
+        &self.columns
+    }
+
+    /// The number of rows, if the file has it in its header.
+    pub fn n_rows(&self) -> Option<u64> {
+        self.blocks.n_rows()
+    }
+
+    /// The next rows, as many as asked for unless the file ends; `None` after the last.
+    ///
+    /// # Errors
+    /// As [`read`](crate::read()).
+    pub fn next_block(&mut self, n_rows: usize) -> Result<Option<Table>, IoError> {
+        self.blocks.next(n_rows.max(1))
+    }
+}
+
+impl std::fmt::Debug for TableReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableReader").field("columns", &self.columns).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,14 @@
 //! Numbers on their way from a file into the lanes of a column.
 //!
-//! A number becomes the lane's type if it can without harm: whole numbers widen, floats narrow by
-//! rounding, a float becomes an integer only if it is whole, and `true` counts as 1. What does not
-//! fit is refused, never clipped.
+//! A number becomes the lane's type if it can without loss: whole numbers widen, floats narrow by
+//! rounding, a float becomes an integer only if it is whole, and `true` counts as 1. A number that
+//! does not fit is refused, never clipped.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
-use millstream_base::Lane;
+use millstream_base::{Lane, Type};
+
+use crate::error::{IoError, Spot, quoted};
 
 /// A number as a file gives it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,6 +85,38 @@ impl Scalar {
     }
 }
 
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(x) => write!(f, "{x}"),
+            Self::Int(x) => write!(f, "{x}"),
+            Self::Big(x) => write!(f, "{x}"),
+            Self::F32(x) => write!(f, "{x:?}"),
+            Self::F64(x) => write!(f, "{x:?}"),
+        }
+    }
+}
+
+impl Misfit {
+    /// The error for what was found where a number of this lane is needed.
+    pub(crate) fn error(self, spot: Spot, lane: Lane, found: String) -> IoError {
+        let ty = Type::of_lane(lane);
+        match self {
+            Self::Shape => IoError::not_of_type(spot, ty, found),
+            Self::Range => IoError::OutOfRange { spot, ty, found },
+        }
+    }
+}
+
+/// The lane of a missing number; `None` for lanes that have none.
+pub(crate) fn missing_lane(lane: Lane) -> Option<u64> {
+    match lane {
+        Lane::F32 => Some(u64::from(f32::NAN.to_bits())),
+        Lane::F64 => Some(f64::NAN.to_bits()),
+        Lane::Bool | Lane::I32 | Lane::I64 => None,
+    }
+}
+
 fn whole(x: f64) -> Result<i64, Misfit> {
     if !x.is_finite() || x.fract() != 0.0 {
         return Err(Misfit::Shape);
@@ -113,6 +147,15 @@ pub(crate) fn parse_lane(text: &str, lane: Lane) -> Result<u64, Misfit> {
             Err(_) => Scalar::F64(parse_f64(text)?).to_bits(lane),
         },
     }
+}
+
+/// As [`parse_lane`], with an error that says where.
+pub(crate) fn read_lane(
+    text: &str,
+    lane: Lane,
+    spot: impl FnOnce() -> Spot,
+) -> Result<u64, IoError> {
+    parse_lane(text, lane).map_err(|misfit| misfit.error(spot(), lane, quoted(text)))
 }
 
 /// `true` or `false`, also with a capital or in capitals.
@@ -179,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn truth_counts_as_one_and_only_zero_and_one_are_truths() {
+    fn true_counts_as_one_and_only_zero_and_one_are_booleans() {
         assert_eq!(parse_lane("true", Lane::F64), Ok(1.0_f64.to_bits()));
         assert_eq!(parse_lane("0", Lane::Bool), Ok(0));
         assert_eq!(parse_lane("2", Lane::Bool), Err(Misfit::Shape));

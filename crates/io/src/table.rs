@@ -1,10 +1,26 @@
 //! Tables: named columns of one length.
 
 use indexmap::IndexMap;
-use millstream_base::Column;
 use millstream_base::diagnostics::did_you_mean;
+use millstream_base::{Column, Type};
 
 use crate::error::{IoError, Spot};
+
+/// Name and type of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSpec {
+    /// The name.
+    pub name: String,
+    /// The type.
+    pub ty: Type,
+}
+
+impl ColumnSpec {
+    /// A column of this name and type.
+    pub fn new(name: &str, ty: Type) -> Self {
+        Self { name: name.to_owned(), ty }
+    }
+}
 
 /// Named columns, all of the same length, in the order of the file.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +81,11 @@ impl Table {
     /// Names and columns in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Column)> {
         self.columns.iter().map(|(name, column)| (name.as_str(), column))
+    }
+
+    /// Names and types in order.
+    pub(crate) fn specs(&self) -> Vec<ColumnSpec> {
+        self.iter().map(|(name, column)| ColumnSpec::new(name, column.ty())).collect()
     }
 
     /// The columns by name.

@@ -7,49 +7,20 @@
 //! to as streams.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use millstream_base::Column;
 
-use crate::encoder::{ColumnSpec, Encoder};
 use crate::error::{IoError, Spot};
-use crate::format::Format;
-use crate::table::{Table, joined};
-use crate::{csv, json, npy, obj, ply};
-
-/// How the numbers of a polygon file are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PlyEncoding {
-    /// As bytes, little end first.
-    #[default]
-    Binary,
-    /// As text.
-    Ascii,
-}
-
-/// How the batches of an Arrow file are framed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ArrowFraming {
-    /// With a table of contents at the end.
-    #[default]
-    File,
-    /// One behind the other. Files with the extension `.arrows` always are.
-    Stream,
-}
-
-/// Choices of the formats that have any.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WriteOptions {
-    /// How the numbers of a polygon file are written.
-    pub ply: PlyEncoding,
-    /// How the batches of an Arrow file are framed.
-    pub arrow: ArrowFraming,
-}
+use crate::format::{Encoder, Format, Start, Writer};
+use crate::options::{Framing, WriteOptions};
+use crate::table::{ColumnSpec, Table, joined};
 
 /// Writes a table block by block.
 pub struct TableWriter {
     file: String,
+    format: Format,
     columns: Vec<ColumnSpec>,
     encoder: Box<dyn Encoder>,
     sink: Sink,
@@ -86,12 +57,12 @@ impl TableWriter {
     ) -> Result<Self, IoError> {
         let format = format.map_or_else(|| Format::of_written_path(path), Ok)?;
         let file = path.display().to_string();
-        let is_stream = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("arrows"));
-        let arrow = if is_stream { ArrowFraming::Stream } else { options.arrow };
-        let options = WriteOptions { arrow, ..options };
+        let framing = if format.is_stream(path) { Framing::Stream } else { options.framing };
+        let options = WriteOptions { framing, ..options };
         // The columns are checked before anything is made on disk.
-        let mut encoder = encoder_of(&file, format, options)?;
-        encoder.begin(&file, &columns, &mut io::sink())?;
+        let (start, _) = start_of(&file, format)?;
+        start(options, &columns, &mut io::sink())
+            .map_err(|refusal| refusal.of(&file, format, &columns))?;
         let failed = |source| IoError::Write { file: file.clone(), source };
         if let Some(device) = device(path).map_err(failed)? {
             let out = Box::new(BufWriter::new(device));
@@ -126,12 +97,15 @@ impl TableWriter {
         options: WriteOptions,
         columns: Vec<ColumnSpec>,
     ) -> Result<Self, IoError> {
-        if encoder_of(name, format, options)?.patches() {
+        let (_, is_streamed) = start_of(name, format)?;
+        if !is_streamed {
+            let others = Format::ALL.iter().filter(|format| format.is_streamed());
+            let others = others.map(|format| format.name()).collect::<Vec<_>>().join(", ");
             return Err(IoError::CannotWriteTable {
                 file: name.to_owned(),
-                format,
+                format: format.name(),
                 columns: joined(columns.iter().map(|column| column.name.as_str())),
-                hint: format!("{format} is written to files only; csv and json also to streams"),
+                hint: format!("write {format} to a file; written to streams are {others}"),
             });
         }
         Self::begin(name.to_owned(), format, options, columns, Sink::Stream(out))
@@ -150,9 +124,10 @@ impl TableWriter {
                 return Err(IoError::DuplicateColumn { spot });
             }
         }
-        let mut encoder = encoder_of(&file, format, options)?;
-        encoder.begin(&file, &columns, sink.out())?;
-        Ok(Self { file, columns, encoder, sink, n_rows: 0 })
+        let (start, _) = start_of(&file, format)?;
+        let encoder = start(options, &columns, sink.out())
+            .map_err(|refusal| refusal.of(&file, format, &columns))?;
+        Ok(Self { file, format, columns, encoder, sink, n_rows: 0 })
     }
 
     /// Appends rows: one column for each that was announced, in their order, all of one length.
@@ -180,7 +155,8 @@ impl TableWriter {
                 )));
             }
         }
-        self.encoder.rows(&self.file, block, self.sink.out())?;
+        let written = self.encoder.rows(block, self.sink.out());
+        written.map_err(|refusal| refusal.of(&self.file, self.format, &self.columns))?;
         self.n_rows += block.first().map_or(0, Column::len) as u64;
         Ok(())
     }
@@ -196,20 +172,20 @@ impl TableWriter {
 
     fn end(mut self) -> io::Result<Vec<u8>> {
         self.encoder.end(self.sink.out())?;
-        let patch = self.encoder.patch(self.n_rows);
+        let header = self.encoder.header(self.n_rows);
         match self.sink {
             Sink::File(mut file) => {
-                if let Some(patch) = patch {
-                    file.out.seek(SeekFrom::Start(patch.offset))?;
-                    file.out.write_all(&patch.bytes)?;
+                if let Some(header) = header {
+                    file.out.rewind()?;
+                    file.out.write_all(&header)?;
                 }
                 file.keep()?;
                 Ok(Vec::new())
             }
             Sink::Memory(mut bytes) => {
-                if let Some(patch) = patch {
-                    bytes.seek(SeekFrom::Start(patch.offset))?;
-                    bytes.write_all(&patch.bytes)?;
+                if let Some(header) = header {
+                    bytes.rewind()?;
+                    bytes.write_all(&header)?;
                 }
                 Ok(bytes.into_inner())
             }
@@ -231,30 +207,19 @@ impl std::fmt::Debug for TableWriter {
     }
 }
 
-fn encoder_of(
-    file: &str,
-    format: Format,
-    options: WriteOptions,
-) -> Result<Box<dyn Encoder>, IoError> {
-    Ok(match format {
-        Format::Csv | Format::Tsv => Box::new(csv::CsvEncoder::new(format)),
-        Format::Json => Box::new(json::JsonEncoder::new(json::Layout::Array)),
-        Format::JsonLines => Box::new(json::JsonEncoder::new(json::Layout::Lines)),
-        Format::Npy => Box::<npy::NpyEncoder>::default(),
-        Format::Obj => Box::<obj::ObjEncoder>::default(),
-        Format::Ply => Box::new(ply::PlyEncoder::new(options.ply)),
-        #[cfg(feature = "arrow")]
-        Format::Parquet => Box::<crate::parquet::ParquetEncoder>::default(),
-        #[cfg(feature = "arrow")]
-        Format::Arrow => Box::new(crate::arrow::ArrowEncoder::new(options.arrow)),
+/// The function that starts a file, and whether it may be a stream.
+fn start_of(file: &str, format: Format) -> Result<(Start, bool), IoError> {
+    match format.0.writer {
+        Writer::Stream(start) => Ok((start, true)),
+        Writer::File(start) => Ok((start, false)),
+        Writer::Never { instead } => {
+            Err(IoError::OnlyRead { file: file.to_owned(), format: format.name(), instead })
+        }
         #[cfg(not(feature = "arrow"))]
-        Format::Parquet | Format::Arrow => {
-            return Err(IoError::NotBuilt { file: file.to_owned(), format });
+        Writer::Absent { feature } => {
+            Err(IoError::NotBuilt { file: file.to_owned(), format: format.name(), feature })
         }
-        Format::Gltf => {
-            return Err(IoError::OnlyRead { file: file.to_owned(), format });
-        }
-    })
+    }
 }
 
 /// Writes a whole table to a file.
@@ -267,7 +232,7 @@ pub fn write(
     options: WriteOptions,
     table: &Table,
 ) -> Result<(), IoError> {
-    let mut writer = TableWriter::create(path, format, options, specs_of(table))?;
+    let mut writer = TableWriter::create(path, format, options, table.specs())?;
     writer.write_rows(&blocks_of(table))?;
     writer.finish().map(|_| ())
 }
@@ -281,12 +246,12 @@ pub fn write_bytes(
     options: WriteOptions,
     table: &Table,
 ) -> Result<Vec<u8>, IoError> {
-    let mut writer = TableWriter::in_memory(format, options, specs_of(table))?;
+    let mut writer = TableWriter::in_memory(format, options, table.specs())?;
     writer.write_rows(&blocks_of(table))?;
     writer.finish()
 }
 
-/// Gives a file these bytes once they are all written, as [`TableWriter`] does with tables.
+/// Writes bytes to a file, which gets its name when they are all written, as with [`TableWriter`].
 ///
 /// # Errors
 /// If writing or renaming fails; the file then is as it was, unless it is a device or a pipe.
@@ -299,7 +264,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.keep()
 }
 
-/// What is at a path, open to be written, if it is a device or a pipe.
+/// The device or pipe at a path, open to be written; `None` for anything else.
 fn device(path: &Path) -> io::Result<Option<File>> {
     if std::fs::metadata(path).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
         OpenOptions::new().write(true).open(path).map(Some)
@@ -308,15 +273,11 @@ fn device(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-fn specs_of(table: &Table) -> Vec<ColumnSpec> {
-    table.iter().map(|(name, column)| ColumnSpec::new(name, column.ty())).collect()
-}
-
 fn blocks_of(table: &Table) -> Vec<Column> {
     table.iter().map(|(_, column)| column.clone()).collect()
 }
 
-/// A file under a temporary name, which goes away unless it is kept.
+/// A file under a temporary name, which is removed unless it is kept.
 struct TemporaryFile {
     out: BufWriter<File>,
     path: PathBuf,
@@ -369,7 +330,7 @@ impl TemporaryFile {
     }
 }
 
-/// The file that a link, or a row of links, leads to; it need not be there.
+/// The file that a link, or a chain of links, leads to; it need not exist.
 fn followed(target: &Path) -> io::Result<PathBuf> {
     let mut target = target.to_owned();
     // As many as Linux follows.
@@ -380,7 +341,7 @@ fn followed(target: &Path) -> io::Result<PathBuf> {
         let next = std::fs::read_link(&target)?;
         target = target.parent().map_or(next.clone(), |directory| directory.join(&next));
     }
-    Err(io::Error::other("its links go round in a circle"))
+    Err(io::Error::other("its links form a cycle"))
 }
 
 impl Drop for TemporaryFile {

@@ -5,7 +5,7 @@ use millstream::{Given, Limits, Program, Request};
 
 use super::Args;
 use super::still::bytes_of;
-use millstream_io::Until;
+use millstream_io::Budget;
 
 use crate::given::{assignment, given};
 use crate::moments::{FrameNumbers, Times};
@@ -34,7 +34,7 @@ impl Asked {
     /// become columns, unless they change and choose among arms.
     pub(super) fn new(args: &Args, program: &Program, limits: Limits) -> Result<Self, Stop> {
         // The first Ctrl-C ends this verb at once, and it has no deadline.
-        let until = Until::default();
+        let until = Budget::default();
         let mut base = Request::new();
         let mut count = args.count;
         let mut inputs = vec![None; program.inputs().len()];

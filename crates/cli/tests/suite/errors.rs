@@ -143,8 +143,8 @@ fn data_is_wrong_with_file_line_and_column() {
     expect![[r#"
         exit code 1
         stderr:
-        error: `ragged.csv` line 3 has 1 cells where the line of names has 2
-          help: a comma inside a cell must be in quotes: "a, b"
+        error: `ragged.csv` line 3 has 1 cell where the first line has 2
+          help: a separator inside a cell must be in quotes: "a, b"
     "#]]
     .assert_eq(&wrong("ragged.csv", "x,y\n1,2\n3\n"));
     expect![[r#"

@@ -176,7 +176,7 @@ fn what_a_format_cannot_hold_is_refused() {
         exit code 3
         stderr:
         error: cannot write `tmp/missing/area.csv`: No such file or directory (os error 2)
-          help: nothing was left under this name that was not there before
+          help: what had this name before is as it was; look at the directory and its free space
     "#]]
     .assert_eq(&text);
 }

@@ -97,7 +97,7 @@ fn links_are_followed_and_devices_written_to() {
     write(&link, None).expect("writes");
     assert_eq!(std::fs::read_to_string(&path).expect("reads"), "a\n1\n");
     assert!(std::fs::symlink_metadata(&link).expect("exists").is_symlink());
-    write(Path::new("/dev/null"), Some(Format::Csv)).expect("writes");
+    write(Path::new("/dev/null"), Some(Format::CSV)).expect("writes");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_directory_or_a_missing_one_is_a_named_error() {
     let scratch = Scratch::new("directory");
     for path in [scratch.0.clone(), scratch.0.join("no/a.csv")] {
         let writer =
-            TableWriter::create(&path, Some(Format::Csv), WriteOptions::default(), specs());
+            TableWriter::create(&path, Some(Format::CSV), WriteOptions::default(), specs());
         assert!(matches!(writer, Err(IoError::Write { .. })));
     }
 }
@@ -116,16 +116,16 @@ fn streams_take_the_formats_without_a_count_at_the_start() {
         let out = Box::new(io::sink());
         TableWriter::to_stream("stdout", out, format, WriteOptions::default(), specs())
     };
-    assert!(stream(Format::Csv).is_ok());
-    assert!(stream(Format::Json).is_ok());
-    assert!(matches!(stream(Format::Npy), Err(IoError::CannotWriteTable { .. })));
-    assert!(matches!(stream(Format::Ply), Err(IoError::CannotWriteTable { .. })));
+    assert!(stream(Format::CSV).is_ok());
+    assert!(stream(Format::JSON).is_ok());
+    assert!(matches!(stream(Format::NPY), Err(IoError::CannotWriteTable { .. })));
+    assert!(matches!(stream(Format::PLY), Err(IoError::CannotWriteTable { .. })));
 }
 
 #[test]
 fn lists_are_for_json_parquet_and_arrow_only() {
     let lists = Type::I32.list().expect("one level");
-    let has_lists = [Format::Json, Format::JsonLines, Format::Parquet, Format::Arrow];
+    let has_lists = [Format::JSON, Format::JSON_LINES, Format::PARQUET, Format::ARROW];
     for format in Format::ALL.into_iter().filter(|format| format.is_built()) {
         let columns = vec![ColumnSpec::new("position", lists)];
         let writer = TableWriter::in_memory(format, WriteOptions::default(), columns);
@@ -146,9 +146,9 @@ fn a_link_to_nothing_leads_to_the_file_that_is_made() {
     let text = std::fs::read_to_string(scratch.0.join("there.csv")).expect("is made");
     assert_eq!(text, "a\n1\n");
     assert!(link.is_symlink());
-    let circle = scratch.0.join("circle.csv");
-    std::os::unix::fs::symlink("circle.csv", &circle).expect("links");
-    assert!(TableWriter::create(&circle, None, WriteOptions::default(), specs()).is_err());
+    let cycle = scratch.0.join("cycle.csv");
+    std::os::unix::fs::symlink("cycle.csv", &cycle).expect("links");
+    assert!(TableWriter::create(&cycle, None, WriteOptions::default(), specs()).is_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use millstream_base::{Limits, Type};
 use millstream_io::{
-    ArrowFraming, ColumnChoice, Format, PlyEncoding, ReadOptions, Until, WriteOptions, read_bytes,
+    Budget, ColumnChoice, Encoding, Format, Framing, ReadOptions, WriteOptions, read_bytes,
     read_column_bytes, write_bytes,
 };
 use proptest::prelude::*;
@@ -32,7 +32,7 @@ fn read_every_way(bytes: &[u8], format: Format) {
     let _ = read_bytes("t", bytes, format, &all);
     for ty in [Type::F32, Type::VEC3, Type::STRING, Type::I32.list().expect("one level")] {
         let choice = ColumnChoice { column: None, otherwise: "a", ty: Some(ty) };
-        let _ = read_column_bytes("t", bytes, format, choice, &limits, &Until::default());
+        let _ = read_column_bytes("t", bytes, format, choice, &limits, &Budget::default());
     }
 }
 
@@ -41,24 +41,24 @@ fn samples() -> Vec<(Format, Vec<u8>)> {
     let mut runner = TestRunner::deterministic();
     let mut samples = Vec::new();
     for format in written() {
-        for (ply, arrow) in
-            [(PlyEncoding::Binary, ArrowFraming::File), (PlyEncoding::Ascii, ArrowFraming::Stream)]
+        for (encoding, framing) in
+            [(Encoding::Binary, Framing::File), (Encoding::Text, Framing::Stream)]
         {
             let tree = table(format).new_tree(&mut runner).expect("makes a table");
-            let bytes = write_bytes(format, WriteOptions { ply, arrow }, &tree.current());
+            let bytes = write_bytes(format, WriteOptions { encoding, framing }, &tree.current());
             samples.push((format, bytes.expect("writes")));
         }
     }
-    samples.push((Format::Gltf, gltf()));
+    samples.push((Format::GLTF, gltf()));
     let by_hand: [(Format, &[u8]); 7] = [
-        (Format::Csv, b"a,\"b\",p.x,p.y\n1,\"x\"\"y\",1e5,2\n2,,nan,-0\n"),
-        (Format::Tsv, b"a\t\"b\"\tp.x\n1\t\"x\ty\"\t1e5\n"),
-        (Format::Json, b"[{\"a\": [1, 2], \"b\": \"\\u00e9\"}, {\"a\": [3], \"b\": null}]"),
-        (Format::JsonLines, b"{\"a\": [1, 2], \"b\": \"\\u00e9\"}\n{\"a\": [3], \"b\": null}\n"),
-        (Format::Json, b"{\"a\": [1, 2.5, \"nan\"], \"b\": [[[1]], [], [[2, 3]]]}"),
-        (Format::Obj, b"v 1 2 3\nv 4 5 6 1 0 0\nvn 0 0 1\nvt 0 1\nf 1/1/1 2//1 -1/1\nl 1 2\n"),
+        (Format::CSV, b"a,\"b\",p.x,p.y\n1,\"x\"\"y\",1e5,2\n2,,nan,-0\n"),
+        (Format::TSV, b"a\t\"b\"\tp.x\n1\t\"x\ty\"\t1e5\n"),
+        (Format::JSON, b"[{\"a\": [1, 2], \"b\": \"\\u00e9\"}, {\"a\": [3], \"b\": null}]"),
+        (Format::JSON_LINES, b"{\"a\": [1, 2], \"b\": \"\\u00e9\"}\n{\"a\": [3], \"b\": null}\n"),
+        (Format::JSON, b"{\"a\": [1, 2.5, \"nan\"], \"b\": [[[1]], [], [[2, 3]]]}"),
+        (Format::OBJ, b"v 1 2 3\nv 4 5 6 1 0 0\nvn 0 0 1\nvt 0 1\nf 1/1/1 2//1 -1/1\nl 1 2\n"),
         (
-            Format::Ply,
+            Format::PLY,
             b"ply\nformat binary_big_endian 1.0\nelement vertex 1\nproperty float x\n\
               property list uchar int i\nelement face 1\nproperty double d\nend_header\n\
               \x00\x00\x00\x01\x02\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x01",

@@ -1,6 +1,6 @@
 //! Facts about all formats together: what is written reads back, and no bytes make a reader panic.
 
+mod budget;
 mod corrupt;
 mod round_trip;
 mod tables;
-mod until;

@@ -2,15 +2,15 @@
 
 use millstream_base::same::Same;
 use millstream_io::{
-    ColumnSpec, Format, PlyEncoding, ReadOptions, Table, TableWriter, WriteOptions, read_bytes,
+    ColumnSpec, Encoding, Format, ReadOptions, Table, TableWriter, WriteOptions, read_bytes,
     write_bytes,
 };
 use proptest::prelude::*;
 
 use crate::tables::{table, types_of, written};
 
-fn check(table: &Table, format: Format, ply: PlyEncoding) -> Result<(), TestCaseError> {
-    let options = WriteOptions { ply, ..WriteOptions::default() };
+fn check(table: &Table, format: Format, encoding: Encoding) -> Result<(), TestCaseError> {
+    let options = WriteOptions { encoding, ..WriteOptions::default() };
     check_with(table, format, options)
 }
 
@@ -58,56 +58,56 @@ fn check_blocks(table: &Table, format: Format) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn csv_reads_back(table in table(Format::Csv)) {
-        check(&table, Format::Csv, PlyEncoding::Binary)?;
+    fn csv_reads_back(table in table(Format::CSV)) {
+        check(&table, Format::CSV, Encoding::Binary)?;
     }
 
     #[test]
-    fn tsv_reads_back(table in table(Format::Tsv)) {
-        check(&table, Format::Tsv, PlyEncoding::Binary)?;
+    fn tsv_reads_back(table in table(Format::TSV)) {
+        check(&table, Format::TSV, Encoding::Binary)?;
     }
 
     #[test]
-    fn json_reads_back(table in table(Format::Json)) {
-        check(&table, Format::Json, PlyEncoding::Binary)?;
+    fn json_reads_back(table in table(Format::JSON)) {
+        check(&table, Format::JSON, Encoding::Binary)?;
     }
 
     #[test]
-    fn json_lines_read_back(table in table(Format::JsonLines)) {
-        check(&table, Format::JsonLines, PlyEncoding::Binary)?;
+    fn json_lines_read_back(table in table(Format::JSON_LINES)) {
+        check(&table, Format::JSON_LINES, Encoding::Binary)?;
     }
 
     #[test]
-    fn npy_reads_back(table in table(Format::Npy)) {
-        check(&table, Format::Npy, PlyEncoding::Binary)?;
+    fn npy_reads_back(table in table(Format::NPY)) {
+        check(&table, Format::NPY, Encoding::Binary)?;
     }
 
     #[test]
-    fn obj_reads_back(table in table(Format::Obj)) {
+    fn obj_reads_back(table in table(Format::OBJ)) {
         prop_assume!(table.n_rows() > 0 || table.n_columns() == 1);
-        check(&table, Format::Obj, PlyEncoding::Binary)?;
+        check(&table, Format::OBJ, Encoding::Binary)?;
     }
 
     #[test]
-    fn ply_reads_back(table in table(Format::Ply), is_ascii: bool) {
-        let encoding = if is_ascii { PlyEncoding::Ascii } else { PlyEncoding::Binary };
-        check(&table, Format::Ply, encoding)?;
-    }
-
-    #[test]
-    #[cfg(feature = "arrow")]
-    fn parquet_reads_back(table in table(Format::Parquet)) {
-        check(&table, Format::Parquet, PlyEncoding::Binary)?;
-        check_untyped(&table, Format::Parquet)?;
+    fn ply_reads_back(table in table(Format::PLY), is_ascii: bool) {
+        let encoding = if is_ascii { Encoding::Text } else { Encoding::Binary };
+        check(&table, Format::PLY, encoding)?;
     }
 
     #[test]
     #[cfg(feature = "arrow")]
-    fn arrow_reads_back(table in table(Format::Arrow), is_stream: bool) {
-        use millstream_io::ArrowFraming::{File, Stream};
-        let arrow = if is_stream { Stream } else { File };
-        check_with(&table, Format::Arrow, WriteOptions { arrow, ..WriteOptions::default() })?;
-        check_untyped(&table, Format::Arrow)?;
+    fn parquet_reads_back(table in table(Format::PARQUET)) {
+        check(&table, Format::PARQUET, Encoding::Binary)?;
+        check_untyped(&table, Format::PARQUET)?;
+    }
+
+    #[test]
+    #[cfg(feature = "arrow")]
+    fn arrow_reads_back(table in table(Format::ARROW), is_stream: bool) {
+        use millstream_io::Framing::{File, Stream};
+        let framing = if is_stream { Stream } else { File };
+        check_with(&table, Format::ARROW, WriteOptions { framing, ..WriteOptions::default() })?;
+        check_untyped(&table, Format::ARROW)?;
     }
 
     #[test]

@@ -1,0 +1,34 @@
+//! Apache Parquet files, with the feature `arrow`.
+//!
+//! Columns become what they do in [`arrow`](super::arrow) files. Only the columns asked for are
+//! read, a row group at a time. Written are row groups of 262,144 rows, compressed with snappy;
+//! read are files without compression or with snappy, gzip, brotli, zstd or lz4.
+
+use crate::format::{BINARY_FORM, Definition, Reader, Writer};
+
+#[cfg(feature = "arrow")]
+mod footer;
+#[cfg(feature = "arrow")]
+mod pages;
+#[cfg(feature = "arrow")]
+mod read;
+#[cfg(feature = "arrow")]
+mod write;
+
+pub(crate) const PARQUET: Definition = Definition {
+    name: "parquet",
+    aliases: &["pq"],
+    streams: &[],
+    form: BINARY_FORM,
+    #[cfg(feature = "arrow")]
+    reader: Reader::Blocks(read::open),
+    #[cfg(not(feature = "arrow"))]
+    reader: Reader::Absent { feature: "arrow" },
+    #[cfg(feature = "arrow")]
+    writer: Writer::Stream(|_, columns, out| write::start(columns, out)),
+    #[cfg(not(feature = "arrow"))]
+    writer: Writer::Absent { feature: "arrow" },
+};
+
+#[cfg(all(test, feature = "arrow"))]
+mod tests;

@@ -1,0 +1,146 @@
+//! Writing the attributes of one element.
+
+use std::io::{self, Write};
+
+use millstream_base::{Column, Lane};
+use ply_rs_bw::ply::{
+    Addable, DefaultElement, ElementDef, Encoding as PlyEncoding, Header, KeyMap, PropertyDef,
+    PropertyType, ScalarType,
+};
+use ply_rs_bw::writer::Writer;
+
+use super::CUSTOMS;
+use crate::fields::components;
+use crate::format::{Encoder, Refusal};
+use crate::options::Encoding;
+use crate::scalar::print_lane;
+use crate::table::ColumnSpec;
+
+/// Digits of the largest number of rows, and one, so that a comment can make up the difference.
+const ROOM: usize = 21;
+
+/// Writes the attributes of one element.
+struct AttributeEncoder {
+    encoding: Encoding,
+    properties: KeyMap<PropertyDef>,
+    buffer: Vec<u8>,
+}
+
+impl AttributeEncoder {
+    /// The header for so many rows, always of one length: a comment takes the rest of the room.
+    fn header_of(&self, n_rows: u64) -> io::Result<Vec<u8>> {
+        let mut element = ElementDef::new("vertex".into());
+        element.count = usize::try_from(n_rows).map_err(io::Error::other)?;
+        element.properties.clone_from(&self.properties);
+        let mut header = Header::new();
+        header.encoding = match self.encoding {
+            Encoding::Binary => PlyEncoding::BinaryLittleEndian,
+            Encoding::Text => PlyEncoding::Ascii,
+        };
+        header.comments.push(".".repeat(ROOM - n_rows.to_string().len()));
+        header.elements.add(element);
+        let mut bytes = Vec::new();
+        Writer::<DefaultElement>::new().write_header(&mut bytes, &header)?;
+        Ok(bytes)
+    }
+
+    fn write_rows(&mut self, block: &[Column], out: &mut dyn Write) -> io::Result<()> {
+        self.buffer.clear();
+        let mut text = String::new();
+        for row in 0..block.first().map_or(0, Column::len) {
+            let mut is_first = true;
+            for column in block {
+                let (lane, n) = column.ty().lanes().expect("others were refused at the start");
+                let value = column.get(row);
+                for i in 0..usize::from(n) {
+                    let bits = value.lane(i).expect("the value has its lanes");
+                    match self.encoding {
+                        Encoding::Binary => append(&mut self.buffer, bits, lane),
+                        Encoding::Text => {
+                            text.clear();
+                            text.push_str(if is_first { "" } else { " " });
+                            let lane = if lane == Lane::Bool { Lane::I32 } else { lane };
+                            print_lane(bits, lane, &mut text);
+                            self.buffer.extend(text.as_bytes());
+                        }
+                    }
+                    is_first = false;
+                }
+            }
+            if self.encoding == Encoding::Text {
+                self.buffer.push(b'\n');
+            }
+        }
+        out.write_all(&self.buffer)
+    }
+}
+
+fn append(out: &mut Vec<u8>, bits: u64, lane: Lane) {
+    match lane {
+        Lane::Bool => out.push(bits as u8),
+        Lane::I32 | Lane::F32 => out.extend((bits as u32).to_le_bytes()),
+        Lane::I64 | Lane::F64 => out.extend(bits.to_le_bytes()),
+    }
+}
+
+/// The names of the properties that a column is written as.
+fn names_of(column: &ColumnSpec) -> Vec<String> {
+    let custom = CUSTOMS.iter().find(|c| c.name == column.name && c.ty == column.ty);
+    match (custom, components(column.ty)) {
+        (Some(custom), _) => custom.fields.iter().map(|name| (*name).to_owned()).collect(),
+        (None, []) => vec![column.name.clone()],
+        (None, parts) => parts.iter().map(|part| format!("{}_{part}", column.name)).collect(),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+pub(super) fn start(
+    encoding: Encoding,
+    columns: &[ColumnSpec],
+    out: &mut dyn Write,
+) -> Result<Box<dyn Encoder>, Refusal> {
+    let mut properties = KeyMap::new();
+    for column in columns {
+        let refuse = |hint| Err(Refusal::column(column, hint));
+        let scalar = match column.ty.lanes() {
+            Some((Lane::Bool, _)) => ScalarType::UChar,
+            Some((Lane::I32, _)) => ScalarType::Int,
+            Some((Lane::F32, _)) => ScalarType::Float,
+            Some((Lane::F64, _)) => ScalarType::Double,
+            Some((Lane::I64, _)) => {
+                return refuse("ply has no 64-bit integers; convert to i32 or f64");
+            }
+            None => return refuse("ply holds numbers; write text and lists to json"),
+        };
+        if !is_name(&column.name) {
+            return refuse("a name in ply has letters, digits, `_` and `-` only");
+        }
+        for name in names_of(column) {
+            if properties.contains_key(&name) {
+                return Err(Refusal::Twice { name });
+            }
+            properties.add(PropertyDef::new(name, PropertyType::Scalar(scalar.clone())));
+        }
+    }
+    if columns.is_empty() {
+        return Err(Refusal::Table { hint: "name at least one column" });
+    }
+    let encoder = AttributeEncoder { encoding, properties, buffer: Vec::new() };
+    out.write_all(&encoder.header_of(0)?)?;
+    Ok(Box::new(encoder))
+}
+
+impl Encoder for AttributeEncoder {
+    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
+        self.write_rows(block, out).map_err(Refusal::Io)
+    }
+
+    fn header(&self, n_rows: u64) -> Option<Vec<u8>> {
+        Some(self.header_of(n_rows).expect("a header was written with the same columns"))
+    }
+}
