@@ -10,43 +10,20 @@
 //! quotients) are mended behind such a loop, see [`Float::angle_is_rare`].
 //!
 //! Accuracy. `sqrt`, `fma`, `rem`, the roundings, `min` and `max` are exact, that is correctly
-//! rounded or without rounding. The largest errors of the others in ULP that were found, rounded up:
-//! in `f32` over every argument (of `pow`, `atan2` and `hypot` over random ones) by the example
-//! `accuracy`; in `f64` with mpmath, where 20 million random arguments give something else than `libm`
-//! (`tools/accuracy.py`), and against 80-bit arithmetic for 6 million. For `f64` that is no bound: an error larger by some
-//! hundredths is not excluded.
+//! rounded or without rounding. The largest errors of the others in ULP that were found, rounded
+//! up: in `f32` over every argument (of `pow`, `atan2` and `hypot` over random ones) by the example
+//! `accuracy`; in `f64` with mpmath, where 20 million random arguments give something else than
+//! `libm` (`tools/accuracy.py`), and against 80-bit arithmetic for 6 million. They stand in the
+//! table of operations of the crate `form`, and in the manual. For `f64` that is no bound: an error
+//! larger by some hundredths is not excluded.
 //!
-//! | | `f32` | `f64` |
-//! |---|---|---|
-//! | `sin`, `cos` | 0.6 | 0.86 |
-//! | `tan` | 0.5001 | 1.12 |
-//! | `asin`, `acos` | 0.5001 | 0.81 |
-//! | `atan`, `atan2` | 0.5001 | 0.84 |
-//! | `sinh`, `cosh` | 0.5001 | 0.86 |
-//! | `tanh` | 0.5001 | 2.34 |
-//! | `asinh` | 0.5001 | 1.25 |
-//! | `acosh`, `atanh` | 0.5001 | 1.57 |
-//! | `exp` | 0.92 | 0.81 |
-//! | `exp2` | 0.501 | 0.81 |
-//! | `exp_m1` | 0.5001 | 1.08 |
-//! | `ln` | 0.85 | 0.84 |
-//! | `log2`, `log10` | 0.512 | 0.79 |
-//! | `ln_1p` | 0.5001 | 0.83 |
-//! | `pow` | 0.501 | 0.86 |
-//! | `cbrt` | 0.5001 | 0.67 |
-//! | `hypot` | 0.5001 | 0.51 |
-//! | `erf` | 0.5001 | 1.2 |
-//! | `erfc` | 0.5001 | 3.9 |
-//! | `gamma` | 0.5001 | 1.4 above zero, 4.3 below |
-//! | `ln_gamma` | 0.5001 above zero | 3.3 above zero |
-//!
-//! Those of the last four rows in `f64` were measured with mpmath for 100,000 arguments or more each. Below zero
-//! `ln_gamma` crosses zero where no float is: there its error is up to 2.8 ULP of 1 or, if that is
-//! greater, of the result.
+//! Those of the error and gamma functions in `f64` were measured with mpmath for 100,000 arguments
+//! or more each. Below zero `ln_gamma` crosses zero where no float is: there its error is up to 2.8
+//! ULP of 1 or, if that is greater, of the result.
 //!
 //! Most `f32` functions compute in `f64` and round, those that are 0.5001 by the `f64` function
-//! itself, so that the figure follows from its error. Those of `f64` follow the methods named in the files
-//! of this folder; their polynomials come from `tools/minimax.py`.
+//! itself, so that the figure follows from its error. Those of `f64` follow the methods named in
+//! the files of this folder; their polynomials come from `tools/minimax.py`.
 //!
 //! NaNs are one value: which payload a result carries is not defined. [`Float::canonical`] gives
 //! the one that readers of bits see.
@@ -66,7 +43,6 @@ mod logarithm;
 mod power;
 mod round;
 mod special;
-pub mod stated;
 #[cfg(test)]
 mod tests;
 mod trigonometric;
@@ -464,14 +440,16 @@ functions! {
     pow(x, y);
     /// Square root of `x` squared plus `y` squared, without overflow on the way.
     hypot(x, y);
-    /// Error function: the integral of e^(-t^2) from 0 to `x`, times 2 over the root of pi; -1 to 1.
+    /// Error function: the integral of e^(-t^2) from 0 to `x`, times 2 over the root of pi; -1 to
+    /// 1.
     erf(x);
     /// 1 minus [`erf`], accurate where that is near 1; 0 to 2.
     erfc(x);
-    /// Gamma function: the factorial of `x` - 1, between whole numbers too; infinite at zero with its
-    /// sign, NaN at negative whole numbers.
+    /// Gamma function: the factorial of `x` - 1, between whole numbers too; infinite at zero with
+    /// its sign, NaN at negative whole numbers.
     gamma(x);
-    /// Natural logarithm of the magnitude of [`gamma`]; infinite at zero and at negative whole numbers.
+    /// Natural logarithm of the magnitude of [`gamma`]; infinite at zero and at negative whole
+    /// numbers.
     ln_gamma(x);
     /// Remainder of truncated division, with the sign of `x`; exact; NaN if `y` is zero or `x`
     /// infinite.

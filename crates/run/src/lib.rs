@@ -14,6 +14,7 @@ pub mod list;
 pub mod live;
 pub mod parallel;
 pub mod parts;
+mod program;
 pub mod repeat;
 mod shape;
 mod spread;

@@ -38,7 +38,7 @@ use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
 use crate::watch::{Ran, Watch};
 
 pub use into::{OutputBuffer, Written};
-pub use prepared::Prepared;
+pub use prepared::{PrepareError, Prepared};
 
 /// The evaluator that runs element-wise parts chunk by chunk.
 ///

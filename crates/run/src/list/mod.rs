@@ -40,7 +40,7 @@ pub(crate) struct Listing {
     outputs: Box<[usize]>,
     pub(crate) blocks: Blocks,
     /// The list over registers, if all its steps compute numbers.
-    pub(crate) flat: Option<Flat>,
+    flat: Option<Flat>,
 }
 
 /// At most so many lists are kept with a plan.
