@@ -10,39 +10,16 @@
 //! quotients) are recomputed after such a loop, see [`Float::angle_is_rare`].
 //!
 //! Accuracy. `sqrt`, `fma`, `rem`, the roundings, `min` and `max` are correctly rounded or exact.
-//! The table lists the largest errors found for the others in ULP, rounded up. In `f32` every
-//! argument was measured (for `pow`, `atan2` and `hypot`, random ones) by the example `accuracy`.
-//! In `f64` mpmath measured those of 20 million random arguments at which `libm` gives another
-//! result (`tools/accuracy.py`), and 80-bit arithmetic measured 6 million. For `f64` this is not a
-//! bound: an error larger by some hundredths is possible.
+//! The table of operations of the crate `form`, and the manual, give the largest errors found for
+//! the others in ULP, rounded up. In `f32` every argument was measured (for `pow`, `atan2` and
+//! `hypot`, random ones) by the example `accuracy`. In `f64` mpmath measured those of 20 million
+//! random arguments at which `libm` gives another result (`tools/accuracy.py`), and 80-bit
+//! arithmetic measured 6 million. For `f64` this is not a bound: an error larger by some hundredths
+//! is possible.
 //!
-//! | | `f32` | `f64` |
-//! |---|---|---|
-//! | `sin`, `cos` | 0.6 | 0.86 |
-//! | `tan` | 0.5001 | 1.12 |
-//! | `asin`, `acos` | 0.5001 | 0.81 |
-//! | `atan`, `atan2` | 0.5001 | 0.84 |
-//! | `sinh`, `cosh` | 0.5001 | 0.86 |
-//! | `tanh` | 0.5001 | 2.34 |
-//! | `asinh` | 0.5001 | 1.25 |
-//! | `acosh`, `atanh` | 0.5001 | 1.57 |
-//! | `exp` | 0.92 | 0.81 |
-//! | `exp2` | 0.501 | 0.81 |
-//! | `exp_m1` | 0.5001 | 1.08 |
-//! | `ln` | 0.85 | 0.84 |
-//! | `log2`, `log10` | 0.512 | 0.79 |
-//! | `ln_1p` | 0.5001 | 0.83 |
-//! | `pow` | 0.501 | 0.86 |
-//! | `cbrt` | 0.5001 | 0.67 |
-//! | `hypot` | 0.5001 | 0.51 |
-//! | `erf` | 0.5001 | 1.2 |
-//! | `erfc` | 0.5001 | 3.9 |
-//! | `gamma` | 0.5001 | 1.4 above zero, 4.3 below |
-//! | `ln_gamma` | 0.5001 above zero | 3.3 above zero |
-//!
-//! The last four rows in `f64` were measured with mpmath at 100,000 arguments or more each. Below
-//! zero `ln_gamma` crosses zero between floats: there its error is up to 2.8 ULP of 1 or of the
-//! result, whichever is greater.
+//! The error and gamma functions in `f64` were measured with mpmath at 100,000 arguments or more
+//! each. Below zero `ln_gamma` crosses zero between floats: there its error is up to 2.8 ULP of 1 or
+//! of the result, whichever is greater.
 //!
 //! Most `f32` functions compute in `f64` and round; those with an error of 0.5001 round the `f64`
 //! function itself. The methods for `f64` are named in the files of this folder; the polynomials
@@ -66,7 +43,6 @@ mod logarithm;
 mod power;
 mod round;
 mod special;
-pub mod stated;
 #[cfg(test)]
 mod tests;
 mod trigonometric;

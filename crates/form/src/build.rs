@@ -1,4 +1,4 @@
-//! Writes forms: registers as values with operators.
+//! Builds forms: registers are values with operators.
 //!
 //! Every instruction goes through [`FormBuilder::emit`], which folds constants and returns the
 //! register of an equal earlier instruction instead of a second one.
@@ -10,13 +10,12 @@ use millstream_base::Lane;
 use millstream_base::id::{Arena, Id, SideTable};
 use rustc_hash::FxHashMap;
 
-use super::lane_value::LaneValue;
-use super::op::Op;
-use super::operand::Operand;
-use super::scalar::eval_op;
-use super::{Form, Inst, Reg};
+use crate::inst::{Form, Inst, Reg};
+use crate::interpret::eval_op;
+use crate::lane_value::LaneValue;
+use crate::op::Op;
 
-/// Makes a [`Form`]; its values are [`Val`]s that borrow it.
+/// Builds a [`Form`]. Its values are [`Val`]s, which borrow the builder.
 ///
 /// ```
 /// # use millstream_form::FormBuilder;
@@ -46,13 +45,68 @@ struct State {
 /// A value in a form being built: a register and its lane.
 ///
 /// `+ - * / %`, unary `-`, and `& | ^ !` mean the operations of those lanes. The other operand of
-/// an operator or method may be a Rust number, which then is a constant of this value's lane.
-/// Operands of different lanes are a mistake of the caller and panic.
+/// an operator or method may be a Rust number, which becomes a constant of this value's lane.
+/// Operands of different lanes panic.
 #[derive(Clone, Copy)]
 pub struct Val<'b> {
-    pub(super) builder: &'b FormBuilder,
-    pub(super) reg: Reg,
-    pub(super) lane: Lane,
+    pub(crate) builder: &'b FormBuilder,
+    pub(crate) reg: Reg,
+    pub(crate) lane: Lane,
+}
+
+/// A value, or a Rust number that becomes a constant of the lane it is used with.
+pub trait Operand<'b>: Copy {
+    /// The lane of an operand that has one.
+    fn lane(&self) -> Option<Lane>;
+    /// The operand as a value of `lane`. A value keeps its own lane, so it may not fit.
+    fn into_val(self, builder: &'b FormBuilder, lane: Lane) -> Val<'b>;
+}
+
+impl<'b> Operand<'b> for Val<'b> {
+    fn lane(&self) -> Option<Lane> {
+        Some(self.lane)
+    }
+    fn into_val(self, _builder: &'b FormBuilder, _lane: Lane) -> Self {
+        self
+    }
+}
+
+macro_rules! number_operands {
+    ($($number:ident)*) => {$(
+        impl<'b> Operand<'b> for $number {
+            fn lane(&self) -> Option<Lane> {
+                None
+            }
+            #[track_caller]
+            fn into_val(self, builder: &'b FormBuilder, lane: Lane) -> Val<'b> {
+                builder.constant(lane, f64::from(self))
+            }
+        }
+    )*};
+}
+
+number_operands!(i32 f32 f64);
+
+impl<'b> Operand<'b> for i64 {
+    fn lane(&self) -> Option<Lane> {
+        None
+    }
+    #[track_caller]
+    fn into_val(self, builder: &'b FormBuilder, lane: Lane) -> Val<'b> {
+        match lane {
+            Lane::I64 => builder.constant_i64(self),
+            Lane::Bool | Lane::I32 | Lane::F32 | Lane::F64 => builder.constant(lane, self as f64),
+        }
+    }
+}
+
+impl<'b> Operand<'b> for bool {
+    fn lane(&self) -> Option<Lane> {
+        Some(Lane::Bool)
+    }
+    fn into_val(self, builder: &'b FormBuilder, _lane: Lane) -> Val<'b> {
+        builder.constant_bool(self)
+    }
 }
 
 impl FormBuilder {
@@ -153,7 +207,7 @@ impl FormBuilder {
     }
 
     /// The value of an instruction that is known to fit: folded, found or appended.
-    pub(super) fn intern(&self, inst: Inst) -> Val<'_> {
+    pub(crate) fn intern(&self, inst: Inst) -> Val<'_> {
         match self.fold(&inst) {
             Some(constant) => self.push(constant),
             None => self.push(inst),
@@ -192,13 +246,13 @@ impl FormBuilder {
     }
 
     /// The value that an operand of an instruction of this builder has.
-    pub(super) fn value(&self, reg: Reg) -> Val<'_> {
+    pub(crate) fn value(&self, reg: Reg) -> Val<'_> {
         Val { builder: self, reg, lane: self.state.borrow().insts[reg].lane }
     }
 
-    /// The form that gives these results, without the instructions that none of them needs.
+    /// The form with these results and the instructions that they need.
     ///
-    /// All parameters stay, used or not. The builder can go on and finish other forms.
+    /// All parameters stay, used or not. The builder can be used for further forms.
     pub fn finish(&self, results: &[Val<'_>]) -> Form {
         let state = self.state.borrow();
         for result in results {
@@ -210,7 +264,7 @@ impl FormBuilder {
 }
 
 /// The form without the instructions that no result needs; parameters stay.
-pub(super) fn without_dead(params: &[Lane], insts: &Arena<Reg, Inst>, results: &[Reg]) -> Form {
+pub(crate) fn without_dead(params: &[Lane], insts: &Arena<Reg, Inst>, results: &[Reg]) -> Form {
     let mut live = SideTable::for_arena(insts, false);
     for &result in results {
         live[result] = true;
@@ -294,29 +348,23 @@ impl<'b> Val<'b> {
     }
 
     #[track_caller]
-    pub(super) fn unary(self, op: Op) -> Self {
+    pub(crate) fn unary(self, op: Op) -> Self {
         let to = op.result_lane(self.lane);
         let to = to.unwrap_or_else(|| panic!("`{}` does not take {}", op.name(), self.lane));
         self.builder.emit(op, to, &[self])
     }
 
     #[track_caller]
-    pub(super) fn binary(self, op: Op, other: impl Operand<'b>) -> Self {
+    pub(crate) fn binary(self, op: Op, other: impl Operand<'b>) -> Self {
         let to = op.result_lane(self.lane);
         let to = to.unwrap_or_else(|| panic!("`{}` does not take {}", op.name(), self.lane));
         self.builder.emit(op, to, &[self, self.like(other)])
     }
 
-    /// The value in another lane, see [`Op::Convert`]; itself where it has that lane already.
+    /// The value in another lane, see [`Op::Convert`]; the value itself if that is its lane.
     #[track_caller]
     pub fn convert(self, lane: Lane) -> Self {
         if lane == self.lane { self } else { self.builder.emit(Op::Convert, lane, &[self]) }
-    }
-
-    /// `self * b + c` with one rounding.
-    #[track_caller]
-    pub fn fma(self, b: impl Operand<'b>, c: impl Operand<'b>) -> Self {
-        self.builder.emit(Op::Fma, self.lane, &[self, self.like(b), self.like(c)])
     }
 
     /// `a` where this `bool` holds, else `b`; one of them may be a Rust number.

@@ -2,24 +2,26 @@
 //!
 //! A call first plans (`plan`), or finds the plan of a call before: which registers the wanted
 //! results need, which of them are the same for all elements and so computed once, which operations
-//! run together (`fuse`), and which chunk buffer holds each register, buffers being used again after
-//! a register's last use. Then, for every chunk of the mask (`execute`), parameters are loaded
-//! (`transfer`), tasks run as plain loops that the compiler turns into SIMD (`jobs`, `loops`) of the
-//! widest kind that the machine has (`width`), and results are stored. Parameters and results that
-//! lie in the caller's memory without gaps are read and written there, without a copy. Two kinds of
-//! calls go other ways: very few elements are computed one by one (`few`), and cheap forms over
-//! columns that do not fit the caches go through memory once (`tiles`).
+//! run together (`fuse`), and which chunk buffer holds each register, buffers being used again
+//! after a register's last use. Then, for every chunk of the mask (`execute`), parameters are
+//! loaded (`transfer`), tasks run as plain loops that the compiler turns into SIMD (`jobs`,
+//! `loops`) of the widest kind that the machine has (`width`), and results are stored. Parameters
+//! and results that lie in the caller's memory without gaps are read and written there, without a
+//! copy. Two kinds of calls go other ways: very few elements are computed one by one (`few`), and
+//! cheap forms over columns that do not fit the caches go through memory once (`tiles`).
 
 mod coarse;
+mod ends;
 mod execute;
 mod few;
 mod fuse;
 mod jobs;
-pub(super) mod loops;
+mod layout;
+pub(crate) mod loops;
 mod plan;
 mod prefetch;
 mod recognize;
-mod storage;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -28,30 +30,17 @@ mod width;
 
 use millstream_base::mask::{Mask, Segment};
 
-use super::Form;
-use execute::{Chunk, Machine};
-use millstream_base::map::Map;
-use plan::{Plan, Source};
-use prefetch::Stream;
 use smallvec::SmallVec;
-pub use storage::{LaneSlice, LaneSliceMut};
-pub(super) use storage::{Pools, Stored};
+
+use crate::inst::Form;
+use crate::storage::Pools;
+pub use ends::{LaneInput, LaneOutput};
+use execute::{Chunk, Job, Machine};
+use layout::Source;
+use plan::Plan;
+use prefetch::Stream;
+use tiles::Tiles;
 pub use width::Width;
-
-/// Elements computed at a time, so that a few registers fit the first-level cache.
-const CHUNK: usize = 1024;
-
-/// Elements computed at a time where the buffers are few, so that the start of each loop counts less.
-const LONG_CHUNK: usize = 2048;
-
-/// Elements computed at a time at least, so that the calls of loops do not count.
-const SHORT_CHUNK: usize = 256;
-
-/// Bytes that stay in a first-level cache.
-const NEAR_BYTES: usize = 36 << 10;
-
-/// Bytes of buffers that are few.
-const FEW_BYTES: usize = 256 << 10;
 
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;
@@ -62,69 +51,6 @@ const FAR: usize = 1 << 15;
 /// Up to so many elements are computed one by one, which saves most of the planning.
 const FEW: usize = 4;
 
-/// Where the values of a parameter come from.
-#[derive(Clone, Copy, Debug)]
-pub enum LaneInput<'a> {
-    /// Element `i` is `lanes[map(i) * stride + offset]`.
-    Lanes {
-        /// The stored lanes.
-        lanes: LaneSlice<'a>,
-        /// Place within a stored value: 1 for the y of a vector.
-        offset: usize,
-        /// Lanes in a stored value: 3 for a `vec3`.
-        stride: usize,
-        /// Which stored value an element has.
-        map: Map<'a>,
-    },
-    /// Element `i` is `start + i * step`, wrapping; for integer lanes.
-    Range {
-        /// The value of element 0.
-        start: i64,
-        /// The difference of neighbors.
-        step: i64,
-    },
-}
-
-impl<'a> LaneInput<'a> {
-    /// One value for each element, without gaps.
-    pub fn each(lanes: impl Into<LaneSlice<'a>>) -> Self {
-        Self::Lanes { lanes: lanes.into(), offset: 0, stride: 1, map: Map::Each }
-    }
-
-    /// One value, the first of `lanes`, for all elements.
-    pub fn single(lanes: impl Into<LaneSlice<'a>>) -> Self {
-        Self::Lanes { lanes: lanes.into(), offset: 0, stride: 1, map: Map::Single }
-    }
-}
-
-/// Where results go: result `first + j` of element `i`, for `j` below `width`, is written to
-/// `lanes[i * stride + offset + j]`.
-#[derive(Debug)]
-pub struct LaneOutput<'a> {
-    /// Where to write.
-    pub lanes: LaneSliceMut<'a>,
-    /// Number of the form's result that goes first.
-    pub first: usize,
-    /// Number of results, all of the lane of `lanes`.
-    pub width: usize,
-    /// Place of the first result within a stored value.
-    pub offset: usize,
-    /// Lanes in a stored value.
-    pub stride: usize,
-}
-
-impl<'a> LaneOutput<'a> {
-    /// Result number `result`, one for each element, without gaps.
-    pub fn each(result: usize, lanes: impl Into<LaneSliceMut<'a>>) -> Self {
-        Self::vector(result, 1, lanes)
-    }
-
-    /// Results `first..first + width`, interleaved without gaps.
-    pub fn vector(first: usize, width: usize, lanes: impl Into<LaneSliceMut<'a>>) -> Self {
-        Self { lanes: lanes.into(), first, width, offset: 0, stride: width }
-    }
-}
-
 /// Plans that are kept.
 const N_PLANS: usize = 16;
 
@@ -132,7 +58,7 @@ const N_PLANS: usize = 16;
 /// form comes again with inputs and outputs of the same layout, of planning.
 #[derive(Debug)]
 pub struct ColumnScratch {
-    plans: Vec<Plan>,
+    plans: Vec<Ready>,
     /// The plan that goes next.
     oldest: usize,
     pools: Pools,
@@ -162,18 +88,27 @@ impl Default for ColumnScratch {
     }
 }
 
+/// A plan, ready to run.
+#[derive(Debug)]
+struct Ready {
+    plan: Plan,
+    /// What runs for every chunk, and how columns that do not fit the caches are computed, if not
+    /// so; `None` as long as no chunk was computed.
+    jobs: Option<(Vec<Job>, Option<Tiles>)>,
+}
+
 /// The number of the plan for such a call, made if there is none.
 fn find_plan(
-    plans: &mut Vec<Plan>,
+    plans: &mut Vec<Ready>,
     oldest: &mut usize,
     form: &Form,
     inputs: &[LaneInput<'_>],
     outputs: &[LaneOutput<'_>],
 ) -> usize {
-    if let Some(number) = plans.iter().position(|plan| plan.fits(form, inputs, outputs)) {
+    if let Some(number) = plans.iter().position(|ready| ready.plan.fits(form, inputs, outputs)) {
         return number;
     }
-    let plan = Plan::new(form, inputs, outputs);
+    let plan = Ready { plan: Plan::new(form, inputs, outputs), jobs: None };
     if plans.len() < N_PLANS {
         plans.push(plan);
         return plans.len() - 1;
@@ -214,21 +149,22 @@ pub fn run_columns(
         }
     }
     let number = find_plan(plans, oldest, form, inputs, outputs);
-    let plan = &mut plans[number];
+    let Ready { plan, jobs } = &mut plans[number];
     plan.find_values(form, inputs);
     if n <= FEW {
         return few::run(form, inputs, outputs, mask, plan);
     }
-    plan.make_jobs(form);
     let plan = &*plan;
+    let (jobs, tiles) =
+        jobs.get_or_insert_with(|| (jobs::jobs(form, plan), Tiles::new(form, plan)));
     let is_far = n >= *far;
     let streams =
         if is_far { find_streams(inputs, &plan.sources, outputs) } else { SmallVec::new() };
-    let tiles = plan.tiles.as_ref().filter(|_| is_far);
+    let tiles = tiles.as_ref().filter(|_| is_far);
     let chunk = plan.chunk(if is_far { plan.n_bytes(form) } else { 0 });
     pools.reserve(plan.n_slots(), n.min(chunk));
     let mut machine =
-        Machine { form, plan, inputs, outputs, pools, width: *width, streams: &streams };
+        Machine { form, plan, jobs, inputs, outputs, pools, width: *width, streams: &streams };
     machine.fill_uniforms(n.min(chunk));
     let dense = mask.as_range().is_some();
     indices.clear();

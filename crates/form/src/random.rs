@@ -2,19 +2,20 @@
 
 use millstream_base::lane::Lane;
 
-use super::lane_value::LaneValue;
-use super::op::Op;
-use super::{Form, FormBuilder, Val};
+use crate::build::{FormBuilder, Val};
+use crate::inst::Form;
+use crate::lane_value::LaneValue;
+use crate::op::Op;
 
 /// A small generator of numbers: a multiplicative congruence on 64 bits, upper half used.
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed ^ 0x5DEE_CE66_D1CE_4E5B)
     }
 
-    pub(super) fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         let mut next = || {
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             self.0 >> 32
@@ -22,15 +23,15 @@ impl Dice {
         next() << 32 | next()
     }
 
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.bits() >> 8) as usize % n
     }
 
-    pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
-    pub(super) fn float(&mut self) -> f64 {
+    pub(crate) fn float(&mut self) -> f64 {
         let special = [
             0.0,
             -0.0,
@@ -55,7 +56,7 @@ impl Dice {
         }
     }
 
-    pub(super) fn value(&mut self, lane: Lane) -> u64 {
+    pub(crate) fn value(&mut self, lane: Lane) -> u64 {
         match lane {
             Lane::Bool => self.bits() & 1,
             Lane::I32 => match self.below(3) {
@@ -88,7 +89,7 @@ fn operand<'b>(dice: &mut Dice, b: &'b FormBuilder, values: &[Val<'b>], lane: La
 }
 
 /// A form with two parameters of each lane, `n` random instructions and a few results.
-pub(super) fn random_form(dice: &mut Dice, n: usize) -> Form {
+pub(crate) fn random_form(dice: &mut Dice, n: usize) -> Form {
     let b = FormBuilder::new();
     let mut values: Vec<Val<'_>> =
         Lane::ALL.into_iter().flat_map(|lane| [b.param(lane), b.param(lane)]).collect();
@@ -109,14 +110,14 @@ pub(super) fn random_form(dice: &mut Dice, n: usize) -> Form {
 }
 
 /// A form with one result: `op` on parameters of these lanes.
-pub(super) fn single(op: Op, of: Lane, to: Lane) -> Form {
+pub(crate) fn single(op: Op, of: Lane, to: Lane) -> Form {
     let b = FormBuilder::new();
     let args: Vec<Val<'_>> = (0..op.arity()).map(|i| b.param(op.operand_lane(i, of))).collect();
     b.finish(&[b.emit(op, to, &args)])
 }
 
 /// Every operation with every pair of lanes that it takes.
-pub(super) fn all_singles() -> impl Iterator<Item = (Op, Lane, Lane)> {
+pub(crate) fn all_singles() -> impl Iterator<Item = (Op, Lane, Lane)> {
     let lanes = || Lane::ALL.into_iter();
     Op::COMPUTING
         .iter()

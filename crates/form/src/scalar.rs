@@ -1,236 +1,219 @@
-//! Runs a form on one element.
+//! Programs on single values: blocks of straight lines over one file of registers.
+//!
+//! Every lane of every value has a register. A block is a row of pieces: lines, which are
+//! operations on registers, calls of other blocks, and choices. A block that several others call
+//! runs once in each run of the program, and one that no call or choice reaches does not run at
+//! all. Programs are written with a [`ProgramWriter`] out of forms, and hold nothing that a run
+//! changes: that is in [`Registers`].
 
-use millstream_base::Lane;
+mod coarse;
+mod line;
+#[cfg(test)]
+mod tests;
+mod writer;
 
-use super::columns::Stored;
-use super::lane_value::LaneValue;
-use super::meaning::{Visit, apply};
-use super::op::Op;
-use super::{Form, Inst};
-use millstream_base::id::Id;
+use std::sync::Arc;
 
-/// Calls the function of an operation on the bits of its operands.
-#[derive(Clone, Copy)]
-struct OnBits([u64; 3]);
+use crate::inst::Form;
+use line::{Line, run_lines};
 
-impl Visit for OnBits {
-    type Output = u64;
+pub use writer::ProgramWriter;
 
+/// The number of a block; the first block is 0 and runs in any case.
+pub type Block = u32;
+
+/// No block: what is needed is there already.
+pub const NO_BLOCK: Block = u32::MAX;
+
+/// Lines between two looks at the clock.
+const AT_ONCE: usize = 1 << 16;
+
+/// Pieces between two looks at the clock.
+const PIECES_AT_ONCE: u32 = 256;
+
+/// A part of a block.
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    /// The lines from `first` to `end`.
+    Lines { first: u32, end: u32 },
+    /// A block that has to run before what follows.
+    Call { block: Block },
+    /// A call of a form; its parameters are the registers in `params` from `first_param` on.
+    Form { form: u32, first_param: u32, out: u32 },
+    /// Copies `width` registers of the arm that a selector picks; the arms stand in `arms`.
+    Choose { selector: u32, is_bool: bool, first_arm: u32, n_arms: u16, out: u32, width: u8 },
+    /// The end of a block.
+    End,
+}
+
+/// An arm of a choice.
+#[derive(Clone, Copy, Debug)]
+pub struct Arm {
+    /// The block that has to run before the arm can be read.
+    pub block: Block,
+    /// The first register of its value.
+    pub first: u32,
+}
+
+/// Blocks of lines over registers.
+#[derive(Debug, Default)]
+pub struct Program {
+    lines: Vec<Line>,
+    pieces: Vec<Piece>,
+    arms: Vec<Arm>,
+    /// The registers of parameters of called forms.
+    params: Vec<u32>,
+    forms: Vec<Arc<Form>>,
+    /// The first piece of each block.
+    blocks: Vec<u32>,
+    /// The registers before anything runs: zeros and constants.
+    image: Vec<u64>,
+}
+
+/// What runs of a program work in.
+#[derive(Debug)]
+pub struct Registers {
+    values: Vec<u64>,
+    /// For each block the number of the run in which it ran last.
+    ran: Vec<u32>,
+    run: u32,
+    /// The pieces at which blocks that called others go on.
+    back: Vec<u32>,
+    params: Vec<u64>,
+    scratch: Vec<u64>,
+}
+
+impl Registers {
+    /// The bits in a register.
     #[inline]
-    fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> u64 {
-        f(A::from_bits(self.0[0])).to_bits()
+    pub fn get(&self, register: u32) -> u64 {
+        self.values[register as usize]
     }
+
+    /// The bits in the registers from `first` on.
     #[inline]
-    fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> u64 {
-        f(A::from_bits(self.0[0]), A::from_bits(self.0[1])).to_bits()
+    pub fn from(&self, first: u32) -> &[u64] {
+        &self.values[first as usize..]
     }
+
+    /// The bits in the registers from `first` on, to be set.
     #[inline]
-    fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> u64 {
-        let [a, b, c] = self.0.map(A::from_bits);
-        f(a, b, c).to_bits()
+    pub fn from_mut(&mut self, first: u32) -> &mut [u64] {
+        &mut self.values[first as usize..]
     }
-    #[inline]
-    fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> u64 {
-        let [c, a, b] = self.0;
-        f(bool::from_bits(c), A::from_bits(a), A::from_bits(b)).to_bits()
-    }
-}
 
-/// The result of one operation on the bits of its operands; the unused ones are ignored.
-///
-/// # Panics
-/// If the operation does not take these lanes, or is a constant or parameter.
-pub fn eval_op(op: Op, of: Lane, to: Lane, args: [u64; 3]) -> u64 {
-    apply(op, of, to, OnBits(args))
-}
-
-/// The function of an operation on the bits of up to three operands, to be called many times.
-pub type OpFunction = fn(u64, u64, u64) -> u64;
-
-/// The function of one operation; [`eval_op`] without the search for it.
-///
-/// # Panics
-/// If the operation does not take these lanes, or is a constant or parameter.
-pub fn op_function(op: Op, of: Lane, to: Lane) -> OpFunction {
-    apply(op, of, to, AsPointer)
-}
-
-/// Makes a plain function out of the function of an operation, whose type alone says what it does.
-struct AsPointer;
-
-/// The one value of a type without size.
-///
-/// `_witness` shows that there is one.
-#[inline(always)]
-#[allow(
-    unsafe_code,
-    reason = "functions of operations are types without data; a pointer has no room for them"
-)]
-pub(super) fn only_value<F: Copy>(_witness: std::marker::PhantomData<F>) -> F {
-    const { assert!(size_of::<F>() == 0) };
-    // SAFETY: a value of `F` has no bytes, so none is read; it is `Copy`, and callers have held one.
-    unsafe { std::mem::transmute_copy::<(), F>(&()) }
-}
-
-fn unary_pointer<A: Stored, R: Stored, F: Fn(A) -> R + Copy>(_held: F) -> OpFunction {
-    |a, _, _| only_value(std::marker::PhantomData::<F>)(A::from_bits(a)).to_bits()
-}
-
-fn binary_pointer<A: Stored, R: Stored, F: Fn(A, A) -> R + Copy>(_held: F) -> OpFunction {
-    |a, b, _| only_value(std::marker::PhantomData::<F>)(A::from_bits(a), A::from_bits(b)).to_bits()
-}
-
-fn ternary_pointer<A: Stored, F: Fn(A, A, A) -> A + Copy>(_held: F) -> OpFunction {
-    |a, b, c| {
-        let f = only_value(std::marker::PhantomData::<F>);
-        f(A::from_bits(a), A::from_bits(b), A::from_bits(c)).to_bits()
+    /// Whether a block ran in the last run.
+    pub fn ran(&self, block: Block) -> bool {
+        self.ran[block as usize] == self.run
     }
 }
 
-fn select_pointer<A: Stored, F: Fn(bool, A, A) -> A + Copy>(_held: F) -> OpFunction {
-    |c, a, b| {
-        let f = only_value(std::marker::PhantomData::<F>);
-        f(bool::from_bits(c), A::from_bits(a), A::from_bits(b)).to_bits()
+impl Program {
+    /// Registers for runs of this program.
+    pub fn registers(&self) -> Registers {
+        Registers {
+            values: self.image.clone(),
+            ran: vec![0; self.blocks.len()],
+            run: 0,
+            back: Vec::new(),
+            params: Vec::new(),
+            scratch: Vec::new(),
+        }
     }
-}
 
-impl Visit for AsPointer {
-    type Output = OpFunction;
-
-    fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> OpFunction {
-        unary_pointer(f)
+    /// Number of blocks.
+    pub fn n_blocks(&self) -> usize {
+        self.blocks.len()
     }
-    fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> OpFunction {
-        binary_pointer(f)
-    }
-    fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> OpFunction {
-        ternary_pointer(f)
-    }
-    fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> OpFunction {
-        select_pointer(f)
-    }
-}
 
-/// Something that holds an operand of a fold.
-pub trait HeldOperand {
-    /// The bits of the operand.
-    fn bits(&self) -> u64;
-}
-
-/// Folds those of the operands whose positions are given, from the first of these to the last; there
-/// is one at least.
-pub type FoldFunction<S> = fn(&[S], &[u32]) -> u64;
-
-/// The function that folds with an operation of two operands.
-///
-/// # Panics
-/// If the operation does not take this lane and give it again, or has another number of operands.
-pub fn fold_function<S: HeldOperand>(op: Op, of: Lane) -> FoldFunction<S> {
-    apply(op, of, of, AsFold(std::marker::PhantomData))
-}
-
-/// Makes a fold of the function of an operation.
-struct AsFold<S>(std::marker::PhantomData<fn(&S)>);
-
-fn folding<S: HeldOperand, A: Stored, R: Stored, F: Fn(A, A) -> R + Copy>(
-    _held: F,
-) -> FoldFunction<S> {
-    |operands, which| {
-        let f = only_value(std::marker::PhantomData::<F>);
-        let operand = |i: &u32| A::from_bits(operands[*i as usize].bits());
-        let (first, rest) = which.split_first().expect("there is something to fold");
-        let fold = |sum: A, i| A::from_bits(f(sum, operand(i)).to_bits());
-        rest.iter().fold(operand(first), fold).to_bits()
+    /// Number of lines in all blocks; a line computes one or several operations.
+    pub fn n_lines(&self) -> usize {
+        self.lines.len()
     }
-}
 
-impl<S: HeldOperand> Visit for AsFold<S> {
-    type Output = FoldFunction<S>;
-
-    fn unary<A: Stored, R: Stored>(self, _: impl Fn(A) -> R + Copy) -> Self::Output {
-        panic!("a fold is over an operation of two operands")
-    }
-    fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> Self::Output {
-        folding(f)
-    }
-    fn ternary<A: Stored>(self, _: impl Fn(A, A, A) -> A + Copy) -> Self::Output {
-        panic!("a fold is over an operation of two operands")
-    }
-    fn select<A: Stored>(self, _: impl Fn(bool, A, A) -> A + Copy) -> Self::Output {
-        panic!("a fold is over an operation of two operands")
-    }
-}
-
-impl Form {
-    /// Computes the results for one element.
+    /// Runs block 0 and what it needs. Now and then `look` learns how many lines have run, and may
+    /// end the run.
     ///
-    /// Values are bits, see [`LaneValue::to_bits`]. Nothing is allocated once `scratch` has grown
-    /// to the length of the form.
+    /// # Errors
+    /// That of `look`.
     ///
     /// # Panics
-    /// If there are fewer `params` or `results` than the form has.
-    pub fn run_scalar(&self, params: &[u64], results: &mut [u64], scratch: &mut Vec<u64>) {
-        assert!(params.len() >= self.params.len(), "a value is given for each parameter");
-        assert!(results.len() >= self.results.len(), "there is room for each result");
-        let insts = self.insts.as_slice();
-        scratch.resize(insts.len(), 0);
-        let regs = scratch.as_mut_slice();
-        for (i, inst) in insts.iter().enumerate() {
-            step(inst, i, regs, |number| params[number]);
+    /// If the registers are those of another program.
+    pub fn run<E>(
+        &self,
+        registers: &mut Registers,
+        mut look: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Registers { values, ran, run, back, params, scratch } = registers;
+        *run = run.wrapping_add(1);
+        if *run == 0 {
+            ran.fill(0);
+            *run = 1;
         }
-        for (result, reg) in results.iter_mut().zip(&self.results) {
-            *result = regs[reg.index()];
+        let now = *run;
+        back.clear();
+        ran[0] = now;
+        let mut at = self.blocks[0] as usize;
+        let (mut n_lines, mut until_look) = (0, 0);
+        loop {
+            if until_look == 0 {
+                look(n_lines)?;
+                until_look = PIECES_AT_ONCE;
+            }
+            until_look -= 1;
+            // The block that has to run before this piece, if any.
+            let missing = match self.pieces[at] {
+                Piece::Lines { first, end } => {
+                    let lines = &self.lines[first as usize..end as usize];
+                    for (k, lines) in lines.chunks(AT_ONCE).enumerate() {
+                        if k > 0 {
+                            look(n_lines + k * AT_ONCE)?;
+                        }
+                        run_lines(lines, values);
+                    }
+                    n_lines += lines.len();
+                    NO_BLOCK
+                }
+                Piece::Call { block } => block,
+                Piece::Form { form, first_param, out } => {
+                    let form = &self.forms[form as usize];
+                    let from = &self.params[first_param as usize..][..form.params.len()];
+                    params.clear();
+                    params.extend(from.iter().map(|register| values[*register as usize]));
+                    let results = &mut values[out as usize..][..form.results.len()];
+                    form.run_scalar(params, results, scratch);
+                    NO_BLOCK
+                }
+                Piece::Choose { selector, is_bool, first_arm, n_arms, out, width } => {
+                    let bits = values[selector as usize];
+                    let number = if is_bool { bits as i32 } else { (bits as u32 as i32).max(0) };
+                    let picked = (number as usize).min(usize::from(n_arms) - 1);
+                    let Arm { block, first } = self.arms[first_arm as usize + picked];
+                    let is_there = block == NO_BLOCK || ran[block as usize] == now;
+                    if is_there {
+                        let (first, out) = (first as usize, out as usize);
+                        if width == 1 {
+                            values[out] = values[first];
+                        } else {
+                            values.copy_within(first..first + usize::from(width), out);
+                        }
+                    }
+                    block
+                }
+                Piece::End => {
+                    let Some(to) = back.pop() else { return look(n_lines) };
+                    at = to as usize;
+                    continue;
+                }
+            };
+            if missing == NO_BLOCK || ran[missing as usize] == now {
+                at += 1;
+            } else {
+                // The piece is looked at again when the block has run.
+                back.push(at as u32);
+                ran[missing as usize] = now;
+                at = self.blocks[missing as usize] as usize;
+            }
         }
-    }
-}
-
-/// Calls the function of an instruction on its registers and writes its own.
-///
-/// Operands are loaded and the result is stored within the arm of each operation, so that floats
-/// need not pass through integer registers on the way.
-struct OnRegs<'r> {
-    inst: &'r Inst,
-    /// The registers before that of the instruction.
-    before: &'r [u64],
-    out: &'r mut u64,
-}
-
-impl OnRegs<'_> {
-    #[inline]
-    fn get<A: Stored>(&self, i: usize) -> A {
-        A::from_bits(self.before[self.inst.operands[i].index()])
-    }
-}
-
-impl Visit for OnRegs<'_> {
-    type Output = ();
-
-    #[inline]
-    fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) {
-        *self.out = f(self.get(0)).to_bits();
-    }
-    #[inline]
-    fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) {
-        *self.out = f(self.get(0), self.get(1)).to_bits();
-    }
-    #[inline]
-    fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) {
-        *self.out = f(self.get(0), self.get(1), self.get(2)).to_bits();
-    }
-    #[inline]
-    fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) {
-        *self.out = f(self.get(0), self.get(1), self.get(2)).to_bits();
-    }
-}
-
-/// Computes instruction number `i` into its register; `param` gives the values of parameters.
-#[inline]
-pub(super) fn step(inst: &Inst, i: usize, regs: &mut [u64], param: impl FnOnce(usize) -> u64) {
-    let (before, after) = regs.split_at_mut(i);
-    let out = &mut after[0];
-    match inst.op {
-        Op::Const(bits) => *out = bits,
-        Op::Param(number) => *out = param(number as usize),
-        op => apply(op, inst.of, inst.lane, OnRegs { inst, before, out }),
     }
 }

@@ -1,16 +1,16 @@
 //! Makes a form shorter without changing a bit of what it gives.
 //!
-//! Constants fold and duplicates merge by building the form anew; here are the identities, each of
-//! which holds for every operand, all NaNs being one value. Not among them, for floats: `x + 0`
-//! (turns -0 to +0), `x * 0`, `x - x`, `x / x`.
+//! Building the form again folds constants and merges duplicates; this file adds the identities.
+//! Each holds for every operand, all NaNs being one value. For floats they do not include `x + 0`
+//! (which turns -0 into +0), `x * 0`, `x - x` and `x / x`.
 
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
-use super::build::{FormBuilder, Val};
-use super::lane_value::{LaneValue, canonical_bits};
-use super::op::Op;
-use super::{Form, Inst};
+use crate::build::{FormBuilder, Val};
+use crate::inst::{Form, Inst};
+use crate::lane_value::{LaneValue, canonical_bits};
+use crate::op::Op;
 
 impl Form {
     /// The same function in fewer instructions: constants folded, duplicates merged, bit-exact
@@ -48,7 +48,7 @@ fn bits_of(lane: Lane, value: f64) -> u64 {
     }
 }
 
-/// The value that an instruction of `b` gives, where that is one already there.
+/// The earlier value that an instruction of `b` is equal to, if there is one.
 fn identity<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
     let args = inst.args();
     let (first, last) = (b.value(args[0]), b.value(args[args.len() - 1]));
@@ -79,8 +79,8 @@ fn identity<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
     }
 }
 
-/// 1 over a constant, where multiplying by that rounds as dividing by the constant does: a power of 2
-/// of which both are normal.
+/// The reciprocal of a constant, if multiplying by it rounds as dividing by the constant does: for
+/// powers of 2 where both are normal.
 fn reciprocal<'b>(b: &'b FormBuilder, constant: Val<'b>) -> Option<Val<'b>> {
     let bits = b.constant_value(constant)?;
     let lane = constant.lane();

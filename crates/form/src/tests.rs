@@ -4,8 +4,8 @@ use expect_test::expect;
 
 use millstream_base::lane::Lane;
 
-use super::random::{all_singles, single};
-use super::*;
+use crate::random::{Dice, all_singles, single};
+use crate::*;
 
 /// `op` on values of one lane; the result read as `R`.
 fn run<A: LaneValue, R: LaneValue>(op: Op, args: &[A]) -> R {
@@ -104,7 +104,97 @@ fn float_operations_are_those_of_base() {
     assert_eq!(same(Op::RemEuclid, &[-1.0_f32, 3.0]), 2.0);
 }
 
-/// `meaning.rs` cannot list the operations that a lane lacks, so this finds a forgotten one.
+/// Every row of the table, on all lanes that it has: the operation alone, the form, the program,
+/// and columns of few and of many elements.
+#[test]
+fn every_operation_is_the_same_in_all_executions() {
+    let mut dice = Dice::new(45);
+    let n = 9;
+    for (op, of, to) in all_singles() {
+        let form = single(op, of, to);
+        let lanes = form.params.clone();
+        let elements: Vec<Vec<u64>> =
+            (0..n).map(|_| lanes.iter().map(|lane| dice.value(*lane)).collect()).collect();
+        let expected: Vec<u64> = elements
+            .iter()
+            .map(|args| {
+                let mut bits = [0; 3];
+                bits[..args.len()].copy_from_slice(args);
+                canonical_bits(to, eval_op(op, of, to, bits))
+            })
+            .collect();
+        let mut writer = ProgramWriter::default();
+        let (first, out) = (writer.registers(3), writer.registers(1));
+        let params: Vec<u32> = (first..first + lanes.len() as u32).collect();
+        writer.begin();
+        writer.form(&form, &params, &[out]);
+        writer.end();
+        let program = writer.finish();
+        let mut registers = program.registers();
+        for (args, expected) in elements.iter().zip(&expected) {
+            let mut result = [0];
+            form.run_scalar(args, &mut result, &mut Vec::new());
+            assert_eq!(canonical_bits(to, result[0]), *expected, "{op:?} {of} as form");
+            registers.from_mut(first)[..args.len()].copy_from_slice(args);
+            program.run(&mut registers, |_| Ok::<_, ()>(())).expect("nobody ends the run");
+            let found = canonical_bits(to, registers.get(out));
+            assert_eq!(found, *expected, "{op:?} {of} as program");
+        }
+        for n in [1, n] {
+            let found = over_columns(&form, &elements[..n], to);
+            assert_eq!(found, expected[..n], "{op:?} {of} over {n} elements");
+        }
+    }
+}
+
+/// The canonical bits that a form with one result gives for each element.
+fn over_columns(form: &Form, elements: &[Vec<u64>], to: Lane) -> Vec<u64> {
+    fn lanes<T: LaneValue>(elements: &[Vec<u64>], k: usize) -> Vec<T> {
+        elements.iter().map(|args| T::from_bits(args[k])).collect()
+    }
+    macro_rules! with_lanes {
+        ($lane:expr, $type:ident => $run:expr) => {
+            match $lane {
+                Lane::Bool => {
+                    type $type = bool;
+                    $run
+                }
+                Lane::I32 => {
+                    type $type = i32;
+                    $run
+                }
+                Lane::I64 => {
+                    type $type = i64;
+                    $run
+                }
+                Lane::F32 => {
+                    type $type = f32;
+                    $run
+                }
+                Lane::F64 => {
+                    type $type = f64;
+                    $run
+                }
+            }
+        };
+    }
+    let mut inputs = Vec::new();
+    for (k, lane) in form.params.iter().enumerate() {
+        with_lanes!(lane, T => {
+            let lanes: &[T] = Vec::leak(lanes(elements, k));
+            inputs.push(LaneInput::each(lanes));
+        });
+    }
+    let mask = millstream_base::mask::Mask::full(elements.len());
+    with_lanes!(to, T => {
+        let mut results = vec![T::default(); elements.len()];
+        let mut outputs = [LaneOutput::each(0, results.as_mut_slice())];
+        run_columns(form, &inputs, &mut outputs, &mask, &mut ColumnScratch::default());
+        results.iter().map(|x| canonical_bits(to, LaneValue::to_bits(*x))).collect()
+    })
+}
+
+/// The words that the table has are read again, and an operation fits where it has a meaning.
 #[test]
 fn every_operation_that_fits_has_a_meaning() {
     for (op, of, to) in all_singles() {

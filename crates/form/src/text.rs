@@ -1,4 +1,4 @@
-//! The printed form, and back.
+//! Prints forms and parses them.
 //!
 //! ```text
 //! %0 = param f32
@@ -20,10 +20,10 @@ use millstream_base::lane::Lane;
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
-use super::lane_value::LaneValue;
-use super::op::Op;
-use super::verify::FormError;
-use super::{Form, Inst, Reg};
+use crate::inst::{Form, Inst, Reg};
+use crate::lane_value::LaneValue;
+use crate::op::Op;
+use crate::verify::FormError;
 
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,7 +74,7 @@ pub enum FormTextError {
     Line {
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The lines can be read, but the form is wrong.
@@ -85,7 +85,7 @@ pub enum FormTextError {
     NoReturn,
 }
 
-/// What the parser has read so far.
+/// The lines that were read so far.
 #[derive(Default)]
 struct Reader<'t> {
     params: Vec<Lane>,
@@ -198,8 +198,8 @@ fn parse_constant(lane: Lane, text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FormBuilder;
     use super::*;
+    use crate::build::FormBuilder;
     use expect_test::expect;
 
     #[test]

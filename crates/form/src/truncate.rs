@@ -1,15 +1,15 @@
-//! Floats to whole numbers, truncated and saturated, NaN giving 0: what `as` gives.
+//! Floats to integers, truncated and saturated, NaN giving 0, as `as` converts them.
 //!
-//! `as` itself is not used because the compiler takes its loops apart into single elements (in
-//! `cargo bench -p millstream-run --bench peers -- fbm` nine conversions were a third of the time). What
-//! follows has no branches and becomes SIMD.
+//! `as` itself is not used because the compiler does not vectorize its loops (in
+//! `cargo bench -p millstream-run --bench peers -- fbm` nine conversions took a third of the time).
+//! These functions have no branches, so their loops become SIMD.
 
 #![allow(unsafe_code, reason = "the conversion that is one instruction is an unsafe function")]
 
 macro_rules! truncate {
     ($name:ident, $float:ident, $int:ident) => {
         #[inline(always)]
-        pub(super) fn $name(x: $float) -> $int {
+        pub(crate) fn $name(x: $float) -> $int {
             // Exact: both are powers of 2.
             const LOW: $float = $int::MIN as $float;
             const HIGH: $float = -LOW;

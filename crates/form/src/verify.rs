@@ -1,12 +1,12 @@
-//! Checks that a form is one: what everything that runs it relies on.
+//! Checks the invariants of forms that every execution relies on.
 
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 use thiserror::Error;
 
-use super::lane_value::canonical_bits;
-use super::op::Op;
-use super::{Form, Inst, Reg};
+use crate::inst::{Form, Inst, Reg};
+use crate::lane_value::canonical_bits;
+use crate::op::Op;
 
 /// What is wrong with a form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -52,7 +52,7 @@ pub enum FormError {
         /// Its lane.
         lane: Lane,
     },
-    /// The parameters are not all there, each once and in order, with their lanes.
+    /// A parameter is out of order, or has another lane than the list says.
     #[error("{reg} is not parameter {number} of the form's list")]
     Param {
         /// The instruction.
@@ -63,9 +63,9 @@ pub enum FormError {
     /// Some parameters have no instruction.
     #[error("{found} of {listed} parameters have an instruction")]
     MissingParams {
-        /// How many are there.
+        /// Number of parameters with an instruction.
         found: usize,
-        /// How many are in the list.
+        /// Number of parameters in the list.
         listed: usize,
     },
     /// A result is written by no instruction.
@@ -81,7 +81,7 @@ impl Form {
     /// instructions have each parameter once and in order, and that results exist.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first violation.
     pub fn verify(&self) -> Result<(), FormError> {
         let mut n_params = 0;
         for (reg, inst) in self.insts.iter() {

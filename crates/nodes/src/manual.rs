@@ -7,8 +7,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_base::num::stated::{Stated, stated_of};
-use millstream_form::Op;
+use millstream_form::{Accuracy, Op};
 use millstream_node::repeat::REPEAT;
 use millstream_node::{
     Among, Default, Kernel, NodeDef, Registry, ScopeRule, SettingValue, Settings, SocketType,
@@ -94,16 +93,12 @@ fn kernel(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> Opt
 }
 
 /// The stated accuracy of a node that computes one elementary function and nothing else.
-fn accuracy(
-    def: &Arc<NodeDef>,
-    settings: &Settings,
-    signature: &Signature,
-) -> Option<&'static Stated> {
+fn accuracy(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> Option<Accuracy> {
     let Some(Kernel::Form(form)) = kernel(def, settings, signature) else { return None };
     let [result] = form.results[..] else { return None };
     let inst = &form.insts[result];
     let of_inputs = inst.args().iter().all(|arg| matches!(form.insts[*arg].op, Op::Param(_)));
-    stated_of(inst.op.name()).filter(|_| of_inputs)
+    inst.op.accuracy().filter(|_| of_inputs)
 }
 
 /// The context features that the kernel of an instance with preferred types reads.

@@ -176,8 +176,8 @@ fn one_core() -> Chunked {
 
 fn side_by_side(work: &Workload, n: usize, mut loops: Option<&mut Loops>) {
     let mut out = vec![0.0_f32; n];
-    let prepared = one_core().prepare(&work.plan, &work.request).expect("the request fits");
-    let mut prepared = prepared.expect("the plan is made of forms");
+    let prepared = one_core().prepare(&work.plan, &work.request);
+    let mut prepared = prepared.expect("the plan is made of numbers");
     let (mut ours, mut theirs, mut sum) = (Vec::new(), Vec::new(), f64::NAN);
     prepared.run(&mut [out.as_mut_slice().into()]);
     for _ in 0..ROUNDS {
@@ -203,8 +203,8 @@ fn side_by_side(work: &Workload, n: usize, mut loops: Option<&mut Loops>) {
 /// Nanoseconds of a call on single values.
 fn on_lanes(work: &Workload, calls: usize) -> f64 {
     let request = Request::new();
-    let prepared = one_core().prepare(&work.plan, &request).expect("the request fits");
-    let mut prepared = prepared.expect("the plan is made of forms");
+    let prepared = one_core().prepare(&work.plan, &request);
+    let mut prepared = prepared.expect("the plan is made of numbers");
     let lanes = work
         .plan
         .inputs
@@ -227,7 +227,7 @@ fn details(graph: Graph, n: usize) {
     let Workload { name, plan, request, n_nodes } = graph(n);
     let many = |workload: &Workload, n: usize, calls: usize| {
         let prepared = one_core().prepare(&workload.plan, &workload.request);
-        let mut prepared = prepared.expect("the request fits").expect("it is made of forms");
+        let mut prepared = prepared.expect("it is made of numbers");
         let mut out = vec![0.0_f32; n];
         let mut run =
             || seconds(|| (0..calls).for_each(|_| prepared.run(&mut [out.as_mut_slice().into()])));

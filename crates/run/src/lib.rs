@@ -14,6 +14,7 @@ pub mod list;
 pub mod live;
 mod one_op;
 pub mod parts;
+mod program;
 pub mod repeat;
 mod shape;
 mod spread;

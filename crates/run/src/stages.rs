@@ -98,13 +98,6 @@ pub(crate) struct Stage {
     first_value: u32,
 }
 
-impl Stage {
-    /// The places of the inputs of the form.
-    pub(crate) fn inputs(&self) -> &[At] {
-        &self.inputs
-    }
-}
-
 /// A plan of forms alone, for certain outputs and axes.
 #[derive(Debug)]
 pub(crate) struct Stages {

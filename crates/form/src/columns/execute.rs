@@ -6,11 +6,14 @@ use std::ops::Range;
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
-use super::plan::{Direct, Place, Plan};
+use super::ends::{LaneInput, LaneOutput};
+use super::fuse::Task;
+use super::layout::{Direct, Place};
+use super::plan::Plan;
 use super::prefetch::{Ahead, Stream};
-use super::storage::{Pools, Stored};
-use super::{LaneInput, LaneOutput, Width};
-use crate::Form;
+use super::width::Width;
+use crate::inst::Form;
+use crate::storage::{Pools, Stored};
 
 /// The elements computed together.
 pub(super) enum Chunk<'c> {
@@ -29,10 +32,29 @@ impl Chunk<'_> {
     }
 }
 
+/// Runs a job on one chunk.
+pub(super) type Run = fn(&mut Machine<'_, '_>, &Job, &Chunk<'_>);
+
+/// A task that is ready to run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) run: Run,
+    pub(super) task: Task,
+    /// Where the result goes.
+    pub(super) out: Place,
+    /// Where the first operands lie.
+    pub(super) args: [Place; 3],
+    /// Whether nothing is to do for a chunk of neighbors.
+    pub(super) is_idle_on_ranges: bool,
+    /// How much of the work is done with it, of [`WHOLE`](super::prefetch::WHOLE).
+    pub(super) share: u32,
+}
+
 /// A planned call.
 pub(super) struct Machine<'m, 'a> {
     pub(super) form: &'m Form,
     pub(super) plan: &'m Plan,
+    pub(super) jobs: &'m [Job],
     pub(super) inputs: &'m [LaneInput<'m>],
     pub(super) outputs: &'m mut [LaneOutput<'a>],
     pub(super) pools: &'m mut Pools,
@@ -60,12 +82,13 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Loads, computes and stores one chunk, and asks for the memory of the elements that come next.
+    /// Loads, computes and stores one chunk, and asks for the memory of the elements that come
+    /// next.
     pub(super) fn run(&mut self, chunk: &Chunk<'_>, next: Range<usize>) {
-        let plan = self.plan;
+        let jobs = self.jobs;
         let is_range = matches!(chunk, Chunk::Range(_));
         let mut ahead = Ahead::new(self.streams, next);
-        for job in &plan.jobs {
+        for job in jobs {
             if is_range && job.is_idle_on_ranges {
                 continue;
             }

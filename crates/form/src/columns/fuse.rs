@@ -1,27 +1,28 @@
 //! Chooses instructions coarser than those of the form, where that pays.
 //!
-//! Between two instructions a chunk of intermediate values is written and read again. What needs
-//! no such chunk: a sum, difference or product that only one other such operation reads ([`Task::Pair`]),
-//! polynomials written as products and sums in turn ([`Task::Horner`]), a function of something scaled
-//! and shifted ([`Task::Affine`]), the length of a difference of
-//! vectors of three, read as they are stored ([`Task::Distance`]), and the parts of noise and blends
-//! that `coarse` lists ([`Task::Coarse`]).
-//! Each operation rounds as it does alone.
+//! Between two instructions a chunk of intermediate values is written and read again. What needs no
+//! such chunk: a sum, difference or product that only one other such operation reads
+//! ([`Task::Pair`]), polynomials written as products and sums in turn ([`Task::Horner`]), a
+//! function of something scaled and shifted ([`Task::Affine`]), the length of a difference of
+//! vectors of three, read as they are stored ([`Task::Distance`]), and the parts of noise and
+//! blends that `shape` lists ([`Task::Coarse`]). Each operation rounds as it does alone.
 
 use millstream_base::Lane;
 use millstream_base::id::Id;
 
-use super::coarse::Shape;
-use super::plan::{Home, Source};
+use super::layout::{Home, Source};
 use super::recognize::{Found, recognize};
-use crate::{Form, Op, Reg};
+use super::shape::Shape;
+use crate::inst::{Form, Reg};
+use crate::op::Op;
 
-/// Something that runs for every chunk.
+/// A step that runs for every chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
     /// Loads a parameter or runs an instruction as it stands.
     One(Reg),
-    /// Two float operations: that of `inner`, then that of `reg` on its result and the third operand.
+    /// Two float operations: that of `inner`, then that of `reg` on its result and the third
+    /// operand.
     Pair {
         reg: Reg,
         inner: Reg,
@@ -72,7 +73,7 @@ impl Task {
 }
 
 impl Task {
-    /// How long it takes, very roughly, in the unit of [`Op::cost`].
+    /// Roughly how long the task takes, in the unit of [`Op::cost`].
     pub(super) fn work(&self, form: &Form) -> u64 {
         let cost = match self {
             Self::One(reg) => match form.insts[*reg].op {

@@ -1,44 +1,54 @@
 //! Jobs: the tasks of a plan as functions that are ready to be called for every chunk.
 //!
-//! A task is data; finding the loop of its operation takes as long as some dozen elements do. So
-//! that is done once a plan: a [`Job`] has a pointer to the function, compiled for its operation and
-//! lane, and the places of what the function reads and writes.
+//! Finding the loop of a task's operation takes as long as computing some dozen elements, so it is
+//! done once for each plan. A [`Job`] holds a pointer to the function that is compiled for its
+//! operation and lane, and the places of operands and result.
 
 use millstream_base::Lane;
 use millstream_base::id::Id;
 use millstream_base::num::{self, Float};
 
-use super::execute::{Chunk, Machine};
+use super::coarse;
+use super::execute::{Chunk, Job, Machine, Run};
 use super::fuse::Task;
+use super::layout::Direct;
 use super::loops;
-use super::plan::Place;
-use super::storage::Stored;
-use crate::lane_value::FloatLane;
+use super::plan::Plan;
+use super::prefetch::WHOLE;
+use crate::arithmetic::FloatLane;
+use crate::inst::{Form, Reg};
+use crate::interpret::only_value;
 use crate::meaning::{Visit, apply, apply_pair};
-use crate::scalar::only_value;
-use crate::{Form, Op, Reg};
+use crate::op::Op;
+use crate::storage::Stored;
 use std::marker::PhantomData;
 
-/// Runs a job on one chunk.
-pub(super) type Run = fn(&mut Machine<'_, '_>, &Job, &Chunk<'_>);
-
-/// A task that is ready to run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
-    pub(super) run: Run,
-    pub(super) task: Task,
-    /// Where the result goes.
-    pub(super) out: Place,
-    /// Where the first operands lie.
-    pub(super) args: [Place; 3],
-    /// Whether nothing is to do for a chunk of neighbors.
-    pub(super) is_idle_on_ranges: bool,
-    /// How much of the work is done with it, of [`WHOLE`](super::prefetch::WHOLE).
-    pub(super) share: u32,
+/// The tasks of a plan, ready to run.
+pub(super) fn jobs(form: &Form, plan: &Plan) -> Vec<Job> {
+    let work: u64 = plan.tasks.iter().map(|task| task.work(form)).sum();
+    let mut done = 0;
+    let job = |task: &Task| {
+        done += task.work(form);
+        let place = |reg: &Reg| plan.homes[reg.index()].place;
+        let mut args = [place(&task.reg()); 3];
+        for (arg, operand) in args.iter_mut().zip(task.operands(form)) {
+            *arg = place(operand);
+        }
+        let out = place(&task.reg());
+        Job {
+            run: run_of(form, task),
+            task: *task,
+            out,
+            args,
+            is_idle_on_ranges: matches!(out.direct, Direct::Input(_)),
+            share: (done * u64::from(WHOLE) / work) as u32,
+        }
+    };
+    plan.tasks.iter().map(job).collect()
 }
 
 /// The function that runs a task.
-pub(super) fn run_of(form: &Form, task: &Task) -> Run {
+fn run_of(form: &Form, task: &Task) -> Run {
     match task {
         Task::One(reg) => {
             let inst = &form.insts[*reg];
@@ -60,7 +70,7 @@ pub(super) fn run_of(form: &Form, task: &Task) -> Run {
             let is_f32 = form.insts[*reg].lane == Lane::F32;
             if is_f32 { distance::<f32> } else { distance::<f64> }
         }
-        Task::Coarse { found, .. } => found.shape.run(),
+        Task::Coarse { found, .. } => coarse::run(found.shape),
     }
 }
 
@@ -174,6 +184,11 @@ where
 
 impl Visit for AsRun {
     type Output = Run;
+    type Long = Self;
+
+    fn long(self) -> Self {
+        self
+    }
 
     fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> Run {
         unary(f)

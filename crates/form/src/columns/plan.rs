@@ -1,4 +1,4 @@
-//! Plans a call: what is computed, what once, by which instructions, and in which buffer.
+//! Plans a call: the instructions that run for each chunk, those that run once, and their buffers.
 //!
 //! A plan holds for all calls of a form with inputs and outputs of the same layout, whatever their
 //! values, and is kept for the next such call.
@@ -6,76 +6,28 @@
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
-use super::few::input_bits;
+use super::ends::{LaneInput, LaneOutput, input_bits};
 use super::fuse::{self, Task};
-use super::jobs::{Job, run_of};
-use super::prefetch::WHOLE;
-use super::tiles::Tiles;
-use super::{CHUNK, FEW_BYTES, LONG_CHUNK, LaneInput, LaneOutput, NEAR_BYTES, SHORT_CHUNK};
-use crate::{Form, Inst, Op, Reg, eval_op};
-use millstream_base::map::Map;
+use super::layout::{Direct, Home, NONE, Place, Sink, Source, sink_of, source_of};
+use crate::inst::{Form, Inst, Reg};
+use crate::interpret::eval_op;
+use crate::op::Op;
 
-/// No buffer.
-const NONE: u32 = u32::MAX;
+/// Elements computed at a time, so that a few registers fit the first-level cache.
+const CHUNK: usize = 1024;
 
-/// Where a register lies when a chunk is a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direct {
-    /// In its buffer.
-    No,
-    /// In the memory of this input.
-    Input(u32),
-    /// In the memory of this output.
-    Output(u32),
-}
+/// Elements computed at a time where the buffers are few, so that the start of each loop counts
+/// less.
+pub(super) const LONG_CHUNK: usize = 2048;
 
-/// Where a register lies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    /// Number of the buffer within its lane's pool.
-    pub(super) slot: u32,
-    pub(super) direct: Direct,
-}
+/// Elements computed at a time at least, so that the calls of loops do not count.
+const SHORT_CHUNK: usize = 256;
 
-/// Where a register lies, and how long it is needed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Home {
-    pub(super) place: Place,
-    /// Whether it is a wanted result, and so stays to the end of the chunk.
-    pub(super) wanted: bool,
-    /// Whether it is the same for all elements.
-    pub(super) uniform: bool,
-    /// Number of operands of needed instructions that it is.
-    pub(super) n_uses: u32,
-    /// The last task that reads it.
-    last_use: u32,
-}
+/// Bytes that stay in a first-level cache.
+const NEAR_BYTES: usize = 36 << 10;
 
-/// The layout of an input, as far as plans depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    /// One value for all elements.
-    Single,
-    /// One for each, without gaps.
-    Each,
-    /// One for each, within stored values of several lanes.
-    Strided {
-        offset: usize,
-        stride: usize,
-        /// Whether the lanes are those of the input before.
-        joined: bool,
-    },
-    /// Anything else.
-    Other,
-}
-
-/// The layout of an output, as far as plans depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sink {
-    pub(super) first: usize,
-    pub(super) width: usize,
-    pub(super) stride: usize,
-}
+/// Bytes of buffers that are few.
+const FEW_BYTES: usize = 256 << 10;
 
 /// The plan of calls with the same form and layout.
 #[derive(Debug, Default)]
@@ -96,31 +48,10 @@ pub(super) struct Plan {
     pub(super) each: Vec<Reg>,
     /// What runs for every chunk, in order.
     pub(super) tasks: Vec<Task>,
-    /// The tasks, ready to run; none as long as no chunk was computed.
-    pub(super) jobs: Vec<Job>,
     /// Uniform registers that tasks read, whose buffers are filled once.
     pub(super) fills: Vec<Reg>,
-    /// How columns that do not fit the caches are computed, if not by jobs.
-    pub(super) tiles: Option<Tiles>,
     free: [Vec<u32>; 5],
     n_slots: [usize; 5],
-}
-
-fn source_of(inputs: &[LaneInput<'_>], number: usize) -> Source {
-    match &inputs[number] {
-        LaneInput::Lanes { map: Map::Single, .. } => Source::Single,
-        LaneInput::Lanes { map: Map::Each, stride: 1, .. } => Source::Each,
-        LaneInput::Lanes { map: Map::Each, stride, offset, lanes } => {
-            let joined = number > 0
-                && matches!(&inputs[number - 1], LaneInput::Lanes { lanes: before, .. } if before.same(lanes));
-            Source::Strided { offset: *offset, stride: *stride, joined }
-        }
-        LaneInput::Lanes { .. } | LaneInput::Range { .. } => Source::Other,
-    }
-}
-
-fn sink_of(output: &LaneOutput<'_>) -> Sink {
-    Sink { first: output.first, width: output.width, stride: output.stride }
 }
 
 impl Plan {
@@ -307,33 +238,6 @@ impl Plan {
             results.iter().map(|reg| form.insts[*reg].lane.size())
         });
         read.map(|(_, inst)| inst.lane.size()).sum::<usize>() + written.sum::<usize>()
-    }
-
-    /// Makes the tasks ready to run, if they are not.
-    pub(super) fn make_jobs(&mut self, form: &Form) {
-        if !self.jobs.is_empty() {
-            return;
-        }
-        self.tiles = Tiles::new(form, self);
-        let work: u64 = self.tasks.iter().map(|task| task.work(form)).sum();
-        let mut done = 0;
-        for task in &self.tasks {
-            done += task.work(form);
-            let place = |reg: &Reg| self.homes[reg.index()].place;
-            let mut args = [place(&task.reg()); 3];
-            for (arg, operand) in args.iter_mut().zip(task.operands(form)) {
-                *arg = place(operand);
-            }
-            let out = place(&task.reg());
-            self.jobs.push(Job {
-                run: run_of(form, task),
-                task: *task,
-                out,
-                args,
-                is_idle_on_ranges: matches!(out.direct, Direct::Input(_)),
-                share: (done * u64::from(WHOLE) / work) as u32,
-            });
-        }
     }
 
     /// A buffer that nothing else uses in the chunk, now.

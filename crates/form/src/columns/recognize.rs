@@ -3,23 +3,10 @@
 use millstream_base::id::Id;
 use smallvec::SmallVec;
 
-use super::coarse::{Shape, TEMPLATES};
-use super::plan::Home;
-use crate::{Form, Op, Reg};
-
-/// Most operands that a coarse operation has.
-pub(super) const MAX_OPERANDS: usize = 12;
-
-/// A form that may be part of another.
-pub(super) struct Template {
-    form: Form,
-    /// So many parameters may vary; those behind them are the same for all elements.
-    n_varying: usize,
-    /// Operations that may be read by others too; they are then computed again.
-    shared: &'static [Op],
-    /// For each register how many operands it is.
-    n_uses: Vec<u32>,
-}
+use super::layout::Home;
+use super::shape::{MAX_OPERANDS, Shape, TEMPLATES, Template};
+use crate::inst::{Form, Reg};
+use crate::op::Op;
 
 /// A coarse operation found: its operands in the order of the template's parameters.
 #[derive(Clone, Copy, Debug)]
@@ -39,29 +26,6 @@ impl Found {
     /// Operands that are the same for all elements.
     pub(super) fn uniform(&self) -> &[Reg] {
         &self.operands[self.n_varying as usize..self.n_operands as usize]
-    }
-}
-
-impl Template {
-    pub(super) fn new(form: Form, n_varying: usize, shared: &'static [Op]) -> Self {
-        assert!(form.params.len() <= MAX_OPERANDS, "a coarse operation has few operands");
-        let mut n_uses = vec![0; form.insts.len()];
-        for arg in form.insts.iter().flat_map(|(_, inst)| inst.args()) {
-            n_uses[arg.index()] += 1;
-        }
-        Self { form, n_varying, shared, n_uses }
-    }
-
-    /// The form.
-    #[cfg(test)]
-    pub(super) fn form(&self) -> &Form {
-        &self.form
-    }
-
-    /// How many of its parameters may vary.
-    #[cfg(test)]
-    pub(super) fn n_varying(&self) -> usize {
-        self.n_varying
     }
 }
 

@@ -5,9 +5,15 @@ use proptest::prelude::*;
 use millstream_base::lane::Lane;
 use millstream_base::mask::Mask;
 
+use millstream_base::map::Map;
+
+use super::plan::LONG_CHUNK;
 use super::*;
+use crate::build::{FormBuilder, Val};
+use crate::lane_value::{LaneValue, canonical_bits};
+use crate::op::Op;
 use crate::random::{Dice, all_singles, random_form, single};
-use crate::{FormBuilder, LaneValue, Op, Val, canonical_bits};
+use crate::storage::{LaneSlice, LaneSliceMut};
 
 /// Lanes that a test owns.
 enum Owned {
@@ -413,8 +419,8 @@ fn an_output_of_another_lane_is_refused() {
 /// Every coarse operation, wherever its template stands, is found and gives what its parts give.
 #[test]
 fn coarse_operations_are_found_and_agree() {
-    use super::coarse::{Shape, TEMPLATES};
     use super::fuse::Task;
+    use super::shape::{Shape, TEMPLATES};
     let mut dice = Dice::new(11);
     let mut scratch = ColumnScratch::default();
     for (shape, template) in Shape::ALL.iter().zip(TEMPLATES.iter()) {

@@ -2,11 +2,11 @@
 //!
 //! Memory is what such forms wait for. Computed chunk by chunk they go through an input with every
 //! task that reads it, and while a task computes memory is idle. A tile is so small that all its
-//! registers are a file that stays next to the processor: each tile goes through all tasks, so every
-//! column is read and written once, from its beginning to its end, which machines see and fetch ahead
-//! by themselves. The price is a look at each step for every tile; so only forms with few and cheap
-//! tasks go this way ([`Tiles::new`]), the others by `jobs`. What the steps compute is written over
-//! SIMD vectors, operation by operation as in the form, and tested against it.
+//! registers are a file that stays next to the processor: each tile goes through all tasks, so
+//! every column is read and written once, from its beginning to its end, which machines see and
+//! fetch ahead by themselves. The price is a look at each step for every tile; so only forms with
+//! few and cheap tasks go this way ([`Tiles::new`]), the others by `jobs`. What the steps compute
+//! is written over SIMD vectors, operation by operation as in the form, and tested against it.
 
 use std::ops::Range;
 
@@ -15,13 +15,16 @@ use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 use smallvec::SmallVec;
 
-use super::coarse::Shape;
+use super::ends::{LaneInput, LaneOutput};
 use super::fuse::Task;
-use super::plan::{Plan, Source};
-use super::storage::Stored;
-use super::width::OverVectors;
-use super::{LaneInput, LaneOutput, Width, loops};
-use crate::{Form, Op, Reg};
+use super::layout::Source;
+use super::loops;
+use super::plan::Plan;
+use super::shape::Shape;
+use super::width::{OverVectors, Width};
+use crate::inst::{Form, Reg};
+use crate::op::Op;
+use crate::storage::Stored;
 
 /// Elements of a vector.
 const LANES: usize = 16;

@@ -3,11 +3,13 @@
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
+use super::ends::{LaneInput, LaneOutput};
 use super::execute::{Chunk, Machine};
-use super::plan::{Direct, Place};
-use super::storage::Stored;
-use super::{LaneInput, LaneOutput, loops};
-use crate::{Op, Reg};
+use super::layout::{Direct, Place};
+use super::loops;
+use crate::inst::Reg;
+use crate::op::Op;
+use crate::storage::Stored;
 use millstream_base::map::Map;
 
 impl Machine<'_, '_> {

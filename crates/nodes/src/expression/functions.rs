@@ -1,10 +1,14 @@
 //! The functions and constants of expressions.
 
-use millstream_form::Val;
+use std::sync::LazyLock;
+
+use millstream_base::Lane;
+use millstream_form::{Op, Val};
 
 use crate::{math, mix};
 
 /// A function that can be called in an expression.
+#[derive(Clone, Copy)]
 pub(super) struct Function {
     pub(super) name: &'static str,
     /// Smallest and largest number of arguments.
@@ -13,8 +17,30 @@ pub(super) struct Function {
     pub(super) takes: Takes,
     /// The type of its result.
     pub(super) gives: Kind,
-    /// The definition, for each number of arguments that `arity` allows.
-    pub(super) apply: for<'b> fn(&[Val<'b>]) -> Val<'b>,
+    /// The definition.
+    apply: Apply,
+}
+
+/// What a function computes.
+#[derive(Clone, Copy)]
+enum Apply {
+    /// An operation on the arguments.
+    Operation(Op),
+    /// An expression in as many arguments as the arity allows.
+    Composed(for<'b> fn(&[Val<'b>]) -> Val<'b>),
+}
+
+impl Function {
+    /// The value for these arguments, all of one lane that the function takes.
+    pub(super) fn apply<'b>(&self, args: &[Val<'b>]) -> Val<'b> {
+        match self.apply {
+            Apply::Operation(op) => {
+                let to = op.result_lane(args[0].lane());
+                args[0].builder().emit(op, to.expect("the function takes the lane"), args)
+            }
+            Apply::Composed(apply) => apply(args),
+        }
+    }
 }
 
 /// The numbers that a function accepts.
@@ -41,7 +67,13 @@ const fn number(
     arity: (usize, usize),
     apply: for<'b> fn(&[Val<'b>]) -> Val<'b>,
 ) -> Function {
-    Function { name, arity, takes: Takes::Numbers, gives: Kind::Number, apply }
+    Function {
+        name,
+        arity,
+        takes: Takes::Numbers,
+        gives: Kind::Number,
+        apply: Apply::Composed(apply),
+    }
 }
 
 const fn float(
@@ -49,63 +81,45 @@ const fn float(
     n_args: usize,
     apply: for<'b> fn(&[Val<'b>]) -> Val<'b>,
 ) -> Function {
-    Function { name, arity: (n_args, n_args), takes: Takes::Floats, gives: Kind::Number, apply }
+    Function {
+        name,
+        arity: (n_args, n_args),
+        takes: Takes::Floats,
+        gives: Kind::Number,
+        apply: Apply::Composed(apply),
+    }
 }
 
 const fn test(name: &'static str, apply: for<'b> fn(&[Val<'b>]) -> Val<'b>) -> Function {
-    Function { name, arity: (1, 1), takes: Takes::Floats, gives: Kind::Truth, apply }
+    Function {
+        name,
+        arity: (1, 1),
+        takes: Takes::Floats,
+        gives: Kind::Truth,
+        apply: Apply::Composed(apply),
+    }
 }
 
 fn fold<'b>(x: &[Val<'b>], join: fn(Val<'b>, Val<'b>) -> Val<'b>) -> Val<'b> {
     x.iter().copied().reduce(join).expect("the function takes at least one argument")
 }
 
-/// All functions but `if` and `pow`, sorted by name.
-pub(super) const FUNCTIONS: &[Function] = &[
-    number("abs", (1, 1), |x| x[0].abs()),
-    float("acos", 1, |x| x[0].acos()),
-    float("acosh", 1, |x| x[0].acosh()),
-    float("asin", 1, |x| x[0].asin()),
-    float("asinh", 1, |x| x[0].asinh()),
-    float("atan", 1, |x| x[0].atan()),
-    float("atan2", 2, |x| x[0].atan2(x[1])),
-    float("atanh", 1, |x| x[0].atanh()),
-    float("cbrt", 1, |x| x[0].cbrt()),
-    float("ceil", 1, |x| x[0].ceil()),
+/// Functions of more than one operation.
+const COMPOSED: &[Function] = &[
     number("clamp", (3, 3), |x| mix::clamp(x[0], x[1], x[2])),
-    float("copysign", 2, |x| x[0].copysign(x[1])),
-    float("cos", 1, |x| x[0].cos()),
-    float("cosh", 1, |x| x[0].cosh()),
     float("degrees", 1, |x| math::degrees(x[0])),
-    float("erf", 1, |x| x[0].erf()),
-    float("erfc", 1, |x| x[0].erfc()),
-    float("exp", 1, |x| x[0].exp()),
-    float("exp2", 1, |x| x[0].exp2()),
-    float("exp_m1", 1, |x| x[0].exp_m1()),
-    float("floor", 1, |x| x[0].floor()),
-    float("fma", 3, |x| x[0].fma(x[1], x[2])),
     number("fmod", (2, 2), |x| x[0] % x[1]),
-    float("fract", 1, |x| x[0].fract()),
-    float("gamma", 1, |x| x[0].gamma()),
-    float("hypot", 2, |x| x[0].hypot(x[1])),
     float("inverse_mix", 3, |x| mix::inverse_mix(x[0], x[1], x[2])),
     float("inverse_sqrt", 1, |x| 1 / x[0].sqrt()),
-    test("is_finite", |x| x[0].is_finite()),
     test("is_infinite", |x| x[0].abs().eq(f64::INFINITY)),
-    test("is_nan", |x| x[0].is_nan()),
     float("lerp", 3, |x| mix::mix(x[0], x[1], x[2])),
-    float("ln", 1, |x| x[0].ln()),
-    float("ln_1p", 1, |x| x[0].ln_1p()),
-    float("ln_gamma", 1, |x| x[0].ln_gamma()),
     Function {
         name: "log",
         arity: (1, 2),
         takes: Takes::Floats,
         gives: Kind::Number,
-        apply: |x| if x.len() == 1 { x[0].ln() } else { x[0].ln() / x[1].ln() },
+        apply: Apply::Composed(|x| if x.len() == 1 { x[0].ln() } else { x[0].ln() / x[1].ln() }),
     },
-    float("log10", 1, |x| x[0].log10()),
-    float("log2", 1, |x| x[0].log2()),
     number("max", (2, MANY), |x| fold(x, |a, b| a.max(b))),
     number("min", (2, MANY), |x| fold(x, |a, b| a.min(b))),
     float("mix", 3, |x| mix::mix(x[0], x[1], x[2])),
@@ -113,25 +127,39 @@ pub(super) const FUNCTIONS: &[Function] = &[
     float("ping_pong", 2, |x| math::ping_pong(x[0], x[1])),
     float("radians", 1, |x| math::radians(x[0])),
     float("reciprocal", 1, |x| 1 / x[0]),
-    float("round", 1, |x| x[0].round()),
-    float("round_even", 1, |x| x[0].round_even()),
     number("safe_divide", (2, 2), |x| math::safe_divide(x[0], x[1])),
-    number("sign", (1, 1), |x| x[0].sign()),
-    float("sin", 1, |x| x[0].sin()),
-    float("sinh", 1, |x| x[0].sinh()),
     float("smooth_max", 3, |x| math::smooth_maximum(x[0], x[1], x[2])),
     float("smooth_min", 3, |x| math::smooth_minimum(x[0], x[1], x[2])),
     float("smootherstep", 3, |x| mix::smootherstep(x[0], x[1], x[2])),
     float("smoothstep", 3, |x| mix::smoothstep(x[0], x[1], x[2])),
     float("snap", 2, |x| math::snap(x[0], x[1], x[0].like(0))),
-    float("sqrt", 1, |x| x[0].sqrt()),
     number("square", (1, 1), |x| x[0] * x[0]),
     number("step", (2, 2), |x| math::step(x[0], x[1])),
-    float("tan", 1, |x| x[0].tan()),
-    float("tanh", 1, |x| x[0].tanh()),
-    float("trunc", 1, |x| x[0].trunc()),
     number("wrap", (3, 3), |x| math::wrap(x[0], x[1], x[2])),
 ];
+
+/// The functions that are one operation each, by the names in the table of operations.
+fn operations() -> impl Iterator<Item = Function> {
+    Op::COMPUTING.iter().filter_map(|op| {
+        let name =
+            op.function().filter(|name| SPECIAL.iter().all(|(special, _)| special != name))?;
+        let is_test = op.result_lane(Lane::F32) == Some(Lane::Bool);
+        Some(Function {
+            name,
+            arity: (op.arity(), op.arity()),
+            takes: if op.takes(Lane::I32) { Takes::Numbers } else { Takes::Floats },
+            gives: if is_test { Kind::Truth } else { Kind::Number },
+            apply: Apply::Operation(*op),
+        })
+    })
+}
+
+/// All functions but those in [`SPECIAL`], sorted by name.
+pub(super) static FUNCTIONS: LazyLock<Vec<Function>> = LazyLock::new(|| {
+    let mut functions: Vec<Function> = COMPOSED.iter().copied().chain(operations()).collect();
+    functions.sort_unstable_by_key(|function| function.name);
+    functions
+});
 
 /// Functions that are not in the table because they depend on the form of their arguments, with
 /// their numbers of arguments.

@@ -94,7 +94,7 @@ impl Expression {
                 }
                 Term::Call(function, args) => {
                     let args: Vec<Val<'b>> = args.iter().map(number).collect();
-                    (FUNCTIONS[*function as usize].apply)(&args)
+                    FUNCTIONS[*function as usize].apply(&args)
                 }
             };
             values.push(value);

@@ -41,7 +41,7 @@ use crate::watch::{Ran, Watch};
 use region::Fusing;
 
 pub use into::{OutputBuffer, Written};
-pub use prepared::Prepared;
+pub use prepared::{PrepareError, Prepared};
 
 /// The evaluator that runs element-wise parts chunk by chunk.
 ///

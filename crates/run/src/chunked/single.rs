@@ -1,147 +1,125 @@
-//! Programs on single values: the forms of all stages as one straight line over registers.
-//!
-//! Constants lie in registers from the start, parameters are the registers of what is given, so that
-//! a run is the computing operations alone.
+//! Prepared programs where there is but one cell: a program over registers.
+
+use std::convert::Infallible;
+use std::ops::Range;
 
 use millstream_base::id::Id;
-use millstream_base::{Column, Lane};
-use millstream_form::{
-    LaneSlice, LaneSliceMut, LaneValue, Line, Op, ReadyLine, ready_lines, run_lines,
-};
+use millstream_base::{Lane, Value};
+use millstream_form::{LaneSliceMut, LaneValue, Registers};
 use millstream_ir::plan::Plan;
-use rustc_hash::FxHashSet;
+use millstream_ir::request::Bound;
 
 use crate::fuse::width;
-use crate::lanes::lane_slice;
-use crate::stages::{At, Stages, column_of};
+use crate::program::PlanProgram;
 
-/// The stages of a plan for one cell.
+/// A program on single values with its registers.
 #[derive(Debug)]
 pub(super) struct Single {
-    lines: Vec<ReadyLine>,
-    registers: Vec<u64>,
-    /// For what is given its first register.
-    given: Vec<usize>,
-    /// The registers of the lanes of all outputs, one behind the other.
-    outputs: Vec<u32>,
-    /// For each output where its own begin.
-    first_outputs: Vec<usize>,
-    /// Runs of lanes that go from a row of all inputs into registers.
-    copies: Vec<Copy>,
+    program: PlanProgram,
+    registers: Registers,
+    /// For each input of the plan where its lanes stand in a row of all inputs.
+    inputs: Vec<Range<usize>>,
+    /// Lanes that go from a row of all inputs into registers.
+    copies: Vec<Run>,
+    /// The row of what was set, and whether the registers hold another.
+    row: Vec<u64>,
+    is_stale: bool,
+    /// For each output its registers, and where they go in a row of all outputs.
+    outputs: Vec<Run>,
 }
 
-/// Lanes that stand side by side in a row of inputs and in the registers.
+/// Lanes that stand side by side in a row and in the registers.
 #[derive(Clone, Copy, Debug)]
-struct Copy {
-    from: usize,
-    to: usize,
+struct Run {
+    at: usize,
+    register: u32,
     n: usize,
 }
 
 impl Single {
-    /// The program of stages; `inputs` says of each input of the plan which of what is given it is.
-    pub(super) fn new(plan: &Plan, stages: &Stages, inputs: &[Option<u32>]) -> Self {
-        let mut registers = Vec::new();
-        let mut given = Vec::with_capacity(stages.given.len());
-        for (_, item) in &stages.given {
-            given.push(registers.len());
-            registers.resize(registers.len() + width(item.ty), 0);
+    /// The program for the outputs of a request, with what it gives; `None` if a step does more
+    /// than compute with numbers.
+    pub(super) fn new(plan: &Plan, bound: &Bound) -> Option<Self> {
+        let program = PlanProgram::of_values(plan, &bound.outputs)?;
+        let mut registers = program.program.registers();
+        program.give(&mut registers, bound);
+        let mut registers_of = vec![None; plan.inputs.len()];
+        for (input, first) in &program.inputs {
+            registers_of[input.index()] = Some(*first);
         }
-        let mut lines = Vec::new();
-        let mut values: Vec<Vec<usize>> = Vec::with_capacity(stages.values.len());
-        for stage in &stages.stages {
-            let mut params = Vec::new();
-            for at in stage.inputs() {
-                match at {
-                    At::Given(k) => {
-                        let first = given[*k as usize];
-                        params.extend(first..first + width(stages.given[*k as usize].1.ty));
-                    }
-                    At::Value(k) => params.extend_from_slice(&values[*k as usize]),
-                    At::Const(_) => unreachable!("constants are part of the fused form"),
-                }
+        let (mut inputs, mut row) = (Vec::with_capacity(plan.inputs.len()), Vec::new());
+        for (input, first) in plan.inputs.as_slice().iter().zip(&registers_of) {
+            let (n, at) = (width(input.ty), row.len());
+            match first {
+                Some(first) => row.extend_from_slice(&registers.from(*first)[..n]),
+                None => row.resize(at + n, 0),
             }
-            let form = &stage.fused.form;
-            let mut places: Vec<usize> = Vec::with_capacity(form.insts.len());
-            for inst in form.insts.as_slice() {
-                let place = match inst.op {
-                    Op::Param(number) => params[number as usize],
-                    Op::Const(bits) => {
-                        registers.push(bits);
-                        registers.len() - 1
-                    }
-                    op => {
-                        let mut args = [0; 3];
-                        for (arg, reg) in args.iter_mut().zip(inst.args()) {
-                            *arg = places[reg.index()] as u32;
-                        }
-                        let out = registers.len();
-                        registers.push(0);
-                        lines.push(Line::new(op, inst.of, inst.lane, out as u32, args));
-                        out
-                    }
-                };
-                places.push(place);
-            }
-            let results = |k: usize| {
-                let firsts = &stage.fused.first_results;
-                form.results[firsts[k]..firsts[k + 1]].iter().map(|reg| places[reg.index()])
-            };
-            values.extend((0..stage.fused.outputs.len()).map(|k| results(k).collect()));
+            inputs.push(at..row.len());
         }
-        let (mut outputs, mut first_outputs) = (Vec::new(), Vec::new());
-        for (at, item) in &stages.outputs {
-            first_outputs.push(outputs.len());
-            match at {
-                At::Value(k) => outputs.extend(values[*k as usize].iter().map(|reg| *reg as u32)),
-                At::Given(k) => {
-                    let first = given[*k as usize];
-                    outputs.extend((first..first + width(item.ty)).map(|reg| reg as u32));
-                }
-                At::Const(id) => {
-                    let first = registers.len();
-                    registers.extend(lanes_of(&column_of(&plan.constants[*id])));
-                    outputs.extend((first..registers.len()).map(|reg| reg as u32));
-                }
-            }
-        }
-        let read: FxHashSet<u32> = outputs.iter().copied().collect();
-        let mut ready = Vec::new();
-        ready_lines(&lines, |reg| read.contains(&reg), &mut ready);
-        let copies = copies(plan, inputs, &given);
-        Self { lines: ready, registers, given, outputs, first_outputs, copies }
+        let copies = runs(inputs.iter().map(Range::len).zip(registers_of));
+        let mut at = 0;
+        let outputs = program.outputs.iter().map(|(k, first)| {
+            let n = width(plan.outputs[*k].ty);
+            at += n;
+            Run { at: at - n, register: *first, n }
+        });
+        let outputs = outputs.collect();
+        Some(Self { program, registers, inputs, copies, row, is_stale: false, outputs })
     }
 
-    /// Sets what is given from the first entry of a column.
-    pub(super) fn give(&mut self, k: usize, column: &Column) {
-        for (register, bits) in self.registers[self.given[k]..].iter_mut().zip(lanes_of(column)) {
-            *register = bits;
+    /// Sets an input.
+    #[inline]
+    pub(super) fn give(&mut self, input: usize, value: &Value) {
+        let row = &mut self.row[self.inputs[input].clone()];
+        for (i, to) in row.iter_mut().enumerate() {
+            *to = value.lane(i).expect("a value has the lanes of its type");
         }
+        self.is_stale = true;
     }
 
-    /// Sets what is given from the lanes of all inputs of the plan.
+    /// Runs with what was set.
+    #[inline]
+    pub(super) fn run(&mut self) {
+        if std::mem::take(&mut self.is_stale) {
+            copy(&self.copies, &self.row, &mut self.registers);
+        }
+        self.run_registers();
+    }
+
+    /// Runs with a row of the lanes of all inputs of the plan.
     ///
     /// # Panics
     /// If there are too few.
-    pub(super) fn give_lanes(&mut self, lanes: &[u64]) {
-        for Copy { from, to, n } in &self.copies {
-            self.registers[*to..][..*n].copy_from_slice(&lanes[*from..][..*n]);
-        }
+    #[inline]
+    pub(super) fn run_lanes(&mut self, lanes: &[u64]) {
+        copy(&self.copies, lanes, &mut self.registers);
+        self.is_stale = true;
+        self.run_registers();
     }
 
-    pub(super) fn run(&mut self) {
-        run_lines(&self.lines, &mut self.registers);
+    #[inline]
+    fn run_registers(&mut self) {
+        let Ok(()) = self.program.program.run(&mut self.registers, |_| Ok::<_, Infallible>(()));
     }
 
-    /// Writes the lanes of all outputs, one behind the other.
+    /// Writes the lanes of all outputs, one after the other.
     ///
     /// # Panics
     /// If there is not room for exactly these.
+    #[inline]
     pub(super) fn write_lanes(&self, to: &mut [u64]) {
-        assert_eq!(to.len(), self.outputs.len(), "there is room for the lanes of all outputs");
-        for (to, register) in to.iter_mut().zip(&self.outputs) {
-            *to = self.registers[*register as usize];
+        let n: usize = self.outputs.last().map_or(0, |last| last.at + last.n);
+        assert_eq!(to.len(), n, "there is room for the lanes of all outputs");
+        for Run { at, register, n } in &self.outputs {
+            to[*at..][..*n].copy_from_slice(&self.registers.from(*register)[..*n]);
         }
+    }
+
+    /// The lanes of output number `k`.
+    #[inline]
+    pub(super) fn lanes(&self, k: usize) -> &[u64] {
+        let Run { register, n, .. } = self.outputs[k];
+        &self.registers.from(register)[..n]
     }
 
     /// Writes output number `k`.
@@ -150,15 +128,14 @@ impl Single {
     /// If the slice is shorter, or of another lane.
     pub(super) fn write(&self, k: usize, lane: Lane, to: &mut LaneSliceMut<'_>) {
         assert_eq!(to.lane(), lane, "an output is written as what it is");
-        let last = self.first_outputs.get(k + 1).copied().unwrap_or(self.outputs.len());
-        let outputs = &self.outputs[self.first_outputs[k]..last];
-        let bits = outputs.iter().map(|register| self.registers[*register as usize]);
+        let bits = self.lanes(k);
+        let n = bits.len();
         macro_rules! write {
             ($($name:ident),*) => {
                 match to {
                     $(LaneSliceMut::$name(to) => {
-                        let to = &mut to[..outputs.len()];
-                        to.iter_mut().zip(bits).for_each(|(to, bits)| *to = LaneValue::from_bits(bits));
+                        let to = to[..n].iter_mut().zip(bits);
+                        to.for_each(|(to, bits)| *to = LaneValue::from_bits(*bits));
                     })*
                 }
             };
@@ -167,32 +144,29 @@ impl Single {
     }
 }
 
-/// Where the lanes of all inputs of a plan go: those that are given, into the registers from there on.
-fn copies(plan: &Plan, inputs: &[Option<u32>], given: &[usize]) -> Vec<Copy> {
-    let mut copies: Vec<Copy> = Vec::new();
-    let mut from = 0;
-    for (input, k) in plan.inputs.as_slice().iter().zip(inputs) {
-        let n = width(input.ty);
-        if let Some(k) = k {
-            let to = given[*k as usize];
-            match copies.last_mut() {
-                Some(last) if (last.from + last.n, last.to + last.n) == (from, to) => last.n += n,
-                _ => copies.push(Copy { from, to, n }),
-            }
-        }
-        from += n;
+#[inline]
+fn copy(copies: &[Run], row: &[u64], registers: &mut Registers) {
+    for Run { at, register, n } in copies {
+        registers.from_mut(*register)[..*n].copy_from_slice(&row[*at..][..*n]);
     }
-    copies
 }
 
-/// The bits of the lanes of a column's first entry.
-fn lanes_of(column: &Column) -> impl Iterator<Item = u64> {
-    let (lanes, width) = lane_slice(column);
-    (0..width).map(move |i| match lanes {
-        LaneSlice::Bool(lanes) => lanes[i].to_bits(),
-        LaneSlice::I32(lanes) => lanes[i].to_bits(),
-        LaneSlice::I64(lanes) => lanes[i].to_bits(),
-        LaneSlice::F32(lanes) => LaneValue::to_bits(lanes[i]),
-        LaneSlice::F64(lanes) => LaneValue::to_bits(lanes[i]),
-    })
+/// The lanes of a row that go into registers; those that follow each other in both go together.
+fn runs(row: impl Iterator<Item = (usize, Option<u32>)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut at = 0;
+    for (n, register) in row {
+        if let Some(register) = register {
+            match runs.last_mut() {
+                Some(last)
+                    if (last.at + last.n, last.register + last.n as u32) == (at, register) =>
+                {
+                    last.n += n;
+                }
+                _ => runs.push(Run { at, register, n }),
+            }
+        }
+        at += n;
+    }
+    runs
 }

@@ -56,8 +56,17 @@ struct Known {
 impl Blocks {
     /// The list of a plan for the outputs at these positions.
     pub(crate) fn new(plan: &Plan, outputs: &[usize]) -> Self {
+        Self::selecting(plan, outputs, &|_| false)
+    }
+
+    /// The list where some choices compute all their arms.
+    pub(crate) fn selecting(
+        plan: &Plan,
+        outputs: &[usize],
+        selects: &dyn Fn(StepId) -> bool,
+    ) -> Self {
         let order = order(plan, outputs);
-        let of = blocks(plan, outputs, &order);
+        let of = blocks(plan, outputs, &order, selects);
         // A counting sort by block, stable; the main block first, the others by root.
         let mut ends = vec![0_u32; plan.steps.len() + 1];
         let bucket = |step: &StepId| match of[step.index()] {
@@ -136,7 +145,12 @@ fn order(plan: &Plan, outputs: &[usize]) -> Vec<StepId> {
 }
 
 /// The block of each step, found from those that read it.
-fn blocks(plan: &Plan, outputs: &[usize], order: &[StepId]) -> Vec<BlockOf> {
+fn blocks(
+    plan: &Plan,
+    outputs: &[usize],
+    order: &[StepId],
+    selects: &dyn Fn(StepId) -> bool,
+) -> Vec<BlockOf> {
     let unread = Known { block: BlockOf::None, is_entry: false, in_main: false, in_scope: false };
     let mut known = vec![unread; plan.steps.len()];
     for output in outputs {
@@ -154,6 +168,7 @@ fn blocks(plan: &Plan, outputs: &[usize], order: &[StepId]) -> Vec<BlockOf> {
         }
         let reader = *reader;
         for (source, kind) in uses(plan, &plan.steps[*step]) {
+            let kind = if kind == Use::Arm && selects(*step) { Use::Strict } else { kind };
             let read = &mut known[source.step.index()];
             let is_first = read.block == BlockOf::None;
             read.is_entry |= kind != Use::Strict || !(is_first || read.block == reader.block);

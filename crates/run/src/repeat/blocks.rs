@@ -31,7 +31,7 @@ const PIECE: usize = 4 * BLOCK;
 /// Rounds between two looks at the clock.
 const ROUNDS: u32 = 64;
 
-/// What all blocks share.
+/// The data that all blocks share.
 struct Work<'a> {
     body: &'a RepeatBody,
     fused: &'a Fused,
@@ -58,7 +58,7 @@ struct Place {
     lane: Option<usize>,
 }
 
-/// Elements one behind the other, and the part of the outputs that holds theirs.
+/// Successive elements, and their part of the outputs.
 struct Piece<'a> {
     elements: &'a [u32],
     /// Position of the first among all elements.

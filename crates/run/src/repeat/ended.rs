@@ -3,7 +3,7 @@
 use millstream_base::{Column, Type};
 use millstream_node::{Call, Data};
 
-/// What was put aside for one output.
+/// The values set aside for one output.
 #[derive(Debug)]
 struct Pieces {
     output: usize,
@@ -37,8 +37,8 @@ impl Ended {
         }
     }
 
-    /// Sets the outputs of the call, to one value for all elements or to columns: to columns as soon as
-    /// something that was read is one, since what reads them relies on that.
+    /// Sets the outputs of the call, to one value for all elements or to columns: to columns as
+    /// soon as something that was read is one, since what reads them relies on that.
     pub(super) fn finish(self, call: &mut Call<'_>, is_one: bool) {
         let extent = call.extent();
         let is_in_order = self.elements.iter().copied().eq(0..extent as u32);

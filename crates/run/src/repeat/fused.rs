@@ -1,8 +1,11 @@
 //! A body of forms alone as one fused form, and its rounds for one element.
 
+use std::convert::Infallible;
+use std::sync::OnceLock;
+
 use millstream_base::id::Id;
 use millstream_base::{Lane, Mask, Value};
-use millstream_form::{Form, canonical_bits};
+use millstream_form::{Form, Program, ProgramWriter, canonical_bits};
 use millstream_ir::RepeatBody;
 use millstream_ir::plan::StepOp;
 use millstream_node::{Call, Failure};
@@ -22,6 +25,18 @@ pub(super) struct Fused {
     pub(super) go: Option<usize>,
     /// The outputs of the plan that are computed, each with its first result.
     pub(super) outputs: Vec<(usize, usize)>,
+    /// The form over registers, written when an element comes alone.
+    straight: OnceLock<Straight>,
+}
+
+/// A body over registers.
+#[derive(Debug)]
+struct Straight {
+    program: Program,
+    /// The first registers of the lanes and of the results, and that of the number of the round.
+    lanes: u32,
+    results: u32,
+    round: u32,
 }
 
 /// One lane of an input that is read or carried.
@@ -72,6 +87,7 @@ impl Fused {
             lanes: Vec::new(),
             go: body.go.and_then(result_of),
             outputs: first_results.clone(),
+            straight: OnceLock::new(),
         };
         for source in read {
             let StepOp::Input(input) = plan.steps[source.step].op else { return None };
@@ -113,6 +129,22 @@ impl Fused {
         Some(first)
     }
 
+    fn straight(&self) -> &Straight {
+        self.straight.get_or_init(|| {
+            let mut writer = ProgramWriter::default();
+            let lanes = writer.registers(self.lanes.len());
+            let results = writer.registers(self.form.results.len());
+            let round = writer.registers(1);
+            let param = |lane: &Option<usize>| lane.map_or(round, |lane| lanes + lane as u32);
+            let params: Vec<u32> = self.params.iter().map(param).collect();
+            let all_results: Vec<u32> = (results..round).collect();
+            writer.begin();
+            writer.form(&self.form, &params, &all_results);
+            writer.end();
+            Straight { program: writer.finish(), lanes, results, round }
+        })
+    }
+
     /// The lane that holds a result between rounds.
     pub(super) fn lane_of_result(&self, result: usize) -> Option<usize> {
         self.lanes.iter().position(|lane| lane.next == Some(result))
@@ -136,12 +168,13 @@ pub(super) fn run_one(
         let given = body.given_by(lane.input).expect("the number of the round is no lane");
         call.argument(given).data().get(0).lane(lane.offset).expect("the input has its lanes")
     };
-    let mut now: Vec<u64> = fused.lanes.iter().map(value).collect();
-    let mut params = vec![0; fused.params.len()];
-    let mut results = vec![0; fused.form.results.len()];
-    let mut scratch = Vec::new();
+    let straight = fused.straight();
+    let mut registers = straight.program.registers();
+    for (now, lane) in registers.from_mut(straight.lanes).iter_mut().zip(&fused.lanes) {
+        *now = value(lane);
+    }
     let mut goes = match fused.go.and_then(|go| fused.lane_of_result(go)) {
-        Some(lane) => now[lane] != 0,
+        Some(lane) => registers.get(straight.lanes + lane as u32) != 0,
         None => true,
     };
     let mut round = 0_u32;
@@ -153,12 +186,11 @@ pub(super) fn run_one(
         if round.is_multiple_of(1 << 12) && call.is_over().is_some_and(|is_over| is_over()) {
             return Err(over());
         }
-        for (param, place) in params.iter_mut().zip(&fused.params) {
-            *param = place.map_or(u64::from(round), |lane| now[lane]);
-        }
-        fused.form.run_scalar(&params, &mut results, &mut scratch);
+        registers.from_mut(straight.round)[0] = u64::from(round);
+        let Ok(()) = straight.program.run(&mut registers, |_| Ok::<_, Infallible>(()));
         let mut is_stable = body.until_stable;
-        for (lane, now) in fused.lanes.iter().zip(&mut now) {
+        let (now, results) = registers.from_mut(straight.lanes).split_at_mut(fused.lanes.len());
+        for (lane, now) in fused.lanes.iter().zip(now) {
             if let Some(next) = lane.next {
                 let next = results[next];
                 is_stable &= canonical_bits(lane.lane, *now) == canonical_bits(lane.lane, next);
@@ -168,6 +200,7 @@ pub(super) fn run_one(
         round += 1;
         goes = !is_stable && fused.go.is_none_or(|go| results[go] != 0);
     }
+    let (now, results) = (registers.from(straight.lanes), registers.from(straight.results));
     for k in wanted {
         let ty = body.plan.outputs[*k].ty;
         let first = fused.outputs.iter().find(|(of, _)| of == k).map_or(0, |(_, first)| *first);

@@ -1,13 +1,14 @@
 //! Runs the bodies of repeats: the one place where rounds are counted, whichever evaluator asks.
 //!
-//! How a call proceeds. The elements of the mask that have a round before them are *active*. What
-//! they carry lies in columns with an entry per active element, or is one value for all. A round
-//! evaluates the outputs that somebody needs. Elements that end are put aside with their values
-//! (`ended`), and the columns are narrowed to the others; when no element is active, what was put
-//! aside is brought into the order of the elements.
+//! How a call proceeds. The elements of the mask that have a round to run are *active*. Carried
+//! values lie in columns with an entry per active element, or are one value for all. A round
+//! evaluates the outputs that are needed. Elements that end are set aside with their values
+//! (`ended`), and the columns are narrowed to the others. When no element is active, the values set
+//! aside are put into the order of the elements.
 //!
-//! Bodies of forms alone run as one fused form, block by block (`fused`, `blocks`); others run as plans, all
-//! active elements together, so that what is the same for all is computed once in each round.
+//! A body of forms alone runs as one fused form, block by block (`fused`, `blocks`). Any other body
+//! runs as a plan, all active elements together, so that steps with the same inputs for all
+//! elements run once in each round.
 
 mod blocks;
 mod ended;
@@ -143,7 +144,7 @@ fn beyond_limit(element: usize, n: u32, limit: usize) -> Failure {
     Failure { element: Some(element), ..failure }
 }
 
-/// Nobody waits for the call any more.
+/// The call was cancelled or its deadline has passed.
 fn over() -> Failure {
     Failure::whole("the evaluation was cancelled")
 }

@@ -20,7 +20,7 @@ struct Active {
     inputs: Vec<Data>,
 }
 
-/// What a round gave.
+/// The result of a round.
 enum Round {
     /// The values of the outputs that were asked for.
     Values(Vec<Data>),
@@ -66,7 +66,8 @@ pub(super) fn run(
                 let message = format!("{} (in round {round})", found.message);
                 let element = active.elements[position] as usize;
                 failure = Some(Failure { element: Some(element), message, ..found });
-                // Those below may fail as well, in a later round; those above do not count any more.
+                // Those below may fail as well, in a later round; those above do not count any
+                // more.
                 active.drop_from(Some(element));
                 continue;
             }
@@ -247,7 +248,7 @@ fn evaluate(
         let message = format!("`{}`: {}", failure.path, failure.message);
         (position, Failure { element: None, message, help: failure.help.clone() })
     });
-    // What failed behind an arm that nobody takes is no failure.
+    // A failure in an arm that nobody takes does not count.
     let is_there = values.iter().all(|value| value.value.is_some());
     if let Some((position, failure)) = lowest.min_by_key(|(position, _)| *position)
         && !is_there

@@ -128,8 +128,8 @@ fn a_buffer_of_another_size_is_refused() {
 #[test]
 fn prepared_programs_run_with_other_data() {
     let plan = Arc::new(plan(HERON));
-    let prepared = Chunked::new().prepare(&plan, &triangles(3)).expect("the request fits");
-    let mut prepared = prepared.expect("the plan is made of forms");
+    let prepared = Chunked::new().prepare(&plan, &triangles(3));
+    let mut prepared = prepared.expect("the plan is made of numbers");
     let mut area = [0.0_f32; 3];
     prepared.set_column(2, corners(7, 3));
     prepared.run(&mut [area.as_mut_slice().into()]);
@@ -144,8 +144,8 @@ fn prepared_programs_run_with_other_data() {
 #[test]
 fn prepared_programs_run_on_lanes() {
     let plan = Arc::new(plan(HERON));
-    let prepared = Chunked::new().prepare(&plan, &Request::new()).expect("the request fits");
-    let mut prepared = prepared.expect("the plan is made of forms");
+    let prepared = Chunked::new().prepare(&plan, &Request::new());
+    let mut prepared = prepared.expect("the plan is made of numbers");
     let bits = [0.0_f32, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 4.0, 0.0].map(|x| u64::from(x.to_bits()));
     let mut area = [0];
     prepared.run_lanes(&bits, &mut area);
@@ -170,8 +170,8 @@ fn lanes_of_inputs_find_their_places() {
          output v n2
          output value n5",
     ));
-    let prepared = Chunked::new().prepare(&plan, &Request::new()).expect("the request fits");
-    let mut prepared = prepared.expect("the plan is made of forms");
+    let prepared = Chunked::new().prepare(&plan, &Request::new());
+    let mut prepared = prepared.expect("the plan is made of numbers");
     let given = [0.5_f32, 8.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let mut outputs = [0; 4];
     prepared.run_lanes(&given.map(|x| u64::from(x.to_bits())), &mut outputs);
@@ -193,8 +193,8 @@ fn prepared_programs_on_one_element_are_a_straight_line() {
          output v n1",
     ));
     let request = Request::new().column("x", Column::from(vec![7.0_f32]));
-    let prepared = Chunked::new().prepare(&plan, &request).expect("the request fits");
-    let mut prepared = prepared.expect("the plan is made of forms");
+    let prepared = Chunked::new().prepare(&plan, &request);
+    let mut prepared = prepared.expect("the plan is made of numbers");
     let (mut sum, mut length, mut x, mut half) = ([0.0_f32], [0.0_f32], [0.0_f32], [0.0_f32]);
     let mut v = [0.0_f32; 3];
     for given in [7.0_f32, 8.0] {

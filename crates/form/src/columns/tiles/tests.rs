@@ -3,9 +3,10 @@
 use millstream_base::mask::Mask;
 
 use super::*;
+use crate::build::{FormBuilder, Val};
 use crate::columns::{ColumnScratch, FEW, run_columns};
+use crate::lane_value::{LaneValue, canonical_bits};
 use crate::random::Dice;
-use crate::{FormBuilder, LaneValue, Val, canonical_bits};
 use millstream_base::map::Map;
 
 const N: usize = 5 * TILE + 7;

@@ -1,10 +1,10 @@
-//! Where lanes lie: slices of the caller and buffers of our own, one kind for each lane.
+//! The storage of lanes: slices of the caller and chunk buffers, one kind for each lane.
 
 use millstream_base::lane::Lane;
 
 use crate::lane_value::LaneValue;
 
-/// Bytes that begin where a line of the cache does make wide loads fastest.
+/// The alignment in bytes at which wide loads are fastest: a line of the cache.
 const LINE: usize = 64;
 
 /// A chunk buffer: lanes that begin at a line of the cache.
@@ -15,7 +15,7 @@ pub(crate) struct Buffer<A> {
 }
 
 impl<A: LaneValue> Buffer<A> {
-    /// Makes room for `len` lanes; what they were is lost if there was none.
+    /// Makes room for `len` lanes; their values are lost if the buffer grows.
     fn reserve(&mut self, len: usize) {
         let spare = LINE / size_of::<A>();
         if self.lanes.len() < len + spare {
@@ -26,13 +26,13 @@ impl<A: LaneValue> Buffer<A> {
 
     /// The first `len` lanes.
     #[inline]
-    pub(super) fn first(&self, len: usize) -> &[A] {
+    pub(crate) fn first(&self, len: usize) -> &[A] {
         &self.lanes[self.start..self.start + len]
     }
 
     /// The first `len` lanes.
     #[inline]
-    pub(super) fn first_mut(&mut self, len: usize) -> &mut [A] {
+    pub(crate) fn first_mut(&mut self, len: usize) -> &mut [A] {
         &mut self.lanes[self.start..self.start + len]
     }
 }
@@ -66,7 +66,7 @@ macro_rules! lanes {
             }
 
             /// The memory.
-            pub(super) fn bytes(&self) -> &[u8] {
+            pub(crate) fn bytes(&self) -> &[u8] {
                 match self {
                     $(Self::$lane(lanes) => bytemuck::cast_slice(lanes),)*
                 }
@@ -85,7 +85,7 @@ macro_rules! lanes {
             }
 
             /// Whether these are the same lanes in memory.
-            pub(super) fn same(&self, other: &LaneSlice<'a>) -> bool {
+            pub(crate) fn same(&self, other: &LaneSlice<'a>) -> bool {
                 match (self, other) {
                     $((Self::$lane(a), Self::$lane(b)) => std::ptr::eq(*a, *b),)*
                     _ => false,
@@ -102,7 +102,7 @@ macro_rules! lanes {
             }
 
             /// The memory.
-            pub(super) fn bytes(&self) -> &[u8] {
+            pub(crate) fn bytes(&self) -> &[u8] {
                 match self {
                     $(Self::$lane(lanes) => bytemuck::cast_slice(lanes),)*
                 }
@@ -140,7 +140,7 @@ lanes! {
 
 impl Pools {
     /// Makes room for `n_slots[lane]` buffers of `len` elements for each lane.
-    pub(super) fn reserve(&mut self, n_slots: [usize; 5], len: usize) {
+    pub(crate) fn reserve(&mut self, n_slots: [usize; 5], len: usize) {
         fn grow<A: Stored>(pools: &mut Pools, n_slots: usize, len: usize) {
             let pool = A::pool_mut(pools);
             if pool.len() < n_slots {
@@ -159,7 +159,7 @@ impl Pools {
     }
 }
 
-/// A lane's type, found in the enums and pools that the column interpreter keeps lanes in.
+/// The type of a lane, with access to its variant of the slices and its pool of buffers.
 pub(crate) trait Stored: LaneValue {
     fn view<'a>(lanes: &LaneSlice<'a>) -> &'a [Self];
     fn view_output<'a>(lanes: &'a LaneSliceMut<'_>) -> &'a [Self];

@@ -1,0 +1,289 @@
+//! Chooses the lines of a form: several operations as one line where that saves calls, in an order
+//! in which most lines read what the line before has computed.
+//!
+//! Of a short operation most of the time goes into its call, and into writing what the next one
+//! reads. One line computes the distance of two vectors of three, their dot product, or the root of
+//! either; and two of sum, difference and product of which the second alone reads the first. Each
+//! operation rounds as it does alone.
+
+use millstream_base::Lane;
+use millstream_base::id::Id;
+use smallvec::SmallVec;
+
+use super::line::{BOTH, Line, NONE, Places, Run, Short};
+use crate::arithmetic::FloatLane;
+use crate::columns::loops::distance;
+use crate::inst::{Form, Inst, Reg};
+use crate::meaning::{apply, apply_pair};
+use crate::op::Op;
+
+/// Appends the lines that compute the results of a form. `at` says which register of the file holds
+/// each register of the form; those of constants and parameters are filled.
+pub(super) fn write_lines(form: &Form, at: &[u32], lines: &mut Vec<Line>) {
+    let units = Finder::new(form, at).units();
+    let mut last = None;
+    for unit in ordered(form, &units) {
+        let (line, gives_f32) = unit.line(form, at, last);
+        if gives_f32 {
+            last = Some(line.places.out);
+        }
+        lines.push(line);
+    }
+}
+
+/// Instructions that become one line.
+struct Unit {
+    /// The last of them, which gives the result.
+    reg: Reg,
+    kind: Kind,
+    /// What they read.
+    operands: SmallVec<[Reg; 6]>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    /// The instruction alone.
+    One,
+    /// The instruction, and this one, of which it reads the result, as second operand if said so.
+    Pair { inner: Reg, second: bool },
+    /// A function of two vectors, which begin in these registers of the file.
+    Vectors { run: Run, first: [u32; 2] },
+}
+
+impl Unit {
+    /// The line, where register `last` of the file holds the last `f32`; and whether its result is
+    /// one.
+    fn line(&self, form: &Form, at: &[u32], last: Option<u32>) -> (Line, bool) {
+        let inst = &form.insts[self.reg];
+        let mut args = [0; 3];
+        for (arg, operand) in args.iter_mut().zip(&self.operands) {
+            *arg = at[operand.index()];
+        }
+        let is_last = |i: usize| {
+            let operand = self.operands.get(i);
+            operand.is_some_and(|reg| {
+                form.insts[*reg].lane == Lane::F32 && Some(at[reg.index()]) == last
+            })
+        };
+        let from_last = (0..3).find(|i| is_last(*i)).unwrap_or(NONE);
+        let run = match self.kind {
+            Kind::One => {
+                let is_twice = is_last(0) && is_last(1) && inst.op.arity() == 2;
+                let short = Short(if is_twice { BOTH } else { from_last });
+                apply(inst.op, inst.of, inst.lane, short)
+            }
+            Kind::Pair { inner, second } => {
+                let inner = form.insts[inner].op;
+                apply_pair(inner, inst.op, second, inst.of, Short(from_last))
+            }
+            Kind::Vectors { run, first: [a, b] } => {
+                args = [a, b, 0];
+                run
+            }
+        };
+        let places = Places { out: at[self.reg.index()], args };
+        (Line { run, places }, inst.lane == Lane::F32)
+    }
+}
+
+/// The units that the results need, each after what it reads. Of the operands of a unit the one
+/// that takes most steps comes last, so that long chains stay together.
+fn ordered<'u>(form: &Form, units: &'u [Unit]) -> Vec<&'u Unit> {
+    const NO_UNIT: u32 = u32::MAX;
+    let mut unit_of = vec![NO_UNIT; form.insts.len()];
+    let mut height = vec![0_u32; form.insts.len()];
+    for (i, unit) in units.iter().enumerate() {
+        let below = unit.operands.iter().map(|operand| height[operand.index()]).max();
+        height[unit.reg.index()] = below.unwrap_or(0) + 1;
+        unit_of[unit.reg.index()] = i as u32;
+    }
+    // The next operand that is not met, the lowest first.
+    let next = |unit: &Unit, unit_of: &[u32]| {
+        let open = unit.operands.iter().filter(|operand| unit_of[operand.index()] != NO_UNIT);
+        open.min_by_key(|operand| height[operand.index()]).copied()
+    };
+    let mut order = Vec::with_capacity(units.len());
+    let mut stack: Vec<&Unit> = Vec::new();
+    for result in &form.results {
+        let mut meet = Some(*result);
+        loop {
+            if let Some(reg) = meet.take() {
+                let i = std::mem::replace(&mut unit_of[reg.index()], NO_UNIT);
+                if i != NO_UNIT {
+                    stack.push(&units[i as usize]);
+                }
+            }
+            let Some(unit) = stack.last() else { break };
+            meet = next(unit, &unit_of);
+            if meet.is_none() {
+                order.extend(stack.pop());
+            }
+        }
+    }
+    order
+}
+
+/// Instructions that are part of a unit, without the last.
+type Parts = SmallVec<[Reg; 8]>;
+
+struct Finder<'f> {
+    form: &'f Form,
+    at: &'f [u32],
+    /// For each register how many operands it is; too many where it is a result.
+    n_uses: Vec<u32>,
+}
+
+impl<'f> Finder<'f> {
+    fn new(form: &'f Form, at: &'f [u32]) -> Self {
+        let mut n_uses = vec![0_u32; form.insts.len()];
+        for (_, inst) in form.insts.iter() {
+            for arg in inst.args() {
+                n_uses[arg.index()] += 1;
+            }
+        }
+        for result in &form.results {
+            n_uses[result.index()] = 1 << 16;
+        }
+        Self { form, at, n_uses }
+    }
+
+    /// The units of a form, each after what it reads.
+    fn units(&self) -> Vec<Unit> {
+        let mut units = Vec::with_capacity(self.form.insts.len());
+        let mut is_absorbed = vec![false; self.form.insts.len()];
+        for (reg, inst) in self.form.insts.iter().rev() {
+            if is_absorbed[reg.index()] || inst.op.arity() == 0 {
+                continue;
+            }
+            let (unit, parts) = self.product(reg).or_else(|| self.pair(reg)).unwrap_or_else(|| {
+                let operands = inst.args().iter().copied().collect();
+                (Unit { reg, kind: Kind::One, operands }, Parts::new())
+            });
+            parts.into_iter().for_each(|part| is_absorbed[part.index()] = true);
+            units.push(unit);
+        }
+        units.reverse();
+        units
+    }
+
+    fn inst(&self, reg: Reg) -> &'f Inst {
+        &self.form.insts[reg]
+    }
+
+    /// The operands of an instruction that computes `op` on floats of this lane, if its result is
+    /// read as so many operands and nothing else.
+    fn between(&self, reg: Reg, op: Op, of: Lane, n_uses: u32) -> Option<[Reg; 2]> {
+        let inst = self.inst(reg);
+        let fits = (inst.op, inst.of) == (op, of) && self.n_uses[reg.index()] == n_uses;
+        fits.then(|| [inst.args()[0], inst.args()[1]])
+    }
+
+    /// `a x + b y + c z`, added in this order, of vectors in registers that follow each other; of
+    /// differences of such vectors with themselves; or the root of that.
+    fn product(&self, reg: Reg) -> Option<(Unit, Parts)> {
+        let inst = self.inst(reg);
+        let (of, root) = (inst.of, inst.op == Op::Sqrt);
+        if !of.is_float() || !(root || inst.op == Op::Add) {
+            return None;
+        }
+        let mut parts = Parts::new();
+        let [first, last] = if root {
+            parts.push(inst.args()[0]);
+            self.between(inst.args()[0], Op::Add, of, 1)?
+        } else {
+            [inst.args()[0], inst.args()[1]]
+        };
+        let [x, y] = self.between(first, Op::Add, of, 1)?;
+        parts.push(first);
+        let mut sides = [[reg; 2]; 3];
+        for (side, product) in sides.iter_mut().zip([x, y, last]) {
+            *side = self.between(product, Op::Mul, of, 1)?;
+            parts.push(product);
+        }
+        let (run, sides) = match self.differences(of, sides) {
+            Some(ends) => {
+                parts.extend(sides.map(|[difference, _]| difference));
+                (run_of(FAR, of, root), ends)
+            }
+            None => (run_of(DOT, of, root), sides),
+        };
+        let first = self.vectors(sides)?;
+        let kind = Kind::Vectors { run, first };
+        Some((Unit { reg, kind, operands: sides.as_flattened().into() }, parts))
+    }
+
+    /// The operands of the differences that these products are squares of.
+    fn differences(&self, of: Lane, sides: [[Reg; 2]; 3]) -> Option<[[Reg; 2]; 3]> {
+        let mut ends = sides;
+        for (end, [a, b]) in ends.iter_mut().zip(sides) {
+            if a != b {
+                return None;
+            }
+            *end = self.between(a, Op::Sub, of, 2)?;
+        }
+        self.vectors(ends).map(|_| ends)
+    }
+
+    /// The first registers of two vectors whose lanes stand side by side in the file.
+    fn vectors(&self, sides: [[Reg; 2]; 3]) -> Option<[u32; 2]> {
+        let at = sides.map(|side| side.map(|reg| self.at[reg.index()]));
+        let [first, ..] = at;
+        let follow = (0..).zip(at).all(|(k, [a, b])| [a, b] == [first[0] + k, first[1] + k]);
+        follow.then_some(first)
+    }
+
+    /// A sum, difference or product with one that it alone reads.
+    fn pair(&self, reg: Reg) -> Option<(Unit, Parts)> {
+        let inst = self.inst(reg);
+        if !is_arithmetic(inst) {
+            return None;
+        }
+        let [a, b] = [inst.args()[0], inst.args()[1]];
+        let (inner, other, second) = match (self.is_absorbed(a), self.is_absorbed(b)) {
+            // What absorbs nothing itself, so that its neighbor may absorb something.
+            (true, true) if !self.absorbs(b) => (b, a, true),
+            (true, _) => (a, b, false),
+            (false, true) => (b, a, true),
+            (false, false) => return None,
+        };
+        let [c, d] = [self.inst(inner).args()[0], self.inst(inner).args()[1]];
+        let operands = SmallVec::from_slice(&[c, d, other]);
+        let kind = Kind::Pair { inner, second };
+        Some((Unit { reg, kind, operands }, Parts::from_elem(inner, 1)))
+    }
+
+    /// Whether an instruction of arithmetic may be part of the only one that reads it.
+    fn is_absorbed(&self, reg: Reg) -> bool {
+        let fits = self.n_uses[reg.index()] == 1 && is_arithmetic(self.inst(reg));
+        fits && self.product(reg).is_none()
+    }
+
+    fn absorbs(&self, reg: Reg) -> bool {
+        self.inst(reg).args().iter().any(|arg| self.is_absorbed(*arg))
+    }
+}
+
+fn is_arithmetic(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Add | Op::Sub | Op::Mul) && inst.of.is_float()
+}
+
+/// A function for `f32` and `f64`, each without a root and with one.
+type Runs = [[Run; 2]; 2];
+
+const FAR: Runs = [[far::<f32, false>, far::<f32, true>], [far::<f64, false>, far::<f64, true>]];
+
+const DOT: Runs = [[dot::<f32, false>, dot::<f32, true>], [dot::<f64, false>, dot::<f64, true>]];
+
+fn run_of(runs: Runs, of: Lane, root: bool) -> Run {
+    runs[usize::from(of == Lane::F64)][usize::from(root)]
+}
+
+fn far<A: FloatLane, const ROOT: bool>(at: &Places, regs: &mut [u64], last: f32) -> f32 {
+    at.set::<A>(regs, distance(at.vector(regs, 0), at.vector(regs, 1), ROOT), last)
+}
+
+fn dot<A: FloatLane, const ROOT: bool>(at: &Places, regs: &mut [u64], last: f32) -> f32 {
+    let [a, b]: [[A; 3]; 2] = [at.vector(regs, 0), at.vector(regs, 1)];
+    let sum = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    at.set::<A>(regs, if ROOT { A::sqrt(sum) } else { sum }, last)
+}

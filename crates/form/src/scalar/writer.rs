@@ -1,0 +1,178 @@
+//! Writes programs: registers, and block by block what fills them.
+
+use std::sync::Arc;
+
+use millstream_base::Lane;
+use millstream_base::id::Id;
+use rustc_hash::FxHashMap;
+
+use super::coarse::write_lines;
+use super::line::{Line, NONE, Places, Short};
+use super::{Arm, Block, Piece, Program};
+use crate::inst::Form;
+use crate::meaning::apply;
+use crate::op::Op;
+
+/// Writes a [`Program`], one block after the other.
+///
+/// ```
+/// # use millstream_form::{FormBuilder, LaneValue, ProgramWriter};
+/// # use millstream_base::Lane;
+/// let b = FormBuilder::new();
+/// let x = b.param(Lane::F32);
+/// let form = b.finish(&[x * x + 1.0]);
+/// let mut writer = ProgramWriter::default();
+/// let (x, y) = (writer.registers(1), writer.registers(1));
+/// writer.begin();
+/// writer.form(&form, &[x], &[y]);
+/// writer.end();
+/// let program = writer.finish();
+/// let mut registers = program.registers();
+/// registers.from_mut(x)[0] = LaneValue::to_bits(3.0_f32);
+/// program.run(&mut registers, |_| Ok::<_, ()>(())).expect("nobody ends the run");
+/// assert_eq!(registers.get(y), LaneValue::to_bits(10.0_f32));
+/// ```
+#[derive(Debug, Default)]
+pub struct ProgramWriter {
+    program: Program,
+    /// The registers of constants, by their bits.
+    constants: FxHashMap<u64, u32>,
+    /// Registers of values that are read within one form only.
+    temporaries: Vec<u32>,
+    /// Lines that are part of a piece.
+    n_in_pieces: u32,
+}
+
+impl ProgramWriter {
+    /// The first of so many new registers.
+    pub fn registers(&mut self, n: usize) -> u32 {
+        let first = self.program.image.len() as u32;
+        self.program.image.resize(self.program.image.len() + n, 0);
+        first
+    }
+
+    /// The first of new registers that hold these bits until they are set.
+    pub fn filled(&mut self, bits: impl IntoIterator<Item = u64>) -> u32 {
+        let first = self.program.image.len() as u32;
+        self.program.image.extend(bits);
+        first
+    }
+
+    /// A register that holds these bits and is never set.
+    pub fn constant(&mut self, bits: u64) -> u32 {
+        if let Some(register) = self.constants.get(&bits) {
+            return *register;
+        }
+        let register = self.filled([bits]);
+        self.constants.insert(bits, register);
+        register
+    }
+
+    /// Begins the next block, and gives its number.
+    pub fn begin(&mut self) -> Block {
+        self.program.blocks.push(self.program.pieces.len() as u32);
+        self.program.blocks.len() as u32 - 1
+    }
+
+    /// Ends the block.
+    pub fn end(&mut self) {
+        self.push(Piece::End);
+    }
+
+    /// What follows in the block needs another block.
+    pub fn call(&mut self, block: Block) {
+        self.push(Piece::Call { block });
+    }
+
+    /// Copies `width` registers to `out` from the arm that a selector picks: a `bool` the first or
+    /// the second, an `i32` the arm of that number, or else the nearest.
+    pub fn choose(
+        &mut self,
+        (selector, is_bool): (u32, bool),
+        arms: &[Arm],
+        (out, width): (u32, u8),
+    ) {
+        let first_arm = self.program.arms.len() as u32;
+        self.program.arms.extend_from_slice(arms);
+        let n_arms = arms.len() as u16;
+        self.push(Piece::Choose { selector, is_bool, first_arm, n_arms, out, width });
+    }
+
+    /// Copies a value of this lane to another register.
+    pub fn copy(&mut self, from: u32, to: u32, lane: Lane) {
+        let yes = self.constant(1);
+        let run = apply(Op::Select, lane, lane, Short(NONE));
+        self.program.lines.push(Line { run, places: Places { out: to, args: [yes, from, from] } });
+    }
+
+    /// Calls a form as it is, which takes longer in each run and no time now. `params` are the
+    /// registers of its parameters, results go to those from `out` on.
+    pub fn call_form(&mut self, form: &Arc<Form>, params: &[u32], out: u32) {
+        let first_param = self.program.params.len() as u32;
+        self.program.params.extend_from_slice(params);
+        self.program.forms.push(Arc::clone(form));
+        let form = self.program.forms.len() as u32 - 1;
+        self.push(Piece::Form { form, first_param, out });
+    }
+
+    /// Writes a form out as lines. `params` are the registers of its parameters, `results` those
+    /// for its results, which hold nothing else.
+    ///
+    /// # Panics
+    /// If there are fewer registers than parameters or results.
+    pub fn form(&mut self, form: &Form, params: &[u32], results: &[u32]) {
+        const NOWHERE: u32 = u32::MAX;
+        let mut at = vec![NOWHERE; form.insts.len()];
+        for (result, register) in form.results.iter().zip(results).rev() {
+            at[result.index()] = *register;
+        }
+        let mut n_temporary = 0;
+        for (reg, inst) in form.insts.iter() {
+            let at = &mut at[reg.index()];
+            match inst.op {
+                Op::Const(bits) => *at = self.constant(bits),
+                Op::Param(number) => *at = params[number as usize],
+                _ if *at == NOWHERE => {
+                    *at = self.temporary(n_temporary);
+                    n_temporary += 1;
+                }
+                _ => {}
+            }
+        }
+        write_lines(form, &at, &mut self.program.lines);
+        // Results that are parameters or constants, or stand twice.
+        for (result, to) in form.results.iter().zip(results) {
+            let from = at[result.index()];
+            if from != *to {
+                self.copy(from, *to, form.insts[*result].lane);
+            }
+        }
+    }
+
+    /// The program.
+    ///
+    /// # Panics
+    /// If there is no block.
+    pub fn finish(self) -> Program {
+        assert!(!self.program.blocks.is_empty(), "a program has a block");
+        self.program
+    }
+
+    /// Appends a piece after the lines that were written.
+    fn push(&mut self, piece: Piece) {
+        let end = self.program.lines.len() as u32;
+        if self.n_in_pieces < end {
+            let first = std::mem::replace(&mut self.n_in_pieces, end);
+            self.program.pieces.push(Piece::Lines { first, end });
+        }
+        self.program.pieces.push(piece);
+    }
+
+    fn temporary(&mut self, k: usize) -> u32 {
+        if k == self.temporaries.len() {
+            let register = self.registers(1);
+            self.temporaries.push(register);
+        }
+        self.temporaries[k]
+    }
+}
