@@ -128,7 +128,7 @@ pub(crate) fn assert_sound(graph: &Graph, stage: Stage, phase: Phase) {
     }
 }
 
-/// All nodes, each behind what it reads from.
+/// All nodes, each after what it reads from.
 ///
 /// # Errors
 /// If there is a cycle, which checked documents have not.
