@@ -76,7 +76,7 @@ const LINKS_PER_NODE: u64 = 16;
 pub struct Expansion {
     /// The size of each.
     pub sizes: SideTable<BodyId, Size>,
-    /// All of them, each behind those that it uses.
+    /// All of them, each after those that it uses.
     pub inside_out: Vec<BodyId>,
 }
 

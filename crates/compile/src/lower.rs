@@ -4,8 +4,12 @@
 //! order, so that each reads from smaller ids. Literals become constants, each value one node.
 //! Where a value crosses the border of a group, or a muted node, that states another type, it is
 //! converted there: the border leaves no other trace. All other conversions are a pass.
+//!
+//! Of a partial document the graph has what does not depend on its wrong parts, in each use of a
+//! group: one id without a node stands for all that has no value.
 
 mod stateful;
+mod wrong;
 
 pub use stateful::DELAYED;
 
@@ -43,7 +47,8 @@ pub fn lower(
 
 /// The flat graph of a document in which nodes that keep state stay as they are: it cannot be run,
 /// but written as a document. Each such node is a root, by an output `path.node`. What is linked to
-/// a socket that counts for later ticks is the output `path.delayed`; the node reads a default there.
+/// a socket that counts for later ticks is the output `path.delayed`; the node reads a default
+/// there.
 ///
 /// # Errors
 /// As [`lower`].
@@ -84,12 +89,14 @@ pub(crate) fn lowered_body(
     size: Size,
     state: State,
 ) -> Graph {
+    let mut graph = Graph::with_capacity(size.nodes as usize, size.links as usize);
     let mut lowering = Lowering {
         checked,
         root: body,
         repeats,
         captures: FxHashMap::default(),
-        graph: Graph::with_capacity(size.nodes as usize, size.links as usize),
+        nowhere: checked.is_partial.then(|| graph.add_gap()),
+        graph,
         converter: Converter::new(registry.conversion()),
         literals: SideTable::for_arena(&checked.bodies, Vec::new()),
         spare: Vec::new(),
@@ -102,6 +109,9 @@ pub(crate) fn lowered_body(
     };
     lowering.graph.paths.reserve(size.nodes as usize);
     lowering.run();
+    if let Some(nowhere) = lowering.nowhere {
+        wrong::take_out_unfed(&mut lowering.graph, nowhere);
+    }
     lowering.graph
 }
 
@@ -115,6 +125,7 @@ const POOLED: u32 = 1 << 31;
 struct Frame<'a> {
     body_id: BodyId,
     body: &'a Body,
+    nowhere: Option<NodeId>,
     path: PathId,
     /// Next position in the body's order.
     at: usize,
@@ -133,6 +144,8 @@ struct Lowering<'a> {
     repeats: &'a Repeats,
     /// The instances that read the context for repeats.
     captures: FxHashMap<Need, Arc<Instance>>,
+    /// What stands for values that are wrong, in a partial document.
+    nowhere: Option<NodeId>,
     graph: Graph,
     converter: Converter<'a>,
     /// The constant of each literal of each body, once the body was met.
@@ -154,6 +167,10 @@ impl<'a> Lowering<'a> {
         let root = &self.checked.bodies[self.root];
         let mut inputs = Vec::with_capacity(root.inputs.len());
         for input in &root.inputs {
+            if let Some(nowhere) = self.nowhere.filter(|_| input.is_wrong) {
+                inputs.push(Source::first(nowhere));
+                continue;
+            }
             let default = input.default.clone();
             let input = GraphInput { name: Arc::clone(&input.name), ty: input.ty, default };
             inputs.push(Source::first(self.graph.add_input(input)));
@@ -170,6 +187,13 @@ impl<'a> Lowering<'a> {
                 continue;
             };
             let node = &frame.body.nodes[position as usize];
+            if let Some(nowhere) = self.nowhere
+                && self.is_lost(frame, node)
+            {
+                frame.became[position as usize] = Became(nowhere.index() as u32);
+                frame.at += 1;
+                continue;
+            }
             match &node.kind {
                 CheckedKind::Call(instance) if let Some(keeps) = &instance.def.keeps => {
                     let made = match self.state {
@@ -204,8 +228,31 @@ impl<'a> Lowering<'a> {
                     let inner = self.enter(frame, node, *body);
                     stack.push(inner);
                 }
+                CheckedKind::Wrong => unreachable!("only partial documents have wrong nodes"),
             }
         }
+    }
+
+    /// Whether a node of a partial document gives nothing in this use of its body: it is wrong, or
+    /// something that it reads is. One that stands for its group may give something all the same.
+    fn is_lost(&self, frame: &Frame<'a>, node: &CheckedNode) -> bool {
+        let mut sources = frame.body.sources_of(node).iter();
+        let mut reads_wrong =
+            || sources.any(|source| self.is_wrong(frame.source(&self.literals, *source)));
+        match &node.kind {
+            CheckedKind::Wrong => true,
+            CheckedKind::Group(body) => self.checked.bodies[*body].is_wrong,
+            CheckedKind::Repeat(repeat) => self.repeats.of(repeat).is_none() || reads_wrong(),
+            CheckedKind::Call(instance) if stateful::delays_first(instance) => {
+                let mut sources = frame.body.sources_of(node).iter().skip(1);
+                sources.any(|source| self.is_wrong(frame.source(&self.literals, *source)))
+            }
+            CheckedKind::Call(_) | CheckedKind::Muted(_) => reads_wrong(),
+        }
+    }
+
+    fn is_wrong(&self, source: Source) -> bool {
+        self.nowhere == Some(source.node)
     }
 
     /// A frame at the start of a body, whose literals become constants if they are not yet.
@@ -219,6 +266,7 @@ impl<'a> Lowering<'a> {
         let mut frame = self.spare.pop().unwrap_or_else(|| Frame {
             body_id: id,
             body,
+            nowhere: self.nowhere,
             path,
             at: 0,
             inputs: Vec::new(),
@@ -230,7 +278,9 @@ impl<'a> Lowering<'a> {
         frame.inputs.clear();
         frame.inputs.extend_from_slice(inputs);
         frame.became.clear();
-        frame.became.resize(body.nodes.len(), Became(POOLED));
+        // Nodes of a cycle may be read before they are made.
+        let not_made = self.nowhere.map_or(POOLED, |nowhere| nowhere.index() as u32);
+        frame.became.resize(body.nodes.len(), Became(not_made));
         frame.pool.clear();
         frame.later.clear();
         frame
@@ -244,7 +294,10 @@ impl<'a> Lowering<'a> {
         inputs.clear();
         for (source, input) in outer.body.sources_of(node).iter().zip(&body.inputs) {
             let source = outer.source(&self.literals, *source);
-            inputs.push(self.converted(source, input.ty, path));
+            inputs.push(match self.nowhere {
+                Some(nowhere) if input.is_wrong => Source::first(nowhere),
+                Some(_) | None => self.converted(source, input.ty, path),
+            });
         }
         let frame = self.frame(id, path, &inputs);
         self.scratch = inputs;
@@ -254,7 +307,7 @@ impl<'a> Lowering<'a> {
     /// The call of a repeat: what goes into the group, the count, and what the group needs of the
     /// context.
     fn repeat(&mut self, frame: &Frame<'a>, node: &CheckedNode, repeat: &CheckedRepeat) -> NodeId {
-        let made = self.repeats.of(repeat);
+        let made = self.repeats.of(repeat).expect("a repeat that is wrong is not made");
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
         let mut sources = Vec::with_capacity(made.instance.inputs.len());
         for (source, slot) in frame.body.sources_of(node).iter().zip(&made.instance.inputs) {
@@ -290,6 +343,9 @@ impl<'a> Lowering<'a> {
         self.resolve_later(done);
         for output in &done.body.outputs {
             let source = done.source(&self.literals, output.source);
+            if self.is_wrong(source) {
+                continue;
+            }
             let output = GraphOutput { name: Arc::clone(&output.name), ty: output.ty, source };
             self.graph.outputs.push(output);
         }
@@ -312,6 +368,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn converted(&mut self, source: Source, to: Type, path: PathId) -> Source {
+        if self.is_wrong(source) {
+            return source;
+        }
         let from = self.graph.type_of(source).expect("a source that was made has a type");
         self.converter
             .convert(&mut self.graph, source, from, to, path)
@@ -333,6 +392,9 @@ impl Frame<'_> {
                 } else {
                     self.pool[(at & !POOLED) as usize + output as usize]
                 }
+            }
+            From::Wrong => {
+                Source::first(self.nowhere.expect("only partial documents have wrong sources"))
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The groups that repeats run, each compiled once as a plan of its own.
 //!
-//! A group is lowered and goes through the passes as a document does. What is left needs features of
-//! the context around the repeat. These become inputs of the plan (`captured`): the nodes that read
-//! them are replaced where no scope of the group lies between, else the outputs are evaluated with
-//! the features provided. Groups are compiled from the inside out, so nothing recurses.
+//! A group is lowered and goes through the passes as a document does. What is left needs features
+//! of the context around the repeat. These become inputs of the plan (`captured`): the nodes that
+//! read them are replaced where no scope of the group lies between, else the outputs are evaluated
+//! with the features provided. Groups are compiled from the inside out, so nothing recurses.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct Made {
 /// How a graph is run round by round.
 #[derive(Clone, Debug)]
 pub struct Rounds {
-    /// Which input of the node says how many: one of the graph's, or the one behind them.
+    /// Which input of the node says how many: one of the graph's, or the one after them.
     pub count: usize,
     /// For each output of the graph the input that receives it in the next round; all but the one
     /// that says whether to go on have one, of the same type.
@@ -69,11 +69,27 @@ pub struct Rounds {
     pub until_stable: bool,
 }
 
-/// The repeats of a document.
+/// The repeats of a document; `None` for those of which something in the group is wrong.
 #[derive(Debug, Default)]
-pub struct Repeats(FxHashMap<CheckedRepeat, Made>);
+pub struct Repeats(FxHashMap<CheckedRepeat, Option<Made>>);
 
 impl Repeats {
+    /// Compiles a repeat that runs the root of this document.
+    ///
+    /// # Errors
+    /// As [`of_document`](Self::of_document).
+    pub fn of_root(
+        checked: &Checked,
+        repeat: &CheckedRepeat,
+        registry: &Registry,
+        limits: &Limits,
+    ) -> Result<Self, Diagnostics> {
+        let expansion = expansion(checked, limits)?;
+        let mut repeats = Self::compile(checked, registry, limits, &expansion)?;
+        repeats.add(checked, registry, limits, (&expansion, repeat))?;
+        Ok(repeats)
+    }
+
     /// Compiles what the repeats run that a document uses.
     ///
     /// # Errors
@@ -100,38 +116,55 @@ impl Repeats {
         for id in &expansion.inside_out {
             for node in &checked.bodies[*id].nodes {
                 let CheckedKind::Repeat(repeat) = &node.kind else { continue };
-                if repeats.0.contains_key(&**repeat) {
-                    continue;
-                }
-                let size = expansion.sizes[repeat.body];
-                let state = State::TakenApart;
-                let graph = lowered_body(checked, repeat.body, registry, &repeats, size, state);
-                let carries = repeat.carries.iter().map(|input| input.map(|input| input as usize));
-                let rounds = Rounds {
-                    count: repeat.count as usize,
-                    carries: carries.collect(),
-                    go: repeat.go.map(|go| go as usize),
-                    until_stable: repeat.until_stable,
-                };
-                let cx = PassContext::new(registry, limits);
-                let group = &checked.bodies[repeat.body].name;
-                let made = compile_repeat(group, graph, rounds, &cx).map_err(|problems| {
+                let added = repeats.add(checked, registry, limits, (expansion, repeat));
+                added.map_err(|problems| {
                     inside(problems, &path_of(checked, expansion, *id).child(&node.name))
                 })?;
-                repeats.0.insert((**repeat).clone(), made);
             }
         }
         Ok(repeats)
     }
 
-    /// A repeat of the document.
-    pub(crate) fn of(&self, repeat: &CheckedRepeat) -> &Made {
-        self.get(repeat).expect("the repeats of a document are compiled before it is lowered")
+    /// Compiles what a repeat runs; the repeats in its group are compiled.
+    fn add(
+        &mut self,
+        checked: &Checked,
+        registry: &Registry,
+        limits: &Limits,
+        (expansion, repeat): (&Expansion, &CheckedRepeat),
+    ) -> Result<(), Diagnostics> {
+        if self.0.contains_key(repeat) {
+            return Ok(());
+        }
+        let (size, state) = (expansion.sizes[repeat.body], State::TakenApart);
+        let graph = lowered_body(checked, repeat.body, registry, self, size, state);
+        let body = &checked.bodies[repeat.body];
+        let is_wrong = body.is_wrong
+            || body.inputs.iter().any(|input| input.is_wrong)
+            || graph.outputs.len() < body.outputs.len();
+        let made = if is_wrong {
+            None
+        } else {
+            let carries = repeat.carries.iter().map(|input| input.map(|input| input as usize));
+            let rounds = Rounds {
+                count: repeat.count as usize,
+                carries: carries.collect(),
+                go: repeat.go.map(|go| go as usize),
+                until_stable: repeat.until_stable,
+            };
+            Some(compile_repeat(&body.name, graph, rounds, &PassContext::new(registry, limits))?)
+        };
+        self.0.insert(repeat.clone(), made);
+        Ok(())
     }
 
-    /// A repeat that the document uses.
-    pub fn get(&self, repeat: &CheckedRepeat) -> Option<&Made> {
-        self.0.get(repeat)
+    /// A repeat that the document uses; `None` if something in its group is wrong.
+    ///
+    /// # Panics
+    /// If the document does not use it.
+    pub fn of(&self, repeat: &CheckedRepeat) -> Option<&Made> {
+        let known = self.0.get(repeat);
+        known.expect("the repeats of a document are compiled before it is lowered").as_ref()
     }
 }
 
@@ -250,8 +283,8 @@ fn run_passes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<(), Diagnostics
     Ok(())
 }
 
-/// What tells the content of a group from that of others, also of another state of the document. Groups
-/// inside it are named by theirs.
+/// What tells the content of a group from that of others, also of another state of the document.
+/// Groups inside it are named by theirs.
 fn digest(graph: &Graph, count: usize, carries: &[Option<usize>]) -> String {
     let text = text::print_lines(graph);
     let half = |salt: u8| {
@@ -262,7 +295,7 @@ fn digest(graph: &Graph, count: usize, carries: &[Option<usize>]) -> String {
     format!("{:016x}{:016x}", half(0), half(1))
 }
 
-/// Turns what the graph needs of the context into inputs behind its own: those that are given back,
+/// Turns what the graph needs of the context into inputs after its own: those that are given back,
 /// which are seen from outside the repeat, and the number of the round.
 fn captured(graph: &mut Graph, group: &str) -> Result<Vec<Need>, Diagnostics> {
     let order = order(graph)?;

@@ -1,14 +1,14 @@
-//! Nodes that keep state inside scopes: what they keep is read by element.
+//! Nodes with state inside scopes: their state is read by element.
 //!
-//! Lowering takes nodes that keep state apart, so that what they keep comes in as inputs of the
-//! graph and goes out as outputs. That is right where a node has one context per tick. A node that a
-//! scope evaluates in another context, and that needs what differs there, has a state for each
-//! element of the scopes around it: here a reader ([`kept`]) takes the place of its inputs. The reader
-//! needs all that the node needs for what it keeps from now on, so both are evaluated in the same
-//! contexts. A node that does not need what a scope changes has one context all the same.
+//! Lowering takes nodes with state apart, so that their state comes in as inputs of the graph and
+//! goes out as outputs. That is right where a node has one context per tick. A node that a scope
+//! evaluates in another context, and that needs what differs there, has a state for each element of
+//! the scopes around it: here a reader ([`kept`]) takes the place of its inputs. The reader needs
+//! all that the next state needs, so both are evaluated in the same contexts. A node that does not
+//! need what a scope changes has one context all the same.
 //!
-//! What a node keeps depends on nodes that may read it. So needs, and what scopes change, are found
-//! by going on from nodes for which they grew until they grow no more.
+//! The next state may depend on nodes that read the state. So needs, and the features that scopes
+//! change, are propagated until they grow no more.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ use rustc_hash::FxHashMap;
 use crate::analyses::{Excess, NeedFlow, users};
 use crate::schedule::too_many;
 
-/// A node that keeps state, as lowering left it.
+/// A node with state, as lowering left it.
 #[derive(Default)]
-struct Keeper {
-    /// The nodes by which what it keeps comes in, with names.
-    inputs: Vec<(Arc<str>, NodeId)>,
-    /// What it keeps from now on.
-    next: Vec<NodeId>,
+pub(crate) struct StateNode {
+    /// The nodes by which its state comes in, with names.
+    pub(crate) inputs: Vec<(Arc<str>, NodeId)>,
+    /// The nodes of its next state.
+    pub(crate) next: Vec<NodeId>,
     /// Whether it has a state for each element of the scopes around it.
     is_scoped: bool,
 }
@@ -51,43 +51,42 @@ pub(crate) fn resolve(graph: &mut Graph, registry: &Registry) -> Result<(), Diag
     if !has_scopes || !graph.inputs().as_slice().iter().any(|input| is_state(&input.name)) {
         return Ok(());
     }
-    let mut keepers = keepers(graph);
-    let (flow, needs) = needs(graph, &keepers).map_err(|excess| too_many(graph, &excess))?;
-    let changed = changed(graph, &keepers, &flow.table);
-    for keeper in &mut keepers {
-        let mut inputs = keeper.inputs.iter();
-        keeper.is_scoped =
-            inputs.any(|(_, node)| !needs[*node].intersect(changed[*node]).is_empty());
+    let mut stateful = state_nodes(graph);
+    let (flow, needs) = needs(graph, &stateful).map_err(|excess| too_many(graph, &excess))?;
+    let changed = changed(graph, &stateful, &flow.table);
+    for it in &mut stateful {
+        let mut inputs = it.inputs.iter();
+        it.is_scoped = inputs.any(|(_, node)| !needs[*node].intersect(changed[*node]).is_empty());
     }
-    keepers.retain(|keeper| keeper.is_scoped);
-    if !keepers.is_empty() {
-        read_by_element(graph, registry, &keepers, |node| {
+    stateful.retain(|it| it.is_scoped);
+    if !stateful.is_empty() {
+        read_by_element(graph, registry, &stateful, |node| {
             flow.table.of(needs[node]).cloned().collect()
         });
     }
     Ok(())
 }
 
-/// The nodes that keep state.
-fn keepers(graph: &Graph) -> Vec<Keeper> {
-    let mut keepers: Vec<Keeper> = Vec::new();
+/// The nodes with state.
+pub(crate) fn state_nodes(graph: &Graph) -> Vec<StateNode> {
+    let mut stateful: Vec<StateNode> = Vec::new();
     let mut by_path: FxHashMap<&str, usize> = FxHashMap::default();
     for id in graph.ids() {
         let Op::Input(input) = graph.op(id) else { continue };
         let Some((path, name)) = graph.inputs()[input].name.rsplit_once('.') else { continue };
         let at = *by_path.entry(path).or_insert_with(|| {
-            keepers.push(Keeper::default());
-            keepers.len() - 1
+            stateful.push(StateNode::default());
+            stateful.len() - 1
         });
-        keepers[at].inputs.push((name.into(), id));
+        stateful[at].inputs.push((name.into(), id));
     }
     for output in &graph.outputs {
         let Some((path, _)) = output.name.rsplit_once('.') else { continue };
         if let Some(at) = by_path.get(path) {
-            keepers[*at].next.push(output.source.node);
+            stateful[*at].next.push(output.source.node);
         }
     }
-    keepers
+    stateful
 }
 
 /// Nodes to look at, each once at a time.
@@ -119,15 +118,15 @@ impl Waiting {
     }
 }
 
-/// For each node the keepers that it belongs to: by what is kept, and by what will be.
-fn places<'k>(
+/// For each node the nodes with state that it belongs to, by their positions.
+pub(crate) fn places<'k>(
     graph: &Graph,
-    keepers: &'k [Keeper],
-    of: impl Fn(&'k Keeper) -> Vec<NodeId>,
+    stateful: &'k [StateNode],
+    of: impl Fn(&'k StateNode) -> Vec<NodeId>,
 ) -> SideTable<NodeId, Vec<u32>> {
     let mut places = SideTable::new(graph.n_ids(), Vec::new());
-    for (i, keeper) in keepers.iter().enumerate() {
-        for node in of(keeper) {
+    for (i, it) in stateful.iter().enumerate() {
+        for node in of(it) {
             if places[node].last() != Some(&(i as u32)) {
                 places[node].push(i as u32);
             }
@@ -136,15 +135,15 @@ fn places<'k>(
     places
 }
 
-/// What each node needs; what is kept needs what is needed for it from now on.
+/// What each node needs; state needs what its next value needs.
 fn needs(
     graph: &Graph,
-    keepers: &[Keeper],
+    stateful: &[StateNode],
 ) -> Result<(NeedFlow, SideTable<NodeId, FeatureSet>), Excess> {
     let mut flow = NeedFlow::default();
     let mut of = SideTable::new(graph.n_ids(), FeatureSet::NONE);
     let users = users(graph);
-    let next_of = places(graph, keepers, |keeper| keeper.next.clone());
+    let next_of = places(graph, stateful, |it| it.next.clone());
     let mut waiting = Waiting::new(graph, graph.ids());
     let (mut grow, mut excess) = (Vec::new(), Vec::new());
     while let Some(id) = waiting.next() {
@@ -161,8 +160,8 @@ fn needs(
             }
             of[node] = grown;
             users.of(node).iter().for_each(|user| waiting.add(*user));
-            for keeper in &next_of[node] {
-                let inputs = keepers[*keeper as usize].inputs.iter();
+            for it in &next_of[node] {
+                let inputs = stateful[*it as usize].inputs.iter();
                 grow.extend(inputs.map(|(_, input)| (*input, grown)));
             }
         }
@@ -171,10 +170,13 @@ fn needs(
 }
 
 /// For each node the needs that mean something else where some scope evaluates it.
-fn changed(graph: &Graph, keepers: &[Keeper], table: &NeedTable) -> SideTable<NodeId, FeatureSet> {
+fn changed(
+    graph: &Graph,
+    stateful: &[StateNode],
+    table: &NeedTable,
+) -> SideTable<NodeId, FeatureSet> {
     let mut changed = SideTable::new(graph.n_ids(), FeatureSet::NONE);
-    let inputs_of =
-        places(graph, keepers, |keeper| keeper.inputs.iter().map(|(_, node)| *node).collect());
+    let inputs_of = places(graph, stateful, |it| it.inputs.iter().map(|(_, node)| *node).collect());
     let mut waiting = Waiting::new(graph, graph.ids().rev());
     while let Some(id) = waiting.next() {
         let here = changed[id];
@@ -192,8 +194,8 @@ fn changed(graph: &Graph, keepers: &[Keeper], table: &NeedTable) -> SideTable<No
                 reach(&mut waiting, link.node, inside);
             }
         }
-        for keeper in &inputs_of[id] {
-            for next in &keepers[*keeper as usize].next {
+        for it in &inputs_of[id] {
+            for next in &stateful[*it as usize].next {
                 reach(&mut waiting, *next, here);
             }
         }
@@ -215,17 +217,17 @@ fn changed_by(rule: &ScopeRule, table: &NeedTable) -> FeatureSet {
     }
 }
 
-/// Puts readers in the place of what these nodes keep.
+/// Puts readers in the place of the state of these nodes.
 fn read_by_element(
     graph: &mut Graph,
     registry: &Registry,
-    keepers: &[Keeper],
+    stateful: &[StateNode],
     needs_of: impl Fn(NodeId) -> Vec<Need>,
 ) {
     let mut readers: FxHashMap<NodeId, Source> = FxHashMap::default();
     let mut gone: Vec<Arc<str>> = Vec::new();
-    for keeper in keepers {
-        let Some((_, first)) = keeper.inputs.first() else { continue };
+    for it in stateful {
+        let Some((_, first)) = it.inputs.first() else { continue };
         let name_of = |graph: &Graph, node: NodeId| match graph.op(node) {
             Op::Input(input) => Arc::clone(&graph.inputs()[input].name),
             Op::Gone | Op::Const(_) | Op::Call(_) => panic!("what is kept comes in as inputs"),
@@ -233,7 +235,7 @@ fn read_by_element(
         let name = name_of(graph, *first);
         let (path, _) = name.rsplit_once('.').expect("what is kept has a name with a point");
         let is_value = |(name, _): &&(Arc<str>, NodeId)| **name != *STARTED;
-        let values: Vec<(Arc<str>, Type)> = keeper
+        let values: Vec<(Arc<str>, Type)> = it
             .inputs
             .iter()
             .filter(is_value)
@@ -248,7 +250,7 @@ fn read_by_element(
         let place = names.fold(Paths::root(), |outer, name| graph.paths.child(outer, name.into()));
         let node = graph.add_call(instance, &[], place);
         let mut output = 0;
-        for (name, input) in &keeper.inputs {
+        for (name, input) in &it.inputs {
             let at = if **name == *STARTED {
                 0
             } else {

@@ -2,6 +2,9 @@
 //!
 //! Each group body is resolved once, however often it is used. Parts refer to each other by
 //! position: nodes of a body in the order of the document, sources and literals in pools.
+//!
+//! A *partial* one is of a document with errors: the parts in which they are have their places, and
+//! are marked as wrong. What depends on them is not; that differs between the uses of a group.
 
 use std::sync::Arc;
 
@@ -11,7 +14,7 @@ use millstream_node::Instance;
 
 define_id!(BodyId, "b", "One body of a checked document, the root or a group; prints as `b7`.");
 
-/// A document that can be compiled.
+/// A document that can be compiled, apart from its wrong parts.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// The root and all groups, used or not.
@@ -24,6 +27,8 @@ pub struct Checked {
     pub fps: f64,
     /// The frame at which state starts.
     pub start_frame: i64,
+    /// Whether parts may be marked as wrong.
+    pub is_partial: bool,
 }
 
 /// The root of a document or the inside of a group.
@@ -41,8 +46,11 @@ pub struct Body {
     pub sources: Vec<Source>,
     /// The literals of all sources; no two are the same.
     pub literals: Vec<Value>,
-    /// All nodes, each behind the nodes that it takes values from.
+    /// All nodes, each after the nodes that it takes values from; in a partial document cycles
+    /// may be left.
     pub order: Vec<u32>,
+    /// Whether the group as a whole is wrong, and with it every use.
+    pub is_wrong: bool,
 }
 
 /// An input of a body.
@@ -66,6 +74,8 @@ pub struct BodyInput {
     pub about: Option<Arc<str>>,
     /// Where it stands in the text.
     pub span: Span,
+    /// Whether it has no value, and perhaps another type.
+    pub is_wrong: bool,
 }
 
 /// An output of a body.
@@ -110,6 +120,8 @@ pub enum CheckedKind {
     Repeat(Arc<CheckedRepeat>),
     /// Passes inputs through.
     Muted(Arc<Muted>),
+    /// Has no values; the reason has been reported.
+    Wrong,
 }
 
 /// How a node runs a body round by round.
@@ -171,6 +183,8 @@ pub enum Source {
         /// Position of the output.
         output: u32,
     },
+    /// Nowhere; the reason has been reported.
+    Wrong,
 }
 
 impl Checked {
@@ -179,39 +193,50 @@ impl Checked {
         &self.bodies[self.root]
     }
 
-    /// The type of what this source of `body` gives, before it is converted to its slot's type.
-    pub fn source_type(&self, body: BodyId, source: Source) -> Type {
+    /// The type of what this source of `body` gives, before it is converted to its slot's type;
+    /// `None` if it is wrong.
+    pub fn source_type(&self, body: BodyId, source: Source) -> Option<Type> {
         let body = &self.bodies[body];
         match source {
-            Source::Literal(literal) => body.literals[literal as usize].ty(),
-            Source::Input(input) => body.inputs[input as usize].ty,
+            Source::Literal(literal) => Some(body.literals[literal as usize].ty()),
+            Source::Input(input) => Some(body.inputs[input as usize].ty),
             Source::Node { node, output } => {
                 self.output_type(&body.nodes[node as usize].kind, output)
             }
+            Source::Wrong => None,
         }
     }
 
-    /// The type of an output of a node.
-    pub fn output_type(&self, kind: &CheckedKind, output: u32) -> Type {
+    /// The type of an output of a node; `None` if the node is wrong.
+    pub fn output_type(&self, kind: &CheckedKind, output: u32) -> Option<Type> {
         match kind {
-            CheckedKind::Call(instance) => instance.outputs[output as usize].ty,
-            CheckedKind::Group(body) => self.bodies[*body].outputs[output as usize].ty,
-            CheckedKind::Repeat(repeat) => self.bodies[repeat.body].outputs[output as usize].ty,
-            CheckedKind::Muted(muted) => muted.outputs[output as usize].ty,
-        }
-    }
-
-    /// The type of what a node takes at a position among its sources.
-    pub fn slot_type(&self, kind: &CheckedKind, slot: u32) -> Type {
-        match kind {
-            CheckedKind::Call(instance) => instance.inputs[slot as usize].ty,
-            CheckedKind::Group(body) => self.bodies[*body].inputs[slot as usize].ty,
+            CheckedKind::Call(instance) => Some(instance.outputs[output as usize].ty),
+            CheckedKind::Group(body) => Some(self.bodies[*body].outputs[output as usize].ty),
             CheckedKind::Repeat(repeat) => {
-                let input = self.bodies[repeat.body].inputs.get(slot as usize);
-                input.map_or(Type::I32, |input| input.ty)
+                Some(self.bodies[repeat.body].outputs[output as usize].ty)
             }
-            CheckedKind::Muted(muted) => muted.inputs[slot as usize],
+            CheckedKind::Muted(muted) => Some(muted.outputs[output as usize].ty),
+            CheckedKind::Wrong => None,
         }
+    }
+
+    /// Marks the node at a path, through the nodes that use groups, as wrong; it is so in every use
+    /// of the group around it. False if there is no such node.
+    pub fn mark_wrong(&mut self, path: &str) -> bool {
+        let mut body = self.root;
+        let mut names = path.split('/').peekable();
+        while let Some(name) = names.next() {
+            let mut nodes = self.bodies[body].nodes.iter_mut();
+            let Some(node) = nodes.find(|node| *node.name == *name) else { return false };
+            if names.peek().is_none() {
+                node.kind = CheckedKind::Wrong;
+                self.is_partial = true;
+                return true;
+            }
+            let Some(inner) = node.kind.body() else { return false };
+            body = inner;
+        }
+        false
     }
 }
 
@@ -221,7 +246,7 @@ impl CheckedKind {
         match self {
             Self::Group(body) => Some(*body),
             Self::Repeat(repeat) => Some(repeat.body),
-            Self::Call(_) | Self::Muted(_) => None,
+            Self::Call(_) | Self::Muted(_) | Self::Wrong => None,
         }
     }
 }

@@ -31,19 +31,25 @@ pub(crate) struct Problems {
     n_errors: usize,
     n_dropped: usize,
     n_compared: usize,
-    /// The wrong parts, if they are wanted.
-    wrong: Option<Vec<WrongPart>>,
+    /// The parts with errors, in the order in which these were found.
+    wrong: Vec<WrongPart>,
+    is_silent: bool,
 }
 
 impl Problems {
-    /// A list that also notes the wrong parts.
-    pub(crate) fn noting_parts() -> Self {
-        Self { wrong: Some(Vec::new()), ..Self::default() }
+    /// Only notes which parts have errors.
+    pub(crate) fn silent() -> Self {
+        Self { is_silent: true, ..Self::default() }
     }
 
-    /// The parts that are wrong, in the order in which they were found.
+    /// From now on only notes which parts have errors.
+    pub(crate) fn be_silent(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// The parts with errors that were found since this was asked last.
     pub(crate) fn take_parts(&mut self) -> Vec<WrongPart> {
-        self.wrong.take().unwrap_or_default()
+        std::mem::take(&mut self.wrong)
     }
 
     /// Adds a problem.
@@ -55,15 +61,23 @@ impl Problems {
     ) {
         let is_error =
             !matches!(error.severity(), Some(miette::Severity::Warning | miette::Severity::Advice));
-        self.n_errors += usize::from(is_error);
-        if let Some(wrong) = self.wrong.as_mut().filter(|_| is_error) {
-            wrong.push(WrongPart::of(at));
+        if is_error {
+            self.note_wrong(at);
         }
+        if self.is_silent {
+            return;
+        }
+        self.n_errors += usize::from(is_error);
         if self.kept.len() >= MAX_KEPT {
             self.n_dropped += 1;
             return;
         }
         self.kept.push(Diagnostic::new(Place::with_span(at.path().as_str(), span), error));
+    }
+
+    /// Notes that a part has an error, and reports nothing.
+    pub(crate) fn note_wrong(&mut self, at: At<'_>) {
+        self.wrong.push(WrongPart::of(at));
     }
 
     /// Number of errors so far, including those that were only counted.
@@ -73,7 +87,7 @@ impl Problems {
 
     /// Whether further problems are only counted, so that hints for them are useless.
     pub(crate) fn is_full(&self) -> bool {
-        self.kept.len() >= MAX_KEPT
+        self.is_silent || self.kept.len() >= MAX_KEPT
     }
 
     /// `did you mean X?`, or the text of `otherwise`.

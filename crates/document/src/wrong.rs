@@ -1,30 +1,27 @@
-//! Which parts of a document are wrong, for those who leave them out.
+//! The parts of a document in which errors were found.
 
 use std::sync::Arc;
 
 use crate::at::{At, Part};
 
 /// A part of a document in which something is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct WrongPart {
-    /// The group around it, or that it is; `None` outside groups.
-    pub group: Option<Arc<str>>,
-    /// Which part of the group or document.
-    pub part: PartName,
+#[derive(Clone, Debug)]
+pub(crate) struct WrongPart {
+    /// The group around the part, or the group itself; empty outside groups.
+    pub(crate) group: Arc<str>,
+    pub(crate) part: PartName,
 }
 
 /// The parts of a document, or of a group, by names.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum PartName {
+#[derive(Clone, Debug)]
+pub(crate) enum PartName {
     /// All of it.
     Whole,
-    /// An input.
     Input(Arc<str>),
     /// An output, or where it comes from.
     Output(Arc<str>),
-    /// A node.
     Node(Arc<str>),
-    /// What goes into a socket of a node.
+    /// The source of a socket of a node.
     Socket(Arc<str>, Arc<str>),
 }
 
@@ -37,6 +34,14 @@ impl WrongPart {
             Part::Node(name) => PartName::Node(name.into()),
             Part::Socket(node, socket) => PartName::Socket(node.into(), socket.into()),
         };
-        Self { group: (!at.group.is_empty()).then(|| at.group.into()), part }
+        Self { group: at.group.into(), part }
+    }
+
+    /// The socket, if the part is one.
+    pub(crate) fn socket(&self) -> Option<&str> {
+        match &self.part {
+            PartName::Socket(_, socket) => Some(socket),
+            PartName::Whole | PartName::Input(_) | PartName::Output(_) | PartName::Node(_) => None,
+        }
     }
 }

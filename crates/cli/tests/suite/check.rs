@@ -58,7 +58,7 @@ fn all_problems_are_shown_with_their_places() {
           help: did you mean `f32`?
         broken.mill.json:6:5: error[check::unknown_node_type]: a: there is no node type called `math.ad`
           help: did you mean `math.add`?
-        broken.mill.json:7:40: error[check::cycle]: b.a: the nodes depend on each other in a circle: `b` -> `c` -> `b`
+        broken.mill.json:7:40: error[check::cycle]: b.a: the nodes form a cycle: `b` -> `c` -> `b`
           help: remove one of these links
         broken.mill.json:7:68: error[check::unknown_node]: b.b: `missing.value`: there is no node called `missing`
           help: add the node or change the link

@@ -1,5 +1,5 @@
-//! Nodes that keep state, taken apart: what they keep comes in as inputs of the graph and goes out
-//! as outputs, called after the path of the node with a point behind it.
+//! Nodes with state, taken apart: their state comes in as inputs of the graph and goes out as
+//! outputs, which are called by the path of the node, a point, and the name of the state.
 
 use std::sync::Arc;
 
@@ -11,8 +11,13 @@ use millstream_node::{Instance, Keeps};
 
 use super::{Frame, Lowering};
 
-/// Name of what is linked to a socket that counts for later ticks, behind the path of the node.
+/// Name of the output that a delayed socket reads, after the path of the node and a point.
 pub const DELAYED: &str = "delayed";
+
+/// Whether the first input of a node counts for later ticks only.
+pub(super) fn delays_first(instance: &Instance) -> bool {
+    matches!(instance.def.keeps, Some(Keeps::Past))
+}
 
 /// A node that is being taken apart.
 struct Parts {
@@ -87,7 +92,7 @@ impl<'a> Lowering<'a> {
                 sources.push(frame.source(&self.literals, *from));
                 continue;
             }
-            // The nodes that it reads may stand behind it.
+            // The nodes that it reads may stand after it.
             let ty = instance.inputs[i].ty;
             let default = Source::first(self.graph.add_const(ty.default_value()));
             frame.later.push((self.kept_next.len() as u32, *from));
@@ -148,7 +153,7 @@ impl<'a> Lowering<'a> {
         for (name, ty) in variables {
             let ty = *ty;
             let kept = self.kept(&parts.key, name, ty.default_value());
-            // Nodes that read this one may stand behind it, and feed it all the same.
+            // Nodes that read this one may stand after it, and feed it all the same.
             let next = before.unwrap_or(initial);
             if before.is_none() {
                 frame.later.push((self.kept_next.len() as u32, value));
@@ -178,7 +183,7 @@ impl<'a> Lowering<'a> {
         self.kept_next.push(GraphOutput { name, ty, source });
     }
 
-    /// Sets what is kept of nodes that stood behind those that keep it.
+    /// Links next values to nodes that come after the node with the state.
     pub(super) fn resolve_later(&mut self, done: &Frame<'a>) {
         for (at, source) in &done.later {
             let source = done.source(&self.literals, *source);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use millstream_base::Type;
 use millstream_node::Registry;
 use millstream_node::convert::convertible;
 
@@ -10,14 +11,15 @@ use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::groups::path;
 use super::instances::Instances;
-use super::links::{Given, Linker, Links, Recent, socket_at};
+use super::links::{Given, Linker, Links, Names, socket_at};
 use super::literals::Literals;
 use super::mismatch::mismatch;
+use super::names::{BodyNames, Recent};
 use super::order::sorted;
-use super::shapes::{NodeShape, Shapes};
-use super::types::{Typed, Typing};
+use super::shapes::{KnownShapes, NodeShape, Shapes};
+use super::types::{NodeDefs, Typed, Typing};
 use crate::at::Part;
-use crate::checked::{Body, BodyOutput, CheckedNode, Source};
+use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
 use crate::model::{Document, InputValue, OutputFrom};
 use crate::problems::Problems;
 
@@ -43,35 +45,35 @@ impl<'d, 'c> Checker<'d, 'c> {
         Self {
             bodies,
             faces,
-            shapes: Shapes::new(document, registry),
+            shapes: Shapes::new(document, registry, KnownShapes::default()),
             instances: Instances::default(),
             problems,
             all_readable: true,
         }
     }
 
-    /// Checks one body; there is no result if anything in the document is broken.
-    pub(super) fn body(&mut self, body: usize) -> Option<Body> {
+    /// Checks one body.
+    pub(super) fn body(&mut self, body: usize) -> Body {
         let (def, face) = (self.bodies[body], &self.faces[body]);
         let mut node_shapes = Vec::with_capacity(def.nodes.len());
         for (name, node) in def.nodes {
             let at = def.at().part(Part::Node(name));
             node_shapes.push(self.shapes.of(node, at, self.problems));
         }
-        let (links, outputs) = self.links(def, face, &mut node_shapes);
+        let (links, outputs, used_inputs) = self.links(def, face, &mut node_shapes);
         let n_slots = |node| links.of_node(node).len() as u32;
         let sorted = sorted(def.nodes.len(), n_slots, |node, k| links.dependency(node, k));
         for cycle in &sorted.cycles {
             self.report_cycle(&def, cycle);
         }
-        self.warn_unused(&def, face, &links);
+        self.warn_unused(&def, face, &used_inputs);
         let input_types = face
             .inputs
             .iter()
             .map(|input| input.as_ref().map(|input| self.instances.number(input.ty)));
         let mut typing = Typing {
-            body: def,
-            face,
+            at: def.at(),
+            defs: NodeDefs::Body(def.nodes),
             faces: self.faces,
             input_types: input_types.collect(),
             shapes: &self.shapes,
@@ -82,15 +84,12 @@ impl<'d, 'c> Checker<'d, 'c> {
             nodes: vec![Typed::Unknown; def.nodes.len()],
             partly: HashMap::new(),
             literals: Literals::default(),
-            sources: vec![Source::Input(u32::MAX); links.slots.len()],
+            sources: vec![Source::Wrong; links.slots.len()],
             muted_groups: HashMap::new(),
         };
         typing.visit(&sorted.order);
-        let outputs = checked_outputs(&mut typing, &outputs);
-        if typing.problems.n_errors() > 0 {
-            return None;
-        }
-        finished(typing, outputs, sorted.order)
+        let outputs = checked_outputs(&mut typing, (def, face), &outputs);
+        finished(typing, (def, face), outputs, sorted.order)
     }
 
     fn links(
@@ -98,35 +97,55 @@ impl<'d, 'c> Checker<'d, 'c> {
         def: BodyDef<'d>,
         face: &Face,
         node_shapes: &mut [NodeShape],
-    ) -> (Links<'d>, Vec<Given<'d>>) {
-        let mut linker = Linker {
+    ) -> (Links<'d>, Vec<Given<'d>>, Vec<bool>) {
+        let names = BodyNames {
             body: def,
             face,
             bodies: self.bodies,
-            faces: self.faces,
             shapes: &self.shapes,
             node_shapes,
-            problems: &mut *self.problems,
             used_inputs: vec![false; def.inputs.len()],
-            delayed: Vec::new(),
             recent: Recent::for_nodes(def.nodes.len()),
+        };
+        let mut linker = Linker {
+            names,
+            bodies: self.bodies,
+            faces: self.faces,
+            shapes: &self.shapes,
+            problems: &mut *self.problems,
+            slots: Vec::with_capacity(def.nodes.len() * 2),
+            delayed: Vec::new(),
+            written: Vec::new(),
         };
         let mut outputs = Vec::with_capacity(def.outputs.len());
         for (name, output) in def.outputs {
             let at = def.at().part(Part::Output(name));
             outputs.push(match &output.from {
                 _ if output.spot.is_unreadable() => Given::Broken,
-                OutputFrom::Link(link) => linker.link(link, output.spot, at),
-                OutputFrom::Input(name) => linker.body_input(name, output.spot, at),
+                OutputFrom::Link(link) => linker.names.link(link, output.spot, at, linker.problems),
+                OutputFrom::Input(name) => {
+                    linker.names.input(name, output.spot, at, linker.problems)
+                }
             });
         }
-        (linker.resolve(), outputs)
+        let mut first_slot = Vec::with_capacity(def.nodes.len() + 1);
+        for (i, (name, node)) in def.nodes.iter().enumerate() {
+            first_slot.push(linker.slots.len() as u32);
+            linker.names.recent.put(name, i as u32);
+            let at = def.at().part(Part::Node(name));
+            if !linker.resolve(node, linker.names.node_shapes[i], at) {
+                linker.names.node_shapes[i] = NodeShape::Broken;
+            }
+        }
+        first_slot.push(linker.slots.len() as u32);
+        let links = Links { slots: linker.slots, first_slot, delayed: linker.delayed };
+        (links, outputs, linker.names.used_inputs)
     }
 
-    /// Reports a circle of nodes, each of which depends on the next.
+    /// Reports a cycle of nodes, each of which depends on the next.
     fn report_cycle(&mut self, def: &BodyDef<'_>, cycle: &[u32]) {
         let node = |i: u32| def.nodes.get_index(i as usize).expect("nodes are counted");
-        // Values flow from the next to the one before, so the circle is told backwards, beginning
+        // Values flow from the next to the one before, so the cycle is told backwards, beginning
         // with the node that stands first in the document.
         let first = cycle.iter().enumerate().min_by_key(|(_, node)| **node).map_or(0, |(i, _)| i);
         let n = cycle.len();
@@ -152,11 +171,11 @@ impl<'d, 'c> Checker<'d, 'c> {
     }
 
     /// Names inputs that nothing reads; one whose type is unknown may be meant for another place.
-    fn warn_unused(&mut self, def: &BodyDef<'_>, face: &Face, links: &Links<'_>) {
+    fn warn_unused(&mut self, def: &BodyDef<'_>, face: &Face, used_inputs: &[bool]) {
         if !self.all_readable {
             return;
         }
-        let inputs = def.inputs.iter().zip(&face.inputs).zip(&links.used_inputs);
+        let inputs = def.inputs.iter().zip(&face.inputs).zip(used_inputs);
         for (((name, input), typed), used) in inputs {
             // What a repeat carries from round to round needs an input, whether the rounds read it or not.
             let may_be_carried = def.is_group && def.outputs.contains_key(name);
@@ -168,17 +187,20 @@ impl<'d, 'c> Checker<'d, 'c> {
     }
 }
 
-fn checked_outputs(typing: &mut Typing<'_, '_>, given: &[Given<'_>]) -> Vec<BodyOutput> {
+fn checked_outputs(
+    typing: &mut Typing<'_, '_>,
+    (def, face): (BodyDef<'_>, &Face),
+    given: &[Given<'_>],
+) -> Vec<BodyOutput> {
     let mut outputs = Vec::with_capacity(given.len());
-    let (def, face) = (typing.body, typing.face);
     for (i, ((name, output), given)) in def.outputs.iter().zip(given).enumerate() {
-        let Some(to) = face.outputs[i] else { continue };
         let source = match *given {
             Given::Input(input) => Source::Input(input),
             Given::Node { node, output } => Source::Node { node, output },
-            Given::Literal(_) | Given::Default | Given::Broken => continue,
+            Given::Literal(_) | Given::Default | Given::Broken => Source::Wrong,
         };
-        if let Some(from) = typing.given_type(*given)
+        let to = face.outputs[i];
+        if let (Some(from), Some(to)) = (typing.given_type(*given), to)
             && !convertible(from, to)
         {
             let at = def.at().part(Part::Output(name));
@@ -192,8 +214,8 @@ fn checked_outputs(typing: &mut Typing<'_, '_>, given: &[Given<'_>]) -> Vec<Body
         }
         outputs.push(BodyOutput {
             name: Arc::clone(name),
-            ty: to,
-            source,
+            ty: to.unwrap_or(Type::BOOL),
+            source: if to.is_some() { source } else { Source::Wrong },
             unit: output.unit.clone(),
             about: output.about.clone(),
             span: output.spot.span(),
@@ -202,26 +224,46 @@ fn checked_outputs(typing: &mut Typing<'_, '_>, given: &[Given<'_>]) -> Vec<Body
     outputs
 }
 
-fn finished(mut typing: Typing<'_, '_>, outputs: Vec<BodyOutput>, order: Vec<u32>) -> Option<Body> {
-    let def = typing.body;
+fn finished(
+    mut typing: Typing<'_, '_>,
+    (def, face): (BodyDef<'_>, &Face),
+    outputs: Vec<BodyOutput>,
+    order: Vec<u32>,
+) -> Body {
     let mut nodes = Vec::with_capacity(def.nodes.len());
     for (i, (name, node)) in def.nodes.iter().enumerate() {
         let slots = typing.links.of_node(i as u32);
         nodes.push(CheckedNode {
             name: Arc::clone(name),
-            kind: typing.kind(i as u32, node.muted)?,
+            kind: typing.kind(i as u32, node.muted),
             span: node.spot.span(),
             first_source: slots.start as u32,
             n_sources: slots.len() as u32,
         });
     }
-    Some(Body {
+    let inputs = def.inputs.iter().zip(&face.inputs);
+    let inputs = inputs.map(|((name, def), input)| {
+        input.clone().unwrap_or_else(|| BodyInput {
+            name: Arc::clone(name),
+            ty: Type::BOOL,
+            default: None,
+            min: None,
+            max: None,
+            step: None,
+            unit: None,
+            about: None,
+            span: def.spot.span(),
+            is_wrong: true,
+        })
+    });
+    Body {
         name: Arc::from(def.name),
-        inputs: typing.face.inputs.iter().cloned().collect::<Option<_>>()?,
+        inputs: inputs.collect(),
         outputs,
         nodes,
         sources: typing.sources,
         literals: typing.literals.into_values(),
         order,
-    })
+        is_wrong: false,
+    }
 }

@@ -164,10 +164,10 @@ pub enum CheckError {
         first: String,
     },
     /// A node depends on itself.
-    #[error("the nodes depend on each other in a circle: {path}")]
+    #[error("the nodes form a cycle: {path}")]
     #[diagnostic(code(check::cycle), help("remove one of these links"))]
     Cycle {
-        /// The nodes all the way round, values flowing to the right.
+        /// The nodes of the cycle, values flowing to the right.
         path: String,
     },
     /// A group contains itself.

@@ -125,6 +125,7 @@ impl<'d> Faces<'d> {
             unit: def.unit.clone(),
             about: def.about.clone(),
             span: def.spot.span(),
+            is_wrong: false,
         })
     }
 

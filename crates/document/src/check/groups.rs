@@ -2,6 +2,8 @@
 
 use millstream_base::Limits;
 
+use rustc_hash::FxHashSet;
+
 use super::error::CheckError;
 use super::face::BodyDef;
 use super::order::sorted;
@@ -19,45 +21,133 @@ struct Uses {
     n_calls: u64,
 }
 
-/// Checks how groups use each other; returns which groups are used. Cost: linear in nodes.
+/// Nodes that are wrong are left out so often; then the document as a whole is wrong.
+const MAX_ROUNDS: usize = 16;
+
+/// A node by the position of its body, and its own.
+type NodeAt = (usize, u32);
+
+/// Checks how groups use each other; returns which groups are used. What is still too much without
+/// the nodes that are reported is noted as wrong too. Cost: linear in nodes.
 pub(super) fn check_groups(
     document: &Document,
     bodies: &[BodyDef<'_>],
     limits: &Limits,
     problems: &mut Problems,
 ) -> Vec<bool> {
-    let mut marks = vec![u32::MAX; bodies.len()];
-    let uses: Vec<Uses> = bodies.iter().map(|body| uses_of(document, body, &mut marks)).collect();
     let mut used = vec![false; bodies.len()];
-    for (group, _, _) in uses.iter().flat_map(|uses| &uses.groups) {
-        used[*group as usize] = true;
-    }
-    let n_groups = |body: u32| uses[body as usize].groups.len() as u32;
-    let group = |body: u32, k: u32| Some(uses[body as usize].groups[k as usize].0);
-    let order = sorted(bodies.len(), n_groups, group);
-    if order.cycles.is_empty() {
-        check_limits(bodies, &uses, &order.order, limits, problems);
-    }
-    for cycle in &order.cycles {
-        let names = cycle.iter().chain(cycle.first()).map(|group| bodies[*group as usize].name);
-        let path = path(names, cycle.len() + 1, " contains ");
-        let first = bodies[cycle[0] as usize];
-        let next = cycle.get(1).unwrap_or(&cycle[0]);
-        let by = uses[cycle[0] as usize].groups.iter().find(|(group, _, _)| group == next);
-        let node = by.and_then(|(_, _, node)| first.nodes.get_index(*node as usize));
-        if let Some((name, node)) = node {
-            let at = first.at().part(Part::Node(name));
-            let error = CheckError::RecursiveGroup { path };
-            problems.report(at, node.spot.span(), &error);
+    let mut wrong: FxHashSet<NodeAt> = FxHashSet::default();
+    for round in 0..MAX_ROUNDS {
+        let mut marks = vec![u32::MAX; bodies.len()];
+        let uses: Vec<Uses> = (bodies.iter().enumerate())
+            .map(|(i, body)| uses_of(document, body, &mut marks, |at| wrong.contains(&(i, at))))
+            .collect();
+        if round == 0 {
+            for (group, _, _) in uses.iter().flat_map(|uses| &uses.groups) {
+                used[*group as usize] = true;
+            }
+        }
+        if round == 0 {
+            let found = check_uses(bodies, &uses, limits, problems);
+            wrong.extend(found);
+        } else {
+            let cut = excess(bodies.len(), &uses, limits);
+            for (i, body) in bodies.iter().enumerate() {
+                for (at, (name, node)) in body.nodes.iter().enumerate() {
+                    let group = node.kind.group().and_then(|it| document.groups.get_index_of(it));
+                    if group.is_some_and(|group| cut.contains(&(i, group as u32))) {
+                        problems.note_wrong(body.at().part(Part::Node(name)));
+                        wrong.insert((i, at as u32));
+                    }
+                }
+            }
+            if cut.is_empty() {
+                return used;
+            }
+        }
+        if wrong.is_empty() {
+            return used;
         }
     }
+    problems.note_wrong(At::ROOT);
     used
 }
 
+/// The groups that are too much, each in the body that uses it: those that contain themselves, that
+/// lead too deep, or that make the document too large.
+fn excess(n_bodies: usize, uses: &[Uses], limits: &Limits) -> FxHashSet<(usize, u32)> {
+    let n_groups = |body: u32| uses[body as usize].groups.len() as u32;
+    let group = |body: u32, k: u32| Some(uses[body as usize].groups[k as usize].0);
+    let order = sorted(n_bodies, n_groups, group);
+    let mut cut = FxHashSet::default();
+    for cycle in &order.cycles {
+        cut.insert((cycle[0] as usize, *cycle.get(1).unwrap_or(&cycle[0])));
+    }
+    if !cut.is_empty() {
+        return cut;
+    }
+    let (depth, size) = measured(uses, &order.order);
+    for (body, uses) in uses.iter().enumerate() {
+        let deep = uses.groups.iter().filter(|it| depth[it.0 as usize] >= limits.group_depth);
+        cut.extend(deep.map(|(group, ..)| (body, *group)));
+    }
+    let (root, limit) = (n_bodies - 1, limits.expanded_nodes as u64);
+    let of_group = |(group, n, _): &(u32, u64, u32)| size[*group as usize].saturating_mul(*n);
+    let mut largest: Vec<&(u32, u64, u32)> = uses[root].groups.iter().collect();
+    largest.sort_by_key(|it| of_group(it));
+    let mut left = uses[root].n_calls;
+    for used in largest {
+        left = left.saturating_add(of_group(used));
+        if left > limit {
+            cut.insert((root, used.0));
+        }
+    }
+    cut
+}
+
+/// Reports what is wrong with how groups use each other, and gives the nodes where it is.
+fn check_uses(
+    bodies: &[BodyDef<'_>],
+    uses: &[Uses],
+    limits: &Limits,
+    problems: &mut Problems,
+) -> Vec<NodeAt> {
+    let n_groups = |body: u32| uses[body as usize].groups.len() as u32;
+    let group = |body: u32, k: u32| Some(uses[body as usize].groups[k as usize].0);
+    let order = sorted(bodies.len(), n_groups, group);
+    let mut report = |at: Option<NodeAt>, error: &CheckError| {
+        report_at(bodies, at, error, problems);
+        at
+    };
+    if order.cycles.is_empty() {
+        return check_limits(bodies, uses, &order.order, limits, &mut report);
+    }
+    let mut found = Vec::new();
+    for cycle in &order.cycles {
+        let names = cycle.iter().chain(cycle.first()).map(|group| bodies[*group as usize].name);
+        let path = path(names, cycle.len() + 1, " contains ");
+        let next = cycle.get(1).unwrap_or(&cycle[0]);
+        let by = uses[cycle[0] as usize].groups.iter().find(|(group, _, _)| group == next);
+        if let Some((_, _, node)) = by {
+            let at = Some((cycle[0] as usize, *node));
+            found.extend(report(at, &CheckError::RecursiveGroup { path }));
+        }
+    }
+    found
+}
+
 /// `marks` has for each group the position of its entry, valid if the entry is of that group.
-fn uses_of(document: &Document, body: &BodyDef<'_>, marks: &mut [u32]) -> Uses {
+fn uses_of(
+    document: &Document,
+    body: &BodyDef<'_>,
+    marks: &mut [u32],
+    is_wrong: impl Fn(u32) -> bool,
+) -> Uses {
     let mut uses = Uses { groups: Vec::new(), n_calls: 0 };
     for (i, node) in body.nodes.values().enumerate() {
+        if node.kind.group().is_some() && is_wrong(i as u32) {
+            continue;
+        }
         let group = node.kind.group().and_then(|name| document.groups.get_index_of(name));
         let Some(group) = group else {
             uses.n_calls += 1;
@@ -75,15 +165,10 @@ fn uses_of(document: &Document, body: &BodyDef<'_>, marks: &mut [u32]) -> Uses {
     uses
 }
 
-fn check_limits(
-    bodies: &[BodyDef<'_>],
-    uses: &[Uses],
-    order: &[u32],
-    limits: &Limits,
-    problems: &mut Problems,
-) {
-    let mut depth = vec![0_usize; bodies.len()];
-    let mut size = vec![0_u64; bodies.len()];
+/// For each body how many groups are inside each other, and how many calls are in it.
+fn measured(uses: &[Uses], order: &[u32]) -> (Vec<usize>, Vec<u64>) {
+    let mut depth = vec![0_usize; uses.len()];
+    let mut size = vec![0_u64; uses.len()];
     for body in order {
         let body = *body as usize;
         size[body] = uses[body].n_calls;
@@ -93,25 +178,39 @@ fn check_limits(
             size[body] = size[body].saturating_add(size[group].saturating_mul(*n));
         }
     }
+    (depth, size)
+}
+
+fn check_limits(
+    bodies: &[BodyDef<'_>],
+    uses: &[Uses],
+    order: &[u32],
+    limits: &Limits,
+    report: &mut impl FnMut(Option<NodeAt>, &CheckError) -> Option<NodeAt>,
+) -> Vec<NodeAt> {
+    let mut found = Vec::new();
+    let (depth, size) = measured(uses, order);
     let root = bodies.len() - 1;
     let deepest = (0..bodies.len()).rev().max_by_key(|body| depth[*body]).unwrap_or(root);
     if depth[deepest] > limits.group_depth {
-        report_depth(bodies, uses, &depth, deepest, limits.group_depth, problems);
+        let (at, error) = too_deep(bodies, uses, &depth, deepest, limits.group_depth);
+        found.extend(report(at, &error));
     }
     if size[root] > limits.expanded_nodes as u64 {
-        report_size(bodies, uses, &size, limits.expanded_nodes, problems);
+        let (at, error) = too_large(uses, &size, limits.expanded_nodes);
+        found.extend(report(at, &error));
     }
+    found
 }
 
-/// Reports the node that leads one group deeper than the limit.
-fn report_depth(
+/// The node that leads one group deeper than the limit.
+fn too_deep(
     bodies: &[BodyDef<'_>],
     uses: &[Uses],
     depth: &[usize],
     deepest: usize,
     limit: usize,
-    problems: &mut Problems,
-) {
+) -> (Option<NodeAt>, CheckError) {
     let mut names = Vec::new();
     let mut place = None;
     let mut body = deepest;
@@ -129,23 +228,12 @@ fn report_depth(
         }
     }
     let path = path(names.into_iter(), depth[deepest], " contains ");
-    report_at(
-        bodies,
-        place,
-        &CheckError::GroupDepth { depth: depth[deepest], limit, path },
-        problems,
-    );
+    (place, CheckError::GroupDepth { depth: depth[deepest], limit, path })
 }
 
-/// Reports the node that adds most to the innermost body that alone exceeds the limit.
-fn report_size(
-    bodies: &[BodyDef<'_>],
-    uses: &[Uses],
-    size: &[u64],
-    limit: usize,
-    problems: &mut Problems,
-) {
-    let root = bodies.len() - 1;
+/// The node that adds most to the innermost body that alone exceeds the limit.
+fn too_large(uses: &[Uses], size: &[u64], limit: usize) -> (Option<NodeAt>, CheckError) {
+    let root = uses.len() - 1;
     let mut place = None;
     let mut body = root;
     loop {
@@ -162,13 +250,13 @@ fn report_size(
         u64::MAX => "more than 18446744073709551614".into(),
         n => n.to_string(),
     };
-    report_at(bodies, place, &CheckError::ExpandedNodes { n, limit }, problems);
+    (place, CheckError::ExpandedNodes { n, limit })
 }
 
-/// Reports an error at a node, given by body and position, or else at the document.
+/// Reports an error at a node, or else at the document.
 fn report_at(
     bodies: &[BodyDef<'_>],
-    place: Option<(usize, u32)>,
+    place: Option<NodeAt>,
     error: &CheckError,
     problems: &mut Problems,
 ) {

@@ -63,6 +63,10 @@ impl Instances {
         &self.entries[entry as usize]
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.entries.len() + self.by_pattern.len() + self.types.len()
+    }
+
     /// The instance of nodes with this pattern, if there was one.
     pub(super) fn with_pattern(&self, pattern: &[u32]) -> Option<u32> {
         self.by_pattern.get(pattern).copied()

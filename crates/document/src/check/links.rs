@@ -1,4 +1,4 @@
-//! Resolves what is written for each socket of each node of a body.
+//! Resolves what is written for the sockets of nodes.
 
 use std::sync::Arc;
 
@@ -35,12 +35,10 @@ pub(super) enum Given<'d> {
 
 /// What is given for all nodes of a body.
 pub(super) struct Links<'d> {
-    /// The slots of all nodes, one behind the other.
+    /// The slots of all nodes, one after the other.
     pub(super) slots: Vec<Given<'d>>,
     /// For each node its first slot, and one past the last of all.
     pub(super) first_slot: Vec<u32>,
-    /// Which inputs of the body something reads.
-    pub(super) used_inputs: Vec<bool>,
     /// The slots whose values count for later ticks only, ascending.
     pub(super) delayed: Vec<u32>,
 }
@@ -60,61 +58,37 @@ impl Links<'_> {
             Given::Literal(_) | Given::Input(_) | Given::Default | Given::Broken => None,
         }
     }
-}
 
-impl Links<'_> {
     /// Whether the value of a slot counts for later ticks only.
     pub(super) fn is_delayed(&self, slot: usize) -> bool {
         !self.delayed.is_empty() && self.delayed.binary_search(&(slot as u32)).is_ok()
     }
 }
 
-/// Resolves the links of one body.
-pub(super) struct Linker<'d, 'c> {
-    pub(super) body: BodyDef<'d>,
-    /// The face of the body itself.
-    pub(super) face: &'c Face,
-    pub(super) bodies: &'c [BodyDef<'d>],
-    pub(super) faces: &'c [Face],
-    pub(super) shapes: &'c Shapes<'d>,
-    /// Made broken for nodes with too many sources.
-    pub(super) node_shapes: &'c mut [NodeShape],
-    pub(super) problems: &'c mut Problems,
-    pub(super) used_inputs: Vec<bool>,
-    pub(super) delayed: Vec<u32>,
-    pub(super) recent: Recent,
+/// What names mean where a node reads them.
+pub(super) trait Names<'d> {
+    /// An input of the body around the node.
+    fn input(&mut self, name: &'d Arc<str>, spot: Spot, at: At<'_>, cx: &mut Problems)
+    -> Given<'d>;
+
+    /// An output of another node of the body.
+    fn link(&mut self, link: &'d Link, spot: Spot, at: At<'_>, cx: &mut Problems) -> Given<'d>;
+
+    /// Something was written that leads nowhere; what it reads is used all the same.
+    fn mark_used(&mut self, input: &Input);
 }
 
-/// The nodes met last, by the address of their name: loading lets links share the names of nodes, so
-/// that most links find their node without a name being read.
-pub(super) struct Recent(Vec<(usize, u32)>);
-
-impl Recent {
-    pub(super) fn for_nodes(n: usize) -> Self {
-        const MOST: usize = 1 << 16;
-        Self(vec![(0, 0); n.next_power_of_two().min(MOST)])
-    }
-
-    fn address(name: &Arc<str>) -> usize {
-        Arc::as_ptr(name).cast::<u8>().addr()
-    }
-
-    fn slot(&self, address: usize) -> usize {
-        // Allocations lie on multiples of 16; the names of nodes often follow each other.
-        (address >> 4) & (self.0.len() - 1)
-    }
-
-    fn put(&mut self, name: &Arc<str>, node: u32) {
-        let address = Self::address(name);
-        let slot = self.slot(address);
-        self.0[slot] = (address, node);
-    }
-
-    fn get(&self, name: &Arc<str>) -> Option<usize> {
-        let address = Self::address(name);
-        let (known, node) = self.0[self.slot(address)];
-        (known == address).then_some(node as usize)
-    }
+/// Resolves what is written for the sockets of nodes.
+pub(super) struct Linker<'d, 'c, N> {
+    pub(super) names: N,
+    pub(super) bodies: &'c [BodyDef<'d>],
+    pub(super) faces: &'c [Face],
+    pub(super) shapes: &'c Shapes<'c>,
+    pub(super) problems: &'c mut Problems,
+    pub(super) slots: Vec<Given<'d>>,
+    pub(super) delayed: Vec<u32>,
+    /// What is written for each socket of the node at hand.
+    pub(super) written: Vec<Option<&'d Input>>,
 }
 
 /// The sources of one socket.
@@ -125,53 +99,36 @@ enum Sources<'d> {
     Several(&'d [Input]),
 }
 
-impl<'d> Linker<'d, '_> {
-    /// Resolves all nodes.
-    pub(super) fn resolve(mut self) -> Links<'d> {
-        let n_nodes = self.body.nodes.len();
-        let mut slots = Vec::with_capacity(n_nodes * 2);
-        let mut first_slot = Vec::with_capacity(n_nodes + 1);
-        let mut given: Vec<Option<&'d Input>> = Vec::new();
-        for (i, (name, node)) in self.body.nodes.iter().enumerate() {
-            first_slot.push(slots.len() as u32);
-            self.recent.put(name, i as u32);
-            let at = self.body.at().part(Part::Node(name));
-            match self.node_shapes[i] {
-                NodeShape::Def(shape) => {
-                    self.node(node, self.shapes.get(shape), at, &mut given, &mut slots);
-                    let n = slots.len() - first_slot[i] as usize;
-                    if n > usize::from(u16::MAX) {
-                        let error = CheckError::TooManySources { n };
-                        self.problems.report(at, node.spot.span(), &error);
-                        slots.truncate(first_slot[i] as usize);
-                        self.node_shapes[i] = NodeShape::Broken;
-                    }
+impl<'d, N: Names<'d>> Linker<'d, '_, N> {
+    /// Resolves what goes into a node; false if it has too many sources, and so none.
+    pub(super) fn resolve(&mut self, node: &'d Node, shape: NodeShape, at: At<'_>) -> bool {
+        let first = self.slots.len();
+        match shape {
+            NodeShape::Def(shape) => {
+                self.node(node, self.shapes.get(shape), at);
+                let n = self.slots.len() - first;
+                if n > usize::from(u16::MAX) {
+                    let error = CheckError::TooManySources { n };
+                    self.problems.report(at, node.spot.span(), &error);
+                    self.slots.truncate(first);
+                    return false;
                 }
-                NodeShape::Group(group) => {
-                    let group = (group as usize, false);
-                    self.group_node(node, group, at, &mut given, &mut slots);
-                }
-                NodeShape::Repeat(repeat) => {
-                    let shape = self.shapes.repeat(repeat);
-                    let group = (shape.group as usize, shape.has_own_count);
-                    self.group_node(node, group, at, &mut given, &mut slots);
-                }
-                NodeShape::Broken => self.mark_used(node),
+            }
+            NodeShape::Group(group) => self.group_node(node, (group as usize, false), at),
+            NodeShape::Repeat(repeat) => {
+                let shape = self.shapes.repeat(repeat);
+                self.group_node(node, (shape.group as usize, shape.has_own_count), at);
+            }
+            NodeShape::Broken => {
+                node.inputs.iter().for_each(|(_, input)| self.names.mark_used(input));
             }
         }
-        first_slot.push(slots.len() as u32);
-        Links { slots, first_slot, used_inputs: self.used_inputs, delayed: self.delayed }
+        true
     }
 
-    fn node(
-        &mut self,
-        node: &'d Node,
-        shape: &Shape,
-        at: At<'_>,
-        given: &mut Vec<Option<&'d Input>>,
-        slots: &mut Vec<Given<'d>>,
-    ) {
+    fn node(&mut self, node: &'d Node, shape: &Shape, at: At<'_>) {
         let signature = &shape.signature;
+        let mut given = std::mem::take(&mut self.written);
         given.clear();
         given.resize(signature.inputs.len(), None);
         for (name, input) in node.inputs.iter() {
@@ -191,38 +148,32 @@ impl<'d> Linker<'d, '_> {
                 }
             };
             if shape.def.delayed.is_some_and(|delayed| delayed == socket.name) && !node.muted {
-                self.delayed.push(slots.len() as u32);
+                self.delayed.push(self.slots.len() as u32);
             }
-            match sources(*input, socket.multiple) {
-                Sources::None => {
-                    slots.push(missing.unwrap_or_else(|| {
-                        let form = form_of_socket(socket);
-                        self.missing(node, &socket.name, &shape.def.name, form, at)
-                    }));
-                }
-                Sources::One(input) => slots.push(self.source(input, at, &socket.name)),
+            let source = match sources(*input, socket.multiple) {
+                Sources::None => missing.unwrap_or_else(|| {
+                    let form = form_of_socket(socket);
+                    self.missing(node, &socket.name, &shape.def.name, form, at)
+                }),
+                Sources::One(input) => self.source(input, at, &socket.name),
                 Sources::Several(inputs) if socket.multiple => {
                     for input in inputs {
-                        slots.push(self.source(input, at, &socket.name));
+                        let source = self.source(input, at, &socket.name);
+                        self.slots.push(source);
                     }
+                    continue;
                 }
-                Sources::Several(inputs) => {
-                    slots.push(self.one_of_several(*input, inputs, at, &socket.name));
-                }
-            }
+                Sources::Several(inputs) => self.one_of_several(*input, inputs, at, &socket.name),
+            };
+            self.slots.push(source);
         }
+        self.written = given;
     }
 
-    /// A node that uses a group, and whether it has a count behind the inputs of the group.
-    fn group_node(
-        &mut self,
-        node: &'d Node,
-        (group, has_count): (usize, bool),
-        at: At<'_>,
-        given: &mut Vec<Option<&'d Input>>,
-        slots: &mut Vec<Given<'d>>,
-    ) {
+    /// A node that uses a group, and whether it has a count after the inputs of the group.
+    fn group_node(&mut self, node: &'d Node, (group, has_count): (usize, bool), at: At<'_>) {
         let (body, face) = (self.bodies[group], &self.faces[group]);
+        let mut given = std::mem::take(&mut self.written);
         given.clear();
         given.resize(body.inputs.len(), None);
         let mut count = None;
@@ -238,7 +189,7 @@ impl<'d> Linker<'d, '_> {
             }
         }
         for (i, (name, input)) in body.inputs.keys().zip(given.iter()).enumerate() {
-            slots.push(match sources(*input, false) {
+            let source = match sources(*input, false) {
                 Sources::None => match &face.inputs[i] {
                     Some(input) if input.default.is_some() => Given::Default,
                     Some(input) => self.missing(node, name, body.name, form_of(input.ty), at),
@@ -246,15 +197,18 @@ impl<'d> Linker<'d, '_> {
                 },
                 Sources::One(input) => self.source(input, at, name),
                 Sources::Several(inputs) => self.one_of_several(*input, inputs, at, name),
-            });
+            };
+            self.slots.push(source);
         }
         if has_count {
-            slots.push(match sources(count, false) {
+            let source = match sources(count, false) {
                 Sources::None => self.missing(node, COUNT, REPEAT, form_of(Type::I32), at),
                 Sources::One(input) => self.source(input, at, COUNT),
                 Sources::Several(inputs) => self.one_of_several(count, inputs, at, COUNT),
-            });
+            };
+            self.slots.push(source);
         }
+        self.written = given;
     }
 
     fn unknown_input<'n>(
@@ -273,7 +227,7 @@ impl<'d> Linker<'d, '_> {
         let node_type = node_type.into();
         let error = CheckError::UnknownInput { node_type, name: shortened(name), hint };
         self.problems.report(at, input.spot.span(), &error);
-        self.mark_used_by(input);
+        self.names.mark_used(input);
     }
 
     fn missing(
@@ -305,7 +259,7 @@ impl<'d> Linker<'d, '_> {
         let span = input.map(|input| input.spot.span()).unwrap_or_default();
         self.problems.report(socket_at(at, name), span, &error);
         for input in inputs {
-            self.mark_used_by(input);
+            self.names.mark_used(input);
         }
         Given::Broken
     }
@@ -313,108 +267,16 @@ impl<'d> Linker<'d, '_> {
     fn source(&mut self, input: &'d Input, at: At<'_>, socket: &str) -> Given<'d> {
         match &input.value {
             InputValue::Literal(json) => Given::Literal(json),
-            InputValue::Input(name) => self.body_input(name, input.spot, socket_at(at, socket)),
-            InputValue::Link(link) => self.link(link, input.spot, socket_at(at, socket)),
+            InputValue::Input(name) => {
+                self.names.input(name, input.spot, socket_at(at, socket), self.problems)
+            }
+            InputValue::Link(link) => {
+                self.names.link(link, input.spot, socket_at(at, socket), self.problems)
+            }
             // Lists of lists cannot be written; one built in code counts as broken.
             InputValue::Several(inputs) => {
                 self.one_of_several(Some(input), &inputs[..0], at, socket)
             }
-        }
-    }
-
-    /// An input of the body.
-    pub(super) fn body_input(&mut self, name: &str, spot: Spot, at: At<'_>) -> Given<'d> {
-        if let Some(input) = self.body.inputs.get_index_of(name) {
-            self.used_inputs[input] = true;
-            return match self.face.inputs[input] {
-                Some(_) => Given::Input(input as u32),
-                None => Given::Broken,
-            };
-        }
-        let whole = self.body.at().whole();
-        let hint = if self.body.nodes.contains_key(name) {
-            format!("a node is linked with {{ \"from\": \"{}.value\" }}", shortened(name))
-        } else {
-            let known = self.body.inputs.keys().map(|name| &**name);
-            let all = || match listed(known.clone()) {
-                names if names.is_empty() => format!("{whole} has no inputs"),
-                names => format!("inputs: {names}"),
-            };
-            self.problems.suggest(name, known.clone(), all)
-        };
-        let error = CheckError::UnknownGraphInput { whole, name: shortened(name), hint };
-        self.problems.report(at, spot.span(), &error);
-        Given::Broken
-    }
-
-    /// An output of a node of the body.
-    pub(super) fn link(&mut self, link: &Link, spot: Spot, at: At<'_>) -> Given<'d> {
-        let known = self.recent.get(&link.node);
-        let Some(node) = known.or_else(|| self.body.nodes.get_index_of(&link.node)) else {
-            let hint = if self.body.inputs.contains_key(&link.node) {
-                format!("an input is linked with {{ \"input\": \"{}\" }}", link.node)
-            } else {
-                let known = self.body.nodes.keys().map(|name| &**name);
-                self.problems
-                    .suggest(&link.node, known, || "add the node or change the link".into())
-            };
-            let name = shortened(&link.node);
-            let error = CheckError::UnknownNode { link: shortened(&link.to_string()), name, hint };
-            self.problems.report(at, spot.span(), &error);
-            return Given::Broken;
-        };
-        let output = match self.node_shapes[node] {
-            NodeShape::Def(shape) => {
-                let shape = self.shapes.get(shape);
-                let output = shape.signature.output(&link.output);
-                output.ok_or_else(|| {
-                    let known = shape.signature.outputs.iter().map(|output| &*output.name);
-                    (shape.def.name.to_string(), known.map(Arc::from).collect::<Vec<Arc<str>>>())
-                })
-            }
-            NodeShape::Group(_) | NodeShape::Repeat(_) => {
-                let group = match self.node_shapes[node] {
-                    NodeShape::Repeat(repeat) => self.shapes.repeat(repeat).group,
-                    NodeShape::Group(group) => group,
-                    NodeShape::Def(_) | NodeShape::Broken => return Given::Broken,
-                };
-                let body = self.bodies[group as usize];
-                let output = body.outputs.get_index_of(&link.output);
-                output.ok_or_else(|| (body.name.to_owned(), body.outputs.keys().cloned().collect()))
-            }
-            NodeShape::Broken => return Given::Broken,
-        };
-        match output {
-            Ok(output) => Given::Node { node: node as u32, output: output as u32 },
-            Err((node_type, known)) => {
-                let known = known.iter().map(|name| &**name);
-                let all = || match listed(known.clone()) {
-                    names if names.is_empty() => "it has no outputs".into(),
-                    names => format!("outputs: {names}"),
-                };
-                let hint = self.problems.suggest(&link.output, known.clone(), all);
-                let (link, name) = (shortened(&link.to_string()), shortened(&link.output));
-                let error = CheckError::UnknownOutput { link, node_type, name, hint };
-                self.problems.report(at, spot.span(), &error);
-                Given::Broken
-            }
-        }
-    }
-
-    /// Marks the inputs that a node reads of which nothing else is known.
-    fn mark_used(&mut self, node: &Node) {
-        node.inputs.iter().for_each(|(_, input)| self.mark_used_by(input));
-    }
-
-    fn mark_used_by(&mut self, input: &Input) {
-        match &input.value {
-            InputValue::Input(name) => {
-                if let Some(input) = self.body.inputs.get_index_of(name) {
-                    self.used_inputs[input] = true;
-                }
-            }
-            InputValue::Several(inputs) => inputs.iter().for_each(|input| self.mark_used_by(input)),
-            InputValue::Literal(_) | InputValue::Link(_) => {}
         }
     }
 }

@@ -3,25 +3,26 @@
 //! A check proceeds body by body, groups before the root. First the *faces* of all bodies (types of
 //! inputs and outputs), which need no nodes; then, for each body, the *shapes* of its nodes (node
 //! type and settings), its *links*, their order, and in that order the *types*. What is broken is
-//! reported once and gives values of unknown type, about which later steps keep silent.
+//! reported once, gives values of unknown type, about which later steps keep silent, and is marked.
 //!
 //! Cost: linear in nodes and links, apart from looking up names; nothing recurses.
 
-mod alone;
 mod body;
 mod error;
 mod face;
 mod features;
 mod groups;
 mod instances;
-mod known;
 mod links;
 mod literals;
 mod mismatch;
+mod names;
 mod order;
 mod repeat;
 mod shapes;
+mod single;
 mod types;
+mod wrong;
 
 use std::sync::Arc;
 
@@ -30,11 +31,9 @@ use millstream_base::id::Arena;
 use millstream_base::{Limits, Span};
 use millstream_node::Registry;
 
-pub use crate::wrong::{PartName, WrongPart};
-pub use alone::{Alone, AloneKind, AloneSource, check_alone, check_repeat_alone};
 pub use error::CheckError;
-pub use known::KnownAlone;
 pub(crate) use order::sorted;
+pub use single::{NodeChecker, SingleNode, SingleSource};
 
 use crate::at::{At, Part};
 use crate::checked::Checked;
@@ -48,6 +47,7 @@ use face::{BodyDef, Faces};
 use features::check_features;
 use groups::check_groups;
 use repeat::check_states;
+use wrong::mark;
 
 /// Checks a document; the result is there unless there are errors.
 ///
@@ -58,34 +58,23 @@ pub fn check(
     registry: &Registry,
     limits: &Limits,
 ) -> (Option<Checked>, Diagnostics) {
+    let (checked, problems) = check_partly(document, registry, limits);
+    (checked.filter(|checked| !checked.is_partial), problems)
+}
+
+/// As [`check`]; where there are errors the result has the parts with errors marked. There is none if
+/// the document as a whole is wrong.
+pub fn check_partly(
+    document: &Document,
+    registry: &Registry,
+    limits: &Limits,
+) -> (Option<Checked>, Diagnostics) {
     let mut problems = Problems::default();
-    let checked = check_all(document, registry, limits, &mut problems);
-    (checked, problems.finish())
-}
-
-/// As [`check`], with the parts in which errors are, each as often as it has one.
-pub fn check_parts(
-    document: &Document,
-    registry: &Registry,
-    limits: &Limits,
-) -> (Option<Checked>, Diagnostics, Vec<WrongPart>) {
-    let mut problems = Problems::noting_parts();
-    let checked = check_all(document, registry, limits, &mut problems);
-    let wrong = problems.take_parts();
-    (checked, problems.finish(), wrong)
-}
-
-fn check_all(
-    document: &Document,
-    registry: &Registry,
-    limits: &Limits,
-    problems: &mut Problems,
-) -> Option<Checked> {
     for body in bodies_of(document) {
-        report_wrong(&body, problems);
+        report_wrong(&body, &mut problems);
     }
-    let checked = check_readable(document, registry, limits, problems);
-    checked.filter(|_| problems.n_errors() == 0)
+    let checked = check_readable(document, registry, limits, &mut problems);
+    (checked, problems.finish())
 }
 
 /// Loads, upgrades and checks a document: all problems of all phases at once.
@@ -102,7 +91,7 @@ pub fn open(
     let checked = check_readable(&document, registry, limits, &mut problems);
     found.append(problems.finish());
     found.sort_by_place();
-    let checked = checked.filter(|_| !found.has_errors());
+    let checked = checked.filter(|checked| !checked.is_partial && !found.has_errors());
     (checked.map(|checked| (document, checked)), found)
 }
 
@@ -112,7 +101,7 @@ fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
     groups.chain([BodyDef::root(document)]).collect()
 }
 
-/// Checks what could be read; there is no result if anything was reported as an error.
+/// Checks what could be read, and marks what was reported as an error.
 fn check_readable(
     document: &Document,
     registry: &Registry,
@@ -139,7 +128,7 @@ fn check_readable(
     let all_readable = !bodies.iter().flat_map(parts_of).any(|(_, spot)| spot.is_unreadable());
     let mut checker = Checker::new(document, registry, &bodies, &faces, problems);
     checker.all_readable = all_readable;
-    let checked: Vec<_> = (0..bodies.len()).map(|body| checker.body(body)).collect();
+    let checked: Arena<_, _> = (0..bodies.len()).map(|body| checker.body(body)).collect();
     if all_readable {
         for ((name, group), used) in document.groups.iter().zip(used) {
             if !used {
@@ -148,24 +137,23 @@ fn check_readable(
             }
         }
     }
-    if problems.n_errors() > 0 {
-        return None;
-    }
-    let bodies: Option<Arena<_, _>> = checked.into_iter().collect();
-    let bodies = bodies?;
-    check_features(&bodies, problems);
-    check_states(&bodies, problems);
-    if problems.n_errors() > 0 {
-        return None;
-    }
-    let root = bodies.ids().next_back()?;
-    Some(Checked {
-        bodies,
+    let root = checked.ids().next_back()?;
+    let mut checked = Checked {
+        bodies: checked,
         root,
         name: Arc::clone(&document.name),
         fps: document.fps,
         start_frame: document.start_frame,
-    })
+        is_partial: false,
+    };
+    let mut is_right = mark(&mut checked, document, &bodies, &problems.take_parts());
+    if checked.is_partial {
+        problems.be_silent();
+    }
+    check_features(&checked.bodies, problems);
+    check_states(&checked.bodies, problems);
+    is_right &= mark(&mut checked, document, &bodies, &problems.take_parts());
+    is_right.then_some(checked)
 }
 
 /// Checks the names of parts built in code; loading has checked those of text.

@@ -1,8 +1,8 @@
-//! Sorts things behind what they depend on, and finds circles. Nothing recurses.
+//! Topological order, and cycles. Nothing recurses.
 
 /// An order of things, and what stands in the way of one.
 pub(crate) struct Order {
-    /// All things, each behind those that it depends on, except around circles.
+    /// All things, each after those that it depends on, except around cycles.
     pub(crate) order: Vec<u32>,
     /// Circles, each thing in at most one of them; each depends on the next and the last on the
     /// first.
@@ -47,7 +47,7 @@ pub(crate) fn sorted(
                 }
                 OPEN => {
                     in_cycle.resize(n, false);
-                    // One circle per thing keeps the report, and the work, linear.
+                    // One cycle per thing keeps the report, and the work, linear.
                     if !in_cycle[on as usize] && !in_cycle[at as usize] {
                         found.cycles.push(closed_by(on, &stack, &mut in_cycle));
                     }
@@ -80,12 +80,12 @@ mod tests {
     }
 
     #[test]
-    fn things_come_behind_what_they_depend_on() {
+    fn things_come_after_what_they_depend_on() {
         assert_eq!(sort(&[&[2], &[0], &[]]).order, [2, 0, 1]);
     }
 
     #[test]
-    fn each_circle_is_told_once() {
+    fn each_cycle_is_told_once() {
         let order = sort(&[&[1], &[2], &[0, 1], &[3], &[0]]);
         assert_eq!(order.cycles, [vec![0, 1, 2], vec![3]]);
     }

@@ -64,13 +64,13 @@ impl Typing<'_, '_> {
                 wanted: Type::I32,
             }
         }));
-        let at = self.body.at().part(Part::Node(name));
+        let at = self.at.part(Part::Node(name));
         for error in errors {
             self.problems.report(at, def.spot.span(), &error);
         }
     }
 
-    /// The count behind the inputs of the group.
+    /// The count after the inputs of the group.
     fn own_count(&mut self, node: u32) {
         let Some(at) = self.links.of_node(node).last() else { return };
         let given = self.links.slots[at];
@@ -142,7 +142,7 @@ pub(super) fn check_states(bodies: &Arena<BodyId, Body>, problems: &mut Problems
                     users[repeat.body].push((id, i as u32));
                     repeats.push((id, i as u32));
                 }
-                CheckedKind::Call(_) | CheckedKind::Muted(_) => {}
+                CheckedKind::Call(_) | CheckedKind::Muted(_) | CheckedKind::Wrong => {}
             }
         }
     }

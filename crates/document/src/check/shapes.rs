@@ -1,10 +1,10 @@
 //! What nodes look like from outside before types are known: node types with their settings.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
+use std::hash::{Hash, Hasher, RandomState};
 use std::sync::Arc;
 
+use hashbrown::{Equivalent, HashMap};
 use millstream_base::Span;
 use millstream_node::repeat;
 use millstream_node::settings::SettingError;
@@ -13,9 +13,10 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 use super::error::CheckError;
+use super::face::BodyDef;
 use crate::at::At;
 use crate::fields::Fields;
-use crate::model::{Document, Node, NodeKind, Setting};
+use crate::model::{Document, InputDef, Named, Node, NodeKind, OutputDef, Setting};
 use crate::problems::{Problems, listed, shortened};
 
 /// A node type with settings.
@@ -48,45 +49,96 @@ pub(super) enum NodeShape {
     Broken,
 }
 
-/// All shapes of a document, each once.
+/// Finds the shapes of nodes.
 pub(super) struct Shapes<'d> {
     document: &'d Document,
     registry: &'d Registry,
+    known: KnownShapes,
+}
+
+/// Shapes that were found with one registry, each once.
+#[derive(Default)]
+pub(super) struct KnownShapes {
     shapes: Vec<Shape>,
     repeats: Vec<RepeatShape>,
     /// Node types whose name is in the registry, with their shape without settings.
-    plain: FxHashMap<&'d str, (&'d Arc<NodeDef>, Option<u32>)>,
+    plain: FxHashMap<Arc<str>, (Arc<NodeDef>, Option<u32>)>,
     /// Seeded, because the settings come from documents that nobody vouches for.
-    with_settings: HashMap<SettingsKey<'d>, u32>,
+    with_settings: HashMap<SettingsKey, u32, RandomState>,
 }
 
-#[derive(PartialEq)]
-struct SettingsKey<'d> {
-    node_type: &'d str,
-    set: &'d Fields<Setting>,
+impl KnownShapes {
+    pub(super) fn len(&self) -> usize {
+        self.shapes.len() + self.repeats.len()
+    }
 }
-impl Eq for SettingsKey<'_> {}
 
-impl Hash for SettingsKey<'_> {
+struct SettingsKey {
+    node_type: Arc<str>,
+    set: Fields<Setting>,
+}
+
+impl PartialEq for SettingsKey {
+    fn eq(&self, other: &Self) -> bool {
+        SettingsOf(&self.node_type, &self.set).equivalent(other)
+    }
+}
+impl Eq for SettingsKey {}
+
+/// A key in place.
+struct SettingsOf<'n>(&'n Arc<str>, &'n Fields<Setting>);
+
+impl Hash for SettingsKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.node_type.hash(state);
-        for (name, setting) in self.set.iter() {
+        SettingsOf(&self.node_type, &self.set).hash(state);
+    }
+}
+
+impl Hash for SettingsOf<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+        for (name, setting) in self.1.iter() {
             name.hash(state);
             setting.json.hash(state);
         }
     }
 }
 
-impl<'d> Shapes<'d> {
-    pub(super) fn new(document: &'d Document, registry: &'d Registry) -> Self {
-        Self {
-            document,
-            registry,
-            shapes: Vec::new(),
-            repeats: Vec::new(),
-            plain: FxHashMap::default(),
-            with_settings: HashMap::new(),
+impl Equivalent<SettingsKey> for SettingsOf<'_> {
+    fn equivalent(&self, key: &SettingsKey) -> bool {
+        let mut pairs = self.1.iter().zip(key.set.iter());
+        *self.0 == key.node_type
+            && self.1.len() == key.set.len()
+            && pairs.all(|((a, x), (b, y))| a == b && same_json(&x.json, &y.json))
+    }
+}
+
+/// Equality to the bit: zeros of both signs are two numbers.
+fn same_json(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Number(x), Json::Number(y)) => {
+            let bits = |number: &serde_json::Number| number.as_f64().map(f64::to_bits);
+            x == y && bits(x) == bits(y)
         }
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(a, b))
+        }
+        (Json::Object(a), Json::Object(b)) => {
+            let same = |(name, a): (&String, &Json)| b.get(name).is_some_and(|b| same_json(a, b));
+            a.len() == b.len() && a.iter().all(same)
+        }
+        (a, b) => a == b,
+    }
+}
+
+impl<'d> Shapes<'d> {
+    /// The shapes of the nodes of a document; those that are known from before are used again.
+    pub(super) fn new(document: &'d Document, registry: &'d Registry, known: KnownShapes) -> Self {
+        Self { document, registry, known }
+    }
+
+    pub(super) fn into_known(self) -> KnownShapes {
+        self.known
     }
 
     pub(super) fn registry(&self) -> &'d Registry {
@@ -94,15 +146,15 @@ impl<'d> Shapes<'d> {
     }
 
     pub(super) fn get(&self, shape: u32) -> &Shape {
-        &self.shapes[shape as usize]
+        &self.known.shapes[shape as usize]
     }
 
     pub(super) fn repeat(&self, repeat: u32) -> &RepeatShape {
-        &self.repeats[repeat as usize]
+        &self.known.repeats[repeat as usize]
     }
 
     /// The shape of a node; what keeps it from having one is reported.
-    pub(super) fn of(&mut self, node: &'d Node, at: At<'_>, problems: &mut Problems) -> NodeShape {
+    pub(super) fn of(&mut self, node: &Node, at: At<'_>, problems: &mut Problems) -> NodeShape {
         if node.spot.is_unreadable() {
             return NodeShape::Broken;
         }
@@ -113,12 +165,12 @@ impl<'d> Shapes<'d> {
                 None => NodeShape::Broken,
             },
             NodeKind::Repeat(name) => {
-                let group = self.group(name, node, at, problems);
+                let group = self.group(name, node, at, problems).and_then(|group| {
+                    let (_, def) = self.document.groups.get_index(group as usize)?;
+                    Some((group, &def.inputs, &def.outputs))
+                });
                 let shape = group.and_then(|group| self.of_repeat(node, group, at, problems));
-                shape.map_or(NodeShape::Broken, |shape| {
-                    self.repeats.push(shape);
-                    NodeShape::Repeat(self.repeats.len() as u32 - 1)
-                })
+                shape.map_or(NodeShape::Broken, |shape| self.add_repeat(shape))
             }
         }
     }
@@ -141,11 +193,28 @@ impl<'d> Shapes<'d> {
         }
     }
 
+    /// The shape of a node that runs this group, as if it were the first of its document.
+    pub(super) fn repeat_of_first(
+        &mut self,
+        node: &Node,
+        group: BodyDef<'_>,
+        at: At<'_>,
+        problems: &mut Problems,
+    ) -> NodeShape {
+        let shape = self.of_repeat(node, (0, group.inputs, group.outputs), at, problems);
+        shape.map_or(NodeShape::Broken, |shape| self.add_repeat(shape))
+    }
+
+    fn add_repeat(&mut self, shape: RepeatShape) -> NodeShape {
+        self.known.repeats.push(shape);
+        NodeShape::Repeat(self.known.repeats.len() as u32 - 1)
+    }
+
     /// What a repeat looks like, by its settings.
     fn of_repeat(
         &self,
         node: &Node,
-        group: u32,
+        (group, inputs, outputs): (u32, &Named<InputDef>, &Named<OutputDef>),
         at: At<'_>,
         problems: &mut Problems,
     ) -> Option<RepeatShape> {
@@ -158,13 +227,12 @@ impl<'d> Shapes<'d> {
             }
         });
         let settings = settings.ok()?;
-        let (_, def) = self.document.groups.get_index(group as usize)?;
         let go = match settings.text("while") {
             "" => None,
             name => {
-                let found = def.outputs.get_index_of(name);
+                let found = outputs.get_index_of(name);
                 if found.is_none() {
-                    let known = listed(def.outputs.keys().map(|name| &**name));
+                    let known = listed(outputs.keys().map(|name| &**name));
                     let message = format!(
                         "the group has no output called `{}`; outputs: {known}",
                         shortened(name)
@@ -179,21 +247,27 @@ impl<'d> Shapes<'d> {
             group,
             go,
             until_stable: settings.text("until") == "stable",
-            has_own_count: !def.inputs.contains_key(repeat::COUNT),
+            has_own_count: !inputs.contains_key(repeat::COUNT),
         })
     }
 
     fn of_type(
         &mut self,
-        node: &'d Node,
-        name: &'d Arc<str>,
+        node: &Node,
+        name: &Arc<str>,
         at: At<'_>,
         problems: &mut Problems,
     ) -> NodeShape {
-        let (def, plain) = match self.plain.get(&**name) {
-            Some(known) => *known,
+        let def = match self.known.plain.get(name) {
+            Some((def, Some(shape))) if node.set.is_empty() && node.version == def.version => {
+                return NodeShape::Def(*shape);
+            }
+            Some((def, _)) => Arc::clone(def),
             None => match self.registry.get(name) {
-                Some(def) => *self.plain.entry(name).or_insert((def, None)),
+                Some(def) => {
+                    self.known.plain.insert(Arc::clone(name), (Arc::clone(def), None));
+                    Arc::clone(def)
+                }
                 None => {
                     self.report_unknown_type(node, name, at, problems);
                     return NodeShape::Broken;
@@ -212,24 +286,19 @@ impl<'d> Shapes<'d> {
             problems.report(at, node.spot.span(), &error);
             return NodeShape::Broken;
         }
-        if node.set.is_empty()
-            && let Some(shape) = plain
-        {
-            return NodeShape::Def(shape);
-        }
-        let key = SettingsKey { node_type: name, set: &node.set };
         if !node.set.is_empty()
-            && let Some(shape) = self.with_settings.get(&key)
+            && let Some(shape) = self.known.with_settings.get(&SettingsOf(name, &node.set))
         {
             return NodeShape::Def(*shape);
         }
-        let Some(shape) = self.made(node, def, at, problems) else { return NodeShape::Broken };
-        let id = self.shapes.len() as u32;
-        self.shapes.push(shape);
+        let Some(shape) = self.made(node, &def, at, problems) else { return NodeShape::Broken };
+        let id = self.known.shapes.len() as u32;
+        self.known.shapes.push(shape);
         if node.set.is_empty() {
-            self.plain.insert(name, (def, Some(id)));
+            self.known.plain.insert(Arc::clone(name), (def, Some(id)));
         } else {
-            self.with_settings.insert(key, id);
+            let key = SettingsKey { node_type: Arc::clone(name), set: node.set.clone() };
+            self.known.with_settings.insert(key, id);
         }
         NodeShape::Def(id)
     }

@@ -34,6 +34,7 @@ fn printed(checked: &Checked) -> String {
             Source::Literal(i) => body.literals[i as usize].to_string(),
             Source::Input(i) => body.inputs[i as usize].name.to_string(),
             Source::Node { node, output } => format!("{}.{output}", body.nodes[node as usize].name),
+            Source::Wrong => "wrong".to_owned(),
         };
         writeln!(text, "{id} {}", body.name).unwrap();
         for node in body.order.iter().map(|node| &body.nodes[*node as usize]) {
@@ -41,6 +42,7 @@ fn printed(checked: &Checked) -> String {
                 CheckedKind::Call(instance) => format!("{instance:?}"),
                 CheckedKind::Group(body) => body.to_string(),
                 CheckedKind::Repeat(repeat) => format!("repeat {}", repeat.body),
+                CheckedKind::Wrong => "wrong".to_owned(),
                 CheckedKind::Muted(muted) => {
                     let passes = muted.outputs.iter().map(|output| match &output.passes {
                         Passes::Source(source) => format!("source {source}"),
@@ -84,7 +86,8 @@ fn a_document_is_resolved() {
     let CheckedKind::Call(ab) = &root.nodes[0].kind else { panic!("a call") };
     let CheckedKind::Call(bc) = &root.nodes[2].kind else { panic!("a call") };
     assert!(Arc::ptr_eq(ab, bc));
-    assert_eq!(checked.source_type(checked.root, Source::Node { node: 4, output: 0 }), Type::F32);
+    let area2 = Source::Node { node: 4, output: 0 };
+    assert_eq!(checked.source_type(checked.root, area2), Some(Type::F32));
 }
 
 #[test]
@@ -280,9 +283,9 @@ fn circles_are_told_all_the_way_round() {
             error check::type_mismatch at "o": { "type": "string", "from": "after.value" }
                 `after.value` gives an f32, but output `o` takes a string (link something that gives a string)
             error check::cycle at "x": { "from": "self.value" }
-                self.x: the nodes depend on each other in a circle: `self` -> `self` (remove one of these links)
+                self.x: the nodes form a cycle: `self` -> `self` (remove one of these links)
             error check::cycle at { "from": "b.value" }
-                c.values: the nodes depend on each other in a circle: `c` -> `a` -> `b` -> `c` (remove one of these links)
+                c.values: the nodes form a cycle: `c` -> `a` -> `b` -> `c` (remove one of these links)
             error literal::type_mismatch at "b": "x"
                 after.b: "x" is not an f32 (an f32 is written as a number)
         "#]],

@@ -1,6 +1,6 @@
 //! Finds the types of the nodes of one body, and with them their instances and literals.
 //!
-//! Nodes are visited behind the nodes that they take values from. What is broken gives values of
+//! Nodes are visited after the nodes that they take values from. What is broken gives values of
 //! unknown type, about which nothing more is said.
 
 use std::collections::HashMap;
@@ -14,15 +14,15 @@ use millstream_node::{signature::InputFact, signature::Socket, signature::Socket
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-use super::face::{BodyDef, Face};
+use super::face::Face;
 use super::instances::{Instances, Pattern, TypeNumber, passing};
 use super::links::{Given, Links, is_empty_list, socket_at};
 use super::literals::Literals;
 use super::mismatch::{describe, mismatch};
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
-use crate::at::Part;
+use crate::at::{At, Part};
 use crate::checked::{BodyId, CheckedKind, Muted, Source};
-use crate::model::{Input, InputValue, Node};
+use crate::model::{Input, InputValue, Named, Node};
 use crate::problems::Problems;
 use crate::spot::Spot;
 
@@ -39,17 +39,40 @@ pub(super) enum Typed {
     Repeat(u32),
     /// Only the types of some outputs.
     Partly,
+    /// No node of the body: something outside of this type, if that is known.
+    Outside(Option<TypeNumber>),
+}
+
+/// The nodes whose types are found.
+#[derive(Clone, Copy)]
+pub(super) enum NodeDefs<'d> {
+    Body(&'d Named<Node>),
+    One(&'d Node),
+}
+
+impl<'d> NodeDefs<'d> {
+    /// A node by position, with its name.
+    fn get(self, node: u32) -> (&'d str, &'d Node) {
+        match self {
+            Self::Body(nodes) => {
+                let (name, node) = nodes.get_index(node as usize).expect("nodes are counted");
+                (name, node)
+            }
+            Self::One(node) => ("", node),
+        }
+    }
 }
 
 /// The types that a socket takes, and what messages call it.
 type Taken<'t> = (&'t [Type], String);
 
-/// The state of typing one body.
+/// The state of typing the nodes of one body.
 pub(super) struct Typing<'d, 'c> {
-    pub(super) body: BodyDef<'d>,
-    pub(super) face: &'c Face,
+    /// The body.
+    pub(super) at: At<'d>,
+    pub(super) defs: NodeDefs<'d>,
     pub(super) faces: &'c [Face],
-    pub(super) shapes: &'c Shapes<'d>,
+    pub(super) shapes: &'c Shapes<'c>,
     pub(super) node_shapes: &'c [NodeShape],
     pub(super) links: &'c Links<'d>,
     pub(super) instances: &'c mut Instances,
@@ -119,6 +142,7 @@ impl<'d> Typing<'d, '_> {
             Given::Input(input) => self.input_types[input as usize],
             Given::Node { node, output } => match self.nodes[node as usize] {
                 Typed::Call(entry) => Some(self.instances.entry(entry).outputs[output as usize]),
+                Typed::Outside(ty) => ty,
                 Typed::Unknown | Typed::Group(_) | Typed::Repeat(_) | Typed::Partly => None,
             },
             Given::Literal(_) | Given::Default | Given::Broken => None,
@@ -134,7 +158,7 @@ impl<'d> Typing<'d, '_> {
                 self.faces[group as usize].outputs[output as usize]
             }
             Typed::Partly => self.partly.get(&node)?.get(output as usize).copied().flatten(),
-            Typed::Unknown | Typed::Call(_) => None,
+            Typed::Unknown | Typed::Call(_) | Typed::Outside(_) => None,
         }
     }
 
@@ -215,7 +239,7 @@ impl<'d> Typing<'d, '_> {
     /// How many sources each socket has.
     fn arities(&self, node: u32, shape: &Shape) -> SmallVec<[u16; 8]> {
         let slots = self.links.of_node(node);
-        let inputs = &self.body.nodes[node as usize].inputs;
+        let inputs = &self.defs.get(node).1.inputs;
         let arity = |socket: &Socket| {
             let given = socket.multiple.then(|| inputs.get(&socket.name)).flatten();
             match given.map(|input| &input.value) {
@@ -238,7 +262,7 @@ impl<'d> Typing<'d, '_> {
         shape: &Shape,
     ) -> Result<(u32, bool), Typed> {
         let (name, def) = self.named_node(node);
-        let at = self.body.at().part(Part::Node(name));
+        let at = self.at.part(Part::Node(name));
         let slots = self.links.of_node(node);
         let arities = self.arities(node, shape);
         let mut facts: Vec<(usize, InputFact<'_>)> = Vec::with_capacity(slots.len());
@@ -416,9 +440,9 @@ impl<'d> Typing<'d, '_> {
         }
     }
 
-    /// A node by position.
-    pub(super) fn named_node(&self, node: u32) -> (&'d Arc<str>, &'d Node) {
-        self.body.nodes.get_index(node as usize).expect("nodes are counted")
+    /// A node by position, with its name.
+    pub(super) fn named_node(&self, node: u32) -> (&'d str, &'d Node) {
+        self.defs.get(node)
     }
 
     /// Reads a literal; the reason why it does not fit is reported.
@@ -433,7 +457,7 @@ impl<'d> Typing<'d, '_> {
             Ok(value) => Some(Source::Literal(self.literals.intern(value))),
             Err(error) => {
                 let (name, def) = self.named_node(node);
-                let at = self.body.at().part(Part::Node(name));
+                let at = self.at.part(Part::Node(name));
                 let socket = socket();
                 let span = def.inputs.get(socket).map(|input| spot_of_literal(input, json));
                 let span = span.unwrap_or(def.spot).span();
@@ -452,7 +476,7 @@ impl<'d> Typing<'d, '_> {
         (to, of): Taken<'_>,
     ) {
         let (name, def) = self.named_node(node);
-        let at = self.body.at().part(Part::Node(name));
+        let at = self.at.part(Part::Node(name));
         let Some(input) = def.inputs.get(socket) else { return };
         let source = match &input.value {
             InputValue::Several(sources) => sources.get(k).unwrap_or(input),
@@ -464,8 +488,8 @@ impl<'d> Typing<'d, '_> {
     }
 
     /// What a node of the checked body does.
-    pub(super) fn kind(&mut self, node: u32, muted: bool) -> Option<CheckedKind> {
-        match self.nodes[node as usize] {
+    pub(super) fn kind(&mut self, node: u32, muted: bool) -> CheckedKind {
+        let known = match self.nodes[node as usize] {
             Typed::Call(entry) if muted => Some(CheckedKind::Muted(self.instances.muted(entry))),
             Typed::Call(entry) => {
                 Some(CheckedKind::Call(Arc::clone(&self.instances.entry(entry).instance)))
@@ -474,8 +498,9 @@ impl<'d> Typing<'d, '_> {
             Typed::Group(group) => Some(CheckedKind::Group(BodyId::from_index(group as usize))),
             Typed::Repeat(repeat) if muted => self.muted_repeat(repeat).map(CheckedKind::Muted),
             Typed::Repeat(repeat) => self.checked_repeat(repeat).map(CheckedKind::Repeat),
-            Typed::Unknown | Typed::Partly => None,
-        }
+            Typed::Unknown | Typed::Partly | Typed::Outside(_) => None,
+        };
+        known.unwrap_or(CheckedKind::Wrong)
     }
 
     fn muted_group(&mut self, group: u32) -> Option<Arc<Muted>> {

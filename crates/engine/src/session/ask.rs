@@ -153,8 +153,8 @@ impl Session {
         Ok((self.live.answer(&newest, &asked)?, newest))
     }
 
-    /// The answer of the mirror; `None` if a plan has to give it. At the end of a tick it commits what
-    /// nodes keep, all or nothing.
+    /// The answer of the mirror; `None` if a plan has to give it. At the end of a tick it commits
+    /// what nodes keep, all or nothing.
     pub(super) fn eval_mirror(
         &mut self,
         ask: &Ask,

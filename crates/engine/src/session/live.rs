@@ -1,4 +1,4 @@
-//! What a session evaluates with: the seam for evaluators that keep values between evaluations.
+//! The evaluator of a session: the seam for those that keep values between evaluations.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub(super) trait Live: Send {
     /// Nodes have other paths in the plans that come.
     fn moved(&mut self, moves: &Moves);
 
-    /// The plan of the last [`replaced`](Self::replaced) is evaluated again, after another one of the
-    /// same document.
+    /// The plan of the last [`replaced`](Self::replaced) is evaluated again, after another one of
+    /// the same document.
     fn returned(&mut self, plan: &Arc<Plan>);
 
     /// What failed runs again when it is demanded, though it reads what it read.
@@ -34,10 +34,10 @@ pub(super) trait Live: Send {
     fn answer(&mut self, plan: &Arc<Plan>, request: &Request) -> Result<Answer, EvalError>;
 }
 
-/// Evaluates everything anew at each request.
-pub(super) struct Afresh<E>(pub(super) E);
+/// Evaluates everything at each request.
+pub(super) struct Uncached<E>(pub(super) E);
 
-impl<E: Evaluator + Send> Live for Afresh<E> {
+impl<E: Evaluator + Send> Live for Uncached<E> {
     fn replaced(&mut self, _: &Arc<Plan>) {}
 
     fn keeps(&self) -> bool {
@@ -56,9 +56,9 @@ impl<E: Evaluator + Send> Live for Afresh<E> {
 }
 
 /// Goes on with the values of the plan before, each with its node.
-pub(super) struct Keeping(pub(super) Incremental);
+pub(super) struct Cached(pub(super) Incremental);
 
-impl Live for Keeping {
+impl Live for Cached {
     fn replaced(&mut self, _: &Arc<Plan>) {}
 
     fn keeps(&self) -> bool {

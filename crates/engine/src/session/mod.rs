@@ -1,15 +1,15 @@
 //! A session: a live document, which is edited, set and asked.
 //!
 //! An edit changes the document at once, or is refused and changes nothing. Where all is one value
-//! at one moment, a live graph follows the edits and answers, at a cost that follows what they touch
-//! (see `mirror`). For columns of elements, and where contexts change, a plain plan answers behind an
-//! edit; a thread compiles the optimised one, which takes its place before an evaluation once it is ready (see
-//! `swap`). Answers are the same bits, whichever answers. Where the document is wrong, what does not
-//! depend on that has values all the same, and [`Session::problems`] tells.
+//! at one moment, a live graph follows the edits and answers; its cost follows what they touch (see
+//! `mirror`). For columns of elements, and where contexts change, a plain plan answers after an
+//! edit, while a thread compiles the optimised one, which takes its place before an evaluation (see
+//! `swap`). Answers have the same bits, whichever answers. Where the document is wrong, outputs
+//! that do not depend on that have values all the same, and [`Session::problems`] tells the rest.
 //!
-//! Nothing is computed until somebody asks, except for outputs that are observed. What was asked
-//! for is kept until an edit, a setting or a tick; behind a setting or a tick the incremental
-//! evaluator runs only what reads something else now.
+//! Nothing is computed until somebody asks, except for observed outputs. An answer is kept until an
+//! edit, a setting or a tick; after that the incremental evaluator runs only the nodes that read
+//! something else now.
 //!
 //! ```
 //! use millstream::session::Session;
@@ -50,6 +50,7 @@ use std::sync::Arc;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics, did_you_mean};
 use millstream_base::same::Same;
 use millstream_base::{Feature, Value};
+use millstream_document::check::check_partly;
 use millstream_document::edit::{Applied, Change, Copied, ROOT};
 use millstream_document::{Checked, Document, Edit, Editor};
 use millstream_ir::answer::OutputAnswer;
@@ -66,40 +67,40 @@ pub use ask::{Ask, Evaluated};
 pub use error::SessionError;
 pub use observe::{ObserverId, Pushed, Standing};
 
-use live::{Afresh, Keeping, Live};
+use live::{Cached, Live, Uncached};
 use mirror::Mirror;
 use moves::{Moves, Places, may_move};
 use observe::Observers;
 use plans::{Old, Plans};
 use settings::{Settings, fits, one, type_of};
-use sound::Part;
+use sound::planned;
 
 /// A live document.
 pub struct Session {
     engine: Engine,
     editor: Editor,
-    /// What takes the last edits back, the last one last.
+    /// The inverses of the last edits, the last one last.
     undo: Vec<Step>,
     redo: Vec<Step>,
-    /// What checking the document gave, once somebody wants to know.
+    /// The checked document, once somebody asked for it.
     whole: OnceCell<Whole>,
     plans: Plans,
     live: Box<dyn Live>,
-    /// Answers where all is one value at one moment.
+    /// The live graph, which answers where all is one value at one moment.
     mirror: Option<Box<Mirror>>,
     /// Whether there may be a mirror.
     is_mirrored: bool,
     /// Values that are kept between evaluations may hold so many bytes.
     kept_bytes: usize,
-    /// After how many compilations a mirror is tried again, the last one having kept too much, and
-    /// how many they were last time.
+    /// The compilations until a mirror is tried again after one that kept too much: those left, and
+    /// all.
     rest: (u32, u32),
-    /// After how many right documents a mirror is tried again, the last one having none, and how many
-    /// they were last time.
+    /// The documents until a mirror is tried again after one that could not be live: those left,
+    /// and all.
     refused: (u32, u32),
     settings: Settings,
     states: States,
-    /// What nodes of the document kept that do not work now: muted ones, and wrong ones.
+    /// The state of nodes that do not work now: muted ones, and wrong ones.
     aside: States,
     observers: Observers,
     /// Raised whenever a value may have changed.
@@ -108,51 +109,65 @@ pub struct Session {
     kept: HashMap<String, (u64, OutputAnswer)>,
 }
 
-/// What takes an edit back.
+/// An edit that can be taken back.
 struct Step {
     inverse: Edit,
     removed: Removed,
 }
 
-/// What an edit took out of a session, to be brought back with what it belongs to.
+/// Values that an edit removed from a session, to be brought back when it is undone.
 #[derive(Debug, Default)]
 struct Removed {
-    /// What was set for inputs, each with the name that it had then, in the order in which they went.
+    /// The values of removed inputs by their names, in the order in which they were removed.
     inputs: Vec<(String, Given)>,
-    /// What nodes kept.
+    /// The state of removed nodes.
     states: States,
     /// The copies of nodes that came with the edit that was made first.
     copies: Vec<Copied>,
 }
 
-/// What checking a document gives.
+/// A document as it was checked.
 struct Whole {
     problems: Diagnostics,
-    /// The right part of the document; `None` if there is none.
-    part: Option<Part>,
+    /// The document with its wrong parts marked; `None` if it is wrong as a whole.
+    checked: Option<Arc<Checked>>,
 }
 
+/// Errors of which edits of nodes do not tell when they are gone.
+const NOT_LIVE: [&str; 8] = [
+    "document::more_problems",
+    "check::unreadable",
+    "check::bad_name",
+    "check::recursive_group",
+    "check::group_depth",
+    "check::expanded_nodes",
+    "check::cycle",
+    "check::feature_type",
+];
+
 impl Whole {
-    fn checked(&self) -> Option<&Arc<Checked>> {
-        Some(&self.part.as_ref()?.checked)
+    /// The document, if a live graph may follow edits of it.
+    fn live(&self) -> Option<&Arc<Checked>> {
+        let follows = |problem: &Diagnostic| !NOT_LIVE.iter().any(|code| problem.code == *code);
+        self.checked.as_ref().filter(|_| self.problems.iter().all(follows))
     }
 }
 
-/// Values of a mirror, all of which it keeps, may hold this many bytes.
+/// Bytes that the values of a mirror, all of which it keeps, may hold.
 const KEPT_BYTES: usize = 1 << 30;
 
-/// After so many edits a mirror is tried again, however often there was too much to keep.
+/// The most edits until a mirror is tried again after it kept too much.
 const MOST_RESTED: u32 = 1 << 10;
 
-/// Values do not follow the nodes of larger documents to other paths.
+/// The most nodes of a document in which values follow nodes to other paths.
 const MOST_FOLLOWED: usize = 100_000;
 
 impl Session {
     /// A session for the text of a document.
     ///
     /// # Errors
-    /// What keeps the text from being a document. A document that can be read but is wrong can be
-    /// opened and mended; see [`problems`](Self::problems).
+    /// Why the text is no document. A document that can be read but is wrong can be opened and
+    /// mended; see [`problems`](Self::problems).
     pub fn open(engine: &Engine, text: &[u8]) -> Result<Self, Error> {
         let (document, problems) = millstream_document::load(text, engine.limits());
         match document {
@@ -163,12 +178,12 @@ impl Session {
 
     /// A session for a document.
     pub fn new(engine: &Engine, document: Document) -> Self {
-        Self::made(engine, document, Box::new(Keeping(Incremental::new())), true)
+        Self::made(engine, document, Box::new(Cached(Incremental::new())), true)
     }
 
     /// A session that evaluates with this evaluator, and never as a live graph; all give the same
-    /// bits. An [`Incremental`] one has its budget, and its equality of values; what it keeps follows
-    /// nodes through edits.
+    /// bits. An [`Incremental`] one has its budget, and its equality of values; what it keeps
+    /// follows nodes through edits.
     pub fn with_evaluator<E: Evaluator + Send + 'static>(
         engine: &Engine,
         document: Document,
@@ -177,9 +192,9 @@ impl Session {
         // What keeps values has to be told where they went.
         let evaluator: Box<dyn Any> = Box::new(evaluator);
         let live: Box<dyn Live> = match evaluator.downcast::<Incremental>() {
-            Ok(incremental) => Box::new(Keeping(*incremental)),
+            Ok(incremental) => Box::new(Cached(*incremental)),
             Err(other) => match other.downcast::<E>() {
-                Ok(evaluator) => Box::new(Afresh(*evaluator)),
+                Ok(evaluator) => Box::new(Uncached(*evaluator)),
                 Err(_) => unreachable!("it is what it was"),
             },
         };
@@ -227,18 +242,17 @@ impl Session {
         &self.whole().problems
     }
 
-    /// What checking the document gives; it is checked when somebody asks for the first time behind
-    /// an edit.
+    /// The checked document; it is checked when somebody asks for the first time after an edit.
     fn whole(&self) -> &Whole {
         self.whole.get_or_init(|| {
             let (registry, limits) = (self.engine.registry(), self.engine.limits());
-            let (part, problems) = sound::right_part(self.document(), registry, limits);
-            Whole { problems: in_order(problems), part }
+            let (checked, problems) = check_partly(self.document(), registry, limits);
+            Whole { problems: in_order(problems), checked: checked.map(Arc::new) }
         })
     }
 
     /// The plan that runs where plans do; `None` if no part of the document is right, or none was
-    /// needed behind the last edit.
+    /// needed after the last edit.
     pub fn plan(&self) -> Option<&Arc<Plan>> {
         self.plans.running()
     }
@@ -257,8 +271,7 @@ impl Session {
         }
     }
 
-    /// Waits for the optimised plan as long as somebody waits for the answer to a request; what is
-    /// compiled then goes on.
+    /// Waits for the optimised plan as long as the request may take; compiling goes on after that.
     fn settle_while(&mut self, request: &Request) -> Result<(), EvalError> {
         let (cancel, progress) = (request.cancel.as_deref(), request.progress.as_ref());
         let between = Between::new(cancel, request.deadline, progress, 1);
@@ -270,8 +283,8 @@ impl Session {
         Ok(())
     }
 
-    /// Values that are kept between evaluations may hold so many bytes from now on, at first a
-    /// gibibyte. Where they would hold more, plans answer, which keep less and run more.
+    /// Sets how many bytes the values kept between evaluations may hold, a gibibyte by default.
+    /// Where they would hold more, plans answer, which keep less and run more.
     pub fn keep_at_most(&mut self, bytes: usize) {
         self.kept_bytes = bytes;
         self.rest = (0, 0);
@@ -327,8 +340,9 @@ impl Session {
         Places::of(&self.editor, most)
     }
 
-    /// Brings everything that follows the document up to date. `places` are those of nodes before.
-    /// An edit that takes another one `back` brings what that removed. Gives what this one does.
+    /// Brings everything that follows the document up to date. `places` are the places of nodes
+    /// before the edit; `back` holds the values that come back with an undone edit. Gives the
+    /// removed values.
     fn edited(
         &mut self,
         edit: &Edit,
@@ -373,20 +387,20 @@ impl Session {
     }
 
     fn forget_whole(&mut self) {
-        if let Some(Whole { part: Some(part), .. }) = self.whole.take() {
-            self.plans.dropped(Old::Part(part));
+        if let Some(Whole { checked: Some(checked), .. }) = self.whole.take() {
+            self.plans.dropped(Old::Checked(checked));
         }
     }
 
-    /// Checks the document, and makes what answers: a mirror if there can be one, or a plain plan;
-    /// the optimised plan is made meanwhile.
+    /// Checks the document and makes a mirror, or a plain plan if there can be no mirror; the
+    /// optimised plan is made meanwhile.
     fn compile(&mut self) {
         self.forget_whole();
         self.rest.0 = self.rest.0.saturating_sub(1);
         let mut before = self.mirror.take();
         let whole = self.whole();
-        let is_right = self.is_mirrored && self.rest.0 == 0 && !whole.problems.has_errors();
-        if let Some(checked) = whole.checked().filter(|_| is_right).cloned() {
+        let may_be_live = self.is_mirrored && self.rest.0 == 0;
+        if let Some(checked) = whole.live().filter(|_| may_be_live).cloned() {
             self.mirror = self.new_mirror(&checked);
             if let Some(mirror) = &mut self.mirror {
                 if let Some(before) = &mut before {
@@ -399,16 +413,16 @@ impl Session {
         }
         self.plans.edited();
         self.make_plan();
-        let planned = self.plans.running().and_then(|_| self.whole.get()?.checked());
+        let planned = self.plans.running().and_then(|_| self.whole.get()?.checked.as_ref());
         self.plans.optimise(planned);
     }
 
-    /// Values need more bytes than they may, all kept at once: plans answer for some edits, each
-    /// time for more.
+    /// Lets plans answer for some edits, each time for more: all values at once need too many
+    /// bytes.
     fn without_mirror(&mut self) {
         self.mirror = None;
         let n_edits = (2 * self.rest.1).clamp(2, MOST_RESTED);
-        // The first one is behind no edit.
+        // The first one is after no edit.
         self.rest = (n_edits + 1, n_edits);
         self.compile();
     }
@@ -416,25 +430,22 @@ impl Session {
     /// Makes the plain plan of the document as it is now, of the part that is right.
     fn make_plan(&mut self) {
         self.whole();
-        let Some(Whole { problems, part }) = self.whole.take() else { return };
+        let Some(Whole { problems, checked }) = self.whole.take() else { return };
         let mut told = problems;
-        let planned = part.and_then(|part| {
-            let (registry, limits) = (self.engine.registry(), self.engine.limits());
-            let plan = |checked: &Checked| self.plans.plain(checked);
-            let (planned, problems) =
-                sound::planned(self.editor.document(), part, registry, limits, plan);
+        let planned = checked.and_then(|checked| {
+            let (planned, problems) = planned(checked, |checked| self.plans.plain(checked));
             told.append(problems);
             planned
         });
-        let (part, plan) = planned.unzip();
+        let (checked, plan) = planned.unzip();
         self.plans.run(plan);
-        self.whole = OnceCell::from(Whole { problems: in_order(told), part });
+        self.whole = OnceCell::from(Whole { problems: in_order(told), checked });
         if let Some(plan) = self.plans.running() {
             self.live.replaced(plan);
         }
     }
 
-    /// Sets the inputs of the mirror to what is set.
+    /// Sets the inputs of the mirror.
     fn set_mirror(&mut self) {
         let Some(mirror) = &mut self.mirror else { return };
         for name in self.editor.document().inputs.keys() {
@@ -537,7 +548,8 @@ impl Session {
     }
 
     /// Evaluates at this time, in seconds, until the next tick or [`seek`](Self::seek); the frame
-    /// stays as it is. Where nodes keep state from frame to frame, evaluations are refused until then.
+    /// stays as it is. Where nodes keep state from frame to frame, evaluations are refused until
+    /// then.
     pub fn set_time(&mut self, seconds: f64) {
         self.settings.time = Some(seconds);
         self.changed();
@@ -550,7 +562,7 @@ impl Session {
         self.changed();
     }
 
-    /// Something may have other values now: what is kept is void, observers are told.
+    /// Values may have changed: kept answers are void, and observers are told.
     fn changed(&mut self) {
         self.stamp += 1;
         self.push();

@@ -2,8 +2,8 @@
 //!
 //! A node is told by the ids on the way to it, through the nodes that use groups. Grouping and
 //! ungrouping put a node on this way or take one off it; so of two ways those nodes are compared
-//! that are there before and after. The copy that ungrouping makes of a node of a group, where others
-//! use the group too, is that node, on the way through the node that used the group.
+//! that are there before and after. The copy that ungrouping makes of a node of a group, where
+//! others use the group too, is that node, on the way through the node that used the group.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +41,7 @@ impl Places {
         Some(Self(places))
     }
 
-    /// Where the nodes are `now`, behind an edit that made these copies, or takes them back.
+    /// Where the nodes are `now`, after an edit that made these copies, or takes them back.
     pub(super) fn moves_to(mut self, mut now: Self, copies: &[Copied]) -> Moves {
         if !copies.is_empty() {
             self.tell_originals(copies);
@@ -86,7 +86,7 @@ impl Places {
     }
 }
 
-/// Whether nodes may have other paths behind an edit.
+/// Whether nodes may have other paths after an edit.
 pub(super) fn may_move(edit: &Edit) -> bool {
     if let Edit::Batch { edits } = edit {
         // What takes the others back adds nodes with the ids that they had.

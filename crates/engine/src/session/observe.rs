@@ -28,8 +28,8 @@ pub(super) struct Observers {
     standing: Standing,
 }
 
-/// What evaluations may use that nobody asks for: those that tell observers when something is set or
-/// edited.
+/// What evaluations may use that nobody asks for: those that tell observers when something is set
+/// or edited.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
     /// What each evaluation may use; see [`Ask::limits`].
@@ -57,8 +57,8 @@ pub struct Pushed {
     pub n_called: usize,
     /// Callbacks that panicked, with what they said; they are called again next time.
     pub panicked: Vec<(ObserverId, String)>,
-    /// Outputs that have no value now, and why. Where the evaluation was ended that is all that were
-    /// to be told; they are told next time.
+    /// Outputs that have no value now, and why. Where the evaluation was ended that is all that
+    /// were to be told; they are told next time.
     pub failed: Vec<(String, SessionError)>,
 }
 

@@ -1,4 +1,4 @@
-//! The plans of a session: a plain one behind each edit, an optimised one when it is ready.
+//! The plans of a session: a plain one after each edit, an optimised one when it is ready.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,16 +7,17 @@ use std::time::Duration;
 use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_compile::{Folded, Options, Phase, compile};
+use millstream_document::check::check_partly;
 use millstream_document::edit::Ids;
 use millstream_document::{Checked, Document, Edit, Editor};
 use millstream_ir::{EvalError, Plan};
 use millstream_node::Registry;
 
-use super::sound::{Part, planned, right_part};
+use super::sound::planned;
 use super::swap::{Background, Current, Job, Waited, Work};
 use crate::engine::Engine;
 
-/// What the thread is given to compile.
+/// The document that the thread compiles.
 enum Source {
     Nothing,
     Checked(Arc<Checked>),
@@ -24,28 +25,28 @@ enum Source {
     Copy,
 }
 
-/// What the thread takes note of.
+/// News for the thread.
 enum News {
     Dropped(#[expect(dead_code, reason = "it is only dropped")] Old),
     /// The document, as it is now, with the ids of its nodes.
     Document(Box<(Document, Ids)>),
-    /// What it is edited to is not told any more.
+    /// Edits are not told any more.
     Leave,
     /// It was edited; whether the edit was taken back or made again.
     Edited(Box<Edit>, bool),
 }
 
-/// What is dropped by the thread.
+/// A value that the thread drops.
 pub(super) enum Old {
     Plan(#[expect(dead_code, reason = "it is only dropped")] Made),
-    Part(#[expect(dead_code, reason = "it is only dropped")] Part),
+    Checked(#[expect(dead_code, reason = "it is only dropped")] Arc<Checked>),
 }
 
-/// What it gives back, and gets to drop; nothing if the document has no plan.
+/// The plan that the thread made; `None` if the document has none.
 type Made = Option<Arc<Plan>>;
 
 /// The copy of the document that the thread has did not follow an edit.
-struct Lost;
+struct OutOfStep;
 
 /// The thread's side.
 struct Compiler {
@@ -70,7 +71,7 @@ impl Drop for Plans {
     }
 }
 
-impl Work<News, Source, Result<Made, Lost>> for Compiler {
+impl Work<News, Source, Result<Made, OutOfStep>> for Compiler {
     fn feed(&mut self, news: News) {
         match news {
             News::Dropped(_) => {}
@@ -90,22 +91,20 @@ impl Work<News, Source, Result<Made, Lost>> for Compiler {
         }
     }
 
-    fn make(&mut self, source: Source) -> Result<Made, Lost> {
+    fn make(&mut self, source: Source) -> Result<Made, OutOfStep> {
         let checked = match source {
             Source::Nothing => None,
             Source::Checked(checked) => Some(checked),
             Source::Copy => {
-                let document = self.copy.as_ref().ok_or(Lost)?.document();
-                let (part, _) = right_part(document, &self.registry, &self.limits);
-                let Some(part) = part else { return Ok(None) };
-                let compiled = |checked: &Checked| self.compiled(checked);
-                let (made, _) = planned(document, part, &self.registry, &self.limits, compiled);
+                let document = self.copy.as_ref().ok_or(OutOfStep)?.document();
+                let (checked, _) = check_partly(document, &self.registry, &self.limits);
+                let Some(checked) = checked else { return Ok(None) };
+                let (made, _) = planned(Arc::new(checked), |checked| self.compiled(checked));
                 return Ok(made.map(|(_, plan)| Arc::new(plan)));
             }
         };
-        // What can be planned at all can be planned behind all passes.
-        let compiled = |checked: Arc<Checked>| self.compiled(&checked).ok();
-        Ok(checked.and_then(compiled).map(Arc::new))
+        let compiled = |checked| planned(checked, |checked| self.compiled(checked)).0;
+        Ok(checked.and_then(compiled).map(|(_, plan)| Arc::new(plan)))
     }
 
     fn calm(&self, source: &Source, last: Duration) -> Duration {
@@ -117,30 +116,30 @@ impl Work<News, Source, Result<Made, Lost>> for Compiler {
     }
 }
 
-/// Nothing was edited for so long before a document that is followed otherwise is compiled: longer
-/// than some frames take, so that nothing is compiled between them.
+/// The least time without edits before a live document is compiled: longer than some frames take,
+/// so that nothing is compiled between them.
 const SHORTEST_CALM: Duration = Duration::from_millis(100);
 
-/// Nothing was edited for so long before anything is compiled, whatever that took before.
+/// The longest time without edits that is waited for before compiling.
 const LONGEST_CALM: Duration = Duration::from_millis(250);
 
-/// Who waits for a plan is looked after this often.
+/// Time between two looks at whether a plan is still waited for.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The plans of a session.
 pub(super) struct Plans {
     registry: Arc<Registry>,
     limits: Limits,
-    /// What functions gave for constants; the thread has it too.
+    /// Results of functions for constants, shared with the thread.
     folded: Arc<Folded>,
-    /// Nobody wants what the thread compiles any more.
+    /// Set to end the compilation in the thread.
     stop: Arc<AtomicBool>,
     current: Current<Made>,
     /// Whether a plan of the document as it is now was made, or tried.
     is_made: bool,
     /// The thread has a copy of the document, and is told its edits.
     is_told: bool,
-    background: Background<News, Source, Result<Made, Lost>>,
+    background: Background<News, Source, Result<Made, OutOfStep>>,
 }
 
 impl Plans {
@@ -173,7 +172,7 @@ impl Plans {
         self.is_made
     }
 
-    /// The document was edited, and what the edit was is not told.
+    /// The document was edited, and the edit is not told.
     pub(super) fn edited(&mut self) {
         self.outdated();
         if std::mem::take(&mut self.is_told) {
@@ -202,7 +201,7 @@ impl Plans {
         self.is_told = true;
     }
 
-    /// Has the optimised plan made behind an edit of a document that was [opened](Self::opened).
+    /// Has the optimised plan made after an edit of a document that was [opened](Self::opened).
     pub(super) fn told(&mut self, edit: &Edit, is_back: bool) {
         self.outdated();
         self.noted(edit, is_back);
@@ -210,7 +209,7 @@ impl Plans {
         self.background.send(Job::Make(self.current.edit(), Source::Copy));
     }
 
-    /// The document was edited in what no plan depends on.
+    /// An edit was made that no plan depends on.
     pub(super) fn noted(&mut self, edit: &Edit, is_back: bool) {
         if self.is_told && self.background.is_far_behind() {
             self.is_told = false;
@@ -221,7 +220,7 @@ impl Plans {
         }
     }
 
-    /// What runs is of a document that was edited since.
+    /// Marks the running plan as that of an earlier document.
     fn outdated(&mut self) {
         let old = self.current.edited(None);
         self.is_made = false;
@@ -263,10 +262,10 @@ impl Plans {
         swapped
     }
 
-    /// The same as long as `look` finds that somebody waits. What is compiled goes on in any case.
+    /// As [`wait`](Self::wait), until `look` fails; compiling goes on after that.
     ///
     /// # Errors
-    /// What `look` says.
+    /// The error of `look`.
     pub(super) fn wait_while(
         &mut self,
         editor: &Editor,
@@ -289,7 +288,7 @@ impl Plans {
         Ok(swapped)
     }
 
-    fn offer(&mut self, edit: u64, made: Result<Made, Lost>, editor: &Editor) -> bool {
+    fn offer(&mut self, edit: u64, made: Result<Made, OutOfStep>, editor: &Editor) -> bool {
         let Ok(made) = made else {
             // What is made for a later edit is lost too.
             if edit == self.current.edit() {
@@ -314,8 +313,8 @@ impl Plans {
         self.plan(checked, None)
     }
 
-    /// The plain plan of a document. What cannot be planned as it is may be where passes leave out
-    /// what nobody reads.
+    /// The plain plan of a document; if there is none, the optimised one, in which nodes that
+    /// nobody reads are left out.
     ///
     /// # Errors
     /// Why there is no plan.

@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
+use millstream_document::check::check_partly;
 use millstream_document::{
-    Body, Checked, CheckedNode, Edit, InputValue, Link, Node, OutputDef, OutputFrom, Source,
+    Body, Checked, CheckedKind, CheckedNode, Edit, InputValue, Link, Node, OutputDef, OutputFrom,
+    Source,
 };
 use millstream_ir::answer::{Answer, OutputAnswer, Series};
 use millstream_ir::{EvalError, Plan};
@@ -16,7 +18,7 @@ use millstream_node::repeat::COUNT;
 
 use super::ask::lacks_feature;
 use super::settings::one;
-use super::sound::{planned, right_part};
+use super::sound::planned;
 use super::{Ask, Session, SessionError};
 
 /// Where a socket gets its value, and of which type it is.
@@ -38,8 +40,9 @@ impl Session {
         self.probe_within(path, &Ask::all())
     }
 
-    /// The value at a socket as [`probe`](Self::probe) gives it, with the what-ifs, the moment and the
-    /// limits of an `ask`, which can be ended as an evaluation can. Of its outputs none is answered.
+    /// The value at a socket as [`probe`](Self::probe) gives it, with the what-ifs, the moment and
+    /// the limits of an `ask`, which can be ended as an evaluation can. Of its outputs none is
+    /// answered.
     ///
     /// # Errors
     /// As [`probe`](Self::probe), and if it was ended.
@@ -58,7 +61,7 @@ impl Session {
         if let Some(answer) = self.probe_mirror(node_path, socket_name, ask) {
             return answer;
         }
-        let Some(checked) = self.whole().checked().cloned() else {
+        let Some(checked) = self.whole().checked.clone() else {
             return Err(self.broken(&format!("`{path}`")));
         };
         let mut bodies = vec![checked.root()];
@@ -67,7 +70,9 @@ impl Session {
         let socket = loop {
             let name = names.next().unwrap_or_default();
             let body = bodies[bodies.len() - 1];
-            let Some(node) = body.nodes.iter().find(|node| *node.name == *name) else {
+            let is_right = |node: &&CheckedNode| !matches!(node.kind, CheckedKind::Wrong);
+            let known = body.nodes.iter().find(|node| *node.name == *name);
+            let Some(node) = known.filter(is_right) else {
                 if self.editor.ids_of(node_path).is_none() {
                     return Err(no_socket("there is no such node"));
                 }
@@ -82,7 +87,7 @@ impl Session {
             if names.peek().is_none() {
                 break found(&checked, body, node, socket_name);
             }
-            let millstream_document::CheckedKind::Group(group) = &node.kind else {
+            let CheckedKind::Group(group) = &node.kind else {
                 let is_repeat = node.kind.body().is_some();
                 return Err(no_socket(if is_repeat {
                     "the node runs its group many times"
@@ -164,16 +169,15 @@ impl Session {
         }
         let done = self.editor.apply(&Edit::Batch { edits }).map_err(SessionError::Edit)?;
         let (registry, limits) = (self.engine.registry(), self.engine.limits());
-        let document = self.editor.document();
-        let (part, _) = right_part(document, registry, limits);
+        let (checked, _) = check_partly(self.editor.document(), registry, limits);
         let plan = |checked: &Checked| self.plans.plain(checked);
-        let made = part.and_then(|part| planned(document, part, registry, limits, plan).0);
+        let made = checked.and_then(|checked| planned(Arc::new(checked), plan).0);
         self.editor.revert(&done.inverse).expect("the last edit can be taken back");
-        let Some((part, plan)) = made else { return Err(self.broken("the socket")) };
+        let Some((checked, plan)) = made else { return Err(self.broken("the socket")) };
         let answer = match self.probe_with(Ok(plan), &name, ask) {
-            // What only arms need that are never taken is not needed behind all passes.
+            // What only arms need that are never taken is not needed after all passes.
             Err(SessionError::Eval(error)) if lacks_feature(&error) => {
-                self.probe_with(self.plans.optimised(&part.checked), &name, ask)
+                self.probe_with(self.plans.optimised(&checked), &name, ask)
             }
             done => done,
         };
@@ -237,7 +241,7 @@ fn found(
     socket: &str,
 ) -> Option<Result<Found, OutputAnswer>> {
     if let Some(output) = outputs_of(checked, node).find(|(_, name)| ***name == *socket) {
-        return Some(Ok(found_output(checked, node, output)));
+        return found_output(checked, node, output).map(Ok);
     }
     let position = input_slot(checked, node, socket)?;
     let source = *body.sources_of(node).get(position)?;
@@ -254,8 +258,9 @@ fn found(
         }
         Source::Node { node, output } => {
             let from = &body.nodes[node as usize];
-            found_output(checked, from, outputs_of(checked, from).find(|(i, _)| *i == output)?)
+            found_output(checked, from, outputs_of(checked, from).find(|(i, _)| *i == output)?)?
         }
+        Source::Wrong => return None,
     };
     Some(Ok(found))
 }
@@ -270,7 +275,7 @@ fn found_in(checked: &Checked, body: &Body, node: &Node, socket: &str) -> Option
         InputValue::Link(link) => {
             let from = body.nodes.iter().find(|node| node.name == link.node)?;
             let mut outputs = outputs_of(checked, from);
-            Some(found_output(checked, from, outputs.find(|(_, name)| **name == link.output)?))
+            found_output(checked, from, outputs.find(|(_, name)| **name == link.output)?)
         }
         InputValue::Input(name) => {
             let input = body.inputs.iter().find(|input| input.name == *name)?;
@@ -281,10 +286,14 @@ fn found_in(checked: &Checked, body: &Body, node: &Node, socket: &str) -> Option
 }
 
 /// An output of a node, by its position and name.
-fn found_output(checked: &Checked, node: &CheckedNode, (output, name): (u32, &Arc<str>)) -> Found {
-    let ty = checked.output_type(&node.kind, output).name();
+fn found_output(
+    checked: &Checked,
+    node: &CheckedNode,
+    (output, name): (u32, &Arc<str>),
+) -> Option<Found> {
+    let ty = checked.output_type(&node.kind, output)?.name();
     let link = Link::new(Arc::clone(&node.name), Arc::clone(name));
-    Found { from: OutputFrom::Link(link), ty }
+    Some(Found { from: OutputFrom::Link(link), ty })
 }
 
 /// The outputs of a node with their positions.
@@ -292,8 +301,8 @@ fn outputs_of<'c>(
     checked: &'c Checked,
     node: &'c CheckedNode,
 ) -> Box<dyn Iterator<Item = (u32, &'c Arc<str>)> + 'c> {
-    use millstream_document::CheckedKind;
     match &node.kind {
+        CheckedKind::Wrong => Box::new(std::iter::empty()),
         CheckedKind::Call(instance) => Box::new((0..).zip(&instance.output_names)),
         CheckedKind::Group(_) | CheckedKind::Repeat(_) => {
             let body = node.kind.body().expect("both use a body");
@@ -308,7 +317,6 @@ fn outputs_of<'c>(
 
 /// The position of the first source of an input among the sources of a node.
 fn input_slot(checked: &Checked, node: &CheckedNode, socket: &str) -> Option<usize> {
-    use millstream_document::CheckedKind;
     match &node.kind {
         CheckedKind::Call(instance) => {
             let signature = instance.def.signature(&instance.settings).ok()?;
@@ -323,6 +331,6 @@ fn input_slot(checked: &Checked, node: &CheckedNode, socket: &str) -> Option<usi
             let found = inputs.iter().position(|input| *input.name == *socket);
             found.or_else(|| (*socket == *COUNT).then_some(repeat.count as usize))
         }
-        CheckedKind::Muted(_) => None,
+        CheckedKind::Muted(_) | CheckedKind::Wrong => None,
     }
 }

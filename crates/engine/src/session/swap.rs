@@ -1,10 +1,11 @@
-//! How optimised plans come in behind edits: a thread compiles, the session takes over.
+//! How optimised plans come in after edits: a thread compiles, the session takes over.
 //!
-//! The session sends what is to be compiled with the number of the edit behind which it stands. The
-//! thread compiles only what came last. The session takes a result when it is about to evaluate,
-//! and only if nothing was edited since. What is replaced goes to the thread to be dropped there. So
-//! no evaluation waits for a compile, none runs a plan of another document, and large plans are not
-//! torn down between two frames. Nor does the end of a session wait: the thread ends by itself.
+//! The session sends what is to be compiled with the number of the last edit. The thread compiles
+//! only what came last. The session takes a result when it is about to evaluate, and only if
+//! nothing was edited since. A replaced plan goes to the thread to be dropped there. So no
+//! evaluation waits for a compile, none runs a plan of another document, and large plans are not
+//! torn down between two frames. The end of a session does not wait either: the thread ends by
+//! itself.
 //!
 //! The two sides are state machines without a clock, so that a test can go through all orders in
 //! which they can act; the thread only calls one of them.
@@ -50,7 +51,7 @@ pub(super) enum Outcome<O> {
 pub(super) struct Worker<F, I> {
     /// What is to be taken note of.
     news: VecDeque<F>,
-    /// What is to be compiled behind all that, and for which edit.
+    /// What is to be compiled after all that, and for which edit.
     to_make: Option<(u64, I)>,
     /// What is to be compiled is waited for.
     is_hurried: bool,
@@ -75,7 +76,7 @@ impl<F, I> Worker<F, I> {
         self.to_make.as_ref().filter(|_| self.news.is_empty()).map(|(_, what)| what)
     }
 
-    /// Does the next job. What was taken note of behind the last job to compile is in what is
+    /// Does the next job. What was taken note of after the last job to compile is in what is
     /// compiled: then another such job is on its way, or it makes no difference.
     pub(super) fn step<O>(&mut self, work: &mut impl Work<F, I, O>) -> Outcome<O> {
         if let Some(what) = self.news.pop_front() {
@@ -88,7 +89,7 @@ impl<F, I> Worker<F, I> {
     }
 }
 
-/// The side of the session: what it runs, and behind which edit it stands.
+/// The side of the session: what it runs, and after which edit it stands.
 pub(super) struct Current<O> {
     edit: u64,
     running: O,
@@ -193,8 +194,8 @@ impl<F: Send + 'static, I: Send + 'static, O: Send + 'static> Background<F, I, O
         Self { jobs: Some(jobs), n_waiting, made, thread: Some(thread) }
     }
 
-    /// Hands a job over that need not be done at once. A thread that is gone does nothing; then what
-    /// runs keeps running.
+    /// Hands a job over that need not be done at once. A thread that is gone does nothing; then
+    /// what runs keeps running.
     pub(super) fn send(&self, job: Job<F, I>) {
         let Some(jobs) = &self.jobs else { return };
         let n_before = self.n_waiting.fetch_add(1, Ordering::Relaxed);
@@ -296,9 +297,10 @@ impl<F, I> Inbox<F, I> {
     }
 }
 
-/// Waits until nothing is to be compiled that was not before for so long, or somebody is in a hurry:
-/// while somebody edits all the time, results would come too late to be of use, and take time from
-/// the frames. What there is to be taken note of is, now and then. False if the session is gone.
+/// Waits until nothing is to be compiled that was not before for so long, or somebody is in a
+/// hurry: while somebody edits all the time, results would come too late to be of use, and take
+/// time from the frames. What there is to be taken note of is, now and then. False if the session
+/// is gone.
 ///
 /// The thread sleeps without listening, so that those who send need not wake it.
 fn wait_for_calm<F, I, O>(

@@ -49,7 +49,7 @@ impl Session {
         Ok(evaluated)
     }
 
-    /// Evaluates, and commits what nodes keep.
+    /// Evaluates, and commits the next state.
     fn eval_and_commit(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
         if let Some(answer) = self.eval_mirror(ask, For::Tick) {
             return answer;
@@ -65,8 +65,8 @@ impl Session {
         Ok(Evaluated::by_plan(answer, plan))
     }
 
-    /// Goes to a frame. Going on by ticks keeps what nodes keep; going elsewhere starts anew, and
-    /// plays the ticks from the document's start frame on.
+    /// Goes to a frame. Going forward plays the ticks from here; going back starts at the
+    /// document's start frame and plays the ticks from there.
     ///
     /// # Errors
     /// As [`tick`](Self::tick); the session is as it was then. Frames before the start are refused
@@ -128,7 +128,7 @@ impl Session {
         Ok(())
     }
 
-    /// Plays ticks for what nodes keep, one after the other.
+    /// Plays ticks one after the other, for the state alone.
     fn play(&mut self, frames: Range<i64>, ask: &Ask) -> Result<(), SessionError> {
         let (first, n_ticks) = (frames.start, frames.end.abs_diff(frames.start));
         let (cancel, progress) = (ask.cancel.as_deref(), ask.progress.as_ref());
@@ -163,7 +163,7 @@ impl Session {
         Ok(())
     }
 
-    /// Nodes keep this from now on.
+    /// Replaces the state of all nodes.
     fn keep(&mut self, states: States) {
         self.states = states;
         if let Some(mirror) = &mut self.mirror {
@@ -171,7 +171,7 @@ impl Session {
         }
     }
 
-    /// Lets what nodes keep start anew, at the document's start frame.
+    /// Resets all state, at the document's start frame.
     pub fn restart(&mut self) {
         self.keep(States::new());
         self.forget_aside();
@@ -180,12 +180,12 @@ impl Session {
         self.changed();
     }
 
-    /// Whether nodes keep something, or did before they stopped to work.
+    /// Whether nodes have state, or had before they stopped working.
     pub(super) fn has_states(&self) -> bool {
         !self.states.is_empty() || !self.aside.is_empty()
     }
 
-    /// What nodes kept that are gone, or do not work, is of another time.
+    /// Drops the state of nodes that are gone or do not work: it is of another time.
     fn forget_aside(&mut self) {
         self.aside = States::new();
         for step in self.undo.iter_mut().chain(&mut self.redo) {
@@ -197,7 +197,7 @@ impl Session {
     /// with them. Of nodes that are there and do not work it is put aside, as long as they would
     /// keep the same when they work again. Gives that of nodes that went.
     pub(super) fn move_states(&mut self, moves: Option<&Moves>, back: States) -> States {
-        let gone = self.mirror.as_mut().and_then(|mirror| mirror.take_gone_keepers());
+        let gone = self.mirror.as_mut().and_then(|mirror| mirror.take_gone_states());
         if !self.has_states() && back.is_empty() {
             return States::new();
         }
@@ -216,7 +216,8 @@ impl Session {
         removed
     }
 
-    /// As [`Self::move_states`], where no node has another path and none but those at these paths went.
+    /// As [`Self::move_states`], where no node has another path and none but those at these paths
+    /// went.
     fn move_states_of(&mut self, gone: &[Arc<str>], back: States) -> States {
         let aside = std::mem::take(&mut self.aside);
         if gone.is_empty() && aside.is_empty() && back.is_empty() {
@@ -238,8 +239,8 @@ impl Session {
         removed
     }
 
-    /// What nodes keep from now on, with their paths, of what they may keep, the first of these first.
-    /// What is left is put aside.
+    /// What nodes keep from now on, with their paths, of what they may keep, the first of these
+    /// first. What is left is put aside.
     fn settled(&mut self, [first, others @ ..]: [States; 3]) -> (States, HashSet<String>) {
         let mut paths = HashSet::new();
         let (mut kept, mut aside) = (first.renamed(|_| None), States::new());
@@ -253,7 +254,7 @@ impl Session {
         (kept, paths)
     }
 
-    /// The paths of nodes that keep what is kept there.
+    /// The paths of nodes whose state has these names.
     fn working(&self, states: &States) -> HashSet<String> {
         // Where a mirror answers no plan need be there, and where neither is nothing keeps state.
         let now = self.plans.running().filter(|_| self.mirror.is_none());

@@ -194,6 +194,24 @@ fn only_good(it: &mut Session) {
 }
 
 #[test]
+fn a_document_that_is_wrong_when_it_is_opened_is_live() {
+    let nobody = json!({ "type": "math.add", "in": { "a": { "from": "nobody.value" }, "b": 1 } });
+    let mut it = session(two_outputs(&[("b", nobody)], &json!({})), false);
+    only_good(&mut it);
+    let live = |it: &mut Session, output: &str| {
+        let evaluated = it.eval(&Ask::output(output)).expect("it is right");
+        assert!(evaluated.plan().is_none(), "a live graph answers");
+        evaluated.answer.value::<f32>(output)
+    };
+    assert_eq!(live(&mut it, "good"), Some(4.0));
+    let mended = json!({ "edit": "set_input", "node": "b", "input": "a", "to": { "input": "x" } });
+    edit(&mut it, &mended);
+    assert_eq!((live(&mut it, "good"), live(&mut it, "bad")), (Some(4.0), Some(4.0)));
+    assert!(it.undo());
+    only_good(&mut it);
+}
+
+#[test]
 fn what_cannot_be_planned_takes_only_what_depends_on_it() {
     let x = json!({ "input": "x" });
     let link =

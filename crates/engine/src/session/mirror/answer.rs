@@ -1,4 +1,4 @@
-//! Answers of a mirror.
+//! Answers of a live graph: outputs, failures, the run log, values at sockets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use millstream_node::{Data, Kernel};
 use millstream_run::live::{NodeNumber, Within};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Kind, Mirror, Observed, Want};
+use super::{Kind, Mirror, Observed, Operand};
 use crate::run_log::NodeRun;
 
-/// Where a value is looked up.
+/// The moment at which values are asked for.
 pub(in crate::session) struct Moment {
     pub(in crate::session) seconds: f64,
     pub(in crate::session) tick: i64,
 }
 
-/// What the copies of a node did that are evaluated at other moments.
+/// The runs of the copies of a node at other moments.
 #[derive(Default)]
 struct Copies {
     runs: u32,
@@ -50,9 +50,9 @@ impl Mirror {
         self.outputs.get(output).is_some_and(|output| output.node.is_some())
     }
 
-    /// Brings outputs up to date at a moment, and gives them; what is not right is left out. If a tick
-    /// `is_over`, what nodes keep from then on is brought up to date with them. What this makes and
-    /// what it gives may hold so many bytes.
+    /// Brings outputs up to date at a moment and gives them, without those that are wrong. If a
+    /// tick `is_over`, the next state is brought up to date with them. New values and outputs may
+    /// hold `limit` bytes.
     ///
     /// # Errors
     /// If the evaluation was ended, or values need too many bytes. What was made is kept.
@@ -191,7 +191,7 @@ impl Mirror {
         self.graph.bytes_of_values()
     }
 
-    /// What has never been computed; what runs from now on is written down.
+    /// Starts a log of what runs, and gives the nodes that were never computed.
     pub(in crate::session) fn start_log(&mut self, is_timed: bool) -> FxHashSet<NodeNumber> {
         self.graph.start_journal(is_timed);
         let mut new: FxHashSet<NodeNumber> =
@@ -210,7 +210,7 @@ impl Mirror {
         editor: &Editor,
         new: &FxHashSet<NodeNumber>,
     ) -> Vec<NodeRun> {
-        // What ran at another moment counts for the node of which it is a copy.
+        // The runs of a copy count for its original.
         let originals = self.originals();
         let calls: Vec<NodeNumber> = self.calls().chain(originals.keys().copied()).collect();
         let demanded: FxHashSet<NodeNumber> = self.graph.demanded(calls).into_iter().collect();
@@ -252,7 +252,7 @@ impl Mirror {
             };
             let copies = of_copies.remove(&node).unwrap_or_default();
             let mut n = runs.get(&node).copied().unwrap_or_default() + copies.runs;
-            // What is needed at another moment only is what it is there.
+            // A node that is demanded at another moment only has the fate of its copy.
             let seen = copies.demanded.filter(|_| !demanded.contains(&node)).unwrap_or(node);
             let fate = if let Kernel::Read { .. } = instance.kernel {
                 let fate = self.shown.fate(&self.graph, node, demanded.contains(&node));
@@ -280,7 +280,7 @@ impl Mirror {
         self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten()).copied()
     }
 
-    /// What became of a node; `seen` is the one of it and its copies that is needed.
+    /// The fate of a node; `seen` is the node itself or the copy that is demanded.
     fn fate(
         &self,
         (node, seen): (NodeNumber, NodeNumber),
@@ -310,15 +310,15 @@ impl Mirror {
         }
     }
 
-    /// What is demanded of the nodes that were edited has been evaluated.
+    /// Notes that the demanded nodes have been evaluated since they were edited.
     pub(in crate::session) fn evaluated(&mut self) {
         self.edited.retain(|node, _| self.graph.is_pending(*node));
         let features = self.features.values().copied();
         self.shown.note(&self.graph, features.filter(|node| self.graph.is_live(*node)));
     }
 
-    /// The node of a socket of a node, called by the names of the nodes that use groups before it: of
-    /// an output, or of what goes into an input, before it is converted.
+    /// The node of a socket of a node, called by the names of the nodes that use groups before it:
+    /// of an output, or of what goes into an input, before it is converted.
     pub(in crate::session) fn socket(
         &self,
         editor: &Editor,
@@ -344,14 +344,14 @@ impl Mirror {
             Kind::Group(group) => {
                 self.registry.type_named(&editor.outputs_of_body(*group)[position].ty)?
             }
-            Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Keeps(_) | Kind::Muted(_) => {
+            Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Stateful(_) | Kind::Muted(_) => {
                 self.output_type(body, slot, position)?
             }
         };
         Some((self.output_in(use_id, slot, position)?, ty))
     }
 
-    /// What the first source of an input is, if it is no literal.
+    /// The first source of an input, if it is no literal.
     fn input_socket(
         &self,
         editor: &Editor,
@@ -361,7 +361,7 @@ impl Mirror {
     ) -> Option<(NodeNumber, millstream_base::Type)> {
         let body = self.use_of(use_id).body;
         match self.bodies.get(&body)?.kinds.get(slot as usize)? {
-            Kind::Call(_) | Kind::Keeps(_) | Kind::Group(_) => {}
+            Kind::Call(_) | Kind::Stateful(_) | Kind::Group(_) => {}
             Kind::None | Kind::Wrong | Kind::Muted(_) => return None,
         }
         let input = node.inputs.get(input)?;
@@ -369,14 +369,14 @@ impl Mirror {
             InputValue::Several(sources) => sources.first()?,
             InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input,
         };
-        match self.want_in(editor, use_id, references(first).next()?)? {
-            Want::Node(node, ty) => Some((node, ty)),
-            Want::Literal(_) => None,
+        match self.operand_in(editor, use_id, references(first).next()?)? {
+            Operand::Node(node, ty) => Some((node, ty)),
+            Operand::Literal(_) => None,
         }
     }
 
-    /// The value at a node, computed if it is not at hand; `None` if it failed. What this makes, and
-    /// the value, may hold so many bytes.
+    /// The value at a node, computed if it is not at hand; `None` if it failed. New values and the
+    /// result may hold `limit` bytes.
     ///
     /// # Errors
     /// If the evaluation was ended, or values need too many bytes.

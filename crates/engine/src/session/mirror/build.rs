@@ -1,4 +1,4 @@
-//! The mirror of a whole document.
+//! Builds the live graph of a whole document.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,28 +7,32 @@ use std::time::Duration;
 
 use millstream_base::Limits;
 use millstream_compile::repeats::Repeats;
-use millstream_document::check::KnownAlone;
+use millstream_document::check::NodeChecker;
 use millstream_document::edit::{BodyKey, ROOT};
-use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode, Editor, InputDef, Source};
+use millstream_document::{
+    BodyId, Checked, CheckedKind, CheckedNode, Document, Editor, InputDef, NodeKind, Source,
+};
 use millstream_node::{Instance, Registry};
 use millstream_run::live::{self, LiveGraph, NodeNumber, Shown};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::keep::Keeping;
+use super::queue::Queue;
 use super::rounds::live_bodies;
 use super::scoped::is_scope;
+use super::stateful::StatefulType;
 use super::variables::Variables;
 use super::{
-    Bits, Kind, Known, Lost, Many, Mirror, OUTPUTS, Observed, Owner, RootInput, RootOutput, Side,
-    Use, Want,
+    Bits, BodyState, Kind, Many, Mirror, NotLive, OUTPUTS, Observed, Operand, Owner, RootInput,
+    RootOutput, Side, Use,
 };
 
-/// So many uses of groups are made, and so many more for each call in them.
+/// The most uses of groups, and the most for each call in them besides.
 const MANY_USES: usize = 1 << 16;
 const USES_PER_CALL: usize = 64;
 
-/// Results besides the last of each node are kept if they took so long, and may hold so many bytes.
+/// Earlier results of a node are kept if they took this long to compute, and may hold this many
+/// bytes.
 const KEPT_FROM: Duration = Duration::from_micros(100);
 const KEPT_BYTES: usize = 1 << 28;
 
@@ -48,28 +52,29 @@ struct Places {
 }
 
 impl Mirror {
-    /// The mirror of a document without errors.
+    /// The live graph of a document; what is wrong in it, or depends on that, has no nodes.
     ///
     /// # Errors
-    /// If something in it changes contexts.
+    /// If something in it cannot be live.
     pub(in crate::session) fn new(
         editor: &Editor,
         checked: &Checked,
         registry: &Arc<Registry>,
         limits: &Limits,
-    ) -> Result<Self, Lost> {
+    ) -> Result<Self, NotLive> {
         let live = live_bodies(checked);
         if !can_be_live(checked, &live) {
-            return Err(Lost);
+            return Err(NotLive);
         }
         let repeats = repeats_of(checked, &live, registry, limits)?;
         let mut mirror = Self::empty(registry, limits, checked.fps);
-        for input in &checked.root().inputs {
+        for input in checked.root().inputs.iter().filter(|input| !input.is_wrong) {
             mirror.add_input(&input.name, input.ty, input.default.clone());
         }
         let places = places(editor, checked);
-        // Nodes that do the same share their instance.
-        let mut keeping: FxHashMap<*const Instance, Arc<Keeping>> = FxHashMap::default();
+        mirror.has_repeats = has_repeats(editor.document());
+        // Nodes with the same instance share its state type.
+        let mut of_type: FxHashMap<*const Instance, Arc<StatefulType>> = FxHashMap::default();
         for (id, body) in checked.bodies.iter() {
             let key = places.key[index(id)];
             let n_slots = editor.nodes_of_body(key).n_slots();
@@ -78,37 +83,42 @@ impl Mirror {
             for (node, slot) in body.nodes.iter().zip(&places.slots[index(id)]) {
                 ids[*slot as usize] = editor.id_at(key, *slot);
                 kinds[*slot as usize] = match &node.kind {
-                    // What it does is found out when it is used.
+                    // Its kind is found when the body is used.
                     CheckedKind::Call(_) | CheckedKind::Repeat(_) if !is_live => Kind::Wrong,
                     CheckedKind::Call(instance) if instance.def.keeps.is_none() => {
                         Kind::Call(Arc::clone(instance))
                     }
                     CheckedKind::Call(instance) => {
-                        let known = match keeping.entry(Arc::as_ptr(instance)) {
+                        let known = match of_type.entry(Arc::as_ptr(instance)) {
                             Entry::Occupied(known) => known.into_mut(),
                             Entry::Vacant(place) => {
-                                let made = Keeping::of(registry, instance)?.ok_or(Lost)?;
+                                let made = StatefulType::of(registry, instance)?.ok_or(NotLive)?;
                                 place.insert(Arc::new(made))
                             }
                         };
-                        Kind::Keeps(Arc::clone(known))
+                        Kind::Stateful(Arc::clone(known))
                     }
                     CheckedKind::Group(inner) => Kind::Group(places.key[index(*inner)]),
-                    CheckedKind::Repeat(repeat) => {
+                    CheckedKind::Repeat(repeat) if repeats.of(repeat).is_some() => {
                         let group = places.key[index(repeat.body)];
                         Kind::Call(mirror.repeat_of(group, repeat, (checked, &repeats))?)
                     }
                     CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
+                    CheckedKind::Repeat(_) | CheckedKind::Wrong => Kind::Wrong,
                 };
             }
-            mirror.bodies.insert(key, Known { kinds, ids, uses: Vec::new() });
+            mirror.bodies.insert(key, BodyState { kinds, ids, uses: Vec::new() });
         }
-        mirror.fill(editor, checked, &places)?;
-        let root = checked.root();
-        for output in &root.outputs {
-            let want = mirror.want(0, (checked, &places), checked.root, output.source)?;
-            let node = Some(mirror.fitted(OUTPUTS, None, &want, output.ty)?);
+        let lacking = mirror.fill(editor, checked, &places)?;
+        let outs = mirror.given_out(0, OUTPUTS, (checked, &places), checked.root)?;
+        for (output, node) in checked.root().outputs.iter().zip(outs) {
             mirror.outputs.insert(Arc::clone(&output.name), RootOutput { ty: output.ty, node });
+        }
+        if !lacking.is_empty() {
+            let mut queue = Queue::new(editor, &[]);
+            queue.n_planned = mirror.n_calls;
+            queue.lacking.extend(lacking);
+            mirror.follow_queue(queue)?;
         }
         mirror.graph.reserve(mirror.graph.len() / 8);
         Ok(mirror)
@@ -129,18 +139,19 @@ impl Mirror {
             conversions: FxHashMap::default(),
             kept_sources: FxHashSet::default(),
             repeats: FxHashMap::default(),
+            has_repeats: false,
             scopes: FxHashMap::default(),
             relinked: Vec::new(),
             n_copies: 0,
             places: FxHashMap::default(),
-            known_alone: KnownAlone::default(),
+            checker: NodeChecker::default(),
             args: Bits::default(),
             ports: FxHashMap::default(),
             doomed: FxHashSet::default(),
             observed: Observed::default(),
             edited: FxHashMap::default(),
             shown: Shown::default(),
-            keepers: FxHashMap::default(),
+            stateful: FxHashMap::default(),
             unfed: FxHashSet::default(),
             variables: Variables::default(),
             fps,
@@ -163,11 +174,17 @@ impl Mirror {
         self.inputs.insert(Arc::clone(name), RootInput { ty, default, given: None, node });
     }
 
-    /// Makes the nodes of all uses, from the document inwards.
-    fn fill(&mut self, editor: &Editor, checked: &Checked, places: &Places) -> Result<(), Lost> {
+    /// Makes the nodes of all uses, from the document inwards. Gives the places of nodes with state
+    /// whose delayed input is missing.
+    fn fill(
+        &mut self,
+        editor: &Editor,
+        checked: &Checked,
+        places: &Places,
+    ) -> Result<Vec<(u32, u32)>, NotLive> {
         self.enter(editor, places, checked.root, None, HashMap::new());
         let mut stack = vec![Frame { use_id: 0, body: checked.root, at: 0 }];
-        // What counts for later ticks may stand behind what reads it.
+        // The source of a delayed input may come after the node that reads it.
         let mut later: Vec<(u32, u32, BodyId, Source)> = Vec::new();
         while let Some(frame) = stack.last_mut() {
             let (use_id, id) = (frame.use_id, frame.body);
@@ -185,63 +202,84 @@ impl Mirror {
             frame.at += 1;
             let node = &body.nodes[position as usize];
             let slot = places.slots[index(id)][position as usize];
-            if let CheckedKind::Call(instance) = &node.kind
-                && instance.def.keeps.is_some()
-            {
-                let kind = self.bodies[&places.key[index(id)]].kinds[slot as usize].clone();
-                let Kind::Keeps(keeping) = kind else { return Err(Lost) };
-                let mut wants = Vec::new();
-                for (at, source) in body.sources_of(node).iter().enumerate() {
-                    wants.push(if keeping.is_delayed(at) {
-                        later.push((use_id, slot, id, *source));
-                        None
-                    } else {
-                        Some(self.want(use_id, (checked, places), id, *source)?)
-                    });
-                }
-                let keeper = self.keeper(None, &keeping, &wants)?;
-                self.put_keeper((use_id, slot), keeper);
-                continue;
-            }
-            let wants = self.wants(use_id, (checked, places), id, node)?;
+            let operands = body.sources_of(node).iter();
+            let operands =
+                operands.map(|source| self.operand(use_id, (checked, places), id, *source));
+            let mut operands: SmallVec<[Option<Operand>; 4]> = operands.collect();
+            let all = |operands: &[Option<Operand>]| -> Option<SmallVec<[Operand; 4]>> {
+                operands.iter().cloned().collect()
+            };
             match &node.kind {
+                CheckedKind::Call(instance) if instance.def.keeps.is_some() => {
+                    let kind = self.bodies[&places.key[index(id)]].kinds[slot as usize].clone();
+                    let Kind::Stateful(of_type) = kind else { return Err(NotLive) };
+                    let is_made = |(at, operand): (usize, &Option<Operand>)| {
+                        operand.is_some() || of_type.is_delayed(at)
+                    };
+                    if !operands.iter().enumerate().all(is_made) {
+                        continue;
+                    }
+                    for (at, source) in body.sources_of(node).iter().enumerate() {
+                        if of_type.is_delayed(at) {
+                            later.push((use_id, slot, id, *source));
+                            operands[at] = None;
+                        }
+                    }
+                    let stateful = self.stateful_node(None, &of_type, &operands)?;
+                    self.put_stateful((use_id, slot), stateful);
+                }
                 CheckedKind::Call(instance) => {
-                    let made = self.call(None, instance, &wants)?;
+                    let Some(operands) = all(&operands) else { continue };
+                    let made = self.call(None, instance, &operands)?;
                     self.put(made, (use_id, slot), instance);
                 }
                 CheckedKind::Muted(muted) => {
-                    let outs = self.passed((use_id, Side::Out(slot)), &[], muted, &wants)?;
+                    let Some(operands) = all(&operands) else { continue };
+                    let outs = self.passed((use_id, Side::Out(slot)), &[], muted, &operands)?;
                     let many = Many { outs, child: None };
                     self.use_mut(use_id).many.insert(slot, many);
                 }
                 CheckedKind::Repeat(_) => {
                     let kind = &self.bodies[&places.key[index(id)]].kinds[slot as usize];
-                    let instance = Arc::clone(kind.instance().ok_or(Lost)?);
-                    let made = self.call(None, &instance, &wants)?;
+                    let (Some(operands), Some(instance)) = (all(&operands), kind.instance()) else {
+                        continue;
+                    };
+                    let instance = Arc::clone(instance);
+                    let made = self.call(None, &instance, &operands)?;
                     self.put(made, (use_id, slot), &instance);
                 }
                 CheckedKind::Group(inner) => {
                     let mut inputs = HashMap::new();
                     let port = Owner::Port((self.uses.len() as u32, Side::In));
-                    for (want, input) in wants.iter().zip(&checked.bodies[*inner].inputs) {
-                        let node = self.fitted(port, None, want, input.ty)?;
-                        inputs.insert(Arc::clone(&input.name), Some(node));
+                    for (operand, input) in operands.iter().zip(&checked.bodies[*inner].inputs) {
+                        let node = match operand {
+                            Some(operand) if !input.is_wrong => {
+                                Some(self.fitted(port, None, operand, input.ty)?)
+                            }
+                            Some(_) | None => None,
+                        };
+                        inputs.insert(Arc::clone(&input.name), node);
                     }
                     let outer = Some((use_id, slot));
-                    // Groups without calls count for nothing in a check, however many their uses are.
+                    // Groups without calls count for nothing in a check, however many their uses
+                    // are.
                     if self.uses.len() > MANY_USES + USES_PER_CALL * self.n_calls {
-                        return Err(Lost);
+                        return Err(NotLive);
                     }
                     let child = self.enter(editor, places, *inner, outer, inputs);
                     stack.push(Frame { use_id: child, body: *inner, at: 0 });
                 }
+                CheckedKind::Wrong => {}
             }
         }
+        let mut lacking = Vec::new();
         for (use_id, slot, id, source) in later {
-            let want = self.want(use_id, (checked, places), id, source)?;
-            self.link_delayed((use_id, slot), &want)?;
+            match self.operand(use_id, (checked, places), id, source) {
+                Some(operand) => self.link_delayed((use_id, slot), &operand)?,
+                None => lacking.push((use_id, slot)),
+            }
         }
-        Ok(())
+        Ok(lacking)
     }
 
     /// A new use of a body.
@@ -263,82 +301,78 @@ impl Mirror {
         use_id
     }
 
-    fn wants(
-        &self,
-        use_id: u32,
-        within: (&Checked, &Places),
-        id: BodyId,
-        node: &CheckedNode,
-    ) -> Result<SmallVec<[Want; 4]>, Lost> {
-        let sources = within.0.bodies[id].sources_of(node).iter();
-        sources.map(|source| self.want(use_id, within, id, *source)).collect()
-    }
-
-    /// What a source of a body is in one of its uses.
-    fn want(
+    /// The operand of a source in one use of its body; `None` if it is wrong there.
+    fn operand(
         &self,
         use_id: u32,
         (checked, places): (&Checked, &Places),
         id: BodyId,
         source: Source,
-    ) -> Result<Want, Lost> {
+    ) -> Option<Operand> {
         let body = &checked.bodies[id];
-        Ok(match source {
-            Source::Literal(i) => Want::Literal(body.literals[i as usize].clone()),
+        match source {
+            Source::Literal(i) => Some(Operand::Literal(body.literals[i as usize].clone())),
             Source::Input(i) => {
                 let input = &body.inputs[i as usize];
-                Want::Node(self.input_in(use_id, &input.name).ok_or(Lost)?, input.ty)
+                Some(Operand::Node(self.input_in(use_id, &input.name)?, input.ty))
             }
             Source::Node { node, output } => {
                 let slot = places.slots[index(id)][node as usize];
-                let found = self.output_in(use_id, slot, output as usize).ok_or(Lost)?;
-                Want::Node(found, checked.source_type(id, source))
+                let found = self.output_in(use_id, slot, output as usize)?;
+                Some(Operand::Node(found, checked.source_type(id, source)?))
             }
-        })
+            Source::Wrong => None,
+        }
     }
 
-    /// What the outputs of a use of a group are.
+    /// The nodes of the outputs of a body in one of its uses.
     fn given_out(
         &mut self,
         use_id: u32,
         port: Owner,
         within: (&Checked, &Places),
         id: BodyId,
-    ) -> Result<Vec<Option<NodeNumber>>, Lost> {
+    ) -> Result<Vec<Option<NodeNumber>>, NotLive> {
         let body = &within.0.bodies[id];
         let outputs = body.outputs.iter();
         outputs
-            .map(|output| {
-                let want = self.want(use_id, within, id, output.source)?;
-                self.fitted(port, None, &want, output.ty).map(Some)
+            .map(|output| match self.operand(use_id, within, id, output.source) {
+                Some(operand) => self.fitted(port, None, &operand, output.ty).map(Some),
+                None => Ok(None),
             })
             .collect()
     }
 }
 
-/// So many values, and room for more: nodes are added one by one while somebody looks on, and a copy
-/// of everything for one of them would be felt.
+/// A vector of `n` values with room for more: copying it when one node is added would make that
+/// edit slow.
 fn roomy<T: Clone>(value: T, n: usize) -> Vec<T> {
     let mut all = Vec::with_capacity(n + n / 8);
     all.resize(n, value);
     all
 }
 
-/// What the repeats run that a document uses.
+fn has_repeats(document: &Document) -> bool {
+    let groups = document.groups.values().flat_map(|group| group.nodes.values());
+    let mut nodes = document.nodes.values().chain(groups);
+    nodes.any(|node| matches!(node.kind, NodeKind::Repeat(_)))
+}
+
+/// The compiled repeats of a document.
 fn repeats_of(
     checked: &Checked,
     live: &FxHashSet<BodyId>,
     registry: &Registry,
     limits: &Limits,
-) -> Result<Repeats, Lost> {
+) -> Result<Repeats, NotLive> {
     let is_repeat = |node: &CheckedNode| matches!(node.kind, CheckedKind::Repeat(_));
     if !live.iter().any(|id| checked.bodies[*id].nodes.iter().any(is_repeat)) {
         return Ok(Repeats::default());
     }
-    Repeats::of_document(checked, registry, limits).map_err(|_| Lost)
+    Repeats::of_document(checked, registry, limits).map_err(|_| NotLive)
 }
 
-/// Whether all nodes can be live that have to.
+/// Whether all nodes of these bodies can be live.
 fn can_be_live(checked: &Checked, live: &FxHashSet<BodyId>) -> bool {
     let mut last: *const Instance = std::ptr::null();
     let bodies = checked.bodies.iter().filter(|(id, _)| live.contains(id));
@@ -351,7 +385,10 @@ fn can_be_live(checked: &Checked, live: &FxHashSet<BodyId>) -> bool {
                 || live::can_be_live(instance)
                 || is_scope(instance)
         }
-        CheckedKind::Group(_) | CheckedKind::Repeat(_) | CheckedKind::Muted(_) => true,
+        CheckedKind::Group(_)
+        | CheckedKind::Repeat(_)
+        | CheckedKind::Muted(_)
+        | CheckedKind::Wrong => true,
     })
 }
 

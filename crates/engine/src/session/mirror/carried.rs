@@ -1,25 +1,24 @@
-//! A mirror in the place of one in which most is what edits removed: live nodes are not made of what was
-//! removed, so those of a session that goes on for long would become more and more. What nodes have
-//! goes with them, so nothing runs for that. And trying to make a mirror where a document had none.
+//! Replaces a live graph in which most nodes were removed by edits: the ids of removed nodes are
+//! not used again, so the graph of a long session would grow. Values move to the new graph, so
+//! nothing runs for that. Also decides when to try a live graph again where a document had none.
 
 use millstream_document::Checked;
 use millstream_run::live::NodeNumber;
 use rustc_hash::FxHashMap;
 
 use super::Mirror;
-use super::keep::Keeper;
+use super::stateful::StatefulNode;
 use crate::session::Session;
 
-/// A mirror is made anew when so many nodes were removed, and twice as many as it has.
+/// A mirror is rebuilt when so many nodes were removed, and twice as many as it has.
 const MANY_REMOVED: usize = 1 << 16;
 
-/// After so many edits a mirror is tried again, however often the document had none: trying takes as long
-/// as making one.
+/// The most edits until a mirror is tried again where the document could not be live: trying takes
+/// as long as making one.
 const MOST_REFUSED: u32 = 16;
 
 impl Session {
-    /// The mirror of a right document, if there can be one. Where there was none last time it is not
-    /// tried each time.
+    /// The mirror of a document, if it can be live. After a failure it is not tried at each edit.
     pub(in crate::session) fn new_mirror(&mut self, checked: &Checked) -> Option<Box<Mirror>> {
         let (left, last) = self.refused;
         if left > 0 {
@@ -33,19 +32,17 @@ impl Session {
         mirror.map(Box::new)
     }
 
-    /// Makes the mirror anew if most of it is what was removed.
+    /// Rebuilds the mirror if most of it was removed.
     pub(in crate::session) fn renew_worn_mirror(&mut self) {
         if self.mirror.as_ref().is_some_and(|mirror| mirror.is_worn()) {
             self.renew_mirror();
         }
     }
 
-    /// Makes the mirror anew, with all that it has.
+    /// Rebuilds the mirror, with all its values.
     pub(in crate::session) fn renew_mirror(&mut self) {
         let Some(mut before) = self.mirror.take() else { return };
-        let whole = self.whole();
-        let is_right = !whole.problems.has_errors();
-        let checked = whole.checked().filter(|_| is_right).cloned();
+        let checked = self.whole().live().cloned();
         let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
         let made =
             checked.and_then(|checked| Mirror::new(&self.editor, &checked, &registry, limits).ok());
@@ -55,7 +52,7 @@ impl Session {
                 self.mirror = Some(Box::new(mirror));
                 self.set_mirror();
             }
-            // There is no whole document to make it of; it is tried again after as many edits.
+            // The document cannot be live as a whole; it is tried again after as many edits.
             None => {
                 before.n_removed = 0;
                 self.mirror = Some(before);
@@ -70,7 +67,7 @@ impl Mirror {
         self.n_removed > MANY_REMOVED.max(2 * self.n_calls)
     }
 
-    /// Goes on with what the mirror before this one has.
+    /// Takes over the values of the mirror before this one.
     fn carry_on(&mut self, before: &mut Self) {
         let places = self.places_of(before);
         self.go_on_with_results_of(before);
@@ -80,7 +77,7 @@ impl Mirror {
         self.shown = before.shown.moved(|node| places.get(&node).copied());
     }
 
-    /// The node of this mirror in the place of each of another one of the same document.
+    /// For each node of an earlier mirror of the same document the node of this one in its place.
     fn places_of(&self, before: &Self) -> FxHashMap<NodeNumber, NodeNumber> {
         let mut stack: Vec<(NodeNumber, NodeNumber)> = Vec::new();
         let inputs = before.inputs.iter();
@@ -92,7 +89,7 @@ impl Mirror {
             outputs.filter_map(|(name, it)| Some((it.node?, self.outputs.get(name)?.node?))),
         );
         let mut uses = vec![(0, 0)];
-        let mut keepers: Vec<(&Keeper, &Keeper)> = Vec::new();
+        let mut stateful: Vec<(&StatefulNode, &StatefulNode)> = Vec::new();
         while let Some((old_id, new_id)) = uses.pop() {
             let (old, new) = (before.use_of(old_id), self.use_of(new_id));
             if old.body != new.body {
@@ -106,8 +103,8 @@ impl Mirror {
                     && a.does_same(b)
                 {
                     stack.push((*out, *now));
-                    let before = before.keepers.get(&(old_id, slot));
-                    keepers.extend(before.zip(self.keepers.get(&(new_id, slot))));
+                    let before = before.stateful.get(&(old_id, slot));
+                    stateful.extend(before.zip(self.stateful.get(&(new_id, slot))));
                 }
             }
             let inputs = old.inputs.iter();
@@ -121,7 +118,7 @@ impl Mirror {
                 uses.extend(many.child.zip(now.child));
             }
         }
-        for (old, new) in keepers {
+        for (old, new) in stateful {
             stack.extend(old.nodes().zip(new.nodes()));
         }
         let mut places = FxHashMap::default();

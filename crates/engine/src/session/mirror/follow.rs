@@ -1,9 +1,11 @@
-//! Following edits: what changed is made anew, and what reads that, as far as it differs.
+//! Following edits: nodes that changed are made or linked again, and their readers where that
+//! differs.
 //!
-//! Places (a node, in one use of its body or in all) wait in a queue, inner groups before outer ones
-//! and each node behind what it depends on. Each is checked alone, with the types of what it reads,
-//! and its live nodes are linked or made anew (`renew`); where what it gives has another live node
-//! then, or none, its readers follow. Cost: the places that differ, and those that read them.
+//! Places (a node, in one use of its body or in all) wait in a queue, inner groups before outer
+//! ones and each node after the nodes it depends on. Each is checked with the types of what it
+//! reads, and its live nodes are linked or made again (`renew`); if another live node gives its
+//! outputs then, or none, its readers follow. Cost: the places that differ, and those that read
+//! them.
 
 use std::sync::Arc;
 
@@ -11,27 +13,27 @@ use millstream_document::Editor;
 use millstream_document::edit::{BodyKey, Change, Copied, ROOT, User};
 
 use super::build::declared;
-use super::keep::Keeper;
 use super::queue::Queue;
-use super::{Kind, Known, Lost, Many, Mirror, Owner, Port, Side};
+use super::stateful::StatefulNode;
+use super::{BodyState, Kind, Many, Mirror, NotLive, Owner, Port, Side};
 
 impl Mirror {
     /// Follows an edit that made these copies of nodes, or takes them back.
     ///
     /// # Errors
-    /// If the document as it is now has no mirror. This one is not to be used any more then.
+    /// If the document as it is now cannot be live; this mirror is useless then.
     pub(in crate::session) fn follow(
         &mut self,
         editor: &Editor,
         changes: &[Change],
         copies: &[Copied],
-    ) -> Result<(), Lost> {
+    ) -> Result<(), NotLive> {
         self.set_fps(editor.document().fps);
         let mut queue = Queue::new(editor, copies);
         queue.n_planned = self.n_calls;
         let depth = queue.heights.values().copied().max().unwrap_or_default();
         if depth as usize > self.limits.group_depth {
-            return Err(Lost);
+            return Err(NotLive);
         }
         let mut gone: Vec<BodyKey> = Vec::new();
         for change in changes {
@@ -50,25 +52,37 @@ impl Mirror {
                     queue.outputs.extend(outputs.iter_slots().map(|(slot, ..)| slot));
                 }
                 // The slot may be that of a group that is still in use.
-                Change::GroupCame { body } if gone.contains(&body) => return Err(Lost),
+                Change::GroupCame { body } if gone.contains(&body) => return Err(NotLive),
                 Change::GroupGone { body } => gone.push(body),
                 Change::GroupCame { body } => {
                     let nodes = editor.document().groups.at(body).map(|(_, group)| &group.nodes);
-                    // One that went again is not looked at.
+                    // A group that was removed again is not looked at.
                     let Some(nodes) = nodes else { continue };
                     let (kinds, ids) =
                         (vec![Kind::None; nodes.n_slots()], vec![0; nodes.n_slots()]);
-                    let known = Known { kinds, ids, uses: Vec::new() };
+                    let known = BodyState { kinds, ids, uses: Vec::new() };
                     self.bodies.insert(body, known);
                     for (slot, ..) in nodes.iter_slots() {
                         queue.push((body, slot, None));
                     }
                 }
-                // What runs rounds tells of nodes by their names.
+                // Only repeats depend on names, for their messages.
                 Change::NodeName { .. } | Change::Head => {}
             }
         }
         self.touch_repeats(&mut queue, changes);
+        self.follow_queue(queue)?;
+        for body in gone {
+            if self.bodies.remove(&body).is_some_and(|known| !known.uses.is_empty()) {
+                return Err(NotLive);
+            }
+        }
+        self.graph.try_failed_again();
+        Ok(())
+    }
+
+    /// Looks at all that waits, and drops what is not needed after that.
+    pub(super) fn follow_queue(&mut self, mut queue: Queue<'_>) -> Result<(), NotLive> {
         loop {
             while let Some((body, slot, of)) = queue.pop() {
                 self.renew(&mut queue, body, slot, of)?;
@@ -82,28 +96,21 @@ impl Mirror {
         self.drop_left(&mut queue)?;
         self.follow_scopes()?;
         self.doom_copies_of_doomed();
-        for body in gone {
-            if self.bodies.remove(&body).is_some_and(|known| !known.uses.is_empty()) {
-                return Err(Lost);
-            }
-        }
-        self.remove_doomed()?;
-        self.graph.try_failed_again();
-        Ok(())
+        self.remove_doomed()
     }
 
-    /// Nodes are wrong, like what reads them, for which what counts for later ticks is: what they read
-    /// was looked at, and they still lack it. Says whether there are any.
-    fn find_unfed(&mut self, queue: &mut Queue<'_>) -> Result<bool, Lost> {
+    /// Finds nodes that still lack their delayed input when everything else was looked at: they are
+    /// wrong, like what reads them. Says whether there are any.
+    fn find_unfed(&mut self, queue: &mut Queue<'_>) -> Result<bool, NotLive> {
         let lacking = std::mem::take(&mut queue.lacking);
         let mut are_any = false;
         for (use_id, slot) in lacking {
-            if !self.keepers.get(&(use_id, slot)).is_some_and(Keeper::lacks) {
+            if !self.stateful.get(&(use_id, slot)).is_some_and(StatefulNode::lacks) {
                 continue;
             }
             // In another use of a group it may be right.
             if self.use_of(use_id).body != ROOT {
-                return Err(Lost);
+                return Err(NotLive);
             }
             queue.unfed.insert(slot);
             queue.push((ROOT, slot, None));
@@ -112,9 +119,9 @@ impl Mirror {
         Ok(are_any)
     }
 
-    /// Inputs of the document changed. What each of them is now has to be [set](Self::set) behind
-    /// that: one that has the name of another may be a new one.
-    pub(super) fn follow_inputs(&mut self, queue: &mut Queue<'_>) -> Result<(), Lost> {
+    /// Follows changed inputs of the document. Their values have to be [set](Self::set) after that:
+    /// an input with the name of another may be a new one.
+    pub(super) fn follow_inputs(&mut self, queue: &mut Queue<'_>) -> Result<(), NotLive> {
         let editor = queue.editor;
         let inputs = editor.inputs_of_body(ROOT);
         let gone: Vec<Arc<str>> =
@@ -124,7 +131,7 @@ impl Mirror {
             self.doomed.extend(input.map(|input| input.node));
         }
         for (name, def) in inputs {
-            let (ty, default) = declared(&self.registry, def).ok_or(Lost)?;
+            let (ty, default) = declared(&self.registry, def).ok_or(NotLive)?;
             let is_new = match self.inputs.get_mut(name) {
                 Some(known) if known.ty == ty => {
                     known.default.clone_from(&default);
@@ -151,10 +158,10 @@ impl Mirror {
         Ok(())
     }
 
-    /// What comes into a group, or goes out of it, changed.
+    /// Follows changed inputs or outputs of a group.
     pub(super) fn follow_face(&self, queue: &mut Queue<'_>, body: BodyKey) {
         let editor = queue.editor;
-        // A group that went behind that is not looked at.
+        // A group that was removed later in the edit is not looked at.
         if !self.bodies.contains_key(&body) || !queue.exists(body) {
             return;
         }
@@ -170,13 +177,13 @@ impl Mirror {
         }
     }
 
-    /// A node went.
+    /// Follows the removal of a node.
     pub(super) fn take_out(
         &mut self,
         queue: &mut Queue<'_>,
         body: BodyKey,
         slot: u32,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), NotLive> {
         let Some(known) = self.bodies.get_mut(&body) else { return Ok(()) };
         let Some(kind) = known.kinds.get_mut(slot as usize) else { return Ok(()) };
         let (kind, id) = (std::mem::take(kind), known.ids[slot as usize]);
@@ -186,8 +193,8 @@ impl Mirror {
         Ok(())
     }
 
-    /// What a node gave in one use is not needed any more.
-    pub(super) fn clear(&mut self, use_id: u32, slot: u32) -> Result<(), Lost> {
+    /// Drops the live nodes of a node in one use.
+    pub(super) fn clear(&mut self, use_id: u32, slot: u32) -> Result<(), NotLive> {
         let it = self.use_mut(use_id);
         let out = it.outs.get_mut(slot as usize).and_then(Option::take);
         let many = it.many.remove(&slot);
@@ -200,15 +207,15 @@ impl Mirror {
         }
     }
 
-    /// What a node that has its outputs from others gave is not needed any more.
-    pub(super) fn drop_many(&mut self, port: Port, many: Many) -> Result<(), Lost> {
+    /// Drops the outputs of a node that has them from others, and the use of a group inside it.
+    pub(super) fn drop_many(&mut self, port: Port, many: Many) -> Result<(), NotLive> {
         let mut stack: Vec<(Port, Many)> = vec![(port, many)];
         while let Some((port, many)) = stack.pop() {
             for node in many.outs.into_iter().flatten() {
                 self.doom_owned(Owner::Port(port), node);
             }
             let Some(child) = many.child else { continue };
-            let Some(gone) = self.uses[child as usize].take() else { return Err(Lost) };
+            let Some(gone) = self.uses[child as usize].take() else { return Err(NotLive) };
             self.n_removed += 1;
             for node in gone.inputs.into_values().flatten() {
                 self.doom_owned(Owner::Port((child, Side::In)), node);
@@ -227,7 +234,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Those who read a node in one use of its body look at it anew.
+    /// Puts the readers of a node in one use of its body into the queue.
     pub(super) fn touch_readers(&self, queue: &mut Queue<'_>, use_id: u32, name: &str) {
         let it = self.use_of(use_id);
         for reader in queue.editor.readers_of(it.body, name) {
@@ -237,7 +244,7 @@ impl Mirror {
                     queue.outputs.insert(slot);
                 }
                 (User::Output(_), Some((outer, slot))) => {
-                    // Where the use around it went, whoever takes this one looks at what it gives.
+                    // If the use around it is gone, its new place looks at its outputs.
                     if let Some(around) = &self.uses[outer as usize] {
                         queue.push((around.body, slot, Some(outer)));
                     }

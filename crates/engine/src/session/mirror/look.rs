@@ -1,43 +1,28 @@
-//! Looking things up: the types and live nodes of what nodes read and give.
+//! Lookups: the types and live nodes of what nodes read and give.
 
 use millstream_base::Type;
-use millstream_document::check::{Alone, AloneKind, AloneSource};
-use millstream_document::edit::{BodyKey, Reference, delayed, references};
-use millstream_document::{Editor, Input, Node};
+use millstream_document::check::{SingleNode, SingleSource};
+use millstream_document::edit::{BodyKey, Reference, references};
+use millstream_document::{Editor, Node};
 use millstream_node::convert::convertible;
 use millstream_node::{Instance, Kernel};
 use millstream_run::live::NodeNumber;
 
-use super::{Kind, Mirror, Use, Want};
+use super::{Kind, Mirror, Operand, Use};
 
 impl Mirror {
-    /// A node checked alone. Whatever is wrong with what counts for later ticks only is left out, and found
-    /// to lack when all else was looked at.
-    pub(super) fn alone(&mut self, editor: &Editor, body: BodyKey, node: &Node) -> Option<Alone> {
-        let group = match node.kind.group() {
-            Some(name) => Some(editor.document().groups.get(name)?),
-            None => None,
-        };
-        let mut known = std::mem::take(&mut self.known_alone);
-        let type_of = |reference: Reference<'_>| self.type_in(editor, body, reference);
-        let later = delayed(&self.registry, node);
-        let later = later.and_then(|socket| Some((socket, node.inputs.get(socket)?)));
-        let is_known =
-            |(_, later): (&str, &Input)| references(later).all(|it| type_of(it).is_some());
-        let mut alone = None;
-        if later.is_none_or(is_known) {
-            alone = known.check_alone(&self.registry, node, group, type_of);
-        }
-        // What counts for later ticks decides no type, may depend on the node itself, and is looked at
-        // behind it.
-        if let (None, Some((socket, _))) = (&alone, later) {
-            let mut bare = node.clone();
-            bare.inputs.remove(socket);
-            let checked = known.check_alone(&self.registry, &bare, group, type_of);
-            alone = checked.and_then(|alone| with_delayed(node, socket, alone));
-        }
-        self.known_alone = known;
-        alone
+    /// A node checked by the types of what it reads.
+    pub(super) fn checked<'e>(
+        &mut self,
+        editor: &'e Editor,
+        body: BodyKey,
+        node: &'e Node,
+    ) -> Option<SingleNode<'e>> {
+        let mut checker = std::mem::take(&mut self.checker);
+        let type_of = |reference: Reference<'e>| self.type_in(editor, body, reference);
+        let checked = checker.check(&self.registry, editor.document(), node, type_of);
+        self.checker = checker;
+        checked
     }
 
     /// The type of something that a node or output of a body reads; `None` if that is wrong.
@@ -60,9 +45,11 @@ impl Mirror {
                         let def = &editor.outputs_of_body(*group)[output];
                         self.registry.type_named(&def.ty)
                     }
-                    Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Keeps(_) | Kind::Muted(_) => {
-                        self.output_type(body, slot, output)
-                    }
+                    Kind::None
+                    | Kind::Wrong
+                    | Kind::Call(_)
+                    | Kind::Stateful(_)
+                    | Kind::Muted(_) => self.output_type(body, slot, output),
                 }
             }
         }
@@ -78,7 +65,7 @@ impl Mirror {
         let kind = self.bodies.get(&body)?.kinds.get(slot as usize)?;
         match kind {
             Kind::None | Kind::Wrong => None,
-            Kind::Call(_) | Kind::Keeps(_) => {
+            Kind::Call(_) | Kind::Stateful(_) => {
                 kind.instance()?.output_names.iter().position(|name| **name == *output)
             }
             Kind::Muted(muted) => muted.outputs.iter().position(|known| *known.name == *output),
@@ -86,14 +73,14 @@ impl Mirror {
         }
     }
 
-    /// What a node or output reads in one use of its body; `None` if that has no value there, as it
-    /// is wrong, depends on what is wrong, or is not made yet.
-    pub(super) fn want_in(
+    /// The operand that a node or output reads in one use of its body; `None` if it has no value
+    /// there: it is wrong, depends on something wrong, or is not made yet.
+    pub(super) fn operand_in(
         &self,
         editor: &Editor,
         use_id: u32,
         reference: Reference<'_>,
-    ) -> Option<Want> {
+    ) -> Option<Operand> {
         let body = self.use_of(use_id).body;
         let ty = self.type_in(editor, body, reference)?;
         let node = match reference {
@@ -104,44 +91,39 @@ impl Mirror {
                 self.output_in(use_id, slot, output)?
             }
         };
-        Some(Want::Node(node, ty))
+        Some(Operand::Node(node, ty))
     }
 
-    /// What an output of a type reads in one use of its body, with the type; `None` also if that is
-    /// of a type that does not convert.
-    pub(super) fn want_as(
+    /// The operand of an output in one use of its body, with the type of the output; `None` also if
+    /// the types do not convert.
+    pub(super) fn operand_as(
         &self,
         editor: &Editor,
         use_id: u32,
         reference: Reference<'_>,
         ty: Type,
-    ) -> Option<(Want, Type)> {
-        let want = self.want_in(editor, use_id, reference)?;
-        let fits = match &want {
-            Want::Node(_, from) => convertible(*from, ty),
-            Want::Literal(_) => true,
+    ) -> Option<(Operand, Type)> {
+        let operand = self.operand_in(editor, use_id, reference)?;
+        let fits = match &operand {
+            Operand::Node(_, from) => convertible(*from, ty),
+            Operand::Literal(_) => true,
         };
-        fits.then_some((want, ty))
+        fits.then_some((operand, ty))
     }
 
-    /// What goes into the slots of a node in one use of its body, where that has a value.
-    pub(super) fn wants_in(
+    /// The operands of a node in one use of its body, where they have values.
+    pub(super) fn operands_in(
         &self,
         editor: &Editor,
         use_id: u32,
-        node: &Node,
-        alone: &Alone,
-    ) -> Vec<Option<Want>> {
-        let read: Vec<Reference<'_>> =
-            node.inputs.iter().flat_map(|(_, input)| references(input)).collect();
-        let sources = alone.sources.iter();
-        sources
-            .map(|source| match source {
-                AloneSource::Literal(value) => Some(Want::Literal(value.clone())),
-                AloneSource::Read(k) => self.want_in(editor, use_id, read[*k]),
-                AloneSource::Wrong => None,
-            })
-            .collect()
+        sources: &[SingleSource<'_>],
+    ) -> Vec<Option<Operand>> {
+        let operand = |source: &SingleSource<'_>| match source {
+            SingleSource::Literal(value) => Some(Operand::Literal(value.clone())),
+            SingleSource::Read(reference) => self.operand_in(editor, use_id, *reference),
+            SingleSource::Wrong => None,
+        };
+        sources.iter().map(operand).collect()
     }
 
     /// Whether a node reads an input of a group that is new, and has nothing in this use yet.
@@ -178,7 +160,7 @@ impl Mirror {
         }
     }
 
-    /// What a node gives in one use of its body.
+    /// The live node of an output in one use of its body.
     pub(super) fn output_in(&self, use_id: u32, slot: u32, output: usize) -> Option<NodeNumber> {
         let it = self.use_of(use_id);
         match it.outs.get(slot as usize).copied().flatten() {
@@ -187,31 +169,13 @@ impl Mirror {
         }
     }
 
-    /// The type of what a node that uses no group gives.
+    /// The type of an output of a node that uses no group.
     pub(super) fn output_type(&self, body: BodyKey, slot: u32, output: usize) -> Option<Type> {
         let kind = self.bodies.get(&body)?.kinds.get(slot as usize)?;
         match kind {
             Kind::None | Kind::Wrong | Kind::Group(_) => None,
-            Kind::Call(_) | Kind::Keeps(_) => Some(kind.instance()?.outputs.get(output)?.ty),
+            Kind::Call(_) | Kind::Stateful(_) => Some(kind.instance()?.outputs.get(output)?.ty),
             Kind::Muted(muted) => Some(muted.outputs.get(output)?.ty),
         }
     }
-}
-
-/// What checking a node without what is delayed gave, for the node with it.
-fn with_delayed(node: &Node, delayed: &str, mut alone: Alone) -> Option<Alone> {
-    let AloneKind::Call(instance) = &alone.kind else { return None };
-    let signature = instance.def.signature(&instance.settings).ok()?;
-    let socket = signature.inputs.iter().position(|socket| *socket.name == *delayed)?;
-    let before = node.inputs.iter().take_while(|(name, _)| ***name != *delayed);
-    let first = before.map(|(_, input)| references(input).count()).sum();
-    let n_read = references(node.inputs.get(delayed)?).count();
-    for (slot, source) in instance.inputs.iter().zip(&mut alone.sources) {
-        match source {
-            source if slot.socket as usize == socket => *source = AloneSource::Wrong,
-            AloneSource::Read(k) if *k >= first => *k += n_read,
-            AloneSource::Read(_) | AloneSource::Literal(_) | AloneSource::Wrong => {}
-        }
-    }
-    Some(alone)
 }

@@ -1,22 +1,20 @@
-//! The document as a live graph: what a session asks for one value at one moment.
+//! The document as a live graph, which answers where all is one value at one moment.
 //!
 //! Each node that computes something has a node in a [`LiveGraph`], in each use of the group around
-//! it; so has each literal, and each conversion where types differ. An edit touches what it changes
-//! and what reads that, not the document: see `follow`. So a session of a million nodes answers
-//! behind an edit as fast as behind a setting, no plan is made for that, and values that are still
-//! right stay.
+//! it; so has each literal, and each conversion where types differ. An edit touches the nodes that
+//! it changes and their readers, not the document (see `follow`): a session of a million nodes
+//! answers after an edit as fast as after a setting, and values that are still right stay.
 //!
-//! A node that is wrong has no value, like all that reads it. A use of a group is there whatever is
-//! wrong in the group or goes into it, and gives what does not depend on that. A node that fails has no value until it reads something else or
-//! something is edited. What nodes keep from tick to tick comes in from outside, see `keep`. What is
-//! evaluated at other moments has nodes of its own, see `scoped`. Documents in which contexts change
-//! otherwise have no mirror: they are evaluated with plans.
+//! A node that is wrong has no live node, nor has a node that reads it. A use of a group is there
+//! whatever is wrong in the group or at its inputs, and gives the outputs that do not depend on
+//! that. A node that fails has no value until it reads something else or something is edited. The
+//! state of nodes comes in from outside (see `stateful`). Nodes evaluated at other moments are
+//! copied (see `scoped`). Documents in which contexts change otherwise are evaluated with plans.
 
 mod answer;
 mod build;
 mod carried;
 mod follow;
-mod keep;
 mod look;
 mod moved;
 mod parts;
@@ -24,6 +22,7 @@ mod queue;
 mod renew;
 mod rounds;
 mod scoped;
+mod stateful;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -35,7 +34,7 @@ use std::sync::Arc;
 
 pub(super) use answer::Moment;
 use millstream_base::{Feature, Limits, Type, Value};
-use millstream_document::check::KnownAlone;
+use millstream_document::check::NodeChecker;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{Editor, Muted};
 use millstream_node::convert::convert_value;
@@ -43,19 +42,19 @@ use millstream_node::{Instance, Registry};
 use millstream_run::live::{LiveGraph, NodeNumber, Shown};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use keep::{Keeper, Keeping};
 use rounds::Way;
 use scoped::Scoped;
+use stateful::{StatefulNode, StatefulType};
 use variables::Variables;
 
 /// A document as a live graph.
 pub(super) struct Mirror {
     registry: Arc<Registry>,
-    /// How much groups may hold, and how deep they may be, when they are expanded.
+    /// Limits of the size and depth of expanded groups.
     limits: Limits,
     graph: LiveGraph,
-    /// The bodies that are in use.
-    bodies: FxHashMap<BodyKey, Known>,
+    /// The bodies of the document.
+    bodies: FxHashMap<BodyKey, BodyState>,
     /// The uses of bodies; the first is that of the document itself.
     uses: Vec<Option<Use>>,
     /// Seeded, like all that names of documents fill.
@@ -63,40 +62,41 @@ pub(super) struct Mirror {
     outputs: HashMap<Arc<str>, RootOutput>,
     features: FxHashMap<Feature, NodeNumber>,
     conversions: FxHashMap<(Type, Type), Arc<Instance>>,
-    /// Nodes that keep something, by the use of the body and the slot.
-    keepers: FxHashMap<(u32, u32), Keeper>,
-    /// Slots of nodes of the document itself that are wrong as what counts for later ticks is, which may
-    /// depend on them.
+    /// Nodes with state, by the use of the body and the slot.
+    stateful: FxHashMap<(u32, u32), StatefulNode>,
+    /// Slots of root nodes that are wrong because their delayed input is, which may depend on them.
     unfed: FxHashSet<u32>,
-    /// What these keep, in all uses.
+    /// Their state, by the names that plans give it.
     variables: Variables,
     /// Ticks in a second, and the source of the seconds from tick to tick, once a node reads it.
     fps: f64,
     seconds_per_tick: Option<NodeNumber>,
-    /// The sources of what nodes keep.
+    /// The sources of state.
     kept_sources: FxHashSet<NodeNumber>,
-    /// What runs groups round by round, in each way that it does.
+    /// The compiled repeats of each group.
     repeats: FxHashMap<BodyKey, Vec<Way>>,
-    /// What passes something on in another context, and what is there.
+    /// Whether the document has, or had, a node that runs its group round by round.
+    has_repeats: bool,
+    /// Nodes that evaluate their input in another context, with the copies there.
     scopes: FxHashMap<NodeNumber, Scoped>,
-    /// Nodes that were linked anew, and copies of which did not follow yet.
+    /// Nodes that were linked again, and copies of which did not follow yet.
     relinked: Vec<NodeNumber>,
     /// How many nodes are copies.
     n_copies: usize,
-    /// Where calls that may fail are: the use of the body, and the slot.
+    /// The places of calls that may fail: the use of the body, and the slot.
     places: FxHashMap<NodeNumber, (u32, u32)>,
-    known_alone: KnownAlone,
+    checker: NodeChecker,
     /// Literals, defaults and conversions that one call reads and nobody else.
     args: Bits,
-    /// Those that belong to something which gives them on, with what that is.
+    /// Those that belong to a port, which passes them on.
     ports: FxHashMap<NodeNumber, Port>,
-    /// Nodes that nobody will need when the edit is done.
+    /// Nodes that are removed at the end of the edit.
     doomed: FxHashSet<NodeNumber>,
     observed: Observed,
-    /// Nodes that were made or linked anew since they were last demanded, and whether there was one in
-    /// their place that had run.
+    /// Nodes that were made or linked since they were last demanded, and whether one in their place
+    /// had run.
     edited: FxHashMap<NodeNumber, bool>,
-    /// What features were when they were last demanded.
+    /// The values of features when they were last demanded.
     shown: Shown,
     n_calls: usize,
     n_removed: usize,
@@ -105,28 +105,28 @@ pub(super) struct Mirror {
 /// The nodes that are observed.
 #[derive(Default)]
 struct Observed {
-    /// As they were asked for.
+    /// In the order in which they were asked for.
     in_order: Vec<NodeNumber>,
     all: FxHashSet<NodeNumber>,
-    /// Some went since.
+    /// Whether some were removed since.
     is_torn: bool,
 }
 
-/// The mirror cannot follow; the document has to be compiled.
+/// The document as it is cannot be live; it has to be compiled.
 #[derive(Debug)]
-pub(super) struct Lost;
+pub(super) struct NotLive;
 
-/// What is known of a body, whichever of its uses.
+/// A body, apart from its uses.
 #[derive(Default)]
-struct Known {
-    /// What the node in each slot does.
+struct BodyState {
+    /// The kind of the node in each slot.
     kinds: Vec<Kind>,
     /// Its id, which stays when it moves to another body.
     ids: Vec<u64>,
     uses: Vec<u32>,
 }
 
-/// What a node does.
+/// The kind of a node.
 #[derive(Clone, Debug, Default)]
 enum Kind {
     /// There is no node.
@@ -135,18 +135,18 @@ enum Kind {
     /// Something is wrong with it, or with what it reads.
     Wrong,
     Call(Arc<Instance>),
-    /// A call that keeps something.
-    Keeps(Arc<Keeping>),
+    /// A call with state.
+    Stateful(Arc<StatefulType>),
     Group(BodyKey),
     Muted(Arc<Muted>),
 }
 
 impl Kind {
-    /// What the node is an instance of, if it calls a node type.
+    /// The instance, if the node calls a node type.
     fn instance(&self) -> Option<&Arc<Instance>> {
         match self {
             Self::Call(instance) => Some(instance),
-            Self::Keeps(keeping) => Some(&keeping.instance),
+            Self::Stateful(of_type) => Some(&of_type.instance),
             Self::None | Self::Wrong | Self::Group(_) | Self::Muted(_) => None,
         }
     }
@@ -157,12 +157,12 @@ struct Use {
     body: BodyKey,
     /// The use around it, and the slot of the node there; not for the document itself.
     outer: Option<(u32, u32)>,
-    /// What comes in, converted to what the body states, or that it is wrong; for the document itself
-    /// see `inputs`.
+    /// The inputs, converted to their stated types, `None` if wrong; those of the document are in
+    /// `Mirror::inputs`.
     inputs: HashMap<Arc<str>, Option<NodeNumber>>,
     /// The live node of the call in each slot.
     outs: Vec<Option<NodeNumber>>,
-    /// What nodes give that have their outputs from others.
+    /// The outputs of nodes that pass on those of others.
     many: FxHashMap<u32, Many>,
 }
 
@@ -188,20 +188,20 @@ struct RootOutput {
     node: Option<NodeNumber>,
 }
 
-/// Something that gives values on.
+/// A place that passes values on.
 type Port = (u32, Side);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
-    /// What comes into this use of a body.
+    /// The inputs of this use of a body.
     In,
-    /// What the node in this slot gives in this use.
+    /// The outputs of the node in this slot in this use.
     Out(u32),
     /// The outputs of the document.
     Outputs,
 }
 
-/// To whom a node belongs that is made for a place.
+/// Owner of a node that is made for one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Call,
@@ -211,9 +211,9 @@ enum Owner {
 /// The outputs of the document.
 const OUTPUTS: Owner = Owner::Port((0, Side::Outputs));
 
-/// What goes into a slot of a node.
+/// A value that goes into a slot of a node.
 #[derive(Clone, Debug)]
-enum Want {
+enum Operand {
     Literal(Value),
     Node(NodeNumber, Type),
 }
@@ -241,12 +241,12 @@ impl Bits {
 }
 
 impl Mirror {
-    /// What the mirror before this one kept of results is at hand.
+    /// Takes over the results that the mirror before this one kept.
     pub(super) fn go_on_with_results_of(&mut self, before: &mut Self) {
         self.graph.put_results(before.graph.take_results());
     }
 
-    /// What failed runs again when it is demanded, though it reads what it read.
+    /// Lets failed nodes run again when they are demanded, though their inputs did not change.
     pub(super) fn try_failed_again(&mut self) {
         self.graph.try_failed_again();
     }
@@ -262,7 +262,7 @@ impl Mirror {
 }
 
 impl RootInput {
-    /// What it is now.
+    /// The value that it has now.
     fn value(&self) -> Option<&Value> {
         self.given.as_ref().or(self.default.as_ref())
     }

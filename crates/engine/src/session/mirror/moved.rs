@@ -1,10 +1,10 @@
-//! Nodes that move: grouping takes them out of a body and puts them, with their ids, into a group
-//! that is used there; ungrouping the other way.
+//! Nodes that move between bodies: grouping puts them, with their ids, into a group that is used in
+//! their place; ungrouping takes them out.
 //!
-//! What a node had in a use of its body is left for its id, and for that use. Where a node with this
-//! id is made in the same use, or in one inside it, it goes on with what it had: so what moves does
-//! not run again. So it is with copies of the nodes of a group that others use too, by the ids of the
-//! copies. What nobody took is dropped at the end.
+//! The live nodes of a node that left a use of its body are kept under its id and that use. If a
+//! node with this id is made in the same use, or in one inside it, it takes them over, so it need
+//! not run again. The same holds for copies of the nodes of a group that others use too, by the ids
+//! of the copies. Live nodes that nobody took over are dropped at the end.
 
 use std::sync::Arc;
 
@@ -12,27 +12,27 @@ use millstream_document::edit::BodyKey;
 use millstream_node::Instance;
 use millstream_run::live::NodeNumber;
 
-use super::keep::{Keeper, Keeping};
 use super::queue::Queue;
-use super::{Kind, Lost, Many, Mirror, Owner, Port, Side};
+use super::stateful::{StatefulNode, StatefulType};
+use super::{Kind, Many, Mirror, NotLive, Owner, Port, Side};
 
-/// What a node had in the use of a body that it left.
+/// The live nodes of a node that left the use of a body.
 pub(super) enum Left {
     Call(Arc<Instance>, NodeNumber),
-    Keeper(Keeper),
-    /// A use of a group, with what its outputs belong to.
+    Stateful(StatefulNode),
+    /// A use of a group, with the port of its outputs.
     Group(BodyKey, Port, Many),
 }
 
 impl Mirror {
-    /// A node went from a slot; what it had is left for where it may have gone.
+    /// Keeps the live nodes of a node that left its slot, for the place to which it may have moved.
     pub(super) fn leave(
         &mut self,
         queue: &mut Queue<'_>,
         (use_id, slot): (u32, u32),
         kind: &Kind,
         id: u64,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), NotLive> {
         let it = self.use_mut(use_id);
         match kind {
             Kind::Call(instance) => {
@@ -42,10 +42,10 @@ impl Mirror {
                 }
                 Ok(())
             }
-            Kind::Keeps(_) => {
+            Kind::Stateful(_) => {
                 it.outs.get_mut(slot as usize).and_then(Option::take);
-                match self.keepers.remove(&(use_id, slot)) {
-                    Some(keeper) => self.put_down(queue, (use_id, id), Left::Keeper(keeper)),
+                match self.stateful.remove(&(use_id, slot)) {
+                    Some(stateful) => self.put_down(queue, (use_id, id), Left::Stateful(stateful)),
                     None => Ok(()),
                 }
             }
@@ -57,8 +57,8 @@ impl Mirror {
         }
     }
 
-    /// The same for a node that uses a group. If the group went too, or copies of its nodes came,
-    /// what is in it is left.
+    /// The same for a node that uses a group. If the group was removed too, or copies of its nodes
+    /// came, the nodes inside are kept one by one.
     fn leave_group(
         &mut self,
         queue: &mut Queue<'_>,
@@ -66,7 +66,7 @@ impl Mirror {
         group: BodyKey,
         id: u64,
         many: Many,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), NotLive> {
         let mut stack = vec![((anchor, Side::Out(slot)), group, id, many)];
         while let Some((port, group, id, many)) = stack.pop() {
             let is_closed = queue.exists(group) && !queue.has_copies(id);
@@ -77,13 +77,13 @@ impl Mirror {
             for node in many.outs.into_iter().flatten() {
                 self.doom_owned(Owner::Port(port), node);
             }
-            let Some(mut opened) = self.uses[child as usize].take() else { return Err(Lost) };
+            let Some(mut opened) = self.uses[child as usize].take() else { return Err(NotLive) };
             self.n_removed += 1;
             queue.opened.extend(opened.outer.map(|(outer, _)| (child, outer)));
             for node in opened.inputs.into_values().flatten() {
                 self.doom_owned(Owner::Port((child, Side::In)), node);
             }
-            let Some(known) = self.bodies.get_mut(&group) else { return Err(Lost) };
+            let Some(known) = self.bodies.get_mut(&group) else { return Err(NotLive) };
             known.uses.retain(|known| *known != child);
             let ids = known.ids.iter().map(|inner| queue.id_outside(id, *inner));
             let inner: Vec<(Kind, u64)> = known.kinds.iter().cloned().zip(ids).collect();
@@ -93,11 +93,11 @@ impl Mirror {
                         let left = Left::Call(Arc::clone(instance), node);
                         self.put_down(queue, (anchor, *id), left)?;
                     }
-                    (Some(_), Some((Kind::Keeps(_), id))) => {
-                        let Some(keeper) = self.keepers.remove(&(child, slot as u32)) else {
-                            return Err(Lost);
+                    (Some(_), Some((Kind::Stateful(_), id))) => {
+                        let Some(stateful) = self.stateful.remove(&(child, slot as u32)) else {
+                            return Err(NotLive);
                         };
-                        self.put_down(queue, (anchor, *id), Left::Keeper(keeper))?;
+                        self.put_down(queue, (anchor, *id), Left::Stateful(stateful))?;
                     }
                     (Some(node), _) => self.doom_call(node),
                     (None, _) => {}
@@ -108,7 +108,11 @@ impl Mirror {
                 let port = (child, Side::Out(slot as u32));
                 match kind {
                     Kind::Group(group) => stack.push((port, group, id, many)),
-                    Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Keeps(_) | Kind::Muted(_) => {
+                    Kind::None
+                    | Kind::Wrong
+                    | Kind::Call(_)
+                    | Kind::Stateful(_)
+                    | Kind::Muted(_) => {
                         self.drop_many(port, many)?;
                     }
                 }
@@ -122,14 +126,14 @@ impl Mirror {
         queue: &mut Queue<'_>,
         place: (u32, u64),
         left: Left,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), NotLive> {
         match queue.left.insert(place, left) {
             Some(before) => self.drop_one(before),
             None => Ok(()),
         }
     }
 
-    /// What a node had where it left, if that `fits` its new place.
+    /// The kept live nodes of the node in a place, if they fit there.
     fn picked_up(
         &self,
         queue: &mut Queue<'_>,
@@ -169,20 +173,20 @@ impl Mirror {
         let fits = |left: &Left| matches!(left, Left::Call(known, _) if known.does_same(instance));
         match self.picked_up(queue, place, fits)? {
             Left::Call(_, node) => Some(node),
-            Left::Keeper(..) | Left::Group(..) => None,
+            Left::Stateful(..) | Left::Group(..) => None,
         }
     }
 
-    /// The nodes of one that keeps something and moved here.
-    pub(super) fn moved_keeper(
+    /// The live nodes of a node with state that moved here.
+    pub(super) fn moved_stateful(
         &self,
         queue: &mut Queue<'_>,
         place: (u32, u32),
-        keeping: &Keeping,
-    ) -> Option<Keeper> {
-        let fits = |left: &Left| matches!(left, Left::Keeper(known) if known.is_of(keeping));
+        of_type: &StatefulType,
+    ) -> Option<StatefulNode> {
+        let fits = |left: &Left| matches!(left, Left::Stateful(known) if known.is_of(of_type));
         match self.picked_up(queue, place, fits)? {
-            Left::Keeper(keeper) => Some(keeper),
+            Left::Stateful(stateful) => Some(stateful),
             Left::Call(..) | Left::Group(..) => None,
         }
     }
@@ -207,20 +211,20 @@ impl Mirror {
         Some(child)
     }
 
-    /// Drops what nobody took.
-    pub(super) fn drop_left(&mut self, queue: &mut Queue<'_>) -> Result<(), Lost> {
+    /// Drops what no place took over.
+    pub(super) fn drop_left(&mut self, queue: &mut Queue<'_>) -> Result<(), NotLive> {
         let left: Vec<Left> = queue.left.drain().map(|(_, left)| left).collect();
         left.into_iter().try_for_each(|left| self.drop_one(left))
     }
 
-    fn drop_one(&mut self, left: Left) -> Result<(), Lost> {
+    fn drop_one(&mut self, left: Left) -> Result<(), NotLive> {
         match left {
             Left::Call(_, node) => {
                 self.doom_call(node);
                 Ok(())
             }
-            Left::Keeper(keeper) => {
-                self.doom_keeper(&keeper);
+            Left::Stateful(stateful) => {
+                self.doom_stateful(&stateful);
                 Ok(())
             }
             Left::Group(_, port, many) => self.drop_many(port, many),

@@ -10,21 +10,22 @@ use millstream_node::{Instance, Kernel};
 use millstream_run::live::{NodeNumber, inputs_needed, lane_of_number};
 use smallvec::SmallVec;
 
-use super::{Lost, Mirror, Owner, Port, Want};
+use super::{Mirror, NotLive, Operand, Owner, Port};
 
 impl Mirror {
-    /// A node that gives what is wanted as a `to`. What stood there before is used again if it does.
+    /// A node that gives the operand as a `to`. The node that was there before is used again if it
+    /// fits.
     pub(super) fn fitted(
         &mut self,
         owner: Owner,
         before: Option<NodeNumber>,
-        want: &Want,
+        operand: &Operand,
         to: Type,
-    ) -> Result<NodeNumber, Lost> {
+    ) -> Result<NodeNumber, NotLive> {
         let is_usable = |node: &NodeNumber| self.owns(owner, *node) && self.graph.gives(*node, to);
         let before = before.filter(is_usable);
-        match want {
-            Want::Literal(value) => {
+        match operand {
+            Operand::Literal(value) => {
                 if let Some(before) = before.filter(|node| self.graph.is_source(*node)) {
                     self.graph.set_value(before, value);
                     return Ok(before);
@@ -32,8 +33,8 @@ impl Mirror {
                 let made = self.graph.source_of_value(value);
                 Ok(self.own(owner, made))
             }
-            Want::Node(node, from) if *from == to => Ok(*node),
-            Want::Node(node, from) => {
+            Operand::Node(node, from) if *from == to => Ok(*node),
+            Operand::Node(node, from) => {
                 let converts = |before: &NodeNumber| {
                     !self.graph.is_source(*before) && self.graph.input_of(*before, 0) == Some(*node)
                 };
@@ -41,7 +42,7 @@ impl Mirror {
                     return Ok(before);
                 }
                 let instance = self.conversion(*from, to)?;
-                let made = self.graph.call(&instance, &[*node]).map_err(|_| Lost)?;
+                let made = self.graph.call(&instance, &[*node]).map_err(|_| NotLive)?;
                 Ok(self.own(owner, made))
             }
         }
@@ -64,40 +65,42 @@ impl Mirror {
         }
     }
 
-    fn conversion(&mut self, from: Type, to: Type) -> Result<Arc<Instance>, Lost> {
+    fn conversion(&mut self, from: Type, to: Type) -> Result<Arc<Instance>, NotLive> {
         if let Some(known) = self.conversions.get(&(from, to)) {
             return Ok(Arc::clone(known));
         }
-        let made = convert::instance(self.registry.conversion(), from, to).ok_or(Lost)?;
+        let made = convert::instance(self.registry.conversion(), from, to).ok_or(NotLive)?;
         let made = Arc::new(made);
         self.conversions.insert((from, to), Arc::clone(&made));
         Ok(made)
     }
 
-    /// The node of a call. `before` is what the same instance was before in its place.
+    /// The node of a call. `before` is the node of the same instance in its place, if there was
+    /// one.
     pub(super) fn call(
         &mut self,
         before: Option<NodeNumber>,
         instance: &Arc<Instance>,
-        wants: &[Want],
-    ) -> Result<NodeNumber, Lost> {
+        operands: &[Operand],
+    ) -> Result<NodeNumber, NotLive> {
         if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel {
             return self.feature(feature);
         }
         if instance.has_scopes() {
-            return self.scoped(before, instance, wants);
+            return self.scoped(before, instance, operands);
         }
-        let captured = self.with_captures(instance, wants)?;
-        let wants = captured.as_deref().unwrap_or(wants);
+        let captured = self.with_captures(instance, operands)?;
+        let operands = captured.as_deref().unwrap_or(operands);
         let needed = inputs_needed(instance);
         if let Some(node) = before {
             if captured.is_some() {
                 self.graph.reword(self.graph.call_behind(node), instance);
             }
             for (at, input) in needed.iter().enumerate() {
-                let (want, to) = (&wants[*input as usize], instance.inputs[*input as usize].ty);
+                let (operand, to) =
+                    (&operands[*input as usize], instance.inputs[*input as usize].ty);
                 let old = self.graph.input_of(node, at);
-                let new = self.fitted(Owner::Call, old, want, to)?;
+                let new = self.fitted(Owner::Call, old, operand, to)?;
                 if let Some(old) = old.filter(|old| *old != new) {
                     self.link(node, at, new)?;
                     self.doom_owned(Owner::Call, old);
@@ -107,57 +110,57 @@ impl Mirror {
         }
         let mut inputs: SmallVec<[NodeNumber; 4]> = SmallVec::new();
         for input in &needed {
-            let (want, to) = (&wants[*input as usize], instance.inputs[*input as usize].ty);
-            inputs.push(self.fitted(Owner::Call, None, want, to)?);
+            let (operand, to) = (&operands[*input as usize], instance.inputs[*input as usize].ty);
+            inputs.push(self.fitted(Owner::Call, None, operand, to)?);
         }
         self.n_calls += 1;
         if self.n_calls > self.limits.expanded_nodes {
-            return Err(Lost);
+            return Err(NotLive);
         }
-        self.graph.call(instance, &inputs).map_err(|_| Lost)
+        self.graph.call(instance, &inputs).map_err(|_| NotLive)
     }
 
-    pub(super) fn feature(&mut self, feature: &Feature) -> Result<NodeNumber, Lost> {
+    pub(super) fn feature(&mut self, feature: &Feature) -> Result<NodeNumber, NotLive> {
         if !matches!(feature, Feature::Time | Feature::Tick) {
-            return Err(Lost);
+            return Err(NotLive);
         }
         if let Some(known) = self.features.get(feature) {
             return Ok(*known);
         }
-        let lane = lane_of_number(feature.ty()).ok_or(Lost)?;
+        let lane = lane_of_number(feature.ty()).ok_or(NotLive)?;
         let node = self.graph.source_of(lane, 0);
         self.features.insert(feature.clone(), node);
         Ok(node)
     }
 
-    /// What a muted node gives.
+    /// The outputs of a muted node.
     pub(super) fn passed(
         &mut self,
         port: Port,
         before: &[Option<NodeNumber>],
         muted: &Muted,
-        wants: &[Want],
-    ) -> Result<Vec<Option<NodeNumber>>, Lost> {
+        operands: &[Operand],
+    ) -> Result<Vec<Option<NodeNumber>>, NotLive> {
         let mut outs = Vec::with_capacity(muted.outputs.len());
         for (k, output) in muted.outputs.iter().enumerate() {
-            let want = match &output.passes {
-                Passes::Source(i) => wants[*i as usize].clone(),
-                Passes::Default(value) => Want::Literal(value.clone()),
+            let operand = match &output.passes {
+                Passes::Source(i) => operands[*i as usize].clone(),
+                Passes::Default(value) => Operand::Literal(value.clone()),
             };
             let old = before.get(k).copied().flatten();
-            outs.push(Some(self.fitted(Owner::Port(port), old, &want, output.ty)?));
+            outs.push(Some(self.fitted(Owner::Port(port), old, &operand, output.ty)?));
         }
         Ok(outs)
     }
 
-    /// A node is not needed in its place any more, if it belongs there.
+    /// Drops a node, if the owner owns it.
     pub(super) fn doom_owned(&mut self, owner: Owner, node: NodeNumber) {
         if self.owns(owner, node) {
             self.doomed.insert(node);
         }
     }
 
-    /// Those of the nodes that were given on before are not needed that are not given on any more.
+    /// Drops the nodes that a port passed on before and does not pass on any more.
     pub(super) fn doom_replaced(
         &mut self,
         owner: Owner,
@@ -169,7 +172,7 @@ impl Mirror {
         }
     }
 
-    /// The node of a call is not needed any more.
+    /// Drops the node of a call.
     pub(super) fn doom_call(&mut self, node: NodeNumber) {
         if self.features.values().any(|known| *known == node) {
             return;
@@ -184,8 +187,8 @@ impl Mirror {
         self.n_calls -= 1;
     }
 
-    /// Takes out what is not needed.
-    pub(super) fn remove_doomed(&mut self) -> Result<(), Lost> {
+    /// Removes the dropped nodes.
+    pub(super) fn remove_doomed(&mut self) -> Result<(), NotLive> {
         let mut stack: Vec<NodeNumber> = self.doomed.iter().copied().collect();
         while let Some(node) = stack.pop() {
             if !self.doomed.contains(&node) {
@@ -212,6 +215,6 @@ impl Mirror {
                 stack.extend(inputs);
             }
         }
-        if self.doomed.is_empty() { Ok(()) } else { Err(Lost) }
+        if self.doomed.is_empty() { Ok(()) } else { Err(NotLive) }
     }
 }

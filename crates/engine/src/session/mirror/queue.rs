@@ -1,5 +1,5 @@
-//! The places that have to be looked at behind an edit: inner groups before outer ones, and each node
-//! behind what it depends on.
+//! The places to look at after an edit: inner groups before outer ones, and each node after the
+//! nodes that it depends on.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -24,22 +24,22 @@ pub(super) struct Queue<'e> {
     pub(super) edited: FxHashSet<(BodyKey, u32)>,
     /// Outputs of the document, by slot.
     pub(super) outputs: BTreeSet<u32>,
-    /// What went with its node, which may have moved.
+    /// Live nodes of nodes that were removed and may have moved.
     pub(super) left: FxHashMap<(u32, u64), Left>,
-    /// Nodes that keep something, and lacked what counts for later ticks when they were made.
+    /// Nodes with state whose delayed input was missing when they were made.
     pub(super) lacking: FxHashSet<(u32, u32)>,
-    /// Those of them, in the document itself, that still lack it when all else was looked at.
+    /// Root nodes whose delayed input is still missing when everything else was looked at.
     pub(super) unfed: FxHashSet<u32>,
-    /// Uses that went while what was in them is left, each with the use around it.
+    /// Uses that were removed while their nodes are kept, each with the use around it.
     pub(super) opened: FxHashMap<u32, u32>,
     /// The copy of a node of a group that stands in the place of a node that used the group, by the
     /// ids of the user and the original.
     copies: FxHashMap<(u64, u64), u64>,
     /// The ids of those users.
     copied: FxHashSet<u64>,
-    /// Calls there were before, and nodes in uses of groups that come.
+    /// The number of calls before, and of nodes in new uses of groups.
     pub(super) n_planned: usize,
-    /// How many nodes uses of groups hold, with those in groups inside.
+    /// The number of nodes in a use of each group, with those in groups inside.
     sizes: FxHashMap<BodyKey, usize>,
 }
 
@@ -110,7 +110,7 @@ impl<'e> Queue<'e> {
         self.sizes[&group]
     }
 
-    /// Whether copies of what is in its group are in the place of a node, or were.
+    /// Whether copies of the nodes of its group are, or were, in the place of a node.
     pub(super) fn has_copies(&self, user: u64) -> bool {
         self.copied.contains(&user)
     }

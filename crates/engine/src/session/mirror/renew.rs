@@ -1,18 +1,17 @@
-//! Bringing one place up to date: what a node does, and its live nodes in the uses of its body.
+//! Brings one place up to date: the kind of a node, and its live nodes in the uses of its body.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_document::check::{Alone, AloneKind};
+use millstream_document::check::SingleSource;
 use millstream_document::edit::{BodyKey, ROOT, User, reference_of};
-use millstream_document::{Editor, Node, NodeKind};
-use millstream_ir::RepeatBody;
+use millstream_document::{CheckedKind, Editor, Node, NodeKind};
 use millstream_run::live::NodeNumber;
 use rustc_hash::FxHashMap;
 
-use super::keep::Keeping;
 use super::queue::Queue;
-use super::{Kind, Lost, Many, Mirror, OUTPUTS, Owner, RootOutput, Side, Use, Want};
+use super::stateful::StatefulType;
+use super::{Kind, Many, Mirror, NotLive, OUTPUTS, Operand, Owner, RootOutput, Side, Use};
 
 impl Mirror {
     /// Looks at a node that changed, or whose sources did.
@@ -22,46 +21,44 @@ impl Mirror {
         body: BodyKey,
         slot: u32,
         of: Option<u32>,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), NotLive> {
         let editor = queue.editor;
         let Some((name, node)) = editor.nodes_of_body(body).at(slot) else { return Ok(()) };
+        self.has_repeats |= matches!(node.kind, NodeKind::Repeat(_));
         let Some(known) = self.bodies.get(&body) else { return Ok(()) };
-        if known.uses.is_empty() && body != ROOT && !self.repeats.is_empty() {
+        if known.uses.is_empty() && body != ROOT && self.has_repeats {
             // Its nodes may be those of a repeat; they are looked at when a group uses them.
             return Ok(());
         }
         let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
         if matches!(before, Kind::Wrong) {
-            // What makes it right may make right what waits for it.
+            // If it becomes right, nodes with a delayed input may become right too.
             for slot in std::mem::take(&mut self.unfed) {
                 queue.push((ROOT, slot, None));
             }
         }
-        let alone = match node.kind {
-            _ if body == ROOT && queue.unfed.contains(&slot) => None,
-            NodeKind::Repeat(_) => Some(self.repeat_alone(editor, body, node)?),
-            NodeKind::Type(_) | NodeKind::Group(_) => self.alone(editor, body, node),
-        };
-        let kind = match alone.as_ref().map(|alone| &alone.kind) {
-            None => Kind::Wrong,
-            Some(AloneKind::Call(instance)) => match before.instance() {
-                // What runs rounds tells of their nodes by the names that these have now.
-                Some(known) if known.does_same(instance) && RepeatBody::of(instance).is_none() => {
-                    before.clone()
-                }
-                _ => match Keeping::of(&self.registry, instance)? {
-                    Some(keeping) => Kind::Keeps(Arc::new(keeping)),
+        let is_unfed = body == ROOT && queue.unfed.contains(&slot);
+        let checked = if is_unfed { None } else { self.checked(editor, body, node) };
+        let kind = match checked.as_ref().map(|checked| &checked.kind) {
+            None | Some(CheckedKind::Wrong) => Kind::Wrong,
+            Some(CheckedKind::Call(instance)) => match before.instance() {
+                Some(known) if known.does_same(instance) => before.clone(),
+                _ => match StatefulType::of(&self.registry, instance)? {
+                    Some(of_type) => Kind::Stateful(Arc::new(of_type)),
                     None => Kind::Call(Arc::clone(instance)),
                 },
             },
-            Some(AloneKind::Muted(muted)) => Kind::Muted(Arc::clone(muted)),
-            Some(AloneKind::Group) => group_of(editor, node).map_or(Kind::Wrong, Kind::Group),
-            // Those have been found out above.
-            Some(AloneKind::Repeat) => return Err(Lost),
+            Some(CheckedKind::Muted(muted)) => Kind::Muted(Arc::clone(muted)),
+            Some(CheckedKind::Group(_)) => group_of(editor, node).map_or(Kind::Wrong, Kind::Group),
+            // Its messages use the current names of the nodes in its rounds.
+            Some(CheckedKind::Repeat(repeat)) => {
+                Kind::Call(self.repeat_of_node(editor, node, repeat)?)
+            }
         };
+        let sources = checked.map(|checked| checked.sources).unwrap_or_default();
         let stays = match (&before, &kind) {
             (Kind::Call(a), Kind::Call(b)) => Arc::ptr_eq(a, b) || a.does_same(b),
-            (Kind::Keeps(a), Kind::Keeps(b)) => Arc::ptr_eq(a, b),
+            (Kind::Stateful(a), Kind::Stateful(b)) => Arc::ptr_eq(a, b),
             (Kind::Group(a), Kind::Group(b)) => a == b,
             (Kind::Wrong, Kind::Wrong) => true,
             (Kind::Muted(a), Kind::Muted(b)) => {
@@ -79,7 +76,7 @@ impl Mirror {
         known.ids[slot as usize] = editor.id_at(body, slot);
         known.kinds[slot as usize] = kind.clone();
         if !stays {
-            // What a source is decides what its readers are, also where the body is not in use.
+            // The kinds of readers depend on it, also where the body is not in use.
             for reader in editor.readers_of(body, name) {
                 if let User::Node(slot) = reader {
                     queue.push((body, slot, None));
@@ -96,8 +93,7 @@ impl Mirror {
             if !is_there {
                 continue;
             }
-            let changed =
-                self.renew_in(queue, use_id, (slot, node), &kind, alone.as_ref(), stays)?;
+            let changed = self.renew_in(queue, use_id, (slot, node), &kind, &sources, stays)?;
             if changed {
                 self.touch_readers(queue, use_id, name);
             }
@@ -105,17 +101,17 @@ impl Mirror {
         Ok(())
     }
 
-    /// Brings what a node is in one use of its body up to date; says whether it gives something
-    /// else now.
+    /// Brings the live nodes of a node in one use of its body up to date; says whether its outputs
+    /// are other nodes now.
     pub(super) fn renew_in(
         &mut self,
         queue: &mut Queue<'_>,
         use_id: u32,
         (slot, node): (u32, &Node),
         kind: &Kind,
-        alone: Option<&Alone>,
+        sources: &[SingleSource<'_>],
         stays: bool,
-    ) -> Result<bool, Lost> {
+    ) -> Result<bool, NotLive> {
         let editor = queue.editor;
         let it = self.use_mut(use_id);
         if it.outs.len() <= slot as usize {
@@ -124,30 +120,30 @@ impl Mirror {
         let out = it.outs[slot as usize];
         let is_edited = queue.edited.contains(&(it.body, slot));
         let had = out.is_some() || it.many.get(&slot).is_some_and(|many| !many.outs.is_empty());
-        let (false, Some(alone)) = (matches!(kind, Kind::Wrong), alone) else {
+        if let Kind::Wrong = kind {
             self.clear(use_id, slot)?;
             return Ok(had);
-        };
+        }
         if self.lacks_input(use_id, node) {
-            // What uses the group is looked at later, and then this again.
+            // The node that uses the group is looked at later, and then this one again.
             if !stays {
                 self.clear(use_id, slot)?;
             }
             return Ok(had && !stays);
         }
-        let wants = self.wants_in(editor, use_id, node, alone);
+        let operands = self.operands_in(editor, use_id, sources);
         if let Kind::Group(group) = kind {
-            return self.renew_group(queue, use_id, slot, *group, &wants);
+            return self.renew_group(queue, use_id, slot, *group, &operands);
         }
-        if let Kind::Keeps(keeping) = kind {
-            return self.renew_keeper(queue, (use_id, slot), keeping, &wants, stays);
+        if let Kind::Stateful(of_type) = kind {
+            return self.renew_stateful(queue, (use_id, slot), of_type, &operands, stays);
         }
-        let Some(wants) = wants.into_iter().collect::<Option<Vec<Want>>>() else {
+        let Some(operands) = operands.into_iter().collect::<Option<Vec<Operand>>>() else {
             self.clear(use_id, slot)?;
             return Ok(had);
         };
         match kind {
-            Kind::None | Kind::Wrong | Kind::Keeps(_) | Kind::Group(_) => Ok(false),
+            Kind::None | Kind::Wrong | Kind::Stateful(_) | Kind::Group(_) => Ok(false),
             Kind::Call(instance) => {
                 let had_run = out.map_or(had, |out| self.had_run(out));
                 if !stays {
@@ -155,7 +151,7 @@ impl Mirror {
                 }
                 let before = out.filter(|_| stays);
                 let before = before.or_else(|| self.moved_call(queue, (use_id, slot), instance));
-                let made = self.call(before, instance, &wants)?;
+                let made = self.call(before, instance, &operands)?;
                 if is_edited {
                     self.edited.insert(made, had_run);
                 }
@@ -169,7 +165,7 @@ impl Mirror {
                 let old = self.use_mut(use_id).many.get_mut(&slot);
                 let old = old.map(|many| std::mem::take(&mut many.outs)).unwrap_or_default();
                 let port = (use_id, Side::Out(slot));
-                let outs = self.passed(port, &old, muted, &wants)?;
+                let outs = self.passed(port, &old, muted, &operands)?;
                 self.doom_replaced(Owner::Port(port), &old, &outs);
                 let changed = old != outs;
                 self.use_mut(use_id).many.insert(slot, Many { outs, child: None });
@@ -178,25 +174,26 @@ impl Mirror {
         }
     }
 
-    /// Whether a node has run since it, or what stood in its place, was made.
+    /// Whether a node, or the one before it in its place, has run.
     fn had_run(&self, out: NodeNumber) -> bool {
         !self.graph.is_new(out) || self.edited.get(&out).is_some_and(|had| *had)
     }
 
-    /// The same for one that keeps something.
-    fn renew_keeper(
+    /// The same for a node with state.
+    fn renew_stateful(
         &mut self,
         queue: &mut Queue<'_>,
         (use_id, slot): (u32, u32),
-        keeping: &Arc<Keeping>,
-        wants: &[Option<Want>],
+        of_type: &Arc<StatefulType>,
+        operands: &[Option<Operand>],
         stays: bool,
-    ) -> Result<bool, Lost> {
+    ) -> Result<bool, NotLive> {
         let it = self.use_of(use_id);
         let (out, is_edited) = (it.outs[slot as usize], queue.edited.contains(&(it.body, slot)));
         let had = out.is_some() || it.many.contains_key(&slot);
-        let is_made = |(at, want): (usize, &Option<Want>)| want.is_some() || keeping.is_delayed(at);
-        if !wants.iter().enumerate().all(is_made) {
+        let is_made =
+            |(at, operand): (usize, &Option<Operand>)| operand.is_some() || of_type.is_delayed(at);
+        if !operands.iter().enumerate().all(is_made) {
             self.clear(use_id, slot)?;
             return Ok(had);
         }
@@ -204,17 +201,17 @@ impl Mirror {
         if !stays {
             self.clear(use_id, slot)?;
         }
-        let before = self.keepers.remove(&(use_id, slot));
-        let before = before.or_else(|| self.moved_keeper(queue, (use_id, slot), keeping));
-        let keeper = self.keeper(before, keeping, wants)?;
-        if keeper.lacks() {
+        let before = self.stateful.remove(&(use_id, slot));
+        let before = before.or_else(|| self.moved_stateful(queue, (use_id, slot), of_type));
+        let stateful = self.stateful_node(before, of_type, operands)?;
+        if stateful.lacks() {
             queue.lacking.insert((use_id, slot));
         }
-        let made = keeper.out();
+        let made = stateful.out();
         if is_edited {
             self.edited.insert(made, had_run);
         }
-        self.put_keeper((use_id, slot), keeper);
+        self.put_stateful((use_id, slot), stateful);
         Ok(out != Some(made))
     }
 
@@ -224,8 +221,8 @@ impl Mirror {
         use_id: u32,
         slot: u32,
         group: BodyKey,
-        wants: &[Option<Want>],
-    ) -> Result<bool, Lost> {
+        operands: &[Option<Operand>],
+    ) -> Result<bool, NotLive> {
         let editor = queue.editor;
         let child = self.use_of(use_id).many.get(&slot).and_then(|many| many.child);
         let child = child.filter(|child| self.use_of(*child).body == group);
@@ -243,11 +240,13 @@ impl Mirror {
         // What comes in.
         let side_in = Owner::Port((child, Side::In));
         let mut before = std::mem::take(&mut self.use_mut(child).inputs);
-        let mut inputs = HashMap::with_capacity(wants.len());
-        for (want, (name, def)) in wants.iter().zip(editor.inputs_of_body(group)) {
+        let mut inputs = HashMap::with_capacity(operands.len());
+        for (operand, (name, def)) in operands.iter().zip(editor.inputs_of_body(group)) {
             let old = before.remove(name);
-            let new = match (want, self.registry.type_named(&def.ty)) {
-                (Some(want), Some(ty)) => Some(self.fitted(side_in, old.flatten(), want, ty)?),
+            let new = match (operand, self.registry.type_named(&def.ty)) {
+                (Some(operand), Some(ty)) => {
+                    Some(self.fitted(side_in, old.flatten(), operand, ty)?)
+                }
                 (None, _) | (_, None) => None,
             };
             inputs.insert(Arc::clone(name), new);
@@ -267,7 +266,7 @@ impl Mirror {
         }
         self.use_mut(child).inputs = inputs;
         if is_new {
-            // What it gives is known when its nodes are made.
+            // Its outputs are known when its nodes are made.
             queue.push((self.use_of(use_id).body, slot, Some(use_id)));
             return Ok(had);
         }
@@ -278,10 +277,11 @@ impl Mirror {
         let mut outs = Vec::with_capacity(old.len());
         for (k, output) in editor.outputs_of_body(group).values().enumerate() {
             let ty = self.registry.type_named(&output.ty);
-            let want = ty.and_then(|ty| self.want_as(editor, child, reference_of(output), ty));
-            outs.push(match want {
-                Some((want, ty)) => {
-                    Some(self.fitted(side_out, old.get(k).copied().flatten(), &want, ty)?)
+            let operand =
+                ty.and_then(|ty| self.operand_as(editor, child, reference_of(output), ty));
+            outs.push(match operand {
+                Some((operand, ty)) => {
+                    Some(self.fitted(side_out, old.get(k).copied().flatten(), &operand, ty)?)
                 }
                 None => None,
             });
@@ -302,11 +302,11 @@ impl Mirror {
         outer: u32,
         slot: u32,
         group: BodyKey,
-    ) -> Result<u32, Lost> {
+    ) -> Result<u32, NotLive> {
         let nodes = queue.editor.nodes_of_body(group);
         // Groups grow with the number of their uses inside each other: they are counted first.
         if queue.size_of(group).saturating_add(queue.n_planned) > self.limits.expanded_nodes {
-            return Err(Lost);
+            return Err(NotLive);
         }
         queue.n_planned += nodes.len();
         let child = self.uses.len() as u32;
@@ -327,7 +327,7 @@ impl Mirror {
     }
 
     /// Brings outputs of the document up to date.
-    pub(super) fn renew_outputs(&mut self, queue: &Queue<'_>) -> Result<(), Lost> {
+    pub(super) fn renew_outputs(&mut self, queue: &Queue<'_>) -> Result<(), NotLive> {
         let editor = queue.editor;
         let outputs = editor.outputs_of_body(ROOT);
         let gone: Vec<Arc<str>> =
@@ -340,11 +340,11 @@ impl Mirror {
         }
         for slot in &queue.outputs {
             let Some((name, def)) = outputs.at(*slot) else { continue };
-            let ty = self.registry.type_named(&def.ty).ok_or(Lost)?;
+            let ty = self.registry.type_named(&def.ty).ok_or(NotLive)?;
             let old = self.outputs.remove(name);
             let old_node = old.as_ref().and_then(|old| old.node);
-            let node = match self.want_as(editor, 0, reference_of(def), ty) {
-                Some((want, ty)) => Some(self.fitted(OUTPUTS, old_node, &want, ty)?),
+            let node = match self.operand_as(editor, 0, reference_of(def), ty) {
+                Some((operand, ty)) => Some(self.fitted(OUTPUTS, old_node, &operand, ty)?),
                 None => None,
             };
             if let Some(old) = old_node.filter(|old| node != Some(*old)) {

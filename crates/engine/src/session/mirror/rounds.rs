@@ -1,22 +1,24 @@
-//! Nodes that run groups round by round: each is one live node, which runs all rounds when something that
-//! it reads changes.
+//! Nodes that run groups round by round: each is one live node, which runs all rounds when
+//! something that it reads changes.
 //!
-//! What the rounds run is compiled as for plans, once for each group and way to run it, and anew when the
-//! group is edited, or one inside it.
+//! A group is compiled as for plans, once for each way to run it, and again when the group, or one
+//! inside it, is edited.
 
 use std::sync::Arc;
 
 use millstream_compile::repeats::Repeats;
-use millstream_document::check::{Alone, AloneKind, check_repeat_alone};
+use millstream_document::check::check;
 use millstream_document::edit::{BodyKey, Change, ROOT};
-use millstream_document::{BodyId, Checked, CheckedKind, CheckedRepeat, Editor, Node, NodeKind};
+use millstream_document::{
+    BodyId, Checked, CheckedKind, CheckedRepeat, Document, Editor, Node, NodeKind,
+};
 use millstream_ir::RepeatBody;
 use millstream_node::{Class, Instance};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::queue::Queue;
-use super::{Lost, Mirror, Want};
+use super::{Mirror, NotLive, Operand};
 use millstream_base::feature::Aspect;
 
 /// One way to run a group, and the instance that does it.
@@ -44,68 +46,78 @@ impl Mirror {
         group: BodyKey,
         repeat: &CheckedRepeat,
         (checked, repeats): (&Checked, &Repeats),
-    ) -> Result<Arc<Instance>, Lost> {
+    ) -> Result<Arc<Instance>, NotLive> {
         let ways = self.repeats.entry(group).or_default();
         if let Some(known) = ways.iter().find(|way| way.is_of(repeat)) {
             return Ok(Arc::clone(&known.instance));
         }
         if keeps(checked, repeat.body) {
-            return Err(Lost);
+            return Err(NotLive);
         }
-        let made = repeats.get(repeat).ok_or(Lost)?;
+        let made = repeats.of(repeat).ok_or(NotLive)?;
         let instance = Arc::clone(&made.instance);
         ways.push(Way { repeat: repeat.clone(), instance: Arc::clone(&instance) });
         Ok(instance)
     }
 
-    /// A node checked alone that runs a group round by round.
-    pub(super) fn repeat_alone(
+    /// The instance of a node that runs a group round by round, as it was checked by itself.
+    pub(super) fn repeat_of_node(
         &mut self,
         editor: &Editor,
-        body: BodyKey,
         node: &Node,
-    ) -> Result<Alone, Lost> {
-        let type_of = |reference: millstream_document::edit::Reference<'_>| {
-            self.type_in(editor, body, reference)
-        };
-        let alone =
-            check_repeat_alone(&self.registry, &self.limits, editor.document(), node, type_of);
-        let (checked, sources) = alone.ok_or(Lost)?;
-        let CheckedKind::Repeat(repeat) = &checked.root().nodes[0].kind else { return Err(Lost) };
-        let group = node.kind.group().and_then(|name| editor.body_of(name)).ok_or(Lost)?;
-        let ways = self.repeats.entry(group).or_default();
-        let known = ways.iter().find(|way| way.is_of(repeat)).map(|way| Arc::clone(&way.instance));
-        let instance = match known {
-            Some(known) => known,
-            None => {
-                let repeats = Repeats::of_document(&checked, &self.registry, &self.limits);
-                let repeats = repeats.map_err(|_| Lost)?;
-                self.repeat_of(group, repeat, (&checked, &repeats))?
-            }
-        };
-        Ok(Alone { kind: AloneKind::Call(instance), sources })
+        repeat: &CheckedRepeat,
+    ) -> Result<Arc<Instance>, NotLive> {
+        let name = node.kind.group().ok_or(NotLive)?;
+        let group = editor.body_of(name).ok_or(NotLive)?;
+        let known = self.repeats.get(&group).into_iter().flatten().find(|way| way.is_of(repeat));
+        if let Some(known) = known {
+            return Ok(Arc::clone(&known.instance));
+        }
+        let checked = self.group_alone(editor.document(), name)?;
+        let repeat = CheckedRepeat { body: checked.root, ..repeat.clone() };
+        let repeats = Repeats::of_root(&checked, &repeat, &self.registry, &self.limits);
+        let repeats = repeats.map_err(|_| NotLive)?;
+        self.repeat_of(group, &repeat, (&checked, &repeats))
     }
 
-    /// What goes into a node, and, if it runs rounds, what these need of the context behind it.
+    /// A group as the root of a document, with all groups inside it.
+    fn group_alone(&self, document: &Document, name: &Arc<str>) -> Result<Checked, NotLive> {
+        let mut groups = Document { fps: document.fps, ..Document::default() };
+        let mut wanted = vec![name];
+        while let Some(name) = wanted.pop() {
+            if !groups.groups.contains_key(name) {
+                let group = document.groups.get(name).ok_or(NotLive)?;
+                groups.groups.insert(Arc::clone(name), group.clone());
+                wanted.extend(group.nodes.values().filter_map(|node| node.kind.group()));
+            }
+        }
+        let (checked, _) = check(&groups, &self.registry, &self.limits);
+        let mut checked = checked.ok_or(NotLive)?;
+        let root = checked.bodies.iter().find(|(_, body)| body.name == *name).map(|(id, _)| id);
+        checked.root = root.ok_or(NotLive)?;
+        Ok(checked)
+    }
+
+    /// The operands of a node; of a repeat also the features that its rounds need.
     pub(super) fn with_captures(
         &mut self,
         instance: &Instance,
-        wants: &[Want],
-    ) -> Result<Option<SmallVec<[Want; 4]>>, Lost> {
+        operands: &[Operand],
+    ) -> Result<Option<SmallVec<[Operand; 4]>>, NotLive> {
         let Some(body) = RepeatBody::of(instance) else { return Ok(None) };
-        let mut all: SmallVec<[Want; 4]> = wants.into();
+        let mut all: SmallVec<[Operand; 4]> = operands.into();
         for need in &body.captures {
             if need.level != 0 || need.aspect != Aspect::Value {
-                return Err(Lost);
+                return Err(NotLive);
             }
-            all.push(Want::Node(self.feature(&need.feature)?, need.feature.ty()));
+            all.push(Operand::Node(self.feature(&need.feature)?, need.feature.ty()));
         }
         Ok(Some(all))
     }
 
-    /// Has nodes looked at that run what was edited.
+    /// Puts the repeats that run an edited group into the queue.
     pub(super) fn touch_repeats(&mut self, queue: &mut Queue<'_>, changes: &[Change]) {
-        if self.repeats.is_empty() {
+        if !self.has_repeats {
             return;
         }
         let body = |change: &Change| match *change {
@@ -159,7 +171,7 @@ fn keeps(checked: &Checked, body: BodyId) -> bool {
     false
 }
 
-/// For each body whether it has nodes that are live: those of repeats run inside theirs.
+/// The bodies with live nodes: those that repeats run have none.
 pub(super) fn live_bodies(checked: &Checked) -> FxHashSet<BodyId> {
     let mut live = FxHashSet::from_iter([checked.root]);
     let mut stack = vec![checked.root];

@@ -1,10 +1,10 @@
-//! Nodes that evaluate what goes into them at another moment.
+//! Nodes that evaluate their input at another moment.
 //!
-//! Such a node passes on a copy of what it is linked to, in which each node reads what the moment is
-//! there. Only what needs the moment is copied, up to where it is read; all else is the same node
-//! inside and outside. So values are kept, change and are cut off in each context as anywhere in a live
-//! graph. Scopes within scopes are copies of copies. When nodes of which there are copies are linked
-//! anew, the copies follow, before something is made that reads them, and when the edit is done.
+//! Such a node reads a copy of its input, in which each node that reads the moment reads the one of
+//! the scope. Only nodes that need the moment are copied; all others are the same inside and
+//! outside. So values are kept, change and are cut off in each context as anywhere in a live graph.
+//! Scopes within scopes are copies of copies. When nodes with copies are linked again, the copies
+//! follow, before a node is made that reads them, and at the end of the edit.
 
 use std::sync::Arc;
 
@@ -15,41 +15,40 @@ use millstream_run::live::NodeNumber;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::{Lost, Mirror, Owner, Want};
+use super::{Mirror, NotLive, Operand, Owner};
 
 /// Scopes get at most so many copies, and so many more for each call.
 const MANY_COPIES: usize = 1 << 12;
 const COPIES_PER_CALL: usize = 4;
 
-/// What stands for the nodes outside is looked through for what is not read any more when it is so much
-/// more than it was then.
+/// The copies of a scope are swept when there are so many more than twice those that were read.
 const MANY_LEFT: usize = 1 << 10;
 
-/// What passes something on in another context.
+/// A node that passes its input on in another context, with the copies there.
 #[derive(Debug)]
 pub(super) struct Scoped {
-    /// What goes in, as it is outside.
+    /// The input, as it is outside.
     root: NodeNumber,
-    /// What goes in besides.
+    /// The other inputs.
     args: Vec<NodeNumber>,
-    /// The features that are others inside: the source outside, and what stands for it.
+    /// The sources of features outside, each with the node that replaces it inside.
     features: SmallVec<[(NodeNumber, NodeNumber); 2]>,
-    /// Nodes that compute what a feature is inside.
+    /// Nodes that compute features for the inside.
     modifiers: Vec<NodeNumber>,
-    /// What each node that was looked at is inside; itself if it needs none of these features.
+    /// For each node that was looked at its copy inside; itself if it needs none of these features.
     inside: FxHashMap<NodeNumber, NodeNumber>,
-    /// How many that were when all of them were read.
+    /// Their number when all of them were read.
     n_read: usize,
 }
 
 impl Scoped {
-    /// Whether a node reads, outside, what is another in the scope.
+    /// Whether a node is the source of a feature that the scope replaces.
     fn gives(&self, node: NodeNumber) -> bool {
         self.features.iter().any(|(outside, _)| *outside == node)
     }
 }
 
-/// Whether an instance passes on what it takes at another moment, and does nothing else.
+/// Whether an instance passes its input on at another moment, and does nothing else.
 pub(super) fn is_scope(instance: &Instance) -> bool {
     let of_moment = |rule: &ScopeRule| match rule {
         ScopeRule::Inject { feature, .. } | ScopeRule::Modify { feature, .. } => {
@@ -66,16 +65,16 @@ pub(super) fn is_scope(instance: &Instance) -> bool {
 }
 
 impl Mirror {
-    /// The node of one that evaluates its first input at another moment. `before` is what the same
-    /// instance was before in its place.
+    /// The node of a scope, which evaluates its first input at another moment. `before` is the node
+    /// of the same instance in its place, if there was one.
     pub(super) fn scoped(
         &mut self,
         before: Option<NodeNumber>,
         instance: &Arc<Instance>,
-        wants: &[Want],
-    ) -> Result<NodeNumber, Lost> {
+        operands: &[Operand],
+    ) -> Result<NodeNumber, NotLive> {
         if !is_scope(instance) {
-            return Err(Lost);
+            return Err(NotLive);
         }
         self.follow_scopes()?;
         let known = before.and_then(|before| Some((before, self.scopes.remove(&before)?)));
@@ -83,10 +82,10 @@ impl Mirror {
             let (_, scope) = known.as_ref()?;
             if at == 0 { Some(scope.root) } else { scope.args.get(at - 1).copied() }
         };
-        let mut nodes = Vec::with_capacity(wants.len());
-        for (at, (want, slot)) in wants.iter().zip(&instance.inputs).enumerate() {
+        let mut nodes = Vec::with_capacity(operands.len());
+        for (at, (operand, slot)) in operands.iter().zip(&instance.inputs).enumerate() {
             let before = old(at);
-            let node = self.fitted(Owner::Call, before, want, slot.ty)?;
+            let node = self.fitted(Owner::Call, before, operand, slot.ty)?;
             if let Some(before) = before.filter(|before| *before != node) {
                 self.doom_owned(Owner::Call, before);
             }
@@ -96,11 +95,11 @@ impl Mirror {
         let Some((node, mut scope)) = known else {
             self.n_calls += 1;
             if self.n_calls > self.limits.expanded_nodes {
-                return Err(Lost);
+                return Err(NotLive);
             }
             let mut scope = self.scope_of(instance, root, args)?;
             let input = self.inside(&mut scope, root)?;
-            let made = self.graph.call(&passing(instance), &[input]).map_err(|_| Lost)?;
+            let made = self.graph.call(&passing(instance), &[input]).map_err(|_| NotLive)?;
             self.scopes.insert(made, scope);
             return Ok(made);
         };
@@ -125,7 +124,7 @@ impl Mirror {
         instance: &Arc<Instance>,
         root: NodeNumber,
         args: Vec<NodeNumber>,
-    ) -> Result<Scoped, Lost> {
+    ) -> Result<Scoped, NotLive> {
         let mut scope = Scoped {
             root,
             args,
@@ -135,30 +134,30 @@ impl Mirror {
             n_read: 0,
         };
         let arg = |scope: &Scoped, at: u16| {
-            scope.args.get(usize::from(at).wrapping_sub(1)).copied().ok_or(Lost)
+            scope.args.get(usize::from(at).wrapping_sub(1)).copied().ok_or(NotLive)
         };
         for rule in &instance.inputs[0].scope {
             let outside = self.feature(rule.feature())?;
             let inside = match rule {
                 ScopeRule::Inject { value, .. } => arg(&scope, *value)?,
                 ScopeRule::Modify { feature, args, .. } => {
-                    let [at] = args[..] else { return Err(Lost) };
-                    let modifier = modifier(instance, rule, feature, at).ok_or(Lost)?;
+                    let [at] = args[..] else { return Err(NotLive) };
+                    let modifier = modifier(instance, rule, feature, at).ok_or(NotLive)?;
                     let operands = [outside, arg(&scope, at)?];
                     let made = self.graph.call(&Arc::new(modifier), &operands);
-                    let made = made.map_err(|_| Lost)?;
+                    let made = made.map_err(|_| NotLive)?;
                     scope.modifiers.push(made);
                     made
                 }
-                ScopeRule::Each { .. } | ScopeRule::Along { .. } => return Err(Lost),
+                ScopeRule::Each { .. } | ScopeRule::Along { .. } => return Err(NotLive),
             };
             scope.features.push((outside, inside));
         }
         Ok(scope)
     }
 
-    /// What a node is inside a scope, with all that it reads.
-    fn inside(&mut self, scope: &mut Scoped, node: NodeNumber) -> Result<NodeNumber, Lost> {
+    /// The copy of a node inside a scope, made with the copies of its sources.
+    fn inside(&mut self, scope: &mut Scoped, node: NodeNumber) -> Result<NodeNumber, NotLive> {
         let mut stack = vec![node];
         while let Some(node) = stack.last().copied() {
             if scope.inside.contains_key(&node) {
@@ -183,20 +182,20 @@ impl Mirror {
         (0..).map_while(|at| self.graph.input_of(node, at)).collect()
     }
 
-    /// What a node is inside a scope, all inputs of which were looked at. A copy that was there `before`
-    /// is linked anew.
+    /// The copy of a node inside a scope, after those of its inputs. A copy that was there `before`
+    /// is linked again.
     fn made_inside(
         &mut self,
         scope: &Scoped,
         node: NodeNumber,
         before: Option<NodeNumber>,
-    ) -> Result<NodeNumber, Lost> {
+    ) -> Result<NodeNumber, NotLive> {
         if let Some((_, inside)) = scope.features.iter().find(|(outside, _)| *outside == node) {
             return Ok(*inside);
         }
         if self.graph.is_source(node) {
-            // What nodes keep is another in each context.
-            return if self.kept_sources.contains(&node) { Err(Lost) } else { Ok(node) };
+            // State differs between contexts.
+            return if self.kept_sources.contains(&node) { Err(NotLive) } else { Ok(node) };
         }
         let inputs = self.inputs_of(node);
         let inside: SmallVec<[NodeNumber; 4]> =
@@ -205,7 +204,7 @@ impl Mirror {
             return Ok(node);
         }
         if let Some(at) = self.graph.position_of_output(node) {
-            return self.graph.output(inside[0], at).ok_or(Lost);
+            return self.graph.output(inside[0], at).ok_or(NotLive);
         }
         if let Some(copy) = before.filter(|before| *before != node) {
             for (at, input) in inside.into_iter().enumerate() {
@@ -215,9 +214,9 @@ impl Mirror {
         }
         self.n_copies += 1;
         if self.n_copies > MANY_COPIES + COPIES_PER_CALL * self.n_calls {
-            return Err(Lost);
+            return Err(NotLive);
         }
-        self.graph.alike(node, &inside).map_err(|_| Lost)
+        self.graph.alike(node, &inside).map_err(|_| NotLive)
     }
 
     /// Links a node, of which there may be copies.
@@ -226,11 +225,11 @@ impl Mirror {
         node: NodeNumber,
         at: usize,
         input: NodeNumber,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), NotLive> {
         if self.graph.input_of(node, at) == Some(input) {
             return Ok(());
         }
-        self.graph.relink_number(node, at, input).map_err(|_| Lost)?;
+        self.graph.relink_number(node, at, input).map_err(|_| NotLive)?;
         // A scope that is being followed is not among them, and its copies may be in others.
         if self.n_copies > 0 || !self.scopes.is_empty() {
             self.relinked.push(node);
@@ -238,8 +237,8 @@ impl Mirror {
         Ok(())
     }
 
-    /// Lets all copies follow the nodes that were linked anew.
-    pub(super) fn follow_scopes(&mut self) -> Result<(), Lost> {
+    /// Lets all copies follow the nodes that were linked again.
+    pub(super) fn follow_scopes(&mut self) -> Result<(), NotLive> {
         while let Some(node) = self.relinked.pop() {
             let within: SmallVec<[NodeNumber; 4]> = self
                 .scopes
@@ -255,7 +254,7 @@ impl Mirror {
     }
 
     /// Lets the copies in a scope follow a node.
-    fn follow_in(&mut self, passing: NodeNumber, node: NodeNumber) -> Result<(), Lost> {
+    fn follow_in(&mut self, passing: NodeNumber, node: NodeNumber) -> Result<(), NotLive> {
         let Some(mut scope) = self.scopes.remove(&passing) else { return Ok(()) };
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
@@ -281,7 +280,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Forgets what nobody reads in a scope any more.
+    /// Drops the copies in a scope that nobody reads any more.
     fn sweep(&mut self, scope: &mut Scoped) {
         let mut read = FxHashSet::default();
         let mut stack = vec![scope.root];
@@ -299,7 +298,7 @@ impl Mirror {
         scope.n_read = scope.inside.len();
     }
 
-    /// What stood for a node in a scope is not needed any more.
+    /// Drops the copy of a node in a scope.
     fn doom_copy(&mut self, scope: &Scoped, node: NodeNumber, copy: NodeNumber) {
         let is_copy =
             copy != node && !scope.gives(node) && self.graph.position_of_output(copy).is_none();
@@ -315,7 +314,7 @@ impl Mirror {
         self.doomed.extend(scope.modifiers.iter().copied());
     }
 
-    /// What a node had of its own that is not needed any more, if it passes on what is in a scope.
+    /// Drops the scope of a node, if it has one.
     pub(super) fn doom_scope(&mut self, node: NodeNumber) {
         let Some(scope) = self.scopes.remove(&node) else { return };
         self.doom_copies(&scope);
@@ -324,7 +323,7 @@ impl Mirror {
         }
     }
 
-    /// The copies of nodes that go, go too.
+    /// Drops the copies of nodes that are dropped.
     pub(super) fn doom_copies_of_doomed(&mut self) {
         if self.scopes.is_empty() {
             return;
@@ -346,7 +345,7 @@ impl Mirror {
         self.scopes = scopes;
     }
 
-    /// Of which node each copy is one, whichever copies are between.
+    /// The original of each copy, also of copies of copies.
     pub(super) fn originals(&self) -> FxHashMap<NodeNumber, NodeNumber> {
         let mut of: FxHashMap<NodeNumber, NodeNumber> = FxHashMap::default();
         for scope in self.scopes.values() {
@@ -372,8 +371,8 @@ fn passing(instance: &Instance) -> Arc<Instance> {
     Arc::new(like(instance, vec![input], Kernel::Pass))
 }
 
-/// What computes a feature inside a scope out of what it is outside and an argument; `None` if these
-/// are not of its type.
+/// The instance that computes a feature inside a scope from its value outside and an argument;
+/// `None` if these are not of its type.
 fn modifier(instance: &Instance, rule: &ScopeRule, feature: &Feature, at: u16) -> Option<Instance> {
     let ScopeRule::Modify { form, .. } = rule else { return None };
     let arg = instance.inputs.get(usize::from(at)).filter(|arg| arg.ty == feature.ty())?;

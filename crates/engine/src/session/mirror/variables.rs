@@ -1,6 +1,6 @@
-//! What the nodes of a mirror keep, by the names that plans give it.
+//! The state of the nodes of a live graph, by the names that plans give it.
 //!
-//! An edit touches the variables of the nodes that it changes, not all of them.
+//! An edit touches the state of the nodes that it changes, not all of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,45 +16,45 @@ use smallvec::SmallVec;
 
 use super::Mirror;
 
-/// What is kept, and what has to be done before it is looked at.
+/// All state, and the updates that are due before it is read.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     /// By name, as plans call their hidden inputs and outputs.
     all: BTreeMap<Arc<str>, Variable>,
-    /// The names of what each node keeps, by the source of whether it keeps anything.
-    of_keepers: FxHashMap<NodeNumber, SmallVec<[Arc<str>; 2]>>,
-    /// All but those of the places below have the names that they have now.
+    /// The names of the state of each node, by the source of whether it has any.
+    of_nodes: FxHashMap<NodeNumber, SmallVec<[Arc<str>; 2]>>,
+    /// Whether all but the places below have their current names.
     are_named: bool,
-    /// The places of nodes that came, moved, or keep the results of other nodes now.
+    /// The places of nodes that came, moved, or have other next values.
     unnamed: FxHashSet<(u32, u32)>,
-    /// All but those of the names below read what is kept.
+    /// Whether all but the names below have been read.
     have_states: bool,
-    /// The names of those that do not.
+    /// The names of state that has to be read again.
     unread: Vec<Arc<str>>,
-    /// Paths of nodes that went since that was asked last.
+    /// Paths of nodes that were removed since that was asked last.
     gone: Vec<Arc<str>>,
-    /// Only those went: since then, or since a tick, the mirror is not new, and no paths changed.
+    /// Whether only those were removed: since then, or since a tick, no paths changed.
     only_those: bool,
 }
 
-/// Something that is kept.
+/// One value of state.
 #[derive(Debug)]
 struct Variable {
     ty: Type,
     source: NodeNumber,
-    /// What it is from the tick on; of whether anything is kept there is no node, it always is then.
+    /// The node of its next value; `None` for whether there is any, which is true after a tick.
     next: Option<NodeNumber>,
 }
 
 impl Variables {
-    /// A node came to a place, or keeps other things there.
+    /// A node came to a place, or has other state there.
     pub(super) fn changed(&mut self, place: (u32, u32)) {
         self.unnamed.insert(place);
     }
 
-    /// The node went that has this source of whether it keeps anything.
+    /// The node with this source of whether it has state was removed.
     pub(super) fn gone(&mut self, started: NodeNumber) {
-        let names = self.of_keepers.remove(&started).unwrap_or_default();
+        let names = self.of_nodes.remove(&started).unwrap_or_default();
         let path = names.first().and_then(|name| name.rsplit_once('.'));
         self.gone.extend(path.map(|(path, _)| Arc::from(path)));
         for name in names {
@@ -64,14 +64,14 @@ impl Variables {
 }
 
 impl Mirror {
-    /// What nodes keep may have changed, and not by a tick of this mirror.
+    /// State may have changed, and not by a tick of this mirror.
     pub(in crate::session) fn states_changed(&mut self, editor: &Editor) {
         self.variables.have_states = false;
         // What goes is told by its names.
         self.name_variables(editor);
     }
 
-    /// What nodes keep changed that are at these paths.
+    /// The state of the nodes at these paths changed.
     pub(in crate::session) fn states_changed_at<'p>(
         &mut self,
         editor: &Editor,
@@ -80,8 +80,10 @@ impl Mirror {
         self.name_variables(editor);
         for path in paths {
             let place = self.place_at(editor, path);
-            let Some(keeper) = place.and_then(|place| self.keepers.get(&place)) else { continue };
-            let names = self.variables.of_keepers.get(&keeper.started);
+            let Some(stateful) = place.and_then(|place| self.stateful.get(&place)) else {
+                continue;
+            };
+            let names = self.variables.of_nodes.get(&stateful.started);
             self.variables.unread.extend(names.into_iter().flatten().cloned());
         }
     }
@@ -92,14 +94,14 @@ impl Mirror {
         self.variables.only_those = false;
     }
 
-    /// The paths of nodes that kept something and went since this was asked last; `None` if any may
-    /// have.
-    pub(in crate::session) fn take_gone_keepers(&mut self) -> Option<Vec<Arc<str>>> {
+    /// The paths of nodes with state that were removed since this was asked last; `None` if it may
+    /// be any.
+    pub(in crate::session) fn take_gone_states(&mut self) -> Option<Vec<Arc<str>>> {
         let gone = std::mem::take(&mut self.variables.gone);
         std::mem::replace(&mut self.variables.only_those, true).then_some(gone)
     }
 
-    /// Lets nodes read what they keep, if that changed.
+    /// Brings state into its sources, as far as it changed.
     pub(in crate::session) fn bring_states(&mut self, editor: &Editor, states: &States) {
         self.name_variables(editor);
         let Variables { all, unread, have_states, .. } = &mut self.variables;
@@ -122,30 +124,30 @@ impl Mirror {
         }
     }
 
-    /// Gives all that is kept its name.
+    /// Names all state.
     fn name_variables(&mut self, editor: &Editor) {
         let mut unnamed = std::mem::take(&mut self.variables.unnamed);
         if !std::mem::replace(&mut self.variables.are_named, true) {
             self.variables.all.clear();
-            self.variables.of_keepers.clear();
+            self.variables.of_nodes.clear();
             self.variables.have_states = false;
-            unnamed = self.keepers.keys().copied().collect();
+            unnamed = self.stateful.keys().copied().collect();
         }
         // Nodes that moved may have the names that others had.
         let mut before: FxHashMap<Arc<str>, NodeNumber> = FxHashMap::default();
-        for keeper in unnamed.iter().filter_map(|place| self.keepers.get(place)) {
-            for name in self.variables.of_keepers.remove(&keeper.started).unwrap_or_default() {
+        for stateful in unnamed.iter().filter_map(|place| self.stateful.get(place)) {
+            for name in self.variables.of_nodes.remove(&stateful.started).unwrap_or_default() {
                 if let Some(it) = self.variables.all.remove(&name) {
                     before.insert(name, it.source);
                 }
             }
         }
         for place in unnamed {
-            let Some(keeper) = self.keepers.get(&place) else { continue };
+            let Some(stateful) = self.stateful.get(&place) else { continue };
             let path = self.path_at(editor, Some(place));
-            let started = [(keeper.started, None, STARTED, Type::BOOL)];
+            let started = [(stateful.started, None, STARTED, Type::BOOL)];
             let mut names = SmallVec::new();
-            for (source, next, name, ty) in started.into_iter().chain(keeper.kept()) {
+            for (source, next, name, ty) in started.into_iter().chain(stateful.kept()) {
                 let name: Arc<str> = format!("{path}.{name}").into();
                 if before.get(&name) != Some(&source) {
                     self.variables.unread.push(Arc::clone(&name));
@@ -153,17 +155,17 @@ impl Mirror {
                 self.variables.all.insert(Arc::clone(&name), Variable { ty, source, next });
                 names.push(name);
             }
-            self.variables.of_keepers.insert(keeper.started, names);
+            self.variables.of_nodes.insert(stateful.started, names);
         }
     }
 
-    /// The nodes of what is kept from then on.
+    /// The nodes of all next values.
     pub(super) fn nodes_to_keep(&self) -> impl Iterator<Item = NodeNumber> {
         self.variables.all.values().filter_map(|it| it.next)
     }
 
-    /// What nodes keep from then on, by the names of the hidden outputs of plans, sorted; they read it
-    /// from now on. `None`, and nothing changes, if one of them failed.
+    /// Makes the next values the state, and gives them by the names of the hidden outputs of plans,
+    /// sorted. `None`, and nothing changes, if one of them failed.
     pub(in crate::session) fn commit(&mut self) -> Option<Vec<(Arc<str>, Data)>> {
         let value = |it: &Variable| match it.next {
             Some(next) => self.graph.value(next, it.ty),

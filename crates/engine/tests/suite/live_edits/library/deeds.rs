@@ -85,6 +85,7 @@ fn outputs_of(checked: &Checked, kind: &CheckedKind) -> Vec<(String, Type)> {
         }
         CheckedKind::Group(body) => of_body(*body),
         CheckedKind::Repeat(repeat) => of_body(repeat.body),
+        CheckedKind::Wrong => Vec::new(),
         CheckedKind::Muted(muted) => {
             muted.outputs.iter().map(|output| (output.name.to_string(), output.ty)).collect()
         }

@@ -1,0 +1,289 @@
+//! Checks one node by the types of what it reads: for those who follow edits and know these types.
+//!
+//! The node goes the way of a node of a body, apart from names: what it reads is outside. Shapes and
+//! instances stay known, so a node like an earlier one is found by its pattern.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_base::{Type, Value};
+use millstream_node::Registry;
+
+use super::face::{BodyDef, Faces};
+use super::instances::Instances;
+use super::links::{Given, Linker, Links, Names};
+use super::literals::Literals;
+use super::shapes::{KnownShapes, NodeShape, Shapes};
+use super::types::{NodeDefs, Typed, Typing};
+use super::wrong::WrongPart;
+use crate::at::{At, Part};
+use crate::checked::{CheckedKind, Source};
+use crate::edit::Reference;
+use crate::model::{Document, Input, Link, Node, NodeKind};
+use crate::problems::Problems;
+use crate::spot::Spot;
+
+/// So many shapes and instances are kept; then it begins with none.
+const MOST_KEPT: usize = 1024;
+
+/// A node that was checked by itself.
+#[derive(Clone, Debug)]
+pub struct SingleNode<'n> {
+    /// What it does; the body of a group or repeat is that of the group that the node names.
+    pub kind: CheckedKind,
+    /// What goes in, one for each input of the instance, of the group or of the muted node.
+    pub sources: Vec<SingleSource<'n>>,
+}
+
+/// What goes into a slot of a node.
+#[derive(Clone, Debug)]
+pub enum SingleSource<'n> {
+    /// A literal or a default, of the type of the slot.
+    Literal(Value),
+    /// Something outside; if its type is known, it converts to that of the slot.
+    Read(Reference<'n>),
+    /// Something that is wrong; only a node that stands for its group has one.
+    Wrong,
+}
+
+/// Checks nodes one by one.
+#[derive(Default)]
+pub struct NodeChecker {
+    shapes: KnownShapes,
+    instances: Instances,
+}
+
+impl NodeChecker {
+    /// Checks a node of a document by the types of what it reads. A type that is not known makes the
+    /// node wrong, unless it counts for later ticks only or the node stands for its group.
+    ///
+    /// `None` if something is wrong with the node; checking the document tells why. It is the same
+    /// registry for all nodes.
+    pub fn check<'n>(
+        &mut self,
+        registry: &Registry,
+        document: &'n Document,
+        node: &'n Node,
+        type_of: impl Fn(Reference<'n>) -> Option<Type>,
+    ) -> Option<SingleNode<'n>> {
+        if node.spot.is_wrong() || node.inputs.iter().any(|(_, input)| input.spot.is_wrong()) {
+            return None;
+        }
+        if self.shapes.len().max(self.instances.len()) > MOST_KEPT {
+            *self = Self::default();
+        }
+        let mut shapes = Shapes::new(document, registry, std::mem::take(&mut self.shapes));
+        let checked = single(&mut shapes, &mut self.instances, document, node, type_of);
+        self.shapes = shapes.into_known();
+        checked
+    }
+}
+
+fn single<'n>(
+    shapes: &mut Shapes<'_>,
+    instances: &mut Instances,
+    document: &'n Document,
+    node: &'n Node,
+    type_of: impl Fn(Reference<'n>) -> Option<Type>,
+) -> Option<SingleNode<'n>> {
+    let mut problems = Problems::silent();
+    let mut group = None;
+    if let Some(name) = node.kind.group() {
+        let body = BodyDef::group(name, document.groups.get(name)?);
+        if body.spot.is_wrong() {
+            return None;
+        }
+        // What is wrong with the group is no matter of the node.
+        group = Some((body, Faces::new(shapes.registry()).of(&body, &mut Problems::silent())));
+    }
+    let (bodies, faces): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+    let at = At::ROOT.part(Part::Node(""));
+    let shape = match &node.kind {
+        NodeKind::Type(_) => shapes.of(node, at, &mut problems),
+        NodeKind::Group(_) => NodeShape::Group(0),
+        NodeKind::Repeat(_) => shapes.repeat_of_first(node, bodies[0], at, &mut problems),
+    };
+    let shapes = &*shapes;
+    let mut linker = Linker {
+        names: Outside { links: Vec::new(), inputs: Vec::new(), type_of },
+        bodies: &bodies,
+        faces: &faces,
+        shapes,
+        problems: &mut problems,
+        slots: Vec::new(),
+        delayed: Vec::new(),
+        written: Vec::new(),
+    };
+    if shape == NodeShape::Broken || !linker.resolve(node, shape, at) {
+        return None;
+    }
+    let Linker { names: Outside { links: linked, inputs, .. }, slots, delayed, .. } = linker;
+    let first_slot = vec![0, slots.len() as u32];
+    let links = Links { slots, first_slot, delayed };
+    let mut number = |ty: &Option<Type>| ty.map(|ty| instances.number(ty));
+    let input_types = inputs.iter().map(|(_, ty)| number(ty)).collect();
+    let nodes = linked.iter().map(|(_, ty)| Typed::Outside(number(ty)));
+    let nodes = [Typed::Unknown].into_iter().chain(nodes).collect();
+    let mut typing = Typing {
+        at: At::ROOT,
+        defs: NodeDefs::One(node),
+        faces: &faces,
+        input_types,
+        shapes,
+        node_shapes: &[shape],
+        links: &links,
+        nodes,
+        instances,
+        problems: &mut problems,
+        partly: HashMap::new(),
+        literals: Literals::default(),
+        sources: vec![Source::Wrong; links.slots.len()],
+        muted_groups: HashMap::new(),
+    };
+    typing.visit(&[0]);
+    let kind = typing.kind(0, node.muted);
+    let (mut sources, literals) = (typing.sources, typing.literals.into_values());
+    for wrong in problems.take_parts() {
+        *sources.get_mut(wrong_input(&wrong, &kind, &bodies)?)? = Source::Wrong;
+    }
+    if let CheckedKind::Wrong = kind {
+        return None;
+    }
+    let sources = sources.into_iter().map(|source| match source {
+        Source::Literal(i) => SingleSource::Literal(literals[i as usize].clone()),
+        Source::Node { node, .. } => SingleSource::Read(linked[node as usize - 1].0),
+        Source::Input(input) => SingleSource::Read(inputs[input as usize].0),
+        Source::Wrong => SingleSource::Wrong,
+    });
+    let sources: Vec<SingleSource<'_>> = sources.collect();
+    let may_lack = matches!(kind, CheckedKind::Group(_));
+    let lacks = sources.iter().any(|source| matches!(source, SingleSource::Wrong));
+    (may_lack || !lacks).then_some(SingleNode { kind, sources })
+}
+
+/// The input of a group that alone is wrong, if the node stands for the group.
+fn wrong_input(wrong: &WrongPart, kind: &CheckedKind, bodies: &[BodyDef<'_>]) -> Option<usize> {
+    match kind {
+        CheckedKind::Group(_) => bodies.first()?.inputs.get_index_of(wrong.socket()?),
+        CheckedKind::Call(_)
+        | CheckedKind::Repeat(_)
+        | CheckedKind::Muted(_)
+        | CheckedKind::Wrong => None,
+    }
+}
+
+/// The names that a node reads, with the types of what they stand for: links lead each to another
+/// node after it.
+struct Outside<'n, T> {
+    links: Vec<(Reference<'n>, Option<Type>)>,
+    inputs: Vec<(Reference<'n>, Option<Type>)>,
+    type_of: T,
+}
+
+impl<'n, T: Fn(Reference<'n>) -> Option<Type>> Names<'n> for Outside<'n, T> {
+    fn input(&mut self, name: &'n Arc<str>, _: Spot, _: At<'_>, _: &mut Problems) -> Given<'n> {
+        let reference = Reference::Input(name);
+        self.inputs.push((reference, (self.type_of)(reference)));
+        Given::Input(self.inputs.len() as u32 - 1)
+    }
+
+    fn link(&mut self, link: &'n Link, _: Spot, _: At<'_>, _: &mut Problems) -> Given<'n> {
+        let reference = Reference::Link(link);
+        self.links.push((reference, (self.type_of)(reference)));
+        Given::Node { node: self.links.len() as u32, output: 0 }
+    }
+
+    fn mark_used(&mut self, _: &Input) {}
+}
+
+impl std::fmt::Debug for NodeChecker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NodeChecker").field("n_shapes", &self.shapes.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value as Json;
+
+    use super::*;
+    use crate::model::InputValue;
+    use crate::test_registry::registry;
+
+    fn node(ty: &str, a: InputValue, b: InputValue) -> Node {
+        let mut node = Node::new(NodeKind::Type(ty.into()));
+        node.inputs.insert("a", a.into());
+        node.inputs.insert("b", b.into());
+        node
+    }
+
+    fn link(name: &str) -> InputValue {
+        InputValue::Link(Link::new(name, "value"))
+    }
+
+    fn literal(json: &str) -> InputValue {
+        InputValue::Literal(Box::new(serde_json::from_str::<Json>(json).expect("it is JSON")))
+    }
+
+    /// The literal that goes into the second slot, in words that tell apart all bits.
+    fn second(checker: &mut NodeChecker, node: &Node, ty: Type) -> Option<String> {
+        let document = Document::default();
+        let checked = checker.check(&registry(), &document, node, |_| Some(ty))?;
+        match &checked.sources[1] {
+            SingleSource::Literal(value) => Some(format!("{:?}", value)),
+            SingleSource::Read(_) | SingleSource::Wrong => panic!("it is a literal"),
+        }
+    }
+
+    #[test]
+    fn nodes_alike_share_their_instance_and_others_do_not() {
+        let (registry, document) = (registry(), Document::default());
+        let mut checker = NodeChecker::default();
+        let mut instance = |node: &Node, ty: Type| {
+            let checked = checker.check(&registry, &document, node, |_| Some(ty));
+            match checked.expect("it is right").kind {
+                CheckedKind::Call(instance) => instance,
+                kind => panic!("it is a call, not {kind:?}"),
+            }
+        };
+        let first = instance(&node("math.add", link("x"), link("y")), Type::F32);
+        let alike = instance(&node("math.add", link("z"), link("x")), Type::F32);
+        assert!(Arc::ptr_eq(&first, &alike));
+        let wider = instance(&node("math.add", link("z"), link("x")), Type::F64);
+        assert!(!wider.does_same(&first));
+        let mut muted = node("math.add", link("x"), link("y"));
+        muted.muted = true;
+        let muted = checker.check(&registry, &document, &muted, |_| Some(Type::F32));
+        assert!(matches!(muted.expect("it is right").kind, CheckedKind::Muted(_)));
+    }
+
+    #[test]
+    fn literals_have_the_bits_and_the_type_that_a_new_checker_finds() {
+        let mut checker = NodeChecker::default();
+        let literals =
+            ["0.0", "-0.0", "0", "1.5", "2", "\"two\"", "[1]", "3", "1e300", "null", "-0.0"];
+        for json in literals {
+            for first in [link("x"), literal("2")] {
+                for ty in [Type::I32, Type::F32, Type::VEC3] {
+                    let node = node("math.add", first.clone(), literal(json));
+                    let found = second(&mut checker, &node, ty);
+                    assert_eq!(found, second(&mut NodeChecker::default(), &node, ty), "{json}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_is_wrong_by_its_sockets_and_by_types_that_are_not_known() {
+        let (registry, document) = (registry(), Document::default());
+        let mut checker = NodeChecker::default();
+        let mut add = node("math.add", link("x"), link("y"));
+        add.inputs.insert("c", link("z").into());
+        for _ in 0..2 {
+            assert!(checker.check(&registry, &document, &add, |_| Some(Type::F32)).is_none());
+        }
+        add.inputs.remove("c");
+        assert!(checker.check(&registry, &document, &add, |_| None).is_none());
+        assert!(checker.check(&registry, &document, &add, |_| Some(Type::F32)).is_some());
+    }
+}

@@ -1,0 +1,94 @@
+//! Marks the parts of a document in which errors were found.
+
+use millstream_base::id::Id;
+
+use super::face::BodyDef;
+use crate::checked::{BodyId, Checked, CheckedKind, Source};
+use crate::model::{Document, Node, NodeKind};
+use crate::wrong::{PartName, WrongPart};
+
+/// Marks these parts as wrong; false if the document as a whole is.
+///
+/// A node that stands for its group is there whatever is wrong at one of its sockets; any other node
+/// is wrong then.
+pub(super) fn mark(
+    checked: &mut Checked,
+    document: &Document,
+    bodies: &[BodyDef<'_>],
+    parts: &[WrongPart],
+) -> bool {
+    if parts.is_empty() {
+        return true;
+    }
+    checked.is_partial = true;
+    for WrongPart { group, part } in parts {
+        let id = match document.groups.get_index_of(group) {
+            Some(group) => BodyId::from_index(group),
+            None => checked.root,
+        };
+        let def = &bodies[id.index()];
+        match part {
+            PartName::Whole if id == checked.root => return false,
+            PartName::Whole => checked.bodies[id].is_wrong = true,
+            PartName::Input(name) => {
+                let Some(at) = def.inputs.get_index_of(name) else { continue };
+                checked.bodies[id].inputs[at].is_wrong = true;
+            }
+            PartName::Output(name) => {
+                let Some(at) = def.outputs.get_index_of(name) else { continue };
+                checked.bodies[id].outputs[at].source = Source::Wrong;
+            }
+            PartName::Node(name) => {
+                let Some(at) = def.nodes.get_index_of(name) else { continue };
+                checked.bodies[id].nodes[at].kind = CheckedKind::Wrong;
+            }
+            PartName::Socket(name, socket) => {
+                let Some(at) = def.nodes.get_index_of(name) else { continue };
+                mark_socket(checked, bodies, (id, at), socket);
+            }
+        }
+    }
+    mark_muted(checked, document, bodies);
+    true
+}
+
+fn mark_socket(
+    checked: &mut Checked,
+    bodies: &[BodyDef<'_>],
+    (id, at): (BodyId, usize),
+    socket: &str,
+) {
+    let body = &mut checked.bodies[id];
+    let node = &mut body.nodes[at];
+    if let CheckedKind::Group(inner) = node.kind
+        && let Some(socket) = bodies[inner.index()].inputs.get_index_of(socket)
+    {
+        body.sources[node.first_source as usize + socket] = Source::Wrong;
+    } else {
+        node.kind = CheckedKind::Wrong;
+    }
+}
+
+/// A muted node passes its inputs on whatever is in its group, but not where an input of the group,
+/// or the group as a whole, is wrong.
+fn mark_muted(checked: &mut Checked, document: &Document, bodies: &[BodyDef<'_>]) {
+    let is_wrong = |name: &str| {
+        let group = document.groups.get_index_of(name).map(BodyId::from_index);
+        group.is_none_or(|group| {
+            let body = &checked.bodies[group];
+            body.is_wrong || body.inputs.iter().any(|input| input.is_wrong)
+        })
+    };
+    let wrong_use = |node: &Node| match &node.kind {
+        NodeKind::Group(group) => node.muted && is_wrong(group),
+        NodeKind::Type(_) | NodeKind::Repeat(_) => false,
+    };
+    let mut wrong: Vec<(BodyId, usize)> = Vec::new();
+    for (i, def) in bodies.iter().enumerate() {
+        let nodes = def.nodes.values().enumerate().filter(|(_, node)| wrong_use(node));
+        wrong.extend(nodes.map(|(at, _)| (BodyId::from_index(i), at)));
+    }
+    for (id, at) in wrong {
+        checked.bodies[id].nodes[at].kind = CheckedKind::Wrong;
+    }
+}
