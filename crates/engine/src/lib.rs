@@ -56,6 +56,7 @@ pub mod live {
     pub use millstream_form::{LaneValue, Op};
     pub use millstream_run::live::{
         CallbackPanic, Handle, LiveError, LiveGraph, LiveProgram, NotNumbers, Propagation, Selector,
+        Taken,
     };
 }
 pub use millstream_ir::answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
