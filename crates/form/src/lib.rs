@@ -31,7 +31,7 @@ pub use columns::{
     ColumnScratch, LaneInput, LaneOutput, LaneSlice, LaneSliceMut, Width, run_columns,
 };
 pub use lane_value::{LaneValue, canonical_bits};
-pub use line::{Line, ReadyLine, ready_lines, run_lines};
+pub use line::{Block, BlockRegisters, Line, ReadyLine, ready_lines, run_lines};
 pub use op::Op;
 pub use operand::Operand;
 pub use scalar::{FoldFunction, HeldOperand, OpFunction, eval_op, fold_function, op_function};

@@ -5,6 +5,7 @@
 //! Before they run, lines are made ready: [`ready_lines`] finds the function of each, or of several as
 //! one, so that a run of a line is one call.
 
+mod block;
 mod coarse;
 
 use std::marker::PhantomData;
@@ -16,6 +17,7 @@ use super::meaning::{Visit, apply};
 use super::op::Op;
 use super::scalar::only_value;
 
+pub use block::{Block, BlockRegisters};
 pub use coarse::ready_lines;
 
 /// One operation on registers of a file.

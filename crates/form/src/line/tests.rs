@@ -48,12 +48,24 @@ fn canonical(form: &Form, results: &[u64]) -> Vec<u64> {
         .collect()
 }
 
+/// Runs a form as a block, if it has few enough registers.
+fn run_block(form: &Form, params: &[u64]) -> Option<Vec<u64>> {
+    let (lines, results, regs) = lines_of(form, params);
+    let mut registers = [0; 256];
+    registers.get_mut(..regs.len())?.copy_from_slice(&regs);
+    Block::new(&lines).run(&mut registers);
+    Some(results.iter().map(|reg| registers[*reg]).collect())
+}
+
 /// Checks that lines give the results of the form, and says how many there were to run.
 fn check(form: &Form, params: &[u64]) -> usize {
     let mut expected = vec![0; form.results.len()];
     form.run_scalar(params, &mut expected, &mut Vec::new());
     let (results, n) = run(form, params);
     assert_eq!(canonical(form, &results), canonical(form, &expected), "{form}");
+    if let Some(results) = run_block(form, params) {
+        assert_eq!(results, canonical(form, &expected), "{form}");
+    }
     n
 }
 

@@ -8,13 +8,12 @@
 use std::marker::PhantomData;
 
 use millstream_base::Lane;
-use millstream_base::same::Same;
 use millstream_form::LaneValue;
 use millstream_node::Failure;
 use millstream_node::function::caught;
 
 use super::demand::Waiting;
-use super::node::{Flags, NONE, Node};
+use super::node::{NONE, Node};
 use super::special::Special;
 use super::{Handle, LiveGraph};
 
@@ -95,12 +94,12 @@ impl<T: LaneValue> Iterator for Taken<'_, T> {
     }
 }
 
-/// The functions of a dynamic node, on bits.
+/// The functions of a dynamic node, on bits. Where they panic, that is their failure.
 trait Dynamic: Send {
     /// The arms that are taken, one bit each.
-    fn wanted(&self, selector: u64) -> u64;
+    fn wanted(&self, selector: u64) -> Result<u64, Box<Failure>>;
     /// The value of the node.
-    fn value(&self, selector: u64, taken: Taken<'_, u64>) -> u64;
+    fn value(&self, selector: u64, taken: u64, arms: &[u64]) -> Result<u64, Box<Failure>>;
 }
 
 /// The functions of a dynamic node, and the types that they are for.
@@ -118,12 +117,13 @@ where
     W: Fn(S) -> u64 + Send,
     V: Fn(S, Taken<'_, T>) -> R + Send,
 {
-    fn wanted(&self, selector: u64) -> u64 {
-        (self.wanted)(S::from_bits(selector))
+    fn wanted(&self, selector: u64) -> Result<u64, Box<Failure>> {
+        caught(|| (self.wanted)(S::from_bits(selector))).map_err(Box::new)
     }
 
-    fn value(&self, selector: u64, taken: Taken<'_, u64>) -> u64 {
-        (self.value)(S::from_bits(selector), Taken::new(taken.taken, taken.values)).to_bits()
+    fn value(&self, selector: u64, taken: u64, arms: &[u64]) -> Result<u64, Box<Failure>> {
+        let taken = Taken::new(taken, arms);
+        caught(|| (self.value)(S::from_bits(selector), taken).to_bits()).map_err(Box::new)
     }
 }
 
@@ -202,6 +202,15 @@ impl Choice {
         }
     }
 
+    /// The blocks of arms that may be taken now: for a switch, only that of the arm that is.
+    pub(super) fn blocks_taken(&self) -> &[u32] {
+        match (&self.guards, &self.kind) {
+            (None, _) => &[],
+            (Some(guards), Kind::Switch(_)) => &guards.blocks[self.taken as usize..][..1],
+            (Some(guards), Kind::Dynamic { .. }) => &guards.blocks,
+        }
+    }
+
     /// The function that picks the arm of a switch.
     pub(super) fn pick(&self) -> Option<fn(u64, usize) -> usize> {
         match self.kind {
@@ -244,15 +253,19 @@ impl Choice {
     ///
     /// # Errors
     /// If the function that says so panics, or did for these bits.
-    #[inline]
-    fn take_for(&mut self, selector: u64, is_new: bool) -> Result<(), Option<Failure>> {
+    #[inline(always)]
+    pub(super) fn take_for(
+        &mut self,
+        selector: u64,
+        is_new: bool,
+    ) -> Result<(), Option<Box<Failure>>> {
         match &self.kind {
             Kind::Switch(pick) => self.taken = pick(selector, self.inputs.len() - 1) as u64,
             Kind::Dynamic { functions, read } => {
                 if is_new || self.taken_for != Some(selector) {
                     self.taken_for = Some(selector);
                     let all = (1 << (read.len() - 1)) - 1;
-                    match caught(|| functions.wanted(selector)) {
+                    match functions.wanted(selector) {
                         Ok(wanted) => self.taken = wanted & all,
                         Err(failure) => {
                             self.taken = NOTHING;
@@ -268,19 +281,24 @@ impl Choice {
     }
 
     /// Takes no arm, because the selector has no value.
-    fn take_nothing(&mut self) {
+    pub(super) fn take_nothing(&mut self) {
         (self.taken_for, self.taken) = (None, NOTHING);
     }
 
     /// Whether other arms are taken than at the last run, which this one becomes.
-    fn has_toggled(&mut self) -> bool {
+    pub(super) fn has_toggled(&mut self) -> bool {
         std::mem::replace(&mut self.last_taken, self.taken) != self.taken
     }
 
     /// Computes the value out of the numbers at the nodes; `None` if they are those of the last
     /// run.
-    #[inline]
-    fn compute(&mut self, nodes: &[Node], at: usize, is_new: bool) -> Option<Result<u64, Failure>> {
+    #[inline(always)]
+    pub(super) fn compute(
+        &mut self,
+        nodes: &[Node],
+        at: usize,
+        is_new: bool,
+    ) -> Option<Result<u64, Box<Failure>>> {
         let mut differs = self.has_toggled() | is_new;
         match &mut self.kind {
             Kind::Switch(_) => {
@@ -297,8 +315,7 @@ impl Choice {
                         differs |= std::mem::replace(read, value) != value;
                     }
                 }
-                let taken = Taken::new(self.taken, &read[1..]);
-                differs.then(|| caught(|| functions.value(selector, taken)))
+                differs.then(|| functions.value(selector, self.taken, &read[1..]))
             }
         }
     }
@@ -399,86 +416,6 @@ impl LiveGraph {
             Special::Choice(choice) => Some(choice),
             Special::Form(_) | Special::Call(_) | Special::Output(_) => None,
         }
-    }
-
-    /// Looks at a dirty choice that is demanded: wakes the arms that it takes, and runs it if these
-    /// are settled and differ from those of its last run.
-    pub(super) fn look_at_choice(&mut self, at: usize, index: usize) {
-        let node = &self.nodes[at];
-        let (flags, is_boxed) = (node.flags, node.inputs[2] != 0);
-        let is_new = flags.has(Flags::NEW);
-        let Special::Choice(choice) = &mut self.specials[index] else { return };
-        let selector = choice.inputs[0];
-        let has_failures = !self.failed.is_empty();
-        let lacks_selector = has_failures && self.failed.contains_key(&selector);
-        let taken = if lacks_selector {
-            choice.take_nothing();
-            Ok(())
-        } else {
-            choice.take_for(self.nodes[selector as usize].value, is_new)
-        };
-        if choice.guards.is_some() {
-            self.settle_choice(index);
-            if self.is_rewound {
-                return self.mark(at as u32);
-            }
-        }
-        if lacks_selector {
-            return self.fail_by_input(at);
-        }
-        match taken {
-            Ok(()) => {}
-            Err(Some(failure)) => return self.run_telling(at, |graph| graph.fail(at, failure)),
-            Err(None) => return self.go_on(at as u32),
-        }
-        if flags.has(Flags::CAREFUL) && self.lacks_taken_arm(at as u32) {
-            return self.fail_by_input(at);
-        }
-        let Special::Choice(choice) = &mut self.specials[index] else { return };
-        if is_boxed {
-            let toggled = choice.has_toggled();
-            let arm = choice.arm_taken();
-            return self.pass_arm_on(at, arm, toggled | is_new);
-        }
-        match choice.compute(&self.nodes, at, is_new) {
-            Some(result) => self.run_telling(at, |graph| {
-                graph.ran(at);
-                match result {
-                    Ok(value) => graph.change(at, value),
-                    Err(failure) => graph.fail(at, failure),
-                }
-            }),
-            None if has_failures => self.go_on(at as u32),
-            None => {}
-        }
-    }
-
-    /// Whether an arm that a careful choice takes has no value. The choice stays careful while any
-    /// arm has none, because it may take that one later.
-    fn lacks_taken_arm(&mut self, at: u32) -> bool {
-        // A choice compares the arms with those of its last run, so it has to know nothing else.
-        self.forget_held(at);
-        let reads_failed = self.reads_any_failed(at);
-        if !reads_failed {
-            self.nodes[at as usize].flags.clear(Flags::CAREFUL);
-        }
-        reads_failed && self.failed_input(at).is_some()
-    }
-
-    /// Passes on an arm whose value is not a number.
-    #[inline(never)]
-    fn pass_arm_on(&mut self, at: usize, arm: Option<u32>, is_other: bool) {
-        let value = arm.and_then(|arm| self.boxes.of(&self.nodes[arm as usize]));
-        let Some(value) = value else { return };
-        let now = self.boxes.of(&self.nodes[at]);
-        if !is_other && now.is_some_and(|now| now.same(value)) {
-            return self.go_on(at as u32);
-        }
-        let value = value.clone();
-        self.run_telling(at, |graph| {
-            graph.ran(at);
-            graph.change_value(at, value);
-        });
     }
 }
 

@@ -107,6 +107,12 @@ impl Demands {
         id
     }
 
+    /// Whether a block is asleep.
+    #[inline(always)]
+    pub(super) fn is_asleep(&self, block: u32) -> bool {
+        self.blocks[BlockId::from_index(block as usize)].is_asleep
+    }
+
     /// Puts a block to sleep that is not open.
     fn put_to_sleep(&mut self, block: BlockId) {
         let it = &mut self.blocks[block];
@@ -381,8 +387,13 @@ impl LiveGraph {
     /// Whether the block of a guarded node is known to be open in this wave.
     #[inline(always)]
     pub(super) fn is_open(&self, at: usize) -> bool {
-        let block = &self.demands.blocks[self.demands.of[at]];
-        block.open == self.wave + 1
+        self.is_known_open(self.demands.of[at])
+    }
+
+    /// Whether a block is known to be open in this wave.
+    #[inline(always)]
+    pub(super) fn is_known_open(&self, block: BlockId) -> bool {
+        self.demands.blocks[block].open == self.wave + 1
     }
 
     /// Whether a node whose value just changed and its user are certainly demanded together.

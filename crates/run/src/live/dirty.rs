@@ -36,13 +36,21 @@ impl Dirty {
     /// Adds a position.
     #[inline(always)]
     pub(super) fn mark(&mut self, at: usize) {
-        let word = &mut self.bits[at >> 6];
-        if *word == 0 {
-            self.words[at >> 12] |= 1 << (at >> 6 & 63);
-            self.tops[at >> 18] |= 1 << (at >> 12 & 63);
-            self.first = self.first.min(at >> 18);
+        self.put_word(at >> 6, 1 << (at & 63));
+    }
+
+    /// Adds positions. Neighbors are collected in a register, so that they do not wait for memory.
+    #[inline(always)]
+    pub(super) fn mark_all(&mut self, positions: impl Iterator<Item = usize>) {
+        let (mut word, mut bits) = (0, 0);
+        for position in positions {
+            if position >> 6 != word {
+                self.put_word(word, bits);
+                (word, bits) = (position >> 6, 0);
+            }
+            bits |= 1 << (position & 63);
         }
-        *word |= 1 << (at & 63);
+        self.put_word(word, bits);
     }
 
     /// Removes a position.
@@ -125,12 +133,17 @@ impl Dirty {
     }
 
     /// Adds positions of a word.
-    #[inline]
+    #[inline(always)]
     pub(super) fn put_word(&mut self, word: usize, bits: u64) {
-        if bits != 0 {
-            self.mark(word << 6 | bits.trailing_zeros() as usize);
-            self.bits[word] |= bits;
+        if bits == 0 {
+            return;
         }
+        if self.bits[word] == 0 {
+            self.words[word >> 6] |= 1 << (word & 63);
+            self.tops[word >> 12] |= 1 << (word >> 6 & 63);
+            self.first = self.first.min(word >> 12);
+        }
+        self.bits[word] |= bits;
     }
 }
 

@@ -101,6 +101,9 @@ impl LiveGraph {
         self.link_new();
         let moved = self.put_before(source, node)?;
         self.hold(node, None);
+        for node in [node, old, source] {
+            self.forget_sweep(node);
+        }
         self.inputs_mut(node)[input] = source;
         self.users.remove(&mut self.nodes[old as usize], node);
         self.users.add(&mut self.nodes[source as usize], node);
@@ -168,8 +171,10 @@ impl LiveGraph {
             self.nodes[node as usize].code = GONE;
             return true;
         }
+        self.forget_sweep(node);
         let inputs: SmallVec<[u32; 8]> = self.inputs_of(node).into();
         for input in &inputs {
+            self.forget_sweep(*input);
             self.users.remove(&mut self.nodes[*input as usize], node);
         }
         // The demand for the node may be stored still.

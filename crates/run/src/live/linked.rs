@@ -42,6 +42,9 @@ impl LiveGraph {
     fn link_all_new(&mut self) {
         let new = self.n_linked..self.nodes.len();
         self.n_linked = new.end;
+        if self.sweeps.has_any() {
+            self.forget_sweeps_of(new.clone());
+        }
         if new.len() < MANY {
             for reader in new {
                 let mut i = 0;
@@ -52,6 +55,18 @@ impl LiveGraph {
             }
         } else {
             self.link_many(new);
+        }
+    }
+
+    /// Drops the code of words that new nodes belong to or read.
+    fn forget_sweeps_of(&mut self, new: Range<usize>) {
+        for reader in new {
+            self.forget_sweep(reader as u32);
+            let mut i = 0;
+            while let Some(&input) = self.inputs_of(reader as u32).get(i) {
+                self.forget_sweep(input);
+                i += 1;
+            }
         }
     }
 

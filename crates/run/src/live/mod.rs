@@ -12,10 +12,13 @@
 //! *Demand.* A wave runs the nodes that observed nodes need. A node that is read only through arms
 //! of switches runs only while one of these arms is taken, and not before the wave knows that it
 //! is; otherwise the node is parked, dirty, until the arm is taken. So a branch that is not taken
-//! is neither computed nor forgotten. See `demand` and `choice`.
+//! is neither computed nor forgotten. See `demand`, `choice` and `look`.
 //!
 //! *Runs.* A dirty node has an input that changed since its last run, so it has to run. In two
 //! cases the input may have changed back, and then the values are compared. See `held`.
+//!
+//! *Speed.* Where most of 64 neighboring nodes run in each wave, they run as straight code. See
+//! `sweep`.
 //!
 //! *Editing.* A link may be changed at any time; positions change only if the order demands it. See
 //! `order`.
@@ -37,13 +40,19 @@ mod failed;
 mod failed_tests;
 mod held;
 mod linked;
+mod look;
 mod node;
 mod order;
 mod program;
 mod push;
+#[cfg(test)]
+mod push_tests;
 mod recall;
 mod shown;
 mod special;
+mod sweep;
+#[cfg(test)]
+mod sweep_tests;
 #[cfg(test)]
 mod tests;
 mod untyped;
@@ -73,6 +82,7 @@ use node::{Flags, Node};
 use order::Order;
 use push::Pushed;
 use special::Special;
+use sweep::Sweeps;
 use users::UserLists;
 
 pub use choice::{Selector, Taken};
@@ -124,6 +134,7 @@ pub struct LiveGraph {
     dirty: Dirty,
     order: Order,
     specials: Vec<Special>,
+    sweeps: Sweeps,
     demands: Demands,
     /// Nodes whose demand may have changed since the last wave.
     changed_demand: Vec<u32>,
@@ -312,6 +323,7 @@ impl LiveGraph {
             + self.specials.capacity() * size_of::<Special>()
             + self.specials.iter().map(Special::bytes).sum::<usize>()
             + self.demands.bytes()
+            + self.sweeps.bytes()
             + self.boxes.bytes()
     }
 }

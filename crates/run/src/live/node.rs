@@ -110,6 +110,14 @@ impl Flags {
         self.0 & (Self::LIVE | Self::SPECIAL | Self::CAREFUL) == Self::LIVE
     }
 
+    /// Whether the node is special, has a value and is certainly demanded, and nothing has to be
+    /// checked before it runs.
+    #[inline(always)]
+    pub(super) fn is_special_and_plainly_live(self) -> bool {
+        self.0 & (Self::LIVE | Self::SPECIAL | Self::CAREFUL | Self::NEW)
+            == Self::LIVE | Self::SPECIAL
+    }
+
     /// Whether the node is a plain function that is demanded through arms.
     #[inline(always)]
     pub(super) fn is_guarded_and_plain(self) -> bool {

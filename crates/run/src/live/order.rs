@@ -45,6 +45,12 @@ impl Order {
         if self.is_plain() { position } else { self.nodes[position] as usize }
     }
 
+    /// The node at a position, if it is not in a gap.
+    pub(super) fn node_if_any(&self, position: usize) -> Option<u32> {
+        let node = self.node_at(position) as u32;
+        (node != NONE).then_some(node)
+    }
+
     /// Number of positions.
     pub(super) fn len(&self) -> usize {
         if self.is_plain() { self.n } else { self.nodes.len() }
@@ -194,6 +200,9 @@ impl LiveGraph {
             moving.iter().chain(&others).copied().collect()
         };
         let first = if is_before { start + 1 - length } else { start };
+        for word in first >> 6..=(first + length - 1) >> 6 {
+            self.sweeps.forget(word << 6);
+        }
         for (i, &node) in in_order.iter().enumerate() {
             // They are spread evenly over the window.
             self.order.place(node, first + i * length / in_order.len());
@@ -212,6 +221,7 @@ impl LiveGraph {
             is_dirty.push(node);
         }
         self.order.nodes[position] = NONE;
+        self.sweeps.forget(position);
     }
 
     /// Makes gaps between positions, one of them of at least `front` before all nodes.
@@ -219,6 +229,7 @@ impl LiveGraph {
         let dirty: Vec<u32> =
             self.dirty.all().into_iter().map(|at| self.order.node_at(at) as u32).collect();
         self.dirty.clear();
+        self.sweeps.forget_all();
         self.order.spread(front);
         self.dirty.grow(self.order.len());
         for node in dirty {

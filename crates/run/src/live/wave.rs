@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use smallvec::SmallVec;
 
+use super::look::Quick;
 use super::node::{Flags, Node, canonical};
 use super::special::Special;
 use super::{Demand, LiveGraph};
@@ -126,6 +127,10 @@ impl LiveGraph {
     fn run_word<const PLAIN: bool, const FIRST: bool>(&mut self, word: usize) {
         let is_watched = self.journal.is_some();
         let mut bits = self.dirty.take_word(word);
+        if !FIRST && self.sweeps.is_hot(word) && !is_watched && self.sweep(word, bits) {
+            return;
+        }
+        let n_runs = self.n_runs;
         while bits != 0 {
             let position = word << 6 | bits.trailing_zeros() as usize;
             bits &= bits - 1;
@@ -133,21 +138,34 @@ impl LiveGraph {
             let node = &self.nodes[at];
             let flags = node.flags;
             let is_plain = flags.is_plain() || flags.is_guarded_and_plain() && self.is_open(at);
-            if !is_plain || is_watched {
-                self.dirty.lend_word(word, bits);
-                self.cursor = position;
-                self.look_at(at);
-                bits = self.dirty.take_lent_word(word);
-                if std::mem::take(&mut self.is_rewound) {
-                    return self.dirty.put_word(word, bits);
+            let quick = if is_watched {
+                Quick::No
+            } else if is_plain {
+                Quick::Value(self.computed(node))
+            } else {
+                self.quick_choice(at)
+            };
+            let value = match quick {
+                Quick::Value(value) => value,
+                Quick::Same => continue,
+                Quick::No | Quick::Failed(_) => {
+                    self.dirty.lend_word(word, bits);
+                    self.cursor = position;
+                    match quick {
+                        Quick::Failed(failure) => self.choice_failed(at, failure),
+                        _ => self.look_at(at),
+                    }
+                    bits = self.dirty.take_lent_word(word);
+                    if std::mem::take(&mut self.is_rewound) {
+                        return self.dirty.put_word(word, bits);
+                    }
+                    continue;
                 }
-                continue;
-            }
+            };
             self.n_runs += 1;
-            let value = self.computed(node);
+            let node = &mut self.nodes[at];
             if value != node.value || flags.has(Flags::NEW) {
                 let value = canonical(flags, value);
-                let node = &mut self.nodes[at];
                 if node.value == value && !flags.has(Flags::NEW) {
                     continue;
                 }
@@ -159,15 +177,19 @@ impl LiveGraph {
                 if flags.has(Flags::MIXED) {
                     self.hold_users(at as u32, old);
                 }
-                for &user in self.users.of(&self.nodes[at]) {
-                    let position = if PLAIN { user as usize } else { self.order.position(user) };
-                    if position >> 6 == word {
-                        bits |= 1 << (position & 63);
-                    } else {
-                        self.dirty.mark(position);
-                    }
-                }
+                let users = self.users.of(&self.nodes[at]).iter();
+                let positions = users
+                    .map(|user| if PLAIN { *user as usize } else { self.order.position(*user) });
+                let elsewhere = positions.filter(|position| {
+                    let is_here = position >> 6 == word;
+                    bits |= if is_here { 1 << (position & 63) } else { 0 };
+                    !is_here
+                });
+                self.dirty.mark_all(elsewhere);
             }
+        }
+        if !FIRST {
+            self.note_runs(word, self.n_runs - n_runs);
         }
     }
 
@@ -205,9 +227,8 @@ impl LiveGraph {
         if self.nodes[at as usize].flags.has(Flags::MIXED) {
             self.hold_users(at, old);
         }
-        for &user in self.users.of(&self.nodes[at as usize]) {
-            self.dirty.mark(self.order.position(user));
-        }
+        let users = self.users.of(&self.nodes[at as usize]).iter();
+        self.dirty.mark_all(users.map(|user| self.order.position(*user)));
     }
 
     /// Marks a node to be looked at, before or after the position that the wave has come to.
