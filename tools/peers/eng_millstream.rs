@@ -2,8 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use millstream_run::live::{Handle, LiveGraph};
-use millstream_form::Op;
+use millstream_run::live::{Handle, LiveGraph, Op, Taken};
 
 use crate::ops::{COUNT, Engine, Op1, Op2, count, dyn_drop};
 
@@ -15,14 +14,10 @@ pub struct E {
 
 type N = Handle<f64>;
 
-/// The index of the node among `n` that a dynamic node reads, given the value of the first.
-fn wanted(first: f64, n: usize) -> u64 {
+/// The arms, out of `n`, that a dynamic node takes, given its selector.
+fn wanted(selector: f64, n: usize) -> u64 {
     let all = (1_u64 << n) - 1;
-    dyn_drop(first, n).map_or(all, |dropped| all & !(1 << dropped))
-}
-
-fn sum(first: f64, others: &mut dyn Iterator<Item = f64>) -> f64 {
-    others.fold(first, |sum, other| sum + other)
+    dyn_drop(selector, n).map_or(all, |dropped| all & !(1 << dropped))
 }
 
 impl Engine for E {
@@ -42,7 +37,7 @@ impl Engine for E {
 
     fn map1(&mut self, a: &N, op: Op1) -> N {
         match op {
-            Op1::Id => self.graph.binary_with(Op::Add, *a, -0.0),
+            Op1::Id => self.graph.identity(*a),
             Op1::AddC(c) => self.graph.binary_with(Op::Add, *a, c),
             Op1::ClampMax(c) => self.graph.binary_with(Op::Min, *a, c),
         }
@@ -64,18 +59,18 @@ impl Engine for E {
     fn sum(&mut self, all: Vec<N>) -> N {
         match all[..] {
             [a, b] => self.graph.binary(Op::Add, a, b),
-            _ => self.graph.fold(Op::Add, &all),
+            _ => self.graph.sum(&all),
         }
     }
 
     fn dynsum(&mut self, all: Vec<N>) -> N {
-        self.graph.lazily(all[0], &all[1..], wanted, sum)
+        let n = all.len() - 1;
+        let sum = |first, taken: Taken<'_, f64>| taken.fold(first, |sum, arm| sum + arm);
+        self.graph.dynamic(all[0], &all[1..], move |first| wanted(first, n), sum)
     }
 
     fn switch(&mut self, selector: &N, a: &N, b: &N) -> N {
-        let zero = self.graph.source(0.0);
-        let condition = self.graph.compare(Op::Ne, *selector, zero);
-        self.graph.switch(condition, &[*a, *b])
+        self.graph.switch(*selector, &[*a, *b])
     }
 
     fn link2(&mut self, a: &N, b: &N) -> (N, N) {

@@ -24,5 +24,5 @@
 pub use millstream_form::{LaneValue, Op};
 pub use millstream_run::live::{
     CallbackPanic, Handle, LiveError, LiveGraph, LiveProgram, NoValue, NotNumbers, Propagation,
-    Selector,
+    Selector, Taken,
 };

@@ -144,6 +144,25 @@ fn pair<T: FloatLane, V: Visit>(inner: Op, outer: Op, second: bool, v: V) -> V::
     }
 }
 
+/// What to do with the function of arithmetic on floats.
+pub(super) trait VisitArithmetic<T> {
+    type Output;
+    fn binary(self, f: impl Fn(T, T) -> T + Copy) -> Self::Output;
+}
+
+/// Hands `visit` the function of the commonest operations on two floats; `None` for all others.
+pub(super) fn arithmetic<T: FloatLane, V: VisitArithmetic<T>>(op: Op, v: V) -> Option<V::Output> {
+    Some(match op {
+        Op::Add => always!(v.binary, |a: T, b: T| a + b),
+        Op::Sub => always!(v.binary, |a: T, b: T| a - b),
+        Op::Mul => always!(v.binary, |a: T, b: T| a * b),
+        Op::Div => always!(v.binary, |a: T, b: T| a / b),
+        Op::Min => always!(v.binary, |a: T, b: T| num::min(a, b)),
+        Op::Max => always!(v.binary, |a: T, b: T| num::max(a, b)),
+        _ => return None,
+    })
+}
+
 #[cold]
 #[inline(never)]
 #[track_caller]

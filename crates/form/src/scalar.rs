@@ -8,6 +8,7 @@
 
 mod coarse;
 mod line;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use crate::inst::Form;
 use line::{Line, run_lines};
 
+pub use sweep::{SweepCode, SweepLine, SweepRegisters};
 pub use writer::ProgramWriter;
 
 /// The number of a block; the first block is 0 and runs in any case.

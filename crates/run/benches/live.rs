@@ -1,15 +1,14 @@
 //! Incremental recomputation on live graphs: the scenarios by which such engines are compared.
 //!
-//! `cargo bench -p millstream-run --bench live`; one iteration sets and reads. Names say what has
-//! to run. `floor_*` is the same by a loop over arrays that knows the graph: what an engine that
-//! checks nothing would take.
+//! `cargo bench -p millstream-run --bench live`; one iteration sets and reads. Names say which
+//! nodes have to run. `floor_*` does the same with a loop over arrays that knows the graph: the
+//! time of an engine that checks nothing.
 
 use std::cell::Cell;
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use millstream_form::Op;
-use millstream_run::live::{Handle, LiveGraph};
+use millstream_run::live::{Handle, LiveGraph, Op, Taken};
 
 fn main() {
     divan::main();
@@ -283,7 +282,108 @@ fn switches_in_1000_layers(bencher: Bencher) {
     toggle(bencher, graph, x, [1.0, 2.0], last);
 }
 
-/// A clamp behind 1000 nodes and before 100,000.
+/// A layered graph of the js-reactivity-benchmark.
+struct Layered {
+    width: usize,
+    layers: usize,
+    /// The number of neighbors in the layer before that each node reads.
+    n_read: usize,
+    /// The share of nodes that are dynamic: if their first input is odd, they drop one of the
+    /// others.
+    dynamic: f64,
+}
+
+impl std::fmt::Display for Layered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}x{}", self.n_read, self.width, self.layers)
+    }
+}
+
+/// The published configurations c, d, e and f.
+const LAYERED: [Layered; 4] = [
+    Layered { width: 1000, layers: 12, n_read: 4, dynamic: 0.05 },
+    Layered { width: 1000, layers: 5, n_read: 25, dynamic: 0.0 },
+    Layered { width: 5, layers: 500, n_read: 3, dynamic: 0.0 },
+    Layered { width: 100, layers: 15, n_read: 6, dynamic: 0.5 },
+];
+
+impl Layered {
+    fn n_nodes(&self) -> usize {
+        self.width * self.layers
+    }
+
+    /// The graph, its sources and the nodes of the last layer, which are observed.
+    fn build(&self) -> (LiveGraph, Vec<Number>, Vec<Number>) {
+        let mut graph = LiveGraph::new();
+        let mut next = random();
+        let sources: Vec<Number> = (0..self.width).map(|i| graph.source(i as f64)).collect();
+        let mut layer = sources.clone();
+        for _ in 1..self.layers {
+            let node = |i: usize| {
+                let read: Vec<Number> =
+                    (0..self.n_read).map(|k| layer[(i + k) % self.width]).collect();
+                if next(1 << 20) as f64 >= self.dynamic * f64::from(1 << 20) {
+                    return graph.sum(&read);
+                }
+                let n = read.len() - 1;
+                let wanted = move |first: f64| {
+                    let dropped =
+                        if first as i64 & 1 == 1 { 1 << first as u64 % n as u64 } else { 0 };
+                    ((1 << n) - 1) & !dropped
+                };
+                let sum = |first, taken: Taken<'_, f64>| taken.fold(first, |sum, arm| sum + arm);
+                graph.dynamic(read[0], &read[1..], wanted, sum)
+            };
+            layer = (0..self.width).map(node).collect();
+        }
+        for node in &layer {
+            graph.observe(*node);
+        }
+        (graph, sources, layer)
+    }
+}
+
+/// Sets one source after the other, and reads the whole last layer each time.
+#[divan::bench(args = LAYERED)]
+fn layered(bencher: Bencher, of: &Layered) {
+    let (mut graph, sources, last) = of.build();
+    let mut i = 0;
+    bencher.bench_local(|| {
+        let source = i % of.width;
+        graph.set(sources[source], (i + source) as f64);
+        i += 1;
+        for node in &last {
+            black_box(graph.get(*node));
+        }
+    });
+}
+
+#[divan::bench(args = LAYERED)]
+fn build_and_first_read_of_layered(bencher: Bencher, of: &Layered) {
+    bencher.counter(ItemsCount::new(of.n_nodes())).bench_local(|| {
+        let (mut graph, _, last) = of.build();
+        black_box(graph.get(last[0]));
+        graph
+    });
+}
+
+#[divan::bench]
+fn build_and_first_read_of_10000_switches(bencher: Bencher) {
+    bencher.counter(ItemsCount::new(20_000_usize)).bench_local(|| {
+        let mut graph = LiveGraph::new();
+        let x = graph.source(0.0);
+        let which = [graph.source(false), graph.source(true)];
+        let last = (0..10_000).fold(x, |last, i| {
+            let more = graph.binary_with(Op::Add, last, 1.0);
+            graph.switch(which[i % 2], &[last, more])
+        });
+        graph.observe(last);
+        black_box(graph.get(last));
+        graph
+    });
+}
+
+/// A clamp after 1000 nodes and before 100,000.
 fn clamped() -> (LiveGraph, Number, Number) {
     let mut graph = LiveGraph::new();
     let x = graph.source(0.0);

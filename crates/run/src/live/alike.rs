@@ -1,19 +1,19 @@
-//! Nodes that do the same as others, with other inputs.
+//! Copies of nodes that read other inputs, and questions that copying needs.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::node::{Flags, NONE, Node};
-use super::special::{Arms, ChoiceKind, Special};
+use super::special::Special;
 use super::{LiveGraph, NodeNumber};
 
 impl LiveGraph {
-    /// A node that does the same as another one that an instance was made into, with other inputs, which
-    /// are counted as for [`relink`](Self::relink). Each has the type of the one in its place.
+    /// A node that does the same as the node of an instance, with other inputs of the same types.
+    /// Inputs are counted as in [`relink`](Self::relink).
     ///
     /// # Errors
-    /// If the node is a source, an output of a call, or computes what only its maker knows.
+    /// If the node is a source, an output of a call, or was not made from an instance.
     pub fn alike(
         &mut self,
         of: NodeNumber,
@@ -45,25 +45,21 @@ impl LiveGraph {
                 let instance = Arc::clone(&call.instance);
                 Ok(self.call_of_values(&instance, inputs))
             }
-            Special::Choice(choice) if matches!(choice.kind, ChoiceKind::Given) => {
-                let Some(Special::Guard(guard)) = self.special_at(choice.inputs[0]) else {
-                    return Err("it does not choose by one selector");
-                };
-                let Arms::One(_, pick) = guard.arms else { return Err("it takes several arms") };
+            Special::Choice(choice) => {
+                let Some(pick) = choice.pick() else { return Err("its functions are not known") };
                 let is_boxed = self.boxes.has_place(&node);
                 let arms = inputs[1..].iter().map(|arm| arm.0);
-                let made = self.choice_of(inputs[0].0, pick, arms, lane);
+                let made = self.switch_of(inputs[0].0, pick, arms, lane);
                 if is_boxed {
-                    self.put_in_box(made.0, None);
+                    self.put_in_box(made, None);
                 }
-                Ok(made)
+                Ok(NodeNumber(made))
             }
-            Special::Choice(_) | Special::Guard(_) => Err("only its maker knows what it computes"),
-            Special::Output(_) => Err("it gives an output of a call on"),
+            Special::Output(_) => Err("it passes on an output of a call"),
         }
     }
 
-    /// Which output of a call a node gives on; `None` for other nodes.
+    /// The position of the output of a call that a node passes on; `None` for other nodes.
     pub fn position_of_output(&self, of: NodeNumber) -> Option<usize> {
         match self.special_at(of.0) {
             Some(Special::Output(output)) => Some(output.position as usize),
@@ -71,15 +67,9 @@ impl LiveGraph {
         }
     }
 
-    /// The nodes that read a node, some of them more than once; of what decides for a choice that is the
-    /// choice.
+    /// The nodes that read a node, each as often as it does.
     pub fn readers_of(&mut self, of: NodeNumber) -> SmallVec<[NodeNumber; 4]> {
         self.link_new();
-        let readers = self.users_of(of.0).iter();
-        let reader = |reader: &u32| match self.special_at(*reader) {
-            Some(Special::Guard(guard)) => NodeNumber(guard.choice),
-            Some(_) | None => NodeNumber(*reader),
-        };
-        readers.map(reader).collect()
+        self.users_of(of.0).iter().map(|reader| NodeNumber(*reader)).collect()
     }
 }

@@ -1,5 +1,9 @@
-//! What somebody observes, and what is read for it: which nodes are live, and which conditions the
-//! others are demanded under. Kept up to date as links change.
+//! The demand that follows from links: which nodes are live, and under which conditions other nodes
+//! are demanded.
+//!
+//! Links that change and nodes that become observed are collected, and the demand that follows from
+//! them is found before the next wave, users before the nodes that they read: so each node is
+//! decided once, however much changed.
 
 use std::collections::BinaryHeap;
 
@@ -7,37 +11,39 @@ use millstream_base::id::Id;
 use smallvec::SmallVec;
 
 use super::LiveGraph;
+use super::choice::Guards;
 use super::demand::{BlockId, Blocks, Condition};
 use super::node::{Flags, NONE};
 use super::special::Special;
 
-/// What a node's users make of it.
+/// How a node is demanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Nobody does.
+    /// By nobody.
     Never,
+    /// Whatever choices take.
     Always,
+    /// If the block is open.
     If(BlockId),
 }
 
-/// One node in so many is few: to follow their links is sooner done than to look at all positions.
+/// Fewer than one node in so many are few: following their links is faster than a sweep over all
+/// positions.
 const FEW_OF: usize = 64;
 
 impl LiveGraph {
     fn block_of_arm(&mut self, choice: u32, arm: u32) -> BlockId {
-        let guard = self.guard_of(choice);
         let block = self.demands.block(Condition::Arm { choice, arm });
-        let index = self.nodes[guard as usize].inputs[0] as usize;
-        if let Special::Guard(guard) = &mut self.specials[index] {
-            if guard.blocks.len() <= arm as usize {
-                guard.blocks.resize(arm as usize + 1, NONE);
-            }
-            guard.blocks[arm as usize] = block.index() as u32;
+        let index = self.nodes[choice as usize].inputs[0] as usize;
+        if let Special::Choice(choice) = &mut self.specials[index] {
+            let n_arms = choice.arms().len();
+            let guards = choice.guards.get_or_insert_with(|| Box::new(Guards::new(n_arms)));
+            guards.blocks[arm as usize] = block.index() as u32;
         }
         block
     }
 
-    /// What is stored of the demand for a node.
+    /// The stored demand for a node.
     pub(super) fn asked(&self, at: u32) -> Asked {
         let flags = self.nodes[at as usize].flags;
         if flags.has(Flags::LIVE) {
@@ -49,7 +55,7 @@ impl LiveGraph {
         }
     }
 
-    /// What the users of a node make of it.
+    /// The demand for a node that follows from its users.
     pub(super) fn asked_by_users(&mut self, at: u32) -> Asked {
         if self.nodes[at as usize].flags.has(Flags::OBSERVED) {
             return Asked::Always;
@@ -66,10 +72,9 @@ impl LiveGraph {
             }
             before = user;
             if let Some(choice) = self.choice_at(user) {
-                let (always, choices) = choice.inputs.split_at(choice.first_arm);
-                if !always.contains(&at) {
-                    let taken = choices.iter().enumerate().filter(|(_, arm)| **arm == at);
-                    arms.extend(taken.map(|(i, _)| (user, i as u32)));
+                if choice.selector() != at {
+                    let arms_here = choice.arms().iter().enumerate().filter(|(_, arm)| **arm == at);
+                    arms.extend(arms_here.map(|(i, _)| (user, i as u32)));
                     continue;
                 }
             }
@@ -91,11 +96,25 @@ impl LiveGraph {
         }
     }
 
-    /// Finds anew who is demanded, beginning with a node whose users changed. For sources, which do
-    /// not run, nobody wants to know.
+    /// Notes that the users of a node changed, or whether it is observed.
     pub(super) fn refresh_demand(&mut self, at: u32) {
-        // Users before what they read.
-        let mut queue = BinaryHeap::from([(self.order.position(at), at)]);
+        self.changed_demand.push(at);
+    }
+
+    /// Finds the demand that follows from the changes that were noted.
+    #[inline(always)]
+    pub(super) fn update_demand(&mut self) {
+        if !self.changed_demand.is_empty() {
+            self.update_changed_demand();
+        }
+    }
+
+    #[cold]
+    fn update_changed_demand(&mut self) {
+        let changed = std::mem::take(&mut self.changed_demand);
+        // Users come before the nodes that they read.
+        let queue = changed.into_iter().map(|at| (self.order.position(at), at));
+        let mut queue: BinaryHeap<(usize, u32)> = queue.collect();
         let mut stack = Vec::new();
         let mut unsure = Vec::new();
         let mut before = NONE;
@@ -115,7 +134,7 @@ impl LiveGraph {
                 });
                 continue;
             }
-            // Whatever is always read by what is live is live.
+            // All that a live node always reads is live.
             stack.push(at);
             let mut n_found = 0;
             while let Some(at) = stack.pop() {
@@ -147,9 +166,9 @@ impl LiveGraph {
         }
     }
 
-    /// Makes live whatever is always read by nodes that became live. A sweep over all positions,
-    /// from the last to the first, that remembers what is read as bits: much sooner done than to
-    /// follow the links through memory if they lead to a good part of the graph.
+    /// Makes all nodes live that nodes which became live always read. This is a sweep over all
+    /// positions, from the last to the first, with a bit for each node that is read. Where links
+    /// lead to a good part of the graph, that is much faster than following them through memory.
     fn ask_for_many(&mut self, of: Vec<u32>, queue: &mut BinaryHeap<(usize, u32)>) {
         let mut found = vec![0_u64; self.order.len().div_ceil(64)];
         let mut follow = |graph: &mut Self, found: &mut [u64], at: u32, below: usize| {
@@ -158,10 +177,10 @@ impl LiveGraph {
                 if is_arm {
                     queue.push((position, input));
                 } else if position < below {
-                    // Whether it is live already is seen when its turn comes.
+                    // The sweep will see whether the node is live already.
                     found[position >> 6] |= 1 << (position & 63);
                 } else if !graph.nodes[input as usize].flags.has(Flags::LIVE) {
-                    // A source: their positions mean nothing.
+                    // A source, which has no place in the order.
                     graph.ask(input, graph.asked(input), Asked::Always);
                 }
             });
@@ -183,15 +202,15 @@ impl LiveGraph {
     }
 
     /// Stores the demand for a node.
-    fn ask(&mut self, at: u32, old: Asked, new: Asked) {
+    pub(super) fn ask(&mut self, at: u32, old: Asked, new: Asked) {
         if old != Asked::Never && self.choice_at(at).is_some() {
-            // What stands below listens to blocks that are not on its way any more.
+            // Blocks below the choice listen to others that no longer lead to them.
             self.wake_all();
         }
         let flags = &mut self.nodes[at as usize].flags;
         flags.clear(Flags::LIVE | Flags::GUARDED);
         if matches!(old, Asked::If(_)) {
-            // Users of the same block are demanded under another condition now.
+            // Users in the same block are now demanded under another condition.
             flags.set(Flags::MIXED);
         }
         match new {
@@ -212,7 +231,8 @@ impl LiveGraph {
         }
     }
 
-    /// Calls `f` for each input of a node; says whether it is an arm, read only if taken.
+    /// Calls `f` for each input of a node, and with whether it is an arm, which is read only if
+    /// taken.
     fn for_inputs(&mut self, at: u32, mut f: impl FnMut(&mut Self, u32, bool)) {
         let node = self.nodes[at as usize];
         if !node.flags.has(Flags::SPECIAL | Flags::FOLD) {
@@ -221,7 +241,7 @@ impl LiveGraph {
             }
             return;
         }
-        let first_arm = self.choice_at(at).map_or(usize::MAX, |choice| choice.first_arm);
+        let first_arm = if self.choice_at(at).is_some() { 1 } else { usize::MAX };
         let mut i = 0;
         while let Some(&input) = self.inputs_of(at).get(i) {
             let is_arm = i >= first_arm;

@@ -1,48 +1,49 @@
-//! Nodes whose values are no numbers.
+//! Nodes whose values are not numbers.
 //!
-//! Such a value lies beside the nodes. What the node has in its place is a stamp: a number that it
-//! gets anew whenever its value changes, so that waves compare, hold and pass on numbers only. A
-//! value with the bits of the one before keeps the stamp. Where a value may come back after several
-//! changes, for nodes that did not run meanwhile, values are held beside their stamps.
+//! Such a value lies beside the nodes. The node itself holds a stamp, a number that is replaced by
+//! a new one whenever the value changes, so that waves compare, hold and pass on numbers only. A
+//! value that is the same as the one before keeps the stamp. Values are held beside their stamps
+//! for nodes that did not run while a value changed several times, because it may come back.
 
 use millstream_base::same::Same;
 use millstream_base::{Lane, Type, Value};
 use millstream_ir::EvalError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::choice::Choice;
 use super::node::{Flags, Node};
-use super::special::{ChoiceKind, Special};
+use super::special::Special;
 use super::{LiveGraph, NodeNumber, lane_of_number, number_bits};
 
-/// The values of a graph that are no numbers.
+/// The values of a graph that are not numbers.
 #[derive(Default)]
 pub(super) struct Boxes {
-    /// `None` for those that were never computed.
+    /// The value at each place; `None` if it was never computed.
     values: Vec<Option<Value>>,
     free: Vec<u32>,
     last_stamp: u64,
-    /// Stamps and values that sources had before they were set, since the last wave.
+    /// The stamps and values before the last wave, of sources that were set since.
     pub(super) before: FxHashMap<u32, (u64, Value)>,
-    /// What the node whose users are being marked had.
+    /// The old value of the node whose users are being marked.
     replaced: Option<Value>,
     bytes: usize,
-    /// What the last evaluation within bounds made.
+    /// The values that the last evaluation within bounds made.
     made: Made,
-    /// What forms work in.
+    /// Scratch memory of forms.
     pub(super) registers: Vec<u64>,
 }
 
 /// The values that one evaluation made.
 #[derive(Default)]
 struct Made {
-    /// The evaluation goes on.
+    /// Whether the evaluation is going on.
     is_counted: bool,
     bytes: usize,
-    /// Whose values hold bytes.
+    /// The nodes whose values hold bytes.
     nodes: FxHashSet<u32>,
 }
 
-/// The boxed values that a node read at its last run, in the order of its inputs.
+/// The boxed values that a node read at its last run, in the order of the inputs.
 pub(super) type HeldValues = Box<[Option<Value>]>;
 
 impl Boxes {
@@ -52,7 +53,7 @@ impl Boxes {
         self.values[place(node)?].as_ref()
     }
 
-    /// Bytes of all values but those that choices give on.
+    /// Bytes of all values except those that choices pass on.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -62,7 +63,7 @@ impl Boxes {
         self.made.bytes
     }
 
-    /// Counts what is made from now on, or no more.
+    /// Starts or stops counting the values that are made.
     pub(super) fn count(&mut self, is_counted: bool) {
         if is_counted {
             self.made = Made::default();
@@ -70,7 +71,7 @@ impl Boxes {
         self.made.is_counted = is_counted;
     }
 
-    /// A node was given a value in the place of another one.
+    /// Counts a value that replaces another one of a node.
     fn note(&mut self, node: u32, value: &Value, old: Option<&Value>) {
         let bytes = value.bytes();
         if !self.made.is_counted || bytes == 0 {
@@ -78,7 +79,7 @@ impl Boxes {
         }
         self.made.bytes += bytes;
         if !self.made.nodes.insert(node) {
-            // It ran twice.
+            // The node ran twice.
             self.made.bytes -= old.map_or(0, Value::bytes).min(self.made.bytes);
         }
     }
@@ -88,24 +89,24 @@ impl Boxes {
         self.last_stamp
     }
 
-    /// Stamps from now on differ from those that others gave.
+    /// Makes new stamps differ from those of other boxes.
     pub(super) fn stamps_follow(&mut self, others: &Self) {
         self.last_stamp = self.last_stamp.max(others.last_stamp);
     }
 
-    /// Whether the value of a node is no number.
+    /// Whether the value of a node is not a number.
     pub(super) fn has_place(&self, node: &Node) -> bool {
         place(node).is_some_and(|place| place < self.values.len())
     }
 
-    /// Gives a node the value that one of others has.
+    /// Gives a node the value of a node with other boxes.
     pub(super) fn take_over(&mut self, node: &Node, others: &Self, of: &Node, counts: bool) {
         if let Some(place) = place(node) {
             self.replace(place, others.of(of).cloned(), counts);
         }
     }
 
-    /// A place for a value.
+    /// Makes a place for a value.
     fn make(&mut self, value: Option<Value>) -> u32 {
         match self.free.pop() {
             Some(at) => {
@@ -131,7 +132,7 @@ impl Boxes {
     }
 }
 
-/// Where the value of a node lies if it is no number.
+/// The place of a value that is not a number.
 #[inline]
 fn place(node: &Node) -> Option<usize> {
     match node.inputs[2] {
@@ -142,7 +143,7 @@ fn place(node: &Node) -> Option<usize> {
 }
 
 impl LiveGraph {
-    /// A node that is set from outside, at first to this value.
+    /// A source with this value at first.
     pub fn source_of_value(&mut self, value: &Value) -> NodeNumber {
         if let (Some(lane), Some(bits)) = (lane_of_number(value.ty()), number_bits(value)) {
             return self.source_of(lane, bits);
@@ -153,14 +154,14 @@ impl LiveGraph {
         node
     }
 
-    /// Gives a new node a place for a value that is no number.
+    /// Gives a new node a place for a value that is not a number.
     pub(super) fn put_in_box(&mut self, node: u32, value: Option<Value>) {
         let place = self.boxes.make(None);
         self.nodes[node as usize].inputs[2] = place + 1;
         self.boxes.replace(place as usize, value, true);
     }
 
-    /// The value of a node that goes is not needed any more.
+    /// Drops the value of a node that is removed.
     pub(super) fn empty_box(&mut self, node: u32) {
         if let Some(place) = place(&self.nodes[node as usize]) {
             let counts = self.choice_at(node).is_none();
@@ -171,16 +172,16 @@ impl LiveGraph {
         }
     }
 
-    /// Bytes that the value of a node keeps alive besides the node.
+    /// Bytes that the value of a node holds besides the node.
     pub fn bytes_of(&self, node: NodeNumber) -> usize {
         self.boxes.of(&self.nodes[node.index()]).map_or(0, Value::bytes)
     }
 
-    /// Whether what the last evaluation [within bounds](Self::settle_within) made, with the values of
-    /// these nodes besides, holds at most so many bytes.
+    /// Checks that the values of these nodes, together with those that the last evaluation
+    /// [within bounds](Self::settle_within) made, hold at most so many bytes.
     ///
     /// # Errors
-    /// If it holds more.
+    /// If they hold more.
     pub fn check_bytes(
         &self,
         nodes: impl IntoIterator<Item = NodeNumber>,
@@ -199,22 +200,15 @@ impl LiveGraph {
         if bytes > limit { Err(EvalError::Bytes { limit }) } else { Ok(()) }
     }
 
-    /// Bytes of all values that are kept besides nodes.
+    /// Bytes of all values that are not numbers.
     pub fn bytes_of_values(&self) -> usize {
         self.boxes.bytes()
     }
 
-    /// The node whose value a node gives on, through choices.
+    /// The node whose value a node passes on, through any number of switches.
     fn giver(&self, mut node: u32) -> u32 {
-        while let Some(choice) = self.choice_at(node) {
-            let taken = self.nodes[choice.inputs[0] as usize].value;
-            let arm = usize::try_from(taken)
-                .ok()
-                .and_then(|taken| choice.inputs.get(choice.first_arm.checked_add(taken)?));
-            match (&choice.kind, arm) {
-                (ChoiceKind::Given, Some(arm)) => node = *arm,
-                (ChoiceKind::Given | ChoiceKind::Computed { .. }, _) => break,
-            }
+        while let Some(arm) = self.choice_at(node).and_then(Choice::arm_taken) {
+            node = arm;
         }
         node
     }
@@ -246,7 +240,7 @@ impl LiveGraph {
     /// The value of a node that is observed and settled; `None` if it failed.
     ///
     /// # Panics
-    /// If the node is a number, and `ty` has another lane.
+    /// If the node is a number of another lane than that of `ty`.
     pub fn value(&self, of: NodeNumber, ty: Type) -> Option<Value> {
         let node = &self.nodes[of.index()];
         if self.failed.contains_key(&of.0) {
@@ -270,15 +264,15 @@ impl LiveGraph {
         }
         match &self.specials[node.inputs[0] as usize] {
             Special::Call(call) => call.instance.outputs.first().is_some_and(|out| out.ty == ty),
-            Special::Guard(_) | Special::Choice(_) | Special::Form(_) | Special::Output(_) => false,
+            Special::Choice(_) | Special::Form(_) | Special::Output(_) => false,
         }
     }
 
-    /// Gives a node the value it computed, a number or not.
+    /// Stores the value that a node computed, a number or not.
     pub(super) fn change_value(&mut self, at: usize, value: Value) {
         let node = &self.nodes[at];
         let Some(place) = place(node) else {
-            let bits = number_bits(&value).expect("what has no box is a number");
+            let bits = number_bits(&value).expect("a value without a place is a number");
             return self.change(at, bits);
         };
         let is_new = node.flags.has(Flags::NEW);
@@ -297,7 +291,7 @@ impl LiveGraph {
         self.boxes.replaced = None;
     }
 
-    /// The boxed values that a node saw at its last run. `changed` is the node that just changed.
+    /// The boxed values that a node read at its last run. `changed` is the node that just changed.
     pub(super) fn values_read(&self, at: u32, changed: Option<u32>) -> Option<HeldValues> {
         let inputs = self.inputs_of(at);
         if inputs.iter().all(|input| place(&self.nodes[*input as usize]).is_none()) {
@@ -317,7 +311,7 @@ impl LiveGraph {
         Some(inputs.iter().map(last).collect())
     }
 
-    /// Whether what a node reads now is what it read; numbers were compared.
+    /// Whether a node reads the values that it read before, where its numbers are not all the same.
     pub(super) fn reads_again(&self, at: u32, bits: &[u64], values: &[Option<Value>]) -> bool {
         self.inputs_of(at).iter().zip(bits).zip(values).all(|((input, bits), held)| {
             let node = &self.nodes[*input as usize];

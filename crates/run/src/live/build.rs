@@ -1,33 +1,14 @@
-//! Making nodes.
+//! Making nodes of operations on numbers; see `choice` for switches and dynamic nodes.
 
 use millstream_base::Lane;
 use millstream_form::{LaneValue, Op, fold_function, op_function};
 
-use super::demand::Waiting;
 use super::node::{Flags, NONE, Node};
-use super::special::{Arms, Choice, ChoiceKind, Guard, NOTHING_TAKEN, Special};
+use super::special::Special;
 use super::{Handle, LiveGraph};
 
-/// A number that picks an arm.
-pub trait Selector: LaneValue {
-    /// Which of `n` arms: false 0 and true 1, an integer clamped to the arms.
-    fn arm(bits: u64, n: usize) -> usize;
-}
-
-impl Selector for bool {
-    fn arm(bits: u64, n: usize) -> usize {
-        usize::from(bits != 0).min(n - 1)
-    }
-}
-
-impl Selector for i32 {
-    fn arm(bits: u64, n: usize) -> usize {
-        (bits as i32).clamp(0, n as i32 - 1) as usize
-    }
-}
-
 impl LiveGraph {
-    /// A node that is set from outside.
+    /// A source: a node that is set from outside.
     pub fn source<T: LaneValue>(&mut self, value: T) -> Handle<T> {
         Handle::of(self.source_of(T::LANE, value.to_bits()))
     }
@@ -35,7 +16,8 @@ impl LiveGraph {
     /// A node of one operation on one operand, as [`Op`] says.
     ///
     /// # Panics
-    /// If the operation does not take this lane and give it again, or has another number of operands.
+    /// If the operation does not take this lane and give it again, or has another number of
+    /// operands.
     pub fn unary<T: LaneValue>(&mut self, op: Op, a: Handle<T>) -> Handle<T> {
         self.operation(op, T::LANE, &[a.node])
     }
@@ -51,12 +33,13 @@ impl LiveGraph {
     /// A node that compares two operands, as [`Op`] says.
     ///
     /// # Panics
-    /// If the operation does not take this lane and give a `bool`, or has another number of operands.
+    /// If the operation does not take this lane and give a `bool`, or has another number of
+    /// operands.
     pub fn compare<T: LaneValue>(&mut self, op: Op, a: Handle<T>, b: Handle<T>) -> Handle<bool> {
         self.operation(op, T::LANE, &[a.node, b.node])
     }
 
-    /// A node that gives a value in another lane, as [`Op::Convert`] says.
+    /// A node that converts a value to another type, as [`Op::Convert`] says.
     pub fn convert<A: LaneValue, R: LaneValue>(&mut self, a: Handle<A>) -> Handle<R> {
         self.operation(Op::Convert, A::LANE, &[a.node])
     }
@@ -94,8 +77,79 @@ impl LiveGraph {
         Handle::of(self.operation_of(op, of, R::LANE, operands.iter().copied()))
     }
 
-    /// A node that folds many operands with an operation of two, from the first to the last: three
-    /// with `Op::Add` give `(a + b) + c`.
+    /// A node that passes its input on.
+    ///
+    /// ```
+    /// use millstream_run::live::LiveGraph;
+    ///
+    /// let mut graph = LiveGraph::new();
+    /// let x = graph.source(3_i32);
+    /// let alias = graph.identity(x);
+    /// assert_eq!(graph.get(alias), 3);
+    /// ```
+    pub fn identity<T: LaneValue>(&mut self, a: Handle<T>) -> Handle<T> {
+        self.convert(a)
+    }
+
+    /// The sum of operands, from the first to the last.
+    ///
+    /// # Panics
+    /// Without operands, or if they are `bool`.
+    pub fn sum<T: LaneValue>(&mut self, operands: &[Handle<T>]) -> Handle<T> {
+        self.fold(Op::Add, operands)
+    }
+
+    /// The product of operands, from the first to the last.
+    ///
+    /// # Panics
+    /// Without operands, or if they are `bool`.
+    pub fn product<T: LaneValue>(&mut self, operands: &[Handle<T>]) -> Handle<T> {
+        self.fold(Op::Mul, operands)
+    }
+
+    /// The smallest of operands, as [`Op::Min`] says.
+    ///
+    /// # Panics
+    /// Without operands, or if they are `bool`.
+    pub fn min<T: LaneValue>(&mut self, operands: &[Handle<T>]) -> Handle<T> {
+        self.fold(Op::Min, operands)
+    }
+
+    /// The largest of operands, as [`Op::Max`] says.
+    ///
+    /// # Panics
+    /// Without operands, or if they are `bool`.
+    pub fn max<T: LaneValue>(&mut self, operands: &[Handle<T>]) -> Handle<T> {
+        self.fold(Op::Max, operands)
+    }
+
+    /// Whether all operands are true.
+    ///
+    /// # Panics
+    /// Without operands.
+    pub fn all(&mut self, operands: &[Handle<bool>]) -> Handle<bool> {
+        self.fold(Op::And, operands)
+    }
+
+    /// Whether any operand is true.
+    ///
+    /// # Panics
+    /// Without operands.
+    pub fn any(&mut self, operands: &[Handle<bool>]) -> Handle<bool> {
+        self.fold(Op::Or, operands)
+    }
+
+    /// A node that combines many operands with an operation of two, from the first to the last:
+    /// with [`Op::Add`], three operands give `(a + b) + c`.
+    ///
+    /// ```
+    /// use millstream_run::live::{LiveGraph, Op};
+    ///
+    /// let mut graph = LiveGraph::new();
+    /// let masks = [0b001_i32, 0b100].map(|mask| graph.source(mask));
+    /// let union = graph.fold(Op::Or, &masks);
+    /// assert_eq!(graph.get(union), 0b101);
+    /// ```
     ///
     /// # Panics
     /// As [`LiveGraph::unary`], and without operands.
@@ -118,68 +172,7 @@ impl LiveGraph {
         Handle::new(self.linked(Node { value: 0, inputs, users: [NONE; 2], code, flags }))
     }
 
-    /// A node that gives on the arm that a selector picks. Only that one is computed; the others
-    /// keep what they have.
-    ///
-    /// # Panics
-    /// Without arms.
-    pub fn switch<S: Selector, T: LaneValue>(
-        &mut self,
-        selector: Handle<S>,
-        arms: &[Handle<T>],
-    ) -> Handle<T> {
-        assert!(!arms.is_empty(), "a switch has arms");
-        let arms = arms.iter().map(|arm| arm.node);
-        Handle::of(self.choice_of(selector.node, S::arm, arms, T::LANE))
-    }
-
-    /// A node that asks for some of its inputs only: `wanted` says which, one bit each, by the first
-    /// input, and `compute` gets that input, the others (what is not wanted is 0) and those bits.
-    ///
-    /// # Panics
-    /// With more than 63 inputs besides the first.
-    pub fn lazily<T: LaneValue>(
-        &mut self,
-        first: Handle<T>,
-        others: &[Handle<T>],
-        wanted: fn(first: T, n: usize) -> u64,
-        compute: fn(first: T, others: &mut dyn Iterator<Item = T>) -> T,
-    ) -> Handle<T> {
-        let n = others.len();
-        assert!(n < 64, "at most 63 inputs are asked for one at a time");
-        let arms = Arms::Set(Box::new(move |bits| wanted(T::from_bits(bits), n)));
-        let kind = ChoiceKind::Computed {
-            compute: Box::new(move |first, others| {
-                compute(T::from_bits(first), &mut others.map(T::from_bits)).to_bits()
-            }),
-            seen: vec![0; n + 1].into(),
-        };
-        let mut inputs = vec![0, first.node];
-        inputs.extend(others.iter().map(|other| other.node));
-        Handle::new(self.choice(first.node, arms, inputs, 2, kind, T::LANE))
-    }
-
-    /// The guard and the node of a choice between inputs, of which the first becomes the guard.
-    pub(super) fn choice(
-        &mut self,
-        selector: u32,
-        arms: Arms,
-        mut inputs: Vec<u32>,
-        first_arm: usize,
-        kind: ChoiceKind,
-        lane: Lane,
-    ) -> u32 {
-        let choice = self.nodes.len() as u32 + 1;
-        let (blocks, waiting) = (Vec::new(), Waiting::new());
-        let guard = Guard { selector: [selector], choice, arms, blocks, settled: 0, waiting };
-        let guard = self.special(Special::Guard(guard), Lane::I64);
-        self.nodes[guard as usize].value = NOTHING_TAKEN;
-        inputs[0] = guard;
-        let choice = Choice { inputs: inputs.into(), first_arm, seen_taken: NOTHING_TAKEN, kind };
-        self.special(Special::Choice(choice), lane)
-    }
-
-    /// A node that is more than an operation.
+    /// A node that is more than one operation on numbers.
     pub(super) fn special(&mut self, special: Special, lane: Lane) -> u32 {
         let inputs = [self.specials.len() as u32, 0, 0];
         self.specials.push(special);
@@ -188,7 +181,7 @@ impl LiveGraph {
         self.linked(Node { value: 0, inputs, users: [NONE; 2], code: 0, flags })
     }
 
-    /// The number of an operation's function.
+    /// The number of the function of an operation.
     pub(super) fn code(&mut self, op: Op, of: Lane, to: Lane) -> u16 {
         assert!(op.fits(of, to), "`{}` takes {of} and gives {to}", op.name());
         let key = (op, of, to);
@@ -203,7 +196,7 @@ impl LiveGraph {
         code
     }
 
-    /// Adds a node that reads others; they are told of it later, see `linked`.
+    /// Adds a node that reads others; it becomes their user later, see `linked`.
     pub(super) fn linked(&mut self, node: Node) -> u32 {
         let at = self.push(node);
         if !self.failed.is_empty() && self.reads_any_failed(at) {
@@ -214,7 +207,7 @@ impl LiveGraph {
 
     pub(super) fn push(&mut self, node: Node) -> u32 {
         if self.nodes.is_empty() {
-            // Node 0 is what unused inputs read.
+            // Unused inputs read node 0.
             let flags = Flags(Flags::SPECIAL);
             let inputs = [NONE, 0, 0];
             self.nodes.push(Node { value: 0, inputs, users: [NONE; 2], code: 0, flags });

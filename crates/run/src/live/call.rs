@@ -1,8 +1,8 @@
-//! Nodes that do what an instance of a node type does with values of any type, and may fail.
+//! Calls: nodes that run an instance of a node type on values of any type, and may fail.
 //!
-//! What gives several outputs has a node that runs and one more for each output: so what reads an
-//! output runs only if that one changes. An output that nobody reads is not computed; where it is
-//! read later, the node runs again.
+//! A call with several outputs has a node that runs and one more node for each output, so that
+//! users of an output run only if that output changes. An output that nobody reads is not computed;
+//! if it is read later, the call runs again.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,7 +25,7 @@ use crate::lanes::push_lanes;
 pub(super) struct Call {
     pub(super) instance: Arc<Instance>,
     pub(super) inputs: Box<[u32]>,
-    /// What there is besides if it has several outputs.
+    /// The outputs, if there are several.
     pub(super) outputs: Option<Box<Outputs>>,
 }
 
@@ -33,18 +33,18 @@ pub(super) struct Call {
 pub(super) struct Outputs {
     /// The node of each.
     nodes: SmallVec<[u32; 4]>,
-    /// The value of each that was computed.
+    /// The value of each; `None` if it was not computed.
     values: SmallVec<[Option<Value>; 4]>,
 }
 
-/// Gives one output of a call on.
+/// Passes on an output of a call.
 pub(super) struct OneOutput {
     pub(super) of: [u32; 1],
     pub(super) position: u32,
 }
 
 impl Call {
-    /// Has the outputs that another one computed that does the same.
+    /// Goes on with the outputs of another call that does the same.
     pub(super) fn take_over(&mut self, other: &mut Self) {
         if let (Some(outputs), Some(others)) = (&mut self.outputs, &mut other.outputs) {
             std::mem::swap(&mut outputs.values, &mut others.values);
@@ -56,7 +56,7 @@ impl Call {
 pub(super) type Results = SmallVec<[Option<Value>; 4]>;
 
 impl LiveGraph {
-    /// A node that runs an instance, with those for its outputs if there are several.
+    /// A node that runs an instance, and the nodes of its outputs if there are several.
     pub(super) fn call_of_values(
         &mut self,
         instance: &Arc<Instance>,
@@ -81,7 +81,7 @@ impl LiveGraph {
         NodeNumber(call)
     }
 
-    /// A special node that gives values of a type.
+    /// A special node with values of a type.
     pub(super) fn special_of(&mut self, special: Special, ty: Type) -> u32 {
         match lane_of_number(ty) {
             Some(lane) => self.special(special, lane),
@@ -93,22 +93,22 @@ impl LiveGraph {
         }
     }
 
-    /// A call tells of failures as another instance does, which does the same.
+    /// Replaces the instance of a call by one that does the same and words its failures otherwise.
     ///
     /// # Panics
-    /// If it does not do the same.
+    /// If the instance does not do the same.
     pub fn reword(&mut self, of: NodeNumber, instance: &Arc<Instance>) {
         if let Some(call) = self.call_at(of.0)
             && !Arc::ptr_eq(&call.instance, instance)
         {
-            assert!(call.instance.does_same(instance), "a call goes on with what it does");
+            assert!(call.instance.does_same(instance), "the new instance of a call does the same");
             if let Some(call) = self.call_mut(of.0) {
                 call.instance = Arc::clone(instance);
             }
         }
     }
 
-    /// The node of an output of what [`call`](Self::call) made; `None` if there is none.
+    /// The node of an output of a node that [`call`](Self::call) made; `None` if there is none.
     pub fn output(&self, of: NodeNumber, position: usize) -> Option<NodeNumber> {
         let outputs = self.call_at(of.0).and_then(|call| call.outputs.as_ref());
         match outputs {
@@ -117,7 +117,7 @@ impl LiveGraph {
         }
     }
 
-    /// The call whose output a node gives on; other nodes are what they are.
+    /// The call whose output a node passes on; for other nodes, the node itself.
     pub fn call_behind(&self, of: NodeNumber) -> NodeNumber {
         match self.special_at(of.0) {
             Some(Special::Output(output)) => NodeNumber(output.of[0]),
@@ -128,14 +128,14 @@ impl LiveGraph {
     fn call_at(&self, node: u32) -> Option<&Call> {
         match self.special_at(node)? {
             Special::Call(call) => Some(call),
-            Special::Guard(_) | Special::Choice(_) | Special::Form(_) | Special::Output(_) => None,
+            Special::Choice(_) | Special::Form(_) | Special::Output(_) => None,
         }
     }
 
     fn call_mut(&mut self, node: u32) -> Option<&mut Call> {
         match &mut self.specials[self.nodes[node as usize].inputs[0] as usize] {
             Special::Call(call) => Some(call),
-            Special::Guard(_) | Special::Choice(_) | Special::Form(_) | Special::Output(_) => None,
+            Special::Choice(_) | Special::Form(_) | Special::Output(_) => None,
         }
     }
 
@@ -201,7 +201,7 @@ impl LiveGraph {
             }
         };
         if result.is_err() && self.is_stopped_at(at) {
-            // What was ended in the middle did not fail.
+            // A call that was interrupted did not fail.
             return;
         }
         self.ran(at);
@@ -211,20 +211,21 @@ impl LiveGraph {
         }
     }
 
-    /// What a call reads.
+    /// The values that a call reads.
     fn read(&self, call: &Call) -> SmallVec<[Data; 4]> {
         let value = |(input, slot): (&u32, &InputSlot)| {
             let node = &self.nodes[*input as usize];
             let value = match self.boxes.of(node) {
                 Some(value) => value.clone(),
-                None => Value::from_lanes(slot.ty, &[node.value]).expect("what has no box is one"),
+                None => Value::from_lanes(slot.ty, &[node.value])
+                    .expect("a value without a place is a number"),
             };
             Data::One(value)
         };
         call.inputs.iter().zip(&call.instance.inputs).map(value).collect()
     }
 
-    /// Stores what a call gave.
+    /// Stores the results of a call.
     fn give(&mut self, at: usize, index: usize, results: Results) {
         let Special::Call(call) = &mut self.specials[index] else { return };
         let Some(outputs) = &mut call.outputs else {
@@ -245,8 +246,8 @@ impl LiveGraph {
         self.change(at, if differs { stamp.wrapping_add(1) } else { stamp });
     }
 
-    /// Gives on an output of a call. If it was not computed, the call runs again.
-    pub(super) fn give_output(&mut self, at: usize, index: usize) {
+    /// Passes on an output of a call. If it was not computed, the call runs again.
+    pub(super) fn pass_output_on(&mut self, at: usize, index: usize) {
         let Special::Output(one) = &self.specials[index] else { return };
         let ([of], position) = (one.of, one.position as usize);
         let outputs = self.call_at(of).and_then(|call| call.outputs.as_ref());
@@ -261,7 +262,7 @@ impl LiveGraph {
     }
 }
 
-/// The outputs of an instance with these lanes.
+/// The outputs of an instance, made of their lanes.
 fn of_lanes(instance: &Instance, lanes: &[u64]) -> Results {
     let mut rest = lanes;
     let value = |output: &OutputSlot| {

@@ -1,42 +1,38 @@
-//! Going on with what another graph has that is made of the same nodes: where a graph was edited for so
-//! long that most of it is what was removed, one without that takes its place, and nothing runs.
+//! Replacing a graph by a smaller one that does the same: after many edits most nodes may be
+//! removed ones, and a graph without those goes on with the values, so that nothing runs.
 //!
-//! Each node gets the value that its original has, what that read where this is held, and whether it
-//! waits for a run. Stamps stay, so that what is held stays comparable. Who is demanded is found when
-//! somebody observes.
+//! Each node gets the value of its original, the values that this read if they are held, and
+//! whether it has to run. Stamps stay the same, so that held values can be compared. The demand is
+//! found when nodes are observed.
 
 use millstream_base::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::node::Flags;
-use super::special::{ChoiceKind, Special};
+use super::special::Special;
 use super::{LiveGraph, NodeNumber};
 
-/// What a source is in the graph that is new.
+/// The value of a source in the new graph.
 enum Own {
     Bits(u64),
     Boxed(Value),
 }
 
 impl LiveGraph {
-    /// Goes on with the values of a graph that is not used any more; `places` has the node of this
-    /// graph for nodes of that one. Nothing is observed yet, and what nodes read was made before them.
-    /// Sources keep the values that they have here.
+    /// Goes on with the values of a graph that is not used any more; `places` maps its nodes to
+    /// those of this graph. In this graph nothing is observed yet, and no link was changed. Its
+    /// sources keep their values.
     pub fn carry_on(&mut self, before: &mut Self, places: &FxHashMap<NodeNumber, NodeNumber>) {
         before.take_back();
+        before.update_demand();
         before.link_new();
         before.mark_pending();
-        // Nodes may have run.
+        // This graph is not before its first wave.
         self.wave = self.wave.max(1);
         self.boxes.stamps_follow(&before.boxes);
         self.within.limits = before.within.limits.clone();
         self.n_runs = before.n_runs;
-        let mut to: FxHashMap<u32, u32> = places.iter().map(|(old, new)| (old.0, new.0)).collect();
-        for (old, new) in places {
-            if let (Some(a), Some(b)) = (before.choice_at(old.0), self.choice_at(new.0)) {
-                to.insert(a.inputs[0], b.inputs[0]);
-            }
-        }
+        let to: FxHashMap<u32, u32> = places.iter().map(|(old, new)| (old.0, new.0)).collect();
         let mut pairs: Vec<(u32, u32)> = to.iter().map(|(old, new)| (*new, *old)).collect();
         pairs.sort_unstable();
         let mut done: FxHashSet<u32> = FxHashSet::default();
@@ -66,7 +62,7 @@ impl LiveGraph {
         }
     }
 
-    /// Whether a node does what one of another graph does.
+    /// Whether a node does the same as a node of another graph.
     fn is_alike(&self, at: u32, other: &Self, of: u32) -> bool {
         let (a, b) = (&self.nodes[at as usize], &other.nodes[of as usize]);
         let kind = |flags: Flags| flags.0 & (Flags::SPECIAL | Flags::CONSTANT | Flags::FOLD);
@@ -95,17 +91,15 @@ impl LiveGraph {
             }
             (Some(Special::Call(a)), Some(Special::Call(b))) => a.instance.does_same(&b.instance),
             (Some(Special::Choice(a)), Some(Special::Choice(b))) => {
-                let is_given = |kind: &ChoiceKind| matches!(kind, ChoiceKind::Given);
-                is_boxed == was_boxed && is_given(&a.kind) && is_given(&b.kind)
+                is_boxed == was_boxed && a.pick().is_some() && b.pick().is_some()
             }
             (Some(Special::Form(a)), Some(Special::Form(b))) => a.form == b.form,
-            (Some(Special::Guard(_)), Some(Special::Guard(_))) => true,
             (Some(Special::Output(_)), Some(Special::Output(_))) => is_boxed == was_boxed,
             (None | Some(_), _) => false,
         }
     }
 
-    /// Gives a node what one of another graph has that does the same.
+    /// Goes on with the state of a node of another graph that does the same.
     fn take_over(&mut self, at: u32, before: &mut Self, of: u32) {
         const KEPT: u16 = Flags::NEW | Flags::CAREFUL | Flags::MIXED | Flags::PARKED;
         let old = before.nodes[of as usize];
@@ -133,15 +127,8 @@ impl LiveGraph {
         let index = self.nodes[at as usize].inputs[0] as usize;
         match (&mut self.specials[index], &mut before.specials[old.inputs[0] as usize]) {
             (Special::Call(new), Special::Call(old)) => new.take_over(old),
-            (Special::Choice(new), Special::Choice(old)) => new.seen_taken = old.seen_taken,
-            (
-                Special::Guard(_)
-                | Special::Choice(_)
-                | Special::Form(_)
-                | Special::Call(_)
-                | Special::Output(_),
-                _,
-            ) => {}
+            (Special::Choice(new), Special::Choice(old)) => new.take_over(old),
+            (Special::Choice(_) | Special::Form(_) | Special::Call(_) | Special::Output(_), _) => {}
         }
     }
 }

@@ -1,21 +1,22 @@
-//! Demand: which nodes somebody needs now.
+//! Demand: which nodes have to be up to date now.
 //!
-//! A node is *live* if a chain of links that are always read leads from it to something observed.
-//! A node that is read through arms of choices only is *guarded*: it belongs to a block, and the
-//! block says through which arms, or through which other blocks. All nodes that are demanded under
-//! the same condition share a block, so taking another arm touches no node.
+//! A node is *live* if a chain of links that are always read leads from it to an observed node. A
+//! node that is read only through arms of choices is *guarded*: it belongs to a block, and the
+//! condition of the block names those arms, or other blocks. All nodes that are demanded under the
+//! same condition share a block, so taking another arm touches no node.
 //!
-//! Within a wave a block is *open* if one of its ways is, and an arm is if its choice is demanded and
-//! the guard, once it is settled, takes it. A dirty node of a block that is not open sleeps in it.
-//! The block then stands at what it lacks: at the guard of its choice, or among the listeners of
-//! the blocks that could open it, which stand somewhere themselves. Whatever opens wakes its nodes
-//! and those who listen. So a block is decided once per wave, however deep choices are nested, and
-//! what sleeps costs nothing until it is needed.
+//! Within a wave, the block of an arm is *open* if the choice is demanded and takes the arm, and a
+//! block of several ways is open if one of them is. Dirty nodes of a block that is not open sleep
+//! in it, and the block itself then sleeps at the thing that it lacks: at its choice, or among the
+//! listeners of the blocks that could open it. A block that opens wakes its nodes and its
+//! listeners. So each block is decided once per wave, however deep choices are nested, and sleepers
+//! cost nothing until they are needed.
 //!
-//! A block that opened stays open for the wave: guards are settled when all that they read is. That
-//! is so for a guard that was looked at in the wave, since nodes are looked at in order and what
-//! opens wakes all that it needs at once. It is so too for one that the wave has passed and that is
-//! clean, unless something was woken that it may read; then it is looked at once more.
+//! A block that is open stays open for the rest of the wave, because it opens only once the
+//! selector of its choice is *settled*: its value will not change in this wave. The selector is
+//! settled when the wave looks at the choice, since nodes are looked at in order. It is settled as
+//! well if it is clean and the wave has passed it, unless a node was woken meanwhile on which it
+//! may depend.
 
 use millstream_base::id::{Arena, Id};
 use rustc_hash::FxHashMap;
@@ -23,16 +24,16 @@ use smallvec::SmallVec;
 
 use super::asked::Asked;
 use super::node::{Flags, NONE};
-use super::special::{Choice, Special};
+use super::special::Special;
 use super::{LiveGraph, NodeNumber};
 
 millstream_base::define_id!(BlockId, "b", "Nodes that are demanded under the same condition.");
 
-/// Whether a dirty node runs.
+/// Whether a dirty node runs now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Demand {
     Now,
-    /// It was parked, or waits.
+    /// It is parked.
     NotNow,
 }
 
@@ -48,41 +49,42 @@ pub(super) enum Condition {
 #[derive(Debug)]
 struct Block {
     condition: Condition,
-    /// The last wave in which it was open.
+    /// The last wave in which the block was open.
     open: u64,
-    /// It was found not to be open, and stands where it will be told when that may change.
+    /// The block was found not to be open, and will be woken when that may change.
     is_asleep: bool,
-    /// Dirty nodes to look at when it opens; some may have been looked at since.
+    /// Dirty nodes to look at when the block opens; some may have been looked at since.
     sleepers: Sleepers,
-    /// Length of `sleepers` at which it is cleaned up.
+    /// The length of `sleepers` at which it is cleaned up.
     sleepers_limit: usize,
-    /// Who is told when it opens: blocks, and which of their ways it is.
+    /// The blocks to wake when this one opens, each with the number of its way that this one is.
     listeners: SmallVec<[(BlockId, u32); 2]>,
-    /// For each of its own ways whether it is among the listeners there.
+    /// For each way of this block, whether it is among the listeners there.
     listens: SmallVec<[bool; 8]>,
-    /// It is among [`Demands::listed`].
+    /// Whether the block is among [`Demands::listed`].
     is_listed: bool,
 }
 
-/// Who is demanded when.
+/// The blocks of a graph, and the guarded nodes in them.
 #[derive(Debug, Default)]
 pub(super) struct Demands {
     blocks: Arena<BlockId, Block>,
     by_condition: FxHashMap<Condition, BlockId>,
     /// The block of each guarded node; as long as the last of them.
     pub(super) of: Vec<BlockId>,
-    /// Blocks that were asleep; some may be awake again.
+    /// Blocks that fell asleep; some may be awake again.
     listed: Vec<BlockId>,
 }
 
 impl Demands {
-    /// Bytes of the blocks and of what finds them.
+    /// Bytes of the blocks and their tables.
     pub(super) fn bytes(&self) -> usize {
         self.blocks.len() * size_of::<Block>()
             + self.by_condition.capacity() * (size_of::<(Condition, BlockId)>() + 1)
             + (self.of.capacity() + self.listed.capacity()) * size_of::<BlockId>()
     }
 
+    /// The block of a condition.
     pub(super) fn block(&mut self, condition: Condition) -> BlockId {
         if let Some(known) = self.by_condition.get(&condition) {
             return *known;
@@ -105,7 +107,13 @@ impl Demands {
         id
     }
 
-    /// Puts a block that is not open where it will be told.
+    /// Whether a block is asleep.
+    #[inline(always)]
+    pub(super) fn is_asleep(&self, block: u32) -> bool {
+        self.blocks[BlockId::from_index(block as usize)].is_asleep
+    }
+
+    /// Puts a block to sleep that is not open.
     fn put_to_sleep(&mut self, block: BlockId) {
         let it = &mut self.blocks[block];
         it.is_asleep = true;
@@ -114,7 +122,7 @@ impl Demands {
         }
     }
 
-    /// Wakes a block, if it sleeps.
+    /// Wakes a block; answers whether it was asleep.
     fn wake(&mut self, block: BlockId) -> bool {
         std::mem::take(&mut self.blocks[block].is_asleep)
     }
@@ -129,17 +137,17 @@ impl Demands {
 
 pub(super) type Blocks = SmallVec<[BlockId; 4]>;
 
-/// Nodes that sleep; mostly few do.
+/// Parked nodes of a block, mostly few.
 type Sleepers = SmallVec<[u32; 4]>;
 
-/// Blocks that wait for a guard.
+/// Blocks that wait for a look at a choice.
 pub(super) type Waiting = SmallVec<[BlockId; 2]>;
 
-/// Blocks to decide, those that others depend on last.
+/// Blocks to decide; those that others depend on are on top.
 type Stack = SmallVec<[BlockId; 16]>;
 
 impl LiveGraph {
-    /// Whether a dirty node that is not live runs now; if not, it is put where it will be found.
+    /// Whether a dirty node that is not live runs now; if not, it is parked.
     pub(super) fn demand_of(&mut self, at: usize) -> Demand {
         let flags = self.nodes[at].flags;
         if !flags.has(Flags::GUARDED) {
@@ -151,7 +159,7 @@ impl LiveGraph {
             self.nodes[at].flags.clear(Flags::PARKED);
             return Demand::Now;
         }
-        // One that was parked is among the sleepers.
+        // A parked node is among the sleepers already.
         if !flags.has(Flags::PARKED) {
             self.nodes[at].flags.set(Flags::PARKED);
             self.add_sleeper(block, at as u32);
@@ -173,7 +181,7 @@ impl LiveGraph {
         it.sleepers.push(at);
     }
 
-    /// Looks again at nodes that were put aside.
+    /// Marks nodes that were parked.
     fn take_up(&mut self, nodes: Sleepers) {
         for at in nodes {
             let flags = &mut self.nodes[at as usize].flags;
@@ -184,63 +192,33 @@ impl LiveGraph {
         }
     }
 
-    /// Stores what a guard takes; wakes the arms that are new and those that waited for it.
-    pub(super) fn settle_guard(&mut self, at: usize, taken: u64) {
-        let node = &mut self.nodes[at];
-        let index = node.inputs[0] as usize;
-        let Special::Guard(guard) = &mut self.specials[index] else { return };
-        guard.settled = self.wave + 1;
-        let mut woken = Stack::from_iter(std::mem::take(&mut guard.waiting));
-        node.flags.clear(Flags::NEW);
-        let before = std::mem::replace(&mut node.value, taken);
-        if before != taken {
-            let choice = guard.choice;
-            let is_new =
-                |arm: usize| guard.arms.takes(taken, arm) && !guard.arms.takes(before, arm);
-            for (arm, block) in guard.blocks.iter().enumerate() {
-                if *block != NONE && is_new(arm) {
-                    let block = BlockId::from_index(*block as usize);
-                    if self.demands.blocks[block].is_asleep {
-                        woken.push(block);
-                    }
-                }
+    /// Notes that a wave has found the arms that a choice takes, and wakes those that sleep and the
+    /// blocks that waited for it.
+    pub(super) fn settle_choice(&mut self, index: usize) {
+        let Special::Choice(choice) = &mut self.specials[index] else { return };
+        let Some(mut guards) = choice.guards.take() else { return };
+        guards.settled = self.wave + 1;
+        let mut woken = Stack::from_iter(guards.waiting.drain(..));
+        for (arm, block) in guards.blocks.iter().enumerate() {
+            if *block != NONE && choice.takes(arm) {
+                woken.push(BlockId::from_index(*block as usize));
             }
-            self.mark(choice);
         }
+        choice.guards = Some(guards);
         woken.retain(|block| self.demands.wake(*block));
         if !woken.is_empty() {
             self.decide(woken, false);
         }
     }
 
-    pub(super) fn guard_of(&self, choice: u32) -> u32 {
-        self.specials[self.nodes[choice as usize].inputs[0] as usize].inputs()[0]
-    }
-
-    /// Whether a choice whose guard has the value `taken` takes an arm.
-    pub(super) fn takes(&self, choice: u32, taken: u64, arm: u32) -> bool {
-        let guard = self.guard_of(choice);
-        match &self.specials[self.nodes[guard as usize].inputs[0] as usize] {
-            Special::Guard(guard) => guard.arms.takes(taken, arm as usize),
-            Special::Choice(_) | Special::Form(_) | Special::Call(_) | Special::Output(_) => false,
-        }
-    }
-
-    /// The choice that a node is, if it is one.
-    pub(super) fn choice_at(&self, at: u32) -> Option<&Choice> {
-        match self.special_at(at)? {
-            Special::Choice(choice) => Some(choice),
-            Special::Guard(_) | Special::Form(_) | Special::Call(_) | Special::Output(_) => None,
-        }
-    }
-
-    /// Of nodes of a settled graph those that somebody demands.
+    /// The nodes out of `nodes` that are demanded in a graph that is settled.
     pub fn demanded(&mut self, nodes: impl IntoIterator<Item = NodeNumber>) -> Vec<NodeNumber> {
-        // Behind the last position everything is settled.
+        self.update_demand();
+        // All positions are passed, so everything is settled.
         self.cursor = usize::MAX;
         let mut demanded: Vec<NodeNumber> = nodes.into_iter().collect();
         demanded.retain(|NodeNumber(node)| {
-            // Nobody else wants to know of sources.
+            // The demand for sources is not stored.
             let is_source = self.nodes[*node as usize].is_source();
             match if is_source { self.asked_by_users(*node) } else { self.asked(*node) } {
                 Asked::Always => true,
@@ -253,20 +231,33 @@ impl LiveGraph {
         demanded
     }
 
-    /// Whether what a guard takes will not change in this wave. Those that the wave has passed are
-    /// trusted as long as nothing was woken.
-    fn is_settled(&self, guard: u32, is_passed_trusted: bool) -> bool {
-        let node = &self.nodes[guard as usize];
-        let position = self.order.position(guard);
-        if node.flags.has(Flags::PARKED | Flags::NEW) || self.dirty.contains(position) {
-            return false;
+    /// Whether a choice takes an arm, if the wave knows already; see the module on what is settled.
+    /// `is_passed_trusted` says that no node was woken.
+    fn takes_surely(&self, choice: u32, arm: u32, is_passed_trusted: bool) -> Option<bool> {
+        let it = self.choice_at(choice)?;
+        if it.guards.as_ref().is_some_and(|guards| guards.settled == self.wave + 1) {
+            return Some(it.takes(arm as usize));
         }
-        let Special::Guard(it) = &self.specials[node.inputs[0] as usize] else { return false };
-        it.settled == self.wave + 1
-            || is_passed_trusted && position < self.cursor && !self.is_rewound
+        let selector = it.selector();
+        let selected = &self.nodes[selector as usize];
+        if !selected.is_source() {
+            let position = self.order.position(selector);
+            let is_settled = is_passed_trusted
+                && position < self.cursor
+                && !self.is_rewound
+                && !selected.flags.has(Flags::PARKED | Flags::NEW)
+                && !self.dirty.contains(position);
+            if !is_settled {
+                return None;
+            }
+        }
+        if !self.failed.is_empty() && self.failed.contains_key(&selector) {
+            return Some(false);
+        }
+        it.would_take(selected.value, arm as usize)
     }
 
-    /// Whether a block is known to be open in this wave, or was found to be now.
+    /// Whether a block is open in this wave.
     fn is_block_open(&mut self, block: BlockId) -> bool {
         let wave = self.wave + 1;
         let known = &self.demands.blocks[block];
@@ -276,7 +267,7 @@ impl LiveGraph {
         self.demands.blocks[block].open == wave
     }
 
-    /// Opens blocks, or puts them to sleep, and so all on which that depends.
+    /// Opens blocks or puts them to sleep, and before them the blocks that they depend on.
     fn decide(&mut self, mut stack: Stack, mut is_passed_trusted: bool) {
         let wave = self.wave + 1;
         while let Some(top) = stack.last().copied() {
@@ -298,7 +289,7 @@ impl LiveGraph {
                 &Condition::Arm { choice, arm } => {
                     let is_asked = match self.asked(choice) {
                         Asked::Always => true,
-                        // Conditions of choices that nobody demands are not made.
+                        // The choice was demanded when the condition was made.
                         Asked::Never => false,
                         Asked::If(outer) => {
                             let outer_block = &self.demands.blocks[outer];
@@ -308,7 +299,7 @@ impl LiveGraph {
                             outer_block.open == wave
                         }
                     };
-                    is_asked && self.takes_for_sure(top, choice, arm, is_passed_trusted)
+                    is_asked && self.takes_or_waits(top, (choice, arm), is_passed_trusted)
                 }
             };
             if stack.len() > n_asked {
@@ -335,29 +326,29 @@ impl LiveGraph {
         }
     }
 
-    /// Whether a choice that is demanded takes an arm. If that is not settled, the block of the arm
-    /// waits for the guard.
-    fn takes_for_sure(
+    /// Whether a choice that is demanded takes an arm. If that is not known yet, the block of the
+    /// arm waits for a look at the choice.
+    fn takes_or_waits(
         &mut self,
         block: BlockId,
-        choice: u32,
-        arm: u32,
+        (choice, arm): (u32, u32),
         is_passed_trusted: bool,
     ) -> bool {
-        let guard = self.guard_of(choice);
-        if self.is_settled(guard, is_passed_trusted) {
-            return self.takes(choice, self.nodes[guard as usize].value, arm);
+        if let Some(takes) = self.takes_surely(choice, arm, is_passed_trusted) {
+            return takes;
         }
-        let index = self.nodes[guard as usize].inputs[0] as usize;
-        if let Special::Guard(it) = &mut self.specials[index] {
-            it.waiting.push(block);
+        let index = self.nodes[choice as usize].inputs[0] as usize;
+        if let Special::Choice(it) = &mut self.specials[index]
+            && let Some(guards) = &mut it.guards
+        {
+            guards.waiting.push(block);
         }
-        self.mark(guard);
+        self.mark(choice);
         false
     }
 
-    /// Has a block told when one of those opens that could open it. Guards tell the blocks of their
-    /// arms anyway.
+    /// Makes a block listen to the blocks that could open it. Choices wake the blocks of their arms
+    /// without that.
     fn listen_to_ways(&mut self, block: BlockId) {
         let wave = self.wave + 1;
         match &self.demands.blocks[block].condition {
@@ -377,7 +368,7 @@ impl LiveGraph {
         }
     }
 
-    /// Wakes all blocks and nodes that sleep.
+    /// Wakes all sleeping blocks, and marks their nodes.
     pub(super) fn wake_all(&mut self) {
         let listed = std::mem::take(&mut self.demands.listed);
         for block in &listed {
@@ -393,15 +384,20 @@ impl LiveGraph {
         }
     }
 
-    /// Whether a guarded node is known to be demanded in this wave.
+    /// Whether the block of a guarded node is known to be open in this wave.
     #[inline(always)]
     pub(super) fn is_open(&self, at: usize) -> bool {
-        let block = &self.demands.blocks[self.demands.of[at]];
-        block.open == self.wave + 1
+        self.is_known_open(self.demands.of[at])
     }
 
-    /// Whether a node whose value just changed and its user are surely demanded together. A source
-    /// changes whether or not it is demanded.
+    /// Whether a block is known to be open in this wave.
+    #[inline(always)]
+    pub(super) fn is_known_open(&self, block: BlockId) -> bool {
+        self.demands.blocks[block].open == self.wave + 1
+    }
+
+    /// Whether a node whose value just changed and its user are certainly demanded together.
+    /// Sources change whether or not they are demanded.
     #[inline]
     pub(super) fn are_asked_together(&self, changed: u32, user: u32) -> bool {
         let (node, user_flags) = (&self.nodes[changed as usize], self.nodes[user as usize].flags);

@@ -1,7 +1,7 @@
-//! The positions of nodes that have to be looked at, lowest first.
+//! The set of positions of dirty nodes, from which the lowest is taken first.
 //!
-//! Three levels of bits, each of which says where the level below has any. Marking and taking the
-//! lowest position touch a few words, whatever the number of nodes.
+//! It has three levels of bits; each bit of a level says whether a word of the level below has any.
+//! Marking a position and taking the lowest touch a few words, whatever the number of nodes.
 
 /// A set of positions.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct Dirty {
     words: Vec<u64>,
     /// A bit per word of `words`.
     tops: Vec<u64>,
-    /// No word of `tops` before this one has a bit.
+    /// The words of `tops` before this one are empty.
     first: usize,
 }
 
@@ -36,18 +36,26 @@ impl Dirty {
     /// Adds a position.
     #[inline(always)]
     pub(super) fn mark(&mut self, at: usize) {
-        let word = &mut self.bits[at >> 6];
-        if *word == 0 {
-            self.words[at >> 12] |= 1 << (at >> 6 & 63);
-            self.tops[at >> 18] |= 1 << (at >> 12 & 63);
-            self.first = self.first.min(at >> 18);
+        self.put_word(at >> 6, 1 << (at & 63));
+    }
+
+    /// Adds positions. Neighbors are collected in a register, so that they do not wait for memory.
+    #[inline(always)]
+    pub(super) fn mark_all(&mut self, positions: impl Iterator<Item = usize>) {
+        let (mut word, mut bits) = (0, 0);
+        for position in positions {
+            if position >> 6 != word {
+                self.put_word(word, bits);
+                (word, bits) = (position >> 6, 0);
+            }
+            bits |= 1 << (position & 63);
         }
-        *word |= 1 << (at & 63);
+        self.put_word(word, bits);
     }
 
     /// Removes a position.
     pub(super) fn unmark(&mut self, at: usize) {
-        // The levels above are mended when the lowest position is looked for.
+        // `lowest_word` corrects the levels above.
         self.bits[at >> 6] &= !(1 << (at & 63));
     }
 
@@ -66,7 +74,7 @@ impl Dirty {
         all
     }
 
-    /// Whether a position is in the set, which may have no room for it.
+    /// As [`contains`](Self::contains), for a position that there may be no room for.
     pub(super) fn has(&self, at: usize) -> bool {
         self.bits.get(at >> 6).is_some_and(|bits| bits & 1 << (at & 63) != 0)
     }
@@ -80,11 +88,12 @@ impl Dirty {
         self.tops.fill(0);
     }
 
+    /// Whether a position is in the set.
     pub(super) fn contains(&self, at: usize) -> bool {
         self.bits[at >> 6] & 1 << (at & 63) != 0
     }
 
-    /// The lowest word of 64 positions that may hold one.
+    /// The lowest word of 64 positions that may have one in the set.
     #[inline]
     pub(super) fn lowest_word(&mut self) -> Option<usize> {
         while let Some(top) = self.tops.get_mut(self.first) {
@@ -110,13 +119,31 @@ impl Dirty {
         std::mem::take(&mut self.bits[word])
     }
 
+    /// Puts positions of a word back while somebody marks others, without the levels above; they
+    /// are to be taken out again with [`take_lent_word`](Self::take_lent_word).
+    #[inline(always)]
+    pub(super) fn lend_word(&mut self, word: usize, bits: u64) {
+        self.bits[word] = bits;
+    }
+
+    /// Takes all positions of a word out after [`lend_word`](Self::lend_word).
+    #[inline(always)]
+    pub(super) fn take_lent_word(&mut self, word: usize) -> u64 {
+        std::mem::take(&mut self.bits[word])
+    }
+
     /// Adds positions of a word.
-    #[inline]
+    #[inline(always)]
     pub(super) fn put_word(&mut self, word: usize, bits: u64) {
-        if bits != 0 {
-            self.mark(word << 6 | bits.trailing_zeros() as usize);
-            self.bits[word] |= bits;
+        if bits == 0 {
+            return;
         }
+        if self.bits[word] == 0 {
+            self.words[word >> 6] |= 1 << (word & 63);
+            self.tops[word >> 12] |= 1 << (word >> 6 & 63);
+            self.first = self.first.min(word >> 12);
+        }
+        self.bits[word] |= bits;
     }
 }
 

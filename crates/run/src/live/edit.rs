@@ -1,14 +1,14 @@
-//! Changing links.
+//! Changing links, and removing nodes.
 
 use millstream_base::Lane;
-
 use smallvec::SmallVec;
 
+use super::asked::Asked;
 use super::node::{Flags, GONE, NONE};
 use super::special::Special;
 use super::{Handle, LiveGraph, NodeNumber};
 
-/// Why a live graph cannot be changed so. It is as it was.
+/// Why a live graph cannot be changed in this way. The graph stays as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum LiveError {
@@ -19,14 +19,14 @@ pub enum LiveError {
         help("read the value of the previous tick through a delay instead")
     )]
     Cycle {
-        /// The numbers of the nodes on the way from the reader to what it would read.
+        /// The numbers of the nodes on the way from the reader to the node that it would read.
         path: Vec<usize>,
     },
-    /// There is no such node, or not any more.
+    /// There is no such node, or it was removed.
     #[error("there is no node g{node}")]
     #[diagnostic(code(live::no_node), help("it may have been removed"))]
     NoNode {
-        /// The number that was meant.
+        /// The number that was given.
         node: usize,
     },
     /// There is no such input.
@@ -35,9 +35,9 @@ pub enum LiveError {
     NoInput {
         /// The node.
         node: usize,
-        /// Which was meant.
+        /// The number of the input that was given.
         input: usize,
-        /// How many there are.
+        /// The number of inputs of the node.
         n_inputs: usize,
     },
     /// The input takes another type.
@@ -48,19 +48,20 @@ pub enum LiveError {
         node: usize,
         /// The input.
         input: usize,
-        /// What it takes.
+        /// The type that it takes.
         wanted: Lane,
-        /// What was given.
+        /// The type that was given.
         found: Lane,
     },
 }
 
 impl LiveGraph {
     /// Links an input of a node to another source. Inputs count from 0; those of a switch are the
-    /// selector, then the arms. Answers how many nodes had to change their place in the order.
+    /// selector, then the arms. Returns how many nodes had to change their place in the order.
     ///
     /// # Errors
-    /// If the link would close a cycle, or there is no such node or input, or it takes another type.
+    /// If the link would close a cycle, or there is no such node or input, or it takes another
+    /// type.
     pub fn relink<T, A>(
         &mut self,
         node: Handle<T>,
@@ -85,13 +86,11 @@ impl LiveGraph {
                 return Err(LiveError::NoNode { node: node as usize });
             }
         }
-        // What picks an arm is linked to the guard of the choice.
-        let (readers, slots) = self.slots_of(node, input);
-        let Some(&(reader, slot)) = slots.first() else {
-            let node = node as usize;
-            return Err(LiveError::NoInput { node, input, n_inputs: readers });
+        let inputs = self.inputs_of(node);
+        let Some(&old) = inputs.get(input) else {
+            let (node, n_inputs) = (node as usize, inputs.len());
+            return Err(LiveError::NoInput { node, input, n_inputs });
         };
-        let old = self.inputs_of(reader)[slot];
         let (wanted, found) = (self.lane_of(old), self.lane_of(source));
         if wanted != found {
             return Err(LiveError::WrongType { node: node as usize, input, wanted, found });
@@ -100,41 +99,41 @@ impl LiveGraph {
             return Ok(0);
         }
         self.link_new();
-        let moved = self.put_before(source, reader)?;
-        for (reader, slot) in slots {
-            self.hold(reader, None);
-            self.inputs_mut(reader)[slot] = source;
-            self.users.remove(&mut self.nodes[old as usize], reader);
-            self.users.add(&mut self.nodes[source as usize], reader);
-            if !self.nodes[reader as usize].flags.has(Flags::LIVE) {
-                self.nodes[source as usize].flags.set(Flags::MIXED);
-            }
-            if self.has_failed(NodeNumber(source)) {
-                self.nodes[reader as usize].flags.set(Flags::CAREFUL);
-            }
-            self.mark(reader);
+        let moved = self.put_before(source, node)?;
+        self.hold(node, None);
+        for node in [node, old, source] {
+            self.forget_sweep(node);
         }
+        self.inputs_mut(node)[input] = source;
+        self.users.remove(&mut self.nodes[old as usize], node);
+        self.users.add(&mut self.nodes[source as usize], node);
+        if !self.nodes[node as usize].flags.has(Flags::LIVE) {
+            self.nodes[source as usize].flags.set(Flags::MIXED);
+        }
+        if self.has_failed(NodeNumber(source)) {
+            self.nodes[node as usize].flags.set(Flags::CAREFUL);
+        }
+        self.mark(node);
         self.refresh_demand(old);
         self.refresh_demand(source);
         self.retract_anew();
         Ok(moved)
     }
 
-    /// What a node reads at an input, counted as for [`relink`](Self::relink); `None` if it has no
-    /// such input.
+    /// The node that a node reads at an input, counted as in [`relink`](Self::relink); `None` if
+    /// there is no such input.
     pub fn input_of(&self, NodeNumber(node): NodeNumber, input: usize) -> Option<NodeNumber> {
-        let (_, slots) = self.slots_of(node, input);
-        let (reader, slot) = *slots.first()?;
-        Some(NodeNumber(self.inputs_of(reader)[slot]))
+        self.inputs_of(node).get(input).map(|source| NodeNumber(*source))
     }
 
-    /// Whether there is a node of this number that was not removed.
+    /// Whether there is a node with this number that was not removed.
     fn is_there(&self, node: u32) -> bool {
         self.nodes.get(node as usize).is_some_and(|node| !node.is_gone())
     }
 
-    /// Takes a node out that nobody reads or observes, with those for its outputs; false, and nothing
-    /// changes, if somebody does or there is no such node. Its number is not given to another node.
+    /// Removes a node that nobody reads or observes, and the nodes of its outputs. Returns false,
+    /// and changes nothing, if it is read or observed or there is no such node. Numbers of removed
+    /// nodes are not used again.
     pub fn remove(&mut self, node: impl Into<NodeNumber>) -> bool {
         self.remove_number(node.into())
     }
@@ -145,7 +144,7 @@ impl LiveGraph {
         }
         self.take_back();
         self.link_new();
-        // Of what reads the call only the nodes of its outputs go with it.
+        // The nodes of its outputs read a call, and are removed with it.
         let outputs = self.outputs_of(node);
         let it = self.nodes[node as usize];
         if it.flags.has(Flags::OBSERVED)
@@ -172,23 +171,20 @@ impl LiveGraph {
             self.nodes[node as usize].code = GONE;
             return true;
         }
+        self.forget_sweep(node);
         let inputs: SmallVec<[u32; 8]> = self.inputs_of(node).into();
         for input in &inputs {
+            self.forget_sweep(*input);
             self.users.remove(&mut self.nodes[*input as usize], node);
         }
-        let mut guard = None;
+        // The demand for the node may be stored still.
+        self.ask(node, self.asked(node), Asked::Never);
         let it = &mut self.nodes[node as usize];
         it.code = GONE;
         if it.flags.has(Flags::SPECIAL) {
             match &mut self.specials[it.inputs[0] as usize] {
+                Special::Choice(choice) => choice.clear(),
                 Special::Form(form) => form.inputs = Box::default(),
-                Special::Choice(choice) => {
-                    guard = Some(choice.inputs[0]);
-                    // Conditions that were made of its arms still ask for the guard.
-                    choice.inputs = choice.inputs[..choice.first_arm].into();
-                    choice.inputs[1..].fill(0);
-                }
-                Special::Guard(guard) => guard.selector = [0],
                 Special::Call(call) => (call.inputs, call.outputs) = (Box::default(), None),
                 Special::Output(output) => output.of = [0],
             }
@@ -200,14 +196,11 @@ impl LiveGraph {
         for input in inputs {
             self.refresh_demand(input);
         }
-        if let Some(guard) = guard {
-            self.remove_number(NodeNumber(guard));
-        }
         self.retract_anew();
         true
     }
 
-    /// Links changed, so there is more or less that could change.
+    /// Retracts again after links changed, because other nodes can be reached now.
     fn retract_anew(&mut self) {
         if self.has_retracted {
             self.assert_all();
@@ -215,37 +208,18 @@ impl LiveGraph {
         }
     }
 
-    /// The number of inputs of a node, and where number `input` of them is stored: which node reads
-    /// it, at which place. A guard reads what its choice decides by.
-    fn slots_of(&self, node: u32, input: usize) -> (usize, Vec<(u32, usize)>) {
-        if let Some(choice) = self.choice_at(node) {
-            let n = choice.inputs.len() - choice.first_arm + 1;
-            let guard = choice.inputs[0];
-            let mut slots = Vec::new();
-            if input == 0 {
-                slots.push((guard, 0));
-                slots.extend((1..choice.first_arm).map(|slot| (node, slot)));
-            } else if input < n {
-                slots.push((node, choice.first_arm + input - 1));
-            }
-            return (n, slots);
-        }
-        let n = self.inputs_of(node).len();
-        (n, if input < n { vec![(node, input)] } else { Vec::new() })
-    }
-
     fn lane_of(&self, node: u32) -> Lane {
         self.nodes[node as usize].flags.lane()
     }
 
-    /// What a node is, if it is neither a source nor a plain function.
+    /// The behavior of a node that is neither a source nor a plain function.
     pub(super) fn special_at(&self, node: u32) -> Option<&Special> {
         let node = &self.nodes[node as usize];
         let is_special = node.flags.has(Flags::SPECIAL) && !node.is_source();
         is_special.then(|| &self.specials[node.inputs[0] as usize])
     }
 
-    /// What a node reads, in order.
+    /// The inputs of a node, in order.
     pub(super) fn inputs_of(&self, node: u32) -> &[u32] {
         let node = &self.nodes[node as usize];
         if node.is_source() {

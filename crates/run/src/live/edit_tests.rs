@@ -1,4 +1,4 @@
-//! Edits that make no sense, and what a graph holds.
+//! Edits that make no sense, and the bytes that a graph holds.
 
 use millstream_form::Op;
 
@@ -33,7 +33,7 @@ fn what_is_not_there_is_neither_removed_nor_linked() {
 }
 
 #[test]
-#[should_panic = "only sources are set that are there"]
+#[should_panic = "only sources that exist are set"]
 fn what_was_removed_is_not_set() {
     let mut graph = LiveGraph::new();
     let a = graph.source(1.0);
@@ -51,7 +51,7 @@ fn a_cycle_is_told_in_nodes_that_were_made() {
     assert_eq!(graph.relink(chosen, 0, whole), Err(LiveError::Cycle { path }));
 }
 
-/// What the graph says that it holds is what the allocator gave, nearly.
+/// The bytes that the graph counts are nearly those that the allocator gave.
 #[test]
 fn switches_count_what_they_hold() {
     const N: usize = 10_000;

@@ -1,4 +1,4 @@
-//! Nodes that fail, waves that are ended, and budgets.
+//! Nodes that fail, waves that are stopped, and budgets.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use millstream_form::Op;
 use millstream_ir::EvalError;
 
 use super::values_tests::types;
-use super::{LiveGraph, NodeNumber, Within};
+use super::{Handle, LiveGraph, NodeNumber, Taken, Within};
 
-/// A graph with a text that fails for 2, and what reads it.
+/// A graph with a text that fails for 2, and nodes that read it.
 struct Failing {
     graph: LiveGraph,
     x: NodeNumber,
@@ -65,7 +65,7 @@ fn a_failure_passes_numbers_and_is_kept_until_it_is_tried_again() {
     failing.graph.set_value(x, &3.0_f32.into());
     assert_eq!(failing.look().1, 0);
     failing.graph.set_value(which, &true.into());
-    // The list is what it was, so only the text and the choice run.
+    // The list has its old value again, so only the text and the choice run.
     assert_eq!(failing.look(), (Some("\"3\"".into()), 2));
     failing.graph.set_value(x, &2.0_f32.into());
     assert_eq!(failing.look(), (None, 1));
@@ -133,11 +133,11 @@ fn waves_of_numbers_can_be_ended_and_go_on_later() {
 fn a_callback_that_panics_leaves_no_value_and_nothing_wrong() {
     use std::sync::atomic::{AtomicU32, Ordering};
     static BAD: AtomicU32 = AtomicU32::new(0);
-    fn all(_: f64, n: usize) -> u64 {
+    fn all(_: f64) -> u64 {
         assert!(BAD.load(Ordering::Relaxed) != 1, "bad wish");
-        (1 << n) - 1
+        1
     }
-    fn sum(first: f64, others: &mut dyn Iterator<Item = f64>) -> f64 {
+    fn sum(first: f64, others: Taken<'_, f64>) -> f64 {
         assert!(BAD.load(Ordering::Relaxed) != 2, "bad sum");
         first + others.sum::<f64>()
     }
@@ -145,7 +145,7 @@ fn a_callback_that_panics_leaves_no_value_and_nothing_wrong() {
         let bad_now = |bad| BAD.store(bad, Ordering::Relaxed);
         let mut graph = LiveGraph::new();
         let (a, b) = (graph.source(1.0), graph.source(2.0));
-        let both = graph.lazily(a, &[b], all, sum);
+        let both = graph.dynamic(a, &[b], all, sum);
         let end = graph.binary_with(Op::Add, both, 1.0);
         graph.observe(end);
         bad_now(bad);
@@ -171,11 +171,12 @@ fn a_callback_that_panics_leaves_no_value_and_nothing_wrong() {
 }
 
 #[test]
-#[should_panic(expected = "g3 failed: the node type panicked: no")]
+#[should_panic(expected = "g2 failed: the node type panicked: no")]
 fn a_read_of_what_has_no_value_panics() {
     let mut graph = LiveGraph::new();
     let a = graph.source(1.0);
-    let never = graph.lazily(a, &[], |_, _| 0, |_: f64, _| panic!("no"));
+    let arms: [Handle<f64>; 0] = [];
+    let never: Handle<f64> = graph.dynamic(a, &arms, |_| 0, |_, _| panic!("no"));
     let end = graph.binary_with(Op::Add, never, 1.0);
     graph.get(end);
 }

@@ -1,10 +1,11 @@
-//! What a node read at its last run, where that cannot be told from its being dirty.
+//! The values that a node read at its last run, for nodes that may be dirty though they would read
+//! the same values again.
 //!
-//! A node that is always demanded runs in the wave in which an input changed, so no input can be back
-//! at its old value by then. One that is parked meanwhile may find its inputs as it left them; so
-//! may one whose links were changed. What such a node read is held, from the first change on until
-//! it is demanded. Where a wave is ended, nodes that wait for their run may find other inputs when the
-//! next one comes to them; what those read that were always demanded is not known any more.
+//! A node that is always demanded runs in the wave in which an input changed, so the input cannot
+//! be back at its old value by then. A node that is parked, or whose links were changed, may find
+//! its inputs as they were at its last run. The values that such a node read are held from the
+//! first change on until it is demanded. If a wave is stopped, its dirty nodes may find other
+//! inputs in the next wave; the values that live ones among them read are lost, so these nodes run.
 
 use smallvec::SmallVec;
 
@@ -16,18 +17,18 @@ use super::special::Special;
 pub(super) type Held = SmallVec<[u64; 3]>;
 
 impl LiveGraph {
-    /// Holds what a node read at its last run. `changed` is the node that just changed, with its
-    /// value before.
+    /// Holds the values that a node read at its last run. `changed` is the node that just changed,
+    /// with its value before.
     pub(super) fn hold(&mut self, at: u32, changed: Option<(u32, u64)>) {
         let node = &self.nodes[at as usize];
         if node.flags.has(Flags::NEW) || self.is_held(at) {
             return;
         }
         if node.flags.has(Flags::SPECIAL) {
-            // Choices and outputs of calls compare what they give, and guards do not count.
             match self.specials[node.inputs[0] as usize] {
                 Special::Form(_) | Special::Call(_) => {}
-                Special::Guard(_) | Special::Choice(_) | Special::Output(_) => return,
+                // These compare values themselves.
+                Special::Choice(_) | Special::Output(_) => return,
             }
             if let Some(values) = self.values_read(at, changed.map(|(node, _)| node)) {
                 self.held_values.insert(at, values);
@@ -39,7 +40,7 @@ impl LiveGraph {
         self.nodes[at as usize].flags.set(Flags::CAREFUL);
     }
 
-    /// Whether what a node read at its last run is held, or nobody knows it any more.
+    /// Whether the values that a node read at its last run are held, or lost.
     pub(super) fn is_held(&self, at: u32) -> bool {
         self.nodes[at as usize].flags.has(Flags::CAREFUL)
             && (self.held.contains_key(&at)
@@ -60,7 +61,7 @@ impl LiveGraph {
         }
     }
 
-    /// Holds what the users of a node that changed read, as far as they may not run in this wave.
+    /// Holds the values that users of a changed node read, for those that may not run in this wave.
     pub(super) fn hold_users(&mut self, at: u32, old: u64) {
         let mut i = 0;
         while let Some(&user) = self.users_of(at).get(i) {
@@ -73,7 +74,7 @@ impl LiveGraph {
         }
     }
 
-    /// Forgets what a node read; answers whether that differs from what it would read now.
+    /// Forgets the values that a node read; answers whether it would read others now.
     pub(super) fn let_go(&mut self, at: u32) -> bool {
         self.nodes[at as usize].flags.clear(Flags::CAREFUL);
         if !self.overtaken.is_empty() && self.overtaken.remove(&at) {
@@ -87,7 +88,7 @@ impl LiveGraph {
         !is_same
     }
 
-    /// Forgets what a node read; it runs again when it is demanded.
+    /// Forgets the values that a node read, so that it runs when it is demanded.
     pub(super) fn forget_held(&mut self, at: u32) {
         self.overtaken.remove(&at);
         self.held.remove(&at);

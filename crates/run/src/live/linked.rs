@@ -1,8 +1,9 @@
-//! Nodes become users of what they read when somebody first asks for users.
+//! New nodes become users of their inputs when users are first asked for.
 //!
-//! The first evaluation of a new graph asks for none, so a graph that is evaluated once does without. Where
-//! many nodes are new, counting who is read how often and then writing the users down, one node behind the
-//! other, waits for memory and guesses wrong far less often than adding users one by one.
+//! The first evaluation of a new graph asks for none, so a graph that is evaluated once needs no
+//! lists of users. For many new nodes at once, the users of each are counted first and then written
+//! in order. This waits for memory and mispredicts branches far less often than adding users one by
+//! one.
 
 use std::ops::Range;
 
@@ -12,17 +13,17 @@ use super::LiveGraph;
 use super::node::{Flags, NONE};
 use super::users::{SMALLEST, room_for};
 
-/// So many nodes are many. Tests are of few nodes.
+/// From so many new nodes on, users are counted first. Tests have few nodes.
 const MANY: usize = if cfg!(test) { 3 } else { 512 };
 
 impl LiveGraph {
-    /// Whether there are nodes that what they read does not know of yet.
+    /// Whether there are nodes that are not users of their inputs yet.
     #[inline(always)]
     pub(super) fn has_new_links(&self) -> bool {
         self.n_linked < self.nodes.len()
     }
 
-    /// Makes new nodes users of what they read; to be called before users are asked for.
+    /// Makes new nodes users of their inputs; to be called before users are asked for.
     #[inline(always)]
     pub(super) fn link_new(&mut self) {
         if self.has_new_links() {
@@ -30,10 +31,10 @@ impl LiveGraph {
         }
     }
 
-    /// Who reads a node, each as often as it does.
+    /// The users of a node, each as often as it reads the node.
     #[inline(always)]
     pub(super) fn users_of(&self, node: u32) -> &[u32] {
-        debug_assert!(!self.has_new_links(), "users are asked for when they are known");
+        debug_assert!(!self.has_new_links(), "users are linked before they are asked for");
         self.users.of(&self.nodes[node as usize])
     }
 
@@ -41,6 +42,9 @@ impl LiveGraph {
     fn link_all_new(&mut self) {
         let new = self.n_linked..self.nodes.len();
         self.n_linked = new.end;
+        if self.sweeps.has_any() {
+            self.forget_sweeps_of(new.clone());
+        }
         if new.len() < MANY {
             for reader in new {
                 let mut i = 0;
@@ -54,8 +58,20 @@ impl LiveGraph {
         }
     }
 
+    /// Drops the code of words that new nodes belong to or read.
+    fn forget_sweeps_of(&mut self, new: Range<usize>) {
+        for reader in new {
+            self.forget_sweep(reader as u32);
+            let mut i = 0;
+            while let Some(&input) = self.inputs_of(reader as u32).get(i) {
+                self.forget_sweep(input);
+                i += 1;
+            }
+        }
+    }
+
     fn link_many(&mut self, new: Range<usize>) {
-        // Of new nodes: how often each is read, then where its users begin, then where they end.
+        // For each new node: how often it is read, then where its users begin, then where they end.
         let mut places: Vec<u32> = room_in_huge_pages(new.len());
         places.resize(new.len(), 0);
         for reader in new.clone() {

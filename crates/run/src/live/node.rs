@@ -1,4 +1,4 @@
-//! Nodes of a live graph: 32 bytes each, so that a wave of changes touches half a cache line per node.
+//! Nodes of a live graph. A node has 32 bytes, so that a wave touches half a cache line per node.
 
 use millstream_base::Lane;
 use millstream_form::{HeldOperand, canonical_bits};
@@ -6,26 +6,29 @@ use millstream_form::{HeldOperand, canonical_bits};
 /// No user.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a removed node has as its function; it is special, and those have none.
+/// The function of a removed node. Removed nodes are special, and other special nodes have no
+/// function.
 pub(super) const GONE: u16 = u16::MAX;
 
 /// One node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    /// The bits of the value, or the handle of one that does not fit; equal bits are equal values.
+    /// The bits of the value, or the stamp of a value that is not a number; equal bits are equal
+    /// values.
     pub(super) value: u64,
-    /// What it reads. Unused ones are node 0. With [`Flags::CONSTANT`] the last two are the bits of
-    /// the second operand; with [`Flags::SPECIAL`] the first says which, [`NONE`] for a source, and
-    /// the last where the value lies if it is no number, see `boxed`.
+    /// The inputs; unused ones are node 0. With [`Flags::CONSTANT`] the last two are the bits of
+    /// the second operand. With [`Flags::SPECIAL`] the first is the number of the special node, or
+    /// [`NONE`] for a source, and the last is the place of a value that is not a number, see
+    /// `boxed`.
     pub(super) inputs: [u32; 3],
-    /// Who reads it: up to two nodes, or with [`Flags::LISTED`] start and length of a list.
+    /// The users: up to two nodes, or with [`Flags::LISTED`] the start and length of a list.
     pub(super) users: [u32; 2],
-    /// Which function of the graph it calls.
+    /// The number of the function of the graph that the node calls.
     pub(super) code: u16,
     pub(super) flags: Flags,
 }
 
-/// What is known of a node, as bits.
+/// Properties of a node, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flags(pub(super) u16);
 
@@ -34,11 +37,11 @@ impl Flags {
     const ARITY: u16 = 0b11;
     /// The second operand is a constant.
     pub(super) const CONSTANT: u16 = 1 << 2;
-    /// More than a function of up to three numbers.
+    /// The node is a source, or more than a function of numbers.
     pub(super) const SPECIAL: u16 = 1 << 3;
-    /// Demanded whatever the switches say.
+    /// Demanded whatever choices take.
     pub(super) const LIVE: u16 = 1 << 4;
-    /// Demanded if some switch takes an arm.
+    /// Demanded if some choice takes an arm.
     pub(super) const GUARDED: u16 = 1 << 5;
     /// Dirty, but not demanded when the wave came by.
     pub(super) const PARKED: u16 = 1 << 6;
@@ -46,19 +49,21 @@ impl Flags {
     pub(super) const NEW: u16 = 1 << 7;
     /// The users are a list.
     pub(super) const LISTED: u16 = 1 << 8;
-    /// Some user is not surely demanded, so changes have to be remembered for it.
+    /// Some user is not certainly demanded, so old values have to be held for it when this node
+    /// changes.
     pub(super) const MIXED: u16 = 1 << 9;
-    /// Somebody outside reads it.
+    /// Observed from outside the graph.
     pub(super) const OBSERVED: u16 = 1 << 10;
-    /// Before it runs it is looked at what it read at its last run, see `held`, and whether what it
-    /// reads has failed, see `failed`.
+    /// Before the node runs, its inputs are compared with those of its last run, see `held`, and
+    /// checked for failures, see `failed`.
     pub(super) const CAREFUL: u16 = 1 << 11;
-    /// Folds many inputs with its function: the first two say where they are, see `LiveGraph::wide`.
+    /// The node folds many inputs with its function; the first two of `inputs` are their start and
+    /// number in `LiveGraph::wide`.
     pub(super) const FOLD: u16 = 1 << 12;
-    /// Where the lane stands.
+    /// The position of the lane.
     const LANE_SHIFT: u32 = 13;
 
-    /// A node of `n_inputs` with a value of this lane that was never computed.
+    /// The flags of a node with `n_inputs` inputs and a value of this lane that was never computed.
     pub(super) fn new(n_inputs: usize, lane: Lane) -> Self {
         let lane = match lane {
             Lane::Bool => 0,
@@ -99,13 +104,21 @@ impl Flags {
         (self.0 & Self::ARITY) as usize
     }
 
-    /// A plain function that is surely demanded.
+    /// Whether the node is a plain function that is certainly demanded.
     #[inline(always)]
     pub(super) fn is_plain(self) -> bool {
         self.0 & (Self::LIVE | Self::SPECIAL | Self::CAREFUL) == Self::LIVE
     }
 
-    /// A plain function that some switch demands.
+    /// Whether the node is special, has a value and is certainly demanded, and nothing has to be
+    /// checked before it runs.
+    #[inline(always)]
+    pub(super) fn is_special_and_plainly_live(self) -> bool {
+        self.0 & (Self::LIVE | Self::SPECIAL | Self::CAREFUL | Self::NEW)
+            == Self::LIVE | Self::SPECIAL
+    }
+
+    /// Whether the node is a plain function that is demanded through arms.
     #[inline(always)]
     pub(super) fn is_guarded_and_plain(self) -> bool {
         self.0 & (Self::GUARDED | Self::SPECIAL | Self::CAREFUL) == Self::GUARDED
@@ -118,13 +131,13 @@ impl Node {
         &self.inputs[..self.flags.arity()]
     }
 
-    /// Whether it is set from outside.
+    /// Whether the node is set from outside.
     #[inline(always)]
     pub(super) fn is_source(&self) -> bool {
         self.flags.has(Flags::SPECIAL) && self.inputs[0] == NONE
     }
 
-    /// Whether it was removed.
+    /// Whether the node was removed.
     #[inline(always)]
     pub(super) fn is_gone(&self) -> bool {
         self.flags.has(Flags::SPECIAL) && self.code == GONE
@@ -137,7 +150,7 @@ impl Node {
     }
 }
 
-/// Bits with all NaNs made one.
+/// The bits of a value, with the canonical NaN for any NaN.
 #[inline(always)]
 pub(super) fn canonical(flags: Flags, bits: u64) -> u64 {
     match flags.lane() {

@@ -1,11 +1,11 @@
-//! The order of nodes: positions such that each node comes behind what it reads.
+//! The order of nodes: each node has a position after those of the nodes that it reads.
 //!
-//! Nodes are made behind what they read, so at first the position is the number of the node. When a
-//! link is made from a node that stands behind its reader, some have to move, see `order_search` in
-//! the base crate. From then on positions have gaps, into which nodes are moved; where a gap is too
-//! small, those next to it make room.
+//! Nodes are made after their inputs, so at first the position is the number of the node. When a
+//! link is made from a node to one that comes before it, nodes have to move; `order_search` in the
+//! base crate finds which. From then on there are gaps between positions, into which nodes are
+//! moved; if a gap is too small, the nodes next to it make room.
 //!
-//! Sources are read from anywhere: they never run, so their positions mean nothing.
+//! Sources never run, so their positions mean nothing, and any node may read them.
 
 use millstream_base::order_search::{Marks, Moving, Ordered, nodes_to_move};
 use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
@@ -13,18 +13,18 @@ use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
 use super::node::NONE;
 use super::{LiveError, LiveGraph};
 
-/// Where each node stands.
+/// The position of each node.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     n: usize,
-    /// Position of each node; empty as long as that is its number.
+    /// The position of each node; empty while it is the number of the node.
     positions: Vec<u32>,
     /// The node at each position, [`NONE`] in gaps.
     nodes: Vec<u32>,
     marks: Marks,
 }
 
-/// So many positions for each node once there are gaps.
+/// Positions for each node once there are gaps.
 const SPREAD: usize = 2;
 
 impl Order {
@@ -45,12 +45,18 @@ impl Order {
         if self.is_plain() { position } else { self.nodes[position] as usize }
     }
 
+    /// The node at a position, if it is not in a gap.
+    pub(super) fn node_if_any(&self, position: usize) -> Option<u32> {
+        let node = self.node_at(position) as u32;
+        (node != NONE).then_some(node)
+    }
+
     /// Number of positions.
     pub(super) fn len(&self) -> usize {
         if self.is_plain() { self.n } else { self.nodes.len() }
     }
 
-    /// Puts a new node behind all others.
+    /// Puts a new node after all others.
     #[inline]
     pub(super) fn push(&mut self) {
         if !self.is_plain() {
@@ -62,8 +68,8 @@ impl Order {
         self.n += 1;
     }
 
-    /// Makes gaps, one of at least `front` before all nodes. Nodes that were lifted off their
-    /// positions stay off.
+    /// Makes gaps, one of them of at least `front` before all nodes. Nodes that were lifted off
+    /// their positions stay without one.
     fn spread(&mut self, front: usize) {
         let n_positions = front + SPREAD * self.n;
         let mut nodes = room_in_huge_pages(n_positions);
@@ -94,8 +100,8 @@ impl Order {
         self.nodes[position] = node;
     }
 
-    /// The nodes in the smallest window from `start` on, which reaches as far as there is room for
-    /// `n` more, taken out, with the length of the window; back from `start` if `is_before`.
+    /// Takes the nodes out of the smallest window that has room for `n` more, and returns them with
+    /// its length. The window begins at `start`, or ends there if `is_before`.
     fn window(&mut self, start: usize, is_before: bool, n: usize) -> Option<(usize, Vec<u32>)> {
         let (mut length, mut n_free) = (0, 0);
         while n_free < n {
@@ -128,14 +134,14 @@ impl Ordered for LiveGraph {
 
     #[inline]
     fn dependencies_of(&self, node: u32) -> impl Iterator<Item = u32> {
-        // The positions of sources mean nothing.
+        // Sources have no place in the order.
         let inputs = self.inputs_of(node).iter().copied();
         inputs.filter(|input| !self.nodes[*input as usize].is_source())
     }
 }
 
 impl LiveGraph {
-    /// Changes positions so that `source` stands before `reader`; answers how many nodes moved.
+    /// Changes positions so that `source` comes before `reader`; returns how many nodes moved.
     ///
     /// # Errors
     /// If `reader` leads to `source`: the nodes on the way, reader first.
@@ -148,7 +154,9 @@ impl LiveGraph {
         let mut marks = std::mem::take(&mut self.order.marks);
         let moving = nodes_to_move(self, source, reader, low as u32..=high as u32, &mut marks);
         self.order.marks = marks;
-        let moving = moving.map_err(|way| LiveError::Cycle { path: self.shown(&way) })?;
+        let moving = moving.map_err(|way| LiveError::Cycle {
+            path: way.iter().map(|node| *node as usize).collect(),
+        })?;
         let (mut moving, is_before) = match moving {
             Moving::After(nodes) => (nodes, false),
             Moving::Before(nodes) => (nodes, true),
@@ -157,7 +165,7 @@ impl LiveGraph {
         Ok(self.move_next_to(&moving, if is_before { reader } else { source }, is_before))
     }
 
-    /// Moves nodes, given in order, to right before or behind another; answers how many changed
+    /// Moves nodes, given in order, to right before or after another; returns how many changed
     /// their positions.
     fn move_next_to(&mut self, moving: &[u32], to: u32, is_before: bool) -> usize {
         if self.order.is_plain() {
@@ -169,7 +177,7 @@ impl LiveGraph {
         }
         let (start, window) = loop {
             let at = self.order.position(to);
-            // There may be nothing before the first position.
+            // There is no position before the first.
             let start = if is_before { at.checked_sub(1) } else { Some(at + 1) };
             let window = start.and_then(|start| self.order.window(start, is_before, moving.len()));
             match (start, window) {
@@ -192,8 +200,11 @@ impl LiveGraph {
             moving.iter().chain(&others).copied().collect()
         };
         let first = if is_before { start + 1 - length } else { start };
+        for word in first >> 6..=(first + length - 1) >> 6 {
+            self.sweeps.forget(word << 6);
+        }
         for (i, &node) in in_order.iter().enumerate() {
-            // Evenly over the window.
+            // They are spread evenly over the window.
             self.order.place(node, first + i * length / in_order.len());
         }
         for node in is_dirty {
@@ -210,13 +221,15 @@ impl LiveGraph {
             is_dirty.push(node);
         }
         self.order.nodes[position] = NONE;
+        self.sweeps.forget(position);
     }
 
-    /// Makes gaps between positions, one of at least `front` before all.
+    /// Makes gaps between positions, one of them of at least `front` before all nodes.
     fn spread(&mut self, front: usize) {
         let dirty: Vec<u32> =
             self.dirty.all().into_iter().map(|at| self.order.node_at(at) as u32).collect();
         self.dirty.clear();
+        self.sweeps.forget_all();
         self.order.spread(front);
         self.dirty.grow(self.order.len());
         for node in dirty {

@@ -1,7 +1,7 @@
 //! Plans of single values as live graphs.
 //!
-//! A step of one operation becomes a node of that operation, a longer form a node that runs it, a
-//! choice a switch; inputs and features of the request become sources.
+//! A step of one operation becomes a node of that operation, a step with a longer form a node that
+//! runs the form, and a choice a switch. Inputs and features of the request become sources.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ use super::{Handle, LiveGraph, NodeNumber};
 
 /// A plan as a live graph, with handles for its inputs, features and outputs.
 ///
-/// Its graph is kept up to date by [`LiveGraph`]'s rules; the plan is not needed any more.
+/// The plan is not needed afterwards.
 pub struct LiveProgram {
     graph: LiveGraph,
-    /// Only numbers may be values.
+    /// Whether all values have to be numbers.
     of_numbers: bool,
-    /// The node of each step; of one with several outputs that which runs.
+    /// The node of each step; the node that runs, if the step has several outputs.
     nodes: SideTable<StepId, Option<NodeNumber>>,
     /// The source of each input that is read.
     inputs: SideTable<InputId, Option<NodeNumber>>,
-    /// The source of each need that is read, by its bit.
+    /// The source of each need of the plan that is read, by its bit.
     features: Vec<Option<NodeNumber>>,
     names: FxHashMap<Name, (NodeNumber, Lane)>,
 }
@@ -41,14 +41,14 @@ enum Name {
     Feature(Feature),
 }
 
-/// Why a plan cannot be a live graph.
+/// The reason why a plan cannot be a live graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("{place}: {what}")]
 #[diagnostic(code(live::not_numbers), help("evaluate it with `Incremental`, which takes any plan"))]
 pub struct NotNumbers {
     /// The node, input or constant, in words.
     pub place: String,
-    /// What it has that a live graph has not.
+    /// The property of it that a live graph does not support.
     pub what: &'static str,
 }
 
@@ -65,7 +65,7 @@ impl LiveProgram {
     /// The plan as a live graph. Inputs have their defaults, those without one and features are 0.
     ///
     /// # Errors
-    /// If a step computes something else than single numbers in the context of the request.
+    /// If a step does not compute single numbers in the context of the request.
     pub fn new(plan: &Plan) -> Result<Self, NotNumbers> {
         Self::made(plan, true)
     }
@@ -73,7 +73,7 @@ impl LiveProgram {
     /// The plan as a live graph, whatever the types of its values.
     ///
     /// # Errors
-    /// If a step computes something else than single values in the context of the request.
+    /// If a step does not compute single values in the context of the request.
     pub(crate) fn of_values(plan: &Plan) -> Result<Self, NotNumbers> {
         Self::made(plan, false)
     }
@@ -161,7 +161,7 @@ impl LiveProgram {
         let needed = inputs_needed(instance);
         let inputs = needed.iter().map(|i| self.node_of(links[*i as usize]));
         let inputs: Option<SmallVec<[NodeNumber; 4]>> = inputs.collect();
-        let inputs = inputs.ok_or("what it reads has no node")?;
+        let inputs = inputs.ok_or("an input has no node")?;
         if self.of_numbers {
             self.graph.call_of_numbers(instance, &inputs)
         } else {
@@ -174,17 +174,17 @@ impl LiveProgram {
         &mut self.graph
     }
 
-    /// The handle of an input, if it is read and a `T`.
+    /// The handle of an input, if it is read and its type is `T`.
     pub fn input<T: LaneValue>(&self, name: &str) -> Option<Handle<T>> {
         self.handle(&Name::Input(name.into()))
     }
 
-    /// The handle of an output, if it is a `T`.
+    /// The handle of an output, if its type is `T`.
     pub fn output<T: LaneValue>(&self, name: &str) -> Option<Handle<T>> {
         self.handle(&Name::Output(name.into()))
     }
 
-    /// The handle of a feature that the graph reads, such as the time, if it is a `T`.
+    /// The handle of a feature that the graph reads, such as the time, if its type is `T`.
     pub fn feature<T: LaneValue>(&self, feature: &Feature) -> Option<Handle<T>> {
         self.handle(&Name::Feature(feature.clone()))
     }
@@ -227,7 +227,7 @@ impl LiveProgram {
         self.graph.value(self.output_node(source), ty)
     }
 
-    /// The graph, to look at.
+    /// The graph, to read from.
     pub(crate) fn graph_ref(&self) -> &LiveGraph {
         &self.graph
     }

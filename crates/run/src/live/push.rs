@@ -1,14 +1,13 @@
-//! When changes travel: as soon as they are committed, or when somebody reads.
+//! When changes travel: as soon as they are committed, or when a node is read.
 //!
 //! *Pull*: a commit computes nothing; the first read after it runs a wave. *Push*: a commit runs a
-//! wave. *Mixed*: a commit runs a wave for what is pushed, and what is observed but not pushed is
-//! set aside until somebody reads it. All run the same nodes, at other times.
+//! wave. *Mixed*: a commit runs a wave for nodes that are pushed; other observed nodes are set
+//! aside until one is read. All run the same nodes, at different times.
 //!
-//! A wave goes one of two ways. *Direct*: from change to change, as told in the module. *Retract and
-//! assert*: first everything that could be reached from what was set is retracted, then it is
-//! asserted again in order, by running it if an input changed. That touches all that could change
-//! and not only what does, so it is slower; in exchange a value is known not to be valid from the
-//! moment that it may not be.
+//! With *retract and assert*, a commit first retracts all nodes that can be reached from the
+//! sources that were set, and then asserts each again in order, running it if an input changed.
+//! This touches every node that could change and not only those that do, so it is slower. In
+//! exchange, a value is known to be possibly invalid from the moment on that it is.
 
 use millstream_base::unwound;
 use millstream_form::LaneValue;
@@ -20,44 +19,44 @@ use super::{Handle, LiveGraph, NodeNumber};
 /// When changes travel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Propagation {
-    /// When somebody reads.
+    /// When a node is read.
     #[default]
     Pull,
     /// At every commit, from change to change.
     Push,
-    /// At every commit: what may change is retracted, then asserted again.
+    /// At every commit: nodes that may change are retracted, then asserted again.
     RetractAndAssert,
-    /// At every commit for what is pushed; when somebody reads for all else.
+    /// At every commit for nodes that are pushed; when a node is read for all others.
     Mixed,
 }
 
-/// What is pushed at commits, and what is observed besides.
+/// The nodes that are pushed at commits, and those that are observed besides.
 #[derive(Default)]
 pub(super) struct Pushed {
     subscriptions: Vec<Subscription>,
     /// Nodes that are pushed without a callback.
     nodes: FxHashSet<u32>,
-    /// Nodes that are observed and not pushed, if that is known.
+    /// The nodes that are observed and not pushed, if these are known.
     others: Option<Vec<u32>>,
-    /// They are not observed until somebody reads.
+    /// Whether these are not observed until a node is read.
     are_set_aside: bool,
 }
 
-/// Something that is called with the bits of a node whose value changed.
+/// A callback for the value of a node.
 struct Subscription {
     node: u32,
-    /// The bits that it was last called with.
+    /// The bits that the callback was last called with.
     last: Option<u64>,
     callback: Box<dyn FnMut(u64) + Send>,
 }
 
-/// A callback panicked; the graph and the other callbacks are as they should be.
+/// A callback panicked. The graph is settled, and the other callbacks were called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the callback of g{node} panicked{message}")]
 pub struct CallbackPanic {
     /// The number of the node.
     pub node: usize,
-    /// What it said, behind a colon.
+    /// The message of the panic, after a colon.
     message: String,
 }
 
@@ -68,8 +67,8 @@ impl LiveGraph {
         self.propagation = propagation;
     }
 
-    /// Calls back with the value of a node, now and at every commit that changed it; see
-    /// [`LiveGraph::commit`]. Observes the node.
+    /// Observes a node, and calls back with its value at the next [commit](LiveGraph::commit) and
+    /// at every commit that changes it.
     pub fn subscribe<T: LaneValue>(
         &mut self,
         of: Handle<T>,
@@ -80,8 +79,8 @@ impl LiveGraph {
         self.pushed.subscriptions.push(Subscription { node: of.node, last: None, callback });
     }
 
-    /// Lets commits bring an observed node up to date in the mixed form too, though nobody is called
-    /// back, or ends that.
+    /// Makes commits bring an observed node up to date under [`Propagation::Mixed`] though it has
+    /// no callback, or ends that.
     pub fn push_number(&mut self, node: NodeNumber, is_pushed: bool) {
         self.take_back();
         self.pushed.others = None;
@@ -92,11 +91,11 @@ impl LiveGraph {
         }
     }
 
-    /// Ends what was set since the last commit: in all forms but pull, changes travel and callbacks
-    /// are called, each at most once, when everything it could read is settled.
+    /// Commits the sources that were set. Unless changes are pulled, they travel now; then
+    /// callbacks are called, each at most once, when the whole graph is settled.
     ///
     /// # Errors
-    /// If callbacks panicked: the first of them. They are called again by the next commit.
+    /// The first callback that panicked, if any did. Those are called again by the next commit.
     pub fn commit(&mut self) -> Result<(), CallbackPanic> {
         match self.propagation {
             Propagation::Pull => return Ok(()),
@@ -110,7 +109,7 @@ impl LiveGraph {
         self.call_back()
     }
 
-    /// Brings what is pushed up to date, and leaves the rest.
+    /// Brings the nodes that are pushed up to date, and sets other observed nodes aside.
     fn settle_pushed(&mut self) {
         if !self.pushed.are_set_aside {
             let others =
@@ -134,13 +133,13 @@ impl LiveGraph {
             .collect()
     }
 
-    /// Whether what is observed and not pushed waits for somebody to read it.
+    /// Whether observed nodes are set aside until a node is read.
     #[inline(always)]
     pub(super) fn has_set_aside(&self) -> bool {
         self.pushed.are_set_aside
     }
 
-    /// Observes again what the mixed form set aside.
+    /// Observes the nodes again that were set aside.
     pub(super) fn take_back(&mut self) {
         if std::mem::take(&mut self.pushed.are_set_aside)
             && let Some(others) = self.pushed.others.take()
@@ -177,7 +176,7 @@ impl LiveGraph {
             }
             subscription.last = Some(bits);
             let Err(text) = unwound(|| (subscription.callback)(bits)) else { continue };
-            // It was not told.
+            // The next commit calls it again.
             subscription.last = None;
             if failed.is_ok() {
                 let message = if text.is_empty() { text } else { format!(": {text}") };
@@ -187,9 +186,10 @@ impl LiveGraph {
         failed
     }
 
-    /// Retracts what could change by what was set: until the next wave [`LiveGraph::is_retracted`]
-    /// answers true for it. Answers how many nodes that are.
+    /// Retracts the nodes that may change because of sources that were set: until the next wave,
+    /// [`LiveGraph::is_retracted`] is true for them. Returns how many nodes these are.
     pub fn retract(&mut self) -> usize {
+        self.update_demand();
         self.link_new();
         self.mark_pending();
         let mut retracted = std::mem::take(&mut self.retracted);
@@ -217,15 +217,14 @@ impl LiveGraph {
         reached.len()
     }
 
-    /// After a wave everything that was retracted is asserted, run or not.
+    /// Asserts all nodes that were retracted, after a wave in which they ran or did not have to.
     #[cold]
     pub(super) fn assert_all(&mut self) {
         self.retracted.clear();
         self.has_retracted = false;
     }
 
-    /// Whether a node's value is not known to be valid, because something that it depends on was
-    /// set and retracted since.
+    /// Whether the value of a node may be invalid, because a source that it depends on was set.
     pub fn is_retracted<T>(&self, of: Handle<T>) -> bool {
         self.retracted.has(self.order.position(of.node))
     }

@@ -1,9 +1,10 @@
-//! Results of calls that took long, for when they are asked for again: a value that comes back, an edit
-//! that is undone, a what-if.
+//! A memo of results of expensive calls, for values that come back, edits that are undone, and
+//! what-ifs.
 //!
-//! A node has its last result as its value. What others it gave is kept here, by instance and by the
-//! values it read, compared as a whole; so a node that was removed and put back finds it too. Only what
-//! took a while is kept, and within a budget that which took longest for its bytes.
+//! The value of a node is its last result. The memo has earlier ones, by instance and by the values
+//! that the call read, so a node that is removed and made again finds them too. It has results of
+//! calls that took long enough, and within its budget of bytes those that took longest for their
+//! bytes.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -18,40 +19,40 @@ use smallvec::SmallVec;
 use super::LiveGraph;
 use super::call::Results;
 
-/// At least so many results of one instance are kept, and at most so many.
+/// The fewest and the most results of one instance that are kept.
 const PER_INSTANCE: [u128; 2] = [64, 4096];
 
-/// More instances than these are not watched unless results of them are kept.
+/// Beyond so many instances, those without a result in the memo are forgotten.
 const MOST_INSTANCES: usize = 4096;
 
-/// What calls read.
+/// The values that a call read.
 pub(super) type Read = SmallVec<[Data; 4]>;
 
-/// Results of calls.
+/// A memo of results of calls.
 #[derive(Default)]
 pub struct Recall {
-    /// What takes at least so long is kept; nothing if that is not said.
+    /// The shortest time of a call whose result is kept; nothing is kept without one.
     worth: Option<Duration>,
-    /// Bytes that results, and what they were made of, may hold.
+    /// Bytes that results and the values that they were computed from may hold.
     budget: usize,
     bytes: usize,
-    /// By the address of the node type.
+    /// The results, by the address of the node type.
     by_type: FxHashMap<usize, Vec<Shelf>>,
     n_shelves: usize,
 }
 
-/// Results of one instance that ran for long at least once.
+/// The results of one instance that was expensive at least once.
 struct Shelf {
     instance: Arc<Instance>,
-    /// The shortest run. One that the machine interrupted looks long, the next one tells.
+    /// The time of the shortest run; others may have been interrupted by the machine.
     shortest: Duration,
-    /// The last used last.
+    /// The results, the last used last.
     all: Vec<Made>,
 }
 
 impl Shelf {
-    /// How many results are kept: one for each microsecond that a run takes, so that looking through
-    /// them costs little beside one.
+    /// How many results are kept: one for each microsecond that a run takes, so that searching them
+    /// takes a small part of a run.
     fn most(&self) -> usize {
         let [least, most] = PER_INSTANCE;
         self.shortest.as_micros().clamp(least, most) as usize
@@ -77,7 +78,7 @@ fn address(instance: &Instance) -> usize {
     Arc::as_ptr(&instance.def) as usize
 }
 
-/// Whether two instances do the same. Node types are there as long as their instances.
+/// Whether two instances do the same.
 fn are_alike(a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
     Arc::ptr_eq(a, b)
         || Arc::ptr_eq(&a.def, &b.def)
@@ -89,7 +90,7 @@ fn are_alike(a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
 }
 
 impl Recall {
-    /// What an instance gave for these values, if it gave all that is wanted.
+    /// The results of an instance for these values, if all that are wanted are known.
     pub(super) fn find(
         &mut self,
         instance: &Arc<Instance>,
@@ -110,7 +111,7 @@ impl Recall {
         Some(results.map(|(of, is_wanted)| of.clone().filter(|_| *is_wanted)).collect())
     }
 
-    /// Notes how long a run of an instance took, and keeps what it gave if that is worth it.
+    /// Notes how long a run of an instance took, and keeps the results if that was long enough.
     pub(super) fn note(
         &mut self,
         instance: &Arc<Instance>,
@@ -168,7 +169,7 @@ impl Recall {
         }
     }
 
-    /// Drops the result that took least for its bytes.
+    /// Drops the result that took the least time for its bytes.
     fn drop_one(&mut self) {
         let shelves = self.by_type.values_mut().flatten();
         let all = shelves.filter_map(|shelf| {
@@ -196,18 +197,17 @@ fn same(a: &Data, b: &Data) -> bool {
 }
 
 impl LiveGraph {
-    /// Keeps results of calls that take at least so long, besides the last of each, within a budget of
-    /// bytes.
+    /// Keeps earlier results of calls that take at least `worth`, within a budget of bytes.
     pub fn keep_results(&mut self, worth: Duration, budget: usize) {
         (self.recall.worth, self.recall.budget) = (Some(worth), budget);
     }
 
-    /// Takes the results that were kept out, for another graph.
+    /// Takes the memo of results out, for another graph.
     pub fn take_results(&mut self) -> Recall {
         std::mem::take(&mut self.recall)
     }
 
-    /// Goes on with results that were kept by another graph.
+    /// Goes on with the memo of another graph.
     pub fn put_results(&mut self, kept: Recall) {
         self.recall = kept;
     }

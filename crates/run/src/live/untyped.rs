@@ -1,4 +1,4 @@
-//! The graph without Rust types: for plans, whose types are known when they run.
+//! The graph without Rust types, for plans and documents, whose types are known only at run time.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use millstream_node::{Class, Instance, Kernel};
 use smallvec::SmallVec;
 
 use super::node::{Flags, NONE, Node, canonical};
-use super::special::{Arms, ChoiceKind, Special, Whole};
+use super::special::{Special, Whole};
 use super::{Handle, LiveGraph, Selector};
 use crate::one_op::operation_of;
 
@@ -40,8 +40,8 @@ pub fn number_bits(value: &Value) -> Option<u64> {
     lane_of_number(value.ty()).and_then(|_| value.lane(0))
 }
 
-/// Which input of an instance each input of its node in a live graph is: not all may be needed, and
-/// one may be needed twice.
+/// The inputs of an instance that its node in a live graph reads, in order: some may not be needed,
+/// and one may be needed twice.
 pub fn inputs_needed(instance: &Instance) -> SmallVec<[u16; 4]> {
     match operation_of(instance) {
         Some((.., operands)) => operands.iter().map(|i| u16::from(*i)).collect(),
@@ -50,12 +50,12 @@ pub fn inputs_needed(instance: &Instance) -> SmallVec<[u16; 4]> {
 }
 
 impl LiveGraph {
-    /// A node that does what an instance of a node type does; `inputs` has what goes into each input
-    /// that is [needed](inputs_needed). With several outputs each has a node, see
+    /// A node that runs an instance of a node type; `inputs` has a node for each input that is
+    /// [needed](inputs_needed). If there are several outputs, each has a node of its own, see
     /// [`output`](Self::output).
     ///
     /// # Errors
-    /// What the instance has that a live graph has not.
+    /// The property of the instance that a live graph does not support.
     pub fn call(
         &mut self,
         instance: &Arc<Instance>,
@@ -69,22 +69,22 @@ impl LiveGraph {
             Kernel::Choose => {
                 let inputs: SmallVec<[u32; 4]> = inputs.iter().map(|input| input.0).collect();
                 let arms = inputs[1..].iter().copied();
-                let node = self.choice_of(inputs[0], picks(instance), arms, Lane::I64);
-                self.put_in_box(node.0, None);
-                Ok(node)
+                let node = self.switch_of(inputs[0], picks(instance), arms, Lane::I64);
+                self.put_in_box(node, None);
+                Ok(NodeNumber(node))
             }
             Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass => {
                 Ok(self.call_of_values(instance, inputs))
             }
             Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
-            Kernel::Kept(_) => Err("it gives what is kept for each element"),
+            Kernel::Kept(_) => Err("it gives a state for each element"),
         }
     }
 
-    /// A node that does what an instance does with single numbers.
+    /// A node that runs an instance on single numbers.
     ///
     /// # Errors
-    /// What the instance has that graphs of numbers have not.
+    /// The property of the instance that a graph of numbers does not support.
     pub(super) fn call_of_numbers(
         &mut self,
         instance: &Instance,
@@ -100,22 +100,22 @@ impl LiveGraph {
             }),
             Kernel::Choose => {
                 let arms = inputs[1..].iter().map(|arm| arm.0);
-                Ok(self.choice_of(inputs[0].0, picks(instance), arms, to))
+                Ok(NodeNumber(self.switch_of(inputs[0].0, picks(instance), arms, to)))
             }
             Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
             Kernel::Function(_) => Err("it is a function over columns"),
-            // Without scopes, it gives what it takes.
+            // Without scopes, it passes its input on.
             Kernel::Pass => Ok(self.operation_of(Op::Convert, to, to, [inputs[0].0].into_iter())),
-            Kernel::Kept(_) => Err("it gives what is kept for each element"),
+            Kernel::Kept(_) => Err("it gives a state for each element"),
         }
     }
 
-    /// Observes a node or ends that, as [`observe`](Self::observe) does.
+    /// [Observes](Self::observe) a node, or ends that.
     pub fn observe_number(&mut self, node: NodeNumber, is_observed: bool) {
         self.set_observed(node.0, is_observed);
     }
 
-    /// A node that is set from outside, at first to these bits.
+    /// A source with these bits at first.
     pub fn source_of(&mut self, lane: Lane, bits: u64) -> NodeNumber {
         let mut flags = Flags::new(0, lane);
         flags.clear(Flags::NEW);
@@ -140,7 +140,7 @@ impl LiveGraph {
         NodeNumber(self.linked(Node { value: 0, inputs, users: [NONE; 2], code, flags }))
     }
 
-    /// A node that runs a form with one result.
+    /// A node that runs a form with one result, on numbers.
     pub(crate) fn form(
         &mut self,
         form: &Arc<Form>,
@@ -148,22 +148,8 @@ impl LiveGraph {
         lane: Lane,
     ) -> NodeNumber {
         let inputs = inputs.iter().map(|input| input.0).collect();
-        let form = Whole { form: Arc::clone(form), inputs, registers: Vec::new() };
+        let form = Whole { form: Arc::clone(form), inputs };
         NodeNumber(self.special(Special::Form(form), lane))
-    }
-
-    /// A node that gives an arm on: which, `pick` says by the selector and the number of arms.
-    pub(crate) fn choice_of(
-        &mut self,
-        selector: u32,
-        pick: fn(u64, usize) -> usize,
-        arms: impl ExactSizeIterator<Item = u32>,
-        lane: Lane,
-    ) -> NodeNumber {
-        let picks = Arms::One(arms.len(), pick);
-        // The guard goes in front.
-        let inputs = std::iter::once(0).chain(arms).collect();
-        NodeNumber(self.choice(selector, picks, inputs, 1, ChoiceKind::Given, lane))
     }
 
     /// Sets a source to the bits of a number.
@@ -199,30 +185,31 @@ impl LiveGraph {
         self.journal().iter().map(|node| NodeNumber(*node))
     }
 
-    /// Whether a node has never been computed, or not since something that it reads changed.
+    /// Whether a node was never computed, or not since an input changed.
     pub fn is_pending(&self, NodeNumber(node): NodeNumber) -> bool {
         self.nodes[node as usize].flags.has(Flags::NEW | Flags::PARKED)
             || self.dirty.has(self.order.position(node))
     }
 
-    /// Whether a node is observed, or always read by one that is, whatever switches say.
+    /// Whether a node was observed in the last wave, or always read by one that was, whatever arms
+    /// switches took.
     pub fn is_live(&self, node: NodeNumber) -> bool {
         self.nodes[node.index()].flags.has(Flags::LIVE)
     }
 
-    /// Writes nothing down any more.
+    /// Ends the journal.
     pub fn stop_journal(&mut self) {
         (self.journal, self.times) = (None, None);
     }
 }
 
-/// How the first input of a choice picks an arm.
+/// The function by which the first input of an instance picks an arm.
 fn picks(choice: &Instance) -> fn(u64, usize) -> usize {
     let by_number = choice.inputs[0].ty == Type::I32;
     if by_number { <i32 as Selector>::arm } else { <bool as Selector>::arm }
 }
 
-/// Whether an instance reads its inputs where it stands, and keeps nothing.
+/// Checks that an instance reads its inputs in its own context, and has no state.
 fn is_plain(instance: &Instance) -> Result<(), &'static str> {
     if instance.has_scopes() {
         return Err("it changes the context of an input");
@@ -233,15 +220,15 @@ fn is_plain(instance: &Instance) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The lane of what an instance of a node type gives, if it may be a node of numbers as far as that
-/// can be told without its kernel.
+/// The lane of the result of an instance, if it can be a node of numbers as far as its sockets
+/// tell.
 pub(super) fn result_lane(instance: &Instance) -> Result<Lane, &'static str> {
     let [output] = &instance.outputs[..] else { return Err("it has several outputs") };
     is_plain(instance)?;
     lane_of_number(output.ty).ok_or(NOT_A_NUMBER)
 }
 
-/// Whether what an instance takes and gives are single numbers, and it does nothing else.
+/// Whether an instance only takes and gives single numbers.
 fn is_of_numbers(instance: &Instance) -> bool {
     let kernel = match &instance.kernel {
         Kernel::Form(_) | Kernel::Choose | Kernel::Pass => true,
@@ -252,8 +239,8 @@ fn is_of_numbers(instance: &Instance) -> bool {
         && instance.inputs.iter().all(|input| lane_of_number(input.ty).is_some())
 }
 
-/// Whether an instance can be a node of a live graph; whether a feature that it reads is at hand is
-/// another matter.
+/// Whether an instance can be a node of a live graph, provided that the features that it reads are
+/// there.
 pub fn can_be_live(instance: &Instance) -> bool {
     let kernel = match &instance.kernel {
         Kernel::Form(_) | Kernel::Choose | Kernel::Pass | Kernel::Function(_) => true,

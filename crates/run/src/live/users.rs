@@ -1,5 +1,5 @@
-//! Who reads a node. One or two users stand in the node itself, more in a list; lists lie in one
-//! pool, in blocks whose size is a power of two.
+//! The users of nodes: the nodes that read them. A node holds one or two users itself, and more in
+//! a list; the lists are blocks of one pool, whose sizes are powers of two.
 
 use millstream_base::pages::reserve_in_huge_pages;
 
@@ -9,18 +9,18 @@ use super::node::{Flags, NONE, Node};
 #[derive(Debug, Default)]
 pub(super) struct UserLists {
     pool: Vec<u32>,
-    /// Starts of blocks that are free, by the logarithm of their size.
+    /// The starts of free blocks, by the logarithm of the size.
     free: [Vec<u32>; 32],
 }
 
-/// The smallest block.
+/// The size of the smallest block.
 pub(super) const SMALLEST: usize = 4;
 
 fn capacity(n: u32) -> u32 {
     n.next_power_of_two().max(SMALLEST as u32)
 }
 
-/// Room in the pool for so many users of a node.
+/// The room in the pool that so many users of a node need.
 #[inline(always)]
 pub(super) fn room_for(n: u32) -> u32 {
     if n > 2 { capacity(n) } else { 0 }
@@ -39,6 +39,7 @@ impl UserLists {
         }
     }
 
+    /// Adds a user.
     #[inline(always)]
     pub(super) fn add(&mut self, node: &mut Node, user: u32) {
         if node.flags.has(Flags::LISTED) || node.users[1] != NONE {
@@ -48,8 +49,9 @@ impl UserLists {
         }
     }
 
-    /// Gives users to nodes that have none. Those of all nodes stand in a row, with room for a
-    /// smallest block behind; where those of each end is told, and what room lists need in all.
+    /// Gives users to nodes that have none. `users` has those of all nodes in a row, and room for a
+    /// smallest block after them; `ends` says where those of each node end, and `n_listed` how much
+    /// room lists need in all.
     pub(super) fn put(&mut self, nodes: &mut [Node], users: &[u32], ends: &[u32], n_listed: u32) {
         let (mut start, mut block) = (0, self.pool.len());
         let n_pool = block + n_listed as usize;
@@ -58,8 +60,8 @@ impl UserLists {
         self.pool.resize(n_pool + SMALLEST, NONE);
         for (node, &end) in nodes.iter_mut().zip(ends) {
             let (n, users) = (end - start, &users[start as usize..]);
-            // Whether a node has a list can not be guessed. So the smallest list is always written,
-            // and stays if it is one.
+            // A branch on whether the node has a list would be mispredicted often. So the smallest
+            // list is always written; the next node overwrites it if there is none.
             self.pool[block..][..SMALLEST].copy_from_slice(&users[..SMALLEST]);
             if n as usize > SMALLEST {
                 self.pool[block..][..n as usize].copy_from_slice(&users[..n as usize]);
@@ -91,7 +93,7 @@ impl UserLists {
         }
     }
 
-    /// Removes one entry of a user. The others may change places.
+    /// Removes one entry of a user. Other entries may change places.
     pub(super) fn remove(&mut self, node: &mut Node, user: u32) {
         if node.flags.has(Flags::LISTED) {
             let [start, n] = node.users;
@@ -116,7 +118,7 @@ impl UserLists {
         }
     }
 
-    /// A list of `n` in a block of twice the size.
+    /// Moves a list of `n` into a block of twice the size.
     fn moved(&mut self, start: u32, n: u32) -> u32 {
         let to = self.block(2 * n);
         self.pool.copy_within(start as usize..(start + n) as usize, to as usize);

@@ -1,13 +1,12 @@
-//! Waves: changes travel from what was set to what is observed.
+//! Waves: changes travel from the sources that were set to the nodes that are observed.
 
 use std::time::Instant;
 
-use millstream_base::same::Same;
-use millstream_node::function::caught;
 use smallvec::SmallVec;
 
+use super::look::Quick;
 use super::node::{Flags, Node, canonical};
-use super::special::{ChoiceKind, NOTHING_TAKEN, Special};
+use super::special::Special;
 use super::{Demand, LiveGraph};
 
 impl LiveGraph {
@@ -15,7 +14,7 @@ impl LiveGraph {
     #[inline]
     pub(super) fn set_bits(&mut self, source: u32, bits: u64) {
         let node = &mut self.nodes[source as usize];
-        assert!(node.is_source() && !node.is_gone(), "only sources are set that are there");
+        assert!(node.is_source() && !node.is_gone(), "only sources that exist are set");
         if node.value == bits {
             return;
         }
@@ -28,8 +27,8 @@ impl LiveGraph {
         }
     }
 
-    /// Marks the users of what was set since the last wave. A source that is back at its old value
-    /// was not set.
+    /// Marks the users of sources that were set since the last wave, except those of sources that
+    /// are back at their old values.
     #[inline]
     pub(super) fn mark_pending(&mut self) {
         let mut next = 0;
@@ -56,9 +55,10 @@ impl LiveGraph {
         self.run_wave();
     }
 
-    /// Runs what is dirty and demanded now.
+    /// Runs the nodes that are dirty and demanded.
     #[inline]
     pub(super) fn run_wave(&mut self) {
+        self.update_demand();
         if self.has_new_links() || self.wave == 0 {
             self.run_first();
         } else {
@@ -68,18 +68,18 @@ impl LiveGraph {
         self.cursor = 0;
         self.wave += 1;
         if self.stopped.is_some() {
-            self.run_dirty_anew();
+            self.note_overtaken();
         }
         if self.has_retracted && self.stopped.is_none() {
             self.assert_all();
         }
     }
 
-    /// Runs what is dirty as [`run_wave`](Self::run_wave), while some users are not known.
+    /// Does the work of [`run_wave`](Self::run_wave) while users of some nodes are not known.
     #[cold]
     fn run_first(&mut self) {
-        // Before the first wave nothing has run; so whatever reads what runs now is marked, if it is
-        // demanded at all, and nobody has to ask for users.
+        // Before the first wave nothing has run. So all demanded nodes are dirty already, and no
+        // node that changes has to mark its users.
         let is_first = self.wave == 0
             && self.pending.is_empty()
             && self.specials.is_empty()
@@ -104,7 +104,7 @@ impl LiveGraph {
         }
     }
 
-    /// Runs what is dirty until nothing is, or nobody waits any more.
+    /// Runs dirty nodes until none is left, or the wave is stopped.
     #[inline(always)]
     fn run_words<const PLAIN: bool, const FIRST: bool>(&mut self) {
         let Some(mut word) = self.dirty.lowest_word() else { return };
@@ -119,14 +119,18 @@ impl LiveGraph {
         }
     }
 
-    /// Runs the dirty nodes at 64 neighboring positions; `PLAIN` if nodes stand in the order they
-    /// were made.
+    /// Runs the dirty nodes at 64 neighboring positions; `PLAIN` says that the order of the nodes
+    /// is that in which they were made.
     ///
-    /// What is dirty of the word is kept in a register, so that a chain does not wait for memory.
+    /// The dirty bits of the word stay in a register, so that a chain does not wait for memory.
     #[inline]
     fn run_word<const PLAIN: bool, const FIRST: bool>(&mut self, word: usize) {
         let is_watched = self.journal.is_some();
         let mut bits = self.dirty.take_word(word);
+        if !FIRST && self.sweeps.is_hot(word) && !is_watched && self.sweep(word, bits) {
+            return;
+        }
+        let n_runs = self.n_runs;
         while bits != 0 {
             let position = word << 6 | bits.trailing_zeros() as usize;
             bits &= bits - 1;
@@ -134,21 +138,34 @@ impl LiveGraph {
             let node = &self.nodes[at];
             let flags = node.flags;
             let is_plain = flags.is_plain() || flags.is_guarded_and_plain() && self.is_open(at);
-            if !is_plain || is_watched {
-                self.dirty.put_word(word, bits);
-                self.cursor = position;
-                self.look_at(at);
-                if std::mem::take(&mut self.is_rewound) {
-                    return;
+            let quick = if is_watched {
+                Quick::No
+            } else if is_plain {
+                Quick::Value(self.computed(node))
+            } else {
+                self.quick_choice(at)
+            };
+            let value = match quick {
+                Quick::Value(value) => value,
+                Quick::Same => continue,
+                Quick::No | Quick::Failed(_) => {
+                    self.dirty.lend_word(word, bits);
+                    self.cursor = position;
+                    match quick {
+                        Quick::Failed(failure) => self.choice_failed(at, failure),
+                        _ => self.look_at(at),
+                    }
+                    bits = self.dirty.take_lent_word(word);
+                    if std::mem::take(&mut self.is_rewound) {
+                        return self.dirty.put_word(word, bits);
+                    }
+                    continue;
                 }
-                bits = self.dirty.take_word(word);
-                continue;
-            }
+            };
             self.n_runs += 1;
-            let value = self.computed(node);
+            let node = &mut self.nodes[at];
             if value != node.value || flags.has(Flags::NEW) {
                 let value = canonical(flags, value);
-                let node = &mut self.nodes[at];
                 if node.value == value && !flags.has(Flags::NEW) {
                     continue;
                 }
@@ -160,15 +177,19 @@ impl LiveGraph {
                 if flags.has(Flags::MIXED) {
                     self.hold_users(at as u32, old);
                 }
-                for &user in self.users.of(&self.nodes[at]) {
-                    let position = if PLAIN { user as usize } else { self.order.position(user) };
-                    if position >> 6 == word {
-                        bits |= 1 << (position & 63);
-                    } else {
-                        self.dirty.mark(position);
-                    }
-                }
+                let users = self.users.of(&self.nodes[at]).iter();
+                let positions = users
+                    .map(|user| if PLAIN { *user as usize } else { self.order.position(*user) });
+                let elsewhere = positions.filter(|position| {
+                    let is_here = position >> 6 == word;
+                    bits |= if is_here { 1 << (position & 63) } else { 0 };
+                    !is_here
+                });
+                self.dirty.mark_all(elsewhere);
             }
+        }
+        if !FIRST {
+            self.note_runs(word, self.n_runs - n_runs);
         }
     }
 
@@ -188,7 +209,7 @@ impl LiveGraph {
         self.functions[node.code as usize](value(a), value(b), third)
     }
 
-    /// Gives a node the value it computed.
+    /// Stores the value that a node computed.
     pub(super) fn change(&mut self, at: usize, value: u64) {
         let node = &mut self.nodes[at];
         let value = canonical(node.flags, value);
@@ -202,56 +223,68 @@ impl LiveGraph {
     /// Marks the users of a node whose value changed.
     #[inline]
     pub(super) fn mark_users(&mut self, at: u32, old: u64) {
-        debug_assert!(!self.has_new_links(), "users are asked for when they are known");
+        debug_assert!(!self.has_new_links(), "users are linked before a wave marks them");
         if self.nodes[at as usize].flags.has(Flags::MIXED) {
             self.hold_users(at, old);
         }
-        for &user in self.users.of(&self.nodes[at as usize]) {
-            self.dirty.mark(self.order.position(user));
-        }
+        let users = self.users.of(&self.nodes[at as usize]).iter();
+        self.dirty.mark_all(users.map(|user| self.order.position(*user)));
     }
 
-    /// Marks a node to be looked at, wherever the wave is.
+    /// Marks a node to be looked at, before or after the position that the wave has come to.
     pub(super) fn mark(&mut self, at: u32) {
         let position = self.order.position(at);
         self.is_rewound |= position < self.cursor;
         self.dirty.mark(position);
     }
 
-    /// Runs a dirty node that is special or not surely demanded.
+    /// Runs a dirty node that is special, careful, or not certainly demanded.
     pub(super) fn look_at(&mut self, at: usize) {
         if self.nodes[at].is_source() {
             return;
         }
-        let flags = self.nodes[at].flags;
-        if !flags.has(Flags::LIVE) {
+        if !self.nodes[at].flags.has(Flags::LIVE) {
             match self.demand_of(at) {
                 Demand::Now => {}
                 Demand::NotNow => return,
             }
         }
-        if flags.has(Flags::CAREFUL) && !self.has_to_run(at) {
-            return;
+        if self.times.is_none() {
+            return self.run_demanded(at);
         }
-        let started = self.times.is_some().then(Instant::now);
-        let n_runs = self.n_runs;
-        self.run_telling(at, |graph| {
-            if flags.has(Flags::SPECIAL) {
-                graph.run_special(at);
-            } else {
-                let value = graph.computed(&graph.nodes[at]);
-                graph.ran(at);
-                graph.change(at, value);
-            }
-        });
-        if let (Some(started), Some(times)) = (started, &mut self.times)
+        let (started, n_runs) = (Instant::now(), self.n_runs);
+        self.run_demanded(at);
+        if let Some(times) = &mut self.times
             && self.n_runs > n_runs
         {
             *times.entry(at as u32).or_default() += started.elapsed();
         }
     }
 
-    /// Notes that a node ran.
+    /// Runs a dirty node that is demanded, if it has to run.
+    #[inline]
+    fn run_demanded(&mut self, at: usize) {
+        let node = &self.nodes[at];
+        let (flags, index) = (node.flags, node.inputs[0] as usize);
+        let is_special = flags.has(Flags::SPECIAL);
+        if is_special && matches!(self.specials[index], Special::Choice(_)) {
+            return self.look_at_choice(at, index);
+        }
+        if flags.has(Flags::CAREFUL) && !self.has_to_run(at) {
+            return;
+        }
+        self.run_telling(at, |graph| {
+            if is_special {
+                graph.run_special(at, index);
+            } else {
+                let value = graph.computed(&graph.nodes[at]);
+                graph.ran(at);
+                graph.change(at, value);
+            }
+        });
+    }
+
+    /// Counts a run of a node.
     #[inline]
     pub(super) fn ran(&mut self, at: usize) {
         self.n_runs += 1;
@@ -260,80 +293,19 @@ impl LiveGraph {
         }
     }
 
-    /// Gives on an arm whose value is no number.
-    #[inline(never)]
-    fn give_arm(&mut self, at: usize, arm: u32, is_other: bool) {
-        let Some(value) = self.boxes.of(&self.nodes[arm as usize]) else { return };
-        let now = self.boxes.of(&self.nodes[at]);
-        if is_other || now.is_none_or(|now| !now.same(value)) {
-            let value = value.clone();
-            self.ran(at);
-            self.change_value(at, value);
-        }
-    }
-
-    fn run_special(&mut self, at: usize) {
-        let index = self.nodes[at].inputs[0] as usize;
+    fn run_special(&mut self, at: usize, index: usize) {
         let nodes = &self.nodes;
         match &mut self.specials[index] {
-            Special::Guard(guard) => {
-                match guard.arms.taken(nodes[guard.selector[0] as usize].value) {
-                    Ok(taken) => self.settle_guard(at, taken),
-                    Err(failure) => {
-                        self.fail(at, failure);
-                        self.settle_guard(at, NOTHING_TAKEN);
-                    }
-                }
-            }
+            Special::Choice(_) => self.look_at_choice(at, index),
             Special::Call(_) => self.run_call(at, index),
-            Special::Output(_) => self.give_output(at, index),
+            Special::Output(_) => self.pass_output_on(at, index),
             Special::Form(whole) => {
                 let params: SmallVec<[u64; 8]> =
                     whole.inputs.iter().map(|input| nodes[*input as usize].value).collect();
                 let mut result = [0];
-                whole.form.run_scalar(&params, &mut result, &mut whole.registers);
+                whole.form.run_scalar(&params, &mut result, &mut self.boxes.registers);
                 self.ran(at);
                 self.change(at, result[0]);
-            }
-            Special::Choice(choice) => {
-                let [guard, ..] = *choice.inputs else { return };
-                let taken = nodes[guard as usize].value;
-                let is_new = nodes[at].flags.has(Flags::NEW);
-                let result = match &mut choice.kind {
-                    ChoiceKind::Given => {
-                        let arm = choice.inputs[choice.first_arm + taken as usize];
-                        let toggled = std::mem::replace(&mut choice.seen_taken, taken) != taken;
-                        if nodes[at].inputs[2] != 0 {
-                            return self.give_arm(at, arm, toggled || is_new);
-                        }
-                        let value = nodes[arm as usize].value;
-                        (toggled || is_new || value != nodes[at].value).then_some(Ok(value))
-                    }
-                    ChoiceKind::Computed { compute, seen } => {
-                        let arms = &choice.inputs[choice.first_arm..];
-                        let first = nodes[choice.inputs[1] as usize].value;
-                        let mut differs = is_new || choice.seen_taken != taken || seen[0] != first;
-                        choice.seen_taken = taken;
-                        seen[0] = first;
-                        for (i, (arm, seen)) in arms.iter().zip(&mut seen[1..]).enumerate() {
-                            if taken >> i & 1 != 0 {
-                                let value = nodes[*arm as usize].value;
-                                differs |= std::mem::replace(seen, value) != value;
-                            }
-                        }
-                        differs.then(|| {
-                            let taken = (0..arms.len()).filter(|i| taken >> i & 1 != 0);
-                            caught(|| compute(first, &mut taken.map(|i| seen[i + 1])))
-                        })
-                    }
-                };
-                if let Some(result) = result {
-                    self.ran(at);
-                    match result {
-                        Ok(value) => self.change(at, value),
-                        Err(failure) => self.fail(at, failure),
-                    }
-                }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What waves may use, and whether somebody still waits for what they compute.
+//! The bounds of waves: bytes, a deadline, cancellation.
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -12,18 +12,19 @@ use millstream_ir::progress::{Done, Pace, Progress};
 use super::LiveGraph;
 use super::node::Flags;
 
-/// Says why nobody waits for a wave any more, if so; is told how many nodes ran, over all waves.
+/// Returns why a wave has to stop, if it has to. The argument is how many nodes ran, over all
+/// waves.
 type Watch = Arc<dyn Fn(u64) -> Option<EvalError> + Send + Sync>;
 
-/// What a wave may use.
+/// The bounds of a wave.
 #[derive(Clone)]
 pub struct Within {
-    /// Limits of what functions make. All values that one evaluation makes may hold its `bytes`.
+    /// Limits of functions. Its `bytes` also bound all values together that one evaluation makes.
     pub limits: Limits,
-    /// Bytes that all values that are kept may hold together, those of evaluations before as well;
-    /// those that switches give on count once.
+    /// Bytes that all values of the graph may hold together. A value that switches pass on counts
+    /// once.
     pub bytes: usize,
-    /// Is asked before each node that is more than numbers, every few thousand of those that are
+    /// Called before each node that is more than numbers, between every few thousand nodes of
     /// numbers, by functions that take long, and in the end.
     pub watch: Option<Watch>,
 }
@@ -35,12 +36,12 @@ impl Default for Within {
     }
 }
 
-/// So many nodes of numbers run between two looks at the clock.
+/// Nodes of numbers that run between two calls of the watch.
 const RUNS: u64 = 1 << 11;
 
 impl Within {
-    /// The same until somebody raises the flag, the time is past, or who follows the progress ends
-    /// it. Progress is counted from `n_before`, the runs of waves before, out of `n_steps`.
+    /// The same bounds, with an end when `cancel` is set, the deadline has passed, or `progress`
+    /// says so. Progress counts runs since `n_before`, out of `n_steps`.
     #[must_use]
     pub fn until(
         self,
@@ -67,8 +68,8 @@ impl Within {
             (done.steps, done.elements, done.ticks) = (n_steps, done.runs, 1);
             progress.tell(&done).is_break().then_some(EvalError::Cancelled)
         };
-        // What is over stays so, whatever becomes of the flag: a function that was ended by it did
-        // not fail.
+        // Once the watch has stopped a wave it keeps saying so, even if the flag is cleared:
+        // otherwise a function that it interrupted would seem to have failed.
         let over: OnceLock<EvalError> = OnceLock::new();
         let watch = move |n_runs: u64| match over.get() {
             Some(error) => Some(error.clone()),
@@ -77,11 +78,12 @@ impl Within {
         Self { watch: Some(Arc::new(watch)), ..self }
     }
 
-    /// How many nodes may have run when somebody is asked, if `n_runs` have.
+    /// The number of runs at which the watch is called next, if there were `n_runs` so far.
     pub(super) fn next_look(&self, n_runs: u64) -> u64 {
         self.watch.as_ref().map_or(u64::MAX, |_| n_runs + RUNS)
     }
 
+    /// The reason why a wave has to stop, if it has to.
     pub(super) fn over(&self, n_runs: u64) -> Option<EvalError> {
         self.watch.as_ref()?(n_runs)
     }
@@ -94,19 +96,18 @@ impl fmt::Debug for Within {
 }
 
 impl LiveGraph {
-    /// Brings everything that is observed up to date, within bounds. What failed for other limits
-    /// is tried again.
+    /// Brings everything that is observed up to date, within bounds. Nodes that failed under other
+    /// limits are tried again.
     ///
     /// # Errors
-    /// If nobody waits any more, or values need too many bytes. What was not computed is computed
-    /// the next time.
+    /// If the wave was stopped, or values need too many bytes. The next wave goes on from there.
     pub fn settle_within(&mut self, within: Within) -> Result<(), EvalError> {
         if within.limits != self.within.limits {
             self.try_failed_again();
         }
         self.within = within;
         if let Some(error) = self.within.over(self.n_runs) {
-            // What was set may be taken back as long as nobody read it.
+            // No wave has begun, so sources may still be set back.
             self.within.watch = None;
             return Err(error);
         }
@@ -135,12 +136,13 @@ impl LiveGraph {
         over.map_or(Ok(()), Err)
     }
 
-    /// Whether some node is more than operations on numbers, so that it matters what a wave may use.
+    /// Whether some node is more than operations on numbers, so that bounds matter.
     pub fn has_calls(&self) -> bool {
         self.has_calls
     }
 
-    /// Whether the wave ends between nodes; `next` is how many ran when that is asked again.
+    /// Whether the wave has to stop between nodes. `next` becomes the number of runs at which that
+    /// is asked again.
     #[cold]
     pub(super) fn is_stopped_between(&mut self, next: &mut u64) -> bool {
         self.stopped = self.stopped.take().or_else(|| self.within.over(self.n_runs));
@@ -148,7 +150,7 @@ impl LiveGraph {
         self.stopped.is_some()
     }
 
-    /// Why the wave may not go on, if so.
+    /// The reason why the wave has to stop, if it has to.
     fn over(&self) -> Option<EvalError> {
         let (made, kept) = (self.within.limits.bytes, self.within.bytes);
         if self.boxes.bytes_made() > made {
@@ -160,7 +162,7 @@ impl LiveGraph {
         self.within.over(self.n_runs)
     }
 
-    /// Whether the wave ends before a node runs.
+    /// Whether the wave has to stop before a node runs.
     pub(super) fn is_stopped_at(&mut self, at: usize) -> bool {
         self.stopped = self.over();
         if self.stopped.is_some() {
@@ -170,10 +172,10 @@ impl LiveGraph {
         self.stopped.is_some()
     }
 
-    /// After a wave that was ended, nobody knows what dirty nodes read at their last run, but for
-    /// those for which that is held.
+    /// Notes for which dirty nodes a stopped wave has lost the values of their last run: all for
+    /// which they are not held.
     #[cold]
-    pub(super) fn run_dirty_anew(&mut self) {
+    pub(super) fn note_overtaken(&mut self) {
         for position in self.dirty.all() {
             let node = self.order.node_at(position);
             let at = node as u32;

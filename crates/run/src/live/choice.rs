@@ -1,0 +1,427 @@
+//! Nodes that read some of their inputs only: switches and dynamic nodes.
+//!
+//! The first input, the selector, says which of the others, the arms, are *taken*. When a wave
+//! comes to such a node, all that the node always reads is settled. Arms that are taken and asleep
+//! are then woken; if nodes before this one have to run for them, the wave goes back to those, and
+//! this node is looked at again once they are settled. See `demand`.
+
+use std::marker::PhantomData;
+
+use millstream_base::Lane;
+use millstream_form::LaneValue;
+use millstream_node::Failure;
+use millstream_node::function::caught;
+
+use super::demand::Waiting;
+use super::node::{NONE, Node};
+use super::special::Special;
+use super::{Handle, LiveGraph};
+
+/// A number that picks an arm of a switch.
+pub trait Selector: LaneValue {
+    /// The arm, out of `n`, for a selector of these bits: `false` is 0 and `true` is 1, integers
+    /// are clamped to the arms, floats are truncated first, and NaN is 0.
+    fn arm(bits: u64, n: usize) -> usize;
+}
+
+impl Selector for bool {
+    fn arm(bits: u64, n: usize) -> usize {
+        usize::from(bits != 0).min(n - 1)
+    }
+}
+
+fn clamped(number: i64, n: usize) -> usize {
+    number.clamp(0, n as i64 - 1) as usize
+}
+
+impl Selector for i32 {
+    fn arm(bits: u64, n: usize) -> usize {
+        clamped(i64::from(bits as i32), n)
+    }
+}
+
+impl Selector for i64 {
+    fn arm(bits: u64, n: usize) -> usize {
+        clamped(bits as i64, n)
+    }
+}
+
+impl Selector for f32 {
+    fn arm(bits: u64, n: usize) -> usize {
+        clamped(Self::from_bits(bits as u32) as i64, n)
+    }
+}
+
+impl Selector for f64 {
+    fn arm(bits: u64, n: usize) -> usize {
+        clamped(Self::from_bits(bits) as i64, n)
+    }
+}
+
+/// The arms that a dynamic node takes: an iterator over their values, in the order of the arms.
+#[derive(Clone, Debug)]
+pub struct Taken<'v, T> {
+    taken: u64,
+    /// The arms that the iterator has not come to yet.
+    left: u64,
+    values: &'v [u64],
+    of: PhantomData<fn() -> T>,
+}
+
+impl<'v, T> Taken<'v, T> {
+    fn new(taken: u64, values: &'v [u64]) -> Self {
+        Self { taken, left: taken, values, of: PhantomData }
+    }
+}
+
+impl<T: LaneValue> Taken<'_, T> {
+    /// The value of an arm, counted from 0; `None` if it is not taken.
+    pub fn get(&self, arm: usize) -> Option<T> {
+        let is_taken = arm < self.values.len() && self.taken >> arm & 1 != 0;
+        is_taken.then(|| T::from_bits(self.values[arm]))
+    }
+}
+
+impl<T: LaneValue> Iterator for Taken<'_, T> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        let arm = self.left.trailing_zeros() as usize;
+        let value = self.values.get(arm)?;
+        self.left &= self.left - 1;
+        Some(T::from_bits(*value))
+    }
+}
+
+/// The functions of a dynamic node, on bits. Where they panic, that is their failure.
+trait Dynamic: Send {
+    /// The arms that are taken, one bit each.
+    fn wanted(&self, selector: u64) -> Result<u64, Box<Failure>>;
+    /// The value of the node.
+    fn value(&self, selector: u64, taken: u64, arms: &[u64]) -> Result<u64, Box<Failure>>;
+}
+
+/// The functions of a dynamic node, and the types that they are for.
+struct Functions<S, T, R, W, V> {
+    wanted: W,
+    value: V,
+    types: PhantomData<fn(S, T) -> R>,
+}
+
+impl<S, T, R, W, V> Dynamic for Functions<S, T, R, W, V>
+where
+    S: LaneValue,
+    T: LaneValue,
+    R: LaneValue,
+    W: Fn(S) -> u64 + Send,
+    V: Fn(S, Taken<'_, T>) -> R + Send,
+{
+    fn wanted(&self, selector: u64) -> Result<u64, Box<Failure>> {
+        caught(|| (self.wanted)(S::from_bits(selector))).map_err(Box::new)
+    }
+
+    fn value(&self, selector: u64, taken: u64, arms: &[u64]) -> Result<u64, Box<Failure>> {
+        let taken = Taken::new(taken, arms);
+        caught(|| (self.value)(S::from_bits(selector), taken).to_bits()).map_err(Box::new)
+    }
+}
+
+/// A switch or a dynamic node.
+pub(super) struct Choice {
+    /// The selector, then the arms; empty once the node is removed.
+    pub(super) inputs: Box<[u32]>,
+    /// The bits of the selector that `taken` was found for.
+    taken_for: Option<u64>,
+    /// The arms that are taken: the number of the one of a switch, or one bit each.
+    pub(super) taken: u64,
+    /// The arms that were taken at the last run.
+    last_taken: u64,
+    kind: Kind,
+    /// The demand for the arms, if nodes are demanded through them only.
+    pub(super) guards: Option<Box<Guards>>,
+}
+
+/// The demand for nodes through the arms of a choice.
+pub(super) struct Guards {
+    /// The block of each arm; [`NONE`] for arms through which nothing is guarded.
+    pub(super) blocks: Box<[u32]>,
+    /// The last wave that looked at the choice.
+    pub(super) settled: u64,
+    /// Blocks of arms that wait for a look at the choice.
+    pub(super) waiting: Waiting,
+}
+
+/// What a choice makes of the arms that it takes.
+enum Kind {
+    /// It passes one arm on; the function says which, by the bits of the selector and the number of
+    /// arms.
+    Switch(fn(u64, usize) -> usize),
+    Dynamic {
+        functions: Box<dyn Dynamic>,
+        /// The bits of the inputs at the last run, 0 for arms that were not read.
+        read: Box<[u64]>,
+    },
+}
+
+/// The value of [`Choice::taken`] that stands for no arm.
+const NOTHING: u64 = u64::MAX;
+
+/// A dynamic node has at most so many arms, so that the bits of all of them do not read as
+/// [`NOTHING`].
+const MOST_ARMS: usize = 63;
+
+impl Choice {
+    fn new(inputs: Box<[u32]>, kind: Kind) -> Self {
+        let (taken, last_taken) = (NOTHING, NOTHING);
+        Self { inputs, taken_for: None, taken, last_taken, kind, guards: None }
+    }
+
+    pub(super) fn selector(&self) -> u32 {
+        self.inputs[0]
+    }
+
+    pub(super) fn arms(&self) -> &[u32] {
+        &self.inputs[1..]
+    }
+
+    /// Whether an arm is taken.
+    pub(super) fn takes(&self, arm: usize) -> bool {
+        match self.kind {
+            Kind::Switch(_) => self.taken == arm as u64,
+            Kind::Dynamic { .. } => self.taken != NOTHING && self.taken >> arm & 1 != 0,
+        }
+    }
+
+    /// Whether an arm is taken if the selector has these bits; `None` if only a look at the node
+    /// can tell.
+    pub(super) fn would_take(&self, selector: u64, arm: usize) -> Option<bool> {
+        match self.kind {
+            Kind::Switch(pick) => Some(pick(selector, self.arms().len()) == arm),
+            Kind::Dynamic { .. } => (self.taken_for == Some(selector)).then(|| self.takes(arm)),
+        }
+    }
+
+    /// The blocks of arms that may be taken now: for a switch, only that of the arm that is.
+    pub(super) fn blocks_taken(&self) -> &[u32] {
+        match (&self.guards, &self.kind) {
+            (None, _) => &[],
+            (Some(guards), Kind::Switch(_)) => &guards.blocks[self.taken as usize..][..1],
+            (Some(guards), Kind::Dynamic { .. }) => &guards.blocks,
+        }
+    }
+
+    /// The function that picks the arm of a switch.
+    pub(super) fn pick(&self) -> Option<fn(u64, usize) -> usize> {
+        match self.kind {
+            Kind::Switch(pick) => Some(pick),
+            Kind::Dynamic { .. } => None,
+        }
+    }
+
+    /// The arm that a switch takes.
+    pub(super) fn arm_taken(&self) -> Option<u32> {
+        match self.kind {
+            Kind::Switch(_) => self.arms().get(usize::try_from(self.taken).ok()?).copied(),
+            Kind::Dynamic { .. } => None,
+        }
+    }
+
+    /// Goes on with what another switch took.
+    pub(super) fn take_over(&mut self, other: &Self) {
+        (self.taken_for, self.taken) = (other.taken_for, other.taken);
+        self.last_taken = other.last_taken;
+    }
+
+    /// Drops the functions and links of a node that is removed.
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(Box::default(), Kind::Switch(<bool as Selector>::arm));
+    }
+
+    /// Bytes besides the choice itself.
+    pub(super) fn bytes(&self) -> usize {
+        let kind = match &self.kind {
+            Kind::Switch(_) => 0,
+            Kind::Dynamic { functions, read } => size_of_val(&**functions) + size_of_val(&**read),
+        };
+        let guards = self.guards.as_ref();
+        let guards = guards.map_or(0, |guards| size_of::<Guards>() + size_of_val(&*guards.blocks));
+        size_of_val(&*self.inputs) + kind + guards
+    }
+
+    /// Takes the arms that go with the bits of a selector.
+    ///
+    /// # Errors
+    /// If the function that says so panics, or did for these bits.
+    #[inline(always)]
+    pub(super) fn take_for(
+        &mut self,
+        selector: u64,
+        is_new: bool,
+    ) -> Result<(), Option<Box<Failure>>> {
+        match &self.kind {
+            Kind::Switch(pick) => self.taken = pick(selector, self.inputs.len() - 1) as u64,
+            Kind::Dynamic { functions, read } => {
+                if is_new || self.taken_for != Some(selector) {
+                    self.taken_for = Some(selector);
+                    let all = (1 << (read.len() - 1)) - 1;
+                    match functions.wanted(selector) {
+                        Ok(wanted) => self.taken = wanted & all,
+                        Err(failure) => {
+                            self.taken = NOTHING;
+                            return Err(Some(failure));
+                        }
+                    }
+                } else if self.taken == NOTHING {
+                    return Err(None);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes no arm, because the selector has no value.
+    pub(super) fn take_nothing(&mut self) {
+        (self.taken_for, self.taken) = (None, NOTHING);
+    }
+
+    /// Whether other arms are taken than at the last run, which this one becomes.
+    pub(super) fn has_toggled(&mut self) -> bool {
+        std::mem::replace(&mut self.last_taken, self.taken) != self.taken
+    }
+
+    /// Computes the value out of the numbers at the nodes; `None` if they are those of the last
+    /// run.
+    #[inline(always)]
+    pub(super) fn compute(
+        &mut self,
+        nodes: &[Node],
+        at: usize,
+        is_new: bool,
+    ) -> Option<Result<u64, Box<Failure>>> {
+        let mut differs = self.has_toggled() | is_new;
+        match &mut self.kind {
+            Kind::Switch(_) => {
+                let value = nodes[self.inputs[1 + self.taken as usize] as usize].value;
+                (differs || value != nodes[at].value).then_some(Ok(value))
+            }
+            Kind::Dynamic { functions, read } => {
+                let selector = nodes[self.inputs[0] as usize].value;
+                differs |= std::mem::replace(&mut read[0], selector) != selector;
+                let arms = self.inputs[1..].iter().zip(&mut read[1..]);
+                for (arm, (input, read)) in arms.enumerate() {
+                    if self.taken >> arm & 1 != 0 {
+                        let value = nodes[*input as usize].value;
+                        differs |= std::mem::replace(read, value) != value;
+                    }
+                }
+                differs.then(|| functions.value(selector, self.taken, &read[1..]))
+            }
+        }
+    }
+}
+
+impl LiveGraph {
+    /// A node that passes on the arm that a selector picks. Only that arm is computed; the others
+    /// keep the values that they have.
+    ///
+    /// ```
+    /// use millstream_run::live::LiveGraph;
+    ///
+    /// let mut graph = LiveGraph::new();
+    /// let frame = graph.source(1.5_f32);
+    /// let poses = [10.0, 20.0, 30.0].map(|pose| graph.source(pose));
+    /// let pose = graph.switch(frame, &poses);
+    /// assert_eq!(graph.get(pose), 20.0);
+    /// graph.set(frame, 99.0);
+    /// assert_eq!(graph.get(pose), 30.0);
+    /// ```
+    ///
+    /// # Panics
+    /// Without arms.
+    pub fn switch<S: Selector, T: LaneValue>(
+        &mut self,
+        selector: Handle<S>,
+        arms: &[Handle<T>],
+    ) -> Handle<T> {
+        let arms = arms.iter().map(|arm| arm.node);
+        Handle::new(self.switch_of(selector.node, S::arm, arms, T::LANE))
+    }
+
+    pub(super) fn switch_of(
+        &mut self,
+        selector: u32,
+        pick: fn(u64, usize) -> usize,
+        arms: impl ExactSizeIterator<Item = u32>,
+        lane: Lane,
+    ) -> u32 {
+        assert!(arms.len() > 0, "a switch has arms");
+        self.choice(selector, arms, Kind::Switch(pick), lane)
+    }
+
+    /// A dynamic node: which arms it reads depends on its selector. `wanted` says which, one bit
+    /// each, and only those are computed. `value` gets the selector and the values of those arms.
+    /// Both may capture what they need; the same arguments have to give the same results.
+    ///
+    /// ```
+    /// use millstream_run::live::LiveGraph;
+    ///
+    /// let mut graph = LiveGraph::new();
+    /// let n_lights = graph.source(2_i32);
+    /// let lights = [0.5, 0.25, 4.0].map(|light| graph.source(light));
+    /// let exposure = 2.0;
+    /// let brightness = graph.dynamic(
+    ///     n_lights,
+    ///     &lights,
+    ///     |n| (1 << n) - 1,
+    ///     move |_, lights| exposure * lights.sum::<f64>(),
+    /// );
+    /// assert_eq!(graph.get(brightness), 1.5);
+    /// ```
+    ///
+    /// # Panics
+    /// With more than 63 arms.
+    pub fn dynamic<S: LaneValue, T: LaneValue, R: LaneValue>(
+        &mut self,
+        selector: Handle<S>,
+        arms: &[Handle<T>],
+        wanted: impl Fn(S) -> u64 + Send + 'static,
+        value: impl Fn(S, Taken<'_, T>) -> R + Send + 'static,
+    ) -> Handle<R> {
+        assert!(arms.len() <= MOST_ARMS, "a dynamic node has at most {MOST_ARMS} arms");
+        let functions = Box::new(Functions { wanted, value, types: PhantomData });
+        let read = vec![0; arms.len() + 1].into();
+        let arms = arms.iter().map(|arm| arm.node);
+        let kind = Kind::Dynamic { functions, read };
+        Handle::new(self.choice(selector.node, arms, kind, R::LANE))
+    }
+
+    fn choice(
+        &mut self,
+        selector: u32,
+        arms: impl ExactSizeIterator<Item = u32>,
+        kind: Kind,
+        lane: Lane,
+    ) -> u32 {
+        let mut inputs = Vec::with_capacity(1 + arms.len());
+        inputs.push(selector);
+        inputs.extend(arms);
+        let choice = Choice::new(inputs.into(), kind);
+        self.special(Special::Choice(choice), lane)
+    }
+
+    /// The switch or dynamic node at a number, if it is one.
+    pub(super) fn choice_at(&self, at: u32) -> Option<&Choice> {
+        match self.special_at(at)? {
+            Special::Choice(choice) => Some(choice),
+            Special::Form(_) | Special::Call(_) | Special::Output(_) => None,
+        }
+    }
+}
+
+impl Guards {
+    /// The guards of a choice with so many arms, none of which guards anything.
+    pub(super) fn new(n_arms: usize) -> Self {
+        Self { blocks: vec![NONE; n_arms].into(), settled: 0, waiting: Waiting::new() }
+    }
+}
