@@ -35,7 +35,9 @@ pub use inst::{Form, Inst, Reg};
 pub use interpret::{FoldFunction, HeldOperand, OpFunction, eval_op, fold_function, op_function};
 pub use lane_value::{LaneValue, canonical_bits};
 pub use op::{Accuracy, Op};
-pub use scalar::{Arm, Block, NO_BLOCK, Program, ProgramWriter, Registers, SweepCode, SweepLine, SweepRegisters};
+pub use scalar::{
+    Arm, Block, NO_BLOCK, Program, ProgramWriter, Registers, SweepCode, SweepLine, SweepRegisters,
+};
 pub use storage::{LaneSlice, LaneSliceMut};
 pub use text::FormTextError;
 pub use verify::FormError;

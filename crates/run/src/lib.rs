@@ -1,5 +1,6 @@
 //! Evaluators: they run plans and know neither documents nor the node library.
 
+mod blocks;
 mod buffers;
 pub mod choose;
 pub mod chunked;

@@ -15,8 +15,9 @@ use millstream_node::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::blocks::{BlockOf, Blocks};
 use crate::fuse::{Member, fuse, width};
-use crate::list::{BlockOf, Blocks, Use, uses};
+use crate::uses::{Use, uses};
 
 /// If all forms together have more instructions, those with more than [`SHORT`] are called instead
 /// of written out.

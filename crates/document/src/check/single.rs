@@ -15,13 +15,13 @@ use super::links::{Given, Linker, Links, Names};
 use super::literals::Literals;
 use super::shapes::{KnownShapes, NodeShape, Shapes};
 use super::types::{NodeDefs, Typed, Typing};
-use super::wrong::WrongPart;
 use crate::at::{At, Part};
 use crate::checked::{CheckedKind, Source};
 use crate::edit::Reference;
 use crate::model::{Document, Input, Link, Node, NodeKind};
 use crate::problems::Problems;
 use crate::spot::Spot;
+use crate::wrong::WrongPart;
 
 /// So many shapes and instances are kept; then it begins with none.
 const MOST_KEPT: usize = 1024;

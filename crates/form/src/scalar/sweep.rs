@@ -10,11 +10,11 @@ use std::marker::PhantomData;
 
 use millstream_base::Lane;
 
-use super::Line;
-use crate::columns::Stored;
-use crate::lane_value::FloatLane;
+use crate::arithmetic::FloatLane;
+use crate::interpret::only_value;
 use crate::meaning::{Visit, VisitArithmetic, apply, arithmetic};
-use crate::scalar::only_value;
+use crate::op::Op;
+use crate::storage::Stored;
 
 /// The registers of the code.
 pub type SweepRegisters = [u64; 256];

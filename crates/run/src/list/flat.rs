@@ -19,7 +19,7 @@ use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_node::Data;
 
-use super::blocks::Blocks;
+use crate::blocks::Blocks;
 use crate::fuse::width;
 use crate::program::PlanProgram;
 use crate::watch::{Ran, Watch};

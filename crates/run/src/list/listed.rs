@@ -16,9 +16,9 @@ use millstream_ir::plan::StepId;
 use millstream_ir::request::Bound;
 use millstream_node::Instance;
 
-use super::blocks::Blocks;
 use super::deferred::Deferral;
 use super::row::Row;
+use crate::blocks::Blocks;
 use crate::frame::FrameId;
 use crate::store::SlotId;
 use crate::uses::{Use, uses};

@@ -1,7 +1,7 @@
 //! The evaluator of a flat list: the steps of a plan once each, run in order, on one thread or on
 //! several.
 //!
-//! How a call proceeds. The list of a plan (`blocks`) depends on the outputs asked for and is kept
+//! How a call proceeds. The list of a plan (`crate::blocks`) depends on the outputs asked for and is kept
 //! with the plan. If all steps compute numbers and the request has no axes, the list becomes a
 //! program over one file of registers (`flat`). Otherwise the blocks of the list run in the walk, in
 //! the mode `listed`, under masks and in any context. Both ways compute the cells that the plain walk
@@ -14,7 +14,6 @@
 //! finish in any order, but blocks are called in that of the list, so the same steps run on the same
 //! cells. Jobs are not made where none pays, nor where evaluations were slower with them (`trials`).
 
-mod blocks;
 mod deferred;
 mod flat;
 mod jobs;
@@ -30,11 +29,11 @@ use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_node::ScopeRule;
 
+use crate::blocks::Blocks;
 use crate::buffers::Buffers;
 use crate::costs::{Costs, Forecast, Size};
 use crate::trials::{Key, Trials, n_cells};
 use crate::walk::{self, Walk};
-use blocks::Blocks;
 use deferred::{Deferral, Workers};
 use flat::Flat;
 use jobs::Pool;

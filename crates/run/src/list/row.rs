@@ -11,8 +11,8 @@ use std::ops::Range;
 use millstream_ir::plan::StepId;
 use rustc_hash::FxHashMap;
 
-use super::blocks::BlockOf;
 use super::listed::Listed;
+use crate::blocks::BlockOf;
 use crate::frame::FrameId;
 use crate::uses::{Use, uses};
 use crate::walk::{Stop, Walk};
