@@ -503,7 +503,10 @@ fn stated(name: &str) -> f64 {
     let bound = bound.and_then(|(_, text)| text.split_once("at most "));
     let (_, stated) = bound.unwrap_or_else(|| panic!("{name} states no bound"));
     let number = stated.split_whitespace().next().expect("a number follows");
-    number.trim_end_matches(['.', ':', ',']).parse().unwrap_or_else(|_| panic!("{name}: {number}"))
+    number
+        .trim_end_matches(['.', ':', ',', ';'])
+        .parse()
+        .unwrap_or_else(|_| panic!("{name}: {number}"))
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn shapers(registry: &mut Registry) {
             "mix.bias",
             "Bends the range 0 to 1 so that 0.5 becomes the bias",
             FLOATS,
-            &[("x", 0.5, "from 0 to 1"), ("bias", 0.5, "what 0.5 becomes")],
+            &[("x", 0.5, "number from 0 to 1"), ("bias", 0.5, "result for x = 0.5")],
         )
         .details(
             "x / ((1 / bias - 2) * (1 - x) + 1); 0 and 1 do not change. The bias lies between 0 \

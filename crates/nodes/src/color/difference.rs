@@ -104,8 +104,8 @@ fn ciede2000([[l1, a1, b1], [l2, a2, b2]]: [Three<'_>; 2]) -> Val<'_> {
 const WAYS: &[(&str, &str)] = &[
     ("shorter", "the shorter way around the color wheel"),
     ("longer", "the longer way around the color wheel"),
-    ("increasing", "upwards"),
-    ("decreasing", "downwards"),
+    ("increasing", "toward larger hues"),
+    ("decreasing", "toward smaller hues"),
 ];
 
 /// The index of the channel that is a hue, if the space has one.

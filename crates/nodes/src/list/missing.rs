@@ -21,7 +21,7 @@ fn fill() -> NodeDef {
              a neighbor on the requested side stays missing. A mean is summed from the first item \
              to the last. Texts can be filled with a value, or from the previous or the next item.",
         )
-        .choice("how", HOW, "value", "what replaces missing items")
+        .choice("how", HOW, "value", "how missing items are replaced")
         .generic("T", Among::These(&[Type::F32, Type::F64, Type::STRING]))
         .input("list", LIST, "")
         .input("value", SocketType::Generic(0), "replacement of missing items")

@@ -59,7 +59,7 @@ fn fill() -> NodeDef {
              first row to the last. Texts can be filled with a value, or from the previous or the \
              next row.",
         )
-        .choice("how", HOW, "value", "what replaces missing values")
+        .choice("how", HOW, "value", "how missing values are replaced")
         .generic("T", Among::These(&[Type::F64, Type::STRING]))
         .input("name", Type::STRING, "name of the column")
         .or(Default::Zero)
