@@ -1,8 +1,9 @@
 //! Nodes against their own formulas in 64-bit floats.
 //!
-//! Each operation on floats is done over with 64 bits, with what the steps before it gave with 64 bits. What
-//! a 32-bit float decided, such as which arm is taken or which whole number is below, stays decided. So what
-//! differs is what was rounded on the way. Constants are those of the node, but for parts of a turn.
+//! Each operation on floats is repeated with 64 bits, on the 64-bit results of the steps before it.
+//! Decisions made on 32-bit floats, such as the arm of a switch or a rounding to a whole number, are
+//! kept, so the difference is the accumulated rounding. Constants are those of the node, except for
+//! parts of a turn.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ impl Random {
     }
 }
 
-/// The largest error that its manual entry states.
+/// The largest error that the manual entry of a node type states.
 fn stated(name: &str) -> f64 {
     let registry = crate::registry();
     let def = registry.get(name).unwrap_or_else(|| panic!("no {name}"));
