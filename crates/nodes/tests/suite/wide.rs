@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// The largest error that its manual entry states.
+/// The largest error that the manual entry of a node type states.
 fn stated(name: &str) -> f64 {
     let registry = crate::registry();
     let def = registry.get(name).unwrap_or_else(|| panic!("no {name}"));
