@@ -10,7 +10,6 @@ use std::marker::PhantomData;
 use millstream_base::Lane;
 
 use super::Line;
-use crate::canonical_bits;
 use crate::columns::Stored;
 use crate::lane_value::FloatLane;
 use crate::meaning::{Visit, VisitArithmetic, apply, arithmetic};
@@ -101,13 +100,24 @@ type Run<A> = fn(A, A, &Places, &mut BlockRegisters) -> (A, A);
 
 impl Places {
     #[inline(always)]
-    fn get<T: Stored>(&self, regs: &BlockRegisters, i: usize) -> T {
+    fn get<T: Stored>(self, regs: &BlockRegisters, i: usize) -> T {
         T::from_bits(regs[self.args[i] as usize])
     }
 
     #[inline(always)]
-    fn set<T: Stored>(&self, regs: &mut BlockRegisters, value: T) {
-        regs[self.out as usize] = canonical_bits(T::LANE, value.to_bits());
+    fn set<T: Stored>(self, regs: &mut BlockRegisters, value: T) {
+        regs[self.out as usize] = canonical_nan(T::LANE, value.to_bits());
+    }
+}
+
+/// The bits of a value, with the canonical NaN for any NaN. The comparison is one of integers,
+/// because the compiler takes all NaNs for the same when it knows which operation computed one.
+#[inline(always)]
+fn canonical_nan(lane: Lane, bits: u64) -> u64 {
+    match lane {
+        Lane::F32 if bits & 0x7fff_ffff > 0x7f80_0000 => u64::from(f32::NAN.to_bits()),
+        Lane::F64 if bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000 => f64::NAN.to_bits(),
+        Lane::Bool | Lane::I32 | Lane::I64 | Lane::F32 | Lane::F64 => bits,
     }
 }
 
@@ -178,7 +188,7 @@ fn handing<A: FloatLane, F: Fn(A, A) -> A + Copy, const X: u8, const Y: u8>(_hel
         };
         let result = f(operand(X, 0), operand(Y, 1));
         if A::nan(result) {
-            return handing_nan(last, at, regs);
+            return handing_nan(last, *at, regs);
         }
         regs[at.out as usize] = crate::LaneValue::to_bits(result);
         (result, last)
@@ -187,10 +197,9 @@ fn handing<A: FloatLane, F: Fn(A, A) -> A + Copy, const X: u8, const Y: u8>(_hel
 
 #[cold]
 #[inline(never)]
-fn handing_nan<A: FloatLane>(last: A, at: &Places, regs: &mut BlockRegisters) -> (A, A) {
-    let nan = A::from_bits(canonical_bits(A::LANE, u64::MAX));
-    at.set(regs, nan);
-    (nan, last)
+fn handing_nan<A: FloatLane>(last: A, at: Places, regs: &mut BlockRegisters) -> (A, A) {
+    at.set(regs, A::NAN);
+    (A::NAN, last)
 }
 
 /// Makes functions that only store their results.
