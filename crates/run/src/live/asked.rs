@@ -71,12 +71,12 @@ impl LiveGraph {
                 continue;
             }
             before = user;
-            if let Some(choice) = self.choice_at(user) {
-                if choice.selector() != at {
-                    let arms_here = choice.arms().iter().enumerate().filter(|(_, arm)| **arm == at);
-                    arms.extend(arms_here.map(|(i, _)| (user, i as u32)));
-                    continue;
-                }
+            if let Some(choice) = self.choice_at(user)
+                && choice.selector() != at
+            {
+                let arms_here = choice.arms().iter().enumerate().filter(|(_, arm)| **arm == at);
+                arms.extend(arms_here.map(|(i, _)| (user, i as u32)));
+                continue;
             }
             match asked {
                 Asked::Always => return Asked::Always,

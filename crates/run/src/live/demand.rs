@@ -198,7 +198,7 @@ impl LiveGraph {
         let Special::Choice(choice) = &mut self.specials[index] else { return };
         let Some(mut guards) = choice.guards.take() else { return };
         guards.settled = self.wave + 1;
-        let mut woken = Stack::from_iter(guards.waiting.drain(..));
+        let mut woken: Stack = guards.waiting.drain(..).collect();
         for (arm, block) in guards.blocks.iter().enumerate() {
             if *block != NONE && choice.takes(arm) {
                 woken.push(BlockId::from_index(*block as usize));
