@@ -144,17 +144,6 @@ fn canonical_nan(lane: Lane, bits: u64) -> u64 {
     }
 }
 
-/// The bits of a value, with the canonical NaN for any NaN. The comparison is one of integers,
-/// because the compiler takes all NaNs for the same when it knows which operation computed one.
-#[inline(always)]
-fn canonical_nan(lane: Lane, bits: u64) -> u64 {
-    match lane {
-        Lane::F32 if bits & 0x7fff_ffff > 0x7f80_0000 => u64::from(f32::NAN.to_bits()),
-        Lane::F64 if bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000 => f64::NAN.to_bits(),
-        Lane::Bool | Lane::I32 | Lane::I64 | Lane::F32 | Lane::F64 => bits,
-    }
-}
-
 fn ready_lines<A: FloatLane>(lines: &[SweepLine]) -> Box<[ReadyLine<A>]> {
     // The registers of the last result that is handed on, and of the one before.
     let mut handed = [None; 2];

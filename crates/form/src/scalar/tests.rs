@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use millstream_base::Lane;
+use millstream_base::id::Id;
 
 use super::*;
 use crate::build::{FormBuilder, Val};
@@ -32,12 +33,43 @@ fn canonical(form: &Form, results: &[u64]) -> Vec<u64> {
         .collect()
 }
 
+/// Runs a form as the code of a sweep, if it has few enough registers.
+fn run_sweep(form: &Form, params: &[u64]) -> Option<Vec<u64>> {
+    let mut registers = [0; 256];
+    registers.get_mut(..params.len())?.copy_from_slice(params);
+    let mut next = params.len() as u32;
+    let (mut at, mut lines) = (Vec::new(), Vec::new());
+    for inst in form.insts.as_slice() {
+        if let Op::Param(number) = inst.op {
+            at.push(number);
+            continue;
+        }
+        let out = registers.get_mut(next as usize)?;
+        if let Op::Const(bits) = inst.op {
+            *out = bits;
+        } else {
+            let mut args = [0; 3];
+            for (arg, reg) in args.iter_mut().zip(inst.args()) {
+                *arg = at[reg.index()];
+            }
+            lines.push(SweepLine::new(inst.op, inst.of, inst.lane, next, args));
+        }
+        at.push(next);
+        next += 1;
+    }
+    SweepCode::new(&lines).run(&mut registers);
+    Some(form.results.iter().map(|reg| registers[at[reg.index()] as usize]).collect())
+}
+
 /// Checks that lines give the results of the form, and says how many there were to run.
 fn check(form: &Form, params: &[u64]) -> usize {
     let mut expected = vec![0; form.results.len()];
     form.run_scalar(params, &mut expected, &mut Vec::new());
     let (results, n) = run(form, params);
     assert_eq!(canonical(form, &results), canonical(form, &expected), "{form}");
+    if let Some(results) = run_sweep(form, params) {
+        assert_eq!(results, canonical(form, &expected), "{form}");
+    }
     n
 }
 
