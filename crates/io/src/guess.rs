@@ -192,7 +192,9 @@ mod tests {
 
     fn of_texts(texts: &[&str]) -> Option<Type> {
         let mut seen = Seen::default();
-        texts.iter().for_each(|text| seen.add_text(text));
+        for text in texts {
+            seen.add_text(text);
+        }
         seen.ty()
     }
 
